@@ -1,0 +1,2 @@
+//! raspi-mcp: an appliance that an AI assistant can operate safely.
+pub mod error;

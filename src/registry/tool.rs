@@ -1,0 +1,115 @@
+//! The trait a tool implements, and the entry it becomes in the registry.
+
+use super::{context::Context, meta::Meta, schema};
+use crate::error::ToolError;
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{
+    Value,
+    value::{RawValue, to_raw_value},
+};
+use std::{future::Future, pin::Pin, sync::OnceLock};
+
+/// One operation of the machine: typed arguments in, a typed result out.
+///
+/// The types are the contract: their schema is what `schemas/` promises and what the pipeline enforces.
+pub trait Tool: 'static {
+    type Args: DeserializeOwned + JsonSchema + Send;
+    type Out: Serialize + JsonSchema + Send;
+    const META: Meta;
+
+    /// What this particular call needs beyond its role, as `area:verb:resource` (`gpio:write:17`), or nothing.
+    ///
+    /// # Errors
+    /// `permission_denied` with `details.required_permission` when the configuration does not grant it.
+    fn permit(_cx: &Context, _args: &Self::Args) -> Result<(), ToolError> {
+        Ok(())
+    }
+
+    /// Does the work. Runs under a deadline; dropping the future must leave nothing behind.
+    fn call(cx: &Context, args: Self::Args) -> impl Future<Output = Result<Self::Out, ToolError>> + Send;
+
+    /// MCP content blocks beside the text form of the result (an image, say).
+    fn content(_out: &Self::Out) -> Vec<Value> {
+        Vec::new()
+    }
+}
+
+/// What a tool answered, serialised once.
+#[derive(Clone, Debug)]
+pub struct Output {
+    pub json: Box<RawValue>,
+    pub content: Vec<Value>,
+}
+
+type Reply<'a> = Pin<Box<dyn Future<Output = Result<Output, ToolError>> + Send + 'a>>;
+
+/// Arguments that passed their schema and their parser, ready to be permitted and run.
+pub trait Prepared: Send {
+    fn permit(&self, cx: &Context) -> Result<(), ToolError>;
+    fn run<'a>(self: Box<Self>, cx: &'a Context) -> Reply<'a>;
+}
+
+struct Typed<T: Tool>(T::Args);
+
+impl<T: Tool> Prepared for Typed<T> {
+    fn permit(&self, cx: &Context) -> Result<(), ToolError> {
+        T::permit(cx, &self.0)
+    }
+    fn run<'a>(self: Box<Self>, cx: &'a Context) -> Reply<'a> {
+        Box::pin(async move {
+            let out = T::call(cx, self.0).await?;
+            let content = T::content(&out);
+            let json = to_raw_value(&out)
+                .map_err(|error| ToolError::internal(format!("{} made an unserialisable result: {error}", T::META.name)))?;
+            Ok(Output { json, content })
+        })
+    }
+}
+
+/// A tool with its types erased: one row of the registry.
+pub struct Entry {
+    pub meta: &'static Meta,
+    input: fn() -> Value,
+    output: fn() -> Value,
+    parse: fn(Value) -> Result<Box<dyn Prepared>, serde_json::Error>,
+    validator: OnceLock<jsonschema::Validator>,
+}
+
+impl Entry {
+    pub const fn of<T: Tool>() -> Self {
+        Self {
+            meta: &T::META,
+            input: schema::of::<T::Args>,
+            output: schema::of::<T::Out>,
+            parse: |args| Ok(Box::new(Typed::<T>(serde_json::from_value(args)?))),
+            validator: OnceLock::new(),
+        }
+    }
+
+    pub fn name(&self) -> &'static str {
+        self.meta.name
+    }
+    /// JSON Schema 2020-12 of the arguments.
+    pub fn input_schema(&self) -> Value {
+        (self.input)()
+    }
+    /// JSON Schema 2020-12 of the result.
+    pub fn output_schema(&self) -> Value {
+        (self.output)()
+    }
+
+    /// Schema first, then the types: both must accept.
+    ///
+    /// # Errors
+    /// `invalid_argument` naming the parameter, what was expected and what came.
+    pub fn prepare(&self, args: Value) -> Result<Box<dyn Prepared>, ToolError> {
+        let validator = self.validator.get_or_init(|| {
+            jsonschema::validator_for(&self.input_schema()).expect("the contract test compiles every schema")
+        });
+        if let Some(fault) = validator.iter_errors(&args).next() {
+            return Err(schema::refusal(&fault, &args));
+        }
+        (self.parse)(args).map_err(|error| ToolError::invalid(format!("arguments of {}: {error}", self.name())))
+    }
+}
