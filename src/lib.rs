@@ -1,2 +1,9 @@
-//! raspi-mcp: an appliance that an AI assistant can operate safely.
+//! raspi-mcp: an appliance that an AI assistant can operate safely. `ARCHITECTURE.md` is the map.
+
+pub mod access;
+pub mod clock;
 pub mod error;
+pub mod registry;
+pub mod rpc;
+pub mod tools;
+pub mod world;

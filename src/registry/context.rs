@@ -1,9 +1,14 @@
 //! What a tool sees of the call it serves and of the machine it runs on.
 
-use crate::{access::caller::Caller, registry::progress::Progress, world::World};
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use crate::{access::caller::Caller, error::ToolError, registry::progress::Progress, world::World};
+use futures::future::BoxFuture;
+use serde_json::Value;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -16,7 +21,30 @@ pub struct Context {
     pub progress: Progress,
     /// The approval that lets this call through the agent, when policy asked for one.
     pub approval: Option<String>,
-    pub notes: Notes,
+    /// The client's end, for tools that ask it something.
+    pub peer: Option<Arc<dyn Peer>>,
+    pub notes: Arc<Notes>,
+}
+
+/// What can be asked of the client during a call. Only conversations that rmcp carries have one.
+pub trait Peer: Send + Sync {
+    /// The `clientInfo.name` it gave, if any.
+    fn client_name(&self) -> Option<String>;
+    /// What the client can do, as it declared.
+    fn capabilities(&self) -> &Value;
+    /// Its answers to what an earlier `input_required` result asked for (2026-07-28).
+    fn input_responses(&self) -> Option<&Value>;
+    /// The state that such a result carried.
+    fn request_state(&self) -> Option<&str>;
+    /// The log level this request asked for (2026-07-28).
+    fn log_level(&self) -> Option<&str>;
+    /// Sends a server-to-client request (`elicitation/create`, `sampling/createMessage`) and waits for its result.
+    ///
+    /// # Errors
+    /// `capability_missing` when the client cannot be asked, `unavailable` when it went away.
+    fn ask<'a>(&'a self, method: &'a str, params: Value) -> BoxFuture<'a, Result<Value, ToolError>>;
+    /// Sends a notification (`notifications/message`).
+    fn tell<'a>(&'a self, method: &'a str, params: Value) -> BoxFuture<'a, ()>;
 }
 
 /// What a tool tells the caller about its answer, beside the answer: it becomes `_meta`.
@@ -24,6 +52,8 @@ pub struct Context {
 pub struct Notes {
     simulated: AtomicBool,
     changed: AtomicBool,
+    /// Age of a cached answer in milliseconds, plus one; 0 is a fresh answer.
+    cached: AtomicU64,
 }
 
 impl Notes {
@@ -34,6 +64,14 @@ impl Notes {
     /// The call changed something.
     pub fn changed(&self) {
         self.changed.store(true, Ordering::Relaxed);
+    }
+    /// The answer was made that long ago.
+    pub fn cached(&self, age: Duration) {
+        let ms = u64::try_from(age.as_millis()).unwrap_or(u64::MAX - 1);
+        self.cached.store(ms + 1, Ordering::Relaxed);
+    }
+    pub fn cached_ms(&self) -> Option<u64> {
+        self.cached.load(Ordering::Relaxed).checked_sub(1)
     }
     pub fn is_simulated(&self) -> bool {
         self.simulated.load(Ordering::Relaxed)

@@ -101,6 +101,8 @@ pub struct Meta {
     pub timeout_seconds: u32,
     /// Waits or streams by design: counted apart from the concurrency limit and not capped by the request timeout.
     pub long: bool,
+    /// Asks the client something while it runs (sampling, elicitation), so it needs a conversation that rmcp carries.
+    pub interactive: bool,
     /// Takes `dry_run`, which validates and reports without changing anything.
     pub dry_run: bool,
     /// Takes `limit` and `offset`, answers with `pagination`.
@@ -133,6 +135,7 @@ impl Meta {
         open_world: false,
         timeout_seconds: 30,
         long: false,
+        interactive: false,
         dry_run: false,
         paginated: false,
         cache_seconds: None,

@@ -83,9 +83,7 @@ fn dotted(pointer: &str) -> String {
 /// Long strings come back cut: an error is not a mirror.
 fn shortened(value: &Value) -> Value {
     match value {
-        Value::String(text) if text.chars().count() > 80 => {
-            Value::String(text.chars().take(80).chain(['…']).collect())
-        }
+        Value::String(text) if text.chars().count() > 80 => Value::String(text.chars().take(80).chain(['…']).collect()),
         other => other.clone(),
     }
 }

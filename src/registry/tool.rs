@@ -8,7 +8,7 @@ use serde_json::{
     Value,
     value::{RawValue, to_raw_value},
 };
-use std::{future::Future, pin::Pin, sync::OnceLock};
+use std::{future::Future, pin::Pin};
 
 /// One operation of the machine: typed arguments in, a typed result out.
 ///
@@ -33,6 +33,11 @@ pub trait Tool: 'static {
     fn content(_out: &Self::Out) -> Vec<Value> {
         Vec::new()
     }
+
+    /// A whole MCP result in place of text and `structuredContent`, for answers that are no data (`input_required`).
+    fn whole(_out: &Self::Out) -> Option<Value> {
+        None
+    }
 }
 
 /// What a tool answered, serialised once.
@@ -40,6 +45,7 @@ pub trait Tool: 'static {
 pub struct Output {
     pub json: Box<RawValue>,
     pub content: Vec<Value>,
+    pub whole: Option<Value>,
 }
 
 type Reply<'a> = Pin<Box<dyn Future<Output = Result<Output, ToolError>> + Send + 'a>>;
@@ -59,10 +65,11 @@ impl<T: Tool> Prepared for Typed<T> {
     fn run<'a>(self: Box<Self>, cx: &'a Context) -> Reply<'a> {
         Box::pin(async move {
             let out = T::call(cx, self.0).await?;
-            let content = T::content(&out);
-            let json = to_raw_value(&out)
-                .map_err(|error| ToolError::internal(format!("{} made an unserialisable result: {error}", T::META.name)))?;
-            Ok(Output { json, content })
+            let (content, whole) = (T::content(&out), T::whole(&out));
+            let json = to_raw_value(&out).map_err(|error| {
+                ToolError::internal(format!("{} made an unserialisable result: {error}", T::META.name))
+            })?;
+            Ok(Output { json, content, whole })
         })
     }
 }
@@ -73,7 +80,6 @@ pub struct Entry {
     input: fn() -> Value,
     output: fn() -> Value,
     parse: fn(Value) -> Result<Box<dyn Prepared>, serde_json::Error>,
-    validator: OnceLock<jsonschema::Validator>,
 }
 
 impl Entry {
@@ -83,7 +89,6 @@ impl Entry {
             input: schema::of::<T::Args>,
             output: schema::of::<T::Out>,
             parse: |args| Ok(Box::new(Typed::<T>(serde_json::from_value(args)?))),
-            validator: OnceLock::new(),
         }
     }
 
@@ -99,17 +104,11 @@ impl Entry {
         (self.output)()
     }
 
-    /// Schema first, then the types: both must accept.
+    /// Arguments that passed the schema, as the handler's own type.
     ///
     /// # Errors
-    /// `invalid_argument` naming the parameter, what was expected and what came.
-    pub fn prepare(&self, args: Value) -> Result<Box<dyn Prepared>, ToolError> {
-        let validator = self.validator.get_or_init(|| {
-            jsonschema::validator_for(&self.input_schema()).expect("the contract test compiles every schema")
-        });
-        if let Some(fault) = validator.iter_errors(&args).next() {
-            return Err(schema::refusal(&fault, &args));
-        }
+    /// `invalid_argument` with the parser's words; the contract test keeps schema and parser of one mind.
+    pub fn parse(&self, args: Value) -> Result<Box<dyn Prepared>, ToolError> {
         (self.parse)(args).map_err(|error| ToolError::invalid(format!("arguments of {}: {error}", self.name())))
     }
 }

@@ -1,0 +1,40 @@
+//! Who is calling, and through which door.
+
+use crate::registry::meta::Role;
+use serde::Serialize;
+
+/// The way a message came in. In the audit by this name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Door {
+    Stdio,
+    Http,
+    Ws,
+    Unix,
+}
+
+impl Door {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::Http => "http",
+            Self::Ws => "ws",
+            Self::Unix => "unix",
+        }
+    }
+}
+
+/// An identified caller. Rate limits, leases, cancellation and audit go by `principal`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// `stdio`, `loopback`, `uid:1000`, `token:NAME`.
+    pub principal: String,
+    pub role: Role,
+    pub door: Door,
+}
+
+impl Caller {
+    pub fn new(principal: impl Into<String>, role: Role, door: Door) -> Self {
+        Self { principal: principal.into(), role, door }
+    }
+}

@@ -1,0 +1,168 @@
+//! Tools as `tools/list` shows them. Each listing is made once per role and spelling, and kept as bytes.
+
+use super::{
+    meta::{Effect, Mode, Role},
+    names::Naming,
+    tool::Entry,
+};
+use crate::world::World;
+use serde_json::{
+    Map, Value, json,
+    value::{RawValue, to_raw_value},
+};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// `toolingVersion`: the build that answers (document 002, section 2.1). For debugging, not a compatibility gate.
+pub const TOOLING_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The descriptor that `schemas/<namespace>/<operation>.json` promises: everything that does not depend on the running server.
+pub fn descriptor(entry: &Entry) -> Value {
+    let meta = entry.meta;
+    let (read_only, destructive, idempotent) = match meta.effect {
+        Effect::Read => (true, false, true),
+        Effect::Write { destructive, idempotent } => (false, destructive, idempotent),
+    };
+    let mut extra = json!({
+        "schemaVersion": meta.schema_version,
+        "version": format!("{}.0.0", meta.schema_version),
+        "topic": meta.namespace(),
+        "tier": meta.tier,
+        "required_role": meta.role,
+        "auth_required": meta.role > Role::ReadOnly,
+        "policy": meta.mode,
+        "timeout_seconds": meta.timeout_seconds,
+        "supports_dry_run": meta.dry_run,
+        "supports_pagination": meta.paginated,
+        "cache_ttl_seconds": meta.cache_seconds,
+        "estimated_tokens": meta.estimated_tokens,
+        "stability": meta.stability,
+        "environments": meta.environments,
+        "tags": meta.tags,
+    });
+    if let Some(deprecated) = meta.deprecated {
+        extra["deprecated"] = json!(true);
+        extra["replacement_tool"] = json!(deprecated.replacement);
+    }
+    if let Some(uri) = meta.resource_uri {
+        extra["resource_uri"] = json!(uri);
+    }
+    json!({
+        "name": meta.name,
+        "title": meta.title,
+        "description": meta.description,
+        "inputSchema": entry.input_schema(),
+        "outputSchema": entry.output_schema(),
+        "annotations": {
+            "title": meta.title,
+            "readOnlyHint": read_only,
+            "destructiveHint": destructive,
+            "idempotentHint": idempotent,
+            "openWorldHint": meta.open_world,
+        },
+        "_meta": extra,
+    })
+}
+
+/// What `tools/list` may be narrowed by (document 001, section 4.1).
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Filter {
+    pub names: Option<Vec<String>>,
+    pub tags: Option<Vec<String>>,
+    pub enabled: Option<bool>,
+}
+
+/// One tool, ready to send.
+pub struct Listed {
+    pub entry: &'static Entry,
+    pub enabled: bool,
+    pub json: Box<RawValue>,
+}
+
+/// Limits that the listing tells, and the pipeline keeps.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub reads_per_minute: u32,
+    pub writes_per_minute: u32,
+    pub request_timeout_seconds: u32,
+}
+
+impl Limits {
+    pub fn per_minute(&self, entry: &Entry) -> u32 {
+        if entry.meta.effect.is_write() { self.writes_per_minute } else { self.reads_per_minute }
+    }
+    /// How long this tool may run, in seconds.
+    pub fn timeout_seconds(&self, entry: &Entry) -> u32 {
+        if entry.meta.long {
+            entry.meta.timeout_seconds
+        } else {
+            entry.meta.timeout_seconds.min(self.request_timeout_seconds)
+        }
+    }
+}
+
+/// Listings by role and spelling, made on first use.
+pub struct Listings {
+    limits: Limits,
+    made: Mutex<HashMap<(Role, Naming), Arc<Vec<Listed>>>>,
+}
+
+impl Listings {
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, made: Mutex::new(HashMap::new()) }
+    }
+
+    /// Every tool this role could ever use, in registry order; `enabled` says whether it can now.
+    pub fn get(&self, world: &World, role: Role, naming: Naming) -> Arc<Vec<Listed>> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(made.entry((role, naming)).or_insert_with(|| Arc::new(self.make(world, role, naming))))
+    }
+
+    fn make(&self, world: &World, role: Role, naming: Naming) -> Vec<Listed> {
+        let permitted = world.registry.entries().filter(|entry| entry.meta.role <= role);
+        permitted
+            .map(|entry| {
+                let enabled = world.policy.off(entry.meta).is_none();
+                let mut value = descriptor(entry);
+                value["name"] = json!(naming.spell(entry.name()));
+                if let Some(extra) = value["_meta"].as_object_mut() {
+                    self.at_run_time(world, entry, enabled, extra);
+                }
+                Listed { entry, enabled, json: to_raw_value(&value).expect("a JSON value serialises") }
+            })
+            .collect()
+    }
+
+    /// The keys that depend on this server's configuration, and are therefore not in the schema files.
+    fn at_run_time(&self, world: &World, entry: &Entry, enabled: bool, extra: &mut Map<String, Value>) {
+        extra.insert("toolingVersion".into(), json!(TOOLING_VERSION));
+        extra.insert("enabled".into(), json!(enabled));
+        extra.insert("rate_limit".into(), json!({ "calls_per_minute": self.limits.per_minute(entry) }));
+        extra.insert("effective_timeout_seconds".into(), json!(self.limits.timeout_seconds(entry)));
+        if world.policy.mode(entry.meta) != entry.meta.mode {
+            let effective: Mode = world.policy.mode(entry.meta);
+            extra.insert("effective_policy".into(), json!(effective));
+        }
+    }
+}
+
+impl Filter {
+    /// Whether `listed` is wanted. Without a word about `enabled`, only what can be called is shown.
+    pub fn wants(&self, listed: &Listed) -> bool {
+        let name = listed.entry.name();
+        let named = |names: &Vec<String>| {
+            names.iter().any(|wanted| {
+                wanted == name || wanted.replacen(['_', '/'], ".", 1) == name || listed.entry.meta.namespace() == wanted
+            })
+        };
+        self.enabled.unwrap_or(true) == listed.enabled
+            && self.names.as_ref().is_none_or(named)
+            && self
+                .tags
+                .as_ref()
+                .is_none_or(|tags| tags.iter().any(|tag| listed.entry.meta.tags.contains(&tag.as_str())))
+    }
+}

@@ -1,0 +1,59 @@
+//! Every tool the server offers, as data: one slice of entries feeds the listing, the dispatcher, the schemas on disk,
+//! the policy table and the tests.
+
+pub mod cache;
+pub mod context;
+pub mod listing;
+pub mod meta;
+pub mod names;
+pub mod pipeline;
+pub mod progress;
+pub mod schema;
+pub mod tool;
+
+use crate::error::ToolError;
+use jsonschema::Validator;
+use names::Names;
+use serde_json::Value;
+use std::{collections::HashMap, sync::OnceLock};
+use tool::{Entry, Prepared};
+
+/// The entries of one server, with their names.
+pub struct Registry {
+    entries: Vec<&'static Entry>,
+    pub names: Names,
+    /// Compiled on first use: a tool nobody calls costs nothing.
+    validators: HashMap<&'static str, OnceLock<Validator>>,
+}
+
+impl Registry {
+    /// The tools of `src/tools`.
+    pub fn standard() -> Self {
+        Self::of(crate::tools::NAMESPACES)
+    }
+
+    /// A registry of these slices.
+    pub fn of(namespaces: &[&'static [Entry]]) -> Self {
+        let entries: Vec<_> = namespaces.iter().copied().flatten().collect();
+        let validators = entries.iter().map(|entry| (entry.name(), OnceLock::new())).collect();
+        Self { names: Names::new(&entries), validators, entries }
+    }
+
+    pub fn entries(&self) -> impl Iterator<Item = &'static Entry> + '_ {
+        self.entries.iter().copied()
+    }
+
+    /// Schema first, then the types: both must accept.
+    ///
+    /// # Errors
+    /// `invalid_argument` naming the parameter, what was expected and what came.
+    pub fn prepare(&self, entry: &Entry, args: Value) -> Result<Box<dyn Prepared>, ToolError> {
+        let validator = self.validators[entry.name()].get_or_init(|| {
+            jsonschema::validator_for(&entry.input_schema()).expect("the contract test compiles every schema")
+        });
+        if let Err(fault) = validator.validate(&args) {
+            return Err(schema::refusal(&fault, &args));
+        }
+        entry.parse(args)
+    }
+}

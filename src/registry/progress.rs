@@ -1,0 +1,173 @@
+//! Progress of one call: at most four updates a second, none after the terminal answer (document 002, section 9).
+
+use serde_json::{Value, json};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// The shortest time between two updates of one call.
+pub const INTERVAL: Duration = Duration::from_millis(250);
+
+/// One step of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Update {
+    /// Grows with every update of a call.
+    pub progress: f64,
+    pub total: Option<f64>,
+    pub message: String,
+    /// What the call is doing (`download`, `wait`, …).
+    pub phase: &'static str,
+    /// `info`, `stdout`, `stderr` or `debug`.
+    pub stream: &'static str,
+}
+
+/// Sends one update on its way. Called under a lock: it must not block.
+pub type Sink = Box<dyn Fn(&Update) + Send + Sync>;
+
+/// The handle a tool reports through. Without a listener it does nothing.
+#[derive(Clone, Default)]
+pub struct Progress(Option<Arc<Mutex<State>>>);
+
+struct State {
+    sink: Option<Sink>,
+    sent: Option<Instant>,
+    last: f64,
+    pending: Option<Update>,
+    timer: bool,
+}
+
+impl Progress {
+    pub fn to(sink: Sink) -> Self {
+        Self(Some(Arc::new(Mutex::new(State {
+            sink: Some(sink),
+            sent: None,
+            last: f64::NEG_INFINITY,
+            pending: None,
+            timer: false,
+        }))))
+    }
+
+    /// Whether anybody listens; a tool may skip costly reports otherwise.
+    pub fn wanted(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Reports a step. Updates that come too fast are merged: the newest is sent when its time has come.
+    pub fn report(&self, update: Update) {
+        let Some(shared) = &self.0 else { return };
+        let now = Instant::now();
+        let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.sink.is_none() {
+            return;
+        }
+        match state.sent.map(|sent| INTERVAL.saturating_sub(now - sent)).filter(|wait| !wait.is_zero()) {
+            None => state.send(update, now),
+            Some(wait) => {
+                state.pending = Some(update);
+                if !std::mem::replace(&mut state.timer, true) {
+                    let shared = Arc::clone(shared);
+                    tokio::spawn(async move {
+                        tokio::time::sleep(wait).await;
+                        let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                        state.timer = false;
+                        if let Some(update) = state.pending.take() {
+                            state.send(update, Instant::now());
+                        }
+                    });
+                }
+            }
+        }
+    }
+
+    /// A plain message.
+    pub fn say(&self, progress: f64, total: Option<f64>, phase: &'static str, message: impl Into<String>) {
+        if self.wanted() {
+            self.report(Update { progress, total, message: message.into(), phase, stream: "info" });
+        }
+    }
+
+    /// The terminal answer is about to go out: nothing may follow it.
+    pub fn close(&self) {
+        if let Some(shared) = &self.0 {
+            let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            state.sink = None;
+            state.pending = None;
+        }
+    }
+}
+
+impl State {
+    fn send(&mut self, mut update: Update, now: Instant) {
+        // MCP: the value must increase with each notification.
+        if update.progress <= self.last {
+            update.progress = self.last + 1e-6 * (1.0 + self.last.abs());
+        }
+        self.last = update.progress;
+        self.sent = Some(now);
+        if let Some(sink) = &self.sink {
+            sink(&update);
+        }
+    }
+}
+
+/// `params` of `notifications/progress`: MCP's fields, with document 002's in `_meta`.
+pub fn params(token: &Value, tool: &str, id: &str, update: &Update) -> Value {
+    let mut params = json!({
+        "progressToken": token,
+        "progress": update.progress,
+        "message": update.message,
+        "_meta": {
+            "id": id,
+            "tool": tool,
+            "phase": update.phase,
+            "stream": update.stream,
+            "ts": crate::clock::now(),
+        },
+    });
+    if let Some(total) = update.total {
+        params["total"] = json!(total);
+    }
+    params
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listen() -> (Progress, Arc<Mutex<Vec<Update>>>) {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let sink = Arc::clone(&seen);
+        (Progress::to(Box::new(move |update| sink.lock().unwrap().push(update.clone()))), seen)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_burst_becomes_its_first_and_its_last() {
+        let (progress, seen) = listen();
+        for step in 0..100 {
+            progress.say(f64::from(step), Some(100.0), "work", format!("step {step}"));
+        }
+        assert_eq!(seen.lock().unwrap().len(), 1);
+        tokio::time::sleep(INTERVAL * 2).await;
+        let messages: Vec<_> = seen.lock().unwrap().iter().map(|update| update.message.clone()).collect();
+        assert_eq!(messages, ["step 0", "step 99"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_follows_the_answer_and_values_only_grow() {
+        let (progress, seen) = listen();
+        progress.say(5.0, None, "work", "five");
+        progress.say(6.0, None, "work", "never sent");
+        progress.close();
+        progress.say(7.0, None, "work", "never sent either");
+        tokio::time::sleep(INTERVAL * 4).await;
+        assert_eq!(seen.lock().unwrap().len(), 1);
+
+        let (progress, seen) = listen();
+        progress.say(5.0, None, "work", "five");
+        progress.say(1.0, None, "work", "back");
+        tokio::time::sleep(INTERVAL * 2).await;
+        let seen = seen.lock().unwrap();
+        assert!(seen[1].progress > seen[0].progress);
+    }
+}

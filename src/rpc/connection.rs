@@ -1,0 +1,251 @@
+//! One conversation over a stream of messages: stdio, unix socket, WebSocket.
+//!
+//! Calls run beside each other and answer as they finish; a cancellation reaches the one it names.
+
+use super::{
+    batch::Out,
+    door::{Route, Server, Visitor},
+    envelope::{self, Content, Fault, INVALID_REQUEST, Id, Message},
+    mcp::bridge::Bridge,
+    outbox::{Outbox, Outgoing, outbox},
+    params::{InitializeParams, cancelled_id},
+    reply,
+    session::Session,
+    ticket::Ticket,
+};
+use crate::{
+    access::caller::Caller,
+    error::{ErrorCode, ToolError},
+};
+use serde_json::value::RawValue;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, PoisonError},
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// Requests of one connection that may be open at once.
+const OPEN_REQUESTS: usize = 64;
+
+type Running = Arc<Mutex<HashMap<String, CancellationToken>>>;
+
+/// One conversation. Feed it messages; answers come out of its [`Outgoing`].
+pub struct Connection {
+    server: Arc<Server>,
+    caller: Arc<Caller>,
+    session: Session,
+    outbox: Outbox,
+    running: Running,
+    calls: TaskTracker,
+    bridge: Option<Bridge>,
+}
+
+impl Connection {
+    pub fn new(server: Arc<Server>, caller: Caller) -> (Self, Outgoing) {
+        let (outbox, outgoing) = outbox();
+        let connection = Self {
+            server,
+            caller: Arc::new(caller),
+            session: Session::default(),
+            outbox,
+            running: Running::default(),
+            calls: TaskTracker::new(),
+            bridge: None,
+        };
+        (connection, outgoing)
+    }
+
+    /// Takes one message. Returns when the next may come, which is before its answer is ready.
+    pub async fn accept(&mut self, bytes: &[u8]) {
+        self.outbox.room().await;
+        match envelope::parse(bytes, self.server.options.max_depth) {
+            Ok(Content::Single(message)) => self.message(message, bytes).await,
+            Ok(Content::Batch(items)) if self.session.batches() => self.batch(&items).await,
+            Ok(Content::Batch(_)) => {
+                let why =
+                    "Invalid Request: batches exist in protocol revision 2025-03-26 only; send one message at a time";
+                self.refuse(&Fault::new(None, INVALID_REQUEST, why)).await;
+            }
+            Err(fault) => self.refuse(&fault).await,
+        }
+    }
+
+    /// Answers a message that was longer than the limit and is gone.
+    pub async fn too_long(&mut self) {
+        self.outbox.send(Out::Message(too_long_reply(self.server.options.request_bytes))).await;
+    }
+
+    /// Resolves when nobody reads the answers any more.
+    pub async fn gone(&self) {
+        self.outbox.closed().await;
+    }
+
+    /// No more messages will come: lets what runs finish, cancels what does not within the grace, and hangs up.
+    pub async fn finish(mut self) {
+        self.calls.close();
+        let patience = tokio::time::sleep(self.server.options.grace);
+        let in_time = tokio::select! {
+            () = self.calls.wait() => true,
+            () = self.outbox.closed() => false,
+            () = patience => false,
+        };
+        if !in_time {
+            for cancel in lock(&self.running).values() {
+                cancel.cancel();
+            }
+            if let Some(bridge) = self.bridge.take() {
+                bridge.abandon();
+            }
+            self.calls.wait().await;
+        }
+    }
+
+    async fn refuse(&self, fault: &Fault) {
+        self.outbox.send(Out::Message(fault.reply())).await;
+    }
+
+    async fn batch(&mut self, items: &[&RawValue]) {
+        let (mut seen, mut ids, mut ready, mut good) = (HashSet::new(), Vec::new(), Vec::new(), Vec::new());
+        for item in items {
+            match envelope::parse_element(item) {
+                Ok(Message::Request { id, .. }) if !seen.insert(id.key()) => ready.push(in_use(&id).reply()),
+                Ok(Message::Request { id, method, .. }) if method == "initialize" => {
+                    let why = "Invalid Request: initialize cannot be part of a batch";
+                    ready.push(Fault::new(Some(id), INVALID_REQUEST, why).reply());
+                }
+                Ok(message) => {
+                    if let Message::Request { id, .. } = &message {
+                        ids.push(id.key());
+                    }
+                    good.push((message, item.get().as_bytes()));
+                }
+                Err(fault) => ready.push(fault.reply()),
+            }
+        }
+        self.outbox.send(Out::Batch { ids, ready }).await;
+        for (message, bytes) in good {
+            self.message(message, bytes).await;
+        }
+    }
+
+    async fn message(&mut self, message: Message<'_>, bytes: &[u8]) {
+        match message {
+            Message::Request { id, method, params } => self.request(&id, &method, params, bytes).await,
+            Message::Notification { method, params } => match method.as_str() {
+                "notifications/cancelled" | "$/cancelRequest" => self.cancel(params).await,
+                method if method.starts_with("notifications/") => self.to_mcp(None, bytes).await,
+                // Notifications never run tools, and are never answered.
+                method => tracing::debug!(method, "ignored a notification that names no notification of ours"),
+            },
+            Message::Response => self.to_mcp(None, bytes).await,
+        }
+    }
+
+    async fn request(&mut self, id: &Id, method: &str, params: Option<&RawValue>, bytes: &[u8]) {
+        if method == "initialize"
+            && let Some(params) = InitializeParams::peek(params)
+        {
+            self.session.learn(params);
+        }
+        let visitor = Visitor { caller: &self.caller, client: self.session.client.as_deref(), notifies: true };
+        match self.server.route(&visitor, id, method, params) {
+            Route::Answer(bytes) => self.outbox.send(Out::Answer(id.key(), bytes)).await,
+            Route::Call(ticket) => self.call(*ticket).await,
+            Route::Mcp => self.to_mcp(Some(id), bytes).await,
+        }
+    }
+
+    async fn call(&mut self, ticket: Ticket) {
+        let key = ticket.id.key();
+        let cancel = CancellationToken::new();
+        let refusal = {
+            let mut running = lock(&self.running);
+            if running.contains_key(&key) {
+                Some(in_use(&ticket.id).reply())
+            } else if running.len() >= OPEN_REQUESTS {
+                Some(crowded(&ticket.id))
+            } else {
+                running.insert(key.clone(), cancel.clone());
+                None
+            }
+        };
+        if let Some(bytes) = refusal {
+            return self.outbox.send(Out::Message(bytes)).await;
+        }
+        let (outbox, running, server) = (self.outbox.clone(), Arc::clone(&self.running), Arc::clone(&self.server));
+        let progress = ticket.progress({
+            let outbox = self.outbox.clone();
+            move |bytes| outbox.offer(bytes)
+        });
+        let (call, answerer) = ticket.start(Arc::clone(&self.caller), cancel, progress, None);
+        self.calls.spawn(async move {
+            let finished = server.pipeline.run(call).await;
+            // Before the answer leaves: the client may use the id again as soon as it has read it.
+            lock(&running).remove(&key);
+            outbox.send(Out::Answer(key, answerer.answer(&finished))).await;
+        });
+    }
+
+    async fn cancel(&mut self, params: Option<&RawValue>) {
+        let Some(id) = cancelled_id(params) else { return };
+        let ours = lock(&self.running).get(&id).cloned();
+        match (ours, &self.bridge) {
+            (Some(cancel), _) => cancel.cancel(),
+            (None, Some(bridge)) => bridge.cancel(&id).await,
+            (None, None) => {}
+        }
+    }
+
+    async fn to_mcp(&mut self, id: Option<&Id>, bytes: &[u8]) {
+        if self.bridge.is_none() {
+            // Nothing but a request opens a conversation.
+            if id.is_none() {
+                return;
+            }
+            self.bridge = Some(Bridge::open(&self.server, &self.caller, self.outbox.clone(), self.calls.clone()));
+        }
+        if let Some(bridge) = &self.bridge
+            && let Err(fault) = bridge.forward(id, bytes).await
+        {
+            match id {
+                Some(id) => self.outbox.send(Out::Answer(id.key(), fault.reply())).await,
+                None => tracing::debug!(fault.message, "ignored a notification or response that MCP does not know"),
+            }
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        for cancel in lock(&self.running).values() {
+            cancel.cancel();
+        }
+    }
+}
+
+/// The answer to a message over the size limit: its id went with it.
+pub fn too_long_reply(limit: usize) -> Vec<u8> {
+    let error = ToolError::new(ErrorCode::ContentTooLarge, format!("a message may have at most {limit} bytes"))
+        .with("limit_bytes", limit)
+        .hint("send less at once; limits.max_request_bytes sets the limit");
+    reply::error(None, error.code.rpc(), &error.message, Some(&error.data()))
+}
+
+fn in_use(id: &Id) -> Fault {
+    Fault::new(
+        Some(id.clone()),
+        INVALID_REQUEST,
+        format!("Invalid Request: id {id} is in use by a request that is still open"),
+    )
+}
+
+fn crowded(id: &Id) -> Vec<u8> {
+    let error = ToolError::exhausted(format!("{OPEN_REQUESTS} requests of this connection are open already"))
+        .with("limit", OPEN_REQUESTS)
+        .hint("wait for an answer before the next request");
+    reply::error(Some(id), error.code.rpc(), &error.message, Some(&error.data()))
+}
+
+fn lock(running: &Running) -> std::sync::MutexGuard<'_, HashMap<String, CancellationToken>> {
+    running.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,185 @@
+//! Where every message becomes an answer, a call, or rmcp's business.
+
+use super::{
+    envelope::{Fault, INVALID_PARAMS, Id, METHOD_NOT_FOUND},
+    listing,
+    params::{CallParams, ListParams, MODERN, Meta, meta_of},
+    reply,
+    ticket::Ticket,
+};
+use crate::{
+    access::caller::Caller,
+    registry::{
+        names::{Dialect, Naming, Unknown},
+        pipeline::Pipeline,
+    },
+};
+use serde_json::{json, value::RawValue};
+use std::{sync::Arc, time::Duration};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// One server: what all its doors share.
+pub struct Server {
+    pub pipeline: Pipeline,
+    pub options: Options,
+    /// Fires when the server is asked to stop: doors close, running calls get `options.grace`.
+    pub stop: CancellationToken,
+    /// Everything that must have ended before the process does.
+    pub tasks: TaskTracker,
+}
+
+/// How the front door behaves.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub naming: Naming,
+    /// Deepest JSON nesting accepted.
+    pub max_depth: usize,
+    /// Longest message accepted, in bytes.
+    pub request_bytes: usize,
+    /// How long running calls may go on after the stop.
+    pub grace: Duration,
+    /// Clients whose elicitation counts as a person's answer.
+    pub elicitation_clients: Vec<String>,
+}
+
+/// Who speaks, and what this conversation can carry.
+pub struct Visitor<'a> {
+    pub caller: &'a Arc<Caller>,
+    /// `clientInfo.name`, once known.
+    pub client: Option<&'a str>,
+    /// Our own answer can be preceded by notifications here. Where it cannot, a call with a progress token is rmcp's.
+    pub notifies: bool,
+}
+
+/// What becomes of a request.
+pub enum Route {
+    /// Answered on the spot.
+    Answer(Vec<u8>),
+    /// A tool is to be run.
+    Call(Box<Ticket>),
+    /// The rest of MCP.
+    Mcp,
+}
+
+/// Methods of MCP that start like a tool's slash form, and everything else that rmcp serves.
+const MCP_METHODS: &[&str] = &[
+    "initialize",
+    "ping",
+    "server/discover",
+    "completion/complete",
+    "logging/setLevel",
+    "prompts/list",
+    "prompts/get",
+    "resources/list",
+    "resources/read",
+    "resources/templates/list",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "subscriptions/listen",
+    "tasks/get",
+    "tasks/update",
+    "tasks/cancel",
+];
+
+/// Whether rmcp serves this method.
+pub fn is_mcp(method: &str) -> bool {
+    MCP_METHODS.contains(&method)
+}
+
+impl Server {
+    /// Decides about one request.
+    pub fn route(&self, visitor: &Visitor<'_>, id: &Id, method: &str, params: Option<&RawValue>) -> Route {
+        let routed = match method {
+            "tools/call" => self.tools_call(visitor, id, params),
+            "tools/list" => self.tools_list(visitor, id, params),
+            _ if is_mcp(method) => return Route::Mcp,
+            _ => self.bare(visitor, id, method, params),
+        };
+        routed.unwrap_or_else(|fault| Route::Answer(fault.reply()))
+    }
+
+    fn tools_call(&self, visitor: &Visitor<'_>, id: &Id, params: Option<&RawValue>) -> Result<Route, Fault> {
+        let call = CallParams::of_tools_call(id, params)?;
+        let Some(modern) = era(&call.meta) else { return Ok(Route::Mcp) };
+        let (entry, _) = self
+            .pipeline
+            .world
+            .registry
+            .names
+            .resolve(&call.name)
+            .map_err(|unknown| unknown_tool(id, &call.name, &unknown))?;
+        let asks_client = entry.meta.interactive || self.elicits(visitor.client, &call.meta);
+        if asks_client || (call.meta.progress_token.is_some() && !visitor.notifies) {
+            return Ok(Route::Mcp);
+        }
+        Ok(Route::Call(Box::new(Ticket::new(id, entry, Dialect::Mcp, modern, call.args, call.meta))))
+    }
+
+    /// Whether approvals for this client may come by elicitation, which only a conversation of rmcp's can carry.
+    fn elicits(&self, client: Option<&str>, meta: &Meta) -> bool {
+        let client = client.or(meta.client_info.as_ref().map(|info| info.name.as_str()));
+        client.is_some_and(|name| self.options.elicitation_clients.iter().any(|listed| listed == name))
+    }
+
+    fn tools_list(&self, visitor: &Visitor<'_>, id: &Id, params: Option<&RawValue>) -> Result<Route, Fault> {
+        let list = ListParams::parse(id, params)?;
+        let meta = list.meta.as_ref();
+        let Some(modern) = meta.map_or(Some(false), era) else { return Ok(Route::Mcp) };
+        let client =
+            visitor.client.or_else(|| meta.and_then(|meta| meta.client_info.as_ref()).map(|info| info.name.as_str()));
+        let naming = self.options.naming.settle(client);
+        let tools = self.pipeline.listings.get(&self.pipeline.world, visitor.caller.role, naming);
+        let page = listing::page(id, &tools, &list, modern)?;
+        Ok(Route::Answer(reply::success(id, &page)))
+    }
+
+    fn bare(&self, visitor: &Visitor<'_>, id: &Id, method: &str, params: Option<&RawValue>) -> Result<Route, Fault> {
+        let (entry, dialect) = match self.pipeline.world.registry.names.resolve(method) {
+            Ok(found) => found,
+            Err(unknown) => return Ok(Route::Answer(unknown_method(id, method, &unknown))),
+        };
+        let mut call = CallParams::of_bare(id, method, params)?;
+        if !visitor.notifies {
+            call.meta.progress_token = None;
+        }
+        Ok(Route::Call(Box::new(Ticket::new(id, entry, dialect, false, call.args, call.meta))))
+    }
+
+    /// The era that `params` declare, without reading the rest.
+    pub fn is_modern(params: Option<&RawValue>) -> bool {
+        meta_of(params).is_some_and(|meta| meta.protocol_version.is_some())
+    }
+}
+
+/// `Some(true)` for a complete 2026-07-28 request, `Some(false)` for an earlier one, `None` for what rmcp must judge:
+/// another version, or metadata with something missing.
+fn era(meta: &Meta) -> Option<bool> {
+    match (&meta.protocol_version, &meta.client_capabilities) {
+        (None, None) => Some(false),
+        (Some(version), Some(capabilities)) if version == MODERN && capabilities.is_object() => Some(true),
+        _ => None,
+    }
+}
+
+fn unknown_tool(id: &Id, name: &str, unknown: &Unknown) -> Fault {
+    Fault::new(Some(id.clone()), INVALID_PARAMS, format!("Unknown tool: {}", explain(name, unknown)))
+}
+
+fn unknown_method(id: &Id, method: &str, unknown: &Unknown) -> Vec<u8> {
+    let message = format!("Method not found: {}", explain(method, unknown));
+    let data = json!({ "error_code": "not_found", "message": message, "details": { "method": cut(method) } });
+    reply::error(Some(id), METHOD_NOT_FOUND, &message, Some(&data))
+}
+
+fn explain(written: &str, unknown: &Unknown) -> String {
+    let written = cut(written);
+    match unknown {
+        Unknown::Name { nearest: Some(nearest) } => format!("{written}; did you mean {nearest}?"),
+        Unknown::Name { nearest: None } => format!("{written}; tools.search finds tools by what they do"),
+        Unknown::Version { tool, has } => format!("{written}; this server has {tool}@{has}"),
+    }
+}
+
+fn cut(text: &str) -> String {
+    text.chars().take(128).collect()
+}

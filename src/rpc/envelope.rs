@@ -1,0 +1,293 @@
+//! The JSON-RPC 2.0 envelope: what a frame says, or why it says nothing.
+//!
+//! Parameters stay raw here; whoever serves the method parses them once.
+
+use super::reply;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::fmt;
+
+/// JSON-RPC's own fault codes (specification, section 5.1).
+pub const PARSE_ERROR: i32 = -32700;
+pub const INVALID_REQUEST: i32 = -32600;
+pub const METHOD_NOT_FOUND: i32 = -32601;
+pub const INVALID_PARAMS: i32 = -32602;
+pub const INTERNAL_ERROR: i32 = -32603;
+
+/// A request id: a string or an integer (MCP, "Requests"). Echoed as it came; compared as a string, so that a client that
+/// cancels `"7"` reaches the request it sent as `7` (document 002, section 7.2).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Id {
+    Number(i64),
+    Text(String),
+}
+
+impl Id {
+    /// The canonical form for tracking.
+    pub fn key(&self) -> String {
+        match self {
+            Self::Number(number) => number.to_string(),
+            Self::Text(text) => text.clone(),
+        }
+    }
+    fn parse(raw: &RawValue) -> Option<Self> {
+        let text = raw.get();
+        match text.as_bytes().first()? {
+            b'"' => serde_json::from_str(text).ok().map(Self::Text),
+            _ => text.parse().ok().map(Self::Number),
+        }
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+impl serde::Serialize for Id {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Number(number) => serializer.serialize_i64(*number),
+            Self::Text(text) => serializer.serialize_str(text),
+        }
+    }
+}
+
+/// A message that is not what the protocol allows, with the id to answer under when one could be read.
+#[derive(Debug, PartialEq)]
+pub struct Fault {
+    pub id: Option<Id>,
+    pub code: i32,
+    pub message: String,
+}
+
+impl Fault {
+    pub fn new(id: Option<Id>, code: i32, message: impl Into<String>) -> Self {
+        Self { id, code, message: message.into() }
+    }
+    /// The answer, as bytes.
+    pub fn reply(&self) -> Vec<u8> {
+        reply::error(self.id.as_ref(), self.code, &self.message, None)
+    }
+}
+
+/// One well-formed message.
+#[derive(Debug)]
+pub enum Message<'a> {
+    Request {
+        id: Id,
+        method: String,
+        params: Option<&'a RawValue>,
+    },
+    Notification {
+        method: String,
+        params: Option<&'a RawValue>,
+    },
+    /// An answer to something the server asked.
+    Response,
+}
+
+/// What one frame holds.
+#[derive(Debug)]
+pub enum Content<'a> {
+    Single(Message<'a>),
+    /// 2025-03-26 only: each element is a message of its own, good or bad.
+    Batch(Vec<&'a RawValue>),
+}
+
+/// The most messages one batch may hold.
+pub const BATCH_LIMIT: usize = 64;
+
+/// Present-but-null differs from absent here, which `Option` would hide.
+#[derive(Debug, Default)]
+struct Field<'a>(Option<&'a RawValue>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Field<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        <&RawValue>::deserialize(deserializer).map(|raw| Self(Some(raw)))
+    }
+}
+
+#[derive(Deserialize)]
+struct Wire<'a> {
+    #[serde(borrow, default)]
+    jsonrpc: Field<'a>,
+    #[serde(borrow, default)]
+    id: Field<'a>,
+    #[serde(borrow, default)]
+    method: Field<'a>,
+    #[serde(borrow, default)]
+    params: Field<'a>,
+    #[serde(borrow, default)]
+    result: Field<'a>,
+    #[serde(borrow, default)]
+    error: Field<'a>,
+}
+
+/// Reads one frame.
+///
+/// # Errors
+/// -32700 for what is not JSON (or not UTF-8), -32600 for JSON that is no JSON-RPC message or is nested deeper than
+/// `max_depth`, -32602 for positional parameters.
+pub fn parse(bytes: &[u8], max_depth: usize) -> Result<Content<'_>, Fault> {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return Err(Fault::new(None, PARSE_ERROR, "Parse error: not valid UTF-8"));
+    };
+    let text = text.trim_start_matches([' ', '\t', '\r', '\n']);
+    let deep = depth(text) > max_depth;
+    if text.starts_with('[') {
+        if deep {
+            return Err(too_deep(None, max_depth));
+        }
+        let items: Vec<&RawValue> = serde_json::from_str(text).map_err(|error| not_json(&error))?;
+        return match items.len() {
+            0 => Err(Fault::new(None, INVALID_REQUEST, "Invalid Request: an empty batch")),
+            n if n > BATCH_LIMIT => Err(Fault::new(
+                None,
+                INVALID_REQUEST,
+                format!("Invalid Request: {n} messages in one batch, at most {BATCH_LIMIT}"),
+            )),
+            _ => Ok(Content::Batch(items)),
+        };
+    }
+    single(text, deep.then_some(max_depth)).map(Content::Single)
+}
+
+/// Reads one element of a batch.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_element(element: &RawValue) -> Result<Message<'_>, Fault> {
+    single(element.get(), None)
+}
+
+fn single(text: &str, too_deep_for: Option<usize>) -> Result<Message<'_>, Fault> {
+    let wire: Wire<'_> = match serde_json::from_str(text) {
+        Ok(wire) => wire,
+        Err(error) if error.is_data() => {
+            // Valid so far but no object of ours; make sure that the rest is JSON before calling it a request at all.
+            return Err(match serde_json::from_str::<&RawValue>(text) {
+                Ok(_) => Fault::new(None, INVALID_REQUEST, format!("Invalid Request: {error}")),
+                Err(error) => not_json(&error),
+            });
+        }
+        Err(error) => return Err(not_json(&error)),
+    };
+    let id = wire.id.0.and_then(Id::parse);
+    let invalid = |what: &str| Fault::new(id.clone(), INVALID_REQUEST, format!("Invalid Request: {what}"));
+    if let Some(limit) = too_deep_for {
+        return Err(too_deep(id, limit));
+    }
+    if wire.jsonrpc.0.map(RawValue::get) != Some("\"2.0\"") {
+        return Err(invalid("\"jsonrpc\" must be \"2.0\""));
+    }
+    let Some(method) = wire.method.0 else {
+        return match (wire.result.0, wire.error.0) {
+            (Some(_), None) | (None, Some(_)) if wire.id.0.is_some() => Ok(Message::Response),
+            _ => Err(invalid("neither a request nor a response: \"method\" is missing")),
+        };
+    };
+    let Ok(method) = serde_json::from_str::<String>(method.get()) else {
+        return Err(invalid("\"method\" must be a string"));
+    };
+    if wire.id.0.is_some() && id.is_none() {
+        return Err(invalid("\"id\" must be a string or an integer"));
+    }
+    let params = match wire.params.0 {
+        None => None,
+        Some(raw) => match raw.get().as_bytes().first() {
+            Some(b'{') => Some(raw),
+            Some(b'n') => None,
+            Some(b'[') => {
+                return Err(Fault::new(id, INVALID_PARAMS, "Invalid params: parameters go by name, in an object"));
+            }
+            _ => return Err(invalid("\"params\" must be an object")),
+        },
+    };
+    Ok(match id {
+        Some(id) => Message::Request { id, method, params },
+        None => Message::Notification { method, params },
+    })
+}
+
+fn not_json(error: &serde_json::Error) -> Fault {
+    Fault::new(None, PARSE_ERROR, format!("Parse error: {error}"))
+}
+
+fn too_deep(id: Option<Id>, limit: usize) -> Fault {
+    Fault::new(id, INVALID_REQUEST, format!("Invalid Request: nested deeper than {limit} levels"))
+}
+
+/// The deepest nesting of brackets outside strings. Iterative: hostile input must not cost stack.
+fn depth(text: &str) -> usize {
+    let (mut level, mut deepest, mut quoted, mut escaped) = (0usize, 0usize, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b'{' | b'[' if !quoted => {
+                level += 1;
+                deepest = deepest.max(level);
+            }
+            b'}' | b']' if !quoted => level = level.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(text: &str) -> (i32, Option<Id>) {
+        match parse(text.as_bytes(), 8) {
+            Err(fault) => (fault.code, fault.id),
+            Ok(content) => panic!("{text} passed as {content:?}"),
+        }
+    }
+
+    #[test]
+    fn faults_keep_json_rpcs_codes_and_the_id_when_it_can_be_read() {
+        let one = Some(Id::Number(1));
+        assert_eq!(fault("{"), (PARSE_ERROR, None));
+        assert_eq!(fault("nonsense"), (PARSE_ERROR, None));
+        assert_eq!(fault("17"), (INVALID_REQUEST, None));
+        assert_eq!(fault("[]"), (INVALID_REQUEST, None));
+        assert_eq!(fault(r#"{"jsonrpc":"1.0","id":1,"method":"x"}"#), (INVALID_REQUEST, one.clone()));
+        assert_eq!(fault(r#"{"jsonrpc":"2.0","id":null,"method":"x"}"#), (INVALID_REQUEST, None));
+        assert_eq!(fault(r#"{"jsonrpc":"2.0","id":1.5,"method":"x"}"#), (INVALID_REQUEST, None));
+        assert_eq!(fault(r#"{"jsonrpc":"2.0","id":1,"method":7}"#), (INVALID_REQUEST, one.clone()));
+        assert_eq!(fault(r#"{"jsonrpc":"2.0","id":1}"#), (INVALID_REQUEST, one.clone()));
+        assert_eq!(fault(r#"{"jsonrpc":"2.0","id":1,"method":"x","params":[1]}"#), (INVALID_PARAMS, one.clone()));
+        assert_eq!(fault(r#"{"jsonrpc":"2.0","id":1,"method":"x","params":"s"}"#), (INVALID_REQUEST, one.clone()));
+        assert_eq!(
+            fault(r#"{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":[[[[[[[[1]]]]]]]]}}"#),
+            (INVALID_REQUEST, one)
+        );
+        assert_eq!(fault(r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"x"}"#), (INVALID_REQUEST, None));
+        assert_eq!(fault("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"} trailing"), (PARSE_ERROR, None));
+        assert_eq!(parse(b"{\"jsonrpc\":\"2.0\",\"id\":\"\xff\"}", 8).unwrap_err().code, PARSE_ERROR);
+    }
+
+    #[test]
+    fn good_messages_pass() {
+        let Ok(Content::Single(Message::Request { id, method, params })) =
+            parse(br#" {"jsonrpc":"2.0","id":"a","method":"gpio.read_pin","params":{"pin":4}}"#, 8)
+        else {
+            panic!("refused")
+        };
+        assert_eq!((id.key().as_str(), method.as_str(), params.unwrap().get()), ("a", "gpio.read_pin", r#"{"pin":4}"#));
+        assert!(matches!(
+            parse(br#"{"jsonrpc":"2.0","method":"n"}"#, 8),
+            Ok(Content::Single(Message::Notification { .. }))
+        ));
+        assert!(matches!(parse(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#, 8), Ok(Content::Single(Message::Response))));
+        assert!(matches!(parse(br#"[{},1]"#, 8), Ok(Content::Batch(items)) if items.len() == 2));
+    }
+}

@@ -1,0 +1,151 @@
+//! Carries messages between a connection and rmcp's service, which thinks it has a transport of its own.
+
+use super::handler::Handler;
+use crate::{
+    access::caller::Caller,
+    rpc::{
+        batch::Out,
+        door::{Server, is_mcp},
+        envelope::{Fault, INVALID_PARAMS, Id},
+        outbox::Outbox,
+    },
+};
+use rmcp::{
+    RoleServer,
+    model::{
+        CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification, ClientRequest, JsonRpcMessage, RequestId,
+        ServerJsonRpcMessage,
+    },
+    service::serve_server_with_ct,
+    transport::Transport,
+};
+use std::{
+    collections::HashMap,
+    convert::Infallible,
+    sync::{Arc, Mutex, PoisonError},
+};
+use tokio::sync::mpsc;
+use tokio_util::{
+    sync::CancellationToken,
+    task::{TaskTracker, task_tracker::TaskTrackerToken},
+};
+
+/// Messages that may wait for rmcp.
+const QUEUE: usize = 16;
+
+type Pending = Arc<Mutex<HashMap<String, (RequestId, TaskTrackerToken)>>>;
+
+/// The connection's end.
+pub struct Bridge {
+    to_service: mpsc::Sender<ClientJsonRpcMessage>,
+    /// Requests rmcp has not answered: the connection waits for them before it hangs up.
+    pending: Pending,
+    calls: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Bridge {
+    /// Starts a service for this conversation. It ends when the bridge is dropped.
+    pub fn open(server: &Arc<Server>, caller: &Arc<Caller>, outbox: Outbox, calls: TaskTracker) -> Self {
+        let (to_service, from_client) = mpsc::channel(QUEUE);
+        let (pending, stop) = (Pending::default(), CancellationToken::new());
+        let pipe = Pipe { from_client, outbox, pending: Arc::clone(&pending) };
+        let handler = Handler::new(Arc::clone(server), Some(Arc::clone(caller)));
+        let token = stop.clone();
+        server.tasks.spawn(async move {
+            match serve_server_with_ct(handler, pipe, token).await {
+                Ok(service) => drop(service.waiting().await),
+                Err(error) => tracing::debug!(%error, "a conversation ended before it began"),
+            }
+        });
+        Self { to_service, pending, calls, stop }
+    }
+
+    /// Hands one message over.
+    ///
+    /// # Errors
+    /// -32602 when the method is MCP's and its parameters are not.
+    pub async fn forward(&self, id: Option<&Id>, bytes: &[u8]) -> Result<(), Fault> {
+        let message = typed(id, bytes)?;
+        if let JsonRpcMessage::Request(request) = &message {
+            self.lock().insert(request.id.to_string(), (request.id.clone(), self.calls.token()));
+        }
+        // A service that has ended answers nothing more; the connection is about to notice.
+        let _ = self.to_service.send(message).await;
+        Ok(())
+    }
+
+    /// Cancels a request by the canonical form of its id.
+    pub async fn cancel(&self, id: &str) {
+        let Some(request_id) = self.lock().get(id).map(|(id, _)| id.clone()) else { return };
+        let params = CancelledNotificationParam::new(Some(request_id), None);
+        let notification = ClientNotification::CancelledNotification(rmcp::model::CancelledNotification::new(params));
+        let _ = self.to_service.send(ClientJsonRpcMessage::notification(notification)).await;
+    }
+
+    /// Ends the service now; what it has not answered stays unanswered.
+    pub fn abandon(self) {
+        self.stop.cancel();
+        self.lock().clear();
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, (RequestId, TaskTrackerToken)>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A message in rmcp's types.
+///
+/// # Errors
+/// -32602 when the method is MCP's and its parameters are not (rmcp alone would call the method unknown).
+pub fn typed(id: Option<&Id>, bytes: &[u8]) -> Result<ClientJsonRpcMessage, Fault> {
+    let bad = |why: String| Fault::new(id.cloned(), INVALID_PARAMS, format!("Invalid params: {why}"));
+    let message: ClientJsonRpcMessage = serde_json::from_slice(bytes).map_err(|error| bad(error.to_string()))?;
+    if let JsonRpcMessage::Request(request) = &message
+        && let ClientRequest::CustomRequest(custom) = &request.request
+        && (is_mcp(&custom.method) || custom.method == "tools/call")
+    {
+        return Err(bad(format!("they do not fit {}", custom.method)));
+    }
+    Ok(message)
+}
+
+/// rmcp's end.
+struct Pipe {
+    from_client: mpsc::Receiver<ClientJsonRpcMessage>,
+    outbox: Outbox,
+    pending: Pending,
+}
+
+impl Transport<RoleServer> for Pipe {
+    type Error = Infallible;
+
+    fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = Result<(), Infallible>> + Send + 'static {
+        let (outbox, pending) = (self.outbox.clone(), Arc::clone(&self.pending));
+        async move {
+            let id = match &message {
+                JsonRpcMessage::Response(response) => Some(response.id.to_string()),
+                JsonRpcMessage::Error(error) => error.id.as_ref().map(ToString::to_string),
+                _ => None,
+            };
+            let bytes = serde_json::to_vec(&message).expect("rmcp's messages are plain data");
+            match id {
+                None => outbox.send(Out::Message(bytes)).await,
+                Some(id) => {
+                    outbox.send(Out::Answer(id.clone(), bytes)).await;
+                    pending.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+                }
+            }
+            Ok(())
+        }
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        self.from_client.recv().await
+    }
+
+    async fn close(&mut self) -> Result<(), Infallible> {
+        self.from_client.close();
+        Ok(())
+    }
+}

@@ -1,0 +1,5 @@
+//! rmcp behind the front door: everything of MCP that is not a tool call or a tool list.
+
+pub mod bridge;
+pub mod handler;
+pub mod peer;

@@ -1,0 +1,14 @@
+//! The front door: bytes to frames, frames to messages, messages to calls. The only folder that names rmcp types.
+
+pub mod batch;
+pub mod connection;
+pub mod door;
+pub mod envelope;
+pub mod frame;
+pub mod listing;
+pub mod mcp;
+pub mod outbox;
+pub mod params;
+pub mod reply;
+pub mod session;
+pub mod ticket;

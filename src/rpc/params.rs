@@ -1,0 +1,172 @@
+//! The parameters that the front door itself understands: `tools/call`, `tools/list`, cancellations and `_meta`.
+
+use super::envelope::{Fault, INVALID_PARAMS, Id};
+use crate::registry::listing::Filter;
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
+use std::borrow::Cow;
+
+/// The newest revision; the first without `initialize` and sessions.
+pub const MODERN: &str = "2026-07-28";
+/// The one revision whose peers may send batches.
+pub const BATCHING: &str = "2025-03-26";
+
+/// `_meta` of a request, as far as the front door reads it.
+#[derive(Debug, Default, Deserialize)]
+pub struct Meta {
+    #[serde(rename = "progressToken")]
+    pub progress_token: Option<Value>,
+    /// Echoed in the answer and written to the audit (document 004, "Common Request/Response Fields").
+    pub correlation_id: Option<String>,
+    #[serde(rename = "io.modelcontextprotocol/protocolVersion")]
+    pub protocol_version: Option<String>,
+    #[serde(rename = "io.modelcontextprotocol/clientInfo")]
+    pub client_info: Option<ClientInfo>,
+    #[serde(rename = "io.modelcontextprotocol/clientCapabilities")]
+    pub client_capabilities: Option<Value>,
+}
+
+/// What a client says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct ClientInfo {
+    #[serde(default)]
+    pub name: String,
+}
+
+/// Longer correlation ids are refused: they end up in every audit record.
+const CORRELATION_LIMIT: usize = 128;
+
+impl Meta {
+    fn check(&self) -> Result<(), String> {
+        match &self.progress_token {
+            None | Some(Value::String(_) | Value::Number(_)) => {}
+            Some(_) => return Err("_meta.progressToken must be a string or a number".into()),
+        }
+        match &self.correlation_id {
+            Some(id) if id.len() > CORRELATION_LIMIT => {
+                Err(format!("_meta.correlation_id has {} bytes, at most {CORRELATION_LIMIT} are allowed", id.len()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Reads just `_meta`, whatever else the parameters hold.
+pub fn meta_of(params: Option<&RawValue>) -> Option<Meta> {
+    #[derive(Deserialize)]
+    struct Any {
+        #[serde(rename = "_meta")]
+        meta: Option<Meta>,
+    }
+    // A scan for the key first: most messages have none, and parsing a large request twice is not free.
+    let raw = params.filter(|raw| raw.get().contains("\"_meta\""))?;
+    serde_json::from_str::<Any>(raw.get()).ok()?.meta
+}
+
+/// What names a tool and its arguments, from either form of a call.
+#[derive(Debug)]
+pub struct CallParams<'a> {
+    pub name: Cow<'a, str>,
+    pub args: Value,
+    pub meta: Meta,
+}
+
+impl<'a> CallParams<'a> {
+    /// From the parameters of `tools/call`.
+    ///
+    /// # Errors
+    /// -32602 when `name` is missing, or `arguments` is no object.
+    pub fn of_tools_call(id: &Id, params: Option<&'a RawValue>) -> Result<Self, Fault> {
+        #[derive(Deserialize)]
+        struct Wire<'a> {
+            #[serde(borrow)]
+            name: Cow<'a, str>,
+            #[serde(default)]
+            arguments: Option<Value>,
+            #[serde(rename = "_meta")]
+            meta: Option<Meta>,
+        }
+        let bad = |why: String| Fault::new(Some(id.clone()), INVALID_PARAMS, format!("Invalid params: {why}"));
+        let raw = params.ok_or_else(|| bad("tools/call needs {\"name\": …, \"arguments\": {…}}".into()))?;
+        let wire: Wire<'_> = serde_json::from_str(raw.get()).map_err(|error| bad(error.to_string()))?;
+        let args = match wire.arguments {
+            None => Value::Object(Default::default()),
+            Some(Value::Object(map)) => Value::Object(map),
+            Some(_) => return Err(bad("\"arguments\" must be an object".into())),
+        };
+        let meta = wire.meta.unwrap_or_default();
+        meta.check().map_err(bad)?;
+        Ok(Self { name: wire.name, args, meta })
+    }
+
+    /// From a bare method: the parameters are the arguments, with an optional `_meta` among them.
+    ///
+    /// # Errors
+    /// -32602 for a `_meta` that cannot be read.
+    pub fn of_bare(id: &Id, method: &'a str, params: Option<&RawValue>) -> Result<Self, Fault> {
+        let bad = |why: String| Fault::new(Some(id.clone()), INVALID_PARAMS, format!("Invalid params: {why}"));
+        let mut args = match params {
+            None => Value::Object(Default::default()),
+            Some(raw) => serde_json::from_str(raw.get()).map_err(|error| bad(error.to_string()))?,
+        };
+        let meta = match args.as_object_mut().and_then(|map| map.shift_remove("_meta")) {
+            None => Meta::default(),
+            Some(meta) => serde_json::from_value(meta).map_err(|error| bad(format!("_meta: {error}")))?,
+        };
+        meta.check().map_err(bad)?;
+        Ok(Self { name: Cow::Borrowed(method), args, meta })
+    }
+}
+
+/// Parameters of `tools/list` (MCP's cursor; document 001's limit and filter).
+#[derive(Debug, Default, Deserialize)]
+pub struct ListParams {
+    pub cursor: Option<String>,
+    pub limit: Option<usize>,
+    pub filter: Option<Filter>,
+    #[serde(rename = "_meta")]
+    pub meta: Option<Meta>,
+}
+
+impl ListParams {
+    /// # Errors
+    /// -32602 for a wrong type, an unknown filter or a limit outside 1-200.
+    pub fn parse(id: &Id, params: Option<&RawValue>) -> Result<Self, Fault> {
+        let bad = |why: String| Fault::new(Some(id.clone()), INVALID_PARAMS, format!("Invalid params: {why}"));
+        let Some(raw) = params else { return Ok(Self::default()) };
+        let list: Self = serde_json::from_str(raw.get()).map_err(|error| bad(error.to_string()))?;
+        match list.limit {
+            Some(limit) if !(1..=200).contains(&limit) => Err(bad(format!("limit {limit} is outside 1..=200"))),
+            _ => Ok(list),
+        }
+    }
+}
+
+/// The id that a cancellation names: `requestId` in MCP, `id` in `$/cancelRequest`.
+pub fn cancelled_id(params: Option<&RawValue>) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Wire {
+        #[serde(rename = "requestId", alias = "id")]
+        id: Value,
+    }
+    match serde_json::from_str::<Wire>(params?.get()).ok()?.id {
+        Value::String(text) => Some(text),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// What `initialize` tells about the client.
+#[derive(Debug, Deserialize)]
+pub struct InitializeParams {
+    #[serde(rename = "protocolVersion", default)]
+    pub protocol_version: String,
+    #[serde(rename = "clientInfo", default)]
+    pub client_info: ClientInfo,
+}
+
+impl InitializeParams {
+    pub fn peek(params: Option<&RawValue>) -> Option<Self> {
+        serde_json::from_str(params?.get()).ok()
+    }
+}

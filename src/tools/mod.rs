@@ -1,0 +1,24 @@
+//! The tools, one folder a namespace, one file an operation.
+
+pub mod page;
+pub mod tools;
+
+use crate::registry::tool::Entry;
+use serde::{Deserialize, Deserializer, de::Error};
+
+/// Every tool the server offers, grouped by namespace, in the order they are listed.
+pub static NAMESPACES: &[&[Entry]] = &[tools::TOOLS];
+
+/// A string of `MIN` to `MAX` characters: the parser's half of a schema's `minLength` and `maxLength`.
+///
+/// # Errors
+/// A sentence naming both bounds.
+pub fn bounded<'de, D: Deserializer<'de>, const MIN: usize, const MAX: usize>(
+    deserializer: D,
+) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    match text.chars().count() {
+        n if (MIN..=MAX).contains(&n) => Ok(text),
+        n => Err(D::Error::custom(format!("{n} characters where {MIN} to {MAX} are allowed"))),
+    }
+}
