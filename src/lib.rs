@@ -3,7 +3,9 @@
 pub mod access;
 pub mod clock;
 pub mod error;
+pub mod os;
 pub mod registry;
 pub mod rpc;
 pub mod tools;
+pub mod transport;
 pub mod world;

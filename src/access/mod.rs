@@ -1,6 +1,7 @@
 //! Who is calling, what they may do, how often, and the record of it.
 
 pub mod caller;
+pub mod groups;
 pub mod ledger;
 pub mod policy;
 pub mod rate;

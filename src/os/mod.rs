@@ -1,0 +1,3 @@
+//! Readers of the operating system.
+pub mod root;
+pub use root::Root;
