@@ -5,3 +5,4 @@ pub mod ledger;
 pub mod policy;
 pub mod rate;
 pub mod redact;
+pub mod token;

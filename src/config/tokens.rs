@@ -3,8 +3,9 @@
 use super::{
     found::{Entry, Found, Written, quoted},
     keys::ROLES,
-    kind::{Complaint, Kind, is_name, meant},
+    kind::{Complaint, Kind, meant},
     token::Sha256,
+    words::is_name,
 };
 use serde_json::{Map, Value};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};

@@ -3,9 +3,12 @@
 use super::Machine;
 use raspi_mcp::config::{
     Places, Settings, docs,
-    keys::{InState, KEYS, SECTIONS, section_of},
+    keys::{InState, KEYS, NAMESPACES, SECTIONS, section_of},
 };
-use raspi_mcp::registry::meta::Mode;
+use raspi_mcp::registry::{
+    Registry,
+    meta::{Mode, Tier},
+};
 use serde_json::Value;
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -114,6 +117,13 @@ fn the_default_file_with_every_line_switched_on_changes_nothing() {
     assert_eq!(settings.access.tokens.drain(..).map(|token| token.name).collect::<Vec<_>>(), ["laptop"], "the example");
     assert_eq!(settings.policy.remove("system.reboot"), Some(Mode::Ask), "the example");
     assert_eq!(settings, untouched);
+}
+
+#[test]
+fn every_namespace_that_writes_can_be_enabled() {
+    for entry in Registry::standard().entries().filter(|entry| entry.meta.tier != Tier::Fundamental) {
+        assert!(NAMESPACES.contains(&entry.meta.namespace()), "{} could never be switched on", entry.name());
+    }
 }
 
 #[test]
