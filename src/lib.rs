@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod clock;
+pub mod config;
 pub mod error;
 pub mod os;
 pub mod registry;

@@ -6,3 +6,4 @@ pub mod ledger;
 pub mod policy;
 pub mod rate;
 pub mod redact;
+pub mod token;

@@ -1,1 +1,4 @@
 //! One test binary; mirrors `src/`.
+
+mod access;
+mod config;
