@@ -3,6 +3,8 @@
 pub mod access;
 pub mod clock;
 pub mod error;
+pub mod hw;
+pub mod os;
 pub mod registry;
 pub mod rpc;
 pub mod tools;
