@@ -4,6 +4,7 @@ pub mod access;
 pub mod clock;
 pub mod config;
 pub mod error;
+pub mod hw;
 pub mod os;
 pub mod registry;
 pub mod rpc;
