@@ -1,9 +1,11 @@
 //! raspi-mcp: an appliance that an AI assistant can operate safely. `ARCHITECTURE.md` is the map.
 
 pub mod access;
+pub mod agent;
 pub mod clock;
 pub mod error;
 pub mod registry;
 pub mod rpc;
+pub mod store;
 pub mod tools;
 pub mod world;
