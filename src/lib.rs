@@ -1,6 +1,7 @@
 //! raspi-mcp: an appliance that an AI assistant can operate safely. `ARCHITECTURE.md` is the map.
 
 pub mod access;
+pub mod agent;
 pub mod clock;
 pub mod config;
 pub mod error;
@@ -8,6 +9,7 @@ pub mod hw;
 pub mod os;
 pub mod registry;
 pub mod rpc;
+pub mod store;
 pub mod tools;
 pub mod transport;
 pub mod world;

@@ -19,6 +19,8 @@ pub struct Entry<'a> {
     pub write: bool,
     /// Without secrets, bounded.
     pub args: Value,
+    /// SHA-256 of the canonical JSON of the arguments as they came, secrets included.
+    pub args_sha256: String,
     /// `None`: it succeeded.
     pub error: Option<&'a ToolError>,
     pub duration: Duration,

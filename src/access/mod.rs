@@ -1,6 +1,8 @@
 //! Who is calling, what they may do, how often, and the record of it.
 
+pub mod audit;
 pub mod caller;
+pub mod canonical;
 pub mod groups;
 pub mod ledger;
 pub mod policy;

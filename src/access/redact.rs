@@ -1,7 +1,217 @@
-//! Secrets stay out of logs, errors and audit.
+//! Keeps secrets out of logs, errors and audit records: by the name a value stands under, and by its looks.
+//!
+//! Redaction also bounds what it copies, so that a record of a large call stays small.
 
-/// Whether a field of this name (last segment of a path) holds a secret.
-pub fn is_secret_name(path: &str) -> bool {
-    let name = path.rsplit(['/', '.']).next().unwrap_or(path).to_ascii_lowercase();
-    ["token", "password", "secret", "passphrase"].iter().any(|word| name.contains(word))
+use serde_json::{Map, Value};
+
+/// What stands where a secret stood.
+pub const MASK: &str = "[redacted]";
+/// Longest string kept, in characters; enough for any path or reason, too short for a payload.
+const MAX_STRING: usize = 256;
+/// Most entries kept of one array or object.
+const MAX_ENTRIES: usize = 64;
+/// Deepest nesting kept.
+const MAX_DEPTH: usize = 12;
+/// Most values kept of one document: width times depth would otherwise still be large.
+const MAX_VALUES: usize = 1024;
+
+/// Parts that make a name secret wherever they stand in it.
+const ANYWHERE: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "apikey",
+    "privatekey",
+    "accesskey",
+    "signingkey",
+    "credential",
+    "authorization",
+];
+/// Parts that make a name secret at its end only: `token_count` is none, `progress_token` is an identifier.
+const AT_END: &[&str] = &["token", "cookie", "cookies", "psk", "jwt"];
+
+/// Whether a value under this name is a secret. The last segment of a path or pointer counts; case and separators do not.
+pub fn is_secret_name(name: &str) -> bool {
+    let last = name.rsplit(['/', '.', ':']).next().unwrap_or(name);
+    let plain: String = last.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    if plain == "progresstoken" {
+        return false;
+    }
+    plain == "tokens"
+        || ANYWHERE.iter().any(|part| plain.contains(part))
+        || AT_END.iter().any(|part| plain.ends_with(part))
+}
+
+/// A copy of `value` that is safe to store: secrets masked, and bounded in every direction.
+pub fn redact(value: &Value) -> Value {
+    copy(value, 0, &mut { MAX_VALUES })
+}
+
+fn copy(value: &Value, depth: usize, budget: &mut usize) -> Value {
+    if *budget == 0 {
+        return Value::String("[left out]".into());
+    }
+    *budget -= 1;
+    match value {
+        Value::Object(_) | Value::Array(_) if depth >= MAX_DEPTH => Value::String("[nested too deeply]".into()),
+        Value::Object(map) => {
+            let mut out = Map::new();
+            for (key, item) in map.iter().take(MAX_ENTRIES) {
+                let safe = if is_secret_name(key) && !item.is_null() {
+                    Value::String(MASK.into())
+                } else {
+                    copy(item, depth + 1, budget)
+                };
+                out.insert(cut(key), safe);
+            }
+            if map.len() > MAX_ENTRIES {
+                out.insert("…".into(), Value::String(format!("{} more", map.len() - MAX_ENTRIES)));
+            }
+            Value::Object(out)
+        }
+        Value::Array(items) => {
+            let mut out: Vec<Value> =
+                items.iter().take(MAX_ENTRIES).map(|item| copy(item, depth + 1, budget)).collect();
+            if items.len() > MAX_ENTRIES {
+                out.push(Value::String(format!("… {} more", items.len() - MAX_ENTRIES)));
+            }
+            Value::Array(out)
+        }
+        // Masked before it is cut, or the cut could hide the end of a pattern.
+        Value::String(text) => Value::String(cut(&redact_text(text))),
+        scalar => scalar.clone(),
+    }
+}
+
+/// At most [`MAX_STRING`] characters of `text`.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(MAX_STRING) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// Masks what looks like a secret in free text: our own tokens, bearer and basic credentials, values assigned to
+/// secret names, the password of a URL, and private keys.
+pub fn redact_text(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        if rest.starts_with("-----BEGIN") && private_key_len(rest).is_some_and(|len| len > 0) {
+            let len = private_key_len(rest).unwrap_or(rest.len());
+            out.push_str(MASK);
+            rest = &rest[len..];
+            continue;
+        }
+        if let Some(after) = rest.strip_prefix("://") {
+            out.push_str("://");
+            rest = mask_userinfo(after, &mut out);
+            continue;
+        }
+        let len = word_len(rest);
+        if len == 0 {
+            out.push(first);
+            rest = &rest[first.len_utf8()..];
+            continue;
+        }
+        let (word, after) = rest.split_at(len);
+        rest = mask_after(word, after, &mut out);
+    }
+    out
+}
+
+/// Writes `word`, and the mask in place of a secret that follows it; returns what comes after both.
+fn mask_after<'a>(word: &str, after: &'a str, out: &mut String) -> &'a str {
+    if word.len() > 5 && word.starts_with("rmcp_") {
+        out.push_str("rmcp_");
+        out.push_str(MASK);
+        return after;
+    }
+    out.push_str(word);
+    if is_scheme(word) {
+        let spaces = spaces_len(after);
+        let len = value_len(&after[spaces..]);
+        if spaces > 0 && len > 0 {
+            out.push_str(&after[..spaces]);
+            out.push_str(MASK);
+            return &after[spaces + len..];
+        }
+        return after;
+    }
+    if !is_secret_name(word) {
+        return after;
+    }
+    // `name=value`, `name: value`, `"name":"value"`, `name = 'value'`.
+    let quote = usize::from(after.starts_with(['"', '\'']));
+    let at = quote + spaces_len(&after[quote..]);
+    let Some(value) = after[at..].strip_prefix(['=', ':']) else { return after };
+    let lead = &after[..at + 1];
+    let spaces = spaces_len(value);
+    let value = &value[spaces..];
+    out.push_str(lead);
+    out.push_str(&after[at + 1..at + 1 + spaces]);
+    if let Some(mark) = value.chars().next().filter(|c| matches!(c, '"' | '\'')) {
+        out.push(mark);
+        out.push_str(MASK);
+        return value[1..].find(mark).map_or("", |end| &value[1 + end..]);
+    }
+    let len = value_len(value);
+    if len == 0 {
+        return value;
+    }
+    out.push_str(MASK);
+    let tail = &value[len..];
+    if is_scheme(&value[..len]) {
+        // `Authorization: Bearer x`: the scheme was the first word, the secret is the second.
+        let spaces = spaces_len(tail);
+        return &tail[spaces + value_len(&tail[spaces..])..];
+    }
+    tail
+}
+
+fn is_scheme(word: &str) -> bool {
+    ["bearer", "basic"].iter().any(|scheme| word.eq_ignore_ascii_case(scheme))
+}
+
+fn mask_userinfo<'a>(after: &'a str, out: &mut String) -> &'a str {
+    let end =
+        after.find(|c: char| c.is_whitespace() || matches!(c, '/' | '"' | '\'' | '?' | '#')).unwrap_or(after.len());
+    let Some(at) = after[..end].rfind('@') else { return after };
+    match after[..at].split_once(':') {
+        Some((user, _)) => {
+            out.push_str(user);
+            out.push(':');
+        }
+        // A lone name before the @ may be a token: hide it too.
+        None => {}
+    }
+    out.push_str(MASK);
+    &after[at..]
+}
+
+/// Length of the private key block `text` begins with, if it is one.
+fn private_key_len(text: &str) -> Option<usize> {
+    let line = text.lines().next()?;
+    if !line.contains("PRIVATE KEY-----") {
+        return None;
+    }
+    let end = text[line.len()..].find("-----END").map_or(text.len(), |at| {
+        let from = line.len() + at;
+        text[from..].find('\n').map_or(text.len(), |newline| from + newline)
+    });
+    Some(end)
+}
+
+fn word_len(text: &str) -> usize {
+    text.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))).unwrap_or(text.len())
+}
+
+fn spaces_len(text: &str) -> usize {
+    text.find(|c| !matches!(c, ' ' | '\t')).unwrap_or(text.len())
+}
+
+fn value_len(text: &str) -> usize {
+    text.find(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '&' | ')' | '}' | ']' | '"' | '\''))
+        .unwrap_or(text.len())
 }

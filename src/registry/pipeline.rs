@@ -133,6 +133,7 @@ impl Pipeline {
     pub async fn run(&self, call: Call) -> Finished {
         let started = Instant::now();
         let audited_args = self.ledger.redact(&call.args);
+        let args_sha256 = crate::access::canonical::sha256_hex(&call.args);
         let (entry, caller) = (call.entry, Arc::clone(&call.caller));
         let (request_id, correlation_id) = (call.request_id.clone(), call.correlation_id.clone());
         let progress = call.progress.clone();
@@ -164,6 +165,7 @@ impl Pipeline {
                 tool: entry.name(),
                 write: entry.meta.effect.is_write(),
                 args: audited_args,
+                args_sha256,
                 error: outcome,
                 duration,
                 request_id: &request_id,

@@ -1,0 +1,57 @@
+//! The audit as the pipeline's ledger.
+
+use super::{
+    Audit,
+    record::{Approval, Record, now_ms},
+};
+use crate::{
+    access::{
+        ledger::{Entry, Ledger},
+        redact,
+    },
+    error::ToolError,
+};
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+impl Ledger for Audit {
+    fn redact(&self, args: &Value) -> Value {
+        redact::redact(args)
+    }
+
+    fn ready(&self) -> Result<(), ToolError> {
+        self.check()
+    }
+
+    fn record<'a>(&'a self, entry: Entry<'a>) -> BoxFuture<'a, Result<(), ToolError>> {
+        let durable = entry.write || entry.error.is_some();
+        let record = Record {
+            ts_ms: now_ms(),
+            principal: entry.principal.to_owned(),
+            role: Some(entry.role),
+            door: entry.door.name().to_owned(),
+            tool: entry.tool.to_owned(),
+            args_sha256: entry.args_sha256,
+            args: entry.args,
+            outcome: entry.error.map_or("ok", |error| error.code.symbol()).to_owned(),
+            message: entry.error.map(|error| redact::redact_text(&error.message)),
+            duration_ms: u64::try_from(entry.duration.as_millis()).unwrap_or(u64::MAX),
+            request_id: Some(entry.request_id.to_owned()),
+            correlation_id: entry.correlation_id.map(str::to_owned),
+            approval: entry.approval.map(|approval| Approval {
+                ask_id: approval.ask_id.clone(),
+                by: approval.by.clone(),
+                how: approval.how.clone(),
+            }),
+            simulated: entry.simulated,
+            changed: entry.changed,
+        };
+        Box::pin(async move {
+            if durable {
+                return self.write(record).await;
+            }
+            self.read(record);
+            Ok(())
+        })
+    }
+}

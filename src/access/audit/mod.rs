@@ -1,0 +1,252 @@
+//! The audit: every call, in order, in a chain of hashes that shows later changes.
+//!
+//! Writes and refusals are on the card before they are answered: when that fails they are not done. Successful reads
+//! wait up to a second and are committed together, since a commit costs an SD card an erase block; a power cut may
+//! lose that second of reads, never a write. The privileged half keeps keyed copies of the chain's heads
+//! (see [`crate::agent::heads`]), so that the half that writes the chain cannot rewrite it unnoticed.
+
+mod chain;
+mod ledger;
+mod query;
+mod record;
+mod verify;
+
+pub use chain::Head;
+pub use query::Filter;
+pub use record::{Approval, Record, rfc3339};
+pub use verify::{KnownHeads, Report, verify, verify_file};
+
+use crate::{agent::AgentLink, error::ToolError, store::Store};
+use record::Prepared;
+use serde_json::Value;
+use std::{
+    mem,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+/// Longest time a successful read waits to be recorded.
+const BATCH_DELAY: Duration = Duration::from_secs(1);
+/// Most reads that wait; more are committed at once.
+const BATCH_RECORDS: usize = 4096;
+/// Most bytes of reads that wait: part of the server's memory budget.
+const BATCH_BYTES: usize = 256 * 1024;
+
+/// The server's audit. Cheap to clone.
+#[derive(Clone)]
+pub struct Audit(Arc<Inner>);
+
+struct Inner {
+    store: Store,
+    max_bytes: u64,
+    /// Who keeps the heads.
+    agent: Option<AgentLink>,
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    reads: Vec<Prepared>,
+    bytes: usize,
+    /// A task will commit `reads` within [`BATCH_DELAY`].
+    timer: bool,
+    /// Reads that could not be recorded since the last success. The chain gets a record of their number.
+    lost: u64,
+    /// The newest head the agent has not been given, and whether a task is giving it.
+    head: Option<Head>,
+    sending: bool,
+    agent_silent: bool,
+    /// Why the last commit failed, until one succeeds.
+    broken: Option<ToolError>,
+}
+
+impl Audit {
+    /// An audit in `store` of about `max_bytes`; the oldest records make room behind a checkpoint record.
+    pub fn new(store: Store, max_bytes: u64, agent: Option<AgentLink>) -> Self {
+        Self(Arc::new(Inner { store, max_bytes, agent, waiting: Mutex::default() }))
+    }
+
+    /// Records a write, or a refusal. When this returns, the record is on the card.
+    ///
+    /// # Errors
+    /// `unavailable` or `resource_exhausted` when it cannot be stored: the caller must not do the write.
+    pub async fn write(&self, record: Record) -> Result<(), ToolError> {
+        let record = record.prepare();
+        tracing::info!(target: "audit", record = %record.body());
+        self.commit(Some(record)).await
+    }
+
+    /// Records a successful read, within a second. Must be called inside the runtime.
+    pub fn read(&self, record: Record) {
+        let record = record.prepare();
+        tracing::debug!(target: "audit", record = %record.body());
+        let mut waiting = self.waiting();
+        waiting.bytes += record.size();
+        waiting.reads.push(record);
+        let full = waiting.reads.len() >= BATCH_RECORDS || waiting.bytes >= BATCH_BYTES;
+        let start_timer = !mem::replace(&mut waiting.timer, true);
+        drop(waiting);
+        if !full && !start_timer {
+            return;
+        }
+        let audit = self.clone();
+        tokio::spawn(async move {
+            if !full {
+                tokio::time::sleep(BATCH_DELAY).await;
+            }
+            if let Err(error) = audit.flush().await {
+                tracing::error!(target: "audit", %error, "reads could not be recorded");
+            }
+        });
+    }
+
+    /// Whether a record could be kept, as far as is known without trying.
+    ///
+    /// # Errors
+    /// That of the last commit, or of opening the store.
+    pub fn check(&self) -> Result<(), ToolError> {
+        if let Some(error) = self.waiting().broken.clone() {
+            return Err(error);
+        }
+        self.0.store.usable()
+    }
+
+    /// Commits the reads that wait: at shutdown, and before the audit is looked at.
+    ///
+    /// # Errors
+    /// As [`Audit::write`]; the reads are kept for the next try, up to the batch's bound.
+    pub async fn flush(&self) -> Result<(), ToolError> {
+        self.commit(None).await
+    }
+
+    /// The newest records first, and how many there are in all.
+    ///
+    /// # Errors
+    /// `unavailable` when the store is.
+    pub async fn recent(&self, filter: Filter, limit: u32, offset: u64) -> Result<(Vec<Value>, u64), ToolError> {
+        self.flush().await?;
+        self.0.store.run(move |connection| query::recent(connection, &filter, limit, offset)).await
+    }
+
+    /// Checks the whole chain, against the agent's heads when it has some.
+    ///
+    /// # Errors
+    /// `unavailable` when the store or the agent is.
+    pub async fn verify(&self) -> Result<Report, ToolError> {
+        self.flush().await?;
+        let heads = match &self.0.agent {
+            Some(agent) => Some(agent.heads().await?),
+            None => None,
+        };
+        self.0
+            .store
+            .run(move |connection| {
+                chain::ensure(connection)?;
+                verify(connection, heads.as_ref())
+            })
+            .await
+    }
+
+    /// In a task of its own: a caller that leaves does not take the others' records with it.
+    async fn commit(&self, record: Option<Prepared>) -> Result<(), ToolError> {
+        let audit = self.clone();
+        tokio::spawn(async move { audit.commit_now(record).await })
+            .await
+            .map_err(|error| ToolError::internal(format!("the audit's task ended: {error}")))?
+    }
+
+    async fn commit_now(&self, record: Option<Prepared>) -> Result<(), ToolError> {
+        let (mut batch, lost) = {
+            let mut waiting = self.waiting();
+            waiting.bytes = 0;
+            waiting.timer = false;
+            (mem::take(&mut waiting.reads), mem::take(&mut waiting.lost))
+        };
+        let reads = batch.len();
+        if lost > 0 {
+            batch.push(Prepared::gap(lost));
+        }
+        batch.extend(record);
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let batch = Arc::new(batch);
+        let (rows, max_bytes) = (Arc::clone(&batch), self.0.max_bytes);
+        let result = self.0.store.run(move |connection| chain::append(connection, &rows, max_bytes)).await;
+        match result {
+            Ok(head) => {
+                self.waiting().broken = None;
+                self.announce(head);
+                Ok(())
+            }
+            Err(error) => {
+                self.take_back(batch, reads, lost);
+                self.waiting().broken = Some(error.clone());
+                Err(error)
+            }
+        }
+    }
+
+    /// Puts reads that could not be stored in front of those that came since, and counts what finds no room.
+    fn take_back(&self, batch: Arc<Vec<Prepared>>, reads: usize, lost: u64) {
+        let mut waiting = self.waiting();
+        waiting.lost += lost;
+        let Ok(mut batch) = Arc::try_unwrap(batch) else {
+            waiting.lost += reads as u64;
+            return;
+        };
+        batch.truncate(reads);
+        let size: usize = batch.iter().map(Prepared::size).sum();
+        if batch.len() + waiting.reads.len() >= BATCH_RECORDS || size + waiting.bytes >= BATCH_BYTES {
+            waiting.lost += reads as u64;
+            return;
+        }
+        waiting.bytes += size;
+        batch.append(&mut waiting.reads);
+        waiting.reads = batch;
+    }
+
+    /// Gives the newest head to the agent, one at a time; heads that pass meanwhile are skipped, the newest covers them.
+    fn announce(&self, head: Head) {
+        if self.0.agent.is_none() {
+            return;
+        }
+        let mut waiting = self.waiting();
+        waiting.head = Some(head);
+        if mem::replace(&mut waiting.sending, true) {
+            return;
+        }
+        drop(waiting);
+        let audit = self.clone();
+        tokio::spawn(async move { audit.send_heads().await });
+    }
+
+    async fn send_heads(&self) {
+        let Some(agent) = &self.0.agent else { return };
+        loop {
+            let head = {
+                let mut waiting = self.waiting();
+                match waiting.head.take() {
+                    Some(head) => head,
+                    None => {
+                        waiting.sending = false;
+                        return;
+                    }
+                }
+            };
+            let result = agent.record_head(head).await;
+            let was_silent = mem::replace(&mut self.waiting().agent_silent, result.is_err());
+            if let Err(error) = result
+                && !was_silent
+            {
+                // Not fatal: the chain itself is stored, and the next head covers this one.
+                tracing::warn!(target: "audit", %error, "the agent did not take the audit's head");
+            }
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        // Nothing panics while holding it; if something did, the counts are still the best there is.
+        self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,72 @@
+//! One spelling for one value: canonical JSON, and the SHA-256 an approval and an audit record bind to.
+//!
+//! Keys sorted by their UTF-8 bytes, no white space, numbers as serde_json prints them. Two argument objects that
+//! differ only in the order of their keys are the same arguments.
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+
+/// Canonical JSON of `value`.
+pub fn to_string(value: &Value) -> String {
+    let mut out = String::with_capacity(128);
+    write_value(&mut out, value);
+    out
+}
+
+/// SHA-256 over the canonical JSON of `value`, as 64 lower-case hexadecimal digits.
+pub fn sha256_hex(value: &Value) -> String {
+    hex(&Sha256::digest(to_string(value).as_bytes()))
+}
+
+/// Lower-case hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(out, "{byte:02x}");
+        out
+    })
+}
+
+/// The bytes `text` spells in hexadecimal; `None` when it does not.
+pub fn from_hex(text: &str) -> Option<Vec<u8>> {
+    if !text.len().is_multiple_of(2) || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok()).collect()
+}
+
+fn write_value(out: &mut String, value: &Value) {
+    match value {
+        Value::Object(map) => {
+            let mut keys: Vec<&String> = map.keys().collect();
+            keys.sort_unstable();
+            out.push('{');
+            for (index, key) in keys.into_iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                write_scalar(out, &Value::String(key.clone()));
+                out.push(':');
+                write_value(out, &map[key]);
+            }
+            out.push('}');
+        }
+        Value::Array(items) => {
+            out.push('[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                write_value(out, item);
+            }
+            out.push(']');
+        }
+        scalar => write_scalar(out, scalar),
+    }
+}
+
+fn write_scalar(out: &mut String, scalar: &Value) {
+    // serde_json's Display of a scalar is its compact JSON; writing to a String cannot fail.
+    let _ = write!(out, "{scalar}");
+}

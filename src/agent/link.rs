@@ -1,0 +1,114 @@
+//! The one way the server reaches the agent, wherever the agent is.
+
+use super::{
+    Agent, Client, Peer,
+    asks::{Ask, AskRequest},
+    protocol::{Done, Op, RebootRequest, ScheduledReboot, Status},
+};
+use crate::{
+    access::audit::{Approval, Head, KnownHeads},
+    error::ToolError,
+};
+use std::{sync::Arc, time::Duration};
+
+/// The server's agent. Cheap to clone.
+#[derive(Clone)]
+pub enum AgentLink {
+    /// A process of its own, behind its socket.
+    Socket(Client),
+    /// In this process, before a simulated board.
+    InProcess(Arc<Agent>),
+}
+
+macro_rules! expect {
+    ($self:ident, $op:expr, $wait:expr, $($pattern:tt)+) => {
+        match $self.send($op, $wait).await? {
+            $($pattern)+,
+            _ => Err(ToolError::internal("the agent answered another question")),
+        }
+    };
+}
+
+impl AgentLink {
+    /// The agent's state.
+    ///
+    /// # Errors
+    /// `unavailable` when it does not answer; so for all that follow.
+    pub async fn status(&self) -> Result<Status, ToolError> {
+        expect!(self, Op::Status {}, Duration::ZERO, Done::Status(status) => Ok(status))
+    }
+
+    /// Opens an ask, or finds the same one when it still stands.
+    pub async fn open_ask(&self, request: AskRequest) -> Result<Ask, ToolError> {
+        expect!(self, Op::OpenAsk(request), Duration::ZERO, Done::Ask(ask) => Ok(ask))
+    }
+
+    /// The ask once it is answered, or as it is after `wait` (at most five minutes).
+    pub async fn ask_state(&self, id: &str, wait: Duration) -> Result<Ask, ToolError> {
+        let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+        expect!(self, Op::AskState { id: id.into(), wait_ms }, wait, Done::Ask(ask) => Ok(ask))
+    }
+
+    /// Takes an ask back: its caller is gone.
+    pub async fn withdraw_ask(&self, id: &str) -> Result<Ask, ToolError> {
+        expect!(self, Op::WithdrawAsk { id: id.into() }, Duration::ZERO, Done::Ask(ask) => Ok(ask))
+    }
+
+    /// Judges an approved ask for this very call and uses it up; a tool of [`super::policy::AGENT_TOOLS`] leaves that to
+    /// its operation. Call it right before the tool runs.
+    ///
+    /// # Errors
+    /// `permission_denied` when it was not approved, was used, or was for another call.
+    pub async fn redeem_ask(
+        &self,
+        id: &str,
+        tool: &str,
+        principal: &str,
+        args_sha256: &str,
+    ) -> Result<Approval, ToolError> {
+        let op = Op::RedeemAsk {
+            id: id.into(),
+            tool: tool.into(),
+            principal: principal.into(),
+            args_sha256: args_sha256.into(),
+        };
+        expect!(self, op, Duration::ZERO, Done::Approval(approval) => Ok(approval))
+    }
+
+    /// What waits for a person.
+    pub async fn list_asks(&self) -> Result<Vec<Ask>, ToolError> {
+        expect!(self, Op::ListAsks {}, Duration::ZERO, Done::Asks(asks) => Ok(asks))
+    }
+
+    /// A person's answer. The agent takes it from approvers only, never from the server.
+    pub async fn answer(&self, id: &str, approve: bool) -> Result<Ask, ToolError> {
+        expect!(self, Op::Answer { id: id.into(), approve }, Duration::ZERO, Done::Ask(ask) => Ok(ask))
+    }
+
+    /// Schedules a reboot.
+    pub async fn reboot(&self, request: RebootRequest) -> Result<ScheduledReboot, ToolError> {
+        expect!(self, Op::Reboot(request), Duration::ZERO, Done::Reboot(reboot) => Ok(reboot))
+    }
+
+    /// Takes a scheduled reboot back; says whether there was one.
+    pub async fn cancel_reboot(&self) -> Result<bool, ToolError> {
+        expect!(self, Op::CancelReboot {}, Duration::ZERO, Done::Cancelled(cancelled) => Ok(cancelled))
+    }
+
+    /// Gives the end of the audit chain into the agent's keeping.
+    pub async fn record_head(&self, head: Head) -> Result<(), ToolError> {
+        expect!(self, Op::RecordHead(head), Duration::ZERO, Done::Done {} => Ok(()))
+    }
+
+    /// The ends of the audit chain the agent has seen.
+    pub async fn heads(&self) -> Result<KnownHeads, ToolError> {
+        expect!(self, Op::Heads {}, Duration::ZERO, Done::Heads(heads) => Ok(heads))
+    }
+
+    async fn send(&self, op: Op, wait: Duration) -> Result<Done, ToolError> {
+        match self {
+            Self::Socket(client) => client.request(op, wait).await,
+            Self::InProcess(agent) => agent.handle(&Peer::in_process(), op).await,
+        }
+    }
+}

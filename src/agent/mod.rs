@@ -1,0 +1,41 @@
+//! The privileged half: a short list of typed operations over a unix socket, or in the same process on a simulated
+//! board.
+//!
+//! It trusts nothing the network half says about permission: it asks the kernel who is calling, judges each operation
+//! by its own copy of the policy, keeps the approvals itself, and writes its own log.
+
+pub mod asks;
+mod client;
+mod core;
+mod files;
+pub mod heads;
+mod link;
+mod log;
+pub mod machine;
+mod peer;
+pub mod policy;
+pub mod power;
+pub mod protocol;
+mod server;
+mod settings;
+mod wire;
+
+pub use self::core::{Agent, World};
+pub use asks::{Ask, AskRequest, AskState};
+pub use client::Client;
+pub use link::AgentLink;
+pub use peer::{Peer, Standing};
+pub use policy::AgentPolicy;
+pub use protocol::{RebootRequest, Status};
+pub use server::{bind, serve};
+pub use settings::AgentSettings;
+
+use std::sync::Arc;
+
+/// Where the agent reads the time: milliseconds since 1970 UTC. Tests bring their own.
+pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
+
+/// The machine's clock.
+pub fn system_clock() -> Clock {
+    Arc::new(|| i64::try_from(time::OffsetDateTime::now_utc().unix_timestamp_nanos() / 1_000_000).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,132 @@
+//! Who is on the other end of the agent's socket, by the kernel's word, and what they may do.
+
+use super::{protocol::Op, settings::AgentSettings};
+use crate::error::ToolError;
+use std::{fmt, fs, path::Path};
+
+/// What a peer is to the agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The network half: opens asks and runs operations, never answers.
+    Server,
+    /// uid 0 or a member of the approver group: looks at asks and answers them.
+    Approver,
+    /// The agent's own user before a simulated board: both.
+    SimulatedOwner,
+}
+
+/// One peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peer {
+    pub uid: u32,
+    /// The user's name, or "uid 1000".
+    pub name: String,
+    pub standing: Standing,
+}
+
+impl Peer {
+    /// The server in the agent's own process, on a simulated board.
+    pub fn in_process() -> Self {
+        Self { uid: rustix::process::getuid().as_raw(), name: "this process".into(), standing: Standing::Server }
+    }
+
+    /// Judges the user `uid` with primary group `gid`, running as process `pid`.
+    ///
+    /// # Errors
+    /// `permission_denied` for users who have no business here, and for anything started by an exec tool.
+    pub fn judge(settings: &AgentSettings, uid: u32, gid: u32, pid: Option<i32>) -> Result<Self, ToolError> {
+        let name = user_name(&settings.root, uid).unwrap_or_else(|| format!("uid {uid}"));
+        if pid.is_some_and(|pid| runs_for_exec(&settings.root, pid)) {
+            return Err(
+                ToolError::denied("commands started through raspi-mcp may not talk to its agent").with("uid", uid)
+            );
+        }
+        let standing = if settings.simulated && uid == rustix::process::getuid().as_raw() {
+            Standing::SimulatedOwner
+        } else if settings.server_uid == Some(uid) {
+            // Before the test for root: a server that runs as root may still not answer its own asks.
+            Standing::Server
+        } else if uid == 0 || in_group(&settings.root, &settings.approver_group, &name, gid) {
+            Standing::Approver
+        } else {
+            return Err(ToolError::denied(format!("{name} may not talk to the agent"))
+                .with("uid", uid)
+                .hint(format!("approvers are root and the members of group {}", settings.approver_group)));
+        };
+        Ok(Self { uid, name, standing })
+    }
+
+    /// Whether this peer may ask for `op` at all.
+    ///
+    /// # Errors
+    /// `permission_denied` saying who may.
+    pub fn may(&self, op: &Op) -> Result<(), ToolError> {
+        let allowed = match op {
+            Op::Hello { .. } | Op::Status {} | Op::ListAsks {} | Op::Heads {} => true,
+            Op::Answer { .. } => matches!(self.standing, Standing::Approver | Standing::SimulatedOwner),
+            _ => matches!(self.standing, Standing::Server | Standing::SimulatedOwner),
+        };
+        if allowed {
+            return Ok(());
+        }
+        let (who, hint) = match op {
+            Op::Answer { .. } => {
+                ("an approver", "run `raspi-mcp approve` as root or as a member of the approver group")
+            }
+            _ => ("the server's user", "call the tool through the server"),
+        };
+        Err(ToolError::denied(format!("{} needs {who}; {} is not", op.name(), self.name))
+            .with("operation", op.name())
+            .with("uid", self.uid)
+            .hint(hint))
+    }
+
+    /// How an answer by this peer is recorded.
+    pub fn how(&self) -> &'static str {
+        match self.standing {
+            Standing::SimulatedOwner => "raspi-mcp approve; simulated board, same user",
+            _ => "raspi-mcp approve",
+        }
+    }
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.name, self.uid)
+    }
+}
+
+/// The name of a local user. Users known only to a directory service have none here and appear by number.
+fn user_name(root: &Path, uid: u32) -> Option<String> {
+    let text = fs::read_to_string(root.join("etc/passwd")).ok()?;
+    text.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let (name, _, number) = (fields.next()?, fields.next()?, fields.next()?);
+        (number.parse() == Ok(uid)).then(|| name.to_owned())
+    })
+}
+
+/// The number of a local user, by name.
+pub(super) fn user_id(root: &Path, name: &str) -> Option<u32> {
+    let text = fs::read_to_string(root.join("etc/passwd")).ok()?;
+    text.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let (user, _, number) = (fields.next()?, fields.next()?, fields.next()?);
+        (user == name).then(|| number.parse().ok())?
+    })
+}
+
+/// Whether user `name` with primary group `gid` is in `group`, by `/etc/group`.
+fn in_group(root: &Path, group: &str, name: &str, gid: u32) -> bool {
+    let Ok(text) = fs::read_to_string(root.join("etc/group")) else { return false };
+    text.lines().any(|line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        matches!(fields[..], [entry, _, number, members]
+            if entry == group && (number.parse() == Ok(gid) || members.split(',').any(|member| member == name)))
+    })
+}
+
+/// Whether the process stands in the control group that exec tools put their commands in.
+fn runs_for_exec(root: &Path, pid: i32) -> bool {
+    fs::read_to_string(root.join(format!("proc/{pid}/cgroup"))).is_ok_and(|text| text.contains("/raspi-mcp-exec"))
+}

@@ -1,0 +1,69 @@
+//! The agent's own judgement of an operation: mode of its tool, namespace, and the ask it needs.
+
+use crate::{error::ToolError, registry::meta::Mode};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+/// The tools whose calls become an operation of the agent: it redeems their asks itself.
+pub const AGENT_TOOLS: &[&str] = &["system.reboot"];
+
+/// The agent's copy of the policy.
+#[derive(Clone, Debug)]
+pub struct AgentPolicy {
+    /// What the configuration says about a tool; what it does not name keeps the default of [`AgentPolicy::mode`].
+    pub modes: BTreeMap<String, Mode>,
+    /// Namespaces whose write tools are switched on.
+    pub namespaces: BTreeSet<String>,
+    /// Tools and namespaces switched off.
+    pub disabled: BTreeSet<String>,
+    /// A machine that reboots more often cannot be reached to be repaired.
+    pub reboots_per_hour: usize,
+    /// How long an ask may wait for its answer, and an answer for its use.
+    pub ask_expiry: Duration,
+}
+
+impl Default for AgentPolicy {
+    fn default() -> Self {
+        Self {
+            modes: BTreeMap::new(),
+            namespaces: BTreeSet::new(),
+            disabled: BTreeSet::new(),
+            reboots_per_hour: 4,
+            ask_expiry: Duration::from_secs(300),
+        }
+    }
+}
+
+impl AgentPolicy {
+    /// What this policy says about a privileged tool. Silent means a person is asked.
+    pub fn mode(&self, tool: &str) -> Mode {
+        self.modes.get(tool).copied().unwrap_or(Mode::Ask)
+    }
+
+    /// Whether the agent does this for anybody, and whether a person has to be asked first.
+    ///
+    /// # Errors
+    /// `permission_denied` naming the setting that stands in the way.
+    pub fn check(&self, tool: &str) -> Result<Mode, ToolError> {
+        let namespace = tool.split_once('.').map_or(tool, |(namespace, _)| namespace);
+        if self.disabled.contains(tool) || self.disabled.contains(namespace) {
+            return Err(ToolError::denied(format!("the agent's configuration switches {tool} off"))
+                .with("tool", tool)
+                .hint("take it out of tools.disable in /etc/raspi-mcp and restart raspi-mcp-agent"));
+        }
+        if !self.namespaces.contains(namespace) {
+            return Err(ToolError::denied(format!("the agent's configuration does not enable namespace {namespace}"))
+                .with("tool", tool)
+                .with("namespace", namespace)
+                .hint(format!("add \"{namespace}\" to tools.enable in /etc/raspi-mcp and restart raspi-mcp-agent")));
+        }
+        match self.mode(tool) {
+            Mode::Deny => Err(ToolError::denied(format!("the agent's policy denies {tool}"))
+                .with("tool", tool)
+                .hint(format!("policy.\"{tool}\" in /etc/raspi-mcp decides this"))),
+            mode => Ok(mode),
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Scheduled reboots. One at a time, cancellable, on the card before it is answered, and never lost silently: an
+//! agent that starts later either keeps the date or says in its status why not.
+
+use super::{
+    Clock, files,
+    machine::Machine,
+    protocol::{PastReboot, RebootOutcome, ScheduledReboot},
+};
+use crate::error::{ErrorCode, ToolError};
+use serde::{Deserialize, Serialize};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::task::AbortHandle;
+
+/// Longest delay (document 000, section 3.3).
+pub const MAX_DELAY_SECONDS: u32 = 600;
+/// How late a date may still be kept after the agent was away; later, somebody may have come to rely on the machine.
+const GRACE_MS: i64 = 600_000;
+/// Even "now" leaves the answer the time to reach its caller.
+const SHORTEST: Duration = Duration::from_millis(500);
+const HOUR_MS: i64 = 3_600_000;
+
+#[derive(Default, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OnCard {
+    #[serde(default)]
+    pending: Option<Pending>,
+    #[serde(default)]
+    last: Option<PastReboot>,
+    /// When reboots were begun, within the last hour.
+    #[serde(default)]
+    recent_ms: Vec<i64>,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pending {
+    reboot: ScheduledReboot,
+    /// The start of the machine it was scheduled in.
+    boot_id: String,
+    /// The machine has been told.
+    begun: bool,
+}
+
+#[derive(Default)]
+struct Now {
+    card: OnCard,
+    timer: Option<AbortHandle>,
+}
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Power(Arc<Inner>);
+
+struct Inner {
+    path: PathBuf,
+    clock: Clock,
+    machine: Arc<dyn Machine>,
+    per_hour: usize,
+    now: Mutex<Now>,
+}
+
+impl Power {
+    /// Reads what the agent before left, and keeps its date or says why not. Must be called inside the runtime.
+    pub(super) fn load(
+        folder: &Path,
+        clock: Clock,
+        machine: Arc<dyn Machine>,
+        per_hour: usize,
+        faults: &mut Vec<String>,
+    ) -> Result<Self, ToolError> {
+        let path = folder.join("reboot.json");
+        let card = match files::read(&path)? {
+            None => OnCard::default(),
+            Some(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|error| {
+                faults.push(format!("{} is unreadable ({error}); a scheduled reboot may be lost", path.display()));
+                OnCard::default()
+            }),
+        };
+        let power =
+            Self(Arc::new(Inner { path, clock, machine, per_hour, now: Mutex::new(Now { card, timer: None }) }));
+        if let Err(error) = power.resume() {
+            faults.push(error.message);
+        }
+        Ok(power)
+    }
+
+    fn resume(&self) -> Result<(), ToolError> {
+        let mut now = self.lock();
+        let Some(pending) = now.card.pending.clone() else { return Ok(()) };
+        let restarted = pending.boot_id != self.0.machine.boot_id();
+        let late_ms = (self.0.clock)() - pending.reboot.at_ms;
+        let (outcome, note) = match (restarted, pending.begun) {
+            (true, true) => (RebootOutcome::Done, None),
+            (true, false) => (RebootOutcome::Overtaken, Some("the machine restarted before the time".to_owned())),
+            (false, true) => (RebootOutcome::Failed, Some("the machine was told to restart and did not".to_owned())),
+            (false, false) if late_ms > GRACE_MS => {
+                (RebootOutcome::Missed, Some(format!("the agent was not running until {} s after it", late_ms / 1000)))
+            }
+            (false, false) => {
+                tracing::warn!(target: "agent", at_ms = pending.reboot.at_ms, "scheduled reboot resumed");
+                self.arm(&mut now, &pending);
+                return Ok(());
+            }
+        };
+        tracing::warn!(target: "agent", ?outcome, note, "scheduled reboot of the run before");
+        self.settle(&mut now, outcome, note)
+    }
+
+    /// Schedules a reboot; it is on the card when this returns.
+    ///
+    /// # Errors
+    /// `conflict` when one is scheduled already, `resource_exhausted` after too many in an hour, `invalid_argument` for
+    /// a delay over 600 s, `unavailable` when it cannot be written down.
+    pub(super) fn schedule(
+        &self,
+        delay_seconds: u32,
+        reason: Option<String>,
+        principal: String,
+    ) -> Result<ScheduledReboot, ToolError> {
+        if delay_seconds > MAX_DELAY_SECONDS {
+            return Err(ToolError::invalid(format!("a reboot can wait {MAX_DELAY_SECONDS} s at most"))
+                .with("parameter", "delay_seconds")
+                .with("provided_value", delay_seconds));
+        }
+        let now_ms = (self.0.clock)();
+        let mut now = self.lock();
+        self.may_schedule(&mut now.card, now_ms)?;
+        let reboot = ScheduledReboot { at_ms: now_ms + i64::from(delay_seconds) * 1000, reason, principal };
+        let pending = Pending { reboot: reboot.clone(), boot_id: self.0.machine.boot_id(), begun: false };
+        let mut card = now.card.clone();
+        card.pending = Some(pending.clone());
+        self.save(&card)?;
+        now.card = card;
+        self.arm(&mut now, &pending);
+        Ok(reboot)
+    }
+
+    /// Whether one could be scheduled now, without doing it: so that no approval is used up for nothing.
+    ///
+    /// # Errors
+    /// As [`Power::schedule`].
+    pub(super) fn check(&self) -> Result<(), ToolError> {
+        self.may_schedule(&mut self.lock().card, (self.0.clock)())
+    }
+
+    fn may_schedule(&self, card: &mut OnCard, now_ms: i64) -> Result<(), ToolError> {
+        if let Some(pending) = &card.pending {
+            return Err(ToolError::new(ErrorCode::Conflict, "a reboot is scheduled already")
+                .with("reboot_at", crate::access::audit::rfc3339(pending.reboot.at_ms))
+                .with("principal", pending.reboot.principal.clone())
+                .hint("cancel it first: system.reboot with cancel = true"));
+        }
+        // By distance, not by order: a clock that was wrong must not lock the machine up.
+        card.recent_ms.retain(|at| (now_ms - at).abs() < HOUR_MS);
+        if card.recent_ms.len() >= self.0.per_hour {
+            return Err(ToolError::exhausted(format!(
+                "{} reboots within the hour; no more are begun",
+                card.recent_ms.len()
+            ))
+            .with("limit_per_hour", self.0.per_hour)
+            .hint("find out why reboots do not help before the next one"));
+        }
+        Ok(())
+    }
+
+    /// Takes the scheduled reboot back; says whether there was one.
+    ///
+    /// # Errors
+    /// `conflict` when it has begun; `unavailable` when that cannot be written down.
+    pub(super) fn cancel(&self) -> Result<bool, ToolError> {
+        let mut now = self.lock();
+        match &now.card.pending {
+            None => return Ok(false),
+            Some(pending) if pending.begun => {
+                return Err(ToolError::new(ErrorCode::Conflict, "the reboot has begun and cannot be cancelled"));
+            }
+            Some(_) => {}
+        }
+        self.settle(&mut now, RebootOutcome::Cancelled, None)?;
+        if let Some(timer) = now.timer.take() {
+            timer.abort();
+        }
+        Ok(true)
+    }
+
+    pub(super) fn pending(&self) -> Option<ScheduledReboot> {
+        self.lock().card.pending.as_ref().map(|pending| pending.reboot.clone())
+    }
+
+    pub(super) fn last(&self) -> Option<PastReboot> {
+        self.lock().card.last.clone()
+    }
+
+    fn arm(&self, now: &mut Now, pending: &Pending) {
+        let wait = u64::try_from(pending.reboot.at_ms - (self.0.clock)()).unwrap_or(0);
+        let power = self.clone();
+        let task = tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(wait).max(SHORTEST)).await;
+            power.fire();
+        });
+        now.timer = Some(task.abort_handle());
+    }
+
+    fn fire(&self) {
+        let mut now = self.lock();
+        let at = (self.0.clock)();
+        let Some(pending) = now.card.pending.as_mut() else { return };
+        pending.begun = true;
+        now.card.recent_ms.push(at);
+        // Written before the act, or the next start would take it for one still to come. A card that cannot be
+        // written is no reason to stay up: a reboot may be what it needs.
+        if let Err(error) = self.save(&now.card) {
+            tracing::error!(target: "agent", %error, "reboot begun without a note of it");
+        }
+        let outcome = match self.0.machine.reboot() {
+            Ok(()) if self.0.machine.is_simulated() => (RebootOutcome::Simulated, None),
+            // The machine goes down now; the next start of the agent settles this.
+            Ok(()) => return,
+            Err(error) => (RebootOutcome::Failed, Some(error.message)),
+        };
+        tracing::warn!(target: "agent", outcome = ?outcome.0, note = outcome.1, "reboot");
+        if let Err(error) = self.settle(&mut now, outcome.0, outcome.1) {
+            tracing::error!(target: "agent", %error, "the outcome of a reboot could not be noted");
+        }
+    }
+
+    /// Moves the pending reboot to the past.
+    fn settle(&self, now: &mut Now, outcome: RebootOutcome, note: Option<String>) -> Result<(), ToolError> {
+        let mut card = now.card.clone();
+        if let Some(pending) = card.pending.take() {
+            card.last = Some(PastReboot { reboot: pending.reboot, outcome, note });
+        }
+        self.save(&card)?;
+        now.card = card;
+        Ok(())
+    }
+
+    fn save(&self, card: &OnCard) -> Result<(), ToolError> {
+        let json = serde_json::to_vec(card).map_err(|error| ToolError::internal(format!("reboot.json: {error}")))?;
+        files::replace(&self.0.path, &json)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Now> {
+        self.0.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

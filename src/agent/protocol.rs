@@ -1,0 +1,216 @@
+//! What travels between the halves: one JSON object a line, at most 64 KiB, versioned.
+//!
+//! A request is `{"id": 7, "op": {"reboot": {...}}}`, its answer `{"id": 7, "ok": {...}}` or `{"id": 7, "error":
+//! {...}}`. The first request of a connection is `hello`; without it, or with another protocol, nothing else is done.
+//! Answers come in the order they are ready, so a long wait holds nothing up.
+
+use super::asks::{Ask, AskRequest};
+use crate::{
+    access::audit::{Approval, Head, KnownHeads},
+    error::{ErrorCode, ToolError},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Raised by any change that an older half would misunderstand.
+pub const PROTOCOL: u32 = 1;
+/// Longest line, in bytes: the arguments of an ask are bounded well below it.
+pub const MAX_LINE: usize = 64 * 1024;
+/// Longest wait one `ask_state` may ask for.
+pub const MAX_WAIT_MS: u64 = 300_000;
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    pub id: u64,
+    pub op: Op,
+}
+
+/// The whole list of what the agent can be asked.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Op {
+    Hello { protocol: u32, version: String },
+    Status {},
+    OpenAsk(AskRequest),
+    AskState { id: String, wait_ms: u64 },
+    WithdrawAsk { id: String },
+    RedeemAsk { id: String, tool: String, principal: String, args_sha256: String },
+    ListAsks {},
+    Answer { id: String, approve: bool },
+    Reboot(RebootRequest),
+    CancelReboot {},
+    RecordHead(Head),
+    Heads {},
+}
+
+impl Op {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Hello { .. } => "hello",
+            Self::Status {} => "status",
+            Self::OpenAsk(_) => "open_ask",
+            Self::AskState { .. } => "ask_state",
+            Self::WithdrawAsk { .. } => "withdraw_ask",
+            Self::RedeemAsk { .. } => "redeem_ask",
+            Self::ListAsks {} => "list_asks",
+            Self::Answer { .. } => "answer",
+            Self::Reboot(_) => "reboot",
+            Self::CancelReboot {} => "cancel_reboot",
+            Self::RecordHead(_) => "record_head",
+            Self::Heads {} => "heads",
+        }
+    }
+}
+
+/// A reboot, as the agent's policy judges it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RebootRequest {
+    /// 0 to 600.
+    pub delay_seconds: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Who called the tool.
+    pub principal: String,
+    pub tool: String,
+    pub args_sha256: String,
+    /// The ask a person answered, where the policy wants one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask_id: Option<String>,
+}
+
+/// What comes back.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Done {
+    Hello {
+        protocol: u32,
+        version: String,
+    },
+    Status(Status),
+    Ask(Ask),
+    Asks(Vec<Ask>),
+    Approval(Approval),
+    Reboot(ScheduledReboot),
+    /// Whether there was one to cancel.
+    Cancelled(bool),
+    Heads(KnownHeads),
+    Done {},
+}
+
+/// A reboot that will come.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScheduledReboot {
+    /// Milliseconds since 1970.
+    pub at_ms: i64,
+    pub reason: Option<String>,
+    pub principal: String,
+}
+
+/// How a reboot ended, or did not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PastReboot {
+    pub reboot: ScheduledReboot,
+    pub outcome: RebootOutcome,
+    /// More about it, for a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RebootOutcome {
+    /// The machine came up anew after it.
+    Done,
+    /// The simulated machine noted it.
+    Simulated,
+    /// Somebody cancelled it.
+    Cancelled,
+    /// The machine restarted for another reason before its time.
+    Overtaken,
+    /// The agent was not running at its time, and too long after.
+    Missed,
+    /// The machine would not.
+    Failed,
+}
+
+/// What the agent says about itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Status {
+    pub version: String,
+    pub protocol: u32,
+    /// Privileged operations act on a simulated machine.
+    pub simulated: bool,
+    pub started_ms: i64,
+    pub pending_asks: usize,
+    #[serde(default)]
+    pub reboot: Option<ScheduledReboot>,
+    #[serde(default)]
+    pub last_reboot: Option<PastReboot>,
+    /// The newest audit head the agent has.
+    #[serde(default)]
+    pub audit_head: Option<Head>,
+    /// What went wrong at start, for health.
+    #[serde(default)]
+    pub faults: Vec<String>,
+}
+
+/// An answer line.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reply {
+    /// `None` when the line had no readable id.
+    pub id: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ok: Option<Done>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<WireError>,
+}
+
+impl Reply {
+    pub fn new(id: Option<u64>, result: Result<Done, ToolError>) -> Self {
+        match result {
+            Ok(done) => Self { id, ok: Some(done), error: None },
+            Err(error) => Self { id, ok: None, error: Some(error.into()) },
+        }
+    }
+
+    pub fn into_result(self) -> Result<Done, ToolError> {
+        match (self.ok, self.error) {
+            (Some(done), None) => Ok(done),
+            (None, Some(error)) => Err(error.into()),
+            _ => Err(ToolError::internal("the agent's answer is neither a result nor an error")),
+        }
+    }
+}
+
+/// A [`ToolError`] on the wire.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WireError {
+    pub code: String,
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub details: Map<String, Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl From<ToolError> for WireError {
+    fn from(error: ToolError) -> Self {
+        Self { code: error.code.symbol().into(), message: error.message, details: error.details, hint: error.hint }
+    }
+}
+
+impl From<WireError> for ToolError {
+    fn from(wire: WireError) -> Self {
+        let mut error = ToolError::new(ErrorCode::from_symbol(&wire.code).unwrap_or(ErrorCode::Internal), wire.message);
+        error.details = wire.details;
+        error.hint = wire.hint;
+        error
+    }
+}

@@ -1,0 +1,71 @@
+//! Lines of the agent's socket: bounded before memory is spent, and not waited for without end.
+
+use std::{io, time::Duration};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
+
+/// How long a line may take from its first byte to its last, and an answer to be taken.
+pub(super) const LINE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What came.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// A whole line, in the buffer, without its end.
+    Whole,
+    /// More than the bound; skipped to its end.
+    TooLong,
+    /// The peer closed.
+    End,
+}
+
+/// Reads one line of at most `max` bytes into `line`. Waits without limit for the first byte, then [`LINE_TIMEOUT`].
+pub(super) async fn read_line<R>(reader: &mut R, line: &mut Vec<u8>, max: usize) -> io::Result<Line>
+where
+    R: AsyncBufRead + Unpin,
+{
+    line.clear();
+    if reader.fill_buf().await?.is_empty() {
+        return Ok(Line::End);
+    }
+    match tokio::time::timeout(LINE_TIMEOUT, rest(reader, line, max)).await {
+        Ok(result) => result,
+        Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, "the line did not end in time")),
+    }
+}
+
+async fn rest<R: AsyncBufRead + Unpin>(reader: &mut R, line: &mut Vec<u8>, max: usize) -> io::Result<Line> {
+    let mut too_long = false;
+    loop {
+        let chunk = reader.fill_buf().await?;
+        if chunk.is_empty() {
+            return Ok(Line::End);
+        }
+        let (part, used, ended) = match chunk.iter().position(|byte| *byte == b'\n') {
+            Some(at) => (&chunk[..at], at + 1, true),
+            None => (chunk, chunk.len(), false),
+        };
+        if !too_long && line.len() + part.len() <= max {
+            line.extend_from_slice(part);
+        } else {
+            too_long = true;
+            line.clear();
+        }
+        reader.consume(used);
+        if ended {
+            return Ok(if too_long { Line::TooLong } else { Line::Whole });
+        }
+    }
+}
+
+/// Writes one value as one line.
+pub(super) async fn write_line<W, V>(writer: &mut W, value: &V) -> io::Result<()>
+where
+    W: AsyncWrite + Unpin,
+    V: serde::Serialize,
+{
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    match tokio::time::timeout(LINE_TIMEOUT, writer.write_all(&line)).await {
+        Ok(result) => result,
+        Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, "the peer does not read")),
+    }
+}

@@ -1,0 +1,161 @@
+//! The SQLite store: one connection on one thread, asked by closures.
+//!
+//! The thread sleeps in a channel until there is work, so an idle store wakes nobody. It opens and checks the file
+//! itself: a large file on a slow card delays the first query, never the start of the server.
+
+mod open;
+
+pub use open::{OpenReport, Opened};
+
+use crate::error::{ErrorCode, ToolError};
+use rusqlite::Connection;
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc, OnceLock,
+        mpsc::{SyncSender, TrySendError, sync_channel},
+    },
+    thread::JoinHandle,
+};
+use tokio::sync::oneshot;
+
+/// Jobs that may wait: enough for a burst of ten concurrent calls, small enough to notice a card that hangs.
+const QUEUE: usize = 64;
+/// SQLite's documentation asks for no more than 64 KiB; queries here are shallow.
+const STACK: usize = 512 * 1024;
+
+type Job = Box<dyn FnOnce(Result<&mut Connection, &OpenReport>) + Send>;
+
+/// A handle to the store. Cheap to clone; the last one closes the file.
+#[derive(Clone)]
+pub struct Store(Arc<Inner>);
+
+struct Inner {
+    path: PathBuf,
+    queue: Option<SyncSender<Job>>,
+    thread: Option<JoinHandle<()>>,
+    report: Arc<OnceLock<OpenReport>>,
+}
+
+impl Store {
+    /// Starts the store on `path` with its folder made if need be. Whether the file was good is [`Store::report`]'s
+    /// answer; when nothing could be opened, every query says so.
+    ///
+    /// # Errors
+    /// `internal` when no thread can be started.
+    pub fn open(path: &Path) -> Result<Self, ToolError> {
+        Self::start(path.to_owned())
+    }
+
+    fn start(path: PathBuf) -> Result<Self, ToolError> {
+        let (queue, jobs) = sync_channel::<Job>(QUEUE);
+        let report = Arc::new(OnceLock::new());
+        let (file, seen) = (path.clone(), Arc::clone(&report));
+        let thread = std::thread::Builder::new()
+            .name("store".into())
+            .stack_size(STACK)
+            .spawn(move || {
+                let (mut connection, opened) = open::open(&file);
+                opened.log(&file);
+                let opened = seen.get_or_init(|| opened);
+                for job in jobs {
+                    job(connection.as_mut().ok_or(opened));
+                }
+                if let Some(connection) = connection {
+                    open::close(connection);
+                }
+            })
+            .map_err(|error| ToolError::internal(format!("cannot start the store's thread: {error}")))?;
+        Ok(Self(Arc::new(Inner { path, queue: Some(queue), thread: Some(thread), report })))
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// How opening went; waits until it is known.
+    ///
+    /// # Errors
+    /// `resource_exhausted` when the queue is full.
+    pub async fn report(&self) -> Result<OpenReport, ToolError> {
+        if let Some(report) = self.0.report.get() {
+            return Ok(report.clone());
+        }
+        let (answer, answered) = oneshot::channel();
+        self.submit(Box::new(move |_| drop(answer.send(()))))?;
+        // The thread fills the report before it takes its first job.
+        let _ = answered.await;
+        self.0.report.get().cloned().ok_or_else(|| self.gone())
+    }
+
+    /// Whether queries can succeed, as far as is known; a store that is still opening counts as usable.
+    ///
+    /// # Errors
+    /// `unavailable` when no file could be opened.
+    pub fn usable(&self) -> Result<(), ToolError> {
+        match self.0.report.get() {
+            Some(report) if matches!(report.state, Opened::Failed { .. }) => Err(report.unavailable(&self.0.path)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Runs `work` on the store's thread and waits for its result. Work begun is finished even when the caller leaves.
+    ///
+    /// # Errors
+    /// `unavailable` when the file could not be opened or the query failed (a full card, say),
+    /// `resource_exhausted` when 64 queries already wait.
+    pub async fn run<R, F>(&self, work: F) -> Result<R, ToolError>
+    where
+        R: Send + 'static,
+        F: FnOnce(&mut Connection) -> rusqlite::Result<R> + Send + 'static,
+    {
+        let (answer, answered) = oneshot::channel();
+        let path = self.0.path.clone();
+        self.submit(Box::new(move |connection| {
+            let result = match connection {
+                Ok(connection) => work(connection).map_err(|error| failed(&path, &error)),
+                Err(report) => Err(report.unavailable(&path)),
+            };
+            // The caller may have left; the work is done all the same.
+            let _ = answer.send(result);
+        }))?;
+        answered.await.map_err(|_| self.gone())?
+    }
+
+    fn submit(&self, job: Job) -> Result<(), ToolError> {
+        let Some(queue) = &self.0.queue else { return Err(self.gone()) };
+        queue.try_send(job).map_err(|error| match error {
+            TrySendError::Full(_) => ToolError::exhausted(format!("{QUEUE} queries already wait for the store"))
+                .with("path", self.0.path.display().to_string())
+                .hint("the storage is slow or stuck; try again later and look at the kernel's log"),
+            TrySendError::Disconnected(_) => self.gone(),
+        })
+    }
+
+    fn gone(&self) -> ToolError {
+        ToolError::internal(format!("the store's thread for {} has ended", self.0.path.display()))
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.queue = None;
+        // Closing writes the WAL back. A job may hold the last handle: then this is the thread itself.
+        if let Some(thread) = self.thread.take().filter(|thread| thread.thread().id() != std::thread::current().id()) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A failed query as an error of the call that needed it.
+fn failed(path: &Path, error: &rusqlite::Error) -> ToolError {
+    let full = matches!(error.sqlite_error_code(), Some(rusqlite::ErrorCode::DiskFull));
+    ToolError::new(ErrorCode::Unavailable, format!("the store failed: {error}"))
+        .with("path", path.display().to_string())
+        .hint(if full {
+            "the file system is full; free some space"
+        } else {
+            "check the file system of the state directory; the store is checked and, if need be, replaced at the next start"
+        })
+}

@@ -1,0 +1,146 @@
+//! Opening the store's file: settings, integrity check, and what happens to a file that fails it.
+
+use crate::error::ToolError;
+use rusqlite::{Connection, OpenFlags};
+use std::{
+    fs, io,
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+/// How opening the store went. Health shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenReport {
+    pub state: Opened,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Opened {
+    /// There was no file.
+    Created,
+    /// The file passed its check.
+    Good,
+    /// The file was damaged: it now lies at `set_aside`, and a new one took its place.
+    Replaced { set_aside: PathBuf, reason: String },
+    /// Neither the old file nor a new one can be used; queries are refused.
+    Failed { reason: String },
+}
+
+impl OpenReport {
+    /// What a query is told when there is no file to ask.
+    pub fn unavailable(&self, path: &Path) -> ToolError {
+        let reason = match &self.state {
+            Opened::Failed { reason } => reason.as_str(),
+            _ => "not opened",
+        };
+        ToolError::unavailable(format!("the store {} cannot be opened: {reason}", path.display()))
+            .with("path", path.display().to_string())
+            .hint("make the state directory writable for the server, or set places.state_dir")
+    }
+
+    pub(super) fn log(&self, path: &Path) {
+        let path = path.display();
+        match &self.state {
+            Opened::Created | Opened::Good => tracing::debug!(%path, state = ?self.state, "store open"),
+            Opened::Replaced { set_aside, reason } => {
+                tracing::error!(%path, set_aside = %set_aside.display(), reason, "damaged store set aside, new one begun");
+            }
+            Opened::Failed { reason } => tracing::error!(%path, reason, "store cannot be opened"),
+        }
+    }
+}
+
+/// Opens, checks, and replaces if need be.
+pub(super) fn open(path: &Path) -> (Option<Connection>, OpenReport) {
+    let (connection, state) = match attempt(path) {
+        Ok((connection, state)) => (Some(connection), state),
+        Err(reason) => (None, Opened::Failed { reason }),
+    };
+    (connection, OpenReport { state })
+}
+
+fn attempt(path: &Path) -> Result<(Connection, Opened), String> {
+    if let Some(folder) = path.parent() {
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        made.map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    }
+    let existed = path.exists();
+    match configure(path) {
+        Ok(connection) if existed => Ok((connection, Opened::Good)),
+        Ok(connection) => Ok((connection, Opened::Created)),
+        Err(fault) if !existed || !fault.damaged => Err(fault.reason),
+        Err(fault) => {
+            let set_aside =
+                set_aside(path).map_err(|error| format!("{}; it cannot be set aside either: {error}", fault.reason))?;
+            let connection = configure(path).map_err(|again| again.reason)?;
+            Ok((connection, Opened::Replaced { set_aside, reason: fault.reason }))
+        }
+    }
+}
+
+struct Fault {
+    reason: String,
+    /// The content is at fault, not the access to it: only then may the file be replaced.
+    damaged: bool,
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+        let damaged = matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase));
+        Self { reason: error.to_string(), damaged }
+    }
+}
+
+fn configure(path: &Path) -> Result<Connection, Fault> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    // Space a trim frees goes back to the card. Has to stand before the first table.
+    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    // Every commit is on the card when it returns: the audit promises that.
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    // Negative: KiB. The default of 2 MiB is a sixth of the whole server's memory.
+    connection.pragma_update(None, "cache_size", -256)?;
+    connection.pragma_update(None, "journal_size_limit", 1 << 20)?;
+    // Write the WAL back every 256 pages (1 MiB).
+    connection.pragma_update(None, "wal_autocheckpoint", 256)?;
+    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    let verdict: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    if verdict != "ok" {
+        return Err(Fault { reason: verdict.replace('\n', "; "), damaged: true });
+    }
+    Ok(connection)
+}
+
+/// Renames the file and its WAL; keeps only the newest damaged file, since the card is small.
+fn set_aside(path: &Path) -> io::Result<PathBuf> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let prefix = format!("{name}.corrupt-");
+    if let Some(folder) = path.parent() {
+        for entry in fs::read_dir(folder)?.flatten() {
+            if entry.file_name().to_string_lossy().starts_with(&prefix) {
+                fs::remove_file(entry.path())?;
+            }
+        }
+    }
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let aside = path.with_file_name(format!("{prefix}{seconds}"));
+    fs::rename(path, &aside)?;
+    for suffix in ["-wal", "-shm"] {
+        let companion = path.with_file_name(format!("{name}{suffix}"));
+        match fs::rename(&companion, aside.with_file_name(format!("{prefix}{seconds}{suffix}"))) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(aside)
+}
+
+/// Closes in order; what goes wrong is only worth a line, the data is in the WAL.
+pub(super) fn close(connection: Connection) {
+    if let Err((_, error)) = connection.close() {
+        tracing::warn!(%error, "store did not close cleanly");
+    }
+}
