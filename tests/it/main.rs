@@ -1,1 +1,6 @@
 //! One test binary; mirrors `src/`.
+
+// A test may fail loudly.
+#![allow(clippy::unwrap_used)]
+
+mod layout;
