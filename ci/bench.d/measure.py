@@ -92,16 +92,17 @@ def plain_http(*command):
 
 def mymcp(folder):
     port = free_port()
+    reader = {"name": "bench", "created_at": "2026-01-01T00:00:00Z", "last_used": None, "enabled": True, "role": "ro"}
     with open(f"{folder}/tokens.json", "w") as f:
-        f.write("{}")
+        json.dump({"tokens": {"tok_bench": reader}, "admin_token": "bench-admin"}, f)
     env = environment(
-        folder, MYMCP_HOST="127.0.0.1", MYMCP_PORT=str(port), MYMCP_ADMIN_TOKEN="bench" * 8,
+        folder, MYMCP_HOST="127.0.0.1", MYMCP_PORT=str(port), MYMCP_ADMIN_TOKEN="bench-admin",
         MYMCP_TOKEN_FILE=f"{folder}/tokens.json", MYMCP_AUDIT_LOG_DIR=f"{folder}/audit", MYMCP_AUDIT_ENABLED="true",
     )
     with open(f"{folder}/env", "w") as f:
         f.writelines(f"{key}={value}\n" for key, value in env.items() if key.startswith("MYMCP_"))
     command = [f"{BUILD}/peers-py/bin/mymcp", "serve", "-host", "127.0.0.1", "-port", str(port), "-env-file", f"{folder}/env"]
-    return Http(command, port, env, folder, headers=["Authorization: Bearer " + "bench" * 8])
+    return Http(command, port, env, folder, headers=["Authorization: Bearer tok_bench"])
 
 
 # What a session of an assistant looks like, good and bad calls; a health snapshot samples for 250 ms, so it is rare.
@@ -133,7 +134,7 @@ CONTENDERS = [
     Server("desktop-commander 0.2.52", "stdio", plain_stdio(NODE, f"{NPM}/@wonderwhy-er/desktop-commander/dist/index.js"),
            ("tools/call", {"name": "list_sessions", "arguments": {}}), 200),
     Server("linux-mcp-server 1.7.0", "stdio", plain_stdio(f"{BUILD}/peers-py/bin/linux-mcp-server"),
-           ("tools/call", {"name": "get_system_information", "arguments": {}}), 20),
+           ("tools/call", {"name": "get_system_information", "arguments": {"host": "localhost"}}), 20),
     Server("mcp-systemd-crunchtools 0.3.0", "stdio", plain_stdio(f"{BUILD}/peers-py/bin/mcp-systemd-crunchtools"), ("tools/list", {}), 50),
     Server("algony-mymcp 3.1", "HTTP /mcp", mymcp, ("tools/list", {}), 500),
 ]

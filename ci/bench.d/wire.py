@@ -16,6 +16,10 @@ class Broken(Exception):
     """The server answered wrongly, or not at all."""
 
 
+class Closed(Broken):
+    """The server closed a kept-alive connection before it answered anything."""
+
+
 class Process:
     """A server process, and what Linux says about it."""
 
@@ -160,9 +164,12 @@ class Http:
                 time.sleep(0.002)
 
     def _read(self):
-        chunk = self.socket.recv(1 << 18)
+        try:
+            chunk = self.socket.recv(1 << 18)
+        except ConnectionResetError:
+            chunk = b""
         if not chunk:
-            raise Broken("the server closed the connection")
+            raise Closed("the server closed the connection")
         self.buffer += chunk
 
     def _until(self, mark):
@@ -180,8 +187,18 @@ class Http:
     def post(self, payload):
         lines = [f"POST {self.path} HTTP/1.1", f"Host: 127.0.0.1:{self.port}", "Content-Type: application/json",
                  "Accept: application/json, text/event-stream", f"Content-Length: {len(payload)}", *self.extra]
-        self.socket.sendall("\r\n".join(lines).encode() + b"\r\n\r\n" + payload)
-        head = self._until(b"\r\n\r\n").decode("latin-1")
+        message = "\r\n".join(lines).encode() + b"\r\n\r\n" + payload
+        try:
+            self.socket.sendall(message)
+            head = self._until(b"\r\n\r\n").decode("latin-1")
+        except (Closed, BrokenPipeError):
+            # Node and uvicorn hang up after five idle seconds, as HTTP lets them; a client opens the next connection.
+            if self.buffer:
+                raise
+            self.socket.close()
+            self.socket = self._connect()
+            self.socket.sendall(message)
+            head = self._until(b"\r\n\r\n").decode("latin-1")
         status = int(head.split(" ", 2)[1])
         fields = dict(line.split(":", 1) for line in head.lower().split("\r\n")[1:])
         if "chunked" in fields.get("transfer-encoding", ""):
