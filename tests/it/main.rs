@@ -2,3 +2,7 @@
 
 mod access;
 mod config;
+// A test may fail loudly.
+#![allow(clippy::unwrap_used)]
+
+mod layout;
