@@ -8,14 +8,14 @@ use super::{
     places::Places,
     settings::Settings,
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Settings as a tree, so that the one table of keys can address them by name.
 #[derive(Clone)]
 pub struct Draft {
     tree: Value,
-    /// Who set a key, and as the how manieth.
+    /// Who set a key, and at which step.
     set_by: BTreeMap<String, (usize, Origin)>,
     steps: usize,
 }
@@ -129,12 +129,7 @@ impl Draft {
         let slot = name.split('.').fold(&mut self.tree, |at, part| &mut at[part]);
         match assignment.tool {
             None => slot,
-            Some(tool) => {
-                if !slot.is_object() {
-                    *slot = Value::Object(Map::new());
-                }
-                &mut slot[tool]
-            }
+            Some(tool) => &mut slot[tool],
         }
     }
 

@@ -101,6 +101,7 @@ pub const KEYS: &[Key] = &[
         "Where this machine stands; some tools are confined to some of these."),
 
     key("http.enabled", Kind::Bool, Off, "Whether to listen on HTTP at all."),
+    // Free only while nothing but loopback passes the check: a state fragment must never open the server to a network.
     key("http.listen", Kind::Loopback, Free,
         "Address and port. Only loopback for now: anything else needs TLS and tokens, which are not built yet."),
     key("http.allowed_hosts", Kind::Hosts, Never,

@@ -1,6 +1,7 @@
 //! Configuration: what a person writes, and what raspi-mcp answers.
 
 mod agent;
+mod any;
 mod layers;
 mod places;
 mod site;
