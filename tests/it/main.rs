@@ -1,8 +1,8 @@
 //! One test binary; mirrors `src/`.
 
-mod access;
-mod config;
 // A test may fail loudly.
 #![allow(clippy::unwrap_used)]
 
+mod access;
+mod config;
 mod layout;
