@@ -15,6 +15,7 @@ use std::{
 use tracing::{
     Event, Level, Subscriber,
     field::{Field, Visit},
+    level_filters::LevelFilter,
 };
 use tracing_subscriber::{
     Layer,
@@ -146,8 +147,10 @@ impl Visit for Collected {
 pub fn start(settings: &Settings, ring: &Ring) -> Result<(), String> {
     let level = Level::from(settings.log.level);
     // The audit has its own store and tools; in the ring it would crowd out everything else.
-    let app = Targets::new().with_default(level).with_target("audit", tracing::level_filters::LevelFilter::OFF);
-    let everything = Targets::new().with_default(level).with_target("audit", Level::INFO);
+    // rmcp narrates every message it serves at INFO.
+    let quiet = Targets::new().with_default(level).with_target("rmcp", level.min(Level::WARN));
+    let app = quiet.clone().with_target("audit", LevelFilter::OFF);
+    let everything = quiet.with_target("audit", Level::INFO);
     let journal = match settings.log.target {
         LogTarget::Stderr => None,
         LogTarget::Journal => Some(tracing_journald::layer().map_err(|error| {
