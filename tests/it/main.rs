@@ -1,1 +1,5 @@
 //! One test binary; mirrors `src/`.
+
+mod access;
+mod agent;
+mod store;

@@ -1,0 +1,6 @@
+//! Mirrors `src/access/`.
+
+mod audit;
+mod redact;
+
+pub use audit::call;
