@@ -3,9 +3,13 @@
 pub mod access;
 pub mod agent;
 pub mod clock;
+pub mod config;
 pub mod error;
+pub mod hw;
+pub mod os;
 pub mod registry;
 pub mod rpc;
 pub mod store;
 pub mod tools;
+pub mod transport;
 pub mod world;

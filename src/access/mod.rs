@@ -3,7 +3,9 @@
 pub mod audit;
 pub mod caller;
 pub mod canonical;
+pub mod groups;
 pub mod ledger;
 pub mod policy;
 pub mod rate;
 pub mod redact;
+pub mod token;

@@ -100,6 +100,11 @@ impl Connection {
         }
     }
 
+    /// Answers something that is no message.
+    pub async fn fault(&self, fault: &Fault) {
+        self.refuse(fault).await;
+    }
+
     async fn refuse(&self, fault: &Fault) {
         self.outbox.send(Out::Message(fault.reply())).await;
     }

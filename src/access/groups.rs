@@ -1,0 +1,36 @@
+//! Group membership from `/etc/passwd` and `/etc/group`: enough for an appliance, and no NSS library in the process.
+
+use crate::os::Root;
+
+/// Whether the user `uid` with primary group `gid` is in `group`.
+pub fn contains(root: &Root, group: &str, uid: u32, gid: u32) -> bool {
+    let (Ok(groups), name) = (root.read("etc/group"), user_name(root, uid)) else { return false };
+    groups.lines().filter_map(parse).any(|line| {
+        line.name == group
+            && (line.gid == gid
+                || name.as_deref().is_some_and(|name| line.members.split(',').any(|member| member == name)))
+    })
+}
+
+/// The login name of `uid`.
+pub fn user_name(root: &Root, uid: u32) -> Option<String> {
+    let users = root.read("etc/passwd").ok()?;
+    users.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)?.parse() == Ok(uid)).then(|| name.to_owned())
+    })
+}
+
+struct Line<'a> {
+    name: &'a str,
+    gid: u32,
+    members: &'a str,
+}
+
+fn parse(line: &str) -> Option<Line<'_>> {
+    let mut fields = line.split(':');
+    let name = fields.next()?;
+    let gid = fields.nth(1)?.parse().ok()?;
+    Some(Line { name, gid, members: fields.next()? })
+}

@@ -1,0 +1,149 @@
+//! From written entries to checked assignments: which key, which value, from where.
+
+use super::{
+    fault::{Fault, Origin, Position},
+    found::{Entry, Found, Written, quoted},
+    keys::{self, KEYS, Key, SECTIONS, section_of},
+    kind::{Kind, KnownTools},
+    nearest::nearest,
+};
+use serde_json::Value;
+
+/// One key, or one tool of `policy`, with a value that passed its check.
+#[derive(Clone, Debug)]
+pub struct Assignment {
+    pub key: &'static Key,
+    /// With `policy`: which tool.
+    pub tool: Option<&'static str>,
+    pub value: Value,
+    pub origin: Origin,
+}
+
+impl Assignment {
+    /// The key as a person writes it.
+    pub fn name(&self) -> String {
+        self.tool.map_or_else(|| self.key.name.to_owned(), |tool| format!("policy.{tool}"))
+    }
+}
+
+/// What one source said, and everything that is wrong with it.
+pub struct Reading<'a> {
+    tools: &'a KnownTools,
+    origin: Origin,
+    pub assignments: Vec<Assignment>,
+    pub faults: Vec<Fault>,
+}
+
+impl<'a> Reading<'a> {
+    pub fn of(origin: Origin, tools: &'a KnownTools) -> Self {
+        Self { tools, origin, assignments: Vec::new(), faults: Vec::new() }
+    }
+
+    pub fn fault(&mut self, at: Option<Position>, message: impl Into<String>) {
+        self.faults.push(Fault::new(self.origin.at(at), message));
+    }
+
+    /// Reads the entries below `section` (empty: the top level).
+    pub fn table(&mut self, section: &str, entries: &[Entry]) {
+        for Entry { key, key_at, found } in entries {
+            let name = if section.is_empty() { key.clone() } else { format!("{section}.{key}") };
+            match &found.value {
+                // `policy.system.reboot = "ask"` without quotes around the tool is a table in a table.
+                Written::Table(inner) if keys::is_section(&name) || name.starts_with("policy.") => {
+                    self.table(&name, inner);
+                }
+                _ if keys::is_section(&name) => {
+                    self.fault(
+                        *key_at,
+                        format!("{name} is a section, not a value; write [{name}] and its keys below it"),
+                    );
+                }
+                // A misspelt section: its keys are looked up one by one, each has a better guess than the section.
+                Written::Table(inner) if keys::find(&name).is_none() && !inner.is_empty() => self.table(&name, inner),
+                _ => self.value(&name, *key_at, found),
+            }
+        }
+    }
+
+    /// Checks one value for the key called `name`.
+    pub fn value(&mut self, name: &str, key_at: Option<Position>, found: &Found) {
+        let Some(key) = keys::find(name).filter(|_| name != "policy") else {
+            let hint = self.unknown(name);
+            return self.fault(key_at, format!("unknown key {}{hint}", quoted(name)));
+        };
+        let tool = match name.strip_prefix("policy.") {
+            None => None,
+            Some(wanted) => match self.tools.iter().find(|(tool, _)| *tool == wanted) {
+                Some((tool, _)) => Some(*tool),
+                None => {
+                    let names = self.tools.iter().map(|(tool, _)| *tool);
+                    let hint = nearest(wanted, names).map_or_else(
+                        || "; \"raspi-mcp tools --policy\" lists them".to_owned(),
+                        |tool| match self.origin {
+                            Origin::Variable(_) => {
+                                format!("; did you mean {}?", variable_of(&format!("policy.{tool}")))
+                            }
+                            _ => format!("; did you mean {}?", quoted(tool)),
+                        },
+                    );
+                    return self.fault(key_at, format!("unknown tool {} in policy{hint}", quoted(wanted)));
+                }
+            },
+        };
+        let mut wrong = Vec::new();
+        let value = key.kind.check(name, found, self.tools, &mut wrong);
+        for (at, message) in wrong {
+            self.fault(at, message);
+        }
+        if let Some(value) = value {
+            self.assignments.push(Assignment { key, tool, value, origin: self.origin.at(key_at.or(found.at)) });
+        }
+    }
+
+    /// What to say after an unknown key: the nearest one, or those of its section.
+    fn unknown(&self, name: &str) -> String {
+        if name == "policy" {
+            return "; it is set for one tool at a time, as policy.<tool>".into();
+        }
+        if let Some(near) = nearest(name, KEYS.iter().map(|key| key.name)) {
+            return match self.origin {
+                Origin::Variable(_) => format!("; did you mean {}?", variable_of(near)),
+                _ => format!("; did you mean {}?", quoted(near)),
+            };
+        }
+        let section = name.split('.').next().filter(|section| keys::is_section(section));
+        let offered: Vec<&str> = match section {
+            Some(section) => KEYS.iter().filter_map(|key| key.name.strip_prefix(section)?.strip_prefix('.')).collect(),
+            None => SECTIONS.iter().map(|(section, _)| *section).filter(|section| !section.is_empty()).collect(),
+        };
+        match section {
+            Some(section) => format!("; [{section}] has {}", offered.join(", ")),
+            None => {
+                let top: Vec<&str> =
+                    KEYS.iter().map(|key| key.name).filter(|name| section_of(name).is_empty()).collect();
+                format!("; at the top level there are {}, then the sections {}", top.join(", "), offered.join(", "))
+            }
+        }
+    }
+}
+
+/// What every variable starts with.
+pub const PREFIX: &str = "RASPI_MCP__";
+
+/// `limits.max_depth` as `RASPI_MCP__LIMITS__MAX_DEPTH`.
+pub fn variable_of(name: &str) -> String {
+    format!("{PREFIX}{}", name.replace('.', "__").to_uppercase())
+}
+
+/// Reads one variable or flag: `name` is the dotted key.
+pub fn from_text(name: &str, text: &str, origin: Origin, tools: &KnownTools) -> (Vec<Assignment>, Vec<Fault>) {
+    let mut reading = Reading::of(origin, tools);
+    match keys::find(name) {
+        Some(key) if key.kind == Kind::Tokens => {
+            reading.fault(None, format!("{name} can only be set in a file, where others cannot read it"));
+        }
+        Some(key) if name != "policy" => reading.value(name, None, &key.kind.read_text(text)),
+        _ => reading.value(name, None, &Found::text(text)),
+    }
+    (reading.assignments, reading.faults)
+}

@@ -1,0 +1,142 @@
+//! Writes `docs/configuration.md` and `dist/raspi-mcp.toml` from the table of keys; a test says they are current.
+
+use super::{
+    keys::{KEYS, Key, SECTIONS, section_of},
+    kind::Kind,
+    places::Places,
+    settings::Settings,
+};
+use serde_json::Value;
+use std::fmt::Write;
+
+/// The reference: every key with its type, bounds, default and meaning, as Markdown.
+pub fn markdown() -> String {
+    let defaults = defaults();
+    let mut page = String::from(INTRODUCTION);
+    for (section, about) in SECTIONS {
+        let title = if section.is_empty() { "Top level".to_owned() } else { format!("`[{section}]`") };
+        let _ = write!(page, "\n## {title}\n\n{about}\n\n");
+        page.push_str("| key | meaning | value | default | in a state fragment |\n| --- | --- | --- | --- | --- |\n");
+        for key in KEYS.iter().filter(|key| section_of(key.name) == *section) {
+            let default =
+                default_of(&defaults, key).map_or_else(|| "each tool's own".into(), |value| format!("`{value}`"));
+            let name = written_name(key);
+            let doc = key.doc;
+            let (expected, in_state) = (key.kind.expected(), key.in_state.words());
+            let _ = writeln!(page, "| `{name}` | {doc} | {expected} | {default} | {in_state} |");
+        }
+    }
+    page
+}
+
+/// The default file: every key commented out at its default, to be copied to the site folder and changed.
+pub fn default_file() -> String {
+    let defaults = defaults();
+    let mut file = String::from(FILE_HEAD);
+    for (section, about) in SECTIONS {
+        let _ = write!(file, "\n# {about}\n");
+        if !section.is_empty() {
+            let _ = writeln!(file, "[{section}]");
+        }
+        for key in KEYS.iter().filter(|key| section_of(key.name) == *section) {
+            for line in wrapped(&format!("{} Expected: {}.", key.doc, key.kind.expected())) {
+                let _ = writeln!(file, "# {line}");
+            }
+            match (key.kind, default_of(&defaults, key)) {
+                (Kind::Tokens, _) => file.push_str(TOKEN_EXAMPLE),
+                (_, Some(value)) => {
+                    let _ = writeln!(file, "#{} = {value}", written_name(key));
+                }
+                (_, None) => file.push_str("#\"system.reboot\" = \"ask\"\n"),
+            }
+        }
+    }
+    file
+}
+
+fn defaults() -> Value {
+    Settings::default_for(&Places::system()).summary()
+}
+
+/// The default as TOML; `policy` has none of its own.
+fn default_of(defaults: &Value, key: &Key) -> Option<String> {
+    let value = key.name.split('.').fold(defaults, |at, part| &at[part]);
+    // JSON and TOML write booleans, whole numbers, plain strings and lists of them alike.
+    (key.kind != Kind::Mode).then(|| value.to_string())
+}
+
+/// The key as it stands below its section's heading.
+fn written_name(key: &Key) -> &'static str {
+    match key.kind {
+        Kind::Mode => "\"<tool>\"",
+        Kind::Tokens => "tokens",
+        _ => key.name.split_once('.').map_or(key.name, |(_, name)| name),
+    }
+}
+
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.len() - 1;
+        if lines[last].len() + word.len() > 110 {
+            lines.push(word.to_owned());
+        } else {
+            if !lines[last].is_empty() {
+                lines[last].push(' ');
+            }
+            lines[last].push_str(word);
+        }
+    }
+    lines
+}
+
+const TOKEN_EXAMPLE: &str = "\
+#[[access.tokens]]
+#name = \"laptop\"
+#sha256 = \"<64 hexadecimal digits; raspi-mcp token new prints them>\"
+#role = \"ops_rw\"
+#expires = 2027-12-31T00:00:00Z
+";
+
+const FILE_HEAD: &str = "\
+# Configuration of raspi-mcp. Every line below is a default: take the # away and change it.
+# Generated from the table of keys (BLESS=1 cargo test writes it); docs/configuration.md explains how files are merged.
+";
+
+const INTRODUCTION: &str = "\
+# Configuration
+
+<!-- Generated from src/config/keys.rs: BLESS=1 cargo test writes it. -->
+
+raspi-mcp runs without any configuration: read-only, on loopback. What you set is merged from these sources; later ones
+win over earlier ones:
+
+1. the image: `/usr/lib/raspi-mcp/conf.d/*.toml`
+2. the site: `/etc/raspi-mcp/*.toml`, or the file given with `--config`
+3. the state folder: `/var/lib/raspi-mcp/conf.d/*.toml`
+4. the environment: `RASPI_MCP__SECTION__KEY`, so `RASPI_MCP__LIMITS__MAX_DEPTH=32` or `RASPI_MCP__BOARD=simulated`; lists
+   are separated by commas
+5. flags of the command line
+
+Files of one folder are read in the order of their names. A folder holds at most 64, each of at most 1 MiB. A later value
+replaces an earlier one; only tokens add up. `dist/raspi-mcp.toml` has every key at its default, commented out.
+
+For a user who is neither root nor `raspi-mcp`, the XDG folders take their place: `~/.config/raspi-mcp/*.toml` for
+`/etc/raspi-mcp`, `~/.local/state/raspi-mcp` for `/var/lib/raspi-mcp`, `$XDG_RUNTIME_DIR/raspi-mcp` for `/run/raspi-mcp`.
+
+## What is not understood is refused
+
+An unknown key or a bad value is reported with its file, line and column, what was expected, and the nearest key there is;
+all of them at once:
+
+```text
+/etc/raspi-mcp/10-site.toml:3:1: unknown key \"limits.reads_per_minut\"; did you mean \"limits.reads_per_minute\"?
+```
+
+In the image, the site, the environment or a flag this keeps the server from starting. A fragment in the state folder,
+perhaps written by another version, is set aside as a whole: only the fundamental tier runs then, and health says why.
+
+A state fragment is the server's own writing, so it may only narrow what the image and the site allow; the last column
+says how. The privileged half, `raspi-mcp agent`, reads the image, the site and `conf.d` in its own folder; never the
+state folder or the environment. As a service it believes only files that belong to root and that nobody else can write.
+";

@@ -1,0 +1,149 @@
+//! Settings in the making: defaults, assignments laid over them one by one, and who set what.
+
+use super::{
+    assignment::Assignment,
+    fault::{Fault, Origin},
+    keys::InState,
+    kind::KnownTools,
+    places::Places,
+    settings::Settings,
+};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Settings as a tree, so that the one table of keys can address them by name.
+#[derive(Clone)]
+pub struct Draft {
+    tree: Value,
+    /// Who set a key, and at which step.
+    set_by: BTreeMap<String, (usize, Origin)>,
+    steps: usize,
+}
+
+impl Draft {
+    /// The defaults.
+    ///
+    /// # Errors
+    /// One fault when a path is not UTF-8.
+    pub fn new(places: &Places) -> Result<Self, Fault> {
+        let tree = serde_json::to_value(Settings::default_for(places)).map_err(|error| {
+            Fault::new(Origin::Default, format!("the folders raspi-mcp starts from cannot be used: {error}"))
+        })?;
+        Ok(Self { tree, set_by: BTreeMap::new(), steps: 0 })
+    }
+
+    /// Who set a key.
+    pub fn origin(&self, name: &str) -> Origin {
+        self.set_by.get(name).map_or(Origin::Default, |(_, origin)| origin.clone())
+    }
+
+    /// Who set one of these keys last.
+    pub fn latest(&self, names: &[&str]) -> Origin {
+        let set = names.iter().filter_map(|name| self.set_by.get(*name));
+        set.max_by_key(|(step, _)| *step).map_or(Origin::Default, |(_, origin)| origin.clone())
+    }
+
+    fn note(&mut self, name: String, origin: &Origin) {
+        self.steps += 1;
+        self.set_by.insert(name, (self.steps, origin.clone()));
+    }
+
+    /// Lays one assignment over what is there: later ones win, tokens add up.
+    ///
+    /// # Errors
+    /// A token whose name is taken.
+    pub fn apply(&mut self, assignment: &Assignment) -> Result<(), Fault> {
+        let (name, slot) = (assignment.name(), self.slot(assignment));
+        match (assignment.key.name, slot, &assignment.value) {
+            ("access.tokens", Value::Array(held), Value::Array(more)) => {
+                for token in more {
+                    if let Some(taken) = held.iter().find(|one| one["name"] == token["name"]) {
+                        let message = format!("there is a token named {} already; names must differ", taken["name"]);
+                        return Err(Fault::new(assignment.origin.clone(), message));
+                    }
+                    held.push(token.clone());
+                }
+            }
+            (_, slot, value) => *slot = value.clone(),
+        }
+        self.note(name, &assignment.origin);
+        Ok(())
+    }
+
+    /// Lays an assignment of a state fragment over what is there, if it narrows.
+    ///
+    /// # Errors
+    /// One fault when it would do anything else.
+    pub fn narrow(&mut self, assignment: &Assignment, tools: &KnownTools, site: &str) -> Result<(), Fault> {
+        let name = assignment.name();
+        let by = self.origin(&name);
+        let refuse = |what: String| Err(Fault::new(assignment.origin.clone(), what));
+        let wanted = &assignment.value;
+        let held = self.slot(assignment);
+        let by = if by == Origin::Default { String::new() } else { format!(" by {by}") };
+        match assignment.key.in_state {
+            InState::Never => return refuse(format!("a state fragment may not set {name}; set it in {site}")),
+            InState::Free => *held = wanted.clone(),
+            InState::Lower if wanted.as_i64() <= held.as_i64() => *held = wanted.clone(),
+            InState::Lower => {
+                return refuse(format!("{name} is {held}{by}; a state fragment may only lower it, not set {wanted}"));
+            }
+            InState::Off if wanted == &Value::Bool(false) => *held = wanted.clone(),
+            InState::Off => return refuse(format!("a state fragment may only switch {name} off; set it in {site}")),
+            InState::Fewer => {
+                let missing = items(wanted).find(|item| !items(held).any(|one| one == *item));
+                if let Some(item) = missing {
+                    return refuse(format!(
+                        "{name} does not have {item}{by}; a state fragment may only take names away"
+                    ));
+                }
+                *held = wanted.clone();
+            }
+            InState::More => {
+                let more: Vec<Value> =
+                    items(wanted).filter(|item| !items(held).any(|one| one == *item)).cloned().collect();
+                if let Value::Array(held) = held {
+                    held.extend(more);
+                }
+            }
+            InState::Stricter => {
+                let own = tools.iter().find(|(tool, _)| assignment.tool == Some(tool)).map(|(_, mode)| *mode);
+                let in_force = if held.is_null() { own } else { serde_json::from_value(held.clone()).ok() };
+                let mode = serde_json::from_value(wanted.clone()).ok();
+                if mode < in_force {
+                    let in_force = in_force.and_then(|mode| serde_json::to_value(mode).ok()).unwrap_or_default();
+                    return refuse(format!(
+                        "{name} is {in_force}{by}; a state fragment may only make it stricter, not {wanted}"
+                    ));
+                }
+                *held = wanted.clone();
+            }
+        }
+        self.note(name, &assignment.origin);
+        Ok(())
+    }
+
+    /// Where in the tree an assignment goes; made if a policy line is new.
+    fn slot(&mut self, assignment: &Assignment) -> &mut Value {
+        let name = assignment.key.name;
+        let slot = name.split('.').fold(&mut self.tree, |at, part| &mut at[part]);
+        match assignment.tool {
+            None => slot,
+            Some(tool) => &mut slot[tool],
+        }
+    }
+
+    /// The typed settings.
+    ///
+    /// # Errors
+    /// One fault if a checked value does not fit its type: then the table of keys and the types disagree, a bug here.
+    pub fn settings(&self) -> Result<Settings, Fault> {
+        serde_json::from_value(self.tree.clone()).map_err(|error| {
+            Fault::new(Origin::Default, format!("key table and settings disagree: {error}; report this"))
+        })
+    }
+}
+
+fn items(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten()
+}

@@ -1,0 +1,118 @@
+//! Fragments on disk: finds them, reads them within bounds, parses them.
+
+use super::{
+    assignment::{Assignment, Reading},
+    fault::{Fault, Origin},
+    found::{Lines, table},
+    kind::KnownTools,
+};
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read},
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+use toml::de::DeTable;
+
+/// A fragment is written by hand or by a tool for a person; a megabyte is a mistake already.
+const LARGEST: u64 = 1024 * 1024;
+/// Fragments in one folder.
+const MOST: usize = 64;
+
+/// One file and what became of it.
+pub struct Fragment {
+    pub assignments: Vec<Assignment>,
+    /// Empty when the whole file was understood.
+    pub faults: Vec<Fault>,
+}
+
+/// Reads every `*.toml` of a folder, sorted by name. A folder that is not there has none; hidden files are left alone.
+///
+/// With `owner`, a file counts only if it belongs to that user and nobody else can write it.
+pub fn read_dir(dir: &Path, owner: Option<u32>, tools: &KnownTools) -> Vec<Fragment> {
+    let broken = |message: String| {
+        let faults = vec![Fault::new(Origin::file(dir), message)];
+        vec![Fragment { assignments: Vec::new(), faults }]
+    };
+    let mut files = match list(dir) {
+        Ok(files) => files,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
+        Err(error) => return broken(format!("cannot list this folder: {error}; make it readable or remove it")),
+    };
+    if files.len() > MOST {
+        return broken(format!("holds {} fragments; at most {MOST} are read, so merge some", files.len()));
+    }
+    files.sort();
+    files.into_iter().map(|path| read_file(&path, owner, tools)).collect()
+}
+
+fn list(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        let hidden = path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b"."));
+        if !hidden && path.extension().is_some_and(|extension| extension == "toml") {
+            files.push(path);
+        }
+        // Enough to know there are too many: the folder itself has no bound.
+        if files.len() > 16 * MOST {
+            break;
+        }
+    }
+    Ok(files)
+}
+
+/// Reads one file.
+pub fn read_file(path: &Path, owner: Option<u32>, tools: &KnownTools) -> Fragment {
+    let mut reading = Reading::of(Origin::file(path), tools);
+    match read_text(path, owner) {
+        Ok(text) => parse(&text, &mut reading),
+        Err(message) => reading.fault(None, message),
+    }
+    Fragment { assignments: reading.assignments, faults: reading.faults }
+}
+
+fn read_text(path: &Path, owner: Option<u32>) -> Result<String, String> {
+    let cannot = |error: io::Error| format!("cannot read this file: {error}");
+    // Not blocking: a pipe with a name like a fragment must not hang the start.
+    let flags = rustix::fs::OFlags::NONBLOCK.bits();
+    let flags = i32::try_from(flags).map_err(|error| error.to_string())?;
+    let file: File = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(cannot)?;
+    let about = file.metadata().map_err(cannot)?;
+    if !about.is_file() {
+        return Err("is not a regular file; a fragment has to be one".into());
+    }
+    // 0o022: the write bits of group and others.
+    if let Some(owner) = owner.filter(|owner| about.uid() != *owner || about.mode() & 0o022 != 0) {
+        return Err(format!(
+            "belongs to user {} with mode {:o}; the privileged half believes only files of user {owner} that nobody \
+             else can write: chown and chmod go-w it",
+            about.uid(),
+            about.mode() & 0o7777
+        ));
+    }
+    let mut bytes = Vec::new();
+    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err("is larger than 1 MiB; a fragment may not be".into());
+    }
+    String::from_utf8(bytes).map_err(|error| format!("is not UTF-8 from byte {} on", error.utf8_error().valid_up_to()))
+}
+
+/// A text that is not TOML has only those faults reported: guesses about the rest would mislead.
+fn parse(text: &str, reading: &mut Reading<'_>) {
+    let lines = Lines::of(text);
+    let (document, errors) = DeTable::parse_recoverable(text);
+    if errors.is_empty() {
+        return reading.table("", &table(document.get_ref(), &lines));
+    }
+    let mut last = None;
+    for error in errors {
+        let at = error.span().map(|span| lines.position(span.start));
+        // One slip makes several complaints on its line; the first is the slip.
+        if last != Some(at.map(|at| at.line)) {
+            last = Some(at.map(|at| at.line));
+            reading.fault(at, format!("not TOML: {}", error.message()));
+        }
+    }
+}

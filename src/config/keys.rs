@@ -1,0 +1,193 @@
+//! The one table of keys. Parsing, bounds, suggestions, `docs/configuration.md` and the default file all read it.
+
+use super::kind::{Kind, Unit};
+
+/// One setting a person can write.
+#[derive(Debug)]
+pub struct Key {
+    /// `section.key`, or the key alone at the top level. `policy` stands for every `policy.<tool>`.
+    pub name: &'static str,
+    pub kind: Kind,
+    /// What a fragment in the state folder may do with it.
+    pub in_state: InState,
+    /// One or two sentences for a person, ending with a full stop.
+    pub doc: &'static str,
+}
+
+/// What the server may do to itself: a fragment it wrote can narrow what the image and the site said, nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InState {
+    /// Not allowed there.
+    Never,
+    /// Allows or forbids nothing, so it may be set.
+    Free,
+    /// A number no larger than the one in force.
+    Lower,
+    /// Only `false`.
+    Off,
+    /// Some of the names in force.
+    Fewer,
+    /// More names, added to those in force.
+    More,
+    /// A stricter mode than the one in force.
+    Stricter,
+}
+
+impl InState {
+    /// How the documentation says it.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Never => "no",
+            Self::Free => "yes",
+            Self::Lower => "only lower",
+            Self::Off => "only `false`",
+            Self::Fewer => "only fewer",
+            Self::More => "added to the others",
+            Self::Stricter => "only stricter",
+        }
+    }
+}
+
+/// Namespaces of tools, also of those that come later: configuration written for a newer version names them too.
+pub const NAMESPACES: &[&str] =
+    &["system", "metrics", "network", "service", "process", "gpio", "i2c", "camera", "logs", "manage", "files", "exec"];
+
+/// A section of the file and what the documentation says above its keys. The first one is the top level.
+pub const SECTIONS: &[(&str, &str)] = &[
+    ("", "Top level: these come first in a file, before any `[section]`."),
+    ("http", "Streamable HTTP, plain JSON-RPC and WebSocket on one port."),
+    ("socket", "The unix socket; callers are known by their user and group."),
+    ("limits", "What one server does at once, and for one caller."),
+    ("access", "Who is who. Roles, each including the ones before: `read_only`, `ops_rw`, `admin`."),
+    ("tools", "Which tools there are. A fresh server only reads."),
+    ("policy", "What happens when a tool is called by somebody who may call it: one line a tool."),
+    ("approval", "How long a question to a person stays open, and who may carry it."),
+    ("places", "Folders and sockets. Full paths."),
+    ("audit", "The record of who did what."),
+    ("log", "What the server says about itself."),
+];
+
+const KIB: i64 = 1024;
+const MIB: i64 = 1024 * KIB;
+const GIB: i64 = 1024 * MIB;
+/// Roles, weakest first.
+pub const ROLES: Kind = Kind::Choice(&["read_only", "ops_rw", "admin"]);
+
+const fn count(min: i64, max: i64) -> Kind {
+    Kind::Integer { min, max, unit: Unit::Count }
+}
+const fn seconds(min: i64, max: i64) -> Kind {
+    Kind::Integer { min, max, unit: Unit::Seconds }
+}
+const fn bytes(min: i64, max: i64) -> Kind {
+    Kind::Integer { min, max, unit: Unit::Bytes }
+}
+const fn key(name: &'static str, kind: Kind, in_state: InState, doc: &'static str) -> Key {
+    Key { name, kind, in_state, doc }
+}
+
+use InState::{Fewer, Free, Lower, More, Never, Off, Stricter};
+
+/// Every key, by section, in the order of the documentation.
+#[rustfmt::skip]
+pub const KEYS: &[Key] = &[
+    key("board", Kind::Choice(&["auto", "raspberry-pi", "linux", "simulated"]), Never,
+        "The hardware. `auto` takes a Raspberry Pi or another board by its device tree, and simulates one on anything else."),
+    key("agent", Kind::Choice(&["auto", "socket", "inprocess"]), Never,
+        "How the privileged half is reached. `inprocess` needs a simulated board; `auto` is `inprocess` there and `socket` elsewhere."),
+    key("tool_names", Kind::Choice(&["auto", "dotted", "underscored"]), Free,
+        "Form of the names that `tools/list` gives. `auto` is `dotted` except for clients known to refuse dots. Calls take both."),
+    key("environment", Kind::Choice(&["prod", "staging", "lab"]), Never,
+        "Where this machine stands; some tools are confined to some of these."),
+
+    key("http.enabled", Kind::Bool, Off, "Whether to listen on HTTP at all."),
+    // Free only while nothing but loopback passes the check: a state fragment must never open the server to a network.
+    key("http.listen", Kind::Loopback, Free,
+        "Address and port. Only loopback for now: anything else needs TLS and tokens, which are not built yet."),
+    key("http.allowed_hosts", Kind::Hosts, Never,
+        "Names accepted in the `Host` header beside the loopback ones. Guards against DNS rebinding."),
+    key("http.allowed_origins", Kind::Origins, Never,
+        "Web pages that may call, as `Origin` gives them, beside those on loopback."),
+    key("http.session_limit", count(1, 1024), Lower,
+        "Sessions at once; one more is refused until another ends."),
+    key("http.session_idle_seconds", seconds(10, 86_400), Lower,
+        "A session nobody used for so long is ended."),
+    key("http.body_timeout_seconds", seconds(1, 120), Lower,
+        "How long a sender may take over one request body."),
+    key("http.max_connections", count(1, 1024), Lower, "TCP connections at once."),
+
+    key("socket.enabled", Kind::Bool, Off, "Whether to listen on the unix socket."),
+    key("socket.path", Kind::SocketPath, Never, "Where it is. By default `mcp.sock` in `places.runtime_dir`."),
+    key("socket.max_connections", count(1, 1024), Lower, "Connections at once."),
+
+    key("limits.max_concurrent_requests", count(1, 1000), Lower,
+        "Calls that run at once. Calls that wait or stream by design are counted apart."),
+    key("limits.max_waiting_requests", count(0, 10_000), Lower,
+        "Calls that may wait for their turn; one more is refused at once."),
+    key("limits.max_streams", count(1, 1000), Lower, "Long waits and streams at once."),
+    key("limits.max_request_bytes", bytes(KIB, 16 * MIB), Lower, "Longest request; a longer one is refused unread."),
+    key("limits.max_response_bytes", bytes(KIB, 64 * MIB), Lower, "Longest answer; a longer one becomes an error."),
+    key("limits.request_timeout_seconds", seconds(1, 600), Lower,
+        "Longest run of one call. Tools may have a shorter one of their own."),
+    key("limits.reads_per_minute", count(1, 1_000_000), Lower, "Calls that change nothing, for one caller and tool."),
+    key("limits.writes_per_minute", count(1, 1_000_000), Lower, "Calls that change something, for one caller and tool."),
+    key("limits.shutdown_grace_seconds", seconds(0, 60), Lower,
+        "How long calls in flight may take to finish when the server stops; then they are cancelled."),
+    key("limits.max_depth", count(8, 512), Lower, "How deep arrays and objects of a request may nest."),
+
+    key("access.stdio_role", ROLES, Never, "Role of whoever started the server with `--stdio`."),
+    key("access.loopback_role", ROLES, Never, "Role of a caller on loopback that brings no token."),
+    key("access.admin_group", Kind::Account, Never,
+        "Members of this group are `admin` on the unix socket, as root is; others are `read_only`."),
+    key("access.approver_group", Kind::Account, Never, "Members of this group may answer `raspi-mcp approve`, as root may."),
+    key("access.tokens", Kind::Tokens, Never,
+        "Bearer tokens, one `[[access.tokens]]` each. Those of all files count together; only files can hold them."),
+
+    key("tools.enable", Kind::Namespaces, Fewer,
+        "Namespaces whose writing tools are on. Everything else only reads."),
+    key("tools.disable", Kind::ToolsOrNamespaces, More, "Tools and whole namespaces that are off."),
+
+    key("policy", Kind::Mode, Stricter,
+        "`allow` runs it, `ask` runs it once a person has approved this very call, `deny` refuses it. \
+         `raspi-mcp tools --policy` prints what holds without any line here."),
+
+    key("approval.wait_seconds", seconds(0, 300), Lower,
+        "How long a call waits for the person; after that it answers that approval is pending and can be repeated."),
+    key("approval.expire_seconds", seconds(30, 3600), Lower, "How long a question, or a yes that was not used, stays good."),
+    key("approval.elicitation_clients", Kind::Clients, Never,
+        "Clients, by the name they give themselves, whose own dialogue counts as the person's answer. \
+         Some clients answer it by themselves, hence none."),
+
+    key("places.state_dir", Kind::Folder, Never, "What the server keeps: samples, audit, its own fragments."),
+    key("places.runtime_dir", Kind::Folder, Never, "The server's socket and what may vanish at a restart."),
+    key("places.agent_state_dir", Kind::Folder, Never, "What the privileged half keeps."),
+    key("places.agent_socket", Kind::SocketPath, Never, "Where the privileged half listens."),
+
+    key("audit.max_bytes", bytes(MIB, 4 * GIB), Never,
+        "Size of the record; beyond it the oldest part goes, behind a checkpoint that carries the chain on."),
+
+    key("log.level", Kind::Choice(&["error", "warn", "info", "debug", "trace"]), Free, "The least severe lines kept."),
+    key("log.target", Kind::Choice(&["auto", "journal", "stderr"]), Never,
+        "`auto` is the journal under systemd and stderr elsewhere."),
+    key("log.ring_lines", count(10, 100_000), Lower, "Lines kept in memory for `logs.get_recent_app_logs`."),
+];
+
+/// The key called `name`; for `policy.<tool>` that is `policy`.
+pub fn find(name: &str) -> Option<&'static Key> {
+    let wanted = if name.starts_with("policy.") { "policy" } else { name };
+    KEYS.iter().find(|key| key.name == wanted)
+}
+
+/// Whether keys live below `name`.
+pub fn is_section(name: &str) -> bool {
+    SECTIONS.iter().any(|(section, _)| !section.is_empty() && *section == name)
+}
+
+/// The part before the dot, or nothing for a top-level key.
+pub fn section_of(name: &'static str) -> &'static str {
+    match name.split_once('.') {
+        Some((section, _)) => section,
+        None if is_section(name) => name,
+        None => "",
+    }
+}

@@ -1,0 +1,209 @@
+//! What a value may be: the check, and the words that say what was expected.
+
+use super::{
+    fault::Position,
+    found::{Found, Written},
+    keys::NAMESPACES,
+    nearest::nearest,
+    tokens,
+    words::{full_path, is_host, is_name, one_of, sized},
+};
+use crate::registry::meta::Mode;
+use serde_json::Value;
+use std::net::SocketAddr;
+
+/// The type and bounds of one key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Bool,
+    /// A whole number, both bounds included.
+    Integer {
+        min: i64,
+        max: i64,
+        unit: Unit,
+    },
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// Address and port on loopback.
+    Loopback,
+    /// A full path without `..`.
+    Folder,
+    /// The same, and short enough for a socket address.
+    SocketPath,
+    /// Name of a user or group.
+    Account,
+    /// Host names, with or without a port.
+    Hosts,
+    /// Web origins: scheme, host, perhaps a port.
+    Origins,
+    /// Names MCP clients give themselves.
+    Clients,
+    Namespaces,
+    ToolsOrNamespaces,
+    /// `allow`, `ask` or `deny`.
+    Mode,
+    /// The tables of `[[access.tokens]]`.
+    Tokens,
+}
+
+/// What an integer counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    Count,
+    Seconds,
+    Bytes,
+}
+
+/// The longest path of a unix socket: `sun_path` has 108 bytes, the last of them zero (unix(7)).
+const SOCKET_PATH_BYTES: usize = 107;
+/// The longest list: far more than anybody writes by hand, little enough to keep.
+const LIST_ENTRIES: usize = 256;
+
+/// A complaint about a value, at the place of the part that is wrong.
+pub type Complaint = (Option<Position>, String);
+
+/// The tools of this build, with the policy each has by itself.
+pub type KnownTools = [(&'static str, Mode)];
+
+impl Kind {
+    /// "a whole number of seconds from 1 to 600".
+    pub fn expected(self) -> String {
+        match self {
+            Self::Bool => "true or false".into(),
+            Self::Integer { min, max, unit } => match unit {
+                Unit::Count => format!("a whole number from {min} to {max}"),
+                Unit::Seconds => format!("a whole number of seconds from {min} to {max}"),
+                Unit::Bytes => format!("a whole number of bytes from {} to {}", sized(min), sized(max)),
+            },
+            Self::Choice(words) => one_of(words),
+            Self::Mode => one_of(MODES),
+            Self::Loopback => "an address and port like \"127.0.0.1:8765\"".into(),
+            Self::Folder => "a full path without \"..\", like \"/var/lib/raspi-mcp\"".into(),
+            Self::SocketPath => format!("a full path without \"..\" of at most {SOCKET_PATH_BYTES} bytes"),
+            Self::Account => "a group name of 1 to 32 characters from a-z, 0-9, \"_\" and \"-\"".into(),
+            Self::Hosts => "a list of host names like \"pi.local\" or \"pi.local:8765\"".into(),
+            Self::Origins => "a list of origins like \"http://pi.local:8765\"".into(),
+            Self::Clients => "a list of client names of 1 to 128 characters".into(),
+            Self::Namespaces => format!("a list of namespaces out of {}", NAMESPACES.join(", ")),
+            Self::ToolsOrNamespaces => "a list of tools (\"system.reboot\") and namespaces (\"gpio\")".into(),
+            Self::Tokens => "tables [[access.tokens]] with name, sha256, role and, if wanted, expires".into(),
+        }
+    }
+
+    /// The checked value, in the form the settings are read from. Complaints go to `wrong`, all of them.
+    pub fn check(self, name: &str, found: &Found, tools: &KnownTools, wrong: &mut Vec<Complaint>) -> Option<Value> {
+        match self {
+            Self::Tokens => tokens::check(found, wrong),
+            Self::Hosts | Self::Origins | Self::Clients | Self::Namespaces | Self::ToolsOrNamespaces => {
+                self.check_list(name, found, tools, wrong)
+            }
+            _ => match self.check_one(found) {
+                Ok(value) => Some(value),
+                Err(hint) => {
+                    wrong.push((found.at, format!("{name} must be {}, not {}{hint}", self.expected(), found.shown())));
+                    None
+                }
+            },
+        }
+    }
+
+    /// A single value; the error is what to add after "must be ..., not ...".
+    fn check_one(self, found: &Found) -> Result<Value, String> {
+        match (self, &found.value) {
+            (Self::Bool, Written::Boolean(value)) => Ok((*value).into()),
+            (Self::Integer { min, max, .. }, Written::Integer(value)) if (min..=max).contains(value) => {
+                Ok((*value).into())
+            }
+            (Self::Choice(words), Written::Text(text)) => word(words, text),
+            (Self::Mode, Written::Text(text)) => word(MODES, text),
+            (Self::Loopback, Written::Text(text)) => {
+                let address: SocketAddr = text.parse().map_err(|_| String::new())?;
+                if address.ip().to_canonical().is_loopback() {
+                    return Ok(address.to_string().into());
+                }
+                Err("; beyond loopback a server needs TLS and tokens, which are not built yet: \
+                     listen on 127.0.0.1 or [::1] and reach it through an SSH tunnel"
+                    .into())
+            }
+            (Self::Folder, Written::Text(text)) if full_path(text) => Ok(text.as_str().into()),
+            (Self::SocketPath, Written::Text(text)) if full_path(text) && text.len() <= SOCKET_PATH_BYTES => {
+                Ok(text.as_str().into())
+            }
+            (Self::Account, Written::Text(text)) if is_name(text, 32) => Ok(text.as_str().into()),
+            _ => Err(String::new()),
+        }
+    }
+
+    fn check_list(self, name: &str, found: &Found, tools: &KnownTools, wrong: &mut Vec<Complaint>) -> Option<Value> {
+        let Written::List(items) = &found.value else {
+            wrong.push((found.at, format!("{name} must be {}, not {}", self.expected(), found.shown())));
+            return None;
+        };
+        if items.len() > LIST_ENTRIES {
+            wrong.push((found.at, format!("{name} has {} entries; at most {LIST_ENTRIES} are allowed", items.len())));
+            return None;
+        }
+        let before = wrong.len();
+        let mut words: Vec<Value> = Vec::new();
+        for item in items {
+            match self.check_item(item, tools) {
+                Ok(word) => {
+                    if !words.contains(&word) {
+                        words.push(word);
+                    }
+                }
+                Err(hint) => {
+                    let expected = self.expected();
+                    wrong.push((item.at, format!("{name} must be {expected}; {} is none{hint}", item.shown())));
+                }
+            }
+        }
+        (wrong.len() == before).then_some(Value::Array(words))
+    }
+
+    fn check_item(self, item: &Found, tools: &KnownTools) -> Result<Value, String> {
+        let Written::Text(text) = &item.value else {
+            return Err(String::new());
+        };
+        let namespaces = || NAMESPACES.iter().copied();
+        let names = || tools.iter().map(|(name, _)| *name);
+        let grouped = || names().filter_map(|name| name.split('.').next());
+        match self {
+            Self::Hosts if is_host(text) => {}
+            Self::Origins
+                if text.split_once("://").is_some_and(|(scheme, host)| is_name(scheme, 32) && is_host(host)) => {}
+            Self::Clients if (1..=128).contains(&text.chars().count()) && !text.contains(char::is_control) => {}
+            Self::Namespaces if namespaces().any(|known| known == text) => {}
+            Self::Namespaces => return Err(meant(text, namespaces())),
+            Self::ToolsOrNamespaces if namespaces().chain(grouped()).chain(names()).any(|known| known == text) => {}
+            Self::ToolsOrNamespaces => return Err(meant(text, namespaces().chain(grouped()).chain(names()))),
+            _ => return Err(String::new()),
+        }
+        Ok(text.as_str().into())
+    }
+
+    /// The value a variable or flag stands for: its text, read as this kind is written.
+    pub fn read_text(self, text: &str) -> Found {
+        let value = match self {
+            Self::Bool => text.parse().ok().map(Written::Boolean),
+            Self::Integer { .. } => text.replace('_', "").parse().ok().map(Written::Integer),
+            Self::Hosts | Self::Origins | Self::Clients | Self::Namespaces | Self::ToolsOrNamespaces => {
+                let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+                Some(Written::List(items.map(Found::text).collect()))
+            }
+            _ => None,
+        };
+        value.map_or_else(|| Found::text(text), |value| Found { at: None, value })
+    }
+}
+
+const MODES: &[&str] = &["allow", "ask", "deny"];
+
+fn word(words: &'static [&'static str], text: &str) -> Result<Value, String> {
+    if words.contains(&text) { Ok(text.into()) } else { Err(meant(text, words.iter().copied())) }
+}
+
+/// "; did you mean ...?", or nothing.
+pub fn meant<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(text, known).map(|word| format!("; did you mean \"{word}\"?")).unwrap_or_default()
+}

@@ -1,0 +1,185 @@
+//! The order of things: which source is read when, whose word counts over whose, and what a fault in each one means.
+
+use super::{
+    PlaceSettings, Places, Settings, Sources,
+    assignment::{Assignment, PREFIX, from_text},
+    draft::Draft,
+    fault::{Fault, Faults, Origin},
+    fragment::{self, Fragment},
+    together,
+};
+use std::path::PathBuf;
+
+/// The settings of `raspi-mcp serve`, and of every command a person runs.
+///
+/// # Errors
+/// Every fault in the image, the site, the environment and the flags; then nothing should start.
+pub fn load(sources: &Sources) -> Result<Settings, Faults> {
+    let mut faults = Vec::new();
+    let base = base(sources, None, &mut faults);
+    let over = overrides(sources, true, &mut faults);
+    let mut draft = laid(sources, &base, &over, &mut faults)?;
+    let mut restricted = Vec::new();
+    if faults.is_empty() {
+        let state = folder(&draft, |places| places.state_dir.join("conf.d"))?;
+        for fragment in fragment::read_dir(&state, None, &sources.tools) {
+            match narrowed(&draft, &fragment, sources) {
+                Ok(next) => draft = next,
+                Err(reasons) => restricted.extend(set_aside(&reasons)),
+            }
+        }
+    }
+    finish(draft, &over, restricted, faults)
+}
+
+/// The settings of `raspi-mcp agent`: image, site and the agent's own folder, and the flags of its own command line.
+/// It never looks at what the server can write, nor at the environment.
+///
+/// In its own folder every key counts, except where that folder is. A fragment there that is not understood is set
+/// aside, and the settings are restricted: then the agent must refuse everything that changes the machine.
+///
+/// # Errors
+/// As [`load`]; also a file that somebody else than [`Places::policy_owner`] could have written.
+pub fn load_agent(sources: &Sources) -> Result<Settings, Faults> {
+    let mut faults = Vec::new();
+    let owner = sources.places.policy_owner;
+    let base = base(sources, owner, &mut faults);
+    let over = overrides(sources, false, &mut faults);
+    let mut draft = laid(sources, &base, &over, &mut faults)?;
+    let mut restricted = Vec::new();
+    if faults.is_empty() {
+        let own = folder(&draft, |places| places.agent_state_dir.join("conf.d"))?;
+        for fragment in fragment::read_dir(&own, owner, &sources.tools) {
+            match extended(&draft, &fragment) {
+                Ok(next) => draft = next,
+                Err(reasons) => restricted.extend(set_aside(&reasons)),
+            }
+        }
+    }
+    finish(draft, &over, restricted, faults)
+}
+
+/// What image and site say.
+fn base(sources: &Sources, owner: Option<u32>, faults: &mut Vec<Fault>) -> Vec<Assignment> {
+    let mut fragments = fragment::read_dir(&sources.places.image_dir, owner, &sources.tools);
+    match &sources.file {
+        Some(file) => fragments.push(fragment::read_file(file, owner, &sources.tools)),
+        None => fragments.extend(fragment::read_dir(&sources.places.site_dir, owner, &sources.tools)),
+    }
+    let mut assignments = Vec::new();
+    for fragment in fragments {
+        assignments.extend(fragment.assignments);
+        faults.extend(fragment.faults);
+    }
+    assignments
+}
+
+/// What variables and flags say, in that order.
+fn overrides(sources: &Sources, environment: bool, faults: &mut Vec<Fault>) -> Vec<Assignment> {
+    let variables = sources.env.iter().filter(|_| environment).filter_map(|(variable, text)| {
+        let name = variable.strip_prefix(PREFIX)?.to_lowercase().replace("__", ".");
+        Some((name, text, Origin::Variable(variable.clone())))
+    });
+    let flags = sources.flags.iter().map(|flag| (flag.key.clone(), &flag.value, Origin::Flag(flag.flag.clone())));
+    let mut assignments = Vec::new();
+    for (name, text, origin) in variables.chain(flags) {
+        let (more, wrong) = from_text(&name, text, origin, &sources.tools);
+        assignments.extend(more);
+        faults.extend(wrong);
+    }
+    assignments
+}
+
+/// Defaults with image and site over them. Folders come first, from whoever set them last: other defaults stand on them.
+fn laid(sources: &Sources, base: &[Assignment], over: &[Assignment], faults: &mut Vec<Fault>) -> Result<Draft, Faults> {
+    let start = |places| Draft::new(places).map_err(|fault| Faults(vec![fault]));
+    let mut folders = start(&sources.places)?;
+    for assignment in base.iter().chain(over).filter(|assignment| assignment.key.name.starts_with("places.")) {
+        faults.extend(folders.apply(assignment).err());
+    }
+    let set = folders.settings().map_err(|fault| Faults(vec![fault]))?.places;
+    let mut draft = start(&Places {
+        state_dir: set.state_dir,
+        runtime_dir: set.runtime_dir,
+        agent_state_dir: set.agent_state_dir,
+        agent_socket: set.agent_socket,
+        ..sources.places.clone()
+    })?;
+    for assignment in base {
+        faults.extend(draft.apply(assignment).err());
+    }
+    Ok(draft)
+}
+
+fn folder(draft: &Draft, of: impl Fn(&PlaceSettings) -> PathBuf) -> Result<PathBuf, Faults> {
+    draft.settings().map(|settings| of(&settings.places)).map_err(|fault| Faults(vec![fault]))
+}
+
+/// The draft with one state fragment over it, or why that fragment does not count.
+fn narrowed(draft: &Draft, fragment: &Fragment, sources: &Sources) -> Result<Draft, Vec<Fault>> {
+    let site = sources.file.as_ref().unwrap_or(&sources.places.site_dir).display().to_string();
+    tried(draft, fragment, |next, assignment| next.narrow(assignment, &sources.tools, &site))
+}
+
+/// The draft with one fragment of the agent's own folder over it, or why that fragment does not count.
+fn extended(draft: &Draft, fragment: &Fragment) -> Result<Draft, Vec<Fault>> {
+    tried(draft, fragment, |next, assignment| {
+        if assignment.key.name == "places.agent_state_dir" {
+            let message =
+                "this file lies in places.agent_state_dir and cannot move it; set it in the site configuration";
+            return Err(Fault::new(assignment.origin.clone(), message));
+        }
+        next.apply(assignment)
+    })
+}
+
+/// All of a fragment or nothing of it.
+fn tried(
+    draft: &Draft,
+    fragment: &Fragment,
+    mut lay: impl FnMut(&mut Draft, &Assignment) -> Result<(), Fault>,
+) -> Result<Draft, Vec<Fault>> {
+    let mut faults = fragment.faults.clone();
+    let mut next = draft.clone();
+    for assignment in &fragment.assignments {
+        faults.extend(lay(&mut next, assignment).err());
+    }
+    if faults.is_empty() {
+        match next.settings() {
+            Ok(settings) => faults.extend(together::check(&next, &settings)),
+            Err(fault) => faults.push(fault),
+        }
+        // What did not fit together before is not this fragment's fault; a variable or flag may still mend it.
+        if let Ok(settings) = draft.settings() {
+            let before = together::check(draft, &settings);
+            faults.retain(|fault| !before.iter().any(|old| old.message == fault.message));
+        }
+    }
+    if faults.is_empty() { Ok(next) } else { Err(faults) }
+}
+
+fn set_aside(reasons: &[Fault]) -> Vec<String> {
+    reasons.iter().map(|fault| format!("set aside: {fault}")).collect()
+}
+
+fn finish(
+    mut draft: Draft,
+    over: &[Assignment],
+    restricted: Vec<String>,
+    mut faults: Vec<Fault>,
+) -> Result<Settings, Faults> {
+    for assignment in over {
+        faults.extend(draft.apply(assignment).err());
+    }
+    match draft.settings() {
+        Ok(mut settings) => {
+            faults.extend(together::check(&draft, &settings));
+            settings.restricted = restricted;
+            if faults.is_empty() { Ok(settings) } else { Err(Faults(faults)) }
+        }
+        Err(fault) => {
+            faults.push(fault);
+            Err(Faults(faults))
+        }
+    }
+}

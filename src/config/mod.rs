@@ -1,0 +1,74 @@
+//! Configuration: fragments of TOML, variables and flags, merged into one validated [`Settings`].
+//!
+//! Order, later over earlier: image, site (`/etc/raspi-mcp`), state, environment, flags. What the server itself can
+//! write (state) may only narrow. Anything that is not understood is an error with its place: in the image, the site,
+//! the environment or a flag the server refuses to start; a state fragment is set aside and the settings are
+//! [`Settings::restricted`]. The keys are data, in `keys.rs`.
+
+mod assignment;
+pub mod docs;
+mod draft;
+mod fault;
+mod found;
+mod fragment;
+pub mod keys;
+mod kind;
+mod load;
+mod nearest;
+mod places;
+mod settings;
+mod together;
+mod token;
+mod tokens;
+mod words;
+
+pub use assignment::variable_of;
+pub use fault::{Fault, Faults, Origin, Position};
+pub use kind::KnownTools;
+pub use load::{load, load_agent};
+pub use nearest::nearest;
+pub use places::{Places, SERVER_USER};
+pub use settings::*;
+pub use token::{Sha256, TokenSetting};
+pub use words::is_name;
+
+use crate::registry::meta::Mode;
+use std::path::PathBuf;
+
+/// One command-line flag that sets a key.
+#[derive(Clone, Debug)]
+pub struct Flag {
+    /// `section.key`.
+    pub key: String,
+    pub value: String,
+    /// As the person typed it, `--http`: errors name it.
+    pub flag: String,
+}
+
+/// Everything configuration is made from.
+#[derive(Clone, Debug)]
+pub struct Sources {
+    pub places: Places,
+    /// `--config FILE`: read in place of the site folder.
+    pub file: Option<PathBuf>,
+    /// Variables; only those that start with `RASPI_MCP__` count.
+    pub env: Vec<(String, String)>,
+    pub flags: Vec<Flag>,
+    /// The tools of this build and the policy each has by itself: `policy` may name no other.
+    pub tools: Vec<(&'static str, Mode)>,
+}
+
+impl Sources {
+    /// Files alone: no variables, no flags.
+    pub fn new(places: Places, tools: Vec<(&'static str, Mode)>) -> Self {
+        Self { places, file: None, env: Vec::new(), flags: Vec::new(), tools }
+    }
+
+    /// The variables of this process that set something. A value that is not UTF-8 cannot match any key's bounds.
+    pub fn process_env() -> Vec<(String, String)> {
+        std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.to_string_lossy().into_owned())))
+            .filter(|(name, _)| name.starts_with(assignment::PREFIX))
+            .collect()
+    }
+}

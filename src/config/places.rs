@@ -1,0 +1,110 @@
+//! Where configuration, state and sockets live: the system's folders for an appliance, the XDG ones for a developer.
+
+use super::fault::{Fault, Faults, Origin};
+use std::path::{Path, PathBuf};
+
+/// The account the unprivileged half runs under on an appliance.
+pub const SERVER_USER: &str = "raspi-mcp";
+
+/// Every folder the configuration starts from. Passed in, so that a test brings its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// Fragments that came with the image.
+    pub image_dir: PathBuf,
+    /// Fragments of whoever runs the machine: `/etc/raspi-mcp`, or `raspi-mcp` in the XDG config folder.
+    pub site_dir: PathBuf,
+    /// What the server keeps; fragments in its `conf.d` may only narrow.
+    pub state_dir: PathBuf,
+    /// Sockets and whatever else may vanish at a restart.
+    pub runtime_dir: PathBuf,
+    /// What the privileged half keeps.
+    pub agent_state_dir: PathBuf,
+    /// Where the privileged half listens.
+    pub agent_socket: PathBuf,
+    /// The agent believes only files that belong to this user and that nobody else can write. `None` off an appliance.
+    pub policy_owner: Option<u32>,
+}
+
+impl Places {
+    /// The places of an appliance.
+    pub fn system() -> Self {
+        Self {
+            image_dir: "/usr/lib/raspi-mcp/conf.d".into(),
+            site_dir: "/etc/raspi-mcp".into(),
+            state_dir: "/var/lib/raspi-mcp".into(),
+            runtime_dir: "/run/raspi-mcp".into(),
+            agent_state_dir: "/var/lib/raspi-mcp-agent".into(),
+            agent_socket: "/run/raspi-mcp-agent/agent.sock".into(),
+            policy_owner: Some(0),
+        }
+    }
+
+    /// The places for this process: the system's for root and for user `raspi-mcp`, the XDG folders for anybody else.
+    ///
+    /// # Errors
+    /// One fault when the user has no home: nothing in the environment, nothing in `/etc/passwd`.
+    pub fn detect() -> Result<Self, Faults> {
+        let uid = rustix::process::geteuid().as_raw();
+        // A machine without the file has no named users; root and the XDG variables still work there.
+        let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+        Self::for_user(uid, &passwd, |name| std::env::var_os(name).map(PathBuf::from))
+    }
+
+    /// [`Places::detect`] for user `uid`, with the text of `/etc/passwd` and the environment passed in.
+    ///
+    /// # Errors
+    /// As [`Places::detect`].
+    pub fn for_user(uid: u32, passwd: &str, variable: impl Fn(&str) -> Option<PathBuf>) -> Result<Self, Faults> {
+        let (name, home) = account(uid, passwd).unwrap_or_default();
+        if uid == 0 || name == SERVER_USER {
+            return Ok(Self::system());
+        }
+        // The XDG specification: a relative path in one of these is invalid and must be ignored.
+        let absolute = |name: &str| variable(name).filter(|path| path.is_absolute());
+        let home = absolute("HOME").or_else(|| Some(PathBuf::from(home)).filter(|path| path.is_absolute()));
+        let folder = |name: &str, below_home: &str| {
+            absolute(name).or_else(|| home.as_ref().map(|home| home.join(below_home))).ok_or_else(|| {
+                Faults(vec![Fault::new(
+                    Origin::Variable(name.into()),
+                    format!("user {uid} has no home folder to find {below_home} in; set {name} or HOME to a full path"),
+                )])
+            })
+        };
+        let state_dir = folder("XDG_STATE_HOME", ".local/state")?.join("raspi-mcp");
+        let site_dir = folder("XDG_CONFIG_HOME", ".config")?.join("raspi-mcp");
+        // Without a session (cron, a container) there is no XDG_RUNTIME_DIR; the state folder is ours alone as well.
+        let runtime_dir =
+            absolute("XDG_RUNTIME_DIR").map_or_else(|| state_dir.join("run"), |dir| dir.join("raspi-mcp"));
+        Ok(Self {
+            image_dir: Self::system().image_dir,
+            agent_state_dir: state_dir.join("agent"),
+            agent_socket: runtime_dir.join("agent.sock"),
+            site_dir,
+            state_dir,
+            runtime_dir,
+            policy_owner: None,
+        })
+    }
+
+    /// All of them below one folder: for tests and for trying things out.
+    pub fn below(root: &Path) -> Self {
+        Self {
+            image_dir: root.join("usr/lib/raspi-mcp/conf.d"),
+            site_dir: root.join("etc/raspi-mcp"),
+            state_dir: root.join("var/lib/raspi-mcp"),
+            runtime_dir: root.join("run/raspi-mcp"),
+            agent_state_dir: root.join("var/lib/raspi-mcp-agent"),
+            agent_socket: root.join("run/raspi-mcp-agent/agent.sock"),
+            policy_owner: None,
+        }
+    }
+}
+
+/// Name and home of `uid` in the text of a passwd file.
+fn account(uid: u32, passwd: &str) -> Option<(&str, &str)> {
+    passwd.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        let found = fields.get(2)?.parse() == Ok(uid);
+        found.then(|| Some((*fields.first()?, fields.get(5).copied().unwrap_or_default()))).flatten()
+    })
+}

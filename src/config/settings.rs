@@ -1,0 +1,246 @@
+//! The validated settings: plain typed structs, every field with a value. `keys.rs` has the bounds and the words.
+//!
+//! Units are in the names: `_seconds`, `_bytes`, `_per_minute`. Field names are the keys of the files.
+
+use super::{places::Places, token::TokenSetting};
+use crate::registry::meta::{Environment, Mode, Role};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
+};
+
+const MIB: usize = 1024 * 1024;
+
+/// Everything a person can set, after merging and checking. Build it with [`super::load`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    pub board: BoardChoice,
+    pub agent: AgentChoice,
+    pub tool_names: ToolNames,
+    pub environment: Environment,
+    pub http: Http,
+    pub socket: Socket,
+    pub limits: Limits,
+    pub access: Access,
+    pub tools: Tools,
+    /// What the configuration says about single tools; a tool that is not here has its own default.
+    pub policy: BTreeMap<String, Mode>,
+    pub approval: Approval,
+    pub places: PlaceSettings,
+    pub audit: AuditLog,
+    pub log: Log,
+    /// Why only the fundamental tier may run: one line for each fragment that was set aside. Empty when all is well.
+    #[serde(skip)]
+    pub restricted: Vec<String>,
+}
+
+/// `board`: which hardware this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BoardChoice {
+    Auto,
+    RaspberryPi,
+    Linux,
+    Simulated,
+}
+
+/// `agent`: how the privileged half is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AgentChoice {
+    Auto,
+    Socket,
+    Inprocess,
+}
+
+/// `tool_names`: the form of names in `tools/list`. Calls accept every form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolNames {
+    Auto,
+    Dotted,
+    Underscored,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Http {
+    pub enabled: bool,
+    pub listen: SocketAddr,
+    pub allowed_hosts: Vec<String>,
+    pub allowed_origins: Vec<String>,
+    pub session_limit: usize,
+    pub session_idle_seconds: u64,
+    pub body_timeout_seconds: u64,
+    pub max_connections: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Socket {
+    pub enabled: bool,
+    pub path: PathBuf,
+    pub max_connections: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Limits {
+    pub max_concurrent_requests: usize,
+    pub max_waiting_requests: usize,
+    pub max_streams: usize,
+    pub max_request_bytes: usize,
+    pub max_response_bytes: usize,
+    pub request_timeout_seconds: u64,
+    pub reads_per_minute: u32,
+    pub writes_per_minute: u32,
+    pub shutdown_grace_seconds: u64,
+    /// Nesting of JSON arrays and objects.
+    pub max_depth: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Access {
+    pub stdio_role: Role,
+    pub loopback_role: Role,
+    pub admin_group: String,
+    pub approver_group: String,
+    pub tokens: Vec<TokenSetting>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tools {
+    /// Namespaces whose write tiers are on.
+    pub enable: BTreeSet<String>,
+    /// Tools and namespaces that are off.
+    pub disable: BTreeSet<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Approval {
+    pub wait_seconds: u64,
+    pub expire_seconds: u64,
+    pub elicitation_clients: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlaceSettings {
+    pub state_dir: PathBuf,
+    pub runtime_dir: PathBuf,
+    pub agent_state_dir: PathBuf,
+    pub agent_socket: PathBuf,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AuditLog {
+    pub max_bytes: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Log {
+    pub level: LogLevel,
+    pub target: LogTarget,
+    pub ring_lines: usize,
+}
+
+/// `log.level`, most severe first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogLevel {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+impl From<LogLevel> for tracing::Level {
+    fn from(level: LogLevel) -> Self {
+        match level {
+            LogLevel::Error => Self::ERROR,
+            LogLevel::Warn => Self::WARN,
+            LogLevel::Info => Self::INFO,
+            LogLevel::Debug => Self::DEBUG,
+            LogLevel::Trace => Self::TRACE,
+        }
+    }
+}
+
+/// `log.target`: where log lines go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogTarget {
+    Auto,
+    Journal,
+    Stderr,
+}
+
+impl Settings {
+    /// What holds when nobody sets anything. The numbers of `limits` are document 003's and DESIGN.md's.
+    pub fn default_for(places: &Places) -> Self {
+        Self {
+            board: BoardChoice::Auto,
+            agent: AgentChoice::Auto,
+            tool_names: ToolNames::Auto,
+            environment: Environment::Prod,
+            http: Http {
+                enabled: true,
+                listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8765)),
+                allowed_hosts: Vec::new(),
+                allowed_origins: Vec::new(),
+                session_limit: 32,
+                session_idle_seconds: 900,
+                body_timeout_seconds: 10,
+                max_connections: 64,
+            },
+            socket: Socket { enabled: true, path: places.runtime_dir.join("mcp.sock"), max_connections: 32 },
+            limits: Limits {
+                max_concurrent_requests: 10,
+                max_waiting_requests: 64,
+                max_streams: 32,
+                max_request_bytes: MIB,
+                max_response_bytes: 10 * MIB,
+                request_timeout_seconds: 30,
+                reads_per_minute: 600,
+                writes_per_minute: 60,
+                shutdown_grace_seconds: 5,
+                max_depth: 64,
+            },
+            access: Access {
+                stdio_role: Role::ReadOnly,
+                loopback_role: Role::ReadOnly,
+                admin_group: "raspi-mcp-admin".into(),
+                approver_group: "raspi-mcp-approver".into(),
+                tokens: Vec::new(),
+            },
+            tools: Tools { enable: BTreeSet::new(), disable: BTreeSet::new() },
+            policy: BTreeMap::new(),
+            approval: Approval { wait_seconds: 20, expire_seconds: 300, elicitation_clients: Vec::new() },
+            places: PlaceSettings {
+                state_dir: places.state_dir.clone(),
+                runtime_dir: places.runtime_dir.clone(),
+                agent_state_dir: places.agent_state_dir.clone(),
+                agent_socket: places.agent_socket.clone(),
+            },
+            audit: AuditLog { max_bytes: 64 * MIB as u64 },
+            log: Log { level: LogLevel::Info, target: LogTarget::Auto, ring_lines: 1000 },
+            restricted: Vec::new(),
+        }
+    }
+
+    /// Whether a fragment was not understood, so that only the fundamental tier may run.
+    pub fn is_restricted(&self) -> bool {
+        !self.restricted.is_empty()
+    }
+
+    /// The settings as a person may see them: tokens by name and role, never their hashes.
+    pub fn summary(&self) -> serde_json::Value {
+        let mut summary = match serde_json::to_value(self) {
+            Ok(summary) => summary,
+            // Only a path that is not UTF-8 gets here, and `load` refuses those.
+            Err(error) => return serde_json::json!({ "error": error.to_string() }),
+        };
+        summary["access"]["tokens"] = self.access.tokens.iter().map(TokenSetting::summary).collect();
+        summary["restricted"] = self.restricted.clone().into();
+        summary
+    }
+}

@@ -1,0 +1,74 @@
+//! Rules between keys: each value is fine alone, not every pair is.
+
+use super::{
+    draft::Draft,
+    fault::Fault,
+    settings::{AgentChoice, BoardChoice, Settings},
+};
+use std::path::Path;
+
+/// Every rule that does not hold, at the place of the key that broke it.
+pub fn check(draft: &Draft, settings: &Settings) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    // The last change is the one that broke it.
+    let mut broken = |keys: &[&str], message: String| faults.push(Fault::new(draft.latest(keys), message));
+    let approval = &settings.approval;
+    if approval.wait_seconds > approval.expire_seconds {
+        broken(
+            &["approval.wait_seconds", "approval.expire_seconds"],
+            format!(
+                "approval.wait_seconds ({}) is longer than approval.expire_seconds ({}): nobody can answer that long",
+                approval.wait_seconds, approval.expire_seconds
+            ),
+        );
+    }
+    if settings.agent == AgentChoice::Inprocess
+        && matches!(settings.board, BoardChoice::RaspberryPi | BoardChoice::Linux)
+    {
+        broken(
+            &["agent", "board"],
+            "agent = \"inprocess\" is only for a simulated board: use agent = \"socket\", or board = \"simulated\""
+                .into(),
+        );
+    }
+    for (index, token) in settings.access.tokens.iter().enumerate() {
+        if let Some(same) = settings.access.tokens[..index].iter().find(|other| other.sha256 == token.sha256) {
+            broken(
+                &["access.tokens"],
+                format!("the tokens {} and {} are the same secret; make each its own", same.name, token.name),
+            );
+        }
+    }
+    for (key, path) in [("socket.path", &settings.socket.path), ("places.agent_socket", &settings.places.agent_socket)]
+    {
+        if too_long(path) {
+            broken(
+                &[key, "places.runtime_dir"],
+                format!(
+                    "{key} would be {}, which is too long for a socket (107 bytes); set a shorter one",
+                    path.display()
+                ),
+            );
+        }
+    }
+    if settings.socket.path == settings.places.agent_socket {
+        broken(
+            &["places.agent_socket", "socket.path"],
+            "socket.path and places.agent_socket are the same file; each half needs its own".into(),
+        );
+    }
+    // The agent's folder holds its policy and keys; the server may write its own folder.
+    if settings.places.state_dir.starts_with(&settings.places.agent_state_dir) {
+        broken(
+            &["places.agent_state_dir", "places.state_dir"],
+            "places.state_dir lies in places.agent_state_dir; the server must not write where the agent keeps its keys"
+                .into(),
+        );
+    }
+    faults
+}
+
+/// `sun_path` has 108 bytes, the last of them zero (unix(7)).
+fn too_long(path: &Path) -> bool {
+    path.as_os_str().len() > 107
+}

@@ -1,0 +1,48 @@
+//! The small grammar of values: what is a path, a name, a host, and how choices and sizes are put into words.
+
+use super::found::quoted;
+use std::{net::Ipv6Addr, path::Path};
+
+/// `"a", "b" or "c"`.
+pub fn one_of(words: &[&str]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    match quoted.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => quoted.concat(),
+    }
+}
+
+/// 1048576 as "1048576 (1 MiB)".
+pub fn sized(bytes: i64) -> String {
+    const UNITS: [(i64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    match UNITS.iter().find(|(size, _)| bytes >= *size && bytes % size == 0) {
+        Some((size, unit)) => format!("{bytes} ({} {unit})", bytes / size),
+        None => bytes.to_string(),
+    }
+}
+
+/// Absolute, without `..`, and nothing a terminal would choke on.
+pub fn full_path(text: &str) -> bool {
+    let path = Path::new(text);
+    path.is_absolute() && !path.components().any(|part| part.as_os_str() == "..") && !text.contains(char::is_control)
+}
+
+/// 1 to `longest` of `[a-z0-9_-]`.
+pub fn is_name(text: &str, longest: usize) -> bool {
+    (1..=longest).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-'))
+}
+
+/// `name`, `name:port`, `[v6]` or `[v6]:port`: no scheme, no path.
+pub fn is_host(text: &str) -> bool {
+    let (host, port) = match text.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => (host, Some(port)),
+        _ => (text, None),
+    };
+    let v6 = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let named =
+        |host: &str| host.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'));
+    let good = v6.map_or_else(|| named(host), |inner| inner.parse::<Ipv6Addr>().is_ok());
+    // 253: the longest name the DNS can hold.
+    good && (1..=253).contains(&host.len()) && port.is_none_or(|port| port.parse::<u16>().is_ok())
+}

@@ -1,0 +1,72 @@
+//! Which board this is: asked of the configuration and the device tree, once, at start.
+//!
+//! The board decides about `hw/` and firmware only. Memory, uptime, disks and network are always this machine's own.
+
+mod detect;
+mod pins;
+mod profile;
+mod revision;
+mod simulated;
+
+pub use detect::{Choice, Conflict};
+pub use pins::{Chip, Pin, PinError};
+pub use profile::{BootFlow, I2cBus, PROFILES, Profile, PwmChannel};
+pub use revision::{Revision, RevisionError};
+pub use simulated::{Part, Simulated};
+
+use crate::os::Root;
+use std::sync::Arc;
+
+/// What stands behind the hardware tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub enum Kind {
+    /// A Raspberry Pi, with its firmware and its 40-pin header.
+    RaspberryPi,
+    /// Another board or a PC: the kernel's generic interfaces, no firmware of Raspberry Pi's.
+    Linux,
+    /// No hardware: a Raspberry Pi that exists in memory.
+    Simulated,
+}
+
+/// The board this server runs on.
+#[derive(Clone, Debug)]
+pub struct Board {
+    pub kind: Kind,
+    /// Why it is of that kind, for `system.get_capabilities`.
+    pub reason: String,
+    /// The board's name: `Raspberry Pi 4 Model B Rev 1.4`.
+    pub model: String,
+    /// The board's serial number, where there is one that ordinary users may read.
+    pub serial: Option<String>,
+    /// The revision code as the kernel writes it, on Raspberry Pis.
+    pub revision: Option<String>,
+    /// What is known about this model; `None` for boards that are no Raspberry Pi and for models newer than this table.
+    pub profile: Option<&'static Profile>,
+    /// The state of a simulated board; a test holds another handle to it.
+    pub simulated: Option<Arc<Simulated>>,
+}
+
+impl Board {
+    /// The board that `choice` and the machine under `root` make.
+    ///
+    /// # Errors
+    /// [`Conflict`] when the configuration names a Raspberry Pi and the device tree says otherwise.
+    pub fn detect(choice: Choice, root: &Root) -> Result<Self, Conflict> {
+        detect::detect(choice, root)
+    }
+
+    /// Whether its answers must be marked as simulated.
+    pub fn is_simulated(&self) -> bool {
+        self.simulated.is_some()
+    }
+
+    /// The decoded revision code.
+    ///
+    /// # Errors
+    /// When there is a code and it cannot be decoded.
+    pub fn decoded_revision(&self) -> Option<Result<Revision, RevisionError>> {
+        self.revision.as_deref().map(str::parse)
+    }
+}

@@ -1,0 +1,166 @@
+//! What is known about each Raspberry Pi model: a table, no code.
+//!
+//! Sources: Raspberry Pi documentation, "Check Raspberry Pi model and CPU across distributions" for the device tree
+//! names, "Revision codes" for memory sizes, "GPIO and the 40-pin header" for PWM and I2C.
+
+use super::pins::{Chip, Pin};
+
+/// One model.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// `Raspberry Pi 4 Model B`
+    pub name: &'static str,
+    /// The first entry of the device tree's `compatible`.
+    pub compatible: &'static str,
+    /// The processor.
+    pub soc: &'static str,
+    /// The part whose pins come out on the header, which decides their other functions.
+    pub header_chip: Chip,
+    /// Memory sizes it is sold with, in MiB, ascending.
+    pub memory_mib: &'static [u32],
+    pub pwm: &'static [PwmChannel],
+    pub i2c: &'static [I2cBus],
+    pub boot_flow: BootFlow,
+}
+
+/// How a new slot is tried once and fallen back from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub enum BootFlow {
+    /// The boot loader in the EEPROM (Raspberry Pi 4 and later) starts the other partition once.
+    Tryboot,
+    /// Earlier boards have no such boot loader: U-Boot counts the tries.
+    UBoot,
+}
+
+/// A header pin that hardware PWM can drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PwmChannel {
+    /// The Broadcom number.
+    pub gpio: u8,
+    pub channel: u8,
+}
+
+/// An I2C controller that comes out on the header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct I2cBus {
+    /// The N of `/dev/i2c-N`.
+    pub bus: u8,
+    pub sda: u8,
+    pub scl: u8,
+    pub purpose: &'static str,
+}
+
+/// Two channels, each on two pins.
+const PWM_BCM: &[PwmChannel] = &[channel(12, 0), channel(13, 1), channel(18, 0), channel(19, 1)];
+/// Four channels of their own.
+const PWM_RP1: &[PwmChannel] = &[channel(12, 0), channel(13, 1), channel(18, 2), channel(19, 3)];
+const I2C: &[I2cBus] = &[
+    I2cBus { bus: 0, sda: 0, scl: 1, purpose: "identification EEPROM of add-on boards" },
+    I2cBus { bus: 1, sda: 2, scl: 3, purpose: "devices on the header" },
+];
+
+const fn channel(gpio: u8, channel: u8) -> PwmChannel {
+    PwmChannel { gpio, channel }
+}
+
+const BCM2837: Profile = Profile {
+    name: "",
+    compatible: "",
+    soc: "BCM2837",
+    header_chip: Chip::Bcm2837,
+    memory_mib: &[1024],
+    pwm: PWM_BCM,
+    i2c: I2C,
+    boot_flow: BootFlow::UBoot,
+};
+const BCM2711: Profile = Profile {
+    soc: "BCM2711",
+    header_chip: Chip::Bcm2711,
+    memory_mib: &[1024, 2048, 4096, 8192],
+    boot_flow: BootFlow::Tryboot,
+    ..BCM2837
+};
+const BCM2712: Profile = Profile { soc: "BCM2712", header_chip: Chip::Rp1, pwm: PWM_RP1, ..BCM2711 };
+
+/// Every model this server knows.
+pub static PROFILES: [Profile; 8] = [
+    Profile { name: "Raspberry Pi Zero 2 W", compatible: "raspberrypi,model-zero-2-w", memory_mib: &[512], ..BCM2837 },
+    Profile { name: "Raspberry Pi 3 Model B", compatible: "raspberrypi,3-model-b", ..BCM2837 },
+    Profile { name: "Raspberry Pi 3 Model B+", compatible: "raspberrypi,3-model-b-plus", ..BCM2837 },
+    Profile { name: "Raspberry Pi 4 Model B", compatible: "raspberrypi,4-model-b", ..BCM2711 },
+    Profile { name: "Raspberry Pi Compute Module 4", compatible: "raspberrypi,4-compute-module", ..BCM2711 },
+    Profile { name: "Raspberry Pi 400", compatible: "raspberrypi,400", memory_mib: &[4096], ..BCM2711 },
+    Profile {
+        name: "Raspberry Pi 5",
+        compatible: "raspberrypi,5-model-b",
+        memory_mib: &[1024, 2048, 4096, 8192, 16384],
+        ..BCM2712
+    },
+    // The 500+ has the same name in the device tree.
+    Profile { name: "Raspberry Pi 500", compatible: "raspberrypi,500", memory_mib: &[8192, 16384], ..BCM2712 },
+];
+
+impl Profile {
+    /// The profile of a device tree name.
+    pub fn of_compatible(name: &str) -> Option<&'static Profile> {
+        PROFILES.iter().find(|profile| profile.compatible == name)
+    }
+
+    /// What a header pin can be besides input and output; entry n is `ALTn`.
+    pub fn functions(&self, pin: Pin) -> &'static [&'static str] {
+        pin.functions(self.header_chip)
+    }
+}
+
+/// The model a simulated board plays: the one most in use.
+pub(super) fn simulated() -> &'static Profile {
+    &PROFILES[3]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_model_is_there_once_and_complete() {
+        let names: BTreeSet<_> = PROFILES.iter().map(|profile| profile.compatible).collect();
+        assert_eq!(names.len(), PROFILES.len());
+        for profile in &PROFILES {
+            assert!(profile.name.starts_with("Raspberry Pi ") && profile.compatible.starts_with("raspberrypi,"));
+            assert!(profile.memory_mib.is_sorted() && !profile.memory_mib.is_empty(), "{}", profile.name);
+        }
+    }
+
+    #[test]
+    fn pwm_and_i2c_pins_have_those_functions() {
+        let pin = |number: u8| Pin::try_from(u64::from(number)).unwrap();
+        for profile in &PROFILES {
+            for pwm in profile.pwm {
+                let wanted =
+                    if profile.header_chip == Chip::Rp1 { "pwm0".into() } else { format!("PWM{}", pwm.channel) };
+                assert!(profile.functions(pin(pwm.gpio)).contains(&wanted.as_str()), "{} {pwm:?}", profile.name);
+            }
+            for bus in profile.i2c {
+                let named = |line: &str| if profile.header_chip == Chip::Rp1 { "i2c".into() } else { line.to_owned() };
+                assert!(profile.functions(pin(bus.sda)).contains(&format!("{}{}", named("SDA"), bus.bus).as_str()));
+                assert!(profile.functions(pin(bus.scl)).contains(&format!("{}{}", named("SCL"), bus.bus).as_str()));
+            }
+        }
+    }
+
+    #[test]
+    fn the_header_has_each_pin_on_a_contact_of_its_own_and_no_power_contact() {
+        let contacts: BTreeSet<_> = Pin::all().map(Pin::header).collect();
+        assert_eq!(contacts.len(), 28);
+        for power in [1, 2, 4, 6, 9, 14, 17, 20, 25, 30, 34, 39] {
+            assert!(!contacts.contains(&power), "contact {power} is power or ground");
+        }
+        assert_eq!(
+            Pin::try_from(28).unwrap_err().to_string(),
+            "there is no GPIO 28 on the 40-pin header; it has 0 to 27"
+        );
+    }
+}

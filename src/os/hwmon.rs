@@ -1,0 +1,42 @@
+//! Temperature inputs of hardware monitors: `/sys/class/hwmon` (`Documentation/hwmon/sysfs-interface.rst`).
+
+use super::{Root, thermal::celsius};
+use std::io;
+
+const DIRECTORY: &str = "sys/class/hwmon";
+
+/// One temperature input.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sensor {
+    /// The driver: `cpu_thermal`, `rp1_adc`, `nvme`.
+    pub chip: String,
+    pub celsius: f64,
+}
+
+/// Every input that can be read, in the kernel's order. Inputs that answer with an error (a disk asleep) are left out.
+///
+/// # Errors
+/// `NotFound` without `/sys/class/hwmon`; the first fault when there are inputs and none can be read.
+pub fn temperatures(root: &Root) -> io::Result<Vec<Sensor>> {
+    let mut sensors = Vec::new();
+    let mut fault = None;
+    for chip in root.list(DIRECTORY)?.iter().filter(|chip| chip.starts_with("hwmon")) {
+        let folder = format!("{DIRECTORY}/{chip}");
+        for input in root.list(&folder)? {
+            if !(input.starts_with("temp") && input.ends_with("_input")) {
+                continue;
+            }
+            match celsius(root, &format!("{folder}/{input}")) {
+                Ok(celsius) => {
+                    let chip = root.line(&format!("{folder}/name")).unwrap_or_else(|_| chip.clone());
+                    sensors.push(Sensor { chip, celsius });
+                }
+                Err(error) => fault = fault.or(Some(error)),
+            }
+        }
+    }
+    match fault {
+        Some(fault) if sensors.is_empty() => Err(fault),
+        _ => Ok(sensors),
+    }
+}

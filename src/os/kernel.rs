@@ -1,0 +1,57 @@
+//! The kernel's name for itself: `/proc/sys/kernel`.
+
+use super::{Root, live::Live, malformed};
+use std::io;
+
+const HOSTNAME: &str = "proc/sys/kernel/hostname";
+
+/// What does not change while the machine is up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// `6.6.20+rpt-rpi-v8`
+    pub release: String,
+    /// `aarch64`
+    pub architecture: String,
+}
+
+/// # Errors
+/// `NotFound` without procfs, `InvalidData` when a file is empty.
+pub fn read(root: &Root) -> io::Result<Kernel> {
+    let release = root.line("proc/sys/kernel/osrelease")?;
+    // The file is there since Linux 6.1; the running kernel knows its own architecture on any.
+    let architecture = root.line("proc/sys/kernel/arch").or_else(|fault| match fault.kind() {
+        io::ErrorKind::NotFound => Ok(rustix::system::uname().machine().to_string_lossy().into_owned()),
+        _ => Err(fault),
+    })?;
+    Ok(Kernel { release, architecture })
+}
+
+/// The host name, which can change at any time.
+///
+/// # Errors
+/// `NotFound` without procfs, `InvalidData` when it is empty.
+pub fn hostname(root: &Root) -> io::Result<String> {
+    root.line(HOSTNAME)
+}
+
+/// [`hostname`] for callers that ask often: the file stays open.
+#[derive(Debug)]
+pub struct Hostname(Live);
+
+impl Hostname {
+    /// # Errors
+    /// `NotFound` without procfs.
+    pub fn open(root: &Root) -> io::Result<Self> {
+        Live::open(root, HOSTNAME).map(Self)
+    }
+    /// # Errors
+    /// Those of [`hostname`].
+    pub fn now(&self) -> io::Result<String> {
+        // A host name has at most 64 bytes (`__NEW_UTS_LEN`).
+        let mut buffer = [0; 80];
+        match self.0.read(&mut buffer)?.trim() {
+            "" => Err(malformed(HOSTNAME, "it is empty")),
+            name => Ok(name.to_owned()),
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! One small procfs file that is read again and again: kept open, read from its start into the caller's buffer.
+//!
+//! Opening costs more than reading; a call that answers with the uptime must not pay for it every time.
+
+use super::Root;
+use std::{fs::File, io, os::unix::fs::FileExt};
+
+/// An open file whose content changes.
+#[derive(Debug)]
+pub struct Live {
+    file: File,
+}
+
+impl Live {
+    /// # Errors
+    /// Those of opening the file.
+    pub fn open(root: &Root, relative: &str) -> io::Result<Self> {
+        Ok(Self { file: File::open(root.path(relative))? })
+    }
+
+    /// What the file says now, as far as `buffer` reaches.
+    ///
+    /// # Errors
+    /// Those of reading; `InvalidData` when it is no UTF-8.
+    pub fn read<'a>(&self, buffer: &'a mut [u8]) -> io::Result<&'a str> {
+        let length = self.file.read_at(buffer, 0)?;
+        std::str::from_utf8(&buffer[..length]).map_err(|fault| io::Error::new(io::ErrorKind::InvalidData, fault))
+    }
+}

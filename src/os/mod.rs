@@ -1,0 +1,25 @@
+//! Readers of the running system: procfs, sysfs and `/etc`, one small file each.
+//!
+//! Every reader takes the [`Root`] it reads under, so a test hands it a directory of captured files. A reader answers
+//! `Err(NotFound)` when its source is missing and `Err(InvalidData)`, naming the file, when it does not understand it;
+//! nothing is ever made up. Formats: the kernel's `Documentation/filesystems/proc.rst` unless a reader says otherwise.
+
+pub mod clock;
+pub mod cpu_stat;
+pub mod cpufreq;
+pub mod cpuinfo;
+pub mod diskstats;
+pub mod hwmon;
+pub mod ids;
+pub mod kernel;
+pub mod live;
+pub mod loadavg;
+pub mod meminfo;
+pub mod mounts;
+pub mod net_dev;
+pub mod os_release;
+mod root;
+pub mod thermal;
+pub mod uptime;
+
+pub use root::{Root, malformed};

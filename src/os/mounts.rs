@@ -1,0 +1,114 @@
+//! What is mounted where, and how full it is: `/proc/mounts` and `statvfs`.
+
+use super::{Root, malformed};
+use std::io;
+
+const FILE: &str = "proc/mounts";
+/// Images that are always full and never fill up: the read-only slot of an appliance is one.
+const IMMUTABLE: [&str; 4] = ["squashfs", "erofs", "cramfs", "iso9660"];
+/// Where what can fill up may be when the root cannot, in the order of looking.
+const WRITABLE_PLACES: [&str; 3] = ["/data", "/var", "/mnt/data"];
+
+/// One mounted file system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mount {
+    pub source: String,
+    /// The directory, unescaped.
+    pub target: String,
+    pub kind: String,
+    pub read_only: bool,
+}
+
+/// How large a file system is, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Space {
+    pub total: u64,
+    /// As `df` counts: everything but the free blocks, root's reserve included.
+    pub used: u64,
+}
+
+/// # Errors
+/// `NotFound` without procfs, `InvalidData` when a line has fewer than four columns.
+pub fn read(root: &Root) -> io::Result<Vec<Mount>> {
+    parse(&root.read(FILE)?)
+}
+
+/// The directory whose file system is worth watching: `/`, or where the root is an immutable image the first writable
+/// place that is mounted.
+pub fn watched(mounts: &[Mount]) -> &str {
+    // A later mount covers an earlier one on the same directory.
+    let at = |target: &str| mounts.iter().rfind(|mount| mount.target == target);
+    let immutable = at("/").is_some_and(|mount| IMMUTABLE.contains(&mount.kind.as_str()));
+    let elsewhere = || WRITABLE_PLACES.iter().find_map(|place| at(place));
+    match immutable.then(elsewhere).flatten() {
+        Some(mount) => &mount.target,
+        None => "/",
+    }
+}
+
+/// How full the file system is that holds `directory`, which is absolute on the machine `root` stands for.
+///
+/// # Errors
+/// Those of `statvfs`.
+pub fn space(root: &Root, directory: &str) -> io::Result<Space> {
+    let numbers = rustix::fs::statvfs(root.path(directory))?;
+    let total = numbers.f_blocks.saturating_mul(numbers.f_frsize);
+    Ok(Space { total, used: total.saturating_sub(numbers.f_bfree.saturating_mul(numbers.f_frsize)) })
+}
+
+fn parse(text: &str) -> io::Result<Vec<Mount>> {
+    text.lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| {
+            let mut columns = line.split_whitespace();
+            match (columns.next(), columns.next(), columns.next(), columns.next()) {
+                (Some(source), Some(target), Some(kind), Some(options)) => Ok(Mount {
+                    source: unescaped(source),
+                    target: unescaped(target),
+                    kind: kind.to_owned(),
+                    read_only: options.split(',').any(|option| option == "ro"),
+                }),
+                _ => Err(malformed(FILE, "a line has fewer than four columns")),
+            }
+        })
+        .collect()
+}
+
+/// The kernel writes space, tab, newline and backslash as three octal digits.
+fn unescaped(text: &str) -> String {
+    [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
+        .iter()
+        .fold(text.to_owned(), |text, (escape, plain)| text.replace(escape, plain))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn good_with_escapes() {
+        let mounts =
+            parse("/dev/mmcblk0p2 / ext4 rw,noatime 0 0\n/dev/sda1 /media/USB\\040disk vfat ro 0 0\n").unwrap();
+        assert_eq!((mounts[0].kind.as_str(), mounts[0].read_only), ("ext4", false));
+        assert_eq!((mounts[1].target.as_str(), mounts[1].read_only), ("/media/USB disk", true));
+        assert_eq!(watched(&mounts), "/");
+    }
+
+    #[test]
+    fn a_slot_that_is_always_full_is_not_watched() {
+        let slot = "/dev/mmcblk0p5 / squashfs ro 0 0\n/dev/mmcblk0p7 /var ext4 rw 0 0\n";
+        assert_eq!(watched(&parse(slot).unwrap()), "/var");
+        assert_eq!(watched(&parse("/dev/mmcblk0p5 / squashfs ro 0 0\n").unwrap()), "/");
+    }
+
+    #[test]
+    fn malformed() {
+        assert_eq!(parse("/dev/sda1 /\n").unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn the_file_system_of_a_directory_is_not_larger_than_itself() {
+        let space = space(&Root::at(std::env::temp_dir()), "/").unwrap();
+        assert!(space.used <= space.total && space.total > 0, "{space:?}");
+    }
+}

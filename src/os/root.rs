@@ -1,0 +1,153 @@
+//! The directory that stands for `/`: the real one on a machine, a captured tree in a test.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+/// No file a reader wants is larger: `/proc/cpuinfo` of 64 cores has 80 kB, `/proc/mounts` of a container host 200 kB.
+const LARGEST_FILE: u64 = 512 * 1024;
+/// No directory a reader lists is longer; what comes after is not looked at.
+const LONGEST_LIST: usize = 1024;
+
+/// A directory that stands for `/`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Root {
+    path: PathBuf,
+}
+
+impl Root {
+    /// The machine itself.
+    pub fn system() -> Self {
+        Self { path: PathBuf::from("/") }
+    }
+    /// A tree of captured files.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+    /// Whether this is the machine itself, so that sources which are no files (a system call, a program) apply too.
+    pub fn is_system(&self) -> bool {
+        self.path == Path::new("/")
+    }
+    /// Where `relative` is. `relative` is a constant of this crate or a name that [`Root::list`] gave.
+    pub fn path(&self, relative: &str) -> PathBuf {
+        self.path.join(relative.trim_start_matches('/'))
+    }
+
+    /// The whole file as text.
+    ///
+    /// # Errors
+    /// Those of opening and reading; `InvalidData` when the file is no UTF-8 or larger than 512 KiB.
+    pub fn read(&self, relative: &str) -> io::Result<String> {
+        String::from_utf8(self.read_bytes(relative)?).map_err(|_| malformed(relative, "it is not UTF-8 text"))
+    }
+
+    /// The whole file.
+    ///
+    /// # Errors
+    /// Those of opening and reading; `InvalidData` when the file is larger than 512 KiB.
+    pub fn read_bytes(&self, relative: &str) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        File::open(self.path(relative))?.take(LARGEST_FILE + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > LARGEST_FILE {
+            return Err(malformed(relative, "it is larger than 512 KiB"));
+        }
+        Ok(bytes)
+    }
+
+    /// A file of one line, without the white space and the NUL that device tree strings end with.
+    ///
+    /// # Errors
+    /// Those of [`Root::read`]; `InvalidData` when nothing is left.
+    pub fn line(&self, relative: &str) -> io::Result<String> {
+        let text = self.read(relative)?;
+        let line = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+        if line.is_empty() {
+            return Err(malformed(relative, "it is empty"));
+        }
+        Ok(line.to_owned())
+    }
+
+    /// A file that holds one whole number.
+    ///
+    /// # Errors
+    /// Those of [`Root::line`]; `InvalidData` when it is no whole number.
+    pub fn number(&self, relative: &str) -> io::Result<i64> {
+        let line = self.line(relative)?;
+        line.parse().map_err(|_| malformed(relative, "it does not hold a whole number"))
+    }
+
+    /// The names in a directory, sorted so that `hwmon10` comes after `hwmon9`. At most 1024.
+    ///
+    /// # Errors
+    /// Those of opening the directory.
+    pub fn list(&self, relative: &str) -> io::Result<Vec<String>> {
+        let mut names: Vec<String> = fs::read_dir(self.path(relative))?
+            .take(LONGEST_LIST)
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .collect();
+        names.sort_by(|a, b| split_number(a).cmp(&split_number(b)));
+        Ok(names)
+    }
+
+    /// Where a symbolic link points, as written.
+    ///
+    /// # Errors
+    /// Those of `readlink`.
+    pub fn link(&self, relative: &str) -> io::Result<PathBuf> {
+        fs::read_link(self.path(relative))
+    }
+
+    /// Whether something is there.
+    pub fn has(&self, relative: &str) -> bool {
+        self.path(relative).exists()
+    }
+}
+
+/// `mmcblk10` as `("mmcblk", 10, name)`: numbers sort as numbers.
+fn split_number(name: &str) -> (&str, u64, &str) {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    (stem, name[stem.len()..].parse().unwrap_or(0), name)
+}
+
+/// The file is there and a reader does not understand it.
+pub fn malformed(relative: &str, why: &str) -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        format!("/{} cannot be understood: {why}", relative.trim_start_matches('/')),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_counts_as_people_do() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["hwmon10", "hwmon2", "a"] {
+            fs::write(dir.path().join(name), "").unwrap();
+        }
+        assert_eq!(Root::at(dir.path()).list("").unwrap(), ["a", "hwmon2", "hwmon10"]);
+    }
+
+    #[test]
+    fn a_file_beyond_the_bound_is_refused_and_the_bound_itself_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::at(dir.path());
+        fs::write(dir.path().join("full"), vec![b'x'; LARGEST_FILE as usize]).unwrap();
+        assert_eq!(root.read("/full").unwrap().len() as u64, LARGEST_FILE);
+        fs::write(dir.path().join("full"), vec![b'x'; LARGEST_FILE as usize + 1]).unwrap();
+        let refused = root.read("full").unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::InvalidData);
+        assert_eq!(refused.to_string(), "/full cannot be understood: it is larger than 512 KiB");
+    }
+
+    #[test]
+    fn device_tree_strings_lose_their_nul() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("model"), b"Raspberry Pi 5 Model B Rev 1.0\0").unwrap();
+        assert_eq!(Root::at(dir.path()).line("model").unwrap(), "Raspberry Pi 5 Model B Rev 1.0");
+    }
+}

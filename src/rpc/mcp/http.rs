@@ -1,0 +1,112 @@
+//! rmcp's Streamable HTTP service, fed with requests that the front door has read and judged.
+
+use super::{handler::Handler, sessions::Sessions};
+use crate::{
+    access::caller::Caller,
+    rpc::{door::Server, params::InitializeParams},
+};
+use axum::{
+    body::Body,
+    http::{HeaderValue, Request, Response, header, request::Parts},
+};
+use bytes::Bytes;
+use http_body_util::Full;
+use rmcp::transport::streamable_http_server::{
+    StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
+};
+use std::{sync::Arc, time::Duration};
+use tokio_util::task::TaskTracker;
+
+/// The header that names a session.
+pub const SESSION_ID: &str = "mcp-session-id";
+
+/// rmcp over HTTP, with sessions for the revisions that have them and without for `/api/mcp`.
+pub struct McpHttp {
+    streamable: StreamableHttpService<Handler, Sessions>,
+    plain: StreamableHttpService<Handler, NeverSessionManager>,
+    pub sessions: Arc<Sessions>,
+    tasks: TaskTracker,
+}
+
+/// Which of the two a request goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// `/mcp`
+    Streamable,
+    /// `/api/mcp`: one request, one JSON answer, nothing kept.
+    Plain,
+}
+
+impl McpHttp {
+    pub fn new(server: &Arc<Server>, session_limit: usize, session_idle: Duration) -> Self {
+        let sessions = Arc::new(Sessions::new(session_limit, session_idle));
+        // Host, Origin and size were checked before anything gets here, with this server's own lists.
+        let config = || {
+            StreamableHttpServerConfig::default()
+                .disable_allowed_hosts()
+                .with_max_request_body_bytes(server.options.request_bytes)
+                .with_cancellation_token(server.stop.child_token())
+        };
+        let factory = |server: &Arc<Server>| {
+            let server = Arc::clone(server);
+            move || Ok(Handler::new(Arc::clone(&server), None))
+        };
+        Self {
+            streamable: StreamableHttpService::new(factory(server), Arc::clone(&sessions), config()),
+            plain: StreamableHttpService::new(
+                factory(server),
+                Arc::new(NeverSessionManager::default()),
+                config().with_legacy_session_mode(false).with_json_response(true),
+            ),
+            sessions,
+            tasks: server.tasks.clone(),
+        }
+    }
+
+    /// Hands over a request whose body has been read.
+    pub async fn handle(
+        &self,
+        endpoint: Endpoint,
+        mut parts: Parts,
+        body: Bytes,
+        caller: &Arc<Caller>,
+    ) -> Response<Body> {
+        accept_both(&mut parts);
+        parts.extensions.insert(Arc::clone(caller));
+        let request = Request::from_parts(parts, Full::new(body));
+        let response = match endpoint {
+            Endpoint::Streamable => self.streamable.handle(request).await,
+            Endpoint::Plain => self.plain.handle(request).await,
+        };
+        response.map(Body::new)
+    }
+
+    /// Hands over `initialize` and enters the session it opens in the books.
+    pub async fn initialize(
+        &self,
+        parts: Parts,
+        body: Bytes,
+        caller: &Arc<Caller>,
+        params: Option<InitializeParams>,
+    ) -> Response<Body> {
+        let response = self.handle(Endpoint::Streamable, parts, body, caller).await;
+        if let Some(id) = response.headers().get(SESSION_ID).and_then(|id| id.to_str().ok()) {
+            self.sessions.opened(id, &caller.principal, params);
+            if self.sessions.wants_reaper() {
+                self.tasks.spawn(Arc::clone(&self.sessions).reap());
+            }
+        }
+        response
+    }
+}
+
+/// rmcp insists on both media types; a client that accepts anything (curl) or says nothing accepts both.
+fn accept_both(parts: &mut Parts) {
+    let accepts_all = match parts.headers.get(header::ACCEPT) {
+        None => true,
+        Some(value) => value.as_bytes() == b"*/*",
+    };
+    if accepts_all {
+        parts.headers.insert(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+    }
+}

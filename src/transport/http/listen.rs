@@ -1,0 +1,108 @@
+//! The TCP listener: loopback only until TLS is there, capped, no delayed small writes.
+
+use super::App;
+use hyper::server::conn::http1;
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use tokio::{net::TcpListener, sync::Semaphore};
+
+/// How the HTTP door is set up.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub listen: SocketAddr,
+    pub allowed_hosts: Vec<String>,
+    pub allowed_origins: Vec<String>,
+    pub session_limit: usize,
+    pub session_idle: Duration,
+    pub body_timeout: Duration,
+    pub max_connections: usize,
+}
+
+/// Request heads must be complete this long after the connection is ready for one: idle keep-alive connections end here too.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// A bound listener.
+pub struct Listener {
+    listener: TcpListener,
+    max_connections: usize,
+}
+
+impl Listener {
+    /// # Errors
+    /// `PermissionDenied` for an address beyond loopback, and whatever binding says.
+    pub async fn bind(options: &Options) -> io::Result<Self> {
+        if !options.listen.ip().is_loopback() {
+            let why = format!(
+                "{} is not a loopback address; beyond loopback this server needs TLS and tokens, which are not built yet",
+                options.listen
+            );
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        }
+        Ok(Self { listener: TcpListener::bind(options.listen).await?, max_connections: options.max_connections })
+    }
+
+    /// The address it really has (the port may have been 0).
+    ///
+    /// # Errors
+    /// What the socket says.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Accepts until the server stops.
+    pub async fn run(self, app: Arc<App>) {
+        let places = Arc::new(Semaphore::new(self.max_connections));
+        let router = Arc::clone(&app).router();
+        loop {
+            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+            let accepted = tokio::select! {
+                biased;
+                () = app.server.stop.cancelled() => return,
+                accepted = self.listener.accept() => accepted,
+            };
+            let stream = match accepted {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    crate::transport::pause_after(&error, &app.server.stop).await;
+                    continue;
+                }
+            };
+            // Without it small answers wait for the peer's acknowledgement: 45 ms each was measured.
+            if let Err(error) = stream.set_nodelay(true) {
+                tracing::debug!(%error, "a connection ended before it began");
+                continue;
+            }
+            let service = TowerToHyperService::new(router.clone());
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(HEAD_TIMEOUT)
+                .max_buf_size(64 * 1024)
+                .serve_connection(TokioIo::new(stream), service)
+                .with_upgrades();
+            let server = Arc::clone(&app.server);
+            app.server.tasks.spawn(async move {
+                let mut connection = std::pin::pin!(connection);
+                tokio::select! {
+                    ended = connection.as_mut() => log(ended),
+                    () = server.stop.cancelled() => {
+                        // What is being answered is finished; then the connection closes.
+                        connection.as_mut().graceful_shutdown();
+                        if tokio::time::timeout(server.options.grace, connection).await.is_err() {
+                            tracing::debug!("closed a connection that did not end within the grace");
+                        }
+                    }
+                }
+                drop(place);
+            });
+        }
+    }
+}
+
+fn log(ended: Result<(), hyper::Error>) {
+    if let Err(error) = ended {
+        tracing::debug!(%error, "an HTTP connection broke");
+    }
+}

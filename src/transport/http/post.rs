@@ -1,0 +1,274 @@
+//! One POST: one message (or a batch of 2025-03-26) in, its answer out.
+
+use super::{
+    App,
+    body::{self, Unread},
+};
+use crate::{
+    access::caller::Caller,
+    error::{ErrorCode, ToolError},
+    rpc::{
+        batch,
+        connection::too_long_reply,
+        door::{Route, Visitor},
+        envelope::{self, Content, Fault, INVALID_REQUEST, Id, Message},
+        mcp::http::{Endpoint, SESSION_ID},
+        modern,
+        params::{BATCHING, InitializeParams, cancelled_id},
+        reply,
+        session::Session,
+        ticket::Ticket,
+    },
+};
+use axum::{
+    body::Body,
+    extract::Request,
+    http::{HeaderValue, Response, StatusCode, header, request::Parts},
+    response::IntoResponse,
+};
+use bytes::Bytes;
+use serde_json::value::RawValue;
+use std::sync::{Arc, PoisonError};
+use tokio_util::sync::CancellationToken;
+
+/// A request that has been read, with what is known of its sender.
+struct Post<'a> {
+    app: &'a Arc<App>,
+    endpoint: Endpoint,
+    parts: Parts,
+    caller: Arc<Caller>,
+    /// Of the session it names.
+    session: Option<Session>,
+}
+
+/// Answers a POST.
+pub async fn serve(app: &Arc<App>, endpoint: Endpoint, request: Request) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    let Some(caller) = parts.extensions.get::<Arc<Caller>>().cloned() else {
+        return StatusCode::UNAUTHORIZED.into_response();
+    };
+    if !is_json(&parts) {
+        return refuse(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            &ToolError::invalid("Content-Type must be application/json"),
+        );
+    }
+    let limit = app.server.options.request_bytes;
+    let bytes = match body::read(body, limit, app.body_timeout).await {
+        Ok(bytes) => bytes,
+        Err(Unread::TooLong) => return closing(json(StatusCode::PAYLOAD_TOO_LARGE, too_long_reply(limit))),
+        Err(Unread::TooSlow) => {
+            let error = ToolError::timeout("reading the request", app.body_timeout).hint("send the body in one go");
+            return closing(refuse(StatusCode::REQUEST_TIMEOUT, &error));
+        }
+        Err(Unread::Broken) => return closing(StatusCode::BAD_REQUEST.into_response()),
+    };
+    let session = match visit(app, &parts, &caller) {
+        Ok(session) => session,
+        Err(response) => return *response,
+    };
+    let post = Post { app, endpoint, parts, caller, session };
+    match envelope::parse(&bytes, app.server.options.max_depth) {
+        Ok(Content::Single(message)) => post.single(message, bytes.clone()).await,
+        Ok(Content::Batch(items)) => post.batch(&items).await,
+        Err(fault) => json(StatusCode::BAD_REQUEST, fault.reply()),
+    }
+}
+
+/// Hands a GET or DELETE to rmcp, once the session has been found to be the caller's.
+pub async fn pass(app: &Arc<App>, request: Request) -> Response<Body> {
+    let (parts, _) = request.into_parts();
+    let Some(caller) = parts.extensions.get::<Arc<Caller>>().cloned() else {
+        return StatusCode::UNAUTHORIZED.into_response();
+    };
+    match visit(app, &parts, &caller) {
+        Ok(_) => app.mcp.handle(Endpoint::Streamable, parts, Bytes::new(), &caller).await,
+        Err(response) => *response,
+    }
+}
+
+/// The session that the headers name, if they name one. Somebody else's is as good as none.
+fn visit(app: &App, parts: &Parts, caller: &Caller) -> Result<Option<Session>, Box<Response<Body>>> {
+    let Some(id) = parts.headers.get(SESSION_ID) else { return Ok(None) };
+    id.to_str().ok().and_then(|id| app.mcp.sessions.visit(id, &caller.principal)).map(Some).ok_or_else(|| {
+        let error = ToolError::not_found("there is no such session (it ended, or never was yours)")
+            .hint("send initialize to open one");
+        Box::new(refuse(StatusCode::NOT_FOUND, &error))
+    })
+}
+
+impl Post<'_> {
+    async fn single(self, message: Message<'_>, bytes: Bytes) -> Response<Body> {
+        match message {
+            Message::Request { id, method, params } => self.request(&id, &method, params, bytes.clone()).await,
+            Message::Notification { method, params } => {
+                if matches!(method.as_str(), "notifications/cancelled" | "$/cancelRequest") && self.cancel(params) {
+                    return StatusCode::ACCEPTED.into_response();
+                }
+                if method.starts_with("notifications/") && self.converses(params) {
+                    return self.to_mcp(bytes.clone()).await;
+                }
+                StatusCode::ACCEPTED.into_response()
+            }
+            Message::Response => self.to_mcp(bytes.clone()).await,
+        }
+    }
+
+    async fn request(self, id: &Id, method: &str, params: Option<&RawValue>, bytes: Bytes) -> Response<Body> {
+        if method == "initialize" && self.endpoint == Endpoint::Streamable {
+            return self.initialize(id, params, bytes).await;
+        }
+        let modern = match modern::era(&self.parts.headers, method, params) {
+            modern::Era::Legacy => false,
+            modern::Era::Modern => true,
+            // Something about its headers or metadata is off: rmcp says what, in the words of the specification.
+            modern::Era::Unclear => return self.to_mcp(bytes).await,
+        };
+        match self.route(id, method, params) {
+            Route::Answer(answer) => {
+                let unknown = modern && !method.starts_with("tools/");
+                json(if unknown { StatusCode::NOT_FOUND } else { StatusCode::OK }, answer)
+            }
+            Route::Call(ticket) => json(StatusCode::OK, self.call(*ticket).await),
+            Route::Mcp => self.to_mcp(bytes).await,
+        }
+    }
+
+    fn route(&self, id: &Id, method: &str, params: Option<&RawValue>) -> Route {
+        let client = self.session.as_ref().and_then(|session| session.client.as_deref());
+        // Without a session there is nobody to converse with: a progress token is then only a wish.
+        let visitor = Visitor { caller: &self.caller, client, notifies: !self.converses(params) };
+        self.app.server.route(&visitor, id, method, params)
+    }
+
+    /// Whether rmcp could carry this message as part of a conversation.
+    fn converses(&self, params: Option<&RawValue>) -> bool {
+        self.endpoint == Endpoint::Streamable && (self.session.is_some() || crate::rpc::door::Server::is_modern(params))
+    }
+
+    async fn initialize(self, id: &Id, params: Option<&RawValue>, bytes: Bytes) -> Response<Body> {
+        let sessions = &self.app.mcp.sessions;
+        if !sessions.has_room() {
+            let limit = sessions.limit();
+            let error = ToolError::exhausted(format!("{limit} sessions are open already"))
+                .with("limit", limit)
+                .hint("end one (DELETE with its Mcp-Session-Id), or raise http.session_limit");
+            return json(
+                StatusCode::SERVICE_UNAVAILABLE,
+                reply::error(Some(id), error.code.rpc(), &error.message, Some(&error.data())),
+            );
+        }
+        self.app.mcp.initialize(self.parts, bytes, &self.caller, InitializeParams::peek(params)).await
+    }
+
+    async fn to_mcp(self, bytes: Bytes) -> Response<Body> {
+        if let Err(fault) = crate::rpc::mcp::bridge::check(&bytes) {
+            return json(StatusCode::OK, fault.reply());
+        }
+        self.app.mcp.handle(self.endpoint, self.parts, bytes, &self.caller).await
+    }
+
+    /// Runs a call beside this request, so that a client that goes away cancels it but not its audit record.
+    async fn call(&self, ticket: Ticket) -> Vec<u8> {
+        let key = (self.scope(), ticket.id.key());
+        let cancel = CancellationToken::new();
+        let _gone = cancel.clone().drop_guard();
+        // Two open requests of one id can be told apart here (each has its own HTTP request); a cancellation reaches the newer.
+        self.running().insert(key.clone(), cancel.clone());
+        let server = Arc::clone(&self.app.server);
+        let (call, answerer) = ticket.start(Arc::clone(&self.caller), cancel, Default::default(), None);
+        let running = server.tasks.spawn({
+            let server = Arc::clone(&server);
+            async move { answerer.answer(&server.pipeline.run(call).await) }
+        });
+        let answer = running.await;
+        self.running().remove(&key);
+        answer.unwrap_or_else(|error| {
+            Fault::new(None, envelope::INTERNAL_ERROR, format!("Internal error: {error}")).reply()
+        })
+    }
+
+    fn cancel(&self, params: Option<&RawValue>) -> bool {
+        let found = cancelled_id(params).and_then(|id| self.running().get(&(self.scope(), id)).cloned());
+        found.inspect(CancellationToken::cancel).is_some()
+    }
+
+    /// Cancellation reaches only the same principal's requests, and only those of the same session where there is one.
+    fn scope(&self) -> String {
+        let session = self.parts.headers.get(SESSION_ID).and_then(|id| id.to_str().ok()).unwrap_or_default();
+        format!("{} {session}", self.caller.principal)
+    }
+
+    fn running(&self) -> std::sync::MutexGuard<'_, std::collections::HashMap<(String, String), CancellationToken>> {
+        self.app.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn batch(self, items: &[&RawValue]) -> Response<Body> {
+        let header = self.parts.headers.get("mcp-protocol-version").and_then(|version| version.to_str().ok());
+        if header != Some(BATCHING) && !self.session.as_ref().is_some_and(Session::batches) {
+            let why = "Invalid Request: batches exist in protocol revision 2025-03-26 only; send one message at a time";
+            return json(StatusCode::BAD_REQUEST, Fault::new(None, INVALID_REQUEST, why).reply());
+        }
+        let mut answers = Vec::new();
+        for item in items {
+            match envelope::parse_element(item) {
+                Ok(Message::Request { id, method, params }) => {
+                    answers.push(self.batched(&id, &method, params, item).await)
+                }
+                Ok(Message::Notification { params, .. }) => drop(self.cancel(params)),
+                Ok(Message::Response) => {}
+                Err(fault) => answers.push(fault.reply()),
+            }
+        }
+        if answers.is_empty() {
+            return StatusCode::ACCEPTED.into_response();
+        }
+        json(StatusCode::OK, batch::join(&answers))
+    }
+
+    async fn batched(&self, id: &Id, method: &str, params: Option<&RawValue>, item: &RawValue) -> Vec<u8> {
+        if method == "initialize" {
+            return Fault::new(
+                Some(id.clone()),
+                INVALID_REQUEST,
+                "Invalid Request: initialize cannot be part of a batch",
+            )
+            .reply();
+        }
+        match self.route(id, method, params) {
+            Route::Answer(answer) => answer,
+            Route::Call(ticket) => self.call(*ticket).await,
+            Route::Mcp => {
+                let body = Bytes::copy_from_slice(item.get().as_bytes());
+                if let Err(fault) = crate::rpc::mcp::bridge::check(&body) {
+                    return fault.reply();
+                }
+                let response = self.app.mcp.handle(self.endpoint, self.parts.clone(), body, &self.caller).await;
+                modern::answer_in(response, self.app.server.pipeline.bounds.response_bytes).await.unwrap_or_else(|| {
+                    Fault::new(Some(id.clone()), envelope::INTERNAL_ERROR, "Internal error: no answer came").reply()
+                })
+            }
+        }
+    }
+}
+
+fn is_json(parts: &Parts) -> bool {
+    let value = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
+}
+
+fn json(status: StatusCode, body: Vec<u8>) -> Response<Body> {
+    (status, [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], body).into_response()
+}
+
+/// A refusal before there was a request to answer.
+pub fn refuse(status: StatusCode, error: &ToolError) -> Response<Body> {
+    let code = if error.code == ErrorCode::InvalidArgument { INVALID_REQUEST } else { error.code.rpc() };
+    json(status, reply::error(None, code, &error.message, Some(&error.data())))
+}
+
+/// The rest of the body is not worth reading: the connection ends with this answer.
+fn closing(mut response: Response<Body>) -> Response<Body> {
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
+}

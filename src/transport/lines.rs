@@ -1,0 +1,74 @@
+//! One message a line over a byte stream (stdio, unix socket).
+
+use crate::{
+    access::caller::Caller,
+    rpc::{
+        connection::Connection,
+        door::Server,
+        frame::{Frame, Framer},
+        outbox::Outgoing,
+    },
+};
+use std::{io, sync::Arc};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+
+/// Bytes read at once. Small: an idle connection keeps it.
+const READ: usize = 8 * 1024;
+/// Answers that are ready together leave in one write, up to this many bytes.
+const WRITE: usize = 32 * 1024;
+
+/// Serves one peer until it hangs up or the server stops.
+pub async fn serve(
+    server: Arc<Server>,
+    caller: Caller,
+    mut reader: impl AsyncRead + Unpin,
+    writer: impl AsyncWrite + Unpin + Send + 'static,
+) {
+    let (mut connection, outgoing) = Connection::new(Arc::clone(&server), caller);
+    let mut writing = tokio::spawn(write(outgoing, writer));
+    let mut framer = Framer::new(server.options.request_bytes);
+    let mut buffer = vec![0; READ];
+    loop {
+        let read = tokio::select! {
+            biased;
+            () = server.stop.cancelled() => break,
+            () = connection.gone() => break,
+            read = reader.read(&mut buffer) => read,
+        };
+        let Ok(count @ 1..) = read else { break };
+        let mut bytes = &buffer[..count];
+        while let Some(frame) = framer.take(&mut bytes) {
+            take(&mut connection, frame).await;
+        }
+    }
+    if let Some(frame) = framer.finish() {
+        take(&mut connection, frame).await;
+    }
+    connection.finish().await;
+    // The answers are made; a peer that does not read them may not keep the server from stopping.
+    if tokio::time::timeout(server.options.grace, &mut writing).await.is_err() {
+        writing.abort();
+    }
+}
+
+async fn take(connection: &mut Connection, frame: Frame) {
+    match frame {
+        Frame::Line(line) => connection.accept(&line).await,
+        Frame::TooLong => connection.too_long().await,
+    }
+}
+
+async fn write(mut outgoing: Outgoing, mut writer: impl AsyncWrite + Unpin) -> io::Result<()> {
+    while let Some(mut bytes) = outgoing.next().await {
+        bytes.push(b'\n');
+        while bytes.len() < WRITE
+            && let Some(more) = outgoing.ready()
+        {
+            bytes.extend_from_slice(&more);
+            bytes.push(b'\n');
+        }
+        writer.write_all(&bytes).await?;
+        writer.flush().await?;
+    }
+    writer.shutdown().await
+}

@@ -1,0 +1,108 @@
+//! The unix socket: programs on this machine, identified by the kernel.
+
+use super::lines;
+use crate::{
+    access::{
+        caller::{Caller, Door},
+        groups,
+    },
+    os::Root,
+    registry::meta::Role,
+    rpc::door::Server,
+};
+use std::{
+    fs, io,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use tokio::{
+    net::{UnixListener, UnixStream},
+    sync::Semaphore,
+};
+
+/// Where the socket is and who is an administrator on it.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub path: PathBuf,
+    pub max_connections: usize,
+    /// Members are admin, like root; everybody else reads.
+    pub admin_group: String,
+}
+
+/// A socket that is bound and removes itself.
+pub struct Listener {
+    listener: UnixListener,
+    options: Options,
+}
+
+impl Listener {
+    /// Binds, taking over a socket that a dead server left behind.
+    ///
+    /// # Errors
+    /// `AddrInUse` when another server answers there; what the file system says otherwise.
+    pub fn bind(options: Options) -> io::Result<Self> {
+        let path = &options.path;
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let listener = match UnixListener::bind(path) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && is_dead(path) => {
+                fs::remove_file(path)?;
+                UnixListener::bind(path)?
+            }
+            bound => bound?,
+        };
+        // Anybody on this machine may connect; the kernel says who it is, and that decides the role.
+        fs::set_permissions(path, fs::Permissions::from_mode(0o666))?;
+        Ok(Self { listener, options })
+    }
+
+    /// Accepts until the server stops.
+    pub async fn run(self, server: Arc<Server>) {
+        let places = Arc::new(Semaphore::new(self.options.max_connections));
+        loop {
+            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+            let accepted = tokio::select! {
+                biased;
+                () = server.stop.cancelled() => return,
+                accepted = self.listener.accept() => accepted,
+            };
+            match accepted {
+                Ok((stream, _)) => {
+                    let (server, options) = (Arc::clone(&server), self.options.clone());
+                    let tasks = server.tasks.clone();
+                    tasks.spawn(async move {
+                        match identify(&stream, &options) {
+                            Ok(caller) => {
+                                let (reader, writer) = stream.into_split();
+                                lines::serve(server, caller, reader, writer).await;
+                            }
+                            Err(error) => tracing::warn!(%error, "refused a peer that the kernel could not name"),
+                        }
+                        drop(place);
+                    });
+                }
+                Err(error) => super::pause_after(&error, &server.stop).await,
+            }
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.options.path);
+    }
+}
+
+/// Nobody accepts behind this path any more.
+fn is_dead(path: &Path) -> bool {
+    matches!(std::os::unix::net::UnixStream::connect(path), Err(error) if error.kind() == io::ErrorKind::ConnectionRefused)
+}
+
+fn identify(stream: &UnixStream, options: &Options) -> io::Result<Caller> {
+    let peer = stream.peer_cred()?;
+    let admin = peer.uid() == 0 || groups::contains(&Root::system(), &options.admin_group, peer.uid(), peer.gid());
+    let role = if admin { Role::Admin } else { Role::ReadOnly };
+    Ok(Caller::new(format!("uid:{}", peer.uid()), role, Door::Unix))
+}

@@ -1,0 +1,100 @@
+//! WebSocket: one message a text frame, both ways.
+
+use crate::{
+    access::caller::Caller,
+    rpc::{
+        connection::Connection,
+        door::Server,
+        envelope::{Fault, INVALID_REQUEST},
+        outbox::Outgoing,
+    },
+};
+use axum::{
+    body::Body,
+    extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code},
+    http::Response,
+};
+use futures::{
+    SinkExt, StreamExt,
+    stream::{SplitSink, SplitStream},
+};
+use std::sync::Arc;
+
+/// Accepts the upgrade and serves the connection beside this request.
+pub fn upgrade(server: Arc<Server>, caller: Caller, upgrade: WebSocketUpgrade) -> Response<Body> {
+    let limit = server.options.request_bytes;
+    upgrade
+        .protocols(["mcp"])
+        .max_message_size(limit)
+        .max_frame_size(limit)
+        .read_buffer_size(8 * 1024)
+        .write_buffer_size(0)
+        .on_upgrade(move |socket| {
+            let tasks = server.tasks.clone();
+            tasks.track_future(serve(server, caller, socket))
+        })
+}
+
+async fn serve(server: Arc<Server>, caller: Caller, socket: WebSocket) {
+    let (sink, mut stream) = socket.split();
+    let (mut connection, outgoing) = Connection::new(Arc::clone(&server), caller);
+    let mut writing = tokio::spawn(write(outgoing, sink));
+    let goodbye = read(&server, &mut connection, &mut stream).await;
+    connection.finish().await;
+    if let Ok(Ok(Ok(mut sink))) = tokio::time::timeout(server.options.grace, &mut writing).await {
+        let _ = sink.send(Message::Close(goodbye)).await;
+    } else {
+        writing.abort();
+    }
+}
+
+/// Reads until the peer closes, breaks the protocol, or the server stops; says how to part.
+async fn read(server: &Server, connection: &mut Connection, stream: &mut SplitStream<WebSocket>) -> Option<CloseFrame> {
+    loop {
+        let message = tokio::select! {
+            biased;
+            () = server.stop.cancelled() => return Some(parting(close_code::AWAY, "the server is stopping")),
+            () = connection.gone() => return None,
+            message = stream.next() => message?,
+        };
+        match message {
+            Ok(Message::Text(text)) => connection.accept(text.as_bytes()).await,
+            Ok(Message::Binary(_)) => {
+                connection
+                    .fault(&Fault::new(None, INVALID_REQUEST, "Invalid Request: messages go in text frames"))
+                    .await;
+            }
+            Ok(Message::Ping(_) | Message::Pong(_)) => {}
+            Ok(Message::Close(_)) => return None,
+            Err(error) if is_too_long(&error) => {
+                // The frame is not read, so nothing after it can be: WebSocket knows only to part (RFC 6455, 1009).
+                connection.too_long().await;
+                return Some(parting(close_code::SIZE, "the message is too long"));
+            }
+            Err(error) => {
+                tracing::debug!(%error, "a WebSocket broke");
+                return None;
+            }
+        }
+    }
+}
+
+fn is_too_long(error: &axum::Error) -> bool {
+    // axum hides the type; the words are tungstenite's `CapacityError::MessageTooLong`.
+    error.to_string().contains("too long")
+}
+
+fn parting(code: u16, reason: &'static str) -> CloseFrame {
+    CloseFrame { code, reason: Utf8Bytes::from_static(reason) }
+}
+
+async fn write(
+    mut outgoing: Outgoing,
+    mut sink: SplitSink<WebSocket, Message>,
+) -> Result<SplitSink<WebSocket, Message>, axum::Error> {
+    while let Some(bytes) = outgoing.next().await {
+        let text = Utf8Bytes::try_from(bytes::Bytes::from(bytes)).map_err(axum::Error::new)?;
+        sink.send(Message::Text(text)).await?;
+    }
+    Ok(sink)
+}

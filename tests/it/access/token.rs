@@ -1,0 +1,69 @@
+//! A token from its making to its end: printed once, pasted into the configuration, presented, expired.
+
+use crate::config::Machine;
+use raspi_mcp::{
+    access::token::{PREFIX, Token, find, run_new},
+    error::ErrorCode,
+    registry::meta::Role,
+};
+use std::collections::BTreeSet;
+use time::{Duration, macros::datetime};
+
+const NOW: time::OffsetDateTime = datetime!(2026-11-21 12:00 UTC);
+
+/// The token and the lines for the configuration, as printed.
+fn printed(text: &str) -> (String, String) {
+    let token = text.lines().map(str::trim).find(|line| line.starts_with(PREFIX)).expect("the token");
+    let lines = &text[text.find("[[access.tokens]]").expect("the lines to paste")..];
+    (token.to_owned(), lines.to_owned())
+}
+
+#[test]
+fn what_was_printed_is_accepted_until_it_expires() {
+    let expires = NOW + Duration::hours(1);
+    let (token, lines) = printed(&run_new("laptop", Role::OpsRw, Some(expires)).expect("a token"));
+    assert!(!lines.contains(&token), "the configuration never has the secret");
+    let tokens = Machine::new().site(&lines).starts().access.tokens;
+
+    let found = find(&tokens, &token, NOW).expect("known");
+    assert_eq!((found.name.as_str(), found.role), ("laptop", Role::OpsRw));
+    assert!(find(&tokens, &token, expires - Duration::seconds(1)).is_some());
+    assert!(find(&tokens, &token, expires).is_none(), "expired");
+    assert!(find(&tokens, &token[..token.len() - 1], NOW).is_none());
+    assert!(find(&tokens, "", NOW).is_none());
+    assert!(find(&tokens, &"x".repeat(100_000), NOW).is_none());
+    assert!(find(&[], &token, NOW).is_none());
+}
+
+#[test]
+fn each_of_many_is_found_as_itself() {
+    let mut pi = Machine::new();
+    let mut minted = Vec::new();
+    for (name, role) in [("one", Role::ReadOnly), ("two", Role::OpsRw), ("three", Role::Admin)] {
+        let (token, lines) = printed(&run_new(name, role, None).expect("a token"));
+        pi = pi.file(&format!("/etc/raspi-mcp/{name}.toml"), lines);
+        minted.push((token, name, role));
+    }
+    let tokens = pi.starts().access.tokens;
+    for (token, name, role) in minted {
+        let found = find(&tokens, &token, NOW).expect("known");
+        assert_eq!((found.name.as_str(), found.role), (name, role));
+    }
+}
+
+#[test]
+fn tokens_differ_and_do_not_show_themselves() {
+    let tokens: Vec<Token> = (0..50).map(|_| Token::mint().expect("a token")).collect();
+    let distinct: BTreeSet<&str> = tokens.iter().map(Token::reveal).collect();
+    assert_eq!(distinct.len(), 50);
+    assert!(distinct.iter().all(|token| token.len() == PREFIX.len() + 43), "256 bits in base64");
+    assert_eq!(format!("{:?}", tokens[0]), "Token(…)");
+}
+
+#[test]
+fn a_name_the_configuration_would_refuse_is_refused_before() {
+    let error = run_new("My Laptop", Role::Admin, None).expect_err("refused");
+    assert_eq!(error.code, ErrorCode::InvalidArgument);
+    assert_eq!(error.message, "a token's name is 1 to 64 characters from a-z, 0-9, \"_\" and \"-\"");
+    assert!(error.hint.is_some());
+}
