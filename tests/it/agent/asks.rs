@@ -178,3 +178,15 @@ async fn nobody_is_asked_about_arguments_nobody_can_read() {
     let error = pi.server().open_ask(ask("exec.run", json!({"text": "x".repeat(9000)}))).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::ContentTooLarge);
 }
+
+#[tokio::test]
+async fn elicitation_counts_only_for_clients_the_agents_configuration_lists() {
+    let pi = Pi::with(|settings| settings.policy.elicitation_clients.push("claude-code".into()));
+    let server = pi.server();
+    let opened = server.open_ask(ask("gpio.write_pin", json!({}))).await.unwrap();
+    let error = server.answer_elicited(&opened.id, true, "helpful-bot").await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::PermissionDenied);
+    let answered = server.answer_elicited(&opened.id, true, "claude-code").await.unwrap();
+    assert_eq!(answered.how.as_deref(), Some("elicitation by claude-code"));
+    assert_eq!(answered.by.as_deref(), Some("token:fleet"));
+}

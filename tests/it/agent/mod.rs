@@ -13,6 +13,7 @@ use raspi_mcp::{
         protocol::{Done, Op},
     },
     error::ToolError,
+    os::Root,
 };
 use serde_json::{Value, json};
 use std::{
@@ -52,7 +53,7 @@ impl Pi {
             approver_group: "raspi-mcp-approver".into(),
             simulated: true,
             policy,
-            root: dir.to_owned(),
+            root: Root::at(dir),
         }
     }
 
