@@ -2,10 +2,16 @@
 
 pub mod access;
 pub mod agent;
+pub mod cli;
+pub mod client;
 pub mod clock;
 pub mod config;
+pub mod daemon;
 pub mod error;
+pub mod halves;
 pub mod hw;
+pub mod instance;
+pub mod log;
 pub mod os;
 pub mod registry;
 pub mod rpc;

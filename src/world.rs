@@ -1,10 +1,23 @@
 //! The machine as tools see it: every port, made once by `daemon.rs`.
 
-use crate::{access::policy::Policy, registry::Registry};
+use crate::{
+    access::{audit::Audit, policy::Policy},
+    agent::AgentLink,
+    config::Settings,
+    log::Ring,
+    registry::Registry,
+};
+use std::sync::Arc;
 use time::OffsetDateTime;
 
 pub struct World {
+    pub settings: Arc<Settings>,
     pub registry: Registry,
     pub policy: Policy,
+    /// The half that may change the machine.
+    pub agent: AgentLink,
+    pub audit: Audit,
+    /// The newest lines of the server's own log.
+    pub log: Ring,
     pub started: OffsetDateTime,
 }

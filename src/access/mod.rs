@@ -1,5 +1,6 @@
 //! Who is calling, what they may do, how often, and the record of it.
 
+pub mod approval;
 pub mod audit;
 pub mod caller;
 pub mod canonical;

@@ -4,6 +4,7 @@
 
 use crate::{
     access::caller::Caller,
+    config::Settings,
     error::ToolError,
     registry::meta::{Environment, Meta, Mode, Role, Tier},
 };
@@ -32,6 +33,17 @@ impl Policy {
             disabled: BTreeSet::new(),
             modes: BTreeMap::new(),
             restricted: false,
+        }
+    }
+
+    /// What the configuration decides.
+    pub fn of(settings: &Settings) -> Self {
+        Self {
+            environment: settings.environment,
+            enabled: settings.tools.enable.clone(),
+            disabled: settings.tools.disable.clone(),
+            modes: settings.policy.clone(),
+            restricted: settings.is_restricted(),
         }
     }
 

@@ -17,6 +17,16 @@ pub enum Naming {
 /// Clients that accept `[A-Za-z0-9_-]{1,64}` only, by the name they give in `clientInfo`.
 pub const UNDERSCORED_CLIENTS: &[&str] = &["claude-ai", "claude-desktop", "github-copilot-developer", "copilot-cli"];
 
+impl From<crate::config::ToolNames> for Naming {
+    fn from(names: crate::config::ToolNames) -> Self {
+        match names {
+            crate::config::ToolNames::Auto => Self::Auto,
+            crate::config::ToolNames::Dotted => Self::Dotted,
+            crate::config::ToolNames::Underscored => Self::Underscored,
+        }
+    }
+}
+
 impl Naming {
     /// Decides for one client: never [`Naming::Auto`].
     pub fn settle(self, client: Option<&str>) -> Self {

@@ -6,6 +6,7 @@ use crate::{
         caller::{Caller, Door},
         groups,
     },
+    config::Settings,
     os::Root,
     registry::meta::Role,
     rpc::door::Server,
@@ -28,6 +29,16 @@ pub struct Options {
     pub max_connections: usize,
     /// Members are admin, like root; everybody else reads.
     pub admin_group: String,
+}
+
+impl Options {
+    pub fn of(settings: &Settings) -> Self {
+        Self {
+            path: settings.socket.path.clone(),
+            max_connections: settings.socket.max_connections,
+            admin_group: settings.access.admin_group.clone(),
+        }
+    }
 }
 
 /// A socket that is bound and removes itself.

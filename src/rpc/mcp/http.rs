@@ -15,7 +15,7 @@ use rmcp::transport::streamable_http_server::{
     StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
 };
 use std::{sync::Arc, time::Duration};
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// The header that names a session.
 pub const SESSION_ID: &str = "mcp-session-id";
@@ -26,6 +26,7 @@ pub struct McpHttp {
     plain: StreamableHttpService<Handler, NeverSessionManager>,
     pub sessions: Arc<Sessions>,
     tasks: TaskTracker,
+    stop: CancellationToken,
 }
 
 /// Which of the two a request goes to.
@@ -60,6 +61,7 @@ impl McpHttp {
             ),
             sessions,
             tasks: server.tasks.clone(),
+            stop: server.stop.clone(),
         }
     }
 
@@ -93,7 +95,8 @@ impl McpHttp {
         if let Some(id) = response.headers().get(SESSION_ID).and_then(|id| id.to_str().ok()) {
             self.sessions.opened(id, &caller.principal, params);
             if self.sessions.wants_reaper() {
-                self.tasks.spawn(Arc::clone(&self.sessions).reap());
+                let reap = Arc::clone(&self.sessions).reap();
+                self.tasks.spawn(self.stop.clone().run_until_cancelled_owned(reap));
             }
         }
         response

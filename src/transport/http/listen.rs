@@ -1,6 +1,7 @@
 //! The TCP listener: loopback only until TLS is there, capped, no delayed small writes.
 
 use super::App;
+use crate::config::Settings;
 use hyper::server::conn::http1;
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
@@ -19,6 +20,21 @@ pub struct Options {
     pub session_idle: Duration,
     pub body_timeout: Duration,
     pub max_connections: usize,
+}
+
+impl Options {
+    pub fn of(settings: &Settings) -> Self {
+        let http = &settings.http;
+        Self {
+            listen: http.listen,
+            allowed_hosts: http.allowed_hosts.clone(),
+            allowed_origins: http.allowed_origins.clone(),
+            session_limit: http.session_limit,
+            session_idle: Duration::from_secs(http.session_idle_seconds),
+            body_timeout: Duration::from_secs(http.body_timeout_seconds),
+            max_connections: http.max_connections,
+        }
+    }
 }
 
 /// Request heads must be complete this long after the connection is ready for one: idle keep-alive connections end here too.

@@ -2,9 +2,11 @@
 
 mod body;
 mod guard;
+mod identify;
 mod listen;
 mod post;
 
+pub use identify::identify;
 pub use listen::{Listener, Options};
 
 use crate::{

@@ -1,0 +1,158 @@
+//! `raspi-mcp call`: one tool of a running server, for people and for scripts.
+
+use super::{
+    exit::{Exit, Failure},
+    sources,
+};
+use crate::{client, registry::Registry};
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// The tool, e.g. system.get_basic_info
+    tool: String,
+    /// One argument; the value is JSON, or else a string. May be repeated
+    #[arg(long = "arg", short = 'a', value_name = "NAME=VALUE")]
+    arguments: Vec<String>,
+    /// All arguments as one JSON object
+    #[arg(long, value_name = "JSON", conflicts_with = "arguments")]
+    args: Option<String>,
+    /// A server's address, e.g. http://127.0.0.1:8765; without it, the unix socket of the server on this machine
+    #[arg(long)]
+    url: Option<String>,
+    /// Another unix socket
+    #[arg(long, value_name = "PATH", conflicts_with = "url")]
+    socket: Option<PathBuf>,
+    /// A file that holds the bearer token
+    #[arg(long, value_name = "FILE", requires = "url")]
+    token_file: Option<PathBuf>,
+    /// For programs: the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
+    let request = json!({
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": { "name": args.tool, "arguments": arguments(&args)? },
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(Exit::Failed, error.to_string()))?;
+    let answer = match &args.url {
+        Some(url) => {
+            let token = args.token_file.as_deref().map(read_token).transpose()?;
+            runtime.block_on(client::http(url, token.as_deref(), &request))?
+        }
+        None => {
+            let path = match &args.socket {
+                Some(path) => path.clone(),
+                None => sources.settings(&Registry::standard(), Vec::new())?.socket.path,
+            };
+            runtime.block_on(client::unix(&path, &request))?
+        }
+    };
+    print(&answer, args.json)
+}
+
+fn arguments(args: &Args) -> Result<Value, Failure> {
+    let usage = |why: String| Failure::new(Exit::Usage, why);
+    if let Some(text) = &args.args {
+        return match serde_json::from_str(text) {
+            Ok(Value::Object(map)) => Ok(Value::Object(map)),
+            Ok(_) => Err(usage("--args must be a JSON object".into())),
+            Err(error) => Err(usage(format!("--args is not JSON: {error}"))),
+        };
+    }
+    let mut map = Map::new();
+    for argument in &args.arguments {
+        let (name, value) =
+            argument.split_once('=').ok_or_else(|| usage(format!("--arg {argument}: write NAME=VALUE")))?;
+        map.insert(name.to_owned(), serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned())));
+    }
+    Ok(Value::Object(map))
+}
+
+fn read_token(path: &std::path::Path) -> Result<String, Failure> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::new(Exit::Failed, format!("{}: {error}", path.display())))?;
+    Ok(text.trim().to_owned())
+}
+
+fn print(answer: &Value, as_json: bool) -> Result<(), Failure> {
+    if let Some(error) = answer.get("error") {
+        let message = error["message"].as_str().unwrap_or("the server refused").to_owned();
+        return Err(Failure::new(Exit::Usage, message));
+    }
+    let result = &answer["result"];
+    let data = &result["structuredContent"];
+    if result["isError"] == true {
+        if as_json {
+            println!("{data:#}");
+        }
+        let exit = match data["error_code"].as_str() {
+            Some("permission_denied" | "unauthenticated" | "failed_precondition") => Exit::Refused,
+            Some("unavailable") => Exit::Unreachable,
+            Some("invalid_argument") => Exit::Usage,
+            _ => Exit::Failed,
+        };
+        let hint = data["hint"].as_str().map(|hint| format!("\n  {hint}")).unwrap_or_default();
+        return Err(Failure::new(exit, format!("{}{hint}", data["message"].as_str().unwrap_or("the call failed"))));
+    }
+    if as_json {
+        println!("{data:#}");
+        return Ok(());
+    }
+    let mut lines = String::new();
+    people(data, 0, &mut lines);
+    print!("{lines}");
+    if result["_meta"]["simulated"] == true {
+        println!("(simulated board)");
+    }
+    Ok(())
+}
+
+/// Indented `name: value` lines, with spaces for underscores.
+fn people(value: &Value, indent: usize, out: &mut String) {
+    let pad = "  ".repeat(indent);
+    match value {
+        Value::Object(map) => {
+            for (name, value) in map {
+                let name = name.replace('_', " ");
+                if value.is_object() || value.as_array().is_some_and(|items| items.iter().any(|item| !is_plain(item))) {
+                    out.push_str(&format!("{pad}{name}:\n"));
+                    people(value, indent + 1, out);
+                } else {
+                    out.push_str(&format!("{pad}{name}: {}\n", plain(value)));
+                }
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                let mut lines = String::new();
+                people(item, indent + 1, &mut lines);
+                // The first line carries the dash.
+                out.push_str(&format!("{pad}- {}", lines.trim_start()));
+            }
+        }
+        other => out.push_str(&format!("{pad}{}\n", plain(other))),
+    }
+}
+
+fn is_plain(value: &Value) -> bool {
+    !value.is_object() && !value.is_array()
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(", "),
+        Value::Bool(yes) => if *yes { "yes" } else { "no" }.into(),
+        Value::Null => "-".into(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,61 @@
+//! Exit codes: stable, so that scripts can branch on them.
+
+use crate::{
+    config::Faults,
+    error::{ErrorCode, ToolError},
+};
+use std::process::ExitCode;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    Done = 0,
+    /// The operation was tried and failed.
+    Failed = 1,
+    /// The command line is wrong (clap's own code).
+    Usage = 2,
+    /// The configuration is wrong.
+    Config = 3,
+    /// The server or the agent does not answer.
+    Unreachable = 4,
+    /// Refused, or waiting for a person.
+    Refused = 5,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Why a command did not succeed.
+#[derive(Debug)]
+pub struct Failure {
+    pub exit: Exit,
+    /// For the person; empty when it was said already.
+    pub message: String,
+}
+
+impl Failure {
+    pub fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self { exit, message: message.into() }
+    }
+}
+
+impl From<Faults> for Failure {
+    fn from(faults: Faults) -> Self {
+        Self::new(Exit::Config, format!("the configuration is wrong:\n{faults}"))
+    }
+}
+
+impl From<ToolError> for Failure {
+    fn from(error: ToolError) -> Self {
+        let exit = match error.code {
+            ErrorCode::Unavailable => Exit::Unreachable,
+            ErrorCode::PermissionDenied | ErrorCode::Unauthenticated | ErrorCode::FailedPrecondition => Exit::Refused,
+            ErrorCode::InvalidArgument => Exit::Usage,
+            _ => Exit::Failed,
+        };
+        let hint = error.hint.as_ref().map(|hint| format!("\n  {hint}")).unwrap_or_default();
+        Self::new(exit, format!("{}{hint}", error.message))
+    }
+}

@@ -1,0 +1,63 @@
+//! The command line. Each subcommand is a file; this one parses, loads the settings, and picks.
+
+mod call;
+pub mod exit;
+mod schema;
+mod serve;
+mod sources;
+mod token;
+mod tools;
+
+use clap::{Parser, Subcommand};
+use exit::Exit;
+
+/// Turns a Raspberry Pi into an appliance that an AI assistant can operate safely, over MCP.
+///
+/// Start with `raspi-mcp serve`, then `raspi-mcp call system.get_basic_info`. On a machine that is no Raspberry Pi the
+/// board is simulated and every answer about it says so.
+///
+/// Exit codes: 0 done; 1 it failed; 2 the command line is wrong; 3 the configuration is wrong; 4 the server or the
+/// agent does not answer; 5 it was refused, or waits for a person.
+#[derive(Parser)]
+#[command(name = "raspi-mcp", version, max_term_width = 110)]
+struct Cli {
+    #[command(flatten)]
+    sources: sources::Args,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve MCP: to the client that started this (--stdio), or over HTTP and a unix socket
+    Serve(serve::Args),
+    /// Call one tool of a running server
+    Call(call::Args),
+    /// List the tools, with what the configuration says about each
+    Tools(tools::Args),
+    /// Print, write or check the JSON Schema files of the tools
+    Schema(schema::Args),
+    /// Make bearer tokens
+    Token(token::Args),
+}
+
+/// Runs the command line of this process.
+pub fn run() -> std::process::ExitCode {
+    let cli = Cli::parse();
+    let done = match cli.command {
+        Command::Serve(args) => serve::run(args, &cli.sources),
+        Command::Call(args) => call::run(args, &cli.sources),
+        Command::Tools(args) => tools::run(&args, &cli.sources),
+        Command::Schema(args) => schema::run(&args),
+        Command::Token(args) => token::run(args),
+    };
+    match done {
+        Ok(()) => Exit::Done.into(),
+        Err(failure) => {
+            if !failure.message.is_empty() {
+                eprintln!("raspi-mcp: {}", failure.message);
+            }
+            failure.exit.into()
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Where a command gets its settings from: the files of this machine, the environment, and these flags.
+
+use super::exit::Failure;
+use crate::{
+    config::{self, Flag, Places, Settings, Sources},
+    registry::Registry,
+};
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Set one key, as in --set limits.reads_per_minute=100; may be repeated
+    #[arg(long = "set", global = true, value_name = "KEY=VALUE", value_parser = key_value)]
+    set: Vec<(String, String)>,
+}
+
+fn key_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE")?;
+    Ok((key.trim().to_owned(), value.trim().to_owned()))
+}
+
+impl Args {
+    /// Everything there is to read, with `flags` over it.
+    pub fn gather(&self, registry: &Registry, flags: Vec<Flag>) -> Result<Sources, Failure> {
+        let tools = registry.entries().map(|entry| (entry.name(), entry.meta.mode)).collect();
+        let mut sources = Sources::new(Places::detect()?, tools);
+        sources.file.clone_from(&self.config);
+        sources.env = Sources::process_env();
+        sources.flags = self
+            .set
+            .iter()
+            .map(|(key, value)| Flag { key: key.clone(), value: value.clone(), flag: format!("--set {key}") })
+            .chain(flags)
+            .collect();
+        Ok(sources)
+    }
+
+    /// The settings of the server.
+    pub fn settings(&self, registry: &Registry, flags: Vec<Flag>) -> Result<Settings, Failure> {
+        Ok(config::load(&self.gather(registry, flags)?)?)
+    }
+}

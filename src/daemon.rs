@@ -1,0 +1,148 @@
+//! All the wiring of `raspi-mcp serve`, in order: settings, machine, agent, audit, pipeline, doors, ready, stop.
+
+use crate::{
+    access::{approval::Asking, audit::Audit, policy::Policy},
+    agent::AgentLink,
+    config::Settings,
+    halves, instance,
+    log::Ring,
+    registry::{
+        Registry,
+        listing::Limits,
+        meta::Role,
+        pipeline::{Bounds, Pipeline},
+    },
+    rpc::door::{Options, Server},
+    store::Store,
+    transport::{http, stdio, unix},
+    world::World,
+};
+use std::{sync::Arc, time::Duration};
+use time::OffsetDateTime;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// What `serve` was told on its command line, beside the settings.
+pub struct Serve {
+    pub settings: Settings,
+    pub registry: Registry,
+    /// Serve the client that started us, and nobody else.
+    pub stdio: bool,
+    pub log: Ring,
+}
+
+/// Serves until it is told to stop, or its stdio client hangs up.
+///
+/// # Errors
+/// A sentence for the person who started it.
+pub async fn serve(serve: Serve) -> Result<(), String> {
+    let Serve { mut settings, registry, stdio, log } = serve;
+    let _instance = instance::claim(&mut settings)?;
+    let settings = Arc::new(settings);
+    let stop = CancellationToken::new();
+    let tasks = TaskTracker::new();
+
+    let simulated = halves::is_simulated(&settings)?;
+    let agent = halves::link(&settings, simulated, &tasks, &stop)?;
+    let store = Store::open(&settings.places.state_dir.join("store.db")).map_err(|error| error.to_string())?;
+    let audit = Audit::new(store, settings.audit.max_bytes, Some(agent.clone()));
+    let world = Arc::new(World {
+        policy: Policy::of(&settings),
+        registry,
+        agent: agent.clone(),
+        audit: audit.clone(),
+        log,
+        started: OffsetDateTime::now_utc(),
+        settings: Arc::clone(&settings),
+    });
+    let server = Arc::new(server(world, agent, &audit, stop.clone(), tasks.clone()));
+
+    if stdio {
+        tokio::select! {
+            served = stdio::serve(Arc::clone(&server), settings.access.stdio_role) => served.map_err(|error| format!("standard input or output cannot be used: {error}"))?,
+            () = told_to_stop() => {}
+        }
+    } else {
+        open_doors(&server, &settings).await?;
+        told_to_stop().await;
+    }
+    tracing::info!("stopping");
+    stop.cancel();
+    tasks.close();
+    // Every task bounds itself by the grace; twice that is a bug here, and no reason to hang.
+    let patience = server.options.grace * 2 + Duration::from_secs(1);
+    if tokio::time::timeout(patience, tasks.wait()).await.is_err() {
+        tracing::error!("some work did not end in time and is dropped");
+    }
+    audit.flush().await.map_err(|error| format!("the last audit records were not kept: {error}"))
+}
+
+fn server(world: Arc<World>, agent: AgentLink, audit: &Audit, stop: CancellationToken, tasks: TaskTracker) -> Server {
+    let (limits, approval) = (world.settings.limits.clone(), world.settings.approval.clone());
+    let options = Options {
+        naming: world.settings.tool_names.into(),
+        max_depth: limits.max_depth,
+        request_bytes: limits.max_request_bytes,
+        grace: Duration::from_secs(limits.shutdown_grace_seconds),
+        elicitation_clients: approval.elicitation_clients,
+    };
+    let bounds = Bounds {
+        limits: Limits {
+            reads_per_minute: limits.reads_per_minute,
+            writes_per_minute: limits.writes_per_minute,
+            request_timeout_seconds: u32::try_from(limits.request_timeout_seconds).unwrap_or(u32::MAX),
+        },
+        concurrent: limits.max_concurrent_requests,
+        waiting: limits.max_waiting_requests,
+        streams: limits.max_streams,
+        response_bytes: limits.max_response_bytes,
+    };
+    let gate = Asking { agent, patience: Duration::from_secs(approval.wait_seconds) };
+    let pipeline = Pipeline::new(world, bounds, Arc::new(audit.clone()), Arc::new(gate));
+    Server { pipeline, options, stop, tasks }
+}
+
+async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<(), String> {
+    if settings.http.enabled {
+        let options = http::Options::of(settings);
+        let listener = http::Listener::bind(&options)
+            .await
+            .map_err(|error| format!("cannot listen on http://{}: {error}", options.listen))?;
+        let address = listener.address().map_err(|error| error.to_string())?;
+        let app = http::App::new(Arc::clone(server), &options, http::identify(&settings.access));
+        server.tasks.spawn(listener.run(app));
+        tracing::info!("listening on http://{address}/mcp");
+    }
+    if settings.socket.enabled {
+        let listener = unix::Listener::bind(unix::Options::of(settings))
+            .map_err(|error| format!("cannot listen on {}: {error}", settings.socket.path.display()))?;
+        server.tasks.spawn(listener.run(Arc::clone(server)));
+        tracing::info!("listening on {}", settings.socket.path.display());
+    }
+    Ok(())
+}
+
+/// SIGTERM (systemd, kill) or SIGINT (Ctrl-C).
+async fn told_to_stop() {
+    match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
+        (Ok(mut terminate), Ok(mut interrupt)) => {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+        }
+        // Without handlers the signals end the process the hard way; the audit is made for that.
+        (Err(error), _) | (_, Err(error)) => {
+            tracing::error!(%error, "cannot listen for signals");
+            std::future::pending().await
+        }
+    }
+}
+
+/// The role of the command line's `--role` goes to whoever is on this machine.
+pub fn grant(settings: &mut Settings, role: Option<Role>) {
+    if let Some(role) = role {
+        settings.access.stdio_role = role;
+        settings.access.loopback_role = role;
+    }
+}

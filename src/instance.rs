@@ -1,0 +1,54 @@
+//! One server a state folder. A second one (two desktop clients, each starting its own) gets a folder beside the first's.
+
+use crate::config::Settings;
+use rustix::fs::{FlockOperation, flock};
+use std::{
+    fs::{self, File, OpenOptions},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::Path,
+};
+
+/// Servers of one user at once.
+const INSTANCES: usize = 16;
+
+/// Held as long as the server runs.
+pub struct Instance(#[expect(dead_code, reason = "the lock is held by being open")] File);
+
+/// Claims the state folder, or the first free one beside it, and points the settings there.
+///
+/// # Errors
+/// When the folder cannot be used, or sixteen servers run already.
+pub fn claim(settings: &mut Settings) -> Result<Instance, String> {
+    let base = settings.places.clone();
+    for number in 0..INSTANCES {
+        if number > 0 {
+            let name = format!("instance-{number}");
+            settings.places.state_dir = base.state_dir.join(&name);
+            settings.places.agent_state_dir = base.agent_state_dir.join(&name);
+            settings.places.agent_socket = base.agent_socket.with_file_name(format!("agent-{number}.sock"));
+        }
+        if let Some(lock) = lock(&settings.places.state_dir)? {
+            return Ok(Instance(lock));
+        }
+    }
+    Err(format!("{INSTANCES} servers run on {} already; stop one", base.state_dir.display()))
+}
+
+fn lock(folder: &Path) -> Result<Option<File>, String> {
+    let failed = |what: &str, error: &dyn std::fmt::Display| {
+        format!("{what} {}: {error}; make it writable for this user, or set places.state_dir", folder.display())
+    };
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| failed("cannot make", &error))?;
+    let file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .mode(0o600)
+        .open(folder.join("lock"))
+        .map_err(|error| failed("cannot write in", &error))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(failed("cannot lock", &error)),
+    }
+}
