@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used)]
 
 mod access;
+mod agent;
 mod config;
 mod hw;
 mod layout;
 mod os;
+mod store;
 mod trees;
