@@ -33,7 +33,7 @@ use tokio_util::sync::CancellationToken;
 
 /// A request that has been read, with what is known of its sender.
 struct Post<'a> {
-    app: &'a Arc<App>,
+    app: &'a App,
     endpoint: Endpoint,
     parts: Parts,
     caller: Arc<Caller>,
@@ -42,7 +42,7 @@ struct Post<'a> {
 }
 
 /// Answers a POST.
-pub async fn serve(app: &Arc<App>, endpoint: Endpoint, request: Request) -> Response<Body> {
+pub async fn serve(app: &App, endpoint: Endpoint, request: Request) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let Some(caller) = parts.extensions.get::<Arc<Caller>>().cloned() else {
         return StatusCode::UNAUTHORIZED.into_response();
@@ -76,7 +76,7 @@ pub async fn serve(app: &Arc<App>, endpoint: Endpoint, request: Request) -> Resp
 }
 
 /// Hands a GET or DELETE to rmcp, once the session has been found to be the caller's.
-pub async fn pass(app: &Arc<App>, request: Request) -> Response<Body> {
+pub async fn pass(app: &App, request: Request) -> Response<Body> {
     let (parts, _) = request.into_parts();
     let Some(caller) = parts.extensions.get::<Arc<Caller>>().cloned() else {
         return StatusCode::UNAUTHORIZED.into_response();
