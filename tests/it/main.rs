@@ -1,8 +1,10 @@
 //! One test binary; mirrors `src/`.
-
 // A test may fail loudly.
 #![allow(clippy::unwrap_used)]
 
 mod access;
 mod config;
+mod hw;
 mod layout;
+mod os;
+mod trees;
