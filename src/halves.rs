@@ -2,31 +2,24 @@
 
 use crate::{
     agent::{self, Agent, AgentLink, AgentPolicy, AgentSettings},
-    config::{AgentChoice, BoardChoice, Settings},
-    hw::board::{Board, Choice},
+    config::{AgentChoice, Settings},
+    hw::board::Board,
+    machine::Machine,
     os::Root,
 };
 use std::{path::PathBuf, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-impl From<BoardChoice> for Choice {
-    fn from(choice: BoardChoice) -> Self {
-        match choice {
-            BoardChoice::Auto => Self::Auto,
-            BoardChoice::RaspberryPi => Self::RaspberryPi,
-            BoardChoice::Linux => Self::Linux,
-            BoardChoice::Simulated => Self::Simulated,
-        }
-    }
-}
-
-/// Whether the board is a simulated one.
+/// This machine, to be read.
 ///
 /// # Errors
 /// When the configuration names a board that this machine is not.
-pub fn is_simulated(settings: &Settings) -> Result<bool, String> {
-    let board = Board::detect(settings.board.into(), &Root::system()).map_err(|conflict| conflict.to_string())?;
-    Ok(board.is_simulated())
+pub fn machine(settings: &Settings) -> Result<Machine, String> {
+    let root = Root::system();
+    let board = Board::detect(settings.board, &root).map_err(|conflict| conflict.to_string())?;
+    tracing::info!(model = board.model, reason = board.reason, "board");
+    // The mailbox is the other half's: this one has no rights on /dev/vcio beyond those of the group video.
+    Ok(Machine::new(root, board, None))
 }
 
 /// The way to the privileged half. In process, its own socket is opened too, so that `raspi-mcp approve` reaches it.
