@@ -7,4 +7,6 @@ mod config;
 mod hw;
 mod layout;
 mod os;
+mod pi;
+mod tools;
 mod trees;

@@ -1,9 +1,6 @@
 //! `system.get_capabilities`: what this machine has and what may be done with it (document 000, section 3.4).
 
-use super::{
-    NoArgs,
-    modules::{self, Found},
-};
+use super::modules::{self, Found};
 use crate::{
     error::ToolError,
     hw::board::{Board, BootFlow, Kind},
@@ -12,6 +9,7 @@ use crate::{
         meta::{Meta, Stability},
         tool::Tool,
     },
+    tools::none::NoArgs,
 };
 use schemars::JsonSchema;
 use serde::Serialize;

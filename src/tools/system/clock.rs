@@ -1,12 +1,12 @@
 //! `system.get_clock`: what time it is here, and whether to believe it (document 004, `system/get-clock`).
 
-use super::NoArgs;
 use crate::{
     clock as stamp,
     error::ToolError,
     machine::{Machine, unreadable},
     os::{clock, ids},
     registry::{context::Context, meta::Meta, tool::Tool},
+    tools::none::NoArgs,
 };
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,7 +1,6 @@
 //! `system.get_health_snapshot`: how this machine is (document 000, section 3.2 and addendum 4).
 
 use super::{
-    NoArgs,
     rates::{self, DiskIo, Network, rounded},
     throttling::ThrottlingFlags,
 };
@@ -12,6 +11,7 @@ use crate::{
     machine::{Machine, unreadable},
     os::{cpufreq, loadavg, meminfo, mounts},
     registry::{context::Context, meta::Meta, tool::Tool},
+    tools::none::NoArgs,
 };
 use schemars::JsonSchema;
 use serde::Serialize;

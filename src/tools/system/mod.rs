@@ -9,8 +9,6 @@ mod rates;
 mod throttling;
 
 use crate::registry::tool::Entry;
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 pub static TOOLS: &[Entry] = &[
     Entry::of::<basic_info::GetBasicInfo>(),
@@ -18,8 +16,3 @@ pub static TOOLS: &[Entry] = &[
     Entry::of::<capabilities::GetCapabilities>(),
     Entry::of::<clock::GetClock>(),
 ];
-
-/// A tool that takes no parameters.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NoArgs {}
