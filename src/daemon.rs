@@ -43,7 +43,7 @@ pub async fn serve(serve: Serve) -> Result<(), String> {
     let tasks = TaskTracker::new();
 
     let machine = halves::machine(&settings)?;
-    let agent = halves::link(&settings, machine.board.is_simulated(), &tasks, &stop)?;
+    let agent = halves::link(&settings, machine.board.is_simulated(), &stop)?;
     let store = Store::open(&settings.places.state_dir.join("store.db")).map_err(|error| error.to_string())?;
     let audit = Audit::new(store, settings.audit.max_bytes, Some(agent.clone()));
     let world = Arc::new(World {

@@ -3,10 +3,12 @@
 #![allow(clippy::unwrap_used)]
 
 mod access;
+mod agent;
 mod config;
 mod hw;
 mod layout;
 mod os;
 mod pi;
+mod store;
 mod tools;
 mod trees;
