@@ -53,6 +53,7 @@ struct ProfileOut {
     soc: &'static str,
     boot_flow: BootFlow,
     /// GPIO numbers that hardware PWM can drive.
+    #[schemars(inner(range(max = 27)))]
     pwm_gpios: Vec<u8>,
     /// I2C buses on the header.
     i2c_buses: Vec<u8>,

@@ -42,3 +42,12 @@ async fn a_broken_zone_is_a_fault_with_its_file() {
     assert_eq!(refusal["error_code"], "unavailable");
     assert!(refusal["message"].as_str().unwrap().contains("/etc/localtime"), "{refusal}");
 }
+
+#[tokio::test]
+async fn an_uptime_longer_than_time_is_refused() {
+    let copy = Copied::of("pi-4b");
+    copy.write("proc/uptime", "9000000000000000000.0 0.0\n");
+    let refusal = Pi::on(machine(copy.root())).call(TOOL, json!({})).await.refused();
+    assert_eq!(refusal["error_code"], "unavailable");
+    assert!(refusal["message"].as_str().unwrap().contains("/proc/uptime"), "{refusal}");
+}

@@ -98,6 +98,20 @@ async fn a_reset_counter_and_a_new_disk_make_no_wild_numbers() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_largest_counters_there_are() {
+    let copy = Copied::of("pi-5");
+    let most = u64::MAX;
+    let pi = Pi::on(machine(copy.root()));
+    pi.call(TOOL, json!({})).await.ok();
+    advance(Duration::from_secs(5)).await;
+    copy.write("proc/net/dev", format!("wlan0:{}\n", format!(" {most}").repeat(16)));
+    copy.write("proc/diskstats", format!("179 0 mmcblk0{}\n", format!(" {most}").repeat(17)));
+    copy.write("proc/stat", format!("cpu {}\n", format!(" {most}").repeat(10)));
+    let health = pi.call(TOOL, json!({})).await.ok();
+    assert_eq!(health["disk_io"]["devices"]["mmcblk0"]["busy_percent"], 100.0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn missing_sources_are_absent_and_broken_ones_are_told() {
     let copy = Copied::of("pi-4b");
     for gone in
