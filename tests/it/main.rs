@@ -8,5 +8,7 @@ mod config;
 mod hw;
 mod layout;
 mod os;
+mod pi;
 mod store;
+mod tools;
 mod trees;
