@@ -1,12 +1,11 @@
 //! Which machine this is, and where its privileged half lives: a process of its own, or, before a simulated board, here.
 
 use crate::{
-    agent::{self, Agent, AgentLink, AgentPolicy, AgentSettings},
+    agent::{self, AgentLink, AgentSettings},
     config::{AgentChoice, BoardChoice, Settings},
     hw::board::{Board, Choice},
     os::Root,
 };
-use std::{path::PathBuf, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 impl From<BoardChoice> for Choice {
@@ -32,7 +31,7 @@ pub fn is_simulated(settings: &Settings) -> Result<bool, String> {
 /// The way to the privileged half. In process, its own socket is opened too, so that `raspi-mcp approve` reaches it.
 ///
 /// # Errors
-/// When both halves are to share a process before a real board, or the in-process agent cannot start.
+/// When both halves are to share a process before a real board.
 pub fn link(
     settings: &Settings,
     simulated: bool,
@@ -52,30 +51,5 @@ pub fn link(
                     set agent = \"socket\" and start raspi-mcp agent, or board = \"simulated\""
             .into());
     }
-    let settings = agent_settings(settings, true, None);
-    let socket = settings.socket.clone();
-    let world = agent::World::of(&settings);
-    let agent = Agent::start(settings, world).map_err(|error| error.to_string())?;
-    let listener = agent::bind(&socket, false).map_err(|error| error.to_string())?;
-    tasks.spawn(agent::serve(listener, std::sync::Arc::clone(&agent), stop.clone()));
-    Ok(AgentLink::InProcess(agent))
-}
-
-/// What the agent is told.
-pub fn agent_settings(settings: &Settings, simulated: bool, server_uid: Option<u32>) -> AgentSettings {
-    AgentSettings {
-        state_dir: settings.places.agent_state_dir.clone(),
-        socket: settings.places.agent_socket.clone(),
-        server_uid,
-        approver_group: settings.access.approver_group.clone(),
-        simulated,
-        policy: AgentPolicy {
-            modes: settings.policy.clone(),
-            namespaces: settings.tools.enable.clone(),
-            disabled: settings.tools.disable.clone(),
-            ask_expiry: Duration::from_secs(settings.approval.expire_seconds),
-            ..AgentPolicy::default()
-        },
-        root: PathBuf::from("/"),
-    }
+    Ok(agent::in_process(AgentSettings::of(settings, true, Root::system()), tasks, stop))
 }

@@ -31,7 +31,7 @@ impl Ledger for Audit {
             role: Some(entry.role),
             door: entry.door.name().to_owned(),
             tool: entry.tool.to_owned(),
-            args_sha256: entry.args_sha256,
+            args_sha256: entry.args_sha256.to_owned(),
             args: entry.args,
             outcome: entry.error.map_or("ok", |error| error.code.symbol()).to_owned(),
             message: entry.error.map(|error| redact::redact_text(&error.message)),
