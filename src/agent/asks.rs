@@ -355,7 +355,7 @@ fn new_id() -> Result<String, ToolError> {
 }
 
 /// As people type it: small letters, and O for 0, I or L for 1.
-fn normal_id(id: &str) -> String {
+pub(crate) fn normal_id(id: &str) -> String {
     id.trim()
         .chars()
         .map(|c| match c.to_ascii_uppercase() {

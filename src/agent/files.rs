@@ -4,7 +4,7 @@ use crate::error::{ErrorCode, ToolError};
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
@@ -77,6 +77,10 @@ impl Lines {
         if open.is_none() {
             let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&self.path)?;
             let size = file.metadata()?.len();
+            // A power cut may have left half a line; the next one must not become its other half.
+            if size > 0 && last_byte(&self.path, size)? != b'\n' {
+                (&file).write_all(b"\n")?;
+            }
             *open = Some((file, size));
         }
         if let Some((file, size)) = open {
@@ -100,6 +104,12 @@ impl Lines {
         }
         Ok(lines)
     }
+}
+
+fn last_byte(path: &Path, size: u64) -> io::Result<u8> {
+    let mut byte = [0];
+    File::open(path)?.read_exact_at(&mut byte, size - 1)?;
+    Ok(byte[0])
 }
 
 fn failed(verb: &str, path: &Path, error: &io::Error) -> ToolError {

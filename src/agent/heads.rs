@@ -25,6 +25,9 @@ const MAX_BYTES: u64 = 1 << 20;
 /// Heads handed out at once: they fit the protocol's answer, and cover the newest records most densely.
 const MAX_GIVEN: usize = 256;
 
+const LINES: &str = "audit-heads.ndjson";
+const KEY: &str = "audit-heads.key";
+
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -53,7 +56,7 @@ pub(super) struct Heads {
 impl Heads {
     /// Opens the file, with its key made at the first start.
     pub(super) fn load(folder: &Path, clock: Clock) -> Result<Self, ToolError> {
-        let lines = Lines::new(folder.join("audit-heads.ndjson"), MAX_BYTES);
+        let lines = Lines::new(folder.join(LINES), MAX_BYTES);
         let heads = Self { lines, key: key(folder)?, clock, last: Mutex::new(None) };
         let newest = heads.known()?.heads.pop();
         *heads.last.lock().unwrap_or_else(PoisonError::into_inner) = newest;
@@ -111,24 +114,36 @@ impl Heads {
     /// # Errors
     /// `unavailable` when the file cannot be read.
     pub(super) fn known(&self) -> Result<KnownHeads, ToolError> {
-        let lines = self.lines.read()?;
-        let mut known = KnownHeads::default();
-        for (index, text) in lines.iter().enumerate() {
-            let Ok(line) = serde_json::from_str::<Line>(text) else {
-                // A power cut leaves half a line, at the end.
-                known.forged += u64::from(index + 1 < lines.len());
-                continue;
-            };
-            let mac = from_hex(&line.mac).unwrap_or_default();
-            if hmac::verify(&self.key, line.message().as_bytes(), &mac).is_err() {
-                known.forged += 1;
-                continue;
-            }
-            known.heads.push(Head { chain: line.chain, seq: line.seq, hash: line.hash });
-        }
-        thin(&mut known.heads);
-        Ok(known)
+        Ok(checked(&self.lines.read()?, &self.key))
     }
+}
+
+/// The heads in an agent's `folder`, for whoever may read it while no agent runs. Makes nothing.
+///
+/// # Errors
+/// `unavailable` when the files cannot be read, `not_found` when there are none.
+pub fn read(folder: &Path) -> Result<KnownHeads, ToolError> {
+    let bytes = files::read(&folder.join(KEY))?
+        .ok_or_else(|| ToolError::not_found(format!("no agent has kept anything in {}", folder.display())))?;
+    let key = hmac::Key::new(hmac::HMAC_SHA256, &bytes);
+    Ok(checked(&Lines::new(folder.join(LINES), MAX_BYTES).read()?, &key))
+}
+
+/// The heads in `lines`; a line that `key` did not sign is only counted.
+fn checked(lines: &[String], key: &hmac::Key) -> KnownHeads {
+    let mut known = KnownHeads::default();
+    for text in lines {
+        // What is no line at all is half of one: a power cut. Taking a line away shows no more than that would.
+        let Ok(line) = serde_json::from_str::<Line>(text) else { continue };
+        let mac = from_hex(&line.mac).unwrap_or_default();
+        if hmac::verify(key, line.message().as_bytes(), &mac).is_err() {
+            known.forged += 1;
+            continue;
+        }
+        known.heads.push(Head { chain: line.chain, seq: line.seq, hash: line.hash });
+    }
+    thin(&mut known.heads);
+    known
 }
 
 /// Keeps the newest [`MAX_GIVEN`] heads, and of what came before the last of each chain.
@@ -147,7 +162,7 @@ fn thin(heads: &mut Vec<Head>) {
 }
 
 fn key(folder: &Path) -> Result<hmac::Key, ToolError> {
-    let path = folder.join("audit-heads.key");
+    let path = folder.join(KEY);
     let bytes = match files::read(&path)? {
         Some(bytes) if bytes.len() == 32 => bytes,
         Some(bytes) => {

@@ -5,6 +5,7 @@
 
 mod access;
 mod agent;
+mod cli;
 mod config;
 mod layout;
 mod store;

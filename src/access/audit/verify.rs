@@ -1,8 +1,11 @@
 //! Walks the chain from its first record and compares it with what the agent saw.
 
-use super::chain::{Hash, Head, link, parse_hash};
+use super::{
+    chain::{Hash, Head, link, parse_hash},
+    query::open_to_read,
+};
 use crate::access::canonical::hex;
-use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{collections::BTreeMap, path::Path};
@@ -42,9 +45,7 @@ pub struct Report {
 /// # Errors
 /// SQLite's, when the file cannot be read at all.
 pub fn verify_file(path: &Path, heads: Option<&KnownHeads>) -> rusqlite::Result<Report> {
-    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    connection.busy_timeout(std::time::Duration::from_secs(5))?;
-    verify(&connection, heads)
+    verify(&open_to_read(path)?, heads)
 }
 
 /// Checks every record of the chain. Reads row by row: memory does not grow with the audit.

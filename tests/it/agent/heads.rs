@@ -61,10 +61,22 @@ async fn a_change_of_the_agents_own_file_shows() {
     fs::write(&path, text.replace("\"seq\":2", "\"seq\":9")).unwrap();
     let known = server.heads().await.unwrap();
     assert_eq!((known.forged, known.heads), (1, vec![head('a', 1), head('a', 3)]));
+}
 
-    // Half a line at the end is a power cut, no forgery.
+#[tokio::test]
+async fn half_a_line_is_a_power_cut_and_costs_no_other() {
+    let mut pi = Pi::new();
+    pi.server().record_head(head('a', 1)).await.unwrap();
+    let path = pi.dir.path().join("agent/audit-heads.ndjson");
+    let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, format!("{text}{{\"chain\":\"aa")).unwrap();
-    assert_eq!(server.heads().await.unwrap().forged, 0);
+    pi.restart_agent();
+    let server = pi.server();
+    server.record_head(head('a', 2)).await.unwrap();
+    let known = server.heads().await.unwrap();
+    assert_eq!((known.forged, known.heads), (0, vec![head('a', 1), head('a', 2)]));
+    let read = raspi_mcp::agent::heads::read(&pi.dir.path().join("agent")).unwrap();
+    assert_eq!(read.heads.len(), 2, "root can read them without an agent");
 }
 
 #[tokio::test]
