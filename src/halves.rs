@@ -2,54 +2,41 @@
 
 use crate::{
     agent::{self, AgentLink, AgentSettings},
-    config::{AgentChoice, BoardChoice, Settings},
-    hw::board::{Board, Choice},
+    config::{AgentChoice, Settings},
+    hw::board::Board,
+    machine::Machine,
     os::Root,
 };
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::sync::CancellationToken;
 
-impl From<BoardChoice> for Choice {
-    fn from(choice: BoardChoice) -> Self {
-        match choice {
-            BoardChoice::Auto => Self::Auto,
-            BoardChoice::RaspberryPi => Self::RaspberryPi,
-            BoardChoice::Linux => Self::Linux,
-            BoardChoice::Simulated => Self::Simulated,
-        }
-    }
-}
-
-/// Whether the board is a simulated one.
+/// This machine, with the board that the configuration and the device tree make of it.
 ///
 /// # Errors
 /// When the configuration names a board that this machine is not.
-pub fn is_simulated(settings: &Settings) -> Result<bool, String> {
-    let board = Board::detect(settings.board.into(), &Root::system()).map_err(|conflict| conflict.to_string())?;
-    Ok(board.is_simulated())
+pub fn machine(settings: &Settings) -> Result<Machine, String> {
+    let root = Root::system();
+    let board = Board::detect(settings.board, &root).map_err(|conflict| conflict.to_string())?;
+    // No mailbox here: /dev/vcio can set tryboot and burn OTP, so it is the agent's alone.
+    Ok(Machine::new(root, board, None))
 }
 
-/// The way to the privileged half. In process, its own socket is opened too, so that `raspi-mcp approve` reaches it.
+/// The way to the privileged half.
 ///
 /// # Errors
 /// When both halves are to share a process before a real board.
-pub fn link(
-    settings: &Settings,
-    simulated: bool,
-    tasks: &TaskTracker,
-    stop: &CancellationToken,
-) -> Result<AgentLink, String> {
+pub fn link(settings: &Settings, simulated: bool, stop: &CancellationToken) -> Result<AgentLink, String> {
     let in_process = match settings.agent {
         AgentChoice::Auto => simulated,
         AgentChoice::Inprocess => true,
         AgentChoice::Socket => false,
     };
-    if !in_process {
-        return Ok(AgentLink::Socket(agent::Client::new(&settings.places.agent_socket)));
-    }
-    if !simulated {
+    if in_process && !simulated {
         return Err("agent = \"inprocess\" would give the half that talks to the network power over a real machine; \
                     set agent = \"socket\" and start raspi-mcp agent, or board = \"simulated\""
             .into());
     }
-    Ok(agent::in_process(AgentSettings::of(settings, true, Root::system()), tasks, stop))
+    if !in_process {
+        return Ok(AgentLink::Socket(agent::Client::new(&settings.places.agent_socket)));
+    }
+    Ok(agent::in_process(AgentSettings::of(settings, simulated, Root::system()), stop.clone()))
 }

@@ -3,7 +3,7 @@
 use super::{Agent, AgentLink, AgentSettings, Client, World, bind, serve};
 use crate::error::{ErrorCode, ToolError};
 use std::sync::Arc;
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::sync::CancellationToken;
 
 /// Serves the agent's socket until `stop`. `ready` is called once peers can connect.
 ///
@@ -26,7 +26,7 @@ pub async fn run(settings: AgentSettings, stop: CancellationToken, ready: impl F
 ///
 /// Where another process already is this folder's agent, the link goes to that one's socket. Whatever goes wrong, the
 /// server runs on: the link then says why it has no agent.
-pub fn in_process(settings: AgentSettings, tasks: &TaskTracker, stop: &CancellationToken) -> AgentLink {
+pub fn in_process(settings: AgentSettings, stop: CancellationToken) -> AgentLink {
     if !settings.simulated {
         return AgentLink::Offline(
             ToolError::precondition("the agent runs inside the server only before a simulated board")
@@ -44,7 +44,7 @@ pub fn in_process(settings: AgentSettings, tasks: &TaskTracker, stop: &Cancellat
         }
     };
     match bind(&path, false) {
-        Ok(listener) => drop(tasks.spawn(serve(listener, Arc::clone(&agent), stop.clone()))),
+        Ok(listener) => drop(tokio::spawn(serve(listener, Arc::clone(&agent), stop))),
         // Still an agent, but one that no person can answer: those who ask will see their asks expire.
         Err(error) => tracing::error!(target: "agent", %error, "approvals cannot be answered"),
     }

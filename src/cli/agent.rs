@@ -18,7 +18,8 @@ pub struct Args {}
 pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     // Image, /etc and the agent's own folder: never what the server can write, never the environment.
     let settings = config::load_agent(&sources.gather(&Registry::standard(), Vec::new())?)?;
-    let simulated = halves::is_simulated(&settings).map_err(|why| Failure::new(Exit::Config, why))?;
+    let machine = halves::machine(&settings).map_err(|why| Failure::new(Exit::Config, why))?;
+    let simulated = machine.board.is_simulated();
     if !simulated && !rustix::process::geteuid().is_root() {
         return Err(Failure::new(
             Exit::Config,

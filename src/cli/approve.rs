@@ -31,7 +31,8 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
-    if !args.list && !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
+    let terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+    if !args.list && !terminal {
         return Err(Failure::new(
             Exit::Refused,
             "approvals are given by a person, on a terminal\n  run `raspi-mcp approve` in one; `raspi-mcp approve --list` \

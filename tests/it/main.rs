@@ -1,5 +1,4 @@
 //! One test binary; mirrors `src/`.
-
 // A test may fail loudly.
 #![allow(clippy::unwrap_used)]
 
@@ -7,5 +6,8 @@ mod access;
 mod agent;
 mod cli;
 mod config;
+mod hw;
 mod layout;
+mod os;
 mod store;
+mod trees;

@@ -9,7 +9,7 @@ use crate::{
         ledger::{Entry, Ledger},
         redact,
     },
-    error::ToolError,
+    error::{ErrorCode, ToolError},
 };
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -24,7 +24,7 @@ impl Ledger for Audit {
     }
 
     fn record<'a>(&'a self, entry: Entry<'a>) -> BoxFuture<'a, Result<(), ToolError>> {
-        let durable = entry.write || entry.error.is_some();
+        let durable = entry.write || entry.error.is_some_and(|error| is_refusal(error.code));
         let record = Record {
             ts_ms: now_ms(),
             principal: entry.principal.to_owned(),
@@ -54,4 +54,10 @@ impl Ledger for Audit {
             Ok(())
         })
     }
+}
+
+/// Somebody tried what they may not: recorded before it is answered. A read that merely failed waits with the reads,
+/// or every mistyped argument would cost the card a write.
+fn is_refusal(code: ErrorCode) -> bool {
+    matches!(code, ErrorCode::PermissionDenied | ErrorCode::Unauthenticated)
 }

@@ -8,12 +8,14 @@ use crate::{
         meta::{Meta, Role},
         tool::Tool,
     },
-    tools::page::{Limit, Offset, Pagination},
+    tools::{
+        page::{Limit, Offset, Pagination},
+        time::Moment,
+    },
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -25,11 +27,9 @@ pub struct Args {
     /// Only calls that ended so: "ok" or an error_code, e.g. "permission_denied".
     outcome: Option<String>,
     /// Not before this time, RFC 3339.
-    #[schemars(extend("format" = "date-time"))]
-    since: Option<String>,
+    since: Option<Moment>,
     /// Before this time, RFC 3339.
-    #[schemars(extend("format" = "date-time"))]
-    until: Option<String>,
+    until: Option<Moment>,
     #[serde(default)]
     limit: Limit,
     #[serde(default)]
@@ -39,7 +39,7 @@ pub struct Args {
 #[derive(Serialize, JsonSchema)]
 pub struct Out {
     /// Newest first.
-    records: Vec<Shown>,
+    entries: Vec<Shown>,
     /// Whose calls these are: your own, or everybody's (admin).
     scope: Scope,
     /// Records of this page that could not be read; `raspi-mcp audit verify` says why.
@@ -61,6 +61,7 @@ struct Shown {
     seq: u64,
     /// When it ended, RFC 3339 in UTC.
     #[serde(alias = "ts")]
+    #[schemars(extend("format" = "date-time"))]
     timestamp: String,
     principal: String,
     /// The caller's role; absent when it never got one.
@@ -97,9 +98,9 @@ struct Approved {
     how: String,
 }
 
-pub struct RecentAuditLogs;
+pub struct GetRecentAuditLogs;
 
-impl Tool for RecentAuditLogs {
+impl Tool for GetRecentAuditLogs {
     type Args = Args;
     type Out = Out;
     const META: Meta = Meta {
@@ -129,27 +130,21 @@ impl Tool for RecentAuditLogs {
             tool: args.tool,
             principal,
             outcome: args.outcome,
-            since_ms: moment("since", args.since.as_deref())?,
-            until_ms: moment("until", args.until.as_deref())?,
+            since_ms: args.since.map(millis),
+            until_ms: args.until.map(millis),
         };
         let limit = u32::try_from(args.limit.get()).unwrap_or(u32::MAX);
         let (bodies, total) = cx.world.audit.recent(filter, limit, args.offset.get() as u64).await?;
         let returned = bodies.len();
-        let records: Vec<Shown> = bodies.into_iter().filter_map(|body| serde_json::from_value(body).ok()).collect();
-        let unreadable = u32::try_from(returned - records.len()).unwrap_or(u32::MAX);
+        let entries: Vec<Shown> = bodies.into_iter().filter_map(|body| serde_json::from_value(body).ok()).collect();
+        let unreadable = u32::try_from(returned - entries.len()).unwrap_or(u32::MAX);
         let total = usize::try_from(total).unwrap_or(usize::MAX);
-        Ok(Out { records, scope, unreadable, pagination: Pagination::at(args.limit, args.offset, returned, total) })
+        Ok(Out { entries, scope, unreadable, pagination: Pagination::at(args.limit, args.offset, returned, total) })
     }
 }
 
-/// A time as milliseconds since 1970.
-fn moment(name: &str, text: Option<&str>) -> Result<Option<i64>, ToolError> {
-    let Some(text) = text else { return Ok(None) };
-    let at = OffsetDateTime::parse(text, &Rfc3339).map_err(|error| {
-        ToolError::invalid(format!("parameter '{name}' must be an RFC 3339 time: {error}"))
-            .with("parameter", name)
-            .with("path", format!("/{name}"))
-            .hint("write it like 2026-01-15T14:30:00Z")
-    })?;
-    Ok(i64::try_from(at.unix_timestamp_nanos() / 1_000_000).ok())
+/// As the audit counts.
+fn millis(moment: Moment) -> i64 {
+    // Ten thousand years fit.
+    i64::try_from(moment.0.unix_timestamp_nanos() / 1_000_000).unwrap_or(i64::MAX)
 }
