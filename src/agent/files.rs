@@ -58,8 +58,8 @@ impl Lines {
         PathBuf::from(name)
     }
 
-    /// Appends `line`; with `durable` it is on the card when this returns.
-    pub(super) fn append(&self, line: &str, durable: bool) -> Result<(), ToolError> {
+    /// Appends `line`; with `durable` it is on the card when this returns. Says whether the file began anew with it.
+    pub(super) fn append(&self, line: &str, durable: bool) -> Result<bool, ToolError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let result = self.append_to(&mut open, line, durable);
         if result.is_err() {
@@ -69,8 +69,9 @@ impl Lines {
         result.map_err(|error| failed("append to", &self.path, &error))
     }
 
-    fn append_to(&self, open: &mut Option<(File, u64)>, line: &str, durable: bool) -> io::Result<()> {
-        if open.as_ref().is_some_and(|(_, size)| *size >= self.max_bytes) {
+    fn append_to(&self, open: &mut Option<(File, u64)>, line: &str, durable: bool) -> io::Result<bool> {
+        let full = open.as_ref().is_some_and(|(_, size)| *size >= self.max_bytes);
+        if full {
             *open = None;
             fs::rename(&self.path, self.rotated())?;
         }
@@ -92,7 +93,7 @@ impl Lines {
                 file.sync_data()?;
             }
         }
-        Ok(())
+        Ok(full)
     }
 
     /// All lines, oldest first.

@@ -24,6 +24,6 @@ impl OpLog {
             "ts": rfc3339((self.clock)()), "what": what, "peer": peer.to_string(), "fields": fields,
         });
         tracing::info!(target: "agent", peer = %peer, %fields, "{what}");
-        self.lines.append(&line.to_string(), true)
+        self.lines.append(&line.to_string(), true).map(drop)
     }
 }

@@ -13,9 +13,8 @@ use crate::{
     registry::Registry,
 };
 use std::{
-    fs,
     io::{self, BufRead, IsTerminal, Write},
-    path::{Path, PathBuf},
+    time::Duration,
 };
 
 #[derive(clap::Args, Default)]
@@ -40,31 +39,10 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
         ));
     }
     let settings = sources.settings(&Registry::standard(), Vec::new())?;
-    let links: Vec<AgentLink> =
-        sockets(&settings.places.agent_socket).iter().map(|path| AgentLink::Socket(Client::new(path))).collect();
+    let agent = AgentLink::Socket(Client::new(&settings.places.agent_socket));
     let runtime = super::runtime()?;
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
-    runtime.block_on(converse(&links, args, &mut input, &mut output))
-}
-
-/// The agent's socket, and those of further servers of this user (`agent-1.sock`) where there are any.
-fn sockets(first: &Path) -> Vec<PathBuf> {
-    let stem = first.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let mut further: Vec<PathBuf> = first
-        .parent()
-        .and_then(|folder| fs::read_dir(folder).ok())
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            name.starts_with(&format!("{stem}-")) && name.ends_with(".sock")
-        })
-        .collect();
-    further.sort();
-    further.insert(0, first.to_owned());
-    further
+    runtime.block_on(converse(&agent, args, &mut input, &mut output))
 }
 
 /// Shows asks and takes answers.
@@ -72,36 +50,20 @@ fn sockets(first: &Path) -> Vec<PathBuf> {
 /// # Errors
 /// When no agent answers, or one refuses.
 pub async fn converse(
-    links: &[AgentLink],
+    agent: &AgentLink,
     args: &Args,
     input: &mut dyn BufRead,
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let mut waiting: Vec<(&AgentLink, Ask)> = Vec::new();
-    let mut silent = None;
-    let mut answered = false;
-    for link in links {
-        match link.list_asks().await {
-            Ok(asks) => {
-                answered = true;
-                waiting.extend(asks.into_iter().map(|ask| (link, ask)));
-            }
-            // A socket left behind by a server that has ended; only matters when nobody answers at all.
-            Err(error) if error.code == ErrorCode::Unavailable => silent = silent.or(Some(error)),
-            Err(error) => return Err(error.into()),
-        }
-    }
-    if let (false, Some(error)) = (answered, silent) {
-        return Err(error.into());
-    }
-    let chosen: Vec<(&AgentLink, Ask)> = match &args.id {
+    let waiting = agent.list_asks().await?;
+    let chosen = match &args.id {
         None => waiting,
-        Some(id) => vec![find(links, waiting, id).await?],
+        Some(id) => vec![find(agent, waiting, id).await?],
     };
     if chosen.is_empty() {
         return say(output, "nothing waits for an approval\n");
     }
-    for (link, ask) in chosen {
+    for ask in chosen {
         show(output, &ask)?;
         if args.list {
             continue;
@@ -110,7 +72,7 @@ pub async fn converse(
             say(output, "left as it is\n\n")?;
             continue;
         };
-        let ask = link.answer(&ask.id, approve).await?;
+        let ask = agent.answer(&ask.id, approve).await?;
         let text = if approve {
             format!("approved: good for one such call until {}\n\n", rfc3339(ask.expires_ms))
         } else {
@@ -121,32 +83,30 @@ pub async fn converse(
     Ok(())
 }
 
-async fn find<'a>(
-    links: &'a [AgentLink],
-    waiting: Vec<(&'a AgentLink, Ask)>,
-    id: &str,
-) -> Result<(&'a AgentLink, Ask), Failure> {
+async fn find(agent: &AgentLink, waiting: Vec<Ask>, id: &str) -> Result<Ask, Failure> {
     let wanted = crate::agent::asks::normal_id(id);
-    if let Some(found) = waiting.into_iter().find(|(_, ask)| ask.id == wanted) {
+    if let Some(found) = waiting.into_iter().find(|ask| ask.id == wanted) {
         return Ok(found);
     }
     // Not waiting any more: say what became of it.
-    for link in links {
-        if let Ok(ask) = link.ask_state(&wanted, std::time::Duration::ZERO).await {
-            let state = match ask.state {
-                AskState::Pending => "waits",
-                AskState::Approved => "was approved already",
-                AskState::Denied => "was denied already",
-                AskState::Withdrawn => "was withdrawn by its caller",
-                AskState::Expired => "has expired",
-                AskState::Consumed => "was approved and used",
-            };
-            return Err(Failure::new(Exit::Failed, format!("ask {wanted} {state}")));
+    let ask = match agent.ask_state(&wanted, Duration::ZERO).await {
+        Ok(ask) => ask,
+        Err(error) if error.code == ErrorCode::NotFound => {
+            return Err(ToolError::not_found(format!("there is no ask {}", printable(id)))
+                .hint("`raspi-mcp approve --list` shows those that wait")
+                .into());
         }
-    }
-    Err(ToolError::not_found(format!("there is no ask {}", printable(id)))
-        .hint("`raspi-mcp approve --list` shows those that wait")
-        .into())
+        Err(error) => return Err(error.into()),
+    };
+    let state = match ask.state {
+        AskState::Pending => "waits",
+        AskState::Approved => "was approved already",
+        AskState::Denied => "was denied already",
+        AskState::Withdrawn => "was withdrawn by its caller",
+        AskState::Expired => "has expired",
+        AskState::Consumed => "was approved and used",
+    };
+    Err(Failure::new(Exit::Failed, format!("ask {wanted} {state}")))
 }
 
 /// Everything a person needs to decide, and nothing that could move their cursor.

@@ -91,8 +91,8 @@ struct Walk {
     /// The agent's heads of this chain: number to hash.
     expected: BTreeMap<i64, String>,
     forged: u64,
-    /// The newest head the agent has is of another chain.
-    replaced: bool,
+    /// The agent has heads, and none of this chain.
+    unknown: bool,
 }
 
 impl Walk {
@@ -106,8 +106,7 @@ impl Walk {
                 others.insert(&head.chain, head);
             }
         }
-        let newest = heads.and_then(|known| known.heads.last());
-        let replaced = newest.is_some_and(|head| head.chain != chain);
+        let unknown = expected.is_empty() && !others.is_empty();
         let report = Report {
             ok: false,
             chain,
@@ -119,7 +118,7 @@ impl Walk {
             reason: None,
             other_chains: others.into_values().cloned().collect(),
         };
-        Self { report, previous: [0; 32], expected, forged: heads.map_or(0, |known| known.forged), replaced }
+        Self { report, previous: [0; 32], expected, forged: heads.map_or(0, |known| known.forged), unknown }
     }
 
     fn step(&mut self, row: &Row, connection: &Connection) -> Result<(), String> {
@@ -193,8 +192,8 @@ impl Walk {
                 "the agent saw record {seq}, the chain ends at {}: records were cut off",
                 self.report.last_seq
             ))
-        } else if self.replaced {
-            Some("the newest head the agent has is of another chain: this file took the place of that one".into())
+        } else if self.unknown {
+            Some("the agent has seen other chains, never this one: this file took the place of another".into())
         } else if self.forged > 0 {
             Some(format!("{} lines of the agent's own file of heads are not its own", self.forged))
         } else {

@@ -39,6 +39,20 @@ async fn heads_survive_the_agent_and_a_new_chain_does_not_hide_the_old() {
 }
 
 #[tokio::test]
+async fn servers_that_share_the_agent_do_not_get_in_each_others_way() {
+    let mut pi = Pi::new();
+    for seq in 1..4 {
+        pi.server().record_head(head('a', seq)).await.unwrap();
+        pi.server().record_head(head('b', seq + 10)).await.unwrap();
+    }
+    assert_eq!(pi.log().matches("audit chain begins").count(), 2);
+    pi.restart_agent();
+    for back in [head('a', 2), head('b', 12)] {
+        assert_eq!(pi.server().record_head(back).await.unwrap_err().code, ErrorCode::Conflict);
+    }
+}
+
+#[tokio::test]
 async fn nonsense_is_no_head() {
     let pi = Pi::new();
     let server = pi.server();
@@ -105,7 +119,8 @@ async fn the_file_of_heads_stays_small() {
     assert!(bytes < (2 << 20) + 1000, "{bytes}");
     let known = server.heads().await.unwrap();
     assert_eq!(known.heads.last(), Some(&head('b', 11_999)));
-    assert!(known.heads.len() <= 512, "{}", known.heads.len());
+    assert_eq!(known.heads.first(), Some(&head('a', 1)), "a chain that rests is not forgotten");
+    assert_eq!(known.heads.len(), 257);
 }
 
 #[tokio::test]

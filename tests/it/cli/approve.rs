@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 /// A machine with its agent on a socket: the person's way in.
 struct Console {
     pi: Pi,
-    links: Vec<AgentLink>,
+    agent: AgentLink,
     _stop: tokio_util::sync::DropGuard,
 }
 
@@ -22,16 +22,14 @@ impl Console {
         let stop = CancellationToken::new();
         let listener = bind(&pi.settings.socket, false).unwrap();
         tokio::spawn(serve(listener, pi.agent(), stop.clone()));
-        // A server that ended left its socket behind: no hindrance.
-        let gone = pi.settings.socket.with_file_name("agent-1.sock");
-        let links = [&pi.settings.socket, &gone].map(|path| AgentLink::Socket(Client::new(path))).into();
-        Self { pi, links, _stop: stop.drop_guard() }
+        let agent = AgentLink::Socket(Client::new(&pi.settings.socket));
+        Self { pi, agent, _stop: stop.drop_guard() }
     }
 
     /// What the person reads when they start `approve` so and type this.
     async fn typed(&self, args: Args, keys: &str) -> Result<String, String> {
         let mut screen = Vec::new();
-        let done = converse(&self.links, &args, &mut keys.as_bytes(), &mut screen).await;
+        let done = converse(&self.agent, &args, &mut keys.as_bytes(), &mut screen).await;
         done.map(|()| String::from_utf8(screen).unwrap()).map_err(|failure| failure.message)
     }
 }
@@ -96,8 +94,8 @@ async fn an_unknown_id_says_where_to_look() {
 #[tokio::test]
 async fn without_an_agent_the_person_learns_how_to_start_it() {
     let pi = Pi::now();
-    let links = [AgentLink::Socket(Client::new(&pi.settings.socket))];
-    let failure = converse(&links, &Args::default(), &mut "".as_bytes(), &mut Vec::new()).await.unwrap_err();
+    let agent = AgentLink::Socket(Client::new(&pi.settings.socket));
+    let failure = converse(&agent, &Args::default(), &mut "".as_bytes(), &mut Vec::new()).await.unwrap_err();
     assert!(failure.message.contains("systemctl start raspi-mcp-agent"), "{}", failure.message);
 }
 
