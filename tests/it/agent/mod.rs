@@ -1,6 +1,7 @@
 //! The privileged half. Each file is one conversation partner of it.
 
 mod asks;
+mod calls;
 mod heads;
 mod power;
 mod socket;
