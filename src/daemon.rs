@@ -128,7 +128,7 @@ async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<(), Str
 }
 
 /// SIGTERM (systemd, kill) or SIGINT (Ctrl-C).
-async fn told_to_stop() {
+pub(crate) async fn told_to_stop() {
     match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
         (Ok(mut terminate), Ok(mut interrupt)) => {
             tokio::select! {

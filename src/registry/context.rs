@@ -21,6 +21,8 @@ pub struct Context {
     pub progress: Progress,
     /// The approval that lets this call through the agent, when policy asked for one.
     pub approval: Option<String>,
+    /// SHA-256 of the canonical JSON of the arguments as they came: what approvals and audit records bind to.
+    pub args_sha256: Arc<str>,
     /// The client's end, for tools that ask it something.
     pub peer: Option<Arc<dyn Peer>>,
     pub notes: Arc<Notes>,

@@ -4,6 +4,7 @@
 
 mod access;
 mod agent;
+mod cli;
 mod config;
 mod hw;
 mod layout;
