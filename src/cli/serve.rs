@@ -41,7 +41,7 @@ impl Args {
     fn offer(&self) -> (Registry, Arc<dyn Provider>) {
         #[cfg(feature = "conformance-fixtures")]
         if self.conformance {
-            return (Registry::with_fixtures(), Arc::new(crate::rpc::mcp::fixtures::Fixtures));
+            return (Registry::with_fixtures(), Arc::new(crate::rpc::mcp::fixtures::Fixtures::default()));
         }
         (Registry::standard(), Arc::new(ToolsOnly))
     }

@@ -49,6 +49,16 @@ pub fn client(cx: &Context) -> Result<&dyn Peer, ToolError> {
     })
 }
 
+/// MCP 2026-07-28: the client has not declared what the request needs.
+const MISSING_CLIENT_CAPABILITY: i32 = -32021;
+
+/// The refusal of a client that lacks `what`; `required` is how it would declare it.
+pub fn lacking(what: &str, required: Value) -> ToolError {
+    ToolError::missing(format!("Missing required client capability: {what}"))
+        .protocol(MISSING_CLIENT_CAPABILITY, json!({ "requiredCapabilities": required }))
+        .hint("call from a client that declares it")
+}
+
 /// A tool whose answer is a whole result.
 macro_rules! fixture {
     ($type:ident, $name:literal, $description:literal, $call:expr) => {

@@ -1,7 +1,7 @@
 //! Fixtures that ask the client something in the middle of a call (until 2025-11-25), or need it to be able to.
 
-use super::answer::{Answer, NoArgs, Reply, client, fixture};
-use crate::{error::ToolError, registry::context::Context};
+use super::answer::{Answer, NoArgs, Reply, client, fixture, lacking};
+use crate::registry::context::Context;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -43,9 +43,6 @@ fixture!(
     interactive,
     missing_capability
 );
-
-/// MCP 2026-07-28: the client has not declared what the request needs.
-const MISSING_CLIENT_CAPABILITY: i32 = -32021;
 
 async fn sampling(cx: &Context, args: SamplingArgs) -> Reply {
     let messages = json!([{ "role": "user", "content": { "type": "text", "text": args.prompt } }]);
@@ -127,10 +124,7 @@ async fn elicit(cx: &Context, done: &str, message: &str, schema: Value) -> Reply
 
 async fn missing_capability(cx: &Context, _args: NoArgs) -> Reply {
     if client(cx)?.capabilities()["sampling"].is_null() {
-        let required = json!({ "requiredCapabilities": { "sampling": {} } });
-        return Err(ToolError::missing("Missing required client capability: sampling")
-            .protocol(MISSING_CLIENT_CAPABILITY, required)
-            .hint("call from a client that declares it"));
+        return Err(lacking("sampling", json!({ "sampling": {} })));
     }
     Ok(Answer::text("Required capability declared"))
 }

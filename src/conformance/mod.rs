@@ -12,6 +12,7 @@ mod report;
 mod rounds;
 mod schema;
 mod state;
+mod tasks;
 
 use crate::registry::tool::Entry;
 
@@ -45,4 +46,11 @@ pub static FIXTURES: &[Entry] = &[
     Entry::of_whole::<rounds::TamperedState>(),
     Entry::of_whole::<rounds::MultipleInputs>(),
     Entry::of_whole::<rounds::MultiRound>(),
+    Entry::of_whole::<tasks::Greet>(),
+    Entry::of_whole::<tasks::SlowCompute>(),
+    Entry::of_whole::<tasks::FailingJob>(),
+    Entry::of_whole::<tasks::ProtocolErrorJob>(),
+    Entry::of_whole::<tasks::ConfirmDelete>(),
+    Entry::of_whole::<tasks::MultiInput>(),
+    Entry::of_whole::<tasks::ToolWithTask>(),
 ];

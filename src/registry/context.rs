@@ -48,6 +48,35 @@ pub trait Peer: Send + Sync {
     fn log<'a>(&'a self, severity: &'a str, logger: &'a str, data: Value) -> BoxFuture<'a, ()>;
     /// Tells every client that listens for it that a list has changed.
     fn announce(&self, change: Change) -> BoxFuture<'_, ()>;
+    /// Whether this request may be answered with a task ([`Peer::start_task`]).
+    fn takes_tasks(&self) -> bool;
+    /// Begins work that goes on after the answer (2026-07-28, tasks extension). Returns the whole result that names the
+    /// task, for [`super::tool::Tool::whole`].
+    ///
+    /// # Errors
+    /// `capability_missing` when the client or the server has no tasks.
+    fn start_task(&self, work: Work) -> Result<Value, ToolError>;
+}
+
+/// What a task does: ends with a whole result of `tools/call`.
+pub type Work = Box<dyn FnOnce(Arc<dyn Task>) -> BoxFuture<'static, Result<Value, TaskEnd>> + Send>;
+
+/// A running task, as its work sees it.
+pub trait Task: Send + Sync {
+    /// Asks the client for something, under a key this task has not used before, and waits until it responds.
+    ///
+    /// # Errors
+    /// [`TaskEnd`], to be passed on.
+    fn ask(&self, key: &str, request: Value) -> BoxFuture<'_, Result<Value, TaskEnd>>;
+    /// Resolves when the client wants the task to end.
+    fn cancelled(&self) -> BoxFuture<'_, ()>;
+}
+
+/// Why a task has no result.
+#[derive(Debug)]
+pub enum TaskEnd {
+    Cancelled,
+    Failed(ToolError),
 }
 
 /// A list that clients may have kept, and that is now another.

@@ -14,13 +14,15 @@ use rmcp::model::SetLevelRequestParams;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, ErrorCode,
-        GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult,
+        CallToolRequestParams, CallToolResponse, CancelTaskMethod, CancelTaskParams, CompleteRequestParams,
+        CompleteResult, ConstString, ErrorCode, GetPromptRequestParams, GetPromptResponse, GetTaskMethod,
+        GetTaskParams, GetTaskResult, Implementation, ListPromptsResult, ListResourceTemplatesResult,
         ListResourcesResult, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
         ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SetLevelRequestMethod, SubscribeRequestParams,
-        SubscriptionFilter, Tool, UnsubscribeRequestParams,
+        SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskMethod, UpdateTaskParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
+    task_manager::TaskManager,
 };
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -48,6 +50,10 @@ impl Handler {
 
     fn asked(&self, context: RequestContext<RoleServer>) -> Result<Asked, ErrorData> {
         Ok(Asked { caller: self.caller(&context)?, context })
+    }
+
+    fn tasks<M: ConstString>(&self) -> Result<&TaskManager, ErrorData> {
+        self.server.provider.tasks().ok_or_else(ErrorData::method_not_found::<M>)
     }
 
     /// What log messages the client wants: since 2026-07-28 each request says it, or wants none.
@@ -124,11 +130,7 @@ impl ServerHandler for Handler {
             progress,
             peer: Some(Arc::new(peer)),
         };
-        let run = self.server.pipeline.run(call);
-        let finished = tokio::select! {
-            finished = run => finished,
-            never = reports => match never {},
-        };
+        let (finished, ()) = tokio::join!(self.server.pipeline.run(call), reports);
         if let Err(error) = &finished.result
             && let Some(protocol) = &error.protocol
         {
@@ -138,10 +140,35 @@ impl ServerHandler for Handler {
         let unfit = |error: serde_json::Error| {
             ErrorData::internal_error(format!("the result of {} is no MCP result: {error}", entry.name()), None)
         };
-        if value["resultType"] == "input_required" {
-            return serde_json::from_value(value).map(CallToolResponse::InputRequired).map_err(unfit);
+        match value["resultType"].as_str() {
+            Some("input_required") => serde_json::from_value(value).map(CallToolResponse::InputRequired).map_err(unfit),
+            Some("task") => serde_json::from_value(value).map(CallToolResponse::Task).map_err(unfit),
+            _ => serde_json::from_value(value).map(CallToolResponse::Complete).map_err(unfit),
         }
-        serde_json::from_value(value).map(CallToolResponse::Complete).map_err(unfit)
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        self.tasks::<GetTaskMethod>()?.get_task(&request.task_id).map(GetTaskResult::new)
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.tasks::<UpdateTaskMethod>()?.update_task(&request.task_id, request.input_responses)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.tasks::<CancelTaskMethod>()?.cancel_task(&request.task_id)
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
@@ -239,13 +266,13 @@ impl ServerHandler for Handler {
     }
 }
 
-/// Progress that rmcp sends for us, in order and before the answer: reports are forwarded by the very future that waits for
-/// the call, so none can be sent once it has ended.
+/// Progress that rmcp sends for us, in order and before the answer. The future ends once the pipeline has closed the
+/// progress and everything reported until then has gone out: wait for it beside the call, then answer.
 fn forwarding(
     token: Option<ProgressToken>,
     tool: &'static str,
     context: &RequestContext<RoleServer>,
-) -> (Progress, impl Future<Output = std::convert::Infallible> + use<>) {
+) -> (Progress, impl Future<Output = ()> + use<>) {
     let (sender, mut receiver) = mpsc::channel::<ProgressNotificationParam>(4);
     let progress = match token {
         None => Progress::default(),
@@ -265,7 +292,6 @@ fn forwarding(
         while let Some(params) = receiver.recv().await {
             let _ = peer.notify_progress(params).await;
         }
-        std::future::pending().await
     };
     (progress, forward)
 }

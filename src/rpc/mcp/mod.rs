@@ -9,3 +9,4 @@ pub mod listeners;
 pub mod peer;
 pub mod provider;
 pub mod sessions;
+mod tasks;

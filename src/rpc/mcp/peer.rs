@@ -1,14 +1,15 @@
 //! The client's end of a conversation, for tools and approvals that ask it something.
 
+use super::tasks;
 use crate::{
     error::{ErrorCode, ToolError},
-    registry::context::{Change, Peer as Port},
+    registry::context::{Change, Peer as Port, Work},
     rpc::door::Server,
 };
 use futures::future::BoxFuture;
 use rmcp::{
     Peer, RoleServer,
-    model::{ServerNotification, ServerRequest},
+    model::{ServerNotification, ServerRequest, TASKS_EXTENSION_ID},
     service::ServiceError,
 };
 use serde_json::{Value, json};
@@ -73,6 +74,18 @@ impl Port for RmcpPeer {
 
     fn announce(&self, change: Change) -> BoxFuture<'_, ()> {
         Box::pin(self.server.listeners.announce(change))
+    }
+
+    fn takes_tasks(&self) -> bool {
+        self.server.provider.tasks().is_some() && !self.capabilities["extensions"][TASKS_EXTENSION_ID].is_null()
+    }
+
+    fn start_task(&self, work: Work) -> Result<Value, ToolError> {
+        match self.server.provider.tasks() {
+            Some(tasks) if self.takes_tasks() => tasks::start(tasks, work),
+            _ => Err(ToolError::missing("this needs tasks, and the client or this server has none")
+                .hint("declare the extension io.modelcontextprotocol/tasks with the request")),
+        }
     }
 }
 

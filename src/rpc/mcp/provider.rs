@@ -15,6 +15,7 @@ use rmcp::{
         ReadResourceResponse, ServerCapabilities, SubscribeRequestMethod, UnsubscribeRequestMethod,
     },
     service::RequestContext,
+    task_manager::TaskManager,
 };
 use std::sync::Arc;
 
@@ -59,6 +60,10 @@ pub trait Provider: Send + Sync {
     }
     fn get_prompt(&self, _asked: Asked, _params: GetPromptRequestParams) -> Answer<'_, GetPromptResponse> {
         not_offered::<GetPromptRequestMethod, _>()
+    }
+    /// Where tasks live, if there are any (2026-07-28, tasks extension).
+    fn tasks(&self) -> Option<&TaskManager> {
+        None
     }
     fn complete(&self, _asked: Asked, _params: CompleteRequestParams) -> Answer<'_, CompleteResult> {
         not_offered::<CompleteRequestMethod, _>()
