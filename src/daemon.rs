@@ -12,7 +12,10 @@ use crate::{
         meta::Role,
         pipeline::{Bounds, Pipeline},
     },
-    rpc::door::{Options, Server},
+    rpc::{
+        door::{Options, Server},
+        mcp::{listeners::Listeners, provider::Provider},
+    },
     store::Store,
     transport::{http, stdio, unix},
     world::World,
@@ -29,6 +32,8 @@ pub struct Serve {
     /// Serve the client that started us, and nobody else.
     pub stdio: bool,
     pub log: Ring,
+    /// What of MCP there is beside tools.
+    pub provider: Arc<dyn Provider>,
 }
 
 /// Serves until it is told to stop, or its stdio client hangs up.
@@ -36,7 +41,7 @@ pub struct Serve {
 /// # Errors
 /// A sentence for the person who started it.
 pub async fn serve(serve: Serve) -> Result<(), String> {
-    let Serve { mut settings, registry, stdio, log } = serve;
+    let Serve { mut settings, registry, stdio, log, provider } = serve;
     let _instance = instance::claim(&mut settings)?;
     let settings = Arc::new(settings);
     let stop = CancellationToken::new();
@@ -56,7 +61,7 @@ pub async fn serve(serve: Serve) -> Result<(), String> {
         started: OffsetDateTime::now_utc(),
         settings: Arc::clone(&settings),
     });
-    let server = Arc::new(server(world, agent, &audit, stop.clone(), tasks.clone()));
+    let server = Arc::new(server(world, agent, &audit, stop.clone(), tasks.clone(), provider));
 
     if stdio {
         tokio::select! {
@@ -78,7 +83,14 @@ pub async fn serve(serve: Serve) -> Result<(), String> {
     audit.flush().await.map_err(|error| format!("the last audit records were not kept: {error}"))
 }
 
-fn server(world: Arc<World>, agent: AgentLink, audit: &Audit, stop: CancellationToken, tasks: TaskTracker) -> Server {
+fn server(
+    world: Arc<World>,
+    agent: AgentLink,
+    audit: &Audit,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+    provider: Arc<dyn Provider>,
+) -> Server {
     let (limits, approval) = (world.settings.limits.clone(), world.settings.approval.clone());
     let options = Options {
         naming: world.settings.tool_names.into(),
@@ -104,7 +116,7 @@ fn server(world: Arc<World>, agent: AgentLink, audit: &Audit, stop: Cancellation
         elicitation_clients: approval.elicitation_clients,
     };
     let pipeline = Pipeline::new(world, bounds, Arc::new(audit.clone()), Arc::new(gate));
-    Server { pipeline, options, stop, tasks }
+    Server { pipeline, options, stop, tasks, provider, listeners: Listeners::default() }
 }
 
 async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<(), String> {

@@ -32,6 +32,14 @@ impl Registry {
         Self::of(crate::tools::NAMESPACES)
     }
 
+    /// As [`Registry::standard`], and what the conformance suite looks for.
+    #[cfg(feature = "conformance-fixtures")]
+    pub fn with_fixtures() -> Self {
+        let namespaces: Vec<_> =
+            crate::tools::NAMESPACES.iter().copied().chain([crate::conformance::FIXTURES]).collect();
+        Self::of(&namespaces)
+    }
+
     /// A registry of these slices.
     pub fn of(namespaces: &[&'static [Entry]]) -> Self {
         let entries: Vec<_> = namespaces.iter().copied().flatten().collect();

@@ -115,9 +115,6 @@ impl Post<'_> {
     }
 
     async fn request(self, id: &Id, method: &str, params: Option<&RawValue>, bytes: Bytes) -> Response<Body> {
-        if method == "initialize" && self.endpoint == Endpoint::Streamable {
-            return self.initialize(id, params, bytes).await;
-        }
         let modern = match modern::era(&self.parts.headers, method, params) {
             modern::Era::Legacy => false,
             modern::Era::Modern => true,
@@ -130,6 +127,9 @@ impl Post<'_> {
                 json(if unknown { StatusCode::NOT_FOUND } else { StatusCode::OK }, answer)
             }
             Route::Call(ticket) => json(StatusCode::OK, self.call(*ticket).await),
+            Route::Mcp if method == "initialize" && self.endpoint == Endpoint::Streamable => {
+                self.initialize(id, params, bytes).await
+            }
             Route::Mcp => self.to_mcp(bytes).await,
         }
     }
