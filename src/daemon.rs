@@ -72,8 +72,8 @@ pub async fn start(serve: Serve) -> Result<Running, String> {
     let stop = CancellationToken::new();
     let tasks = TaskTracker::new();
 
-    let simulated = halves::is_simulated(&settings)?;
-    let agent = halves::link(&settings, simulated, &tasks, &stop)?;
+    let machine = halves::machine(&settings)?;
+    let agent = halves::link(&settings, machine.board.is_simulated(), &stop)?;
     let store = Store::open(&settings.places.state_dir.join("store.db")).map_err(|error| error.to_string())?;
     let audit = Audit::new(store, settings.audit.max_bytes, Some(agent.clone()));
     let world = Arc::new(World {
@@ -82,6 +82,7 @@ pub async fn start(serve: Serve) -> Result<Running, String> {
         agent: agent.clone(),
         audit: audit.clone(),
         log,
+        machine,
         started: OffsetDateTime::now_utc(),
         settings: Arc::clone(&settings),
     });

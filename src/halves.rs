@@ -1,81 +1,42 @@
 //! Which machine this is, and where its privileged half lives: a process of its own, or, before a simulated board, here.
 
 use crate::{
-    agent::{self, Agent, AgentLink, AgentPolicy, AgentSettings},
-    config::{AgentChoice, BoardChoice, Settings},
-    hw::board::{Board, Choice},
+    agent::{self, AgentLink, AgentSettings},
+    config::{AgentChoice, Settings},
+    hw::board::Board,
+    machine::Machine,
     os::Root,
 };
-use std::{path::PathBuf, time::Duration};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::sync::CancellationToken;
 
-impl From<BoardChoice> for Choice {
-    fn from(choice: BoardChoice) -> Self {
-        match choice {
-            BoardChoice::Auto => Self::Auto,
-            BoardChoice::RaspberryPi => Self::RaspberryPi,
-            BoardChoice::Linux => Self::Linux,
-            BoardChoice::Simulated => Self::Simulated,
-        }
-    }
-}
-
-/// Whether the board is a simulated one.
+/// This machine, with the board that the configuration and the device tree make of it.
 ///
 /// # Errors
 /// When the configuration names a board that this machine is not.
-pub fn is_simulated(settings: &Settings) -> Result<bool, String> {
-    let board = Board::detect(settings.board.into(), &Root::system()).map_err(|conflict| conflict.to_string())?;
-    Ok(board.is_simulated())
+pub fn machine(settings: &Settings) -> Result<Machine, String> {
+    let root = Root::system();
+    let board = Board::detect(settings.board, &root).map_err(|conflict| conflict.to_string())?;
+    // No mailbox here: /dev/vcio can set tryboot and burn OTP, so it is the agent's alone.
+    Ok(Machine::new(root, board, None))
 }
 
-/// The way to the privileged half. In process, its own socket is opened too, so that `raspi-mcp approve` reaches it.
+/// The way to the privileged half.
 ///
 /// # Errors
-/// When both halves are to share a process before a real board, or the in-process agent cannot start.
-pub fn link(
-    settings: &Settings,
-    simulated: bool,
-    tasks: &TaskTracker,
-    stop: &CancellationToken,
-) -> Result<AgentLink, String> {
+/// When both halves are to share a process before a real board.
+pub fn link(settings: &Settings, simulated: bool, stop: &CancellationToken) -> Result<AgentLink, String> {
     let in_process = match settings.agent {
         AgentChoice::Auto => simulated,
         AgentChoice::Inprocess => true,
         AgentChoice::Socket => false,
     };
-    if !in_process {
-        return Ok(AgentLink::Socket(agent::Client::new(&settings.places.agent_socket)));
-    }
-    if !simulated {
+    if in_process && !simulated {
         return Err("agent = \"inprocess\" would give the half that talks to the network power over a real machine; \
                     set agent = \"socket\" and start raspi-mcp agent, or board = \"simulated\""
             .into());
     }
-    let settings = agent_settings(settings, true, None);
-    let socket = settings.socket.clone();
-    let world = agent::World::of(&settings);
-    let agent = Agent::start(settings, world).map_err(|error| error.to_string())?;
-    let listener = agent::bind(&socket, false).map_err(|error| error.to_string())?;
-    tasks.spawn(agent::serve(listener, std::sync::Arc::clone(&agent), stop.clone()));
-    Ok(AgentLink::InProcess(agent))
-}
-
-/// What the agent is told.
-pub fn agent_settings(settings: &Settings, simulated: bool, server_uid: Option<u32>) -> AgentSettings {
-    AgentSettings {
-        state_dir: settings.places.agent_state_dir.clone(),
-        socket: settings.places.agent_socket.clone(),
-        server_uid,
-        approver_group: settings.access.approver_group.clone(),
-        simulated,
-        policy: AgentPolicy {
-            modes: settings.policy.clone(),
-            namespaces: settings.tools.enable.clone(),
-            disabled: settings.tools.disable.clone(),
-            ask_expiry: Duration::from_secs(settings.approval.expire_seconds),
-            ..AgentPolicy::default()
-        },
-        root: PathBuf::from("/"),
+    if !in_process {
+        return Ok(AgentLink::Socket(agent::Client::new(&settings.places.agent_socket)));
     }
+    Ok(agent::in_process(AgentSettings::of(settings, simulated, Root::system()), stop.clone()))
 }

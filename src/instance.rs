@@ -1,4 +1,5 @@
-//! One server a state folder. A second one (two desktop clients, each starting its own) gets a folder beside the first's.
+//! One server a state folder. A second one (two desktop clients, each starting its own) gets a folder of its own inside
+//! the first's: an audit chain has one writer. The agent is shared.
 
 use crate::config::Settings;
 use rustix::fs::{FlockOperation, flock};
@@ -19,19 +20,16 @@ pub struct Instance(#[expect(dead_code, reason = "the lock is held by being open
 /// # Errors
 /// When the folder cannot be used, or sixteen servers run already.
 pub fn claim(settings: &mut Settings) -> Result<Instance, String> {
-    let base = settings.places.clone();
+    let base = settings.places.state_dir.clone();
     for number in 0..INSTANCES {
         if number > 0 {
-            let name = format!("instance-{number}");
-            settings.places.state_dir = base.state_dir.join(&name);
-            settings.places.agent_state_dir = base.agent_state_dir.join(&name);
-            settings.places.agent_socket = base.agent_socket.with_file_name(format!("agent-{number}.sock"));
+            settings.places.state_dir = base.join(format!("instance-{number}"));
         }
         if let Some(lock) = lock(&settings.places.state_dir)? {
             return Ok(Instance(lock));
         }
     }
-    Err(format!("{INSTANCES} servers run on {} already; stop one", base.state_dir.display()))
+    Err(format!("{INSTANCES} servers run on {} already; stop one", base.display()))
 }
 
 fn lock(folder: &Path) -> Result<Option<File>, String> {

@@ -12,6 +12,7 @@ pub mod halves;
 pub mod hw;
 pub mod instance;
 pub mod log;
+pub mod machine;
 pub mod os;
 pub mod registry;
 pub mod rpc;

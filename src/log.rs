@@ -5,7 +5,6 @@ use crate::{
     clock,
     config::{LogTarget, Settings},
 };
-use serde::Serialize;
 use serde_json::{Map, Value};
 use std::{
     collections::VecDeque,
@@ -29,24 +28,14 @@ use tracing_subscriber::{
 const LONGEST: usize = 1024;
 
 /// One line of the log.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Line {
     pub timestamp: String,
-    pub level: Level4,
+    pub level: Level,
     /// The module that spoke.
     pub target: String,
     pub message: String,
     pub fields: Map<String, Value>,
-}
-
-/// A level, ordered from most to least severe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Level4 {
-    Error,
-    Warn,
-    Info,
-    Debug,
 }
 
 /// The newest lines. Cheap to clone.
@@ -89,15 +78,9 @@ impl<S: Subscriber> Layer<S> for Ring {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let mut collected = Collected::default();
         event.record(&mut collected);
-        let level = match *event.metadata().level() {
-            Level::ERROR => Level4::Error,
-            Level::WARN => Level4::Warn,
-            Level::INFO => Level4::Info,
-            Level::DEBUG | Level::TRACE => Level4::Debug,
-        };
         self.keep(Line {
             timestamp: clock::now(),
-            level,
+            level: *event.metadata().level(),
             target: event.metadata().target().to_owned(),
             message: collected.message,
             fields: collected.fields,

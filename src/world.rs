@@ -5,6 +5,7 @@ use crate::{
     agent::AgentLink,
     config::Settings,
     log::Ring,
+    machine::Machine,
     registry::Registry,
 };
 use std::sync::Arc;
@@ -19,5 +20,7 @@ pub struct World {
     pub audit: Audit,
     /// The newest lines of the server's own log.
     pub log: Ring,
+    /// The machine itself, to be read.
+    pub machine: Machine,
     pub started: OffsetDateTime,
 }

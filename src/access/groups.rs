@@ -22,6 +22,15 @@ pub fn user_name(root: &Root, uid: u32) -> Option<String> {
     })
 }
 
+/// The number of the user `name`.
+pub fn user_id(root: &Root, name: &str) -> Option<u32> {
+    let users = root.read("etc/passwd").ok()?;
+    users.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        (fields.next()? == name).then(|| fields.nth(1)?.parse().ok())?
+    })
+}
+
 struct Line<'a> {
     name: &'a str,
     gid: u32,

@@ -10,7 +10,7 @@ use super::{
     peer::{Peer, Standing},
     policy::AGENT_TOOLS,
     power::Power,
-    protocol::{Done, MAX_WAIT_MS, Op, PROTOCOL, RebootRequest, ScheduledReboot, Status},
+    protocol::{CancelledReboot, Done, MAX_WAIT_MS, Op, PROTOCOL, RebootRequest, ScheduledReboot, Status},
     settings::AgentSettings,
     system_clock,
 };
@@ -135,6 +135,14 @@ impl Agent {
                 self.note_ask("ask answered", peer, &ask)?;
                 Ok(Done::Ask(ask))
             }
+            Op::Elicited { id, approve, client } => {
+                self.settings.policy.check_elicitation(&client)?;
+                let asked = self.asks.wait(&id, Duration::ZERO).await?;
+                let how = format!("elicitation by {client}");
+                let ask = self.asks.answer(&id, approve, &asked.request.principal, &how)?;
+                self.note_ask("ask answered", peer, &ask)?;
+                Ok(Done::Ask(ask))
+            }
             Op::Reboot(request) => {
                 let result = self.reboot(peer, request.clone());
                 let outcome = result.as_ref().err().map_or("ok", |error| error.code.symbol());
@@ -144,7 +152,7 @@ impl Agent {
             Op::CancelReboot {} => {
                 let cancelled = self.power.cancel()?;
                 self.log.write("cancel_reboot", peer, json!({ "cancelled": cancelled }))?;
-                Ok(Done::Cancelled(cancelled))
+                Ok(Done::Cancelled(CancelledReboot { cancelled, simulated: self.simulated }))
             }
             Op::RecordHead(head) => {
                 let (chain, seq) = (head.chain.clone(), head.seq);

@@ -58,10 +58,6 @@ impl Lines {
         PathBuf::from(name)
     }
 
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Appends `line`; with `durable` it is on the card when this returns.
     pub(super) fn append(&self, line: &str, durable: bool) -> Result<(), ToolError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);

@@ -129,10 +129,6 @@ impl Heads {
         thin(&mut known.heads);
         Ok(known)
     }
-
-    pub(super) fn path(&self) -> &Path {
-        self.lines.path()
-    }
 }
 
 /// Keeps the newest [`MAX_GIVEN`] heads, and of what came before the last of each chain.

@@ -3,7 +3,7 @@
 use super::{
     Agent, Client, Peer,
     asks::{Ask, AskRequest},
-    protocol::{Done, Op, RebootRequest, ScheduledReboot, Status},
+    protocol::{CancelledReboot, Done, Op, RebootRequest, ScheduledReboot, Status},
 };
 use crate::{
     access::audit::{Approval, Head, KnownHeads},
@@ -18,6 +18,8 @@ pub enum AgentLink {
     Socket(Client),
     /// In this process, before a simulated board.
     InProcess(Arc<Agent>),
+    /// Could not be started here, and why: every operation says so.
+    Offline(ToolError),
 }
 
 macro_rules! expect {
@@ -85,13 +87,22 @@ impl AgentLink {
         expect!(self, Op::Answer { id: id.into(), approve }, Duration::ZERO, Done::Ask(ask) => Ok(ask))
     }
 
+    /// A person's answer that came through the MCP client `client`.
+    ///
+    /// # Errors
+    /// `permission_denied` unless the agent's configuration lists that client.
+    pub async fn answer_elicited(&self, id: &str, approve: bool, client: &str) -> Result<Ask, ToolError> {
+        let op = Op::Elicited { id: id.into(), approve, client: client.into() };
+        expect!(self, op, Duration::ZERO, Done::Ask(ask) => Ok(ask))
+    }
+
     /// Schedules a reboot.
     pub async fn reboot(&self, request: RebootRequest) -> Result<ScheduledReboot, ToolError> {
         expect!(self, Op::Reboot(request), Duration::ZERO, Done::Reboot(reboot) => Ok(reboot))
     }
 
     /// Takes a scheduled reboot back; says whether there was one.
-    pub async fn cancel_reboot(&self) -> Result<bool, ToolError> {
+    pub async fn cancel_reboot(&self) -> Result<CancelledReboot, ToolError> {
         expect!(self, Op::CancelReboot {}, Duration::ZERO, Done::Cancelled(cancelled) => Ok(cancelled))
     }
 
@@ -109,6 +120,7 @@ impl AgentLink {
         match self {
             Self::Socket(client) => client.request(op, wait).await,
             Self::InProcess(agent) => agent.handle(&Peer::in_process(), op).await,
+            Self::Offline(error) => Err(error.clone()),
         }
     }
 }

@@ -1,9 +1,7 @@
 //! What the agent's operations act on: this machine, or a simulated one.
 
-use crate::error::ToolError;
+use crate::{error::ToolError, os::Root};
 use std::{
-    fs,
-    path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::{Mutex, PoisonError},
 };
@@ -22,7 +20,7 @@ pub trait Machine: Send + Sync {
 
 /// The machine this process runs on.
 pub struct RealMachine {
-    pub root: PathBuf,
+    pub root: Root,
 }
 
 impl Machine for RealMachine {
@@ -30,7 +28,7 @@ impl Machine for RealMachine {
         // By absolute path: the agent is root, a search path is somebody's choice.
         let program = ["usr/bin/systemctl", "bin/systemctl"]
             .into_iter()
-            .map(|path| self.root.join(path))
+            .map(|path| self.root.path(path))
             .find(|path| path.exists());
         let Some(program) = program else {
             return Err(ToolError::unavailable("there is no systemctl on this machine to restart it with")
@@ -75,7 +73,7 @@ impl SimulatedMachine {
     }
 
     /// A simulated machine that starts anew when this one does.
-    pub fn on(root: &Path) -> Self {
+    pub fn on(root: &Root) -> Self {
         Self::new(boot_id(root))
     }
 
@@ -109,8 +107,6 @@ impl Machine for SimulatedMachine {
 }
 
 /// Empty when the kernel does not say (no procfs): then every start of the agent looks like the same boot.
-fn boot_id(root: &Path) -> String {
-    fs::read_to_string(root.join("proc/sys/kernel/random/boot_id"))
-        .map(|text| text.trim().to_owned())
-        .unwrap_or_default()
+fn boot_id(root: &Root) -> String {
+    root.line("proc/sys/kernel/random/boot_id").unwrap_or_default()
 }

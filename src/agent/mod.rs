@@ -18,6 +18,7 @@ pub mod power;
 pub mod protocol;
 mod server;
 mod settings;
+mod start;
 mod wire;
 
 pub use self::core::{Agent, World};
@@ -29,6 +30,7 @@ pub use policy::AgentPolicy;
 pub use protocol::{RebootRequest, Status};
 pub use server::{bind, serve};
 pub use settings::AgentSettings;
+pub use start::{in_process, run};
 
 use std::sync::Arc;
 

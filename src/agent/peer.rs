@@ -1,8 +1,8 @@
 //! Who is on the other end of the agent's socket, by the kernel's word, and what they may do.
 
 use super::{protocol::Op, settings::AgentSettings};
-use crate::error::ToolError;
-use std::{fmt, fs, path::Path};
+use crate::{access::groups, error::ToolError, os::Root};
+use std::fmt;
 
 /// What a peer is to the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Peer {
     /// # Errors
     /// `permission_denied` for users who have no business here, and for anything started by an exec tool.
     pub fn judge(settings: &AgentSettings, uid: u32, gid: u32, pid: Option<i32>) -> Result<Self, ToolError> {
-        let name = user_name(&settings.root, uid).unwrap_or_else(|| format!("uid {uid}"));
+        let name = groups::user_name(&settings.root, uid).unwrap_or_else(|| format!("uid {uid}"));
         if pid.is_some_and(|pid| runs_for_exec(&settings.root, pid)) {
             return Err(
                 ToolError::denied("commands started through raspi-mcp may not talk to its agent").with("uid", uid)
@@ -46,7 +46,7 @@ impl Peer {
         } else if settings.server_uid == Some(uid) {
             // Before the test for root: a server that runs as root may still not answer its own asks.
             Standing::Server
-        } else if uid == 0 || in_group(&settings.root, &settings.approver_group, &name, gid) {
+        } else if uid == 0 || groups::contains(&settings.root, &settings.approver_group, uid, gid) {
             Standing::Approver
         } else {
             return Err(ToolError::denied(format!("{name} may not talk to the agent"))
@@ -96,37 +96,7 @@ impl fmt::Display for Peer {
     }
 }
 
-/// The name of a local user. Users known only to a directory service have none here and appear by number.
-fn user_name(root: &Path, uid: u32) -> Option<String> {
-    let text = fs::read_to_string(root.join("etc/passwd")).ok()?;
-    text.lines().find_map(|line| {
-        let mut fields = line.split(':');
-        let (name, _, number) = (fields.next()?, fields.next()?, fields.next()?);
-        (number.parse() == Ok(uid)).then(|| name.to_owned())
-    })
-}
-
-/// The number of a local user, by name.
-pub(super) fn user_id(root: &Path, name: &str) -> Option<u32> {
-    let text = fs::read_to_string(root.join("etc/passwd")).ok()?;
-    text.lines().find_map(|line| {
-        let mut fields = line.split(':');
-        let (user, _, number) = (fields.next()?, fields.next()?, fields.next()?);
-        (user == name).then(|| number.parse().ok())?
-    })
-}
-
-/// Whether user `name` with primary group `gid` is in `group`, by `/etc/group`.
-fn in_group(root: &Path, group: &str, name: &str, gid: u32) -> bool {
-    let Ok(text) = fs::read_to_string(root.join("etc/group")) else { return false };
-    text.lines().any(|line| {
-        let fields: Vec<&str> = line.split(':').collect();
-        matches!(fields[..], [entry, _, number, members]
-            if entry == group && (number.parse() == Ok(gid) || members.split(',').any(|member| member == name)))
-    })
-}
-
 /// Whether the process stands in the control group that exec tools put their commands in.
-fn runs_for_exec(root: &Path, pid: i32) -> bool {
-    fs::read_to_string(root.join(format!("proc/{pid}/cgroup"))).is_ok_and(|text| text.contains("/raspi-mcp-exec"))
+fn runs_for_exec(root: &Root, pid: i32) -> bool {
+    root.read(&format!("proc/{pid}/cgroup")).is_ok_and(|text| text.contains("/raspi-mcp-exec"))
 }

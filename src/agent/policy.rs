@@ -18,6 +18,10 @@ pub struct AgentPolicy {
     pub namespaces: BTreeSet<String>,
     /// Tools and namespaces switched off.
     pub disabled: BTreeSet<String>,
+    /// MCP clients whose elicitation counts as a person's answer.
+    pub elicitation_clients: Vec<String>,
+    /// Parts of the configuration that were not understood: nothing is done until they are mended.
+    pub faults: Vec<String>,
     /// A machine that reboots more often cannot be reached to be repaired.
     pub reboots_per_hour: usize,
     /// How long an ask may wait for its answer, and an answer for its use.
@@ -30,6 +34,8 @@ impl Default for AgentPolicy {
             modes: BTreeMap::new(),
             namespaces: BTreeSet::new(),
             disabled: BTreeSet::new(),
+            elicitation_clients: Vec::new(),
+            faults: Vec::new(),
             reboots_per_hour: 4,
             ask_expiry: Duration::from_secs(300),
         }
@@ -47,6 +53,11 @@ impl AgentPolicy {
     /// # Errors
     /// `permission_denied` naming the setting that stands in the way.
     pub fn check(&self, tool: &str) -> Result<Mode, ToolError> {
+        if let Some(fault) = self.faults.first() {
+            return Err(ToolError::denied(format!("the agent does not understand its configuration: {fault}"))
+                .with("tool", tool)
+                .hint("mend the fragment and restart raspi-mcp-agent"));
+        }
         let namespace = tool.split_once('.').map_or(tool, |(namespace, _)| namespace);
         if self.disabled.contains(tool) || self.disabled.contains(namespace) {
             return Err(ToolError::denied(format!("the agent's configuration switches {tool} off"))
@@ -65,5 +76,18 @@ impl AgentPolicy {
                 .hint(format!("policy.\"{tool}\" in /etc/raspi-mcp decides this"))),
             mode => Ok(mode),
         }
+    }
+
+    /// Whether an answer through MCP client `client` counts: some clients answer by themselves.
+    ///
+    /// # Errors
+    /// `permission_denied` unless the configuration lists it.
+    pub fn check_elicitation(&self, client: &str) -> Result<(), ToolError> {
+        if self.elicitation_clients.iter().any(|listed| listed == client) {
+            return Ok(());
+        }
+        Err(ToolError::denied(format!("answers through {client} do not count as a person's"))
+            .with("client", client)
+            .hint("approve on the device with `raspi-mcp approve`, or list the client in approval.elicitation_clients"))
     }
 }

@@ -129,7 +129,12 @@ impl Power {
         let now_ms = (self.0.clock)();
         let mut now = self.lock();
         self.may_schedule(&mut now.card, now_ms)?;
-        let reboot = ScheduledReboot { at_ms: now_ms + i64::from(delay_seconds) * 1000, reason, principal };
+        let reboot = ScheduledReboot {
+            at_ms: now_ms + i64::from(delay_seconds) * 1000,
+            reason,
+            principal,
+            simulated: self.0.machine.is_simulated(),
+        };
         let pending = Pending { reboot: reboot.clone(), boot_id: self.0.machine.boot_id(), begun: false };
         let mut card = now.card.clone();
         card.pending = Some(pending.clone());

@@ -30,14 +30,36 @@ pub struct Request {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Op {
-    Hello { protocol: u32, version: String },
+    Hello {
+        protocol: u32,
+        version: String,
+    },
     Status {},
     OpenAsk(AskRequest),
-    AskState { id: String, wait_ms: u64 },
-    WithdrawAsk { id: String },
-    RedeemAsk { id: String, tool: String, principal: String, args_sha256: String },
+    AskState {
+        id: String,
+        wait_ms: u64,
+    },
+    WithdrawAsk {
+        id: String,
+    },
+    RedeemAsk {
+        id: String,
+        tool: String,
+        principal: String,
+        args_sha256: String,
+    },
     ListAsks {},
-    Answer { id: String, approve: bool },
+    Answer {
+        id: String,
+        approve: bool,
+    },
+    /// A person's answer through the MCP client `client`; only for clients that the agent's own configuration lists.
+    Elicited {
+        id: String,
+        approve: bool,
+        client: String,
+    },
     Reboot(RebootRequest),
     CancelReboot {},
     RecordHead(Head),
@@ -55,6 +77,7 @@ impl Op {
             Self::RedeemAsk { .. } => "redeem_ask",
             Self::ListAsks {} => "list_asks",
             Self::Answer { .. } => "answer",
+            Self::Elicited { .. } => "elicited",
             Self::Reboot(_) => "reboot",
             Self::CancelReboot {} => "cancel_reboot",
             Self::RecordHead(_) => "record_head",
@@ -84,17 +107,13 @@ pub struct RebootRequest {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Done {
-    Hello {
-        protocol: u32,
-        version: String,
-    },
+    Hello { protocol: u32, version: String },
     Status(Status),
     Ask(Ask),
     Asks(Vec<Ask>),
     Approval(Approval),
     Reboot(ScheduledReboot),
-    /// Whether there was one to cancel.
-    Cancelled(bool),
+    Cancelled(CancelledReboot),
     Heads(KnownHeads),
     Done {},
 }
@@ -107,6 +126,17 @@ pub struct ScheduledReboot {
     pub at_ms: i64,
     pub reason: Option<String>,
     pub principal: String,
+    /// Nothing but the simulated machine will notice.
+    pub simulated: bool,
+}
+
+/// What became of a wish to cancel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CancelledReboot {
+    /// Whether there was one to cancel.
+    pub cancelled: bool,
+    pub simulated: bool,
 }
 
 /// How a reboot ended, or did not.

@@ -1,7 +1,12 @@
 //! What the agent is told at start: from the image, /etc and its own folder, never from the server's.
 
 use super::policy::AgentPolicy;
-use std::path::PathBuf;
+use crate::{
+    access::groups,
+    config::{SERVER_USER, Settings},
+    os::Root,
+};
+use std::{path::PathBuf, time::Duration};
 
 /// Everything the agent needs to know.
 #[derive(Clone, Debug)]
@@ -17,5 +22,29 @@ pub struct AgentSettings {
     pub simulated: bool,
     pub policy: AgentPolicy,
     /// Where the root file system is, for `/etc/passwd`, `/etc/group` and `/proc`.
-    pub root: PathBuf,
+    pub root: Root,
+}
+
+impl AgentSettings {
+    /// The agent's part of `settings`, which must come from [`crate::config::load_agent`] where there is a real machine
+    /// to protect.
+    pub fn of(settings: &Settings, simulated: bool, root: Root) -> Self {
+        Self {
+            state_dir: settings.places.agent_state_dir.clone(),
+            socket: settings.places.agent_socket.clone(),
+            server_uid: groups::user_id(&root, SERVER_USER),
+            approver_group: settings.access.approver_group.clone(),
+            simulated,
+            policy: AgentPolicy {
+                modes: settings.policy.clone(),
+                namespaces: settings.tools.enable.clone(),
+                disabled: settings.tools.disable.clone(),
+                elicitation_clients: settings.approval.elicitation_clients.clone(),
+                faults: settings.restricted.clone(),
+                ask_expiry: Duration::from_secs(settings.approval.expire_seconds),
+                ..AgentPolicy::default()
+            },
+            root,
+        }
+    }
 }

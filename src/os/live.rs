@@ -2,7 +2,7 @@
 //!
 //! Opening costs more than reading; a call that answers with the uptime must not pay for it every time.
 
-use super::Root;
+use super::{Root, root::named};
 use std::{fs::File, io, os::unix::fs::FileExt};
 
 /// An open file whose content changes.
@@ -15,7 +15,7 @@ impl Live {
     /// # Errors
     /// Those of opening the file.
     pub fn open(root: &Root, relative: &str) -> io::Result<Self> {
-        Ok(Self { file: File::open(root.path(relative))? })
+        File::open(root.path(relative)).map(|file| Self { file }).map_err(|fault| named(relative, &fault))
     }
 
     /// What the file says now, as far as `buffer` reaches.

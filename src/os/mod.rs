@@ -4,6 +4,8 @@
 //! `Err(NotFound)` when its source is missing and `Err(InvalidData)`, naming the file, when it does not understand it;
 //! nothing is ever made up. Formats: the kernel's `Documentation/filesystems/proc.rst` unless a reader says otherwise.
 
+pub mod about;
+pub mod activity;
 pub mod clock;
 pub mod cpu_stat;
 pub mod cpufreq;

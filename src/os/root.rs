@@ -49,7 +49,9 @@ impl Root {
     /// Those of opening and reading; `InvalidData` when the file is larger than 512 KiB.
     pub fn read_bytes(&self, relative: &str) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        File::open(self.path(relative))?.take(LARGEST_FILE + 1).read_to_end(&mut bytes)?;
+        File::open(self.path(relative))
+            .and_then(|file| file.take(LARGEST_FILE + 1).read_to_end(&mut bytes))
+            .map_err(|fault| named(relative, &fault))?;
         if bytes.len() as u64 > LARGEST_FILE {
             return Err(malformed(relative, "it is larger than 512 KiB"));
         }
@@ -83,7 +85,8 @@ impl Root {
     /// # Errors
     /// Those of opening the directory.
     pub fn list(&self, relative: &str) -> io::Result<Vec<String>> {
-        let mut names: Vec<String> = fs::read_dir(self.path(relative))?
+        let mut names: Vec<String> = fs::read_dir(self.path(relative))
+            .map_err(|fault| named(relative, &fault))?
             .take(LONGEST_LIST)
             .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
             .collect();
@@ -109,6 +112,11 @@ impl Root {
 fn split_number(name: &str) -> (&str, u64, &str) {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
     (stem, name[stem.len()..].parse().unwrap_or(0), name)
+}
+
+/// The same fault, saying which file: the system's own words do not.
+pub(super) fn named(relative: &str, fault: &io::Error) -> io::Error {
+    io::Error::new(fault.kind(), format!("/{}: {fault}", relative.trim_start_matches('/')))
 }
 
 /// The file is there and a reader does not understand it.

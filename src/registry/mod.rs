@@ -49,7 +49,10 @@ impl Registry {
     /// `invalid_argument` naming the parameter, what was expected and what came.
     pub fn prepare(&self, entry: &Entry, args: Value) -> Result<Box<dyn Prepared>, ToolError> {
         let validator = self.validators[entry.name()].get_or_init(|| {
-            jsonschema::validator_for(&entry.input_schema()).expect("the contract test compiles every schema")
+            jsonschema::options()
+                .should_validate_formats(true)
+                .build(&entry.input_schema())
+                .expect("the contract test compiles every schema")
         });
         if let Err(fault) = validator.validate(&args) {
             return Err(schema::refusal(&fault, &args));

@@ -83,7 +83,10 @@ impl Store {
             return Ok(report.clone());
         }
         let (answer, answered) = oneshot::channel();
-        self.submit(Box::new(move |_| drop(answer.send(()))))?;
+        self.submit(Box::new(move |_| {
+            // Who asked may have left.
+            let _ = answer.send(());
+        }))?;
         // The thread fills the report before it takes its first job.
         let _ = answered.await;
         self.0.report.get().cloned().ok_or_else(|| self.gone())

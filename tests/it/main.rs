@@ -1,8 +1,12 @@
 //! One test binary; mirrors `src/`.
-
 // A test may fail loudly.
 #![allow(clippy::unwrap_used)]
 
 mod access;
+mod agent;
 mod config;
+mod hw;
 mod layout;
+mod os;
+mod store;
+mod trees;

@@ -1,25 +1,15 @@
 //! From the configured choice and the device tree to a board.
 
 use super::{Board, Kind, Profile, Simulated, profile};
-use crate::os::{Root, cpuinfo};
+use crate::{
+    config::BoardChoice as Choice,
+    os::{Root, cpuinfo},
+};
 use std::sync::Arc;
 
 /// The two names of the live device tree (`Documentation/ABI/testing/sysfs-firmware-ofw`).
 const DEVICE_TREES: [&str; 2] = ["proc/device-tree", "sys/firmware/devicetree/base"];
 const VENDOR: &str = "raspberrypi,";
-
-/// The setting `board`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Choice {
-    /// A Raspberry Pi where the device tree says so; a Linux board where there is another device tree with a GPIO chip;
-    /// else simulated.
-    #[default]
-    Auto,
-    RaspberryPi,
-    Linux,
-    Simulated,
-}
 
 /// The configuration says one thing and the machine another.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

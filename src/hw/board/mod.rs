@@ -8,7 +8,8 @@ mod profile;
 mod revision;
 mod simulated;
 
-pub use detect::{Choice, Conflict};
+pub use crate::config::BoardChoice as Choice;
+pub use detect::Conflict;
 pub use pins::{Chip, Pin, PinError};
 pub use profile::{BootFlow, I2cBus, PROFILES, Profile, PwmChannel};
 pub use revision::{Revision, RevisionError};
@@ -49,7 +50,8 @@ pub struct Board {
 }
 
 impl Board {
-    /// The board that `choice` and the machine under `root` make.
+    /// The board that `choice` and the machine under `root` make. With `auto`: a Raspberry Pi where the device tree says
+    /// so; a Linux board where there is another device tree and a GPIO chip; else simulated.
     ///
     /// # Errors
     /// [`Conflict`] when the configuration names a Raspberry Pi and the device tree says otherwise.

@@ -1,0 +1,52 @@
+//! Bringing the agent up: as a process of its own, or inside the server before a simulated board.
+
+use super::{Agent, AgentLink, AgentSettings, Client, World, bind, serve};
+use crate::error::{ErrorCode, ToolError};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// Serves the agent's socket until `stop`. `ready` is called once peers can connect.
+///
+/// # Errors
+/// `conflict` when another agent has the folder or the socket; `unavailable` when either cannot be used.
+pub async fn run(settings: AgentSettings, stop: CancellationToken, ready: impl FnOnce()) -> Result<(), ToolError> {
+    let (path, open) = (settings.socket.clone(), !settings.simulated);
+    let world = World::of(&settings);
+    let agent = Agent::start(settings, world)?;
+    let listener = bind(&path, open)?;
+    ready();
+    serve(listener, agent, stop).await;
+    // The next agent would take the file for a socket that nobody answers, and does; this only tidies up.
+    let _ = std::fs::remove_file(&path);
+    Ok(())
+}
+
+/// An agent in this process, with its socket served so that `raspi-mcp approve` reaches it. Must be called inside the
+/// runtime.
+///
+/// Several servers of one user (one a client, over stdio) share the agent of the first: the others get a link to its
+/// socket. Whatever goes wrong, the server runs on: the link then says why it has no agent.
+pub fn in_process(settings: AgentSettings, stop: CancellationToken) -> AgentLink {
+    if !settings.simulated {
+        return AgentLink::Offline(
+            ToolError::precondition("the agent runs inside the server only before a simulated board")
+                .hint("start it as a service of its own: systemctl start raspi-mcp-agent"),
+        );
+    }
+    let path = settings.socket.clone();
+    let world = World::of(&settings);
+    let agent = match Agent::start(settings, world) {
+        Ok(agent) => agent,
+        Err(error) if error.code == ErrorCode::Conflict => return AgentLink::Socket(Client::new(&path)),
+        Err(error) => {
+            tracing::error!(target: "agent", %error, "no agent in this process");
+            return AgentLink::Offline(error);
+        }
+    };
+    match bind(&path, false) {
+        Ok(listener) => drop(tokio::spawn(serve(listener, Arc::clone(&agent), stop))),
+        // Still an agent, but one that no person can answer: those who ask will see their asks expire.
+        Err(error) => tracing::error!(target: "agent", %error, "approvals cannot be answered"),
+    }
+    AgentLink::InProcess(agent)
+}

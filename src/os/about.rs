@@ -1,0 +1,78 @@
+//! What a machine says about itself: read once where it cannot change, kept open where it can.
+
+use super::{
+    Root, cpuinfo,
+    kernel::{self, Hostname},
+    meminfo, os_release,
+    uptime::Uptime,
+};
+use std::{io, sync::OnceLock, time::Duration};
+
+/// What stays the same until the next boot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fixed {
+    pub architecture: String,
+    pub kernel_release: String,
+    pub cores: u32,
+    pub memory_total_bytes: u64,
+    pub os_name: String,
+    /// "unversioned" where the distribution gives no version at all.
+    pub os_version: String,
+}
+
+/// Reads on first use. A source that fails is asked again the next time.
+#[derive(Debug)]
+pub struct About {
+    root: Root,
+    fixed: OnceLock<Fixed>,
+    uptime: OnceLock<Uptime>,
+    hostname: OnceLock<Hostname>,
+}
+
+impl About {
+    pub fn new(root: Root) -> Self {
+        Self { root, fixed: OnceLock::new(), uptime: OnceLock::new(), hostname: OnceLock::new() }
+    }
+
+    /// # Errors
+    /// Those of the readers of cpuinfo, meminfo, os-release and the kernel's name.
+    pub fn fixed(&self) -> io::Result<&Fixed> {
+        once(&self.fixed, || Fixed::read(&self.root))
+    }
+    /// # Errors
+    /// Those of [`super::uptime::read`].
+    pub fn uptime(&self) -> io::Result<Duration> {
+        once(&self.uptime, || Uptime::open(&self.root))?.now()
+    }
+    /// # Errors
+    /// Those of [`kernel::hostname`].
+    pub fn hostname(&self) -> io::Result<String> {
+        once(&self.hostname, || Hostname::open(&self.root))?.now()
+    }
+}
+
+impl Fixed {
+    fn read(root: &Root) -> io::Result<Self> {
+        let kernel = kernel::read(root)?;
+        let os = os_release::read(root)?;
+        Ok(Self {
+            architecture: kernel.architecture,
+            kernel_release: kernel.release,
+            cores: cpuinfo::read(root)?.cores,
+            memory_total_bytes: meminfo::read(root)?.total,
+            os_name: os.name,
+            os_version: os.version.unwrap_or_else(|| "unversioned".into()),
+        })
+    }
+}
+
+/// `OnceLock::get_or_try_init`, which is not stable yet. Two first callers may both make it; one is kept.
+fn once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> io::Result<T>) -> io::Result<&T> {
+    match cell.get() {
+        Some(made) => Ok(made),
+        None => {
+            let made = make()?;
+            Ok(cell.get_or_init(|| made))
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! How busy the machine is: counters read now and some time ago.
+//!
+//! Readings of earlier calls are kept, so a caller that asks every few seconds gets the mean since it last asked and
+//! waits for nothing. Without a usable earlier reading, two are taken a quarter of a second apart.
+
+use super::{
+    Root,
+    cpu_stat::{self, Ticks},
+    diskstats::{self, Disk},
+    net_dev::{self, Interface},
+};
+use std::{
+    collections::VecDeque,
+    io,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::time::{Instant, sleep};
+
+/// Counters of less than this ago say little: at 100 ticks a second half a second is 50 ticks a core.
+const YOUNGEST: Duration = Duration::from_millis(500);
+/// Older than this is history, not the present.
+const OLDEST: Duration = Duration::from_secs(60);
+/// How long a caller waits when there is nothing to compare with.
+const SHORTEST: Duration = Duration::from_millis(250);
+/// The newest reading may be too young to compare with, so the one before it is kept too.
+const KEPT: usize = 2;
+
+/// All counters at one moment.
+#[derive(Debug)]
+pub struct Reading {
+    pub at: Instant,
+    pub cpu: Ticks,
+    pub network: io::Result<Vec<Interface>>,
+    pub disks: io::Result<Vec<Disk>>,
+}
+
+impl Reading {
+    /// # Errors
+    /// Those of [`cpu_stat::read`]: without it there is no activity to speak of.
+    pub fn take(root: &Root) -> io::Result<Self> {
+        let cpu = cpu_stat::read(root)?;
+        Ok(Self { at: Instant::now(), cpu, network: net_dev::read(root), disks: diskstats::read(root) })
+    }
+}
+
+/// Two readings and the time between them.
+#[derive(Clone, Debug)]
+pub struct Interval {
+    pub earlier: Arc<Reading>,
+    pub now: Arc<Reading>,
+}
+
+impl Interval {
+    /// Seconds between the readings; never 0.
+    pub fn seconds(&self) -> f64 {
+        self.now.at.saturating_duration_since(self.earlier.at).max(Duration::from_millis(1)).as_secs_f64()
+    }
+    /// The share of that time in which the processors worked, 0-100.
+    pub fn cpu_percent(&self) -> f64 {
+        self.now.cpu.percent_since(self.earlier.cpu)
+    }
+    /// `now - before` of one counter, a second. A counter that was reset counts as still.
+    pub fn per_second(&self, before: u64, now: u64) -> f64 {
+        now.saturating_sub(before) as f64 / self.seconds()
+    }
+}
+
+/// The readings kept between calls.
+#[derive(Debug, Default)]
+pub struct Activity {
+    kept: Mutex<VecDeque<Arc<Reading>>>,
+}
+
+impl Activity {
+    /// The time since an earlier reading of 0.5 to 60 seconds ago, else a quarter of a second from now. Dropping the
+    /// future ends the wait.
+    ///
+    /// # Errors
+    /// Those of [`Reading::take`].
+    pub async fn measure(&self, root: &Root) -> io::Result<Interval> {
+        let now = Arc::new(Reading::take(root)?);
+        if let Some(earlier) = self.earlier_than(&now) {
+            self.keep(&now);
+            return Ok(Interval { earlier, now });
+        }
+        self.keep(&now);
+        sleep(SHORTEST).await;
+        Ok(Interval { earlier: now, now: Arc::new(Reading::take(root)?) })
+    }
+
+    fn earlier_than(&self, now: &Reading) -> Option<Arc<Reading>> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let usable =
+            |reading: &&Arc<Reading>| (YOUNGEST..=OLDEST).contains(&now.at.saturating_duration_since(reading.at));
+        kept.iter().rfind(usable).cloned()
+    }
+
+    /// Keeps `now` unless the newest one is so young that the next call could compare with neither.
+    fn keep(&self, now: &Arc<Reading>) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.back().is_none_or(|newest| now.at.saturating_duration_since(newest.at) >= YOUNGEST) {
+            kept.push_back(Arc::clone(now));
+            if kept.len() > KEPT {
+                kept.pop_front();
+            }
+        }
+    }
+}

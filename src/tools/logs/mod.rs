@@ -1,0 +1,7 @@
+//! `logs.*`: what happened here.
+
+mod recent_app_logs;
+
+use crate::registry::tool::Entry;
+
+pub static TOOLS: &[Entry] = &[Entry::of::<recent_app_logs::GetRecentAppLogs>()];

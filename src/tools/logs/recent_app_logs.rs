@@ -1,0 +1,104 @@
+//! `logs.get_recent_app_logs`: the newest lines of the server's own log.
+
+use crate::{
+    error::ToolError,
+    log::Line,
+    registry::{context::Context, meta::Meta, tool::Tool},
+    tools::{
+        page::{Limit, Offset, Pagination},
+        time::Moment,
+    },
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// Only lines at least this severe.
+    #[serde(default)]
+    level: Option<Level>,
+    /// Only lines from this moment on.
+    #[serde(default)]
+    since: Option<Moment>,
+    #[serde(default)]
+    limit: Limit,
+    #[serde(default)]
+    offset: Offset,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Level {
+    Error,
+    Warn,
+    Info,
+    Debug,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Out {
+    entries: Vec<Entry>,
+    /// Lines that are kept at most; older ones are in the journal.
+    kept_lines: usize,
+    pagination: Pagination,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Entry {
+    #[schemars(extend("format" = "date-time"))]
+    timestamp: String,
+    level: Level,
+    /// The module that spoke.
+    source: String,
+    message: String,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    fields: Map<String, Value>,
+}
+
+impl From<Line> for Entry {
+    fn from(line: Line) -> Self {
+        let level = level_of(&line);
+        Self { timestamp: line.timestamp, level, source: line.target, message: line.message, fields: line.fields }
+    }
+}
+
+fn level_of(line: &Line) -> Level {
+    match line.level {
+        tracing::Level::ERROR => Level::Error,
+        tracing::Level::WARN => Level::Warn,
+        tracing::Level::INFO => Level::Info,
+        tracing::Level::DEBUG | tracing::Level::TRACE => Level::Debug,
+    }
+}
+
+pub struct GetRecentAppLogs;
+
+impl Tool for GetRecentAppLogs {
+    type Args = Args;
+    type Out = Out;
+    const META: Meta = Meta {
+        name: "logs.get_recent_app_logs",
+        title: "Recent server log",
+        description: "The newest lines of this server's own log, newest first.\n\nUse when: a call failed with internal or unavailable and you want the cause.\n\nReturns: time, level, source and message of each line, secrets removed.\n\nTip: level \"warn\" leaves out what is routine.",
+        estimated_tokens: 1500,
+        paginated: true,
+        tags: &["logs", "diagnosis"],
+        ..Meta::READ
+    };
+
+    async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
+        let since = args.since.map(|moment| moment.stamp());
+        let lines = cx.world.log.newest(|line| {
+            args.level.is_none_or(|least| level_of(line) <= least)
+                && since.as_ref().is_none_or(|since| line.timestamp >= *since)
+        });
+        let (page, pagination) = Pagination::of(lines, args.limit, args.offset);
+        Ok(Out {
+            entries: page.into_iter().map(Entry::from).collect(),
+            kept_lines: cx.world.log.capacity(),
+            pagination,
+        })
+    }
+}

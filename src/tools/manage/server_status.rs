@@ -1,0 +1,118 @@
+//! `manage.get_server_status`: the server's version, settings and halves (document 000, section 8.1).
+
+use crate::{
+    agent, clock,
+    error::ToolError,
+    registry::{context::Context, listing::TOOLING_VERSION, meta::Meta, tool::Tool},
+    tools::none::NoArgs,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use time::OffsetDateTime;
+
+#[derive(Serialize, JsonSchema)]
+pub struct Out {
+    version: &'static str,
+    /// The commit it was built from, where the build knew.
+    build: Option<&'static str>,
+    #[schemars(extend("format" = "date-time"))]
+    started_at: String,
+    uptime_seconds: u64,
+    /// The settings in force, without secrets.
+    #[schemars(with = "serde_json::Map<String, Value>")]
+    config_summary: Value,
+    /// Parts of the configuration that were set aside; while there are any, only the fundamental tier runs.
+    config_faults: Vec<String>,
+    agent: AgentState,
+    audit: AuditState,
+}
+
+/// The privileged half.
+#[derive(Serialize, JsonSchema)]
+struct AgentState {
+    reachable: bool,
+    /// Why not, and what to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    reason: Option<String>,
+    /// In this process, before a simulated board.
+    in_process: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    version: Option<String>,
+    /// Calls that wait for a person.
+    pending_asks: usize,
+    /// When the machine will reboot, if a reboot is scheduled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    reboot_at: Option<String>,
+    /// What it found wrong when it started.
+    faults: Vec<String>,
+}
+
+/// Whether calls can be recorded. Without that, no write is done.
+#[derive(Serialize, JsonSchema)]
+struct AuditState {
+    ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    reason: Option<String>,
+}
+
+pub struct GetServerStatus;
+
+impl Tool for GetServerStatus {
+    type Args = NoArgs;
+    type Out = Out;
+    const META: Meta = Meta {
+        name: "manage.get_server_status",
+        title: "Server status",
+        description: "Version, settings and health of this MCP server and its privileged half.\n\nUse when: a tool is off or unavailable, or you want to know how the server is configured.\n\nReturns: version, start time, settings without secrets, configuration faults, agent and audit state.",
+        estimated_tokens: 900,
+        tags: &["server", "configuration"],
+        ..Meta::READ
+    };
+
+    async fn call(cx: &Context, _: NoArgs) -> Result<Out, ToolError> {
+        let world = &cx.world;
+        let agent = match world.agent.status().await {
+            Ok(status) => AgentState {
+                reachable: true,
+                reason: None,
+                in_process: matches!(world.agent, agent::AgentLink::InProcess(_)),
+                version: Some(status.version),
+                pending_asks: status.pending_asks,
+                reboot_at: status.reboot.map(|reboot| crate::access::audit::rfc3339(reboot.at_ms)),
+                faults: status.faults,
+            },
+            Err(error) => AgentState {
+                reachable: false,
+                reason: Some(with_hint(&error)),
+                in_process: false,
+                version: None,
+                pending_asks: 0,
+                reboot_at: None,
+                faults: Vec::new(),
+            },
+        };
+        let audit = world.audit.check();
+        Ok(Out {
+            version: TOOLING_VERSION,
+            build: option_env!("RASPI_MCP_BUILD"),
+            started_at: clock::stamp(world.started),
+            uptime_seconds: u64::try_from((OffsetDateTime::now_utc() - world.started).whole_seconds()).unwrap_or(0),
+            config_summary: world.settings.summary(),
+            config_faults: world.settings.restricted.clone(),
+            agent,
+            audit: AuditState { ok: audit.is_ok(), reason: audit.err().as_ref().map(with_hint) },
+        })
+    }
+}
+
+fn with_hint(error: &ToolError) -> String {
+    match &error.hint {
+        Some(hint) => format!("{}; {hint}", error.message),
+        None => error.message.clone(),
+    }
+}

@@ -1,0 +1,9 @@
+//! Arguments of tools that take none.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// `{}`
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoArgs {}

@@ -1,0 +1,164 @@
+//! `system.get_capabilities`: what this machine has and what may be done with it (document 000, section 3.4).
+
+use super::modules;
+use crate::{
+    error::ToolError,
+    hw::board::{Board, BootFlow, Kind},
+    registry::{
+        context::Context,
+        meta::{Meta, Stability},
+        tool::Tool,
+    },
+    tools::none::NoArgs,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Capabilities {
+    board: BoardOut,
+    /// By name: gpio, i2c, camera, systemd, network_manager, temperature, throttling.
+    modules: BTreeMap<&'static str, ModuleOut>,
+    /// By name, every tool this caller's role could use.
+    tools: BTreeMap<&'static str, ToolOut>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields, inline)]
+struct BoardOut {
+    kind: Kind,
+    model: String,
+    simulated: bool,
+    /// Why it was taken for that kind.
+    reason: String,
+    /// What is known about the model; absent for boards that are no known Raspberry Pi.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ProfileOut")]
+    profile: Option<ProfileOut>,
+    /// Memory the board was built with, from its revision code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
+    memory_mib: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    manufacturer: Option<&'static str>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields, inline)]
+struct ProfileOut {
+    name: &'static str,
+    soc: &'static str,
+    boot_flow: BootFlow,
+    /// GPIO numbers that hardware PWM can drive.
+    pwm_gpios: Vec<u8>,
+    /// I2C buses on the header.
+    i2c_buses: Vec<u8>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields, inline)]
+struct ModuleOut {
+    /// The machine has it.
+    available: bool,
+    /// It is there and at least one tool of its namespace is on for this caller.
+    enabled: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    devices: Vec<String>,
+    /// Why it is not available or not enabled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    reason: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields, inline)]
+struct ToolOut {
+    enabled: bool,
+    #[schemars(extend("enum" = ["alpha", "beta", "stable"]), with = "String")]
+    stability: Stability,
+    #[schemars(range(min = 1))]
+    schema_version: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    reason: Option<String>,
+}
+
+fn board(board: &Board) -> BoardOut {
+    // A code of an unknown form says nothing about the board; it is in system.get_basic_info as it is.
+    let revision = board.decoded_revision().and_then(Result::ok);
+    BoardOut {
+        kind: board.kind,
+        model: board.model.clone(),
+        simulated: board.is_simulated(),
+        reason: board.reason.clone(),
+        profile: board.profile.map(|profile| ProfileOut {
+            name: profile.name,
+            soc: profile.soc,
+            boot_flow: profile.boot_flow,
+            pwm_gpios: profile.pwm.iter().map(|pwm| pwm.gpio).collect(),
+            i2c_buses: profile.i2c.iter().map(|i2c| i2c.bus).collect(),
+        }),
+        memory_mib: revision.and_then(|revision| revision.memory_mib),
+        manufacturer: revision.and_then(|revision| revision.manufacturer),
+    }
+}
+
+fn read(cx: &Context) -> Capabilities {
+    let world = &cx.world;
+    let metas = || world.registry.entries().map(|entry| entry.meta);
+    let on = |meta: &Meta| world.policy.admit(meta, &cx.caller).is_ok();
+    let module = |module: &modules::Module| {
+        let mut of_namespace = metas().filter(|meta| meta.namespace() == module.namespace).peekable();
+        let (exist, enabled) = (of_namespace.peek().is_some(), of_namespace.any(on));
+        match (module.probe)(&world.machine) {
+            Err(reason) => ModuleOut { available: false, enabled: false, devices: Vec::new(), reason: Some(reason) },
+            Ok(found) => {
+                let reason = match (exist, enabled) {
+                    (false, _) => Some(format!("this version has no {}.* tools", module.namespace)),
+                    (true, false) => Some(format!("every {}.* tool is off for this caller", module.namespace)),
+                    (true, true) => None,
+                };
+                ModuleOut { available: true, enabled, devices: found.devices, reason }
+            }
+        }
+    };
+    let tool = |meta: &Meta| {
+        let refusal = world.policy.admit(meta, &cx.caller).err();
+        ToolOut {
+            enabled: refusal.is_none(),
+            stability: meta.stability,
+            schema_version: meta.schema_version,
+            reason: refusal.map(|error| error.message),
+        }
+    };
+    Capabilities {
+        board: board(&world.machine.board),
+        modules: modules::MODULES.iter().map(|each| (each.name, module(each))).collect(),
+        tools: metas().filter(|meta| meta.role <= cx.caller.role).map(|meta| (meta.name, tool(meta))).collect(),
+    }
+}
+
+pub struct GetCapabilities;
+
+impl Tool for GetCapabilities {
+    type Args = NoArgs;
+    type Out = Capabilities;
+    const META: Meta = Meta {
+        name: "system.get_capabilities",
+        title: "Capabilities",
+        description: "What hardware and services this machine has, and which tools are on.\n\nUse when: before GPIO, I2C, camera, service or network work, or when a tool is refused.\n\nReturns: the board, each module with its devices or why it is missing, each tool with whether you may call it.",
+        estimated_tokens: 700,
+        tags: &["system", "hardware", "discovery"],
+        ..Meta::READ
+    };
+
+    async fn call(cx: &Context, _: NoArgs) -> Result<Capabilities, ToolError> {
+        if cx.world.machine.board.is_simulated() {
+            cx.notes.simulated();
+        }
+        Ok(read(cx))
+    }
+}

@@ -1,0 +1,78 @@
+//! `system.get_clock`: what time it is here, and whether to believe it (document 004, `system/get-clock`).
+
+use crate::tools::none::NoArgs;
+use crate::{
+    clock as stamp,
+    error::ToolError,
+    machine::{Machine, unreadable},
+    os::{clock, ids},
+    registry::{context::Context, meta::Meta, tool::Tool},
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use time::OffsetDateTime;
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Clock {
+    /// UTC.
+    #[schemars(extend("format" = "date-time"))]
+    time: String,
+    /// Name in the time zone database, e.g. "Europe/London".
+    timezone: String,
+    /// What local time is called now, e.g. "BST".
+    timezone_abbreviation: String,
+    /// Local time minus UTC, summer time included.
+    #[schemars(range(min = -86400, max = 86400))]
+    utc_offset_seconds: i32,
+    /// Whether the clock has been set from the network since boot; absent where nothing tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    ntp_synchronized: Option<bool>,
+    uptime_seconds: u64,
+    #[schemars(extend("format" = "date-time"))]
+    boot_time: String,
+    /// Another one after every boot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("format" = "uuid"))]
+    boot_id: Option<String>,
+}
+
+fn read(machine: &Machine, now: OffsetDateTime) -> Result<Clock, ToolError> {
+    let root = &machine.root;
+    let zone_fault = |fault| unreadable("the time zone", &fault);
+    let zone = clock::zone(root).map_err(zone_fault)?;
+    let (utc_offset_seconds, timezone_abbreviation) = zone.offset(now.unix_timestamp()).map_err(zone_fault)?;
+    let uptime = machine.about.uptime().map_err(|fault| unreadable("the uptime", &fault))?;
+    // The two clocks are not read at the same instant: whole seconds, so that the answer does not flicker.
+    let boot = (now - uptime + time::Duration::milliseconds(500)).replace_nanosecond(0).unwrap_or(now);
+    Ok(Clock {
+        time: stamp::stamp(now),
+        timezone: zone.name,
+        timezone_abbreviation,
+        utc_offset_seconds,
+        ntp_synchronized: clock::synchronized(root),
+        uptime_seconds: uptime.as_secs(),
+        boot_time: stamp::stamp(boot),
+        boot_id: ids::boot(root).ok(),
+    })
+}
+
+pub struct GetClock;
+
+impl Tool for GetClock {
+    type Args = NoArgs;
+    type Out = Clock;
+    const META: Meta = Meta {
+        name: "system.get_clock",
+        title: "Clock",
+        description: "The machine's time, time zone and whether it is set from the network.\n\nUse when: logs, certificates or schedules look wrong, or you need to know whether it rebooted.\n\nReturns: UTC time, zone and offset, synchronisation, uptime, boot time, boot id.\n\nNote: without a battery a Raspberry Pi's time is wrong until ntp_synchronized is true.",
+        estimated_tokens: 110,
+        tags: &["system", "time", "ntp"],
+        ..Meta::READ
+    };
+
+    async fn call(cx: &Context, _: NoArgs) -> Result<Clock, ToolError> {
+        read(&cx.world.machine, OffsetDateTime::now_utc())
+    }
+}

@@ -1,0 +1,170 @@
+//! Network and disk traffic a second, from two readings of the counters (document 000, addendum 4.1 and 4.2).
+
+use crate::os::{
+    Root,
+    activity::Interval,
+    diskstats::Disk,
+    net_dev::{Interface, link_bits_per_second},
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A machine full of containers has hundreds of interfaces; an answer has this many at most.
+const MOST_ENTRIES: usize = 32;
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields, inline)]
+pub struct Network {
+    /// By interface name; the loopback is left out.
+    interfaces: BTreeMap<String, InterfaceRates>,
+    total_bandwidth_mbps: Bandwidth,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields, inline)]
+struct InterfaceRates {
+    #[schemars(range(min = 0))]
+    bytes_sent_per_sec: f64,
+    #[schemars(range(min = 0))]
+    bytes_recv_per_sec: f64,
+    #[schemars(range(min = 0))]
+    packets_sent_per_sec: f64,
+    #[schemars(range(min = 0))]
+    packets_recv_per_sec: f64,
+    #[schemars(range(min = 0, max = 100))]
+    error_rate_percent: f64,
+    #[schemars(range(min = 0, max = 100))]
+    drop_rate_percent: f64,
+    /// Of the link's speed, in the busier direction; absent where the driver does not tell the speed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64", range(min = 0, max = 100))]
+    utilization_percent: Option<f64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields, inline)]
+struct Bandwidth {
+    #[schemars(range(min = 0))]
+    up: f64,
+    #[schemars(range(min = 0))]
+    down: f64,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields, inline)]
+pub struct DiskIo {
+    /// By device name; whole disks only.
+    devices: BTreeMap<String, DiskRates>,
+    total: DiskTotal,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields, inline)]
+struct DiskRates {
+    #[schemars(range(min = 0))]
+    read_bytes_per_sec: f64,
+    #[schemars(range(min = 0))]
+    write_bytes_per_sec: f64,
+    #[schemars(range(min = 0))]
+    read_iops: f64,
+    #[schemars(range(min = 0))]
+    write_iops: f64,
+    #[schemars(range(min = 0, max = 100))]
+    busy_percent: f64,
+    /// Requests on their way now.
+    queue_depth: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields, inline)]
+struct DiskTotal {
+    #[schemars(range(min = 0))]
+    read_mb_per_sec: f64,
+    #[schemars(range(min = 0))]
+    write_mb_per_sec: f64,
+}
+
+/// Traffic of every interface that was there all the time. `None` when the counters could not be read both times.
+pub fn network(interval: &Interval, root: &Root) -> Option<Network> {
+    let before = interval.earlier.network.as_ref().ok()?;
+    let now = interval.now.network.as_ref().ok()?;
+    let pairs: Vec<_> =
+        now.iter().filter_map(|now| Some((before.iter().find(|old| old.name == now.name)?, now))).collect();
+    let sum = |bytes: fn(&Interface) -> u64| -> f64 {
+        pairs.iter().map(|(before, now)| interval.per_second(bytes(before), bytes(now))).sum()
+    };
+    let megabits = |bytes: f64| rounded(bytes * 8.0 / 1e6, 3);
+    let total_bandwidth_mbps =
+        Bandwidth { up: megabits(sum(|each| each.sent.bytes)), down: megabits(sum(|each| each.received.bytes)) };
+    let shown = pairs.iter().take(MOST_ENTRIES);
+    let interfaces =
+        shown.map(|(before, now)| (now.name.clone(), InterfaceRates::between(interval, before, now, root))).collect();
+    Some(Network { interfaces, total_bandwidth_mbps })
+}
+
+impl InterfaceRates {
+    fn between(interval: &Interval, before: &Interface, now: &Interface, root: &Root) -> Self {
+        let rate = |count: fn(&Interface) -> u64| interval.per_second(count(before), count(now));
+        let (sent, received) = (rate(|each| each.sent.bytes), rate(|each| each.received.bytes));
+        let (packets_sent, packets_received) = (rate(|each| each.sent.packets), rate(|each| each.received.packets));
+        let packets = packets_sent + packets_received;
+        let link = link_bits_per_second(root, &now.name);
+        Self {
+            bytes_sent_per_sec: rounded(sent, 1),
+            bytes_recv_per_sec: rounded(received, 1),
+            packets_sent_per_sec: rounded(packets_sent, 1),
+            packets_recv_per_sec: rounded(packets_received, 1),
+            error_rate_percent: share(rate(|each| each.sent.errors + each.received.errors), packets),
+            drop_rate_percent: share(rate(|each| each.sent.drops + each.received.drops), packets),
+            utilization_percent: link
+                .map(|bits| rounded((sent.max(received) * 800.0 / bits as f64).clamp(0.0, 100.0), 2)),
+        }
+    }
+}
+
+/// Traffic of every disk that was there all the time. `None` when the counters could not be read both times.
+pub fn disk_io(interval: &Interval) -> Option<DiskIo> {
+    let before = interval.earlier.disks.as_ref().ok()?;
+    let now = interval.now.disks.as_ref().ok()?;
+    let pairs: Vec<_> =
+        now.iter().filter_map(|now| Some((before.iter().find(|old| old.name == now.name)?, now))).collect();
+    let megabytes = |bytes: fn(&Disk) -> u64| {
+        let sum: f64 = pairs.iter().map(|(before, now)| interval.per_second(bytes(before), bytes(now))).sum();
+        rounded(sum / 1e6, 3)
+    };
+    let total = DiskTotal {
+        read_mb_per_sec: megabytes(|each| each.read_bytes),
+        write_mb_per_sec: megabytes(|each| each.written_bytes),
+    };
+    let shown = pairs.iter().take(MOST_ENTRIES);
+    let devices = shown.map(|(before, now)| (now.name.clone(), DiskRates::between(interval, before, now))).collect();
+    Some(DiskIo { devices, total })
+}
+
+impl DiskRates {
+    fn between(interval: &Interval, before: &Disk, now: &Disk) -> Self {
+        let rate = |count: fn(&Disk) -> u64| rounded(interval.per_second(count(before), count(now)), 1);
+        // Milliseconds of work a second, as a share.
+        let busy = interval.per_second(before.busy_ms, now.busy_ms) / 10.0;
+        Self {
+            read_bytes_per_sec: rate(|each| each.read_bytes),
+            write_bytes_per_sec: rate(|each| each.written_bytes),
+            read_iops: rate(|each| each.reads),
+            write_iops: rate(|each| each.writes),
+            busy_percent: rounded(busy.clamp(0.0, 100.0), 1),
+            queue_depth: now.in_flight,
+        }
+    }
+}
+
+/// `bad` of all that was tried, in percent; 0 when nothing was tried.
+fn share(bad: f64, good: f64) -> f64 {
+    if bad == 0.0 { 0.0 } else { rounded(bad * 100.0 / (bad + good), 3) }
+}
+
+/// Digits that mean nothing cost a reader tokens.
+pub fn rounded(value: f64, digits: i32) -> f64 {
+    let scale = 10_f64.powi(digits);
+    (value * scale).round() / scale
+}

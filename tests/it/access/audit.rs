@@ -1,0 +1,286 @@
+//! The audit: what is kept, and that every way of changing it afterwards shows.
+
+use raspi_mcp::{
+    access::audit::{Approval, Audit, Filter, Head, KnownHeads, Record, Report, verify, verify_file},
+    error::ErrorCode,
+    registry::meta::Role,
+    store::Store,
+};
+use rusqlite::Connection;
+use serde_json::json;
+use std::path::PathBuf;
+use tempfile::{TempDir, tempdir};
+
+/// An audit in a folder of its own.
+struct Book {
+    _dir: TempDir,
+    path: PathBuf,
+    audit: Audit,
+}
+
+impl Book {
+    fn new(max_bytes: u64) -> Self {
+        let dir = tempdir().unwrap();
+        let path = dir.path().join("store.db");
+        let audit = Audit::new(Store::open(&path).unwrap(), max_bytes, None);
+        Self { _dir: dir, path, audit }
+    }
+
+    async fn writes(count: usize) -> Self {
+        let book = Self::new(1 << 20);
+        for n in 0..count {
+            book.audit.write(call("gpio.write_pin", n)).await.unwrap();
+        }
+        book
+    }
+
+    /// Changes the file behind the audit's back.
+    fn tamper(&self, sql: &str) {
+        Connection::open(&self.path).unwrap().execute_batch(sql).unwrap();
+    }
+
+    fn verdict(&self, heads: &[Head]) -> Report {
+        let known = KnownHeads { heads: heads.to_vec(), forged: 0 };
+        verify_file(&self.path, Some(&known)).unwrap()
+    }
+
+    fn head(&self) -> Head {
+        let db = Connection::open(&self.path).unwrap();
+        db.query_row(
+            "SELECT chain, seq, lower(hex(hash)) FROM audit, audit_state ORDER BY seq DESC LIMIT 1",
+            [],
+            |row| Ok(Head { chain: row.get(0)?, seq: row.get(1)?, hash: row.get(2)? }),
+        )
+        .unwrap()
+    }
+}
+
+pub fn call(tool: &str, n: usize) -> Record {
+    Record {
+        ts_ms: 1_700_000_000_000 + n as i64 * 1000,
+        principal: if n.is_multiple_of(2) { "token:fleet".into() } else { "stdio".into() },
+        role: Some(Role::OpsRw),
+        door: "http".into(),
+        tool: tool.into(),
+        args: json!({"pin": n}),
+        args_sha256: "0".repeat(64),
+        outcome: if n.is_multiple_of(5) { "permission_denied".into() } else { "ok".into() },
+        message: None,
+        duration_ms: 3,
+        request_id: Some(format!("n:{n}")),
+        correlation_id: None,
+        approval: Some(Approval { ask_id: "ABC123".into(), by: "pi".into(), how: "raspi-mcp approve".into() }),
+        simulated: true,
+        changed: true,
+    }
+}
+
+fn broken(report: &Report, at: Option<i64>, words: &str) {
+    assert!(!report.ok, "{report:?}");
+    assert_eq!(report.break_at, at, "{report:?}");
+    assert!(report.reason.as_deref().unwrap_or_default().contains(words), "{report:?}");
+}
+
+#[tokio::test]
+async fn what_is_written_is_there_and_the_chain_is_whole() {
+    let book = Book::writes(10).await;
+    let report = book.verdict(&[book.head()]);
+    assert!(report.ok, "{report:?}");
+    assert_eq!((report.records, report.first_seq, report.last_seq, report.heads_checked), (11, 1, 11, 1));
+
+    let (newest, total) = book.audit.recent(Filter::default(), 3, 0).await.unwrap();
+    assert_eq!(total, 10);
+    assert_eq!(newest.len(), 3);
+    assert_eq!(newest[0]["args"]["pin"], 9);
+    assert_eq!(newest[0]["seq"], 11);
+    assert_eq!(newest[0]["ts"], "2023-11-14T22:13:29.000Z");
+    assert_eq!(newest[0]["approval"]["by"], "pi");
+    assert_eq!(newest[0]["role"], "ops_rw");
+}
+
+#[tokio::test]
+async fn records_are_found_by_tool_caller_outcome_and_time() {
+    let book = Book::writes(10).await;
+    let count = async |filter: Filter| book.audit.recent(filter, 100, 0).await.unwrap().1;
+    assert_eq!(count(Filter { tool: Some("gpio.write_pin".into()), ..Filter::default() }).await, 10);
+    assert_eq!(count(Filter { tool: Some("gpio.read_pin".into()), ..Filter::default() }).await, 0);
+    assert_eq!(count(Filter { principal: Some("stdio".into()), ..Filter::default() }).await, 5);
+    assert_eq!(count(Filter { outcome: Some("permission_denied".into()), ..Filter::default() }).await, 2);
+    let (since_ms, until_ms) = (Some(1_700_000_002_000), Some(1_700_000_004_000));
+    assert_eq!(count(Filter { since_ms, until_ms, ..Filter::default() }).await, 2);
+    let (page, total) = book.audit.recent(Filter::default(), 4, 8).await.unwrap();
+    assert_eq!((page.len(), total), (2, 10));
+}
+
+#[tokio::test(start_paused = true)]
+async fn reads_are_recorded_together_within_a_second() {
+    let book = Book::new(1 << 20);
+    for n in 0..50 {
+        book.audit.read(call("system.get_basic_info", n));
+    }
+    let rows = || -> i64 {
+        let db = Connection::open(&book.path).unwrap();
+        db.query_row("SELECT count(*) FROM audit WHERE kind = 'call'", [], |row| row.get(0)).unwrap_or(0)
+    };
+    assert_eq!(rows(), 0, "nothing is written before the second is over");
+    tokio::time::sleep(std::time::Duration::from_millis(1001)).await;
+    // Asking goes through the same thread after the batch.
+    let (_, total) = book.audit.recent(Filter::default(), 1, 0).await.unwrap();
+    assert_eq!((total, rows()), (50, 50));
+    assert!(book.verdict(&[]).ok);
+}
+
+#[tokio::test]
+async fn a_write_takes_the_reads_before_it_along_in_order() {
+    let book = Book::new(1 << 20);
+    book.audit.read(call("gpio.read_pin", 1));
+    book.audit.write(call("gpio.write_pin", 2)).await.unwrap();
+    let (records, _) = book.audit.recent(Filter::default(), 10, 0).await.unwrap();
+    assert_eq!([&records[0]["tool"], &records[1]["tool"]], ["gpio.write_pin", "gpio.read_pin"]);
+}
+
+#[tokio::test]
+async fn a_changed_record_shows() {
+    let book = Book::writes(10).await;
+    book.tamper("UPDATE audit SET body = replace(body, '\"pin\":4', '\"pin\":5') WHERE seq = 6");
+    broken(&book.verdict(&[]), Some(6), "record 6");
+}
+
+#[tokio::test]
+async fn a_changed_search_column_shows() {
+    let book = Book::writes(10).await;
+    book.tamper("UPDATE audit SET principal = 'somebody else' WHERE seq = 6");
+    broken(&book.verdict(&[]), Some(6), "search columns");
+}
+
+#[tokio::test]
+async fn a_removed_record_shows() {
+    let book = Book::writes(10).await;
+    book.tamper("DELETE FROM audit WHERE seq = 6");
+    broken(&book.verdict(&[]), Some(7), "record 6 is missing");
+}
+
+#[tokio::test]
+async fn records_that_changed_places_show() {
+    let book = Book::writes(10).await;
+    book.tamper("UPDATE audit SET seq = 99 WHERE seq = 6; UPDATE audit SET seq = 6 WHERE seq = 7; UPDATE audit SET seq = 7 WHERE seq = 99;");
+    broken(&book.verdict(&[]), Some(6), "record 6");
+}
+
+#[tokio::test]
+async fn records_cut_off_at_the_front_show() {
+    let book = Book::writes(10).await;
+    book.tamper("DELETE FROM audit WHERE seq < 6");
+    broken(&book.verdict(&[]), Some(6), "no checkpoint");
+}
+
+#[tokio::test]
+async fn records_cut_off_at_the_end_show_to_who_has_a_head() {
+    let book = Book::writes(10).await;
+    let head = book.head();
+    book.tamper("DELETE FROM audit WHERE seq > 8");
+    assert!(book.verdict(&[]).ok, "the chain alone cannot tell");
+    broken(&book.verdict(&[head]), Some(9), "cut off");
+}
+
+#[tokio::test]
+async fn a_chain_written_anew_from_the_middle_shows_to_who_has_a_head() {
+    let book = Book::writes(10).await;
+    let head = book.head();
+    // What the half that writes the chain could do: cut, and go on writing.
+    book.tamper("DELETE FROM audit WHERE seq > 8");
+    for n in 50..60 {
+        book.audit.write(call("gpio.write_pin", n)).await.unwrap();
+    }
+    assert!(book.verdict(&[]).ok, "the chain alone cannot tell");
+    broken(&book.verdict(&[head]), Some(11), "rewritten");
+}
+
+#[tokio::test]
+async fn an_emptied_audit_shows() {
+    let book = Book::writes(3).await;
+    let head = book.head();
+    book.tamper("DELETE FROM audit");
+    broken(&book.verdict(&[]), None, "no record at all");
+    broken(&book.verdict(&[head]), None, "no record at all");
+}
+
+#[tokio::test]
+async fn another_chain_in_its_place_shows() {
+    let book = Book::writes(3).await;
+    let other = Book::writes(3).await;
+    let report = book.verdict(&[book.head(), other.head()]);
+    broken(&report, None, "another chain");
+    assert_eq!(report.other_chains, [other.head()]);
+    // A new chain the agent has been told of is good, and the old one is named.
+    let report = book.verdict(&[other.head(), book.head()]);
+    assert!(report.ok, "{report:?}");
+    assert_eq!(report.other_chains, [other.head()]);
+}
+
+#[tokio::test]
+async fn trimming_keeps_to_the_bound_and_the_chain_goes_on() {
+    let book = Book::new(20_000);
+    let mut early = None;
+    for n in 0..300 {
+        book.audit.write(call("gpio.write_pin", n)).await.unwrap();
+        early = early.or_else(|| Some(book.head()));
+    }
+    let report = book.verdict(&[early.unwrap(), book.head()]);
+    assert!(report.ok, "{report:?}");
+    assert!(report.first_seq > 100, "{report:?}");
+    assert!(report.records < 60, "{report:?}");
+    let (_, total) = book.audit.recent(Filter::default(), 1, 0).await.unwrap();
+    assert!(total > 20, "{total}");
+
+    book.tamper(&format!("DELETE FROM audit WHERE seq = {}", report.first_seq));
+    broken(&book.verdict(&[]), Some(report.first_seq + 1), "no checkpoint");
+}
+
+#[tokio::test]
+async fn a_checkpoint_that_was_forged_shows() {
+    let book = Book::new(20_000);
+    for n in 0..200 {
+        book.audit.write(call("gpio.write_pin", n)).await.unwrap();
+    }
+    let first = book.verdict(&[]).first_seq;
+    book.tamper(&format!(
+        "DELETE FROM audit WHERE seq = {first};
+         UPDATE audit SET body = replace(body, '\"through_seq\":{}', '\"through_seq\":{first}') WHERE kind = 'checkpoint'",
+        first - 1
+    ));
+    assert!(!book.verdict(&[]).ok);
+}
+
+#[tokio::test]
+async fn no_audit_no_write() {
+    let dir = tempdir().unwrap();
+    std::fs::write(dir.path().join("file"), "in the way").unwrap();
+    let audit = Audit::new(Store::open(&dir.path().join("file/store.db")).unwrap(), 1 << 20, None);
+    assert_eq!(audit.write(call("gpio.write_pin", 1)).await.unwrap_err().code, ErrorCode::Unavailable);
+    assert_eq!(
+        audit.check().unwrap_err().code,
+        ErrorCode::Unavailable,
+        "and the next write is refused before it is done"
+    );
+}
+
+#[tokio::test]
+async fn reads_that_could_not_be_kept_leave_a_gap_record() {
+    let book = Book::writes(1).await;
+    // The table is gone for a moment: commits fail.
+    book.tamper("ALTER TABLE audit RENAME TO hidden");
+    for n in 0..4200 {
+        book.audit.read(call("gpio.read_pin", n));
+    }
+    assert!(book.audit.flush().await.is_err());
+    assert!(book.audit.check().is_err());
+    book.tamper("ALTER TABLE hidden RENAME TO audit");
+    book.audit.write(call("gpio.write_pin", 2)).await.unwrap();
+    assert!(book.audit.check().is_ok());
+    let db = Connection::open(&book.path).unwrap();
+    let gap: String = db.query_row("SELECT body FROM audit WHERE kind = 'gap'", [], |row| row.get(0)).unwrap();
+    let gap: serde_json::Value = serde_json::from_str(&gap).unwrap();
+    assert!(gap["lost"].as_u64().unwrap() > 0, "{gap}");
+    assert!(verify(&db, None).unwrap().ok);
+}

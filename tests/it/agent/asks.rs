@@ -1,0 +1,192 @@
+//! Asking a person: once, for this call, for a while.
+
+use super::*;
+use raspi_mcp::{agent::AskState, error::ErrorCode};
+
+#[tokio::test(start_paused = true)]
+async fn the_server_waits_and_wakes_when_a_person_answers() {
+    let pi = Pi::new();
+    let server = pi.server();
+    let opened = server.open_ask(ask("gpio.write_pin", json!({"pin": 4}))).await.unwrap();
+    assert_eq!(opened.id.len(), 6);
+    assert_eq!(opened.state, AskState::Pending);
+
+    let waiter = tokio::spawn({
+        let (server, id) = (server.clone(), opened.id.clone());
+        async move { server.ask_state(&id, Duration::from_secs(200)).await }
+    });
+    tokio::task::yield_now().await;
+    pi.says(&opened, true).await.unwrap();
+    let seen = waiter.await.unwrap().unwrap();
+    assert_eq!((seen.state, seen.by.as_deref()), (AskState::Approved, Some("pi")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_ends_without_an_answer_too() {
+    let pi = Pi::new();
+    let server = pi.server();
+    let opened = server.open_ask(ask("gpio.write_pin", json!({}))).await.unwrap();
+    let seen = server.ask_state(&opened.id, Duration::from_secs(20)).await.unwrap();
+    assert_eq!(seen.state, AskState::Pending);
+    let people_see = pi.person(Op::ListAsks {}).await.unwrap();
+    assert!(matches!(people_see, Done::Asks(asks) if asks == [seen]));
+}
+
+#[tokio::test]
+async fn an_approval_is_good_for_one_call() {
+    let pi = Pi::new();
+    let server = pi.server();
+    let request = ask("gpio.write_pin", json!({"pin": 4}));
+    let opened = server.open_ask(request.clone()).await.unwrap();
+    let redeem = || server.redeem_ask(&opened.id, &request.tool, &request.principal, &request.args_sha256);
+
+    assert_eq!(redeem().await.unwrap_err().code, ErrorCode::PermissionDenied, "nobody has answered");
+    pi.says(&opened, true).await.unwrap();
+    let approval = redeem().await.unwrap();
+    assert_eq!((approval.by.as_str(), approval.how.as_str()), ("pi", "raspi-mcp approve"));
+    let again = redeem().await.unwrap_err();
+    assert_eq!(again.code, ErrorCode::PermissionDenied);
+    assert!(again.message.contains("used before"), "{again}");
+}
+
+#[tokio::test]
+async fn an_approval_is_for_one_tool_one_caller_and_these_arguments() {
+    let pi = Pi::new();
+    let server = pi.server();
+    let request = ask("gpio.write_pin", json!({"pin": 4}));
+    let opened = server.open_ask(request.clone()).await.unwrap();
+    pi.says(&opened, true).await.unwrap();
+    let other = canonical::sha256_hex(&json!({"pin": 5}));
+    for (tool, caller, hash, differs) in [
+        ("gpio.write_pin", "token:fleet", other.as_str(), "arguments"),
+        ("gpio.write_pin", "stdio", &request.args_sha256, "caller"),
+        ("gpio.set_pwm", "token:fleet", &request.args_sha256, "tool"),
+    ] {
+        let error = server.redeem_ask(&opened.id, tool, caller, hash).await.unwrap_err();
+        assert_eq!((error.code, &error.details["differs"]), (ErrorCode::PermissionDenied, &json!(differs)));
+    }
+    server.redeem_ask(&opened.id, &request.tool, &request.principal, &request.args_sha256).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_no_is_a_no_for_a_while() {
+    let pi = Pi::new();
+    let server = pi.server();
+    let request = ask("gpio.write_pin", json!({"pin": 4}));
+    let opened = server.open_ask(request.clone()).await.unwrap();
+    pi.says(&opened, false).await.unwrap();
+    let again = server.open_ask(request.clone()).await.unwrap();
+    assert_eq!((again.id == opened.id, again.state), (true, AskState::Denied), "nobody is nagged");
+    pi.now_ms.fetch_add(301_000, Ordering::SeqCst);
+    assert_eq!(server.open_ask(request).await.unwrap().state, AskState::Pending);
+}
+
+#[tokio::test(start_paused = true)]
+async fn questions_and_answers_expire() {
+    let pi = Pi::new();
+    let server = pi.server();
+    let request = ask("gpio.write_pin", json!({"pin": 4}));
+    let unanswered = server.open_ask(request.clone()).await.unwrap();
+    pi.pass(300).await;
+    assert_eq!(server.ask_state(&unanswered.id, Duration::ZERO).await.unwrap().state, AskState::Expired);
+    assert_eq!(pi.says(&unanswered, true).await.unwrap_err().code, ErrorCode::FailedPrecondition);
+
+    let unused = server.open_ask(request.clone()).await.unwrap();
+    assert_ne!(unused.id, unanswered.id);
+    pi.says(&unused, true).await.unwrap();
+    pi.pass(300).await;
+    let error =
+        server.redeem_ask(&unused.id, &request.tool, &request.principal, &request.args_sha256).await.unwrap_err();
+    assert!(error.message.contains("has expired"), "{error}");
+}
+
+#[tokio::test]
+async fn a_call_made_again_finds_its_question() {
+    let pi = Pi::new();
+    let server = pi.server();
+    let first = server.open_ask(ask("gpio.write_pin", json!({"pin": 4, "value": "high"}))).await.unwrap();
+    let again = server.open_ask(ask("gpio.write_pin", json!({"value": "high", "pin": 4}))).await.unwrap();
+    assert_eq!(first.id, again.id, "the order of the keys is no difference");
+}
+
+#[tokio::test]
+async fn one_caller_cannot_crowd_out_the_others() {
+    let pi = Pi::new();
+    let server = pi.server();
+    for pin in 0..4 {
+        server.open_ask(ask("gpio.write_pin", json!({"pin": pin}))).await.unwrap();
+    }
+    let fifth = server.open_ask(ask("gpio.write_pin", json!({"pin": 4}))).await.unwrap_err();
+    assert_eq!(fifth.code, ErrorCode::ResourceExhausted);
+    let mut other = ask("gpio.write_pin", json!({"pin": 4}));
+    for n in 0..28 {
+        other.principal = format!("token:{}", n / 4);
+        other.args_sha256 = format!("{n:064}");
+        server.open_ask(other.clone()).await.unwrap();
+    }
+    other.principal = "token:last".into();
+    assert_eq!(server.open_ask(other).await.unwrap_err().code, ErrorCode::ResourceExhausted, "32 in all");
+}
+
+#[tokio::test]
+async fn a_withdrawn_question_cannot_be_answered() {
+    let pi = Pi::new();
+    let server = pi.server();
+    let opened = server.open_ask(ask("gpio.write_pin", json!({}))).await.unwrap();
+    server.withdraw_ask(&opened.id).await.unwrap();
+    assert_eq!(pi.says(&opened, true).await.unwrap_err().code, ErrorCode::FailedPrecondition);
+}
+
+#[tokio::test]
+async fn the_server_can_never_answer_itself() {
+    let pi = Pi::new();
+    let server = pi.server();
+    let opened = server.open_ask(ask("gpio.write_pin", json!({}))).await.unwrap();
+    let error = server.answer(&opened.id, true).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::PermissionDenied);
+    assert_eq!(server.ask_state(&opened.id, Duration::ZERO).await.unwrap().state, AskState::Pending);
+    assert!(pi.log().contains("\"refused\""), "and the agent's log has it: {}", pi.log());
+}
+
+#[tokio::test]
+async fn ids_are_taken_as_people_type_them() {
+    let pi = Pi::new();
+    let opened = pi.server().open_ask(ask("gpio.write_pin", json!({}))).await.unwrap();
+    let typed = format!(" {} ", opened.id.to_lowercase().replace('0', "o").replace('1', "l"));
+    pi.person(Op::Answer { id: typed, approve: true }).await.unwrap();
+    let error = pi.person(Op::Answer { id: "nope".into(), approve: true }).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::NotFound);
+}
+
+#[tokio::test]
+async fn after_a_restart_of_the_agent_open_questions_are_expired_not_forgotten() {
+    let mut pi = Pi::new();
+    let request = ask("gpio.write_pin", json!({}));
+    let opened = pi.server().open_ask(request.clone()).await.unwrap();
+    pi.says(&opened, true).await.unwrap();
+    pi.restart_agent();
+    let server = pi.server();
+    assert_eq!(server.ask_state(&opened.id, Duration::ZERO).await.unwrap().state, AskState::Expired);
+    let error =
+        server.redeem_ask(&opened.id, &request.tool, &request.principal, &request.args_sha256).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::PermissionDenied);
+}
+
+#[tokio::test]
+async fn nobody_is_asked_about_arguments_nobody_can_read() {
+    let pi = Pi::new();
+    let error = pi.server().open_ask(ask("exec.run", json!({"text": "x".repeat(9000)}))).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::ContentTooLarge);
+}
+
+#[tokio::test]
+async fn elicitation_counts_only_for_clients_the_agents_configuration_lists() {
+    let pi = Pi::with(|settings| settings.policy.elicitation_clients.push("claude-code".into()));
+    let server = pi.server();
+    let opened = server.open_ask(ask("gpio.write_pin", json!({}))).await.unwrap();
+    let error = server.answer_elicited(&opened.id, true, "helpful-bot").await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::PermissionDenied);
+    let answered = server.answer_elicited(&opened.id, true, "claude-code").await.unwrap();
+    assert_eq!(answered.how.as_deref(), Some("elicitation by claude-code"));
+    assert_eq!(answered.by.as_deref(), Some("token:fleet"));
+}

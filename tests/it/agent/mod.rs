@@ -1,0 +1,148 @@
+//! The privileged half. Each file is one conversation partner of it.
+
+mod asks;
+mod heads;
+mod power;
+mod socket;
+
+use raspi_mcp::{
+    access::canonical,
+    agent::{
+        Agent, AgentLink, AgentPolicy, AgentSettings, Ask, AskRequest, Clock, Peer, RebootRequest, Standing, World,
+        machine::SimulatedMachine,
+        protocol::{Done, Op},
+    },
+    error::ToolError,
+    os::Root,
+};
+use serde_json::{Value, json};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+use tempfile::{TempDir, tempdir};
+
+/// A machine with an agent on it, a clock that moves when told, and a folder that outlives the agent.
+struct Pi {
+    dir: TempDir,
+    now_ms: Arc<AtomicI64>,
+    machine: Arc<SimulatedMachine>,
+    settings: AgentSettings,
+    agent: Option<Arc<Agent>>,
+}
+
+/// The start of every test's time.
+const NOON: i64 = 1_700_000_000_000;
+
+impl Pi {
+    /// Enabled for system.*, which asks.
+    fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    fn settings_in(dir: &std::path::Path) -> AgentSettings {
+        let mut policy = AgentPolicy::default();
+        policy.namespaces.insert("system".into());
+        AgentSettings {
+            state_dir: dir.join("agent"),
+            socket: dir.join("run/agent.sock"),
+            server_uid: None,
+            approver_group: "raspi-mcp-approver".into(),
+            simulated: true,
+            policy,
+            root: Root::at(dir),
+        }
+    }
+
+    fn with(change: impl FnOnce(&mut AgentSettings)) -> Self {
+        let dir = tempdir().unwrap();
+        let mut settings = Self::settings_in(dir.path());
+        change(&mut settings);
+        let mut pi = Self {
+            dir,
+            now_ms: Arc::new(AtomicI64::new(NOON)),
+            machine: Arc::new(SimulatedMachine::new("first boot")),
+            settings,
+            agent: None,
+        };
+        pi.start();
+        pi
+    }
+
+    fn start(&mut self) {
+        self.agent = None;
+        let now_ms = Arc::clone(&self.now_ms);
+        let clock: Clock = Arc::new(move || now_ms.load(Ordering::SeqCst));
+        let world = World { clock, machine: Arc::clone(&self.machine) as _ };
+        self.agent = Some(Agent::start(self.settings.clone(), world).unwrap());
+    }
+
+    /// The agent's process ends and begins again; timers of the old one die with it.
+    fn restart_agent(&mut self) {
+        self.start();
+    }
+
+    fn restart_machine(&mut self) {
+        self.machine = Arc::new(SimulatedMachine::new("second boot"));
+        self.start();
+    }
+
+    fn agent(&self) -> Arc<Agent> {
+        Arc::clone(self.agent.as_ref().unwrap())
+    }
+
+    fn server(&self) -> AgentLink {
+        AgentLink::InProcess(self.agent())
+    }
+
+    /// Moves both clocks: the wall's and the timers'.
+    async fn pass(&self, seconds: u64) {
+        self.now_ms.fetch_add(seconds as i64 * 1000, Ordering::SeqCst);
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+    }
+
+    async fn person(&self, op: Op) -> Result<Done, ToolError> {
+        let person = Peer { uid: 1000, name: "pi".into(), standing: Standing::Approver };
+        self.agent().handle(&person, op).await
+    }
+
+    async fn says(&self, ask: &Ask, approve: bool) -> Result<Ask, ToolError> {
+        match self.person(Op::Answer { id: ask.id.clone(), approve }).await? {
+            Done::Ask(ask) => Ok(ask),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.dir.path().join("agent/operations.ndjson")).unwrap_or_default()
+    }
+}
+
+fn ask(tool: &str, args: Value) -> AskRequest {
+    AskRequest {
+        tool: tool.into(),
+        summary: format!("run {tool}"),
+        args_sha256: canonical::sha256_hex(&args),
+        args,
+        principal: "token:fleet".into(),
+    }
+}
+
+/// The reboot that the call with these arguments asks for.
+fn reboot(args: &Value, ask_id: Option<&str>) -> RebootRequest {
+    RebootRequest {
+        delay_seconds: args["delay_seconds"].as_u64().unwrap_or(5) as u32,
+        reason: args["reason"].as_str().map(str::to_owned),
+        principal: "token:fleet".into(),
+        tool: "system.reboot".into(),
+        args_sha256: canonical::sha256_hex(args),
+        ask_id: ask_id.map(str::to_owned),
+    }
+}
+
+fn kernel_update() -> Value {
+    json!({"reason": "kernel update", "delay_seconds": 60})
+}

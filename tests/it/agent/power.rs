@@ -1,0 +1,179 @@
+//! Reboots: judged, scheduled, cancelled, resumed, never lost silently.
+
+use super::*;
+use raspi_mcp::{agent::protocol::RebootOutcome, error::ErrorCode, registry::meta::Mode};
+
+/// A machine whose policy lets reboots through without asking.
+fn trusting() -> Pi {
+    mode(Mode::Allow)
+}
+
+fn mode(mode: Mode) -> Pi {
+    Pi::with(|settings| {
+        settings.policy.modes.insert("system.reboot".into(), mode);
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_approved_reboot_happens_at_its_time_and_once() {
+    let pi = Pi::new();
+    let server = pi.server();
+    let args = kernel_update();
+    let opened = server.open_ask(ask("system.reboot", args.clone())).await.unwrap();
+    pi.says(&opened, true).await.unwrap();
+    // The pipeline's check leaves the approval to the operation.
+    let hash = canonical::sha256_hex(&args);
+    server.redeem_ask(&opened.id, "system.reboot", "token:fleet", &hash).await.unwrap();
+    let scheduled = server.reboot(reboot(&args, Some(&opened.id))).await.unwrap();
+    assert_eq!(scheduled.at_ms, NOON + 60_000);
+
+    pi.pass(59).await;
+    assert_eq!(pi.machine.reboots(), 0);
+    pi.pass(2).await;
+    assert_eq!(pi.machine.reboots(), 1);
+    let status = server.status().await.unwrap();
+    assert_eq!(status.reboot, None);
+    assert_eq!(status.last_reboot.unwrap().outcome, RebootOutcome::Simulated);
+
+    let again = server.reboot(reboot(&args, Some(&opened.id))).await.unwrap_err();
+    assert_eq!(again.code, ErrorCode::PermissionDenied);
+    assert!(pi.log().contains("\"reboot\""));
+}
+
+#[tokio::test]
+async fn the_agent_wants_its_own_ask_whatever_the_server_says() {
+    let pi = Pi::new();
+    let server = pi.server();
+    let args = kernel_update();
+    for ask_id in [None, Some("ABCDEF")] {
+        let error = server.reboot(reboot(&args, ask_id)).await.unwrap_err();
+        assert!(matches!(error.code, ErrorCode::PermissionDenied | ErrorCode::NotFound), "{error}");
+    }
+    let opened = server.open_ask(ask("system.reboot", args.clone())).await.unwrap();
+    let error = server.reboot(reboot(&args, Some(&opened.id))).await.unwrap_err();
+    assert!(error.message.contains("not been answered"), "{error}");
+}
+
+#[tokio::test]
+async fn what_was_shown_is_what_is_done() {
+    let pi = Pi::new();
+    let server = pi.server();
+    let shown = kernel_update();
+    let opened = server.open_ask(ask("system.reboot", shown.clone())).await.unwrap();
+    pi.says(&opened, true).await.unwrap();
+    // A server that lies about the arguments keeps the hash and changes the deed.
+    let sooner = RebootRequest { delay_seconds: 0, ..reboot(&shown, Some(&opened.id)) };
+    let unsaid = RebootRequest { reason: None, ..reboot(&shown, Some(&opened.id)) };
+    for lie in [sooner, unsaid] {
+        let error = server.reboot(lie).await.unwrap_err();
+        assert_eq!((error.code, &error.details["differs"]), (ErrorCode::PermissionDenied, &json!("arguments")));
+    }
+    server.reboot(reboot(&shown, Some(&opened.id))).await.expect("the lies did not use the approval up");
+}
+
+#[tokio::test]
+async fn a_policy_that_says_no_is_asked_before_any_person() {
+    for (pi, words) in [
+        (Pi::with(|settings| settings.policy.namespaces.clear()), "does not enable namespace system"),
+        (mode(Mode::Deny), "denies system.reboot"),
+        (Pi::with(|settings| settings.policy.disabled.extend(["system".to_owned()])), "switches system.reboot off"),
+    ] {
+        let server = pi.server();
+        let error = server.open_ask(ask("system.reboot", json!({}))).await.unwrap_err();
+        assert!(error.message.contains(words), "{error}");
+        let error = server.reboot(reboot(&json!({}), None)).await.unwrap_err();
+        assert!(error.message.contains(words), "{error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_scheduled_reboot_can_be_taken_back() {
+    let pi = trusting();
+    let server = pi.server();
+    server.reboot(reboot(&kernel_update(), None)).await.unwrap();
+    let second = server.reboot(reboot(&kernel_update(), None)).await.unwrap_err();
+    assert_eq!(second.code, ErrorCode::Conflict);
+    assert_eq!(second.details["reboot_at"], "2023-11-14T22:14:20.000Z");
+    assert!(server.cancel_reboot().await.unwrap().cancelled);
+    assert!(!server.cancel_reboot().await.unwrap().cancelled, "there is none any more");
+    pi.pass(120).await;
+    assert_eq!(pi.machine.reboots(), 0);
+    assert_eq!(server.status().await.unwrap().last_reboot.unwrap().outcome, RebootOutcome::Cancelled);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reboot_is_kept_by_the_agent_that_comes_after() {
+    let mut pi = trusting();
+    pi.server().reboot(reboot(&kernel_update(), None)).await.unwrap();
+    pi.now_ms.fetch_add(20_000, Ordering::SeqCst);
+    pi.restart_agent();
+    assert_eq!(pi.server().status().await.unwrap().reboot.unwrap().at_ms, NOON + 60_000);
+    pi.pass(39).await;
+    assert_eq!(pi.machine.reboots(), 0);
+    pi.pass(2).await;
+    assert_eq!(pi.machine.reboots(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reboot_just_missed_is_made_good_and_one_long_missed_is_reported() {
+    for (away_seconds, reboots, outcome) in [(100, 1, RebootOutcome::Simulated), (3600, 0, RebootOutcome::Missed)] {
+        let mut pi = trusting();
+        pi.server().reboot(reboot(&kernel_update(), None)).await.unwrap();
+        pi.now_ms.fetch_add(away_seconds * 1000, Ordering::SeqCst);
+        pi.restart_agent();
+        pi.pass(1).await;
+        assert_eq!(pi.machine.reboots(), reboots);
+        let last = pi.server().status().await.unwrap().last_reboot.unwrap();
+        assert_eq!(last.outcome, outcome);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_machine_that_restarted_meanwhile_is_not_restarted_again() {
+    let mut pi = trusting();
+    pi.server().reboot(reboot(&kernel_update(), None)).await.unwrap();
+    pi.restart_machine();
+    pi.pass(120).await;
+    assert_eq!(pi.machine.reboots(), 0);
+    assert_eq!(pi.server().status().await.unwrap().last_reboot.unwrap().outcome, RebootOutcome::Overtaken);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reboot_that_fails_says_so() {
+    let pi = trusting();
+    pi.machine.fail_next(ToolError::unavailable("systemd is busy"));
+    pi.server().reboot(reboot(&kernel_update(), None)).await.unwrap();
+    pi.pass(61).await;
+    let last = pi.server().status().await.unwrap().last_reboot.unwrap();
+    assert_eq!((last.outcome, last.note.as_deref()), (RebootOutcome::Failed, Some("systemd is busy")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn four_reboots_an_hour_are_enough_even_across_restarts() {
+    let mut pi = trusting();
+    for _ in 0..4 {
+        pi.server().reboot(reboot(&json!({"delay_seconds": 1}), None)).await.unwrap();
+        pi.pass(2).await;
+        pi.restart_agent();
+    }
+    assert_eq!(pi.machine.reboots(), 4);
+    let fifth = pi.server().reboot(reboot(&json!({}), None)).await.unwrap_err();
+    assert_eq!(fifth.code, ErrorCode::ResourceExhausted);
+    pi.pass(3600).await;
+    pi.server().reboot(reboot(&json!({}), None)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_delay_over_ten_minutes_is_refused() {
+    let error = trusting().server().reboot(reboot(&json!({"delay_seconds": 601}), None)).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::InvalidArgument);
+}
+
+#[tokio::test]
+async fn a_spoiled_note_is_reported_not_fatal() {
+    let mut pi = trusting();
+    std::fs::write(pi.dir.path().join("agent/reboot.json"), "{ half").unwrap();
+    pi.restart_agent();
+    let faults = pi.server().status().await.unwrap().faults;
+    assert!(faults[0].contains("reboot.json"), "{faults:?}");
+}

@@ -1,0 +1,235 @@
+//! The agent behind its socket: who is let in, what a bad line gets, and what its absence looks like.
+
+use super::*;
+use raspi_mcp::{
+    agent::{AskState, Client, bind, serve},
+    error::ErrorCode,
+};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
+    net::UnixStream,
+};
+use tokio_util::sync::CancellationToken;
+
+/// Serves until dropped.
+struct Served(CancellationToken, tokio::task::JoinHandle<()>);
+
+impl Served {
+    fn of(pi: &Pi) -> Self {
+        let stop = CancellationToken::new();
+        let listener = bind(&pi.settings.socket, false).unwrap();
+        Self(stop.clone(), tokio::spawn(serve(listener, pi.agent(), stop)))
+    }
+
+    async fn stop(self) {
+        self.0.cancel();
+        self.1.await.unwrap();
+    }
+}
+
+/// A peer that speaks line by line.
+struct Wire(BufReader<UnixStream>);
+
+impl Wire {
+    async fn open(pi: &Pi) -> Self {
+        Self(BufReader::new(UnixStream::connect(&pi.settings.socket).await.unwrap()))
+    }
+
+    async fn greeted(pi: &Pi) -> Self {
+        let mut wire = Self::open(pi).await;
+        let answer = wire.says(r#"{"id":1,"op":{"hello":{"protocol":1,"version":"test"}}}"#).await;
+        assert_eq!(answer["ok"]["hello"]["protocol"], 1, "{answer}");
+        wire
+    }
+
+    async fn says(&mut self, line: &str) -> Value {
+        self.0.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+        self.hears().await
+    }
+
+    async fn hears(&mut self) -> Value {
+        let mut line = String::new();
+        self.0.read_line(&mut line).await.unwrap();
+        serde_json::from_str(&line).unwrap_or(Value::Null)
+    }
+}
+
+fn me() -> u32 {
+    rustix::process::getuid().as_raw()
+}
+
+#[tokio::test]
+async fn both_halves_talk_over_the_socket() {
+    let pi = Pi::new();
+    let _served = Served::of(&pi);
+    let server = AgentLink::Socket(Client::new(&pi.settings.socket));
+    let status = server.status().await.unwrap();
+    assert!(status.simulated);
+
+    // A long wait holds nothing up on the same connection.
+    let opened = server.open_ask(ask("gpio.write_pin", json!({"pin": 4}))).await.unwrap();
+    let waiter = tokio::spawn({
+        let (server, id) = (server.clone(), opened.id.clone());
+        async move { server.ask_state(&id, Duration::from_secs(60)).await }
+    });
+    assert_eq!(server.status().await.unwrap().pending_asks, 1);
+    let answered = server.answer(&opened.id, true).await.unwrap();
+    assert_eq!(answered.how.as_deref(), Some("raspi-mcp approve; simulated board, same user"));
+    assert_eq!(waiter.await.unwrap().unwrap().state, AskState::Approved);
+}
+
+#[tokio::test]
+async fn a_bad_line_gets_an_answer_and_the_connection_lives() {
+    let pi = Pi::new();
+    let _served = Served::of(&pi);
+    let mut wire = Wire::greeted(&pi).await;
+    for (line, id, code) in [
+        ("this is no json", Value::Null, "invalid_argument"),
+        (r#"{"id":7,"op":{"format_card":{}}}"#, json!(7), "invalid_argument"),
+        (r#"{"id":8,"op":{"status":{"extra":1}}}"#, json!(8), "invalid_argument"),
+        (r#"{"id":9,"op":{"status":{}},"extra":1}"#, json!(9), "invalid_argument"),
+        (r#"{"id":10,"op":{"ask_state":{"id":"XXXXXX","wait_ms":0}}}"#, json!(10), "not_found"),
+    ] {
+        let answer = wire.says(line).await;
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&id, &json!(code)), "{answer}");
+    }
+    assert_eq!(wire.says(r#"{"id":11,"op":{"status":{}}}"#).await["id"], 11);
+}
+
+fn padded(line: &str, len: usize) -> String {
+    format!("{line}{}", " ".repeat(len - line.len()))
+}
+
+#[tokio::test]
+async fn a_message_over_64_kib_is_refused_and_the_connection_lives() {
+    let pi = Pi::new();
+    let _served = Served::of(&pi);
+    let mut wire = Wire::greeted(&pi).await;
+    let fits = padded(r#"{"id":2,"op":{"status":{}}}"#, 65536);
+    assert_eq!(wire.says(&fits).await["id"], 2, "64 KiB exactly");
+    let answer = wire.says(&format!("{fits} ")).await;
+    assert_eq!(answer["error"]["code"], "content_too_large");
+    assert_eq!(wire.says(r#"{"id":3,"op":{"status":{}}}"#).await["id"], 3);
+}
+
+#[tokio::test]
+async fn another_protocol_is_told_which_half_to_restart() {
+    let pi = Pi::new();
+    let _served = Served::of(&pi);
+    let mut wire = Wire::open(&pi).await;
+    let early = wire.says(r#"{"id":1,"op":{"status":{}}}"#).await;
+    assert_eq!(early["error"]["message"], "a connection begins with hello");
+    let answer = wire.says(r#"{"id":2,"op":{"hello":{"protocol":2,"version":"9.0.0"}}}"#).await;
+    assert_eq!(answer["error"]["code"], "failed_precondition");
+    assert_eq!(answer["error"]["details"]["caller_protocol"], 2);
+    assert!(answer["error"]["hint"].as_str().unwrap().contains("restart"));
+    let after = wire.says(r#"{"id":3,"op":{"status":{}}}"#).await;
+    assert_eq!(after["error"]["code"], "failed_precondition", "still not greeted");
+}
+
+#[tokio::test]
+async fn strangers_are_refused_by_the_kernels_word() {
+    // A machine on which this user is nobody: not simulated, no server user, no group; root is let in as root.
+    let pi = Pi::with(|settings| settings.simulated = false);
+    let strangers = Peer::judge(&pi.settings, 4711, 4711, None).unwrap_err();
+    assert_eq!(strangers.code, ErrorCode::PermissionDenied);
+    let _served = Served::of(&pi);
+    let mut wire = Wire::open(&pi).await;
+    if me() == 0 {
+        assert_eq!(wire.says(r#"{"id":1,"op":{"hello":{"protocol":1,"version":"t"}}}"#).await["id"], 1);
+    } else {
+        assert_eq!(wire.hears().await["error"]["code"], "permission_denied");
+        let error = AgentLink::Socket(Client::new(&pi.settings.socket)).status().await.unwrap_err();
+        assert_eq!(error.code, ErrorCode::PermissionDenied, "the client passes the reason on");
+    }
+}
+
+#[test]
+fn standing_comes_from_users_and_groups() {
+    let dir = tempdir().unwrap();
+    let etc = dir.path().join("etc");
+    std::fs::create_dir_all(&etc).unwrap();
+    std::fs::write(
+        etc.join("passwd"),
+        "root:x:0:0::/:/bin/sh\npi:x:1000:1000::/home/pi:/bin/sh\nlee:x:1001:50::/:/bin/sh\n",
+    )
+    .unwrap();
+    std::fs::write(etc.join("group"), "root:x:0:\nraspi-mcp-approver:x:50:pi,ann\n").unwrap();
+    let mut settings = Pi::settings_in(dir.path());
+    settings.simulated = false;
+    settings.server_uid = Some(990);
+    let judge = |uid, gid| Peer::judge(&settings, uid, gid, None);
+    assert_eq!(judge(990, 990).unwrap().standing, Standing::Server);
+    assert_eq!(judge(0, 0).unwrap().standing, Standing::Approver);
+    let pi = judge(1000, 1000).unwrap();
+    assert_eq!((pi.name.as_str(), pi.standing), ("pi", Standing::Approver));
+    assert_eq!(judge(1001, 50).unwrap().standing, Standing::Approver, "by primary group");
+    assert_eq!(judge(1002, 1002).unwrap_err().code, ErrorCode::PermissionDenied);
+
+    settings.server_uid = Some(0);
+    let server = Peer::judge(&settings, 0, 0, None).unwrap();
+    assert_eq!(server.standing, Standing::Server, "a server that runs as root answers nothing either");
+    assert!(server.may(&Op::Answer { id: "X".into(), approve: true }).is_err());
+    assert!(pi.may(&Op::Reboot(reboot(&json!({}), None))).is_err(), "an approver runs nothing");
+}
+
+#[test]
+fn commands_run_through_the_server_are_kept_out() {
+    let dir = tempdir().unwrap();
+    let proc = dir.path().join("proc/77");
+    std::fs::create_dir_all(&proc).unwrap();
+    std::fs::write(proc.join("cgroup"), "0::/raspi-mcp-exec.slice/run-1.scope\n").unwrap();
+    let settings = Pi::settings_in(dir.path());
+    assert!(Peer::judge(&settings, me(), 0, Some(78)).is_ok());
+    assert_eq!(Peer::judge(&settings, me(), 0, Some(77)).unwrap_err().code, ErrorCode::PermissionDenied);
+}
+
+#[tokio::test]
+async fn an_agent_that_is_away_is_unavailable_and_one_that_is_back_is_found() {
+    let mut pi = Pi::new();
+    let server = AgentLink::Socket(Client::new(&pi.settings.socket));
+    let error = server.status().await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::Unavailable);
+    assert_eq!(error.hint.as_deref(), Some("start the agent: systemctl start raspi-mcp-agent"));
+
+    let served = Served::of(&pi);
+    server.status().await.unwrap();
+    served.stop().await;
+    let error = server.status().await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::Unavailable);
+
+    pi.restart_agent();
+    let _served = Served::of(&pi);
+    server.status().await.expect("the socket file of the one before is no hindrance");
+}
+
+#[tokio::test]
+async fn one_user_cannot_take_every_place() {
+    let pi = Pi::new();
+    let _served = Served::of(&pi);
+    let mut held = Vec::new();
+    for _ in 0..8 {
+        held.push(Wire::greeted(&pi).await);
+    }
+    let mut ninth = Wire::open(&pi).await;
+    assert_eq!(ninth.hears().await["error"]["code"], "resource_exhausted");
+    drop(held.pop());
+    // Freed when the agent has seen the end of it.
+    loop {
+        let mut wire = Wire::open(&pi).await;
+        if wire.says(r#"{"id":1,"op":{"hello":{"protocol":1,"version":"t"}}}"#).await["id"] == 1 {
+            break;
+        }
+    }
+}
+
+#[tokio::test]
+async fn two_agents_do_not_share_a_folder_or_a_socket() {
+    let pi = Pi::new();
+    let _served = Served::of(&pi);
+    let error = bind(&pi.settings.socket, false).unwrap_err();
+    assert_eq!(error.code, ErrorCode::Conflict);
+    let world = World { clock: Arc::new(|| NOON), machine: Arc::clone(&pi.machine) as _ };
+    let error = Agent::start(pi.settings.clone(), world).err().unwrap();
+    assert_eq!(error.code, ErrorCode::Conflict);
+}

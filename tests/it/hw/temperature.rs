@@ -1,0 +1,75 @@
+//! The temperature, by each of the four steps of document 000, addendum 4.3.
+
+use crate::trees::{Copied, machine, machine_as, tree};
+use raspi_mcp::{
+    hw::{
+        board::Choice,
+        temperature::{self, Reading, Source},
+    },
+    machine::Machine,
+};
+use std::io;
+
+async fn measured(machine: &Machine) -> io::Result<Option<Reading>> {
+    temperature::read(&machine.root, &machine.board, &machine.firmware).await
+}
+
+#[tokio::test]
+async fn first_the_thermal_zone_on_every_raspberry_pi() {
+    for (name, celsius) in [("pi-zero-2-w", 42.932), ("pi-3b", 48.312), ("pi-4b", 51.121), ("pi-5", 52.35)] {
+        let reading = measured(&machine(tree(name))).await.unwrap().unwrap();
+        assert_eq!(reading, Reading { celsius, source: Source::ThermalZone }, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn then_vcgencmd_then_hwmon_then_nothing() {
+    let pi = Copied::of("pi-5");
+    pi.without("sys/class/thermal").script("usr/bin/vcgencmd", "[ \"$1\" = measure_temp ] && echo \"temp=47.2'C\"");
+    let reading = measured(&machine(pi.root())).await.unwrap().unwrap();
+    assert_eq!(reading, Reading { celsius: 47.2, source: Source::Vcgencmd });
+
+    pi.without("usr/bin/vcgencmd");
+    let reading = measured(&machine(pi.root())).await.unwrap().unwrap();
+    assert_eq!(reading, Reading { celsius: 52.35, source: Source::Hwmon });
+
+    pi.without("sys/class/hwmon");
+    // sysinfo, the last step, reads this machine only: a captured tree gets no answer from it.
+    assert_eq!(measured(&machine(pi.root())).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn of_several_monitors_the_processors() {
+    let pc = Copied::of("pc");
+    pc.without("sys/class/thermal");
+    let reading = measured(&machine_as(Choice::Linux, pc.root())).await.unwrap().unwrap();
+    assert_eq!(reading, Reading { celsius: 44.0, source: Source::Hwmon }, "coretemp, not the disk before it");
+}
+
+#[tokio::test]
+async fn when_every_source_fails_the_first_fault_is_told() {
+    let pi = Copied::of("pi-4b");
+    pi.write("sys/class/thermal/thermal_zone0/temp", "hot\n").write("sys/class/hwmon/hwmon0/temp1_input", "");
+    let fault = measured(&machine(pi.root())).await.unwrap_err();
+    assert_eq!(fault.kind(), io::ErrorKind::InvalidData);
+    assert!(fault.to_string().starts_with("/sys/class/thermal/thermal_zone0/temp"), "{fault}");
+}
+
+#[tokio::test]
+async fn a_simulated_board_has_its_own() {
+    let pc = machine(tree("pc"));
+    let reading = measured(&pc).await.unwrap().unwrap();
+    assert_eq!(reading.source, Source::Simulated);
+    assert!((44.0..=50.0).contains(&reading.celsius), "{}", reading.celsius);
+    pc.board.simulated.as_ref().unwrap().set_celsius(85.0);
+    assert_eq!(measured(&pc).await.unwrap().unwrap().celsius, 85.0);
+}
+
+#[tokio::test]
+async fn this_machine_answers_or_has_no_sensor() {
+    // Whatever this machine is, sysinfo's step must neither fail nor invent.
+    let here = machine_as(Choice::Linux, raspi_mcp::os::Root::system());
+    if let Some(reading) = measured(&here).await.unwrap() {
+        assert!((-60.0..200.0).contains(&reading.celsius), "{reading:?}");
+    }
+}

@@ -1,0 +1,6 @@
+//! Readers of the running system, on captured trees: good, missing, malformed.
+
+mod activity;
+mod clock;
+mod faults;
+mod readers;
