@@ -7,6 +7,8 @@ mod agent;
 mod config;
 mod hw;
 mod layout;
+mod pi;
+mod rpc;
 mod os;
 mod store;
 mod trees;

@@ -12,13 +12,14 @@ mod post;
 pub mod process;
 mod wire;
 
+
 pub use answer::Answer;
-pub use wire::Wire;
+pub use wire::{Wire, modern_meta, request};
 
 use bench::Bench;
 use raspi_mcp::{
     access::{audit::Filter, caller::Caller},
-    config::{AgentChoice, BoardChoice, Places, Settings},
+    config::{AgentChoice, BoardChoice, Places, Settings, TokenSetting},
     daemon::{self, Running, Serve},
     log::Ring,
     registry::{Registry, meta::Role, tool::Entry},
@@ -155,9 +156,30 @@ impl Pi {
         }
     }
 
+    /// Waits until the audit holds `n` records of this outcome.
+    pub async fn audit_of(&self, n: usize, outcome: &str) {
+        let started = Instant::now();
+        loop {
+            let found = self.audit().await.iter().filter(|record| record["outcome"] == outcome).count();
+            if found >= n {
+                assert_eq!(found, n);
+                return;
+            }
+            assert!(started.elapsed() < PATIENCE, "{found} of {n} records say {outcome}");
+            tokio::task::yield_now().await;
+        }
+    }
+
     pub async fn stop(self) -> Result<(), String> {
         soon(self.running.stop()).await
     }
+}
+
+/// A token and the setting that lets it in.
+pub fn token(name: &str, role: Role) -> (String, TokenSetting) {
+    let text = format!("rmcp_{}", name.repeat(40).chars().take(43).collect::<String>());
+    let sha256 = raspi_mcp::access::token::digest(&text);
+    (text, TokenSetting { name: name.into(), sha256, role, expires: None })
 }
 
 /// The settings of a simulated machine below `root` that listens on a free port.

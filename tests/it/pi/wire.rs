@@ -147,6 +147,12 @@ impl Wire {
         }
     }
 
+    /// A request that is refused before it is read: the answer has no id.
+    pub async fn request_unread(&mut self, method: &str, params: Value) -> Answer {
+        self.ask(method, params);
+        self.answer().await
+    }
+
     /// Sends a request without waiting; returns its id.
     pub fn ask(&mut self, method: &str, params: Value) -> i64 {
         self.next_id += 1;
@@ -184,6 +190,14 @@ impl Wire {
         answer
     }
 
+    /// The next requests are 2026-07-28 ones: over HTTP that takes headers that repeat the body.
+    pub fn modern(&mut self, method: &str, name: Option<&str>) {
+        let Out::Post(poster) = &mut self.out else { return };
+        poster.headers =
+            vec![("mcp-protocol-version".into(), "2026-07-28".into()), ("mcp-method".into(), method.into())];
+        poster.headers.extend(name.map(|name| ("mcp-name".into(), name.into())));
+    }
+
     /// No more will be sent; answers still come.
     pub fn finish(&mut self) {
         self.out = Out::Queue(mpsc::unbounded_channel().0);
@@ -201,4 +215,14 @@ impl Wire {
 
 pub fn request(id: &Value, method: &str, params: &Value) -> String {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
+}
+
+/// `params` of a 2026-07-28 request: everything the client is, every time.
+pub fn modern_meta(mut params: Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "a client", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    params
 }

@@ -1,0 +1,6 @@
+//! The front door, as conversations: the same cases through every way in.
+
+mod batch;
+mod messages;
+mod sizes;
+
