@@ -118,7 +118,7 @@ fn server(world: Arc<World>, agent: AgentLink, audit: &Audit, stop: Cancellation
         max_depth: limits.max_depth,
         request_bytes: limits.max_request_bytes,
         grace: Duration::from_secs(limits.shutdown_grace_seconds),
-        elicitation_clients: approval.elicitation_clients,
+        elicitation_clients: approval.elicitation_clients.clone(),
     };
     let bounds = Bounds {
         limits: Limits {
@@ -131,7 +131,11 @@ fn server(world: Arc<World>, agent: AgentLink, audit: &Audit, stop: Cancellation
         streams: limits.max_streams,
         response_bytes: limits.max_response_bytes,
     };
-    let gate = Asking { agent, patience: Duration::from_secs(approval.wait_seconds) };
+    let gate = Asking {
+        agent,
+        patience: Duration::from_secs(approval.wait_seconds),
+        elicitation_clients: approval.elicitation_clients,
+    };
     let pipeline = Pipeline::new(world, bounds, Arc::new(audit.clone()), Arc::new(gate));
     Server { pipeline, options, stop, tasks }
 }
