@@ -13,7 +13,10 @@ use crate::{
         meta::Role,
         pipeline::{Bounds, Pipeline},
     },
-    rpc::door::{Options, Server},
+    rpc::{
+        connection::PARTING,
+        door::{Options, Server},
+    },
     store::Store,
     transport::{http, stdio, unix},
     world::World,
@@ -101,8 +104,8 @@ impl Running {
         tracing::info!("stopping");
         server.stop.cancel();
         server.tasks.close();
-        // Every task bounds itself by the grace; twice that is a bug here, and no reason to hang.
-        let patience = server.options.grace * 2 + Duration::from_secs(1);
+        // Every task bounds itself by the grace and its parting; more is a bug here, and no reason to hang.
+        let patience = server.options.grace + PARTING * 3;
         if tokio::time::timeout(patience, server.tasks.wait()).await.is_err() {
             tracing::error!("some work did not end in time and is dropped");
         }

@@ -5,6 +5,7 @@
 mod access;
 mod agent;
 mod config;
+mod contract;
 mod hw;
 mod layout;
 mod pi;

@@ -4,7 +4,12 @@ use super::peer::RmcpPeer;
 use crate::{
     access::caller::Caller,
     registry::{listing::descriptor, names::Dialect, pipeline::Call, progress::Progress},
-    rpc::{door::Server, params::MODERN, ticket},
+    rpc::{
+        door::Server,
+        params::MODERN,
+        running::{Entered, Running},
+        ticket,
+    },
 };
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -15,8 +20,9 @@ use rmcp::{
     service::RequestContext,
 };
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::{convert::Infallible, sync::Arc};
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 /// One per conversation.
 #[derive(Clone)]
@@ -24,6 +30,8 @@ pub struct Handler {
     server: Arc<Server>,
     /// Known from the start on a stream; over HTTP each request brings its own.
     caller: Option<Arc<Caller>>,
+    /// The open requests of a stream, whose ids the connection keeps.
+    running: Running,
 }
 
 const INSTRUCTIONS: &str = "Operates the machine this server runs on, usually a Raspberry Pi. Start with \
@@ -32,18 +40,33 @@ until the owner enables them; risky ones wait for a person's approval, which onl
 conversation. Errors carry a hint: follow it.";
 
 impl Handler {
-    pub fn new(server: Arc<Server>, caller: Option<Arc<Caller>>) -> Self {
-        Self { server, caller }
+    /// For HTTP: requests bring what is known of them.
+    pub fn new(server: Arc<Server>) -> Self {
+        Self { server, caller: None, running: Running::default() }
+    }
+
+    /// For a conversation over a stream.
+    pub fn on_stream(server: Arc<Server>, caller: Arc<Caller>, running: Running) -> Self {
+        Self { server, caller: Some(caller), running }
+    }
+
+    /// What ends this call. Not rmcp's own token: a request cancelled by that gets no answer, and ours get one always.
+    fn cancel(&self, context: &RequestContext<RoleServer>) -> CancellationToken {
+        let brought = || Some(brought::<Entered>(context)?.cancel.clone());
+        self.running.token(&context.id.to_string()).or_else(brought).unwrap_or_default()
     }
 
     fn caller(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Caller>, ErrorData> {
-        let brought =
-            || context.extensions.get::<axum::http::request::Parts>()?.extensions.get::<Arc<Caller>>().cloned();
         self.caller
             .clone()
-            .or_else(brought)
+            .or_else(|| brought(context))
             .ok_or_else(|| ErrorData::internal_error("the request came without a caller", None))
     }
+}
+
+/// What the HTTP door attached to this request.
+fn brought<T: Send + Sync + 'static>(context: &RequestContext<RoleServer>) -> Option<Arc<T>> {
+    context.extensions.get::<axum::http::request::Parts>()?.extensions.get::<Arc<T>>().cloned()
 }
 
 impl ServerHandler for Handler {
@@ -83,6 +106,7 @@ impl ServerHandler for Handler {
             request_state: request.request_state,
             log_level: context.meta.get("io.modelcontextprotocol/logLevel").cloned(),
         };
+        let cancel = self.cancel(&context);
         let call = Call {
             entry,
             caller,
@@ -90,14 +114,21 @@ impl ServerHandler for Handler {
             args: Value::Object(request.arguments.unwrap_or_default()),
             request_id: context.id.to_string(),
             correlation_id,
-            cancel: context.ct.clone(),
+            cancel: cancel.clone(),
             progress,
             peer: Some(Arc::new(peer)),
         };
         let run = self.server.pipeline.run(call);
+        // rmcp's token says that the client is gone; the call then ends like any other that is cancelled.
+        let gone = async {
+            context.ct.cancelled().await;
+            cancel.cancel();
+            std::future::pending::<Infallible>().await
+        };
         let finished = tokio::select! {
             finished = run => finished,
             never = reports => match never {},
+            never = gone => match never {},
         };
         let value = ticket::mcp_value(&finished, modern);
         let unfit = |error: serde_json::Error| {
@@ -116,7 +147,7 @@ fn forwarding(
     token: Option<ProgressToken>,
     tool: &'static str,
     context: &RequestContext<RoleServer>,
-) -> (Progress, impl Future<Output = std::convert::Infallible> + use<>) {
+) -> (Progress, impl Future<Output = Infallible> + use<>) {
     let (sender, mut receiver) = mpsc::channel::<ProgressNotificationParam>(4);
     let progress = match token {
         None => Progress::default(),

@@ -18,7 +18,7 @@ pub use wire::{Wire, modern_meta, request};
 
 use bench::Bench;
 use raspi_mcp::{
-    access::{audit::Filter, caller::Caller},
+    access::{audit::Filter, caller::Caller, token::Token},
     config::{AgentChoice, BoardChoice, Places, Settings, TokenSetting},
     daemon::{self, Running, Serve},
     log::Ring,
@@ -73,12 +73,20 @@ impl Pi {
     /// A server whose settings differ from the defaults.
     pub async fn with(change: impl FnOnce(&mut Settings)) -> Self {
         let slices: Vec<&'static [Entry]> = tools::NAMESPACES.iter().copied().chain([bench::TOOLS]).collect();
+        Self::of(Registry::of(&slices), change).await
+    }
+
+    /// A server with the tools of `src/tools` alone.
+    pub async fn standard(change: impl FnOnce(&mut Settings)) -> Self {
+        Self::of(Registry::standard(), change).await
+    }
+
+    async fn of(registry: Registry, change: impl FnOnce(&mut Settings)) -> Self {
         let root = TempDir::new().unwrap();
         let mut settings = simulated(&root);
         settings.access.stdio_role = Role::Admin;
         change(&mut settings);
         let bench = Bench::of(&settings.places.state_dir);
-        let registry = Registry::of(&slices);
         let running = daemon::start(Serve { settings, registry, stdio: false, log: Ring::new(100) }).await.unwrap();
         Self { running, bench, _root: root }
     }
@@ -177,9 +185,8 @@ impl Pi {
 
 /// A token and the setting that lets it in.
 pub fn token(name: &str, role: Role) -> (String, TokenSetting) {
-    let text = format!("rmcp_{}", name.repeat(40).chars().take(43).collect::<String>());
-    let sha256 = raspi_mcp::access::token::digest(&text);
-    (text, TokenSetting { name: name.into(), sha256, role, expires: None })
+    let token = Token::mint().unwrap();
+    (token.reveal().to_owned(), TokenSetting { name: name.into(), sha256: token.sha256(), role, expires: None })
 }
 
 /// The settings of a simulated machine below `root` that listens on a free port.

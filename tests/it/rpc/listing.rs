@@ -61,7 +61,7 @@ async fn filters_narrow_by_name_namespace_tag_and_whether_it_is_on() {
 
 #[tokio::test]
 async fn each_role_is_shown_what_it_could_use() {
-    let pi = Pi::with(|settings| drop(settings.tools.enable.insert("test".into()))).await;
+    let pi = Pi::with(|settings| settings.tools.enable.extend(["test".to_owned()])).await;
     let shown = [
         (Role::ReadOnly, vec!["test.echo"], vec!["test.write", "test.admin"]),
         (Role::OpsRw, vec!["test.echo", "test.write"], vec!["test.admin"]),

@@ -128,7 +128,7 @@ async fn empty_lines_and_responses_nobody_waits_for_are_passed_over() {
 
 #[tokio::test]
 async fn notifications_never_run_tools_and_are_never_answered() {
-    let pi = Pi::with(|settings| drop(settings.tools.enable.insert("test".into()))).await;
+    let pi = Pi::with(|settings| settings.tools.enable.extend(["test".to_owned()])).await;
     for mut wire in pi.every_door().await {
         wire.notify("test.write", json!({}));
         wire.notify("test/write", json!({}));
