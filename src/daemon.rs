@@ -16,6 +16,7 @@ use crate::{
     rpc::{
         connection::PARTING,
         door::{Options, Server},
+        mcp::{listeners::Listeners, provider::Provider},
     },
     store::Store,
     transport::{http, stdio, unix},
@@ -33,6 +34,8 @@ pub struct Serve {
     /// Serve the client that started us, and nobody else.
     pub stdio: bool,
     pub log: Ring,
+    /// What of MCP there is beside tools.
+    pub provider: Arc<dyn Provider>,
 }
 
 /// Serves until it is told to stop, or its stdio client hangs up.
@@ -69,7 +72,7 @@ pub struct Running {
 /// # Errors
 /// A sentence for the person who started it.
 pub async fn start(serve: Serve) -> Result<Running, String> {
-    let Serve { mut settings, registry, stdio, log } = serve;
+    let Serve { mut settings, registry, stdio, log, provider } = serve;
     let instance = instance::claim(&mut settings)?;
     let settings = Arc::new(settings);
     let stop = CancellationToken::new();
@@ -89,7 +92,7 @@ pub async fn start(serve: Serve) -> Result<Running, String> {
         started: OffsetDateTime::now_utc(),
         settings: Arc::clone(&settings),
     });
-    let server = Arc::new(server(world, agent, &audit, stop, tasks));
+    let server = Arc::new(server(world, agent, &audit, stop, tasks, provider));
     let http = if stdio { None } else { open_doors(&server, &settings).await? };
     Ok(Running { server, http, _instance: instance })
 }
@@ -114,7 +117,14 @@ impl Running {
     }
 }
 
-fn server(world: Arc<World>, agent: AgentLink, audit: &Audit, stop: CancellationToken, tasks: TaskTracker) -> Server {
+fn server(
+    world: Arc<World>,
+    agent: AgentLink,
+    audit: &Audit,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+    provider: Arc<dyn Provider>,
+) -> Server {
     let (limits, approval) = (world.settings.limits.clone(), world.settings.approval.clone());
     let options = Options {
         naming: world.settings.tool_names.into(),
@@ -140,7 +150,7 @@ fn server(world: Arc<World>, agent: AgentLink, audit: &Audit, stop: Cancellation
         elicitation_clients: approval.elicitation_clients,
     };
     let pipeline = Pipeline::new(world, bounds, Arc::new(audit.clone()), Arc::new(gate));
-    Server { pipeline, options, stop, tasks }
+    Server { pipeline, options, stop, tasks, provider, listeners: Listeners::default() }
 }
 
 async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<Option<SocketAddr>, String> {
@@ -166,7 +176,7 @@ async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<Option<
 }
 
 /// SIGTERM (systemd, kill) or SIGINT (Ctrl-C).
-async fn told_to_stop() {
+pub(crate) async fn told_to_stop() {
     match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
         (Ok(mut terminate), Ok(mut interrupt)) => {
             tokio::select! {

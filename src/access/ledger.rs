@@ -20,7 +20,7 @@ pub struct Entry<'a> {
     /// Without secrets, bounded.
     pub args: Value,
     /// SHA-256 of the canonical JSON of the arguments as they came, secrets included.
-    pub args_sha256: String,
+    pub args_sha256: &'a str,
     /// `None`: it succeeded.
     pub error: Option<&'a ToolError>,
     pub duration: Duration,

@@ -178,13 +178,10 @@ fn mask_userinfo<'a>(after: &'a str, out: &mut String) -> &'a str {
     let end =
         after.find(|c: char| c.is_whitespace() || matches!(c, '/' | '"' | '\'' | '?' | '#')).unwrap_or(after.len());
     let Some(at) = after[..end].rfind('@') else { return after };
-    match after[..at].split_once(':') {
-        Some((user, _)) => {
-            out.push_str(user);
-            out.push(':');
-        }
-        // A lone name before the @ may be a token: hide it too.
-        None => {}
+    // A lone name before the @ may be a token: then that is hidden.
+    if let Some((user, _)) = after[..at].split_once(':') {
+        out.push_str(user);
+        out.push(':');
     }
     out.push_str(MASK);
     &after[at..]

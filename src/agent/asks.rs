@@ -115,11 +115,11 @@ impl Asks {
         Self { path, clock, expiry, all: Mutex::new(all), changed: Notify::new() }
     }
 
-    /// Opens a question, or finds the same one: still open, or denied a moment ago.
+    /// Opens a question, or finds the same one: still open, or denied a moment ago. Says whether it is new.
     ///
     /// # Errors
     /// `resource_exhausted` beyond 32 pending, or 4 of one principal; `content_too_large` for arguments nobody can judge.
-    pub(super) fn open(&self, request: AskRequest) -> Result<Ask, ToolError> {
+    pub(super) fn open(&self, request: AskRequest) -> Result<(Ask, bool), ToolError> {
         if canonical::to_string(&request.args).len() + request.summary.len() > MAX_ARGS {
             return Err(ToolError::new(
                 ErrorCode::ContentTooLarge,
@@ -137,7 +137,7 @@ impl Asks {
             same && (ask.is_open() || ask.state == AskState::Denied && now < ask.expires_ms)
         });
         if let Some(same) = same {
-            return Ok(same.clone());
+            return Ok((same.clone(), false));
         }
         let pending = |ask: &&Ask| ask.state == AskState::Pending;
         let mine = all.values().filter(pending).filter(|ask| ask.request.principal == request.principal).count();
@@ -164,7 +164,7 @@ impl Asks {
             return Err(error);
         }
         self.changed.notify_waiters();
-        Ok(ask)
+        Ok((ask, true))
     }
 
     /// The ask as it is once it is answered, or after `wait`.
@@ -355,7 +355,7 @@ fn new_id() -> Result<String, ToolError> {
 }
 
 /// As people type it: small letters, and O for 0, I or L for 1.
-fn normal_id(id: &str) -> String {
+pub(crate) fn normal_id(id: &str) -> String {
     id.trim()
         .chars()
         .map(|c| match c.to_ascii_uppercase() {

@@ -107,8 +107,10 @@ impl Agent {
                     // Nobody is asked for what the agent would refuse anyway.
                     self.settings.policy.check(&request.tool)?;
                 }
-                let ask = self.asks.open(request)?;
-                self.note_ask("ask opened", peer, &ask)?;
+                let (ask, new) = self.asks.open(request)?;
+                if new {
+                    self.note_ask("ask opened", peer, &ask)?;
+                }
                 Ok(Done::Ask(ask))
             }
             Op::AskState { id, wait_ms } => {

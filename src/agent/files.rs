@@ -4,7 +4,7 @@ use crate::error::{ErrorCode, ToolError};
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
@@ -58,8 +58,8 @@ impl Lines {
         PathBuf::from(name)
     }
 
-    /// Appends `line`; with `durable` it is on the card when this returns.
-    pub(super) fn append(&self, line: &str, durable: bool) -> Result<(), ToolError> {
+    /// Appends `line`; with `durable` it is on the card when this returns. Says whether the file began anew with it.
+    pub(super) fn append(&self, line: &str, durable: bool) -> Result<bool, ToolError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let result = self.append_to(&mut open, line, durable);
         if result.is_err() {
@@ -69,14 +69,19 @@ impl Lines {
         result.map_err(|error| failed("append to", &self.path, &error))
     }
 
-    fn append_to(&self, open: &mut Option<(File, u64)>, line: &str, durable: bool) -> io::Result<()> {
-        if open.as_ref().is_some_and(|(_, size)| *size >= self.max_bytes) {
+    fn append_to(&self, open: &mut Option<(File, u64)>, line: &str, durable: bool) -> io::Result<bool> {
+        let full = open.as_ref().is_some_and(|(_, size)| *size >= self.max_bytes);
+        if full {
             *open = None;
             fs::rename(&self.path, self.rotated())?;
         }
         if open.is_none() {
             let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&self.path)?;
             let size = file.metadata()?.len();
+            // A power cut may have left half a line; the next one must not become its other half.
+            if size > 0 && last_byte(&self.path, size)? != b'\n' {
+                (&file).write_all(b"\n")?;
+            }
             *open = Some((file, size));
         }
         if let Some((file, size)) = open {
@@ -88,7 +93,7 @@ impl Lines {
                 file.sync_data()?;
             }
         }
-        Ok(())
+        Ok(full)
     }
 
     /// All lines, oldest first.
@@ -100,6 +105,12 @@ impl Lines {
         }
         Ok(lines)
     }
+}
+
+fn last_byte(path: &Path, size: u64) -> io::Result<u8> {
+    let mut byte = [0];
+    File::open(path)?.read_exact_at(&mut byte, size - 1)?;
+    Ok(byte[0])
 }
 
 fn failed(verb: &str, path: &Path, error: &io::Error) -> ToolError {

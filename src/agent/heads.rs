@@ -16,6 +16,7 @@ use ring::{
 };
 use serde::{Deserialize, Serialize};
 use std::{
+    collections::BTreeSet,
     path::Path,
     sync::{Mutex, PoisonError},
 };
@@ -24,6 +25,11 @@ use std::{
 const MAX_BYTES: u64 = 1 << 20;
 /// Heads handed out at once: they fit the protocol's answer, and cover the newest records most densely.
 const MAX_GIVEN: usize = 256;
+
+/// Chains remembered: a store that is replaced begins one, and so does each further server of one user.
+const MAX_CHAINS: usize = 64;
+const LINES: &str = "audit-heads.ndjson";
+const KEY: &str = "audit-heads.key";
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -46,18 +52,18 @@ pub(super) struct Heads {
     lines: Lines,
     key: hmac::Key,
     clock: Clock,
-    /// The newest.
-    last: Mutex<Option<Head>>,
+    /// The newest of each chain, the one that moved last at the end. Servers of one user share the agent.
+    newest: Mutex<Vec<Head>>,
 }
 
 impl Heads {
     /// Opens the file, with its key made at the first start.
     pub(super) fn load(folder: &Path, clock: Clock) -> Result<Self, ToolError> {
-        let lines = Lines::new(folder.join("audit-heads.ndjson"), MAX_BYTES);
-        let heads = Self { lines, key: key(folder)?, clock, last: Mutex::new(None) };
-        let newest = heads.known()?.heads.pop();
-        *heads.last.lock().unwrap_or_else(PoisonError::into_inner) = newest;
-        Ok(heads)
+        let lines = Lines::new(folder.join(LINES), MAX_BYTES);
+        let key = key(folder)?;
+        let mut newest = checked(&lines.read()?, &key).heads;
+        keep_newest(&mut newest, 0);
+        Ok(Self { lines, key, clock, newest: Mutex::new(newest) })
     }
 
     /// Keeps `head`; says whether a new chain began with it.
@@ -68,25 +74,39 @@ impl Heads {
         if head.seq < 1 || head.chain.len() != 16 || from_hex(&head.hash).is_none_or(|hash| hash.len() != 32) {
             return Err(ToolError::invalid("this is not the head of an audit chain").with("seq", head.seq));
         }
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let begins = match &*last {
-            Some(last) if last.chain == head.chain => {
-                if *last == head {
-                    return Ok(false);
-                }
-                if head.seq <= last.seq {
-                    return Err(ToolError::new(
-                        ErrorCode::Conflict,
-                        format!("the audit went back: record {} came after record {}", head.seq, last.seq),
-                    )
-                    .with("known_seq", last.seq)
-                    .with("given_seq", head.seq)
-                    .hint("run `raspi-mcp audit verify`: records were removed or rewritten"));
-                }
-                false
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = newest.iter().position(|last| last.chain == head.chain);
+        if let Some(last) = before.map(|at| &newest[at]) {
+            if *last == head {
+                return Ok(false);
             }
-            _ => true,
-        };
+            if head.seq <= last.seq {
+                return Err(ToolError::new(
+                    ErrorCode::Conflict,
+                    format!("the audit went back: record {} came after record {}", head.seq, last.seq),
+                )
+                .with("known_seq", last.seq)
+                .with("given_seq", head.seq)
+                .hint("run `raspi-mcp audit verify`: records were removed or rewritten"));
+            }
+        }
+        if self.append(&head)? {
+            // The older half of the file is gone: chains that rest must not be forgotten with it.
+            for other in newest.iter().filter(|other| other.chain != head.chain) {
+                self.append(other)?;
+            }
+        }
+        match before {
+            Some(at) => drop(newest.remove(at)),
+            None if newest.len() >= MAX_CHAINS => drop(newest.remove(0)),
+            None => {}
+        }
+        newest.push(head);
+        Ok(before.is_none())
+    }
+
+    /// Signs and writes; says whether the file began anew with it.
+    fn append(&self, head: &Head) -> Result<bool, ToolError> {
         let mut line = Line {
             chain: head.chain.clone(),
             seq: head.seq,
@@ -97,13 +117,12 @@ impl Heads {
         line.mac = hex(hmac::sign(&self.key, line.message().as_bytes()).as_ref());
         let json = serde_json::to_string(&line).map_err(|error| ToolError::internal(format!("audit head: {error}")))?;
         // Not forced to the card: a power cut may forget the newest heads, which only means fewer to compare.
-        self.lines.append(&json, false)?;
-        *last = Some(head);
-        Ok(begins)
+        self.lines.append(&json, false)
     }
 
+    /// The newest of all.
     pub(super) fn last(&self) -> Option<Head> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.newest.lock().unwrap_or_else(PoisonError::into_inner).last().cloned()
     }
 
     /// The newest heads and the last of every other chain, newest last.
@@ -111,43 +130,55 @@ impl Heads {
     /// # Errors
     /// `unavailable` when the file cannot be read.
     pub(super) fn known(&self) -> Result<KnownHeads, ToolError> {
-        let lines = self.lines.read()?;
-        let mut known = KnownHeads::default();
-        for (index, text) in lines.iter().enumerate() {
-            let Ok(line) = serde_json::from_str::<Line>(text) else {
-                // A power cut leaves half a line, at the end.
-                known.forged += u64::from(index + 1 < lines.len());
-                continue;
-            };
-            let mac = from_hex(&line.mac).unwrap_or_default();
-            if hmac::verify(&self.key, line.message().as_bytes(), &mac).is_err() {
-                known.forged += 1;
-                continue;
-            }
-            known.heads.push(Head { chain: line.chain, seq: line.seq, hash: line.hash });
-        }
-        thin(&mut known.heads);
-        Ok(known)
+        Ok(checked(&self.lines.read()?, &self.key))
     }
 }
 
-/// Keeps the newest [`MAX_GIVEN`] heads, and of what came before the last of each chain.
-fn thin(heads: &mut Vec<Head>) {
-    let surplus = heads.len().saturating_sub(MAX_GIVEN);
-    let mut index = 0;
-    let last_of_chain: Vec<bool> =
-        (0..surplus).map(|at| heads.get(at + 1).is_none_or(|next| next.chain != heads[at].chain)).collect();
-    heads.retain(|_| {
-        let keep = last_of_chain.get(index).copied().unwrap_or(true);
-        index += 1;
-        keep
-    });
-    let surplus = heads.len().saturating_sub(2 * MAX_GIVEN);
-    heads.drain(..surplus);
+/// The heads in an agent's `folder`, for whoever may read it while no agent runs. Makes nothing.
+///
+/// # Errors
+/// `unavailable` when the files cannot be read, `not_found` when there are none.
+pub fn read(folder: &Path) -> Result<KnownHeads, ToolError> {
+    let bytes = files::read(&folder.join(KEY))?
+        .ok_or_else(|| ToolError::not_found(format!("no agent has kept anything in {}", folder.display())))?;
+    let key = hmac::Key::new(hmac::HMAC_SHA256, &bytes);
+    Ok(checked(&Lines::new(folder.join(LINES), MAX_BYTES).read()?, &key))
+}
+
+/// The heads in `lines`; a line that `key` did not sign is only counted.
+fn checked(lines: &[String], key: &hmac::Key) -> KnownHeads {
+    let mut known = KnownHeads::default();
+    for text in lines {
+        // What is no line at all is half of one: a power cut. Taking a line away shows no more than that would.
+        let Ok(line) = serde_json::from_str::<Line>(text) else { continue };
+        let mac = from_hex(&line.mac).unwrap_or_default();
+        if hmac::verify(key, line.message().as_bytes(), &mac).is_err() {
+            known.forged += 1;
+            continue;
+        }
+        known.heads.push(Head { chain: line.chain, seq: line.seq, hash: line.hash });
+    }
+    keep_newest(&mut known.heads, MAX_GIVEN);
+    known
+}
+
+/// Keeps the newest `most` heads, and of what came before the last of each chain, at most [`MAX_CHAINS`].
+fn keep_newest(heads: &mut Vec<Head>, most: usize) {
+    let recent = heads.split_off(heads.len().saturating_sub(most));
+    let mut seen: BTreeSet<String> = recent.iter().map(|head| head.chain.clone()).collect();
+    let mut last: Vec<Head> = Vec::new();
+    for head in heads.drain(..).rev() {
+        if last.len() < MAX_CHAINS && seen.insert(head.chain.clone()) {
+            last.push(head);
+        }
+    }
+    last.reverse();
+    last.extend(recent);
+    *heads = last;
 }
 
 fn key(folder: &Path) -> Result<hmac::Key, ToolError> {
-    let path = folder.join("audit-heads.key");
+    let path = folder.join(KEY);
     let bytes = match files::read(&path)? {
         Some(bytes) if bytes.len() == 32 => bytes,
         Some(bytes) => {

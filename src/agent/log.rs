@@ -23,7 +23,7 @@ impl OpLog {
         let line = json!({
             "ts": rfc3339((self.clock)()), "what": what, "peer": peer.to_string(), "fields": fields,
         });
-        tracing::info!(target: "agent", %line);
-        self.lines.append(&line.to_string(), true)
+        tracing::info!(target: "agent", peer = %peer, %fields, "{what}");
+        self.lines.append(&line.to_string(), true).map(drop)
     }
 }

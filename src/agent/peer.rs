@@ -62,7 +62,7 @@ impl Peer {
     /// `permission_denied` saying who may.
     pub fn may(&self, op: &Op) -> Result<(), ToolError> {
         let allowed = match op {
-            Op::Hello { .. } | Op::Status {} | Op::ListAsks {} | Op::Heads {} => true,
+            Op::Hello { .. } | Op::Status {} | Op::ListAsks {} | Op::AskState { .. } | Op::Heads {} => true,
             Op::Answer { .. } => matches!(self.standing, Standing::Approver | Standing::SimulatedOwner),
             _ => matches!(self.standing, Standing::Server | Standing::SimulatedOwner),
         };

@@ -24,8 +24,8 @@ pub async fn run(settings: AgentSettings, stop: CancellationToken, ready: impl F
 /// An agent in this process, with its socket served so that `raspi-mcp approve` reaches it. Must be called inside the
 /// runtime.
 ///
-/// Several servers of one user (one a client, over stdio) share the agent of the first: the others get a link to its
-/// socket. Whatever goes wrong, the server runs on: the link then says why it has no agent.
+/// Where another process already is this folder's agent, the link goes to that one's socket. Whatever goes wrong, the
+/// server runs on: the link then says why it has no agent.
 pub fn in_process(settings: AgentSettings, stop: CancellationToken) -> AgentLink {
     if !settings.simulated {
         return AgentLink::Offline(

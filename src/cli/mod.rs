@@ -1,5 +1,8 @@
 //! The command line. Each subcommand is a file; this one parses, loads the settings, and picks.
 
+mod agent;
+pub mod approve;
+mod audit;
 mod call;
 pub mod exit;
 pub mod schema;
@@ -31,6 +34,8 @@ struct Cli {
 enum Command {
     /// Serve MCP: to the client that started this (--stdio), or over HTTP and a unix socket
     Serve(serve::Args),
+    /// Run the privileged half, which changes the machine for the server
+    Agent(agent::Args),
     /// Call one tool of a running server
     Call(call::Args),
     /// List the tools, with what the configuration says about each
@@ -39,6 +44,10 @@ enum Command {
     Schema(schema::Args),
     /// Make bearer tokens
     Token(token::Args),
+    /// Say yes or no to what a caller wants to do
+    Approve(approve::Args),
+    /// Check or show the record of all calls
+    Audit(audit::Args),
 }
 
 /// Runs the command line of this process.
@@ -46,10 +55,13 @@ pub fn run() -> std::process::ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
         Command::Serve(args) => serve::run(args, &cli.sources),
+        Command::Agent(args) => agent::run(&args, &cli.sources),
         Command::Call(args) => call::run(args, &cli.sources),
         Command::Tools(args) => tools::run(&args, &cli.sources),
         Command::Schema(args) => schema::run(&args),
         Command::Token(args) => token::run(args),
+        Command::Approve(args) => approve::run(&args, &cli.sources),
+        Command::Audit(args) => audit::run(args, &cli.sources),
     };
     match done {
         Ok(()) => Exit::Done.into(),
@@ -60,4 +72,12 @@ pub fn run() -> std::process::ExitCode {
             failure.exit.into()
         }
     }
+}
+
+/// One thread: enough for everything a command waits for.
+fn runtime() -> Result<tokio::runtime::Runtime, exit::Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| exit::Failure::new(Exit::Failed, format!("cannot start: {error}")))
 }

@@ -133,13 +133,13 @@ impl Pipeline {
     pub async fn run(&self, call: Call) -> Finished {
         let started = Instant::now();
         let audited_args = self.ledger.redact(&call.args);
-        let args_sha256 = crate::access::canonical::sha256_hex(&call.args);
+        let args_sha256: Arc<str> = crate::access::canonical::sha256_hex(&call.args).into();
         let (entry, caller) = (call.entry, Arc::clone(&call.caller));
         let (request_id, correlation_id) = (call.request_id.clone(), call.correlation_id.clone());
         let progress = call.progress.clone();
         let mut trail = Trail::default();
 
-        let served = AssertUnwindSafe(self.serve(call, &mut trail)).catch_unwind().await;
+        let served = AssertUnwindSafe(self.serve(call, Arc::clone(&args_sha256), &mut trail)).catch_unwind().await;
         let mut result = served.unwrap_or_else(|panic| Err(self.panicked(entry, &request_id, panic.as_ref())));
         if let Ok(output) = &result
             && output.json.get().len() > self.bounds.response_bytes
@@ -165,7 +165,7 @@ impl Pipeline {
                 tool: entry.name(),
                 write: entry.meta.effect.is_write(),
                 args: audited_args,
-                args_sha256,
+                args_sha256: &args_sha256,
                 error: outcome,
                 duration,
                 request_id: &request_id,
@@ -185,7 +185,7 @@ impl Pipeline {
         Finished { result, meta: answer_meta(entry, duration, correlation_id, &trail) }
     }
 
-    async fn serve(&self, call: Call, trail: &mut Trail) -> Result<Output, ToolError> {
+    async fn serve(&self, call: Call, args_sha256: Arc<str>, trail: &mut Trail) -> Result<Output, ToolError> {
         let Call { entry, caller, args, cancel, progress, peer, .. } = call;
         let meta = entry.meta;
         let policy = &self.world.policy;
@@ -199,6 +199,7 @@ impl Pipeline {
             cancel: cancel.clone(),
             progress: progress.clone(),
             approval: None,
+            args_sha256,
             peer,
             notes: Arc::clone(&trail.notes),
         };

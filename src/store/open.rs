@@ -4,7 +4,7 @@ use crate::error::ToolError;
 use rusqlite::{Connection, OpenFlags};
 use std::{
     fs, io,
-    os::unix::fs::DirBuilderExt,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -66,6 +66,10 @@ fn attempt(path: &Path) -> Result<(Connection, Opened), String> {
         made.map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
     }
     let existed = path.exists();
+    if !existed {
+        // For this user alone; SQLite gives its companions the same mode. What is wrong here shows when SQLite opens it.
+        let _ = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    }
     match configure(path) {
         Ok(connection) if existed => Ok((connection, Opened::Good)),
         Ok(connection) => Ok((connection, Opened::Created)),

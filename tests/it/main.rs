@@ -4,6 +4,7 @@
 
 mod access;
 mod agent;
+mod cli;
 mod config;
 mod contract;
 mod hw;
@@ -11,5 +12,7 @@ mod layout;
 mod pi;
 mod rpc;
 mod os;
+mod pi;
 mod store;
+mod tools;
 mod trees;

@@ -9,7 +9,7 @@ use crate::{
         ledger::{Entry, Ledger},
         redact,
     },
-    error::ToolError,
+    error::{ErrorCode, ToolError},
 };
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -24,14 +24,14 @@ impl Ledger for Audit {
     }
 
     fn record<'a>(&'a self, entry: Entry<'a>) -> BoxFuture<'a, Result<(), ToolError>> {
-        let durable = entry.write || entry.error.is_some();
+        let durable = entry.write || entry.error.is_some_and(|error| is_refusal(error.code));
         let record = Record {
             ts_ms: now_ms(),
             principal: entry.principal.to_owned(),
             role: Some(entry.role),
             door: entry.door.name().to_owned(),
             tool: entry.tool.to_owned(),
-            args_sha256: entry.args_sha256,
+            args_sha256: entry.args_sha256.to_owned(),
             args: entry.args,
             outcome: entry.error.map_or("ok", |error| error.code.symbol()).to_owned(),
             message: entry.error.map(|error| redact::redact_text(&error.message)),
@@ -54,4 +54,10 @@ impl Ledger for Audit {
             Ok(())
         })
     }
+}
+
+/// Somebody tried what they may not: recorded before it is answered. A read that merely failed waits with the reads,
+/// or every mistyped argument would cost the card a write.
+fn is_refusal(code: ErrorCode) -> bool {
+    matches!(code, ErrorCode::PermissionDenied | ErrorCode::Unauthenticated)
 }

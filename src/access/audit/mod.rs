@@ -12,7 +12,7 @@ mod record;
 mod verify;
 
 pub use chain::Head;
-pub use query::Filter;
+pub use query::{Filter, recent_file};
 pub use record::{Approval, Record, rfc3339};
 pub use verify::{KnownHeads, Report, verify, verify_file};
 

@@ -1,8 +1,9 @@
 //! Looking at the newest records.
 
 use super::chain;
-use rusqlite::{Connection, named_params};
+use rusqlite::{Connection, OpenFlags, named_params};
 use serde_json::Value;
+use std::path::Path;
 
 /// Which calls to show; an absent part shows all.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +23,21 @@ const WHERE: &str = "FROM audit WHERE kind = 'call'
     AND (:outcome IS NULL OR outcome = :outcome)
     AND (:since IS NULL OR ts >= :since) AND (:until IS NULL OR ts < :until)";
 
+/// As [`super::Audit::recent`], from the file at `path`, without changing it.
+///
+/// # Errors
+/// SQLite's.
+pub fn recent_file(path: &Path, filter: &Filter, limit: u32) -> rusqlite::Result<(Vec<Value>, u64)> {
+    select(&open_to_read(path)?, filter, limit, 0)
+}
+
+/// A connection that cannot change the file; also while the server writes it.
+pub(super) fn open_to_read(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    Ok(connection)
+}
+
 /// The newest first, `offset` skipped, at most `limit`; and the number of all that fit the filter.
 pub(super) fn recent(
     connection: &mut Connection,
@@ -30,6 +46,10 @@ pub(super) fn recent(
     offset: u64,
 ) -> rusqlite::Result<(Vec<Value>, u64)> {
     chain::ensure(connection)?;
+    select(connection, filter, limit, offset)
+}
+
+fn select(connection: &Connection, filter: &Filter, limit: u32, offset: u64) -> rusqlite::Result<(Vec<Value>, u64)> {
     let total: i64 = connection.prepare_cached(&format!("SELECT count(*) {WHERE}"))?.query_row(
         named_params! {
             ":tool": filter.tool, ":principal": filter.principal, ":outcome": filter.outcome,

@@ -1,8 +1,11 @@
 //! Walks the chain from its first record and compares it with what the agent saw.
 
-use super::chain::{Hash, Head, link, parse_hash};
+use super::{
+    chain::{Hash, Head, link, parse_hash},
+    query::open_to_read,
+};
 use crate::access::canonical::hex;
-use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{collections::BTreeMap, path::Path};
@@ -42,9 +45,7 @@ pub struct Report {
 /// # Errors
 /// SQLite's, when the file cannot be read at all.
 pub fn verify_file(path: &Path, heads: Option<&KnownHeads>) -> rusqlite::Result<Report> {
-    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    connection.busy_timeout(std::time::Duration::from_secs(5))?;
-    verify(&connection, heads)
+    verify(&open_to_read(path)?, heads)
 }
 
 /// Checks every record of the chain. Reads row by row: memory does not grow with the audit.
@@ -90,8 +91,8 @@ struct Walk {
     /// The agent's heads of this chain: number to hash.
     expected: BTreeMap<i64, String>,
     forged: u64,
-    /// The newest head the agent has is of another chain.
-    replaced: bool,
+    /// The agent has heads, and none of this chain.
+    unknown: bool,
 }
 
 impl Walk {
@@ -105,8 +106,7 @@ impl Walk {
                 others.insert(&head.chain, head);
             }
         }
-        let newest = heads.and_then(|known| known.heads.last());
-        let replaced = newest.is_some_and(|head| head.chain != chain);
+        let unknown = expected.is_empty() && !others.is_empty();
         let report = Report {
             ok: false,
             chain,
@@ -118,7 +118,7 @@ impl Walk {
             reason: None,
             other_chains: others.into_values().cloned().collect(),
         };
-        Self { report, previous: [0; 32], expected, forged: heads.map_or(0, |known| known.forged), replaced }
+        Self { report, previous: [0; 32], expected, forged: heads.map_or(0, |known| known.forged), unknown }
     }
 
     fn step(&mut self, row: &Row, connection: &Connection) -> Result<(), String> {
@@ -192,8 +192,8 @@ impl Walk {
                 "the agent saw record {seq}, the chain ends at {}: records were cut off",
                 self.report.last_seq
             ))
-        } else if self.replaced {
-            Some("the newest head the agent has is of another chain: this file took the place of that one".into())
+        } else if self.unknown {
+            Some("the agent has seen other chains, never this one: this file took the place of another".into())
         } else if self.forged > 0 {
             Some(format!("{} lines of the agent's own file of heads are not its own", self.forged))
         } else {

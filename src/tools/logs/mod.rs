@@ -1,7 +1,9 @@
 //! `logs.*`: what happened here.
 
 mod recent_app_logs;
+mod recent_audit_logs;
 
 use crate::registry::tool::Entry;
 
-pub static TOOLS: &[Entry] = &[Entry::of::<recent_app_logs::GetRecentAppLogs>()];
+pub static TOOLS: &[Entry] =
+    &[Entry::of::<recent_app_logs::GetRecentAppLogs>(), Entry::of::<recent_audit_logs::GetRecentAuditLogs>()];

@@ -1,4 +1,4 @@
-//! `system.*`: what this machine is and how it is.
+//! `system.*`: what this machine is, how it is, and restarting it.
 
 mod basic_info;
 pub mod capabilities;
@@ -6,6 +6,7 @@ mod clock;
 pub mod health_snapshot;
 mod modules;
 mod rates;
+mod reboot;
 mod throttling;
 
 use crate::registry::tool::Entry;
@@ -15,4 +16,5 @@ pub static TOOLS: &[Entry] = &[
     Entry::of::<health_snapshot::GetHealthSnapshot>(),
     Entry::of::<capabilities::GetCapabilities>(),
     Entry::of::<clock::GetClock>(),
+    Entry::of::<reboot::Reboot>(),
 ];

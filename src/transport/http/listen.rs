@@ -2,12 +2,10 @@
 
 use super::App;
 use crate::{config::Settings, rpc::connection::PARTING};
-use hyper::server::conn::http1;
-use hyper_util::{
-    rt::{TokioIo, TokioTimer},
-    service::TowerToHyperService,
-};
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use axum::body::Body;
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{net::TcpListener, sync::Semaphore};
 
 /// How the HTTP door is set up.
@@ -71,7 +69,6 @@ impl Listener {
     /// Accepts until the server stops.
     pub async fn run(self, app: Arc<App>) {
         let places = Arc::new(Semaphore::new(self.max_connections));
-        let router = Arc::clone(&app).router();
         loop {
             let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
             let accepted = tokio::select! {
@@ -91,7 +88,13 @@ impl Listener {
                 tracing::debug!(%error, "a connection ended before it began");
                 continue;
             }
-            let service = TowerToHyperService::new(router.clone());
+            let service = service_fn({
+                let app = Arc::clone(&app);
+                move |request: hyper::Request<Incoming>| {
+                    let answer = Arc::clone(&app).answer(request.map(Body::new));
+                    async move { Ok::<_, Infallible>(answer.await) }
+                }
+            });
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(HEAD_TIMEOUT)

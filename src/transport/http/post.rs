@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 /// A request that has been read, with what is known of its sender.
 struct Post<'a> {
-    app: &'a Arc<App>,
+    app: &'a App,
     endpoint: Endpoint,
     parts: Parts,
     caller: Arc<Caller>,
@@ -41,7 +41,7 @@ struct Post<'a> {
 }
 
 /// Answers a POST.
-pub async fn serve(app: &Arc<App>, endpoint: Endpoint, request: Request) -> Response<Body> {
+pub async fn serve(app: &App, endpoint: Endpoint, request: Request) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let Some(caller) = parts.extensions.get::<Arc<Caller>>().cloned() else {
         return StatusCode::UNAUTHORIZED.into_response();
@@ -75,7 +75,7 @@ pub async fn serve(app: &Arc<App>, endpoint: Endpoint, request: Request) -> Resp
 }
 
 /// Hands a GET or DELETE to rmcp, once the session has been found to be the caller's.
-pub async fn pass(app: &Arc<App>, request: Request) -> Response<Body> {
+pub async fn pass(app: &App, request: Request) -> Response<Body> {
     let (parts, _) = request.into_parts();
     let Some(caller) = parts.extensions.get::<Arc<Caller>>().cloned() else {
         return StatusCode::UNAUTHORIZED.into_response();
@@ -114,9 +114,6 @@ impl Post<'_> {
     }
 
     async fn request(self, id: &Id, method: &str, params: Option<&RawValue>, bytes: Bytes) -> Response<Body> {
-        if method == "initialize" && self.endpoint == Endpoint::Streamable {
-            return self.initialize(id, params, bytes).await;
-        }
         let modern = match modern::era(&self.parts.headers, method, params) {
             modern::Era::Legacy => false,
             modern::Era::Modern => true,
@@ -129,6 +126,9 @@ impl Post<'_> {
                 json(if unknown { StatusCode::NOT_FOUND } else { StatusCode::OK }, answer)
             }
             Route::Call(ticket) => json(StatusCode::OK, self.call(*ticket).await),
+            Route::Mcp if method == "initialize" && self.endpoint == Endpoint::Streamable => {
+                self.initialize(id, params, bytes).await
+            }
             Route::Mcp => self.request_to_mcp(id, bytes).await,
         }
     }

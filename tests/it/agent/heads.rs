@@ -39,6 +39,20 @@ async fn heads_survive_the_agent_and_a_new_chain_does_not_hide_the_old() {
 }
 
 #[tokio::test]
+async fn servers_that_share_the_agent_do_not_get_in_each_others_way() {
+    let mut pi = Pi::new();
+    for seq in 1..4 {
+        pi.server().record_head(head('a', seq)).await.unwrap();
+        pi.server().record_head(head('b', seq + 10)).await.unwrap();
+    }
+    assert_eq!(pi.log().matches("audit chain begins").count(), 2);
+    pi.restart_agent();
+    for back in [head('a', 2), head('b', 12)] {
+        assert_eq!(pi.server().record_head(back).await.unwrap_err().code, ErrorCode::Conflict);
+    }
+}
+
+#[tokio::test]
 async fn nonsense_is_no_head() {
     let pi = Pi::new();
     let server = pi.server();
@@ -61,10 +75,22 @@ async fn a_change_of_the_agents_own_file_shows() {
     fs::write(&path, text.replace("\"seq\":2", "\"seq\":9")).unwrap();
     let known = server.heads().await.unwrap();
     assert_eq!((known.forged, known.heads), (1, vec![head('a', 1), head('a', 3)]));
+}
 
-    // Half a line at the end is a power cut, no forgery.
+#[tokio::test]
+async fn half_a_line_is_a_power_cut_and_costs_no_other() {
+    let mut pi = Pi::new();
+    pi.server().record_head(head('a', 1)).await.unwrap();
+    let path = pi.dir.path().join("agent/audit-heads.ndjson");
+    let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, format!("{text}{{\"chain\":\"aa")).unwrap();
-    assert_eq!(server.heads().await.unwrap().forged, 0);
+    pi.restart_agent();
+    let server = pi.server();
+    server.record_head(head('a', 2)).await.unwrap();
+    let known = server.heads().await.unwrap();
+    assert_eq!((known.forged, known.heads), (0, vec![head('a', 1), head('a', 2)]));
+    let read = raspi_mcp::agent::heads::read(&pi.dir.path().join("agent")).unwrap();
+    assert_eq!(read.heads.len(), 2, "root can read them without an agent");
 }
 
 #[tokio::test]
@@ -93,7 +119,8 @@ async fn the_file_of_heads_stays_small() {
     assert!(bytes < (2 << 20) + 1000, "{bytes}");
     let known = server.heads().await.unwrap();
     assert_eq!(known.heads.last(), Some(&head('b', 11_999)));
-    assert!(known.heads.len() <= 512, "{}", known.heads.len());
+    assert_eq!(known.heads.first(), Some(&head('a', 1)), "a chain that rests is not forgotten");
+    assert_eq!(known.heads.len(), 257);
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! The privileged half. Each file is one conversation partner of it.
 
 mod asks;
+mod calls;
 mod heads;
 mod power;
 mod socket;
@@ -26,11 +27,11 @@ use std::{
 use tempfile::{TempDir, tempdir};
 
 /// A machine with an agent on it, a clock that moves when told, and a folder that outlives the agent.
-struct Pi {
+pub struct Pi {
     dir: TempDir,
     now_ms: Arc<AtomicI64>,
     machine: Arc<SimulatedMachine>,
-    settings: AgentSettings,
+    pub settings: AgentSettings,
     agent: Option<Arc<Agent>>,
 }
 
@@ -41,6 +42,13 @@ impl Pi {
     /// Enabled for system.*, which asks.
     fn new() -> Self {
         Self::with(|_| {})
+    }
+
+    /// One whose clock shows this very moment, and stands.
+    pub fn now() -> Self {
+        let pi = Self::new();
+        pi.now_ms.store(raspi_mcp::agent::system_clock()(), Ordering::SeqCst);
+        pi
     }
 
     fn settings_in(dir: &std::path::Path) -> AgentSettings {
@@ -90,11 +98,11 @@ impl Pi {
         self.start();
     }
 
-    fn agent(&self) -> Arc<Agent> {
+    pub fn agent(&self) -> Arc<Agent> {
         Arc::clone(self.agent.as_ref().unwrap())
     }
 
-    fn server(&self) -> AgentLink {
+    pub fn server(&self) -> AgentLink {
         AgentLink::InProcess(self.agent())
     }
 
@@ -121,7 +129,7 @@ impl Pi {
     }
 }
 
-fn ask(tool: &str, args: Value) -> AskRequest {
+pub fn ask(tool: &str, args: Value) -> AskRequest {
     AskRequest {
         tool: tool.into(),
         summary: format!("run {tool}"),

@@ -23,7 +23,7 @@ use raspi_mcp::{
     daemon::{self, Running, Serve},
     log::Ring,
     registry::{Registry, meta::Role, tool::Entry},
-    rpc::door::Server,
+    rpc::{door::Server, mcp::provider::ToolsOnly},
     tools, transport,
 };
 use serde_json::Value;
@@ -87,7 +87,9 @@ impl Pi {
         settings.access.stdio_role = Role::Admin;
         change(&mut settings);
         let bench = Bench::of(&settings.places.state_dir);
-        let running = daemon::start(Serve { settings, registry, stdio: false, log: Ring::new(100) }).await.unwrap();
+        let provider = Arc::new(ToolsOnly);
+        let serve = Serve { settings, registry, stdio: false, log: Ring::new(100), provider };
+        let running = daemon::start(serve).await.unwrap();
         Self { running, bench, _root: root }
     }
 

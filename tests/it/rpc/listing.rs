@@ -49,7 +49,8 @@ async fn filters_narrow_by_name_namespace_tag_and_whether_it_is_on() {
         }
         let of_test = list(&mut wire, json!({"filter": {"names": ["test"]}})).await;
         assert!(of_test.len() > 3 && of_test.iter().all(|name| name.starts_with("test.")));
-        assert_eq!(list(&mut wire, json!({"filter": {"tags": ["discovery"]}})).await, ["tools.search"]);
+        let tagged = list(&mut wire, json!({"filter": {"tags": ["discovery"]}})).await;
+        assert!(tagged.contains(&"tools.search".to_owned()) && !tagged.contains(&"test.echo".to_owned()), "{tagged:?}");
         let both = json!({"filter": {"tags": ["discovery"], "names": ["test"]}});
         assert!(list(&mut wire, both).await.is_empty());
         assert!(!list(&mut wire, json!({})).await.contains(&"test.write".to_owned()), "it is off");

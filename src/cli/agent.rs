@@ -1,0 +1,48 @@
+//! `raspi-mcp agent`
+
+use super::{
+    exit::{Exit, Failure},
+    sources,
+};
+use crate::{
+    agent::{self, AgentSettings},
+    config, daemon, halves, log,
+    os::Root,
+    registry::Registry,
+};
+use tokio_util::sync::CancellationToken;
+
+#[derive(clap::Args)]
+pub struct Args {}
+
+pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
+    // Image, /etc and the agent's own folder: never what the server can write, never the environment.
+    let settings = config::load_agent(&sources.gather(&Registry::standard(), Vec::new())?)?;
+    let machine = halves::machine(&settings).map_err(|why| Failure::new(Exit::Config, why))?;
+    let simulated = machine.board.is_simulated();
+    if !simulated && !rustix::process::geteuid().is_root() {
+        return Err(Failure::new(
+            Exit::Config,
+            "the agent acts on this machine and has to run as root\n  start it as a service: systemctl start \
+             raspi-mcp-agent; or set board = \"simulated\" to try things out",
+        ));
+    }
+    log::start(&settings, &log::Ring::new(settings.log.ring_lines)).map_err(|why| Failure::new(Exit::Config, why))?;
+    for reason in &settings.restricted {
+        tracing::error!(reason, "part of the agent's configuration was set aside: it does nothing but answer");
+    }
+    let settings = AgentSettings::of(&settings, simulated, Root::system());
+    let runtime = super::runtime()?;
+    runtime.block_on(async {
+        let stop = CancellationToken::new();
+        let socket = settings.socket.clone();
+        let serve = agent::run(settings, stop.clone(), || tracing::info!("agent listening on {}", socket.display()));
+        tokio::pin!(serve);
+        tokio::select! {
+            done = &mut serve => return done,
+            () = daemon::told_to_stop() => stop.cancel(),
+        }
+        serve.await
+    })?;
+    Ok(())
+}

@@ -1,0 +1,150 @@
+//! `logs.get_recent_audit_logs`: who called what, and how it ended.
+
+use crate::{
+    access::audit::Filter,
+    error::ToolError,
+    registry::{
+        context::Context,
+        meta::{Meta, Role},
+        tool::Tool,
+    },
+    tools::{
+        page::{Limit, Offset, Pagination},
+        time::Moment,
+    },
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// Only calls of this tool, e.g. "gpio.write_pin".
+    tool: Option<String>,
+    /// Only calls by this caller; others than yourself need role admin.
+    principal: Option<String>,
+    /// Only calls that ended so: "ok" or an error_code, e.g. "permission_denied".
+    outcome: Option<String>,
+    /// Not before this time, RFC 3339.
+    since: Option<Moment>,
+    /// Before this time, RFC 3339.
+    until: Option<Moment>,
+    #[serde(default)]
+    limit: Limit,
+    #[serde(default)]
+    offset: Offset,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Out {
+    /// Newest first.
+    entries: Vec<Shown>,
+    /// Whose calls these are: your own, or everybody's (admin).
+    scope: Scope,
+    /// Records of this page that could not be read; `raspi-mcp audit verify` says why.
+    unreadable: u32,
+    pagination: Pagination,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Scope {
+    Own,
+    All,
+}
+
+/// One call.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Shown {
+    /// Its number in the audit.
+    seq: u64,
+    /// When it ended, RFC 3339 in UTC.
+    #[serde(alias = "ts")]
+    #[schemars(extend("format" = "date-time"))]
+    timestamp: String,
+    principal: String,
+    /// The caller's role; absent when it never got one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role: Option<String>,
+    /// The way it came in: stdio, http, ws or unix.
+    door: String,
+    tool: String,
+    /// Without secrets, and shortened.
+    args: Map<String, Value>,
+    /// Of the arguments as they came.
+    args_sha256: String,
+    /// "ok" or the error_code.
+    outcome: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    duration_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    correlation_id: Option<String>,
+    /// Who let it through, where a person was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approval: Option<Approved>,
+    /// The answer came from a simulated part.
+    simulated: bool,
+    changed: bool,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Approved {
+    ask_id: String,
+    by: String,
+    how: String,
+}
+
+pub struct GetRecentAuditLogs;
+
+impl Tool for GetRecentAuditLogs {
+    type Args = Args;
+    type Out = Out;
+    const META: Meta = Meta {
+        name: "logs.get_recent_audit_logs",
+        title: "Recent audit records",
+        description: "Show recent calls: who called which tool, with what arguments, and how it ended.\n\nUse when: you are asked what was done on this device, or why a call was refused.\n\nReturns: records, newest first, without secrets.\n\nNote: callers below role admin see their own calls.",
+        estimated_tokens: 4000,
+        paginated: true,
+        tags: &["audit", "history"],
+        ..Meta::READ
+    };
+
+    async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
+        let own = &cx.caller.principal;
+        let scope = if cx.caller.role >= Role::Admin { Scope::All } else { Scope::Own };
+        let principal = match (scope, args.principal) {
+            (Scope::Own, Some(other)) if other != *own => {
+                return Err(ToolError::denied("the calls of others are for admins to see")
+                    .with("parameter", "principal")
+                    .with("required_role", Role::Admin.name())
+                    .hint("leave principal out to see your own"));
+            }
+            (Scope::Own, _) => Some(own.clone()),
+            (Scope::All, principal) => principal,
+        };
+        let filter = Filter {
+            tool: args.tool,
+            principal,
+            outcome: args.outcome,
+            since_ms: args.since.map(millis),
+            until_ms: args.until.map(millis),
+        };
+        let limit = u32::try_from(args.limit.get()).unwrap_or(u32::MAX);
+        let (bodies, total) = cx.world.audit.recent(filter, limit, args.offset.get() as u64).await?;
+        let returned = bodies.len();
+        let entries: Vec<Shown> = bodies.into_iter().filter_map(|body| serde_json::from_value(body).ok()).collect();
+        let unreadable = u32::try_from(returned - entries.len()).unwrap_or(u32::MAX);
+        let total = usize::try_from(total).unwrap_or(usize::MAX);
+        Ok(Out { entries, scope, unreadable, pagination: Pagination::at(args.limit, args.offset, returned, total) })
+    }
+}
+
+/// As the audit counts.
+fn millis(moment: Moment) -> i64 {
+    // Ten thousand years fit.
+    i64::try_from(moment.0.unix_timestamp_nanos() / 1_000_000).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,228 @@
+//! Calls that go all the way: pipeline, ask, person, agent, audit.
+
+use super::*;
+use raspi_mcp::{
+    access::{
+        approval::Asking,
+        audit::Audit,
+        caller::{Caller, Door},
+        policy::Policy,
+    },
+    config::{Places, Settings},
+    hw::board::{Board, Choice},
+    log::Ring,
+    machine::Machine,
+    registry::{
+        Registry,
+        listing::Limits,
+        meta::{Mode, Role},
+        names::Dialect,
+        pipeline::{Bounds, Call, Pipeline},
+    },
+    store::Store,
+    world,
+};
+use tokio_util::sync::CancellationToken;
+
+/// A server and its agent on a simulated board.
+struct Server {
+    pi: Pi,
+    pipeline: Pipeline,
+}
+
+impl Server {
+    /// As an owner would have it who enabled system.*.
+    fn new() -> Self {
+        Self::before(Pi::now(), |pi| pi.server())
+    }
+
+    fn before(pi: Pi, link: impl Fn(&Pi) -> AgentLink) -> Self {
+        Self::with(pi, link, |_| {})
+    }
+
+    fn with(pi: Pi, link: impl Fn(&Pi) -> AgentLink, change: impl FnOnce(&mut Settings)) -> Self {
+        let mut settings = Settings::default_for(&Places::below(pi.dir.path()));
+        settings.tools.enable.insert("system".into());
+        change(&mut settings);
+        let root = Root::at(pi.dir.path());
+        let store = Store::open(&pi.dir.path().join("store.db")).unwrap();
+        let (agent, audit) = (link(&pi), Audit::new(store, 1 << 20, Some(link(&pi))));
+        let bounds = Bounds {
+            limits: Limits { reads_per_minute: 1000, writes_per_minute: 1000, request_timeout_seconds: 30 },
+            concurrent: 10,
+            waiting: 10,
+            streams: 10,
+            response_bytes: 1 << 20,
+        };
+        let world = world::World {
+            policy: Policy::of(&settings),
+            registry: Registry::standard(),
+            agent: agent.clone(),
+            audit: audit.clone(),
+            log: Ring::new(10),
+            machine: Machine::new(root.clone(), Board::detect(Choice::Simulated, &root).unwrap(), None),
+            started: time::OffsetDateTime::now_utc(),
+            settings: Arc::new(settings),
+        };
+        let gate = Asking { agent, patience: Duration::from_millis(1) };
+        Self { pi, pipeline: Pipeline::new(Arc::new(world), bounds, Arc::new(audit), Arc::new(gate)) }
+    }
+
+    async fn call(&self, caller: (&str, Role), tool: &str, args: Value) -> (Result<Value, ToolError>, Value) {
+        let registry = &self.pipeline.world.registry;
+        let call = Call {
+            entry: registry.entries().find(|entry| entry.name() == tool).unwrap(),
+            caller: Arc::new(Caller::new(caller.0, caller.1, Door::Stdio)),
+            dialect: Dialect::Mcp,
+            args,
+            request_id: "n:1".into(),
+            correlation_id: None,
+            cancel: CancellationToken::new(),
+            progress: Default::default(),
+            peer: None,
+        };
+        let finished = self.pipeline.run(call).await;
+        (finished.result.map(|output| serde_json::from_str(output.json.get()).unwrap()), finished.meta)
+    }
+
+    async fn admin(&self, tool: &str, args: Value) -> Result<Value, ToolError> {
+        self.call(ADMIN, tool, args).await.0
+    }
+
+    /// The newest audit record.
+    async fn recorded(&self) -> Value {
+        self.admin("logs.get_recent_audit_logs", json!({"limit": 1})).await.unwrap()["entries"][0].clone()
+    }
+}
+
+const ADMIN: (&str, Role) = ("token:owner", Role::Admin);
+const GUEST: (&str, Role) = ("token:guest", Role::ReadOnly);
+
+#[tokio::test]
+async fn a_reboot_waits_for_a_person_and_is_made_once() {
+    let server = Server::new();
+    let args = json!({"delay_seconds": 60, "reason": "kernel update"});
+    let unanswered = server.admin("system.reboot", args.clone()).await.unwrap_err();
+    assert_eq!(unanswered.code.symbol(), "failed_precondition");
+    let record = server.recorded().await;
+    assert_eq!((&record["tool"], &record["outcome"]), (&json!("system.reboot"), &json!("failed_precondition")));
+
+    let Done::Asks(asks) = server.pi.person(Op::ListAsks {}).await.unwrap() else { panic!() };
+    assert_eq!(unanswered.details["ask_id"], asks[0].id.as_str());
+    assert_eq!(asks[0].request.args, args);
+    server.pi.says(&asks[0], true).await.unwrap();
+
+    let (done, meta) = server.call(ADMIN, "system.reboot", args.clone()).await;
+    let done = done.unwrap();
+    assert_eq!((&done["scheduled"], &done["effective_after_seconds"]), (&json!(true), &json!(60)));
+    assert_eq!(done["reason"], "kernel update");
+    assert_eq!((&meta["simulated"], &meta["changed"]), (&json!(true), &json!(true)));
+    let record = server.recorded().await;
+    assert_eq!(record["approval"], json!({"ask_id": asks[0].id, "by": "pi", "how": "raspi-mcp approve"}));
+    assert_eq!((&record["outcome"], &record["changed"]), (&json!("ok"), &json!(true)));
+    assert_eq!(record["args_sha256"], canonical::sha256_hex(&args));
+
+    let again = server.admin("system.reboot", args).await.unwrap_err();
+    assert_eq!(again.code.symbol(), "failed_precondition", "asked anew: {again}");
+    assert!(server.pipeline.world.audit.verify().await.unwrap().ok);
+}
+
+#[tokio::test]
+async fn a_scheduled_reboot_is_cancelled_through_the_same_tool() {
+    // Both halves have to trust it.
+    let pi = Pi::with(|agent| allow(&mut agent.policy.modes));
+    let server = Server::with(pi, |pi| pi.server(), |settings| allow(&mut settings.policy));
+
+    let done = server.admin("system.reboot", json!({})).await.unwrap();
+    assert_eq!(done["effective_after_seconds"], 5, "document 000's default");
+    let taken_back = server.admin("system.reboot", json!({"cancel": true})).await.unwrap();
+    assert_eq!((&taken_back["scheduled"], &taken_back["cancelled"]), (&json!(false), &json!(true)));
+    let nothing = server.admin("system.reboot", json!({"cancel": true})).await.unwrap();
+    assert_eq!(nothing["cancelled"], false);
+    assert_eq!(server.recorded().await["changed"], false);
+}
+
+fn allow(policy: &mut std::collections::BTreeMap<String, Mode>) {
+    policy.insert("system.reboot".into(), Mode::Allow);
+}
+
+#[tokio::test]
+async fn arguments_of_a_reboot_have_bounds() {
+    let server = Server::new();
+    for (args, parameter) in [
+        (json!({"delay_seconds": 601}), "delay_seconds"),
+        (json!({"delay_seconds": -1}), "delay_seconds"),
+        (json!({"reason": "x".repeat(201)}), "reason"),
+        (json!({"force": true}), "force"),
+    ] {
+        let error = server.admin("system.reboot", args).await.unwrap_err();
+        assert_eq!((error.code.symbol(), &error.details["parameter"]), ("invalid_argument", &json!(parameter)));
+    }
+}
+
+#[tokio::test]
+async fn without_an_agent_nothing_reboots_and_reads_go_on() {
+    let server = Server::before(Pi::now(), |pi| AgentLink::Socket(raspi_mcp::agent::Client::new(&pi.settings.socket)));
+    let error = server.admin("system.reboot", json!({})).await.unwrap_err();
+    assert_eq!(error.code.symbol(), "unavailable");
+    assert!(error.hint.unwrap().contains("systemctl start raspi-mcp-agent"));
+    server.admin("tools.search", json!({"query": "reboot"})).await.unwrap();
+    assert_eq!(server.recorded().await["tool"], "tools.search");
+}
+
+#[tokio::test]
+async fn a_refusal_is_recorded_and_each_caller_sees_their_own() {
+    let server = Server::new();
+    let (refused, _) = server.call(GUEST, "system.reboot", json!({"reason": "fun"})).await;
+    assert_eq!(refused.unwrap_err().code.symbol(), "permission_denied");
+    server.admin("tools.search", json!({"query": "reboot"})).await.unwrap();
+
+    let logs = "logs.get_recent_audit_logs";
+    let own = server.call(GUEST, logs, json!({})).await.0.unwrap();
+    assert_eq!((&own["scope"], &own["pagination"]["total_count"]), (&json!("own"), &json!(1)));
+    assert_eq!(own["entries"][0]["args"], json!({"reason": "fun"}));
+    let (others, _) = server.call(GUEST, logs, json!({"principal": "token:owner"})).await;
+    assert_eq!(others.unwrap_err().details["required_role"], "admin");
+
+    let all = server.admin(logs, json!({"limit": 2})).await.unwrap();
+    assert_eq!(all["scope"], "all");
+    let page = &all["pagination"];
+    assert_eq!(
+        (&page["returned_count"], &page["has_more"], &page["next_offset"]),
+        (&json!(2), &json!(true), &json!(2))
+    );
+    let denied = server.admin(logs, json!({"outcome": "permission_denied", "tool": "system.reboot"})).await.unwrap();
+    assert_eq!(denied["pagination"]["total_count"], 1);
+    let later = server.admin(logs, json!({"since": "2999-01-01T00:00:00Z"})).await.unwrap();
+    assert_eq!(later["entries"], json!([]));
+    let error = server.admin(logs, json!({"since": "yesterday"})).await.unwrap_err();
+    assert_eq!(error.code.symbol(), "invalid_argument");
+}
+
+#[tokio::test]
+async fn secrets_do_not_reach_the_audit() {
+    let server = Server::new();
+    let (refused, _) = server.call(GUEST, "system.reboot", json!({"token": "s3cret", "reason": "rmcp_s3cret"})).await;
+    refused.unwrap_err();
+    let record = server.recorded().await;
+    assert!(!record.to_string().contains("s3cret"), "{record}");
+    assert_eq!(record["args"], json!({"token": "[redacted]", "reason": "rmcp_[redacted]"}));
+}
+
+#[tokio::test]
+async fn no_audit_no_write() {
+    let server = Server::new();
+    let db = rusqlite::Connection::open(server.pi.dir.path().join("store.db")).unwrap();
+    server.pipeline.world.audit.flush().await.unwrap();
+    let (refused, _) = server.call(GUEST, "system.reboot", json!({})).await;
+    refused.unwrap_err();
+    db.execute_batch("ALTER TABLE audit RENAME TO hidden").unwrap();
+    // The first notices; what comes after is refused before anything is done.
+    server.call(GUEST, "system.reboot", json!({})).await.0.unwrap_err();
+    let question = AskRequest { principal: ADMIN.0.into(), ..ask("system.reboot", json!({})) };
+    let asked = server.pi.server().open_ask(question).await.unwrap();
+    server.pi.says(&asked, true).await.unwrap();
+    let error = server.admin("system.reboot", json!({})).await.unwrap_err();
+    assert_eq!(error.code.symbol(), "unavailable");
+    assert_eq!(server.pi.server().status().await.unwrap().reboot, None, "nothing was scheduled");
+}

@@ -1,0 +1,3 @@
+//! Mirrors `src/cli/`.
+
+mod approve;
