@@ -1,6 +1,5 @@
 //! Arguments at the edges of a schema: what the schema accepts the parser must accept, and the reverse.
 
-use jsonschema::Validator;
 use raspi_mcp::registry::{Registry, tool::Entry};
 use serde_json::{Map, Value, json};
 

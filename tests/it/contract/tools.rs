@@ -1,7 +1,7 @@
 //! What every entry of the registry must be.
 
 use super::{parameters, probe};
-use crate::pi::{Door, Pi};
+use crate::served::{Door, Pi};
 use raspi_mcp::registry::{
     Registry,
     meta::{Mode, Tier},

@@ -1,6 +1,6 @@
 //! Withdrawing a request: exactly one answer, which says so, and only the caller's own requests.
 
-use crate::pi::{Door, Pi, Wire};
+use crate::served::{Door, Pi, Wire};
 use raspi_mcp::{
     access::caller::{Caller, Door as In},
     registry::meta::Role,
@@ -83,7 +83,7 @@ async fn nobody_withdraws_somebody_else_s_request() {
     let pi = Pi::start().await;
     for door in [Door::Stdio, Door::Unix, Door::Ws] {
         let (mut mine, mut yours) = (pi.on(door).await, pi.on(door).await);
-        mine.raw(crate::pi::request(&json!("same"), "test.hold", &json!({})));
+        mine.raw(crate::served::request(&json!("same"), "test.hold", &json!({})));
         pi.bench.until_inside(1).await;
         for method in ["notifications/cancelled", "$/cancelRequest"] {
             yours.notify(method, json!({"requestId": "same"}));
@@ -96,7 +96,7 @@ async fn nobody_withdraws_somebody_else_s_request() {
 
 #[tokio::test]
 async fn over_http_the_session_and_the_token_say_whose_a_request_is() {
-    let (token, setting) = crate::pi::token("other", Role::ReadOnly);
+    let (token, setting) = crate::served::token("other", Role::ReadOnly);
     let pi = Pi::with(|settings| settings.access.tokens.push(setting)).await;
     let stranger = ("authorization".to_owned(), format!("Bearer {token}"));
     for door in [Door::Http, Door::Api] {
@@ -114,7 +114,7 @@ async fn over_http_the_session_and_the_token_say_whose_a_request_is() {
             if call["_meta"].is_null() {
                 call.as_object_mut().unwrap().remove("_meta");
             }
-            mine.raw(crate::pi::request(&json!("same"), "tools/call", &call));
+            mine.raw(crate::served::request(&json!("same"), "tools/call", &call));
             pi.bench.until_inside(1).await;
             let mut strangers = vec![&mut other_principal];
             // Without sessions only the principal tells callers apart.
@@ -135,7 +135,7 @@ async fn over_http_the_session_and_the_token_say_whose_a_request_is() {
 
 #[tokio::test]
 async fn somebody_else_s_session_is_no_session() {
-    let (token, setting) = crate::pi::token("other", Role::Admin);
+    let (token, setting) = crate::served::token("other", Role::Admin);
     let pi = Pi::with(|settings| settings.access.tokens.push(setting)).await;
     let mut mine = pi.on(Door::Http).await;
     mine.initialize("2025-11-25", "mine").await.result();
@@ -173,8 +173,8 @@ async fn who_may_be_told_apart_by_pipe_is() {
     let pi = Pi::start().await;
     let caller = || Caller::new("uid:1000", Role::ReadOnly, In::Unix);
     let (mut one, mut two) = (pi.stdio(caller()), pi.stdio(caller()));
-    one.raw(crate::pi::request(&json!(1), "test.hold", &json!({})));
-    two.raw(crate::pi::request(&json!(1), "test.hold", &json!({})));
+    one.raw(crate::served::request(&json!(1), "test.hold", &json!({})));
+    two.raw(crate::served::request(&json!(1), "test.hold", &json!({})));
     pi.bench.until_inside(2).await;
     two.notify("$/cancelRequest", json!({"id": 1}));
     two.answer_to(1).await.fault(-32011);

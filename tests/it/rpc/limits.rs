@@ -1,6 +1,6 @@
 //! How much at once, how often, how long, and what happens to the one that breaks.
 
-use crate::pi::{Door, Pi};
+use crate::served::{Door, Pi};
 use serde_json::json;
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! What every answer says about itself.
 
-use crate::pi::Pi;
+use crate::served::Pi;
 use serde_json::json;
 
 #[tokio::test]
@@ -30,7 +30,7 @@ async fn a_write_says_whether_it_changed_anything_and_whether_it_was_simulated()
         settings.access.loopback_role = raspi_mcp::registry::meta::Role::Admin;
     })
     .await;
-    for mut wire in pi.on_all(&[crate::pi::Door::Stdio, crate::pi::Door::Http, crate::pi::Door::Ws]).await {
+    for mut wire in pi.on_all(&[crate::served::Door::Stdio, crate::served::Door::Http, crate::served::Door::Ws]).await {
         for (dry_run, changed) in [(false, true), (true, false)] {
             let answer = wire.call("test.write", json!({"dry_run": dry_run})).await;
             answer.ok();

@@ -1,6 +1,6 @@
 //! Stopping: what runs may finish, what takes too long is cancelled, and nobody who does not read holds it up.
 
-use crate::pi::{Door, Pi, process::Process, request, soon};
+use crate::served::{Door, Pi, process::Process, request, soon};
 use raspi_mcp::{
     access::caller::{Caller, Door as In},
     registry::meta::Role,
