@@ -73,6 +73,7 @@ impl Pi {
             cancel: self.cancel.clone(),
             progress: Default::default(),
             approval: None,
+            args_sha256: "".into(),
             peer: None,
             notes: Arc::clone(&notes),
         };
