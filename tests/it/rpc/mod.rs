@@ -8,6 +8,7 @@ mod listing;
 mod messages;
 mod meta;
 mod names;
+mod offer;
 mod progress;
 mod sizes;
 mod stop;
