@@ -1,5 +1,6 @@
 //! The front door, as conversations: the same cases through every way in.
 
+mod any;
 mod batch;
 mod cancel;
 mod http;
@@ -8,6 +9,8 @@ mod listing;
 mod messages;
 mod meta;
 mod names;
+mod oracle;
+mod peer;
 mod progress;
 mod sizes;
 mod stop;
