@@ -4,7 +4,8 @@ use crate::{
     access::{approval::Asking, audit::Audit, policy::Policy},
     agent::AgentLink,
     config::Settings,
-    halves, instance,
+    halves,
+    instance::{self, Instance},
     log::Ring,
     registry::{
         Registry,
@@ -13,6 +14,7 @@ use crate::{
         pipeline::{Bounds, Pipeline},
     },
     rpc::{
+        connection::PARTING,
         door::{Options, Server},
         mcp::{listeners::Listeners, provider::Provider},
     },
@@ -20,7 +22,7 @@ use crate::{
     transport::{http, stdio, unix},
     world::World,
 };
-use std::{sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 use time::OffsetDateTime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -41,8 +43,37 @@ pub struct Serve {
 /// # Errors
 /// A sentence for the person who started it.
 pub async fn serve(serve: Serve) -> Result<(), String> {
+    let stdio = serve.stdio;
+    let running = start(serve).await?;
+    if stdio {
+        let (server, role) = (Arc::clone(&running.server), running.server.pipeline.world.settings.access.stdio_role);
+        tokio::select! {
+            served = stdio::serve(server, role) => {
+                served.map_err(|error| format!("standard input or output cannot be used: {error}"))?;
+            }
+            () = told_to_stop() => {}
+        }
+    } else {
+        told_to_stop().await;
+    }
+    running.stop().await
+}
+
+/// A server whose doors are open.
+pub struct Running {
+    pub server: Arc<Server>,
+    /// Where HTTP really listens (the port may have been 0); `None` when it is off.
+    pub http: Option<SocketAddr>,
+    _instance: Instance,
+}
+
+/// Starts everything but stdio, which has a beginning and an end of its own.
+///
+/// # Errors
+/// A sentence for the person who started it.
+pub async fn start(serve: Serve) -> Result<Running, String> {
     let Serve { mut settings, registry, stdio, log, provider } = serve;
-    let _instance = instance::claim(&mut settings)?;
+    let instance = instance::claim(&mut settings)?;
     let settings = Arc::new(settings);
     let stop = CancellationToken::new();
     let tasks = TaskTracker::new();
@@ -61,26 +92,29 @@ pub async fn serve(serve: Serve) -> Result<(), String> {
         started: OffsetDateTime::now_utc(),
         settings: Arc::clone(&settings),
     });
-    let server = Arc::new(server(world, agent, &audit, stop.clone(), tasks.clone(), provider));
+    let server = Arc::new(server(world, agent, &audit, stop, tasks, provider));
+    let http = if stdio { None } else { open_doors(&server, &settings).await? };
+    Ok(Running { server, http, _instance: instance })
+}
 
-    if stdio {
-        tokio::select! {
-            served = stdio::serve(Arc::clone(&server), settings.access.stdio_role) => served.map_err(|error| format!("standard input or output cannot be used: {error}"))?,
-            () = told_to_stop() => {}
+impl Running {
+    /// Closes the doors, lets what runs finish within the grace, and writes the audit's last records.
+    ///
+    /// # Errors
+    /// When those could not be kept.
+    pub async fn stop(self) -> Result<(), String> {
+        let server = &self.server;
+        tracing::info!("stopping");
+        server.stop.cancel();
+        server.tasks.close();
+        // Every task bounds itself by the grace and its parting; more is a bug here, and no reason to hang.
+        let patience = server.options.grace + PARTING * 3;
+        if tokio::time::timeout(patience, server.tasks.wait()).await.is_err() {
+            tracing::error!("some work did not end in time and is dropped");
         }
-    } else {
-        open_doors(&server, &settings).await?;
-        told_to_stop().await;
+        let audit = &server.pipeline.world.audit;
+        audit.flush().await.map_err(|error| format!("the last audit records were not kept: {error}"))
     }
-    tracing::info!("stopping");
-    stop.cancel();
-    tasks.close();
-    // Every task bounds itself by the grace; twice that is a bug here, and no reason to hang.
-    let patience = server.options.grace * 2 + Duration::from_secs(1);
-    if tokio::time::timeout(patience, tasks.wait()).await.is_err() {
-        tracing::error!("some work did not end in time and is dropped");
-    }
-    audit.flush().await.map_err(|error| format!("the last audit records were not kept: {error}"))
 }
 
 fn server(
@@ -119,7 +153,8 @@ fn server(
     Server { pipeline, options, stop, tasks, provider, listeners: Listeners::default() }
 }
 
-async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<(), String> {
+async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<Option<SocketAddr>, String> {
+    let mut http = None;
     if settings.http.enabled {
         let options = http::Options::of(settings);
         let listener = http::Listener::bind(&options)
@@ -129,6 +164,7 @@ async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<(), Str
         let app = http::App::new(Arc::clone(server), &options, http::identify(&settings.access));
         server.tasks.spawn(listener.run(app));
         tracing::info!("listening on http://{address}/mcp");
+        http = Some(address);
     }
     if settings.socket.enabled {
         let listener = unix::Listener::bind(unix::Options::of(settings))
@@ -136,7 +172,7 @@ async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<(), Str
         server.tasks.spawn(listener.run(Arc::clone(server)));
         tracing::info!("listening on {}", settings.socket.path.display());
     }
-    Ok(())
+    Ok(http)
 }
 
 /// SIGTERM (systemd, kill) or SIGINT (Ctrl-C).

@@ -7,7 +7,12 @@ use super::{
 use crate::{
     access::caller::Caller,
     registry::{listing::descriptor, names::Dialect, pipeline::Call, progress::Progress},
-    rpc::{door::Server, params::MODERN, ticket},
+    rpc::{
+        door::Server,
+        params::MODERN,
+        running::{Entered, Running},
+        ticket,
+    },
 };
 #[expect(deprecated)] // As the handler's methods below.
 use rmcp::model::SetLevelRequestParams;
@@ -25,8 +30,12 @@ use rmcp::{
     task_manager::TaskManager,
 };
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    convert::Infallible,
+    sync::{Arc, Mutex, PoisonError},
+};
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 /// One per conversation.
 #[derive(Clone)]
@@ -34,6 +43,8 @@ pub struct Handler {
     server: Arc<Server>,
     /// Known from the start on a stream; over HTTP each request brings its own.
     caller: Option<Arc<Caller>>,
+    /// The open requests of a stream, whose ids the connection keeps.
+    running: Running,
     /// The severity that `logging/setLevel` asked for. Until it does, the server may choose: `info`.
     log_level: Arc<Mutex<String>>,
 }
@@ -44,8 +55,20 @@ until the owner enables them; risky ones wait for a person's approval, which onl
 conversation. Errors carry a hint: follow it.";
 
 impl Handler {
-    pub fn new(server: Arc<Server>, caller: Option<Arc<Caller>>) -> Self {
-        Self { server, caller, log_level: Arc::new(Mutex::new("info".into())) }
+    /// For HTTP: requests bring what is known of them.
+    pub fn new(server: Arc<Server>) -> Self {
+        Self { server, caller: None, running: Running::default(), log_level: Arc::new(Mutex::new("info".into())) }
+    }
+
+    /// For a conversation over a stream.
+    pub fn on_stream(server: Arc<Server>, caller: Arc<Caller>, running: Running) -> Self {
+        Self { caller: Some(caller), running, ..Self::new(server) }
+    }
+
+    /// What ends this call. Not rmcp's own token: a request cancelled by that gets no answer, and ours get one always.
+    fn cancel(&self, context: &RequestContext<RoleServer>) -> CancellationToken {
+        let brought = || Some(brought::<Entered>(context)?.cancel.clone());
+        self.running.token(&context.id.to_string()).or_else(brought).unwrap_or_default()
     }
 
     fn asked(&self, context: RequestContext<RoleServer>) -> Result<Asked, ErrorData> {
@@ -66,13 +89,16 @@ impl Handler {
     }
 
     fn caller(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Caller>, ErrorData> {
-        let brought =
-            || context.extensions.get::<axum::http::request::Parts>()?.extensions.get::<Arc<Caller>>().cloned();
         self.caller
             .clone()
-            .or_else(brought)
+            .or_else(|| brought(context))
             .ok_or_else(|| ErrorData::internal_error("the request came without a caller", None))
     }
+}
+
+/// What the HTTP door attached to this request.
+fn brought<T: Send + Sync + 'static>(context: &RequestContext<RoleServer>) -> Option<Arc<T>> {
+    context.extensions.get::<axum::http::request::Parts>()?.extensions.get::<Arc<T>>().cloned()
 }
 
 fn is_modern(context: &RequestContext<RoleServer>) -> bool {
@@ -119,6 +145,7 @@ impl ServerHandler for Handler {
             request_state: request.request_state,
             log_level: self.log_level(&context),
         };
+        let cancel = self.cancel(&context);
         let call = Call {
             entry,
             caller,
@@ -126,11 +153,21 @@ impl ServerHandler for Handler {
             args: Value::Object(request.arguments.unwrap_or_default()),
             request_id: context.id.to_string(),
             correlation_id,
-            cancel: context.ct.clone(),
+            cancel: cancel.clone(),
             progress,
             peer: Some(Arc::new(peer)),
         };
-        let (finished, ()) = tokio::join!(self.server.pipeline.run(call), reports);
+        // rmcp's token says that the client is gone; the call then ends like any other that is cancelled.
+        let gone = async {
+            context.ct.cancelled().await;
+            cancel.cancel();
+            std::future::pending::<Infallible>().await
+        };
+        let run = async { tokio::join!(self.server.pipeline.run(call), reports).0 };
+        let finished = tokio::select! {
+            finished = run => finished,
+            never = gone => match never {},
+        };
         if let Err(error) = &finished.result
             && let Some(protocol) = &error.protocol
         {

@@ -1,7 +1,7 @@
 //! The TCP listener: loopback only until TLS is there, capped, no delayed small writes.
 
 use super::App;
-use crate::config::Settings;
+use crate::{config::Settings, rpc::connection::PARTING};
 use axum::body::Body;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -109,7 +109,7 @@ impl Listener {
                     () = server.stop.cancelled() => {
                         // What is being answered is finished; then the connection closes.
                         connection.as_mut().graceful_shutdown();
-                        if tokio::time::timeout(server.options.grace, connection).await.is_err() {
+                        if tokio::time::timeout(server.options.grace + PARTING, connection).await.is_err() {
                             tracing::debug!("closed a connection that did not end within the grace");
                         }
                     }

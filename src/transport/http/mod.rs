@@ -15,6 +15,7 @@ use crate::{
     rpc::{
         door::Server,
         mcp::http::{Endpoint, McpHttp},
+        running::Running,
     },
     transport::websocket,
 };
@@ -24,12 +25,7 @@ use axum::{
     http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header},
     response::IntoResponse,
 };
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
-use tokio_util::sync::CancellationToken;
+use std::{sync::Arc, time::Duration};
 
 /// What the HTTP handlers share.
 pub struct App {
@@ -39,7 +35,7 @@ pub struct App {
     identify: Identify,
     body_timeout: Duration,
     /// Calls that run for somebody, by who and request id, so that a cancellation in another request finds them.
-    running: Mutex<HashMap<(String, String), CancellationToken>>,
+    running: Running,
 }
 
 /// Says who sent a request: by its token, or as an anonymous peer of the loopback interface.
@@ -53,7 +49,7 @@ impl App {
             guard: guard::Guard::new(&options.allowed_hosts, &options.allowed_origins),
             identify,
             body_timeout: options.body_timeout,
-            running: Mutex::default(),
+            running: Running::default(),
             server,
         })
     }
