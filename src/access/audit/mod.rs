@@ -76,28 +76,34 @@ impl Audit {
         self.commit(Some(record)).await
     }
 
-    /// Records a successful read, within a second. Must be called inside the runtime.
-    pub fn read(&self, record: Record) {
+    /// Records a successful read, within a second. Whoever fills the batch waits until it is committed: callers faster
+    /// than the card are slowed down to its pace, and do not pile up in memory. Must be called inside the runtime.
+    pub async fn read(&self, record: Record) {
         let record = record.prepare();
         tracing::debug!(target: "audit", record = %record.body());
-        let mut waiting = self.waiting();
-        waiting.bytes += record.size();
-        waiting.reads.push(record);
-        let full = waiting.reads.len() >= BATCH_RECORDS || waiting.bytes >= BATCH_BYTES;
-        let start_timer = !mem::replace(&mut waiting.timer, true);
-        drop(waiting);
-        if !full && !start_timer {
-            return;
+        let (full, start_timer) = {
+            let mut waiting = self.waiting();
+            waiting.bytes += record.size();
+            waiting.reads.push(record);
+            let full = waiting.reads.len() >= BATCH_RECORDS || waiting.bytes >= BATCH_BYTES;
+            (full, !full && !mem::replace(&mut waiting.timer, true))
+        };
+        if full {
+            return self.flush_reads().await;
         }
-        let audit = self.clone();
-        tokio::spawn(async move {
-            if !full {
+        if start_timer {
+            let audit = self.clone();
+            tokio::spawn(async move {
                 tokio::time::sleep(BATCH_DELAY).await;
-            }
-            if let Err(error) = audit.flush().await {
-                tracing::error!(target: "audit", %error, "reads could not be recorded");
-            }
-        });
+                audit.flush_reads().await;
+            });
+        }
+    }
+
+    async fn flush_reads(&self) {
+        if let Err(error) = self.flush().await {
+            tracing::error!(target: "audit", %error, "reads could not be recorded");
+        }
     }
 
     /// Whether a record could be kept, as far as is known without trying.

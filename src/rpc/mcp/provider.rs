@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use rmcp::{
     ErrorData, RoleServer,
     model::{
-        CompleteRequestMethod, CompleteRequestParams, CompleteResult, ConstString, GetPromptRequestMethod,
+        CompleteRequestMethod, CompleteRequestParams, CompleteResult, ConstString, ErrorCode, GetPromptRequestMethod,
         GetPromptRequestParams, GetPromptResponse, ListPromptsRequestMethod, ListPromptsResult,
         ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
         ListResourcesResult, PaginatedRequestParams, ReadResourceRequestMethod, ReadResourceRequestParams,
@@ -88,5 +88,6 @@ pub fn has_changes(capabilities: &ServerCapabilities) -> bool {
 }
 
 fn not_offered<M: ConstString, T: Send + 'static>() -> Answer<'static, T> {
-    Box::pin(std::future::ready(Err(ErrorData::method_not_found::<M>())))
+    let why = format!("Method not found: {}; this server does not offer it, as its capabilities say", M::VALUE);
+    Box::pin(std::future::ready(Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, why, None))))
 }
