@@ -4,7 +4,8 @@ use crate::{
     access::{approval::Asking, audit::Audit, policy::Policy},
     agent::AgentLink,
     config::Settings,
-    halves, instance,
+    halves,
+    instance::{self, Instance},
     log::Ring,
     registry::{
         Registry,
@@ -12,12 +13,16 @@ use crate::{
         meta::Role,
         pipeline::{Bounds, Pipeline},
     },
-    rpc::door::{Options, Server},
+    rpc::{
+        connection::PARTING,
+        door::{Options, Server},
+        mcp::{listeners::Listeners, provider::Provider},
+    },
     store::Store,
     transport::{http, stdio, unix},
     world::World,
 };
-use std::{sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 use time::OffsetDateTime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -29,6 +34,8 @@ pub struct Serve {
     /// Serve the client that started us, and nobody else.
     pub stdio: bool,
     pub log: Ring,
+    /// What of MCP there is beside tools.
+    pub provider: Arc<dyn Provider>,
 }
 
 /// Serves until it is told to stop, or its stdio client hangs up.
@@ -36,8 +43,37 @@ pub struct Serve {
 /// # Errors
 /// A sentence for the person who started it.
 pub async fn serve(serve: Serve) -> Result<(), String> {
-    let Serve { mut settings, registry, stdio, log } = serve;
-    let _instance = instance::claim(&mut settings)?;
+    let stdio = serve.stdio;
+    let running = start(serve).await?;
+    if stdio {
+        let (server, role) = (Arc::clone(&running.server), running.server.pipeline.world.settings.access.stdio_role);
+        tokio::select! {
+            served = stdio::serve(server, role) => {
+                served.map_err(|error| format!("standard input or output cannot be used: {error}"))?;
+            }
+            () = told_to_stop() => {}
+        }
+    } else {
+        told_to_stop().await;
+    }
+    running.stop().await
+}
+
+/// A server whose doors are open.
+pub struct Running {
+    pub server: Arc<Server>,
+    /// Where HTTP really listens (the port may have been 0); `None` when it is off.
+    pub http: Option<SocketAddr>,
+    _instance: Instance,
+}
+
+/// Starts everything but stdio, which has a beginning and an end of its own.
+///
+/// # Errors
+/// A sentence for the person who started it.
+pub async fn start(serve: Serve) -> Result<Running, String> {
+    let Serve { mut settings, registry, stdio, log, provider } = serve;
+    let instance = instance::claim(&mut settings)?;
     let settings = Arc::new(settings);
     let stop = CancellationToken::new();
     let tasks = TaskTracker::new();
@@ -56,36 +92,46 @@ pub async fn serve(serve: Serve) -> Result<(), String> {
         started: OffsetDateTime::now_utc(),
         settings: Arc::clone(&settings),
     });
-    let server = Arc::new(server(world, agent, &audit, stop.clone(), tasks.clone()));
-
-    if stdio {
-        tokio::select! {
-            served = stdio::serve(Arc::clone(&server), settings.access.stdio_role) => served.map_err(|error| format!("standard input or output cannot be used: {error}"))?,
-            () = told_to_stop() => {}
-        }
-    } else {
-        open_doors(&server, &settings).await?;
-        told_to_stop().await;
-    }
-    tracing::info!("stopping");
-    stop.cancel();
-    tasks.close();
-    // Every task bounds itself by the grace; twice that is a bug here, and no reason to hang.
-    let patience = server.options.grace * 2 + Duration::from_secs(1);
-    if tokio::time::timeout(patience, tasks.wait()).await.is_err() {
-        tracing::error!("some work did not end in time and is dropped");
-    }
-    audit.flush().await.map_err(|error| format!("the last audit records were not kept: {error}"))
+    let server = Arc::new(server(world, agent, &audit, stop, tasks, provider));
+    let http = if stdio { None } else { open_doors(&server, &settings).await? };
+    Ok(Running { server, http, _instance: instance })
 }
 
-fn server(world: Arc<World>, agent: AgentLink, audit: &Audit, stop: CancellationToken, tasks: TaskTracker) -> Server {
+impl Running {
+    /// Closes the doors, lets what runs finish within the grace, and writes the audit's last records.
+    ///
+    /// # Errors
+    /// When those could not be kept.
+    pub async fn stop(self) -> Result<(), String> {
+        let server = &self.server;
+        tracing::info!("stopping");
+        server.stop.cancel();
+        server.tasks.close();
+        // Every task bounds itself by the grace and its parting; more is a bug here, and no reason to hang.
+        let patience = server.options.grace + PARTING * 3;
+        if tokio::time::timeout(patience, server.tasks.wait()).await.is_err() {
+            tracing::error!("some work did not end in time and is dropped");
+        }
+        let audit = &server.pipeline.world.audit;
+        audit.flush().await.map_err(|error| format!("the last audit records were not kept: {error}"))
+    }
+}
+
+fn server(
+    world: Arc<World>,
+    agent: AgentLink,
+    audit: &Audit,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+    provider: Arc<dyn Provider>,
+) -> Server {
     let (limits, approval) = (world.settings.limits.clone(), world.settings.approval.clone());
     let options = Options {
         naming: world.settings.tool_names.into(),
         max_depth: limits.max_depth,
         request_bytes: limits.max_request_bytes,
         grace: Duration::from_secs(limits.shutdown_grace_seconds),
-        elicitation_clients: approval.elicitation_clients,
+        elicitation_clients: approval.elicitation_clients.clone(),
     };
     let bounds = Bounds {
         limits: Limits {
@@ -98,12 +144,17 @@ fn server(world: Arc<World>, agent: AgentLink, audit: &Audit, stop: Cancellation
         streams: limits.max_streams,
         response_bytes: limits.max_response_bytes,
     };
-    let gate = Asking { agent, patience: Duration::from_secs(approval.wait_seconds) };
+    let gate = Asking {
+        agent,
+        patience: Duration::from_secs(approval.wait_seconds),
+        elicitation_clients: approval.elicitation_clients,
+    };
     let pipeline = Pipeline::new(world, bounds, Arc::new(audit.clone()), Arc::new(gate));
-    Server { pipeline, options, stop, tasks }
+    Server { pipeline, options, stop, tasks, provider, listeners: Listeners::default() }
 }
 
-async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<(), String> {
+async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<Option<SocketAddr>, String> {
+    let mut http = None;
     if settings.http.enabled {
         let options = http::Options::of(settings);
         let listener = http::Listener::bind(&options)
@@ -113,6 +164,7 @@ async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<(), Str
         let app = http::App::new(Arc::clone(server), &options, http::identify(&settings.access));
         server.tasks.spawn(listener.run(app));
         tracing::info!("listening on http://{address}/mcp");
+        http = Some(address);
     }
     if settings.socket.enabled {
         let listener = unix::Listener::bind(unix::Options::of(settings))
@@ -120,7 +172,7 @@ async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<(), Str
         server.tasks.spawn(listener.run(Arc::clone(server)));
         tracing::info!("listening on {}", settings.socket.path.display());
     }
-    Ok(())
+    Ok(http)
 }
 
 /// SIGTERM (systemd, kill) or SIGINT (Ctrl-C).

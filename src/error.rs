@@ -86,11 +86,20 @@ pub struct ToolError {
     pub hint: Option<String>,
     /// Only with [`ErrorCode::Timeout`]: how long the tool had, in milliseconds.
     pub timeout_ms: Option<u64>,
+    /// Set when MCP has an error of its own for this: see [`ToolError::protocol`].
+    pub protocol: Option<Box<Protocol>>,
+}
+
+/// A JSON-RPC error that MCP prescribes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Protocol {
+    pub code: i32,
+    pub data: Value,
 }
 
 impl ToolError {
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), details: Map::new(), hint: None, timeout_ms: None }
+        Self { code, message: message.into(), details: Map::new(), hint: None, timeout_ms: None, protocol: None }
     }
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::InvalidArgument, message)
@@ -132,6 +141,13 @@ impl ToolError {
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.details.insert(key.to_owned(), value.into());
+        self
+    }
+    /// Makes `tools/call` answer with this JSON-RPC error rather than with a result that says `isError`: the request itself
+    /// is at fault, in a way that MCP has a code for (-32021 for a capability the client lacks, say).
+    #[must_use]
+    pub fn protocol(mut self, code: i32, data: impl Into<Value>) -> Self {
+        self.protocol = Some(Box::new(Protocol { code, data: data.into() }));
         self
     }
     /// Says what to do next.

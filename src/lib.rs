@@ -6,6 +6,8 @@ pub mod cli;
 pub mod client;
 pub mod clock;
 pub mod config;
+#[cfg(feature = "conformance-fixtures")]
+pub mod conformance;
 pub mod daemon;
 pub mod error;
 pub mod halves;

@@ -7,9 +7,13 @@ use super::{canonical, redact};
 use crate::{
     agent::{AgentLink, Ask as Question, AskRequest, AskState, policy::AGENT_TOOLS},
     error::ToolError,
-    registry::pipeline::{Approval, Ask, Gate},
+    registry::{
+        context::Peer,
+        pipeline::{Approval, Ask, Gate},
+    },
 };
 use futures::future::BoxFuture;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// The pipeline's gate, with the agent behind it.
@@ -17,6 +21,8 @@ pub struct Asking {
     pub agent: AgentLink,
     /// How long a call waits for its answer.
     pub patience: Duration,
+    /// Clients whose elicitation counts: their user answers in the client itself. The agent has the same list.
+    pub elicitation_clients: Vec<String>,
 }
 
 impl Gate for Asking {
@@ -41,7 +47,7 @@ impl Asking {
             .await?;
         ask.progress.say(0.0, None, "approval", format!("waiting for a person: raspi-mcp approve {}", question.id));
         let answered = match question.state {
-            AskState::Pending => self.agent.ask_state(&question.id, self.patience).await?,
+            AskState::Pending => self.wait(&question, &ask).await?,
             _ => question,
         };
         match answered.state {
@@ -69,6 +75,49 @@ impl Asking {
                     .hint("call again to ask again"))
             }
         }
+    }
+}
+
+impl Asking {
+    /// Waits for an answer at the console and, from a listed client, for one in the conversation: whichever is first.
+    async fn wait(&self, question: &Question, ask: &Ask<'_>) -> Result<Question, ToolError> {
+        let console = self.agent.ask_state(&question.id, self.patience);
+        let listed = ask.peer.and_then(|peer| {
+            let name = peer.client_name().filter(|name| self.elicitation_clients.contains(name))?;
+            peer.capabilities().get("elicitation").is_some_and(Value::is_object).then_some((peer, name))
+        });
+        let Some((peer, client)) = listed else { return console.await };
+        let mut console = std::pin::pin!(console);
+        tokio::select! {
+            answered = &mut console => answered,
+            said = elicit(peer.as_ref(), question) => match said {
+                Some(yes) => self.agent.answer_elicited(&question.id, yes, &client).await,
+                // Dismissed, or the client cannot: the console still may answer.
+                None => console.await,
+            },
+        }
+    }
+}
+
+/// Puts the question to the client's user. `None`: no answer.
+async fn elicit(peer: &dyn Peer, question: &Question) -> Option<bool> {
+    let request = &question.request;
+    let params = json!({
+        "message": format!("{}. Arguments: {}. Allow it?", request.summary, request.args),
+        "requestedSchema": {
+            "type": "object",
+            "properties": { "allow": { "type": "boolean", "title": "Allow this call", "default": false } },
+            "required": ["allow"],
+        },
+    });
+    let answer = peer.ask("elicitation/create", params).await.inspect_err(|error| {
+        tracing::warn!(%error, ask = question.id, "the client could not be asked for an approval");
+    });
+    let answer = answer.ok()?;
+    match answer["action"].as_str() {
+        Some("accept") => Some(answer["content"]["allow"] == true),
+        Some("decline") => Some(false),
+        _ => None,
     }
 }
 

@@ -5,11 +5,11 @@ pub mod approve;
 mod audit;
 mod call;
 pub mod exit;
-mod schema;
+pub mod schema;
 mod serve;
 mod sources;
 mod token;
-mod tools;
+pub mod tools;
 
 use clap::{Parser, Subcommand};
 use exit::Exit;

@@ -4,12 +4,16 @@ use super::{
     exit::{Exit, Failure},
     sources,
 };
+#[cfg(feature = "conformance-fixtures")]
+use crate::config::Settings;
 use crate::{
     config::Flag,
     daemon::{self, Serve},
     log,
     registry::{Registry, meta::Role},
+    rpc::mcp::provider::{Provider, ToolsOnly},
 };
+use std::sync::Arc;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -33,23 +37,40 @@ pub fn role(text: &str) -> Result<Role, String> {
 }
 
 impl Args {
-    fn registry(&self) -> Registry {
+    /// The tools, and what of MCP there is beside them.
+    fn offer(&self) -> (Registry, Arc<dyn Provider>) {
         #[cfg(feature = "conformance-fixtures")]
         if self.conformance {
-            return Registry::with_fixtures();
+            return (Registry::with_fixtures(), Arc::new(crate::rpc::mcp::fixtures::Fixtures::default()));
         }
-        Registry::standard()
+        (Registry::standard(), Arc::new(ToolsOnly))
+    }
+
+    /// Fixtures ask and tell anybody anything: they are for a suite on this very machine.
+    #[cfg(feature = "conformance-fixtures")]
+    fn stay_local(&self, settings: &Settings) -> Result<(), Failure> {
+        let listen = settings.http.listen;
+        if self.conformance && settings.http.enabled && !listen.ip().is_loopback() {
+            let why = format!(
+                "--conformance serves this machine only, and {listen} is not a loopback address; \
+                 listen on 127.0.0.1, or leave --conformance out"
+            );
+            return Err(Failure::new(Exit::Config, why));
+        }
+        Ok(())
     }
 }
 
 pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
-    let registry = args.registry();
+    let (registry, provider) = args.offer();
     let flags = args.http.iter().map(|address| Flag {
         key: "http.listen".into(),
         value: address.clone(),
         flag: "--http".into(),
     });
     let mut settings = sources.settings(&registry, flags.collect())?;
+    #[cfg(feature = "conformance-fixtures")]
+    args.stay_local(&settings)?;
     daemon::grant(&mut settings, args.role);
     let ring = log::Ring::new(settings.log.ring_lines);
     log::start(&settings, &ring).map_err(|why| Failure::new(Exit::Config, why))?;
@@ -62,6 +83,6 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
         .build()
         .map_err(|error| Failure::new(Exit::Failed, format!("cannot start: {error}")))?;
     runtime
-        .block_on(daemon::serve(Serve { settings, registry, stdio: args.stdio, log: ring }))
+        .block_on(daemon::serve(Serve { settings, registry, stdio: args.stdio, log: ring, provider }))
         .map_err(|why| Failure::new(Exit::Failed, why))
 }

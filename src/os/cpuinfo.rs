@@ -33,7 +33,8 @@ fn parse(text: &str) -> io::Result<CpuInfo> {
         match key.trim() {
             "processor" if value.parse::<u32>().is_ok() => info.cores += 1,
             "model name" if info.model_name.is_none() => info.model_name = Some(value.to_owned()),
-            "Revision" => info.revision = Some(value.to_ascii_lowercase()),
+            // Anything else than a number of 32 bits is some other architecture's idea of a revision.
+            "Revision" if u32::from_str_radix(value, 16).is_ok() => info.revision = Some(value.to_ascii_lowercase()),
             "Serial" => info.serial = Some(value.to_owned()),
             "Model" => info.board = Some(value.to_owned()),
             _ => {}

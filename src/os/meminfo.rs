@@ -34,7 +34,7 @@ fn parse(text: &str) -> io::Result<Memory> {
     let field = |name: &str| text.lines().find_map(|line| bytes(line.strip_prefix(name)?.strip_prefix(':')?));
     let total = field("MemTotal").ok_or_else(|| malformed(FILE, "there is no MemTotal in kB"))?;
     let available = field("MemAvailable")
-        .or_else(|| Some(field("MemFree")? + field("Buffers")? + field("Cached")?))
+        .or_else(|| field("MemFree")?.checked_add(field("Buffers")?)?.checked_add(field("Cached")?))
         .ok_or_else(|| malformed(FILE, "there is no MemAvailable in kB"))?;
     Ok(Memory {
         total,

@@ -38,15 +38,54 @@ pub trait Peer: Send + Sync {
     fn input_responses(&self) -> Option<&Value>;
     /// The state that such a result carried.
     fn request_state(&self) -> Option<&str>;
-    /// The log level this request asked for (2026-07-28).
+    /// The lowest severity of log messages that the client wants: of this request (2026-07-28), or of its session.
     fn log_level(&self) -> Option<&str>;
     /// Sends a server-to-client request (`elicitation/create`, `sampling/createMessage`) and waits for its result.
     ///
     /// # Errors
     /// `capability_missing` when the client cannot be asked, `unavailable` when it went away.
     fn ask<'a>(&'a self, method: &'a str, params: Value) -> BoxFuture<'a, Result<Value, ToolError>>;
-    /// Sends a notification (`notifications/message`).
-    fn tell<'a>(&'a self, method: &'a str, params: Value) -> BoxFuture<'a, ()>;
+    /// Sends a log message (`notifications/message`) if the client wants any of this severity (RFC 5424: `debug` to
+    /// `emergency`).
+    fn log<'a>(&'a self, severity: &'a str, logger: &'a str, data: Value) -> BoxFuture<'a, ()>;
+    /// Tells every client that listens for it that a list has changed.
+    fn announce(&self, change: Change) -> BoxFuture<'_, ()>;
+    /// Whether this request may be answered with a task ([`Peer::start_task`]).
+    fn takes_tasks(&self) -> bool;
+    /// Begins work that goes on after the answer (2026-07-28, tasks extension). Returns the whole result that names the
+    /// task, for [`super::tool::Tool::whole`].
+    ///
+    /// # Errors
+    /// `capability_missing` when the client or the server has no tasks.
+    fn start_task(&self, work: Work) -> Result<Value, ToolError>;
+}
+
+/// What a task does: ends with a whole result of `tools/call`.
+pub type Work = Box<dyn FnOnce(Arc<dyn Task>) -> BoxFuture<'static, Result<Value, TaskEnd>> + Send>;
+
+/// A running task, as its work sees it.
+pub trait Task: Send + Sync {
+    /// Asks the client for something, under a key this task has not used before, and waits until it responds.
+    ///
+    /// # Errors
+    /// [`TaskEnd`], to be passed on.
+    fn ask(&self, key: &str, request: Value) -> BoxFuture<'_, Result<Value, TaskEnd>>;
+    /// Resolves when the client wants the task to end.
+    fn cancelled(&self) -> BoxFuture<'_, ()>;
+}
+
+/// Why a task has no result.
+#[derive(Debug)]
+pub enum TaskEnd {
+    Cancelled,
+    Failed(ToolError),
+}
+
+/// A list that clients may have kept, and that is now another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    Tools,
+    Prompts,
 }
 
 /// What a tool tells the caller about its answer, beside the answer: it becomes `_meta`.

@@ -49,7 +49,7 @@ pub fn descriptor(entry: &Entry) -> Value {
     if let Some(uri) = meta.resource_uri {
         extra["resource_uri"] = json!(uri);
     }
-    json!({
+    let mut descriptor = json!({
         "name": meta.name,
         "title": meta.title,
         "description": meta.description,
@@ -63,7 +63,13 @@ pub fn descriptor(entry: &Entry) -> Value {
             "openWorldHint": meta.open_world,
         },
         "_meta": extra,
-    })
+    });
+    if let Some(fields) = descriptor.as_object_mut()
+        && fields["outputSchema"].is_null()
+    {
+        fields.shift_remove("outputSchema");
+    }
+    descriptor
 }
 
 /// What `tools/list` may be narrowed by (document 001, section 4.1).

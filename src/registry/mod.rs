@@ -32,6 +32,14 @@ impl Registry {
         Self::of(crate::tools::NAMESPACES)
     }
 
+    /// As [`Registry::standard`], and what the conformance suite looks for.
+    #[cfg(feature = "conformance-fixtures")]
+    pub fn with_fixtures() -> Self {
+        let namespaces: Vec<_> =
+            crate::tools::NAMESPACES.iter().copied().chain([crate::conformance::FIXTURES]).collect();
+        Self::of(&namespaces)
+    }
+
     /// A registry of these slices.
     pub fn of(namespaces: &[&'static [Entry]]) -> Self {
         let entries: Vec<_> = namespaces.iter().copied().flatten().collect();
@@ -57,6 +65,21 @@ impl Registry {
         if let Err(fault) = validator.validate(&args) {
             return Err(schema::refusal(&fault, &args));
         }
-        entry.parse(args)
+        entry.parse(whole(args))
+    }
+}
+
+/// JSON Schema's integers include `7.0` (Draft 2020-12, "type"), which some clients send for 7; serde's do not.
+fn whole(value: Value) -> Value {
+    /// Beyond it not every integer has a float of its own.
+    const EXACT: f64 = (1u64 << 53) as f64;
+    match value {
+        Value::Number(number) => match number.as_f64() {
+            Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() <= EXACT => (float as i64).into(),
+            _ => Value::Number(number),
+        },
+        Value::Array(items) => items.into_iter().map(whole).collect(),
+        Value::Object(map) => map.into_iter().map(|(name, value)| (name, whole(value))).collect(),
+        other => other,
     }
 }

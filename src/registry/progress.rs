@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 use std::{
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
+use tokio::time::Instant;
 
 /// The shortest time between two updates of one call.
 pub const INTERVAL: Duration = Duration::from_millis(250);
@@ -56,27 +57,19 @@ impl Progress {
     /// Reports a step. Updates that come too fast are merged: the newest is sent when its time has come.
     pub fn report(&self, update: Update) {
         let Some(shared) = &self.0 else { return };
-        let now = Instant::now();
         let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
         if state.sink.is_none() {
             return;
         }
-        match state.sent.map(|sent| INTERVAL.saturating_sub(now - sent)).filter(|wait| !wait.is_zero()) {
-            None => state.send(update, now),
-            Some(wait) => {
-                state.pending = Some(update);
-                if !std::mem::replace(&mut state.timer, true) {
-                    let shared = Arc::clone(shared);
-                    tokio::spawn(async move {
-                        tokio::time::sleep(wait).await;
-                        let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
-                        state.timer = false;
-                        if let Some(update) = state.pending.take() {
-                            state.send(update, Instant::now());
-                        }
-                    });
-                }
-            }
+        let wait = state.wait();
+        if wait.is_zero() {
+            // What waited is older than this one; its timer finds nothing, or something newer that has to wait on.
+            state.pending = None;
+            return state.send(update);
+        }
+        state.pending = Some(update);
+        if !std::mem::replace(&mut state.timer, true) {
+            tokio::spawn(send_in_time(Arc::clone(shared), wait));
         }
     }
 
@@ -97,14 +90,36 @@ impl Progress {
     }
 }
 
+/// Sends what waits once `wait` is over. A timer may come late, after another update was sent: then it waits again.
+async fn send_in_time(shared: Arc<Mutex<State>>, mut wait: Duration) {
+    loop {
+        tokio::time::sleep(wait).await;
+        let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        wait = state.wait();
+        if state.pending.is_some() && !wait.is_zero() {
+            continue;
+        }
+        state.timer = false;
+        if let Some(update) = state.pending.take() {
+            state.send(update);
+        }
+        return;
+    }
+}
+
 impl State {
-    fn send(&mut self, mut update: Update, now: Instant) {
+    /// How long until the next update may go.
+    fn wait(&self) -> Duration {
+        self.sent.map_or(Duration::ZERO, |sent| INTERVAL.saturating_sub(sent.elapsed()))
+    }
+
+    fn send(&mut self, mut update: Update) {
         // MCP: the value must increase with each notification.
         if update.progress <= self.last {
             update.progress = self.last + 1e-6 * (1.0 + self.last.abs());
         }
         self.last = update.progress;
-        self.sent = Some(now);
+        self.sent = Some(Instant::now());
         if let Some(sink) = &self.sink {
             sink(&update);
         }
@@ -151,6 +166,23 @@ mod tests {
         tokio::time::sleep(INTERVAL * 2).await;
         let messages: Vec<_> = seen.lock().unwrap().iter().map(|update| update.message.clone()).collect();
         assert_eq!(messages, ["step 0", "step 99"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_timer_that_comes_late_sends_nothing_early() {
+        let (progress, seen) = listen();
+        progress.say(0.0, None, "work", "at 0 ms");
+        progress.say(1.0, None, "work", "merged away");
+        // The thread was busy: this report comes at its time before the timer does.
+        tokio::time::advance(INTERVAL).await;
+        progress.say(2.0, None, "work", "at 250 ms");
+        progress.say(3.0, None, "work", "at 500 ms");
+        tokio::time::advance(INTERVAL / 2).await;
+        tokio::task::yield_now().await;
+        assert_eq!(seen.lock().unwrap().len(), 2);
+        tokio::time::sleep(INTERVAL).await;
+        let messages: Vec<_> = seen.lock().unwrap().iter().map(|update| update.message.clone()).collect();
+        assert_eq!(messages, ["at 0 ms", "at 250 ms", "at 500 ms"]);
     }
 
     #[tokio::test(start_paused = true)]

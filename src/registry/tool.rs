@@ -92,6 +92,12 @@ impl Entry {
         }
     }
 
+    /// A tool whose answers are always whole MCP results ([`Tool::whole`]): there is no `structuredContent`, and no schema
+    /// of it either.
+    pub const fn of_whole<T: Tool>() -> Self {
+        Self { output: || Value::Null, ..Self::of::<T>() }
+    }
+
     pub fn name(&self) -> &'static str {
         self.meta.name
     }
@@ -99,7 +105,7 @@ impl Entry {
     pub fn input_schema(&self) -> Value {
         (self.input)()
     }
-    /// JSON Schema 2020-12 of the result.
+    /// JSON Schema 2020-12 of the result; null when results are no data.
     pub fn output_schema(&self) -> Value {
         (self.output)()
     }

@@ -10,6 +10,7 @@ use super::{
     outbox::{Outbox, Outgoing, outbox},
     params::{InitializeParams, cancelled_id},
     reply,
+    running::{Refused, Running},
     session::Session,
     ticket::Ticket,
 };
@@ -18,16 +19,13 @@ use crate::{
     error::{ErrorCode, ToolError},
 };
 use serde_json::value::RawValue;
-use std::{
-    collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, PoisonError},
-};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use std::{collections::HashSet, sync::Arc, time::Duration};
+use tokio_util::task::TaskTracker;
 
 /// Requests of one connection that may be open at once.
 const OPEN_REQUESTS: usize = 64;
-
-type Running = Arc<Mutex<HashMap<String, CancellationToken>>>;
+/// How long a parting connection waits for calls that were told to stop, and for a peer that may not be reading.
+pub const PARTING: Duration = Duration::from_secs(1);
 
 /// One conversation. Feed it messages; answers come out of its [`Outgoing`].
 pub struct Connection {
@@ -80,23 +78,31 @@ impl Connection {
         self.outbox.closed().await;
     }
 
+    /// The peer is gone: nobody wants the answers.
+    pub fn abandon(&self) {
+        self.running.cancel_all();
+    }
+
     /// No more messages will come: lets what runs finish, cancels what does not within the grace, and hangs up.
     pub async fn finish(mut self) {
         self.calls.close();
-        let patience = tokio::time::sleep(self.server.options.grace);
-        let in_time = tokio::select! {
+        if self.settles(self.server.options.grace).await {
+            return;
+        }
+        self.running.cancel_all();
+        if !self.settles(PARTING).await
+            && let Some(bridge) = self.bridge.take()
+        {
+            bridge.abandon();
+        }
+    }
+
+    /// Whether all calls end within `patience`, with somebody there to read their answers.
+    async fn settles(&self, patience: Duration) -> bool {
+        tokio::select! {
             () = self.calls.wait() => true,
             () = self.outbox.closed() => false,
-            () = patience => false,
-        };
-        if !in_time {
-            for cancel in lock(&self.running).values() {
-                cancel.cancel();
-            }
-            if let Some(bridge) = self.bridge.take() {
-                bridge.abandon();
-            }
-            self.calls.wait().await;
+            () = tokio::time::sleep(patience) => false,
         }
     }
 
@@ -113,7 +119,9 @@ impl Connection {
         let (mut seen, mut ids, mut ready, mut good) = (HashSet::new(), Vec::new(), Vec::new(), Vec::new());
         for item in items {
             match envelope::parse_element(item) {
-                Ok(Message::Request { id, .. }) if !seen.insert(id.key()) => ready.push(in_use(&id).reply()),
+                Ok(Message::Request { id, .. }) if self.running.contains(&id.key()) || !seen.insert(id.key()) => {
+                    ready.push(in_use(&id).reply());
+                }
                 Ok(Message::Request { id, method, .. }) if method == "initialize" => {
                     let why = "Invalid Request: initialize cannot be part of a batch";
                     ready.push(Fault::new(Some(id), INVALID_REQUEST, why).reply());
@@ -147,6 +155,10 @@ impl Connection {
     }
 
     async fn request(&mut self, id: &Id, method: &str, params: Option<&RawValue>, bytes: &[u8]) {
+        if self.running.contains(&id.key()) {
+            // Not as an answer under the id: the one that is open may be part of a batch.
+            return self.refuse(&in_use(id)).await;
+        }
         if method == "initialize"
             && let Some(params) = InitializeParams::peek(params)
         {
@@ -162,42 +174,30 @@ impl Connection {
 
     async fn call(&mut self, ticket: Ticket) {
         let key = ticket.id.key();
-        let cancel = CancellationToken::new();
-        let refusal = {
-            let mut running = lock(&self.running);
-            if running.contains_key(&key) {
-                Some(in_use(&ticket.id).reply())
-            } else if running.len() >= OPEN_REQUESTS {
-                Some(crowded(&ticket.id))
-            } else {
-                running.insert(key.clone(), cancel.clone());
-                None
-            }
+        let entered = match self.running.open(&key, OPEN_REQUESTS) {
+            Ok(entered) => entered,
+            Err(refused) => return self.outbox.send(Out::Answer(key, not_opened(&ticket.id, refused))).await,
         };
-        if let Some(bytes) = refusal {
-            return self.outbox.send(Out::Message(bytes)).await;
-        }
-        let (outbox, running, server) = (self.outbox.clone(), Arc::clone(&self.running), Arc::clone(&self.server));
+        let (outbox, server) = (self.outbox.clone(), Arc::clone(&self.server));
         let progress = ticket.progress({
             let outbox = self.outbox.clone();
             move |bytes| outbox.offer(bytes)
         });
-        let (call, answerer) = ticket.start(Arc::clone(&self.caller), cancel, progress, None);
-        self.calls.spawn(async move {
+        let (call, answerer) = ticket.start(Arc::clone(&self.caller), entered.cancel.clone(), progress, None);
+        // Also a task of the server's: a client that is gone does not take its audit record with it.
+        self.calls.spawn(self.server.tasks.track_future(async move {
             let finished = server.pipeline.run(call).await;
             // Before the answer leaves: the client may use the id again as soon as it has read it.
-            lock(&running).remove(&key);
+            drop(entered);
             outbox.send(Out::Answer(key, answerer.answer(&finished))).await;
-        });
+        }));
     }
 
     async fn cancel(&mut self, params: Option<&RawValue>) {
         let Some(id) = cancelled_id(params) else { return };
-        let ours = lock(&self.running).get(&id).cloned();
-        match (ours, &self.bridge) {
-            (Some(cancel), _) => cancel.cancel(),
-            (None, Some(bridge)) => bridge.cancel(&id).await,
-            (None, None) => {}
+        match &self.bridge {
+            Some(bridge) if bridge.withdraw(&id).await => {}
+            _ => drop(self.running.cancel(&id)),
         }
     }
 
@@ -207,10 +207,19 @@ impl Connection {
             if id.is_none() {
                 return;
             }
-            self.bridge = Some(Bridge::open(&self.server, &self.caller, self.outbox.clone(), self.calls.clone()));
+            let (outbox, calls, running) = (self.outbox.clone(), self.calls.clone(), self.running.clone());
+            self.bridge = Some(Bridge::open(&self.server, &self.caller, outbox, calls, running));
         }
+        let entered = match id.map(|id| self.running.open(&id.key(), OPEN_REQUESTS)) {
+            None => None,
+            Some(Ok(entered)) => Some(entered),
+            Some(Err(refused)) => {
+                let Some(id) = id else { return };
+                return self.outbox.send(Out::Answer(id.key(), not_opened(id, refused))).await;
+            }
+        };
         if let Some(bridge) = &self.bridge
-            && let Err(fault) = bridge.forward(id, bytes).await
+            && let Err(fault) = bridge.forward(id, bytes, entered).await
         {
             match id {
                 Some(id) => self.outbox.send(Out::Answer(id.key(), fault.reply())).await,
@@ -222,9 +231,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        for cancel in lock(&self.running).values() {
-            cancel.cancel();
-        }
+        self.running.cancel_all();
     }
 }
 
@@ -244,13 +251,16 @@ fn in_use(id: &Id) -> Fault {
     )
 }
 
+fn not_opened(id: &Id, refused: Refused) -> Vec<u8> {
+    match refused {
+        Refused::InUse => in_use(id).reply(),
+        Refused::Full => crowded(id),
+    }
+}
+
 fn crowded(id: &Id) -> Vec<u8> {
     let error = ToolError::exhausted(format!("{OPEN_REQUESTS} requests of this connection are open already"))
         .with("limit", OPEN_REQUESTS)
         .hint("wait for an answer before the next request");
     reply::error(Some(id), error.code.rpc(), &error.message, Some(&error.data()))
-}
-
-fn lock(running: &Running) -> std::sync::MutexGuard<'_, HashMap<String, CancellationToken>> {
-    running.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,6 +3,7 @@
 use super::{
     envelope::{Fault, INVALID_PARAMS, Id, METHOD_NOT_FOUND},
     listing,
+    mcp::{listeners::Listeners, provider::Provider},
     params::{CallParams, ListParams, MODERN, Meta, meta_of},
     reply,
     ticket::Ticket,
@@ -26,6 +27,10 @@ pub struct Server {
     pub stop: CancellationToken,
     /// Everything that must have ended before the process does.
     pub tasks: TaskTracker,
+    /// What of MCP there is beside tools.
+    pub provider: Arc<dyn Provider>,
+    /// Clients that want to hear of changes.
+    pub listeners: Listeners,
 }
 
 /// How the front door behaves.
@@ -81,6 +86,10 @@ const MCP_METHODS: &[&str] = &[
     "tasks/cancel",
 ];
 
+/// Methods that 2026-07-28 did away with.
+const LEGACY_METHODS: &[&str] =
+    &["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
+
 /// Whether rmcp serves this method.
 pub fn is_mcp(method: &str) -> bool {
     MCP_METHODS.contains(&method)
@@ -92,6 +101,7 @@ impl Server {
         let routed = match method {
             "tools/call" => self.tools_call(visitor, id, params),
             "tools/list" => self.tools_list(visitor, id, params),
+            _ if LEGACY_METHODS.contains(&method) && Self::is_modern(params) => Ok(Route::Answer(removed(id, method))),
             _ if is_mcp(method) => return Route::Mcp,
             _ => self.bare(visitor, id, method, params),
         };
@@ -169,6 +179,11 @@ fn unknown_method(id: &Id, method: &str, unknown: &Unknown) -> Vec<u8> {
     let message = format!("Method not found: {}", explain(method, unknown));
     let data = json!({ "error_code": "not_found", "message": message, "details": { "method": cut(method) } });
     reply::error(Some(id), METHOD_NOT_FOUND, &message, Some(&data))
+}
+
+fn removed(id: &Id, method: &str) -> Vec<u8> {
+    let message = format!("Method not found: {method}; revision {MODERN} has no such method");
+    reply::error(Some(id), METHOD_NOT_FOUND, &message, Some(&json!({ "method": method })))
 }
 
 fn explain(written: &str, unknown: &Unknown) -> String {

@@ -11,5 +11,6 @@ pub mod modern;
 pub mod outbox;
 pub mod params;
 pub mod reply;
+pub mod running;
 pub mod session;
 pub mod ticket;

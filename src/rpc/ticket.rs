@@ -74,6 +74,9 @@ pub struct Answerer {
 impl Answerer {
     pub fn answer(&self, finished: &Finished) -> Vec<u8> {
         match (self.dialect, &finished.result) {
+            (Dialect::Mcp, Err(ToolError { protocol: Some(protocol), message, .. })) => {
+                reply::error(Some(&self.id), protocol.code, message, Some(&protocol.data))
+            }
             (Dialect::Mcp, result) => reply::success(&self.id, &mcp_result(result, &finished.meta, self.modern)),
             (_, Ok(output)) => reply::success(&self.id, &*output.json),
             (Dialect::Dotted, Err(error)) => self.failure(error.code.rpc(), error),
@@ -90,7 +93,7 @@ impl Answerer {
 #[derive(Serialize)]
 #[serde(untagged)]
 pub enum McpResult<'a> {
-    Whole(&'a Value),
+    Whole(Value),
     Usual(Usual<'a>),
 }
 
@@ -125,7 +128,7 @@ pub fn mcp_result<'a>(result: &'a Result<Output, ToolError>, meta: &'a Value, mo
     let text = |text: String| Block::Text { r#type: "text", text };
     let result_type = modern.then_some("complete");
     match result {
-        Ok(Output { whole: Some(whole), .. }) => McpResult::Whole(whole),
+        Ok(Output { whole: Some(whole), .. }) => McpResult::Whole(completed(whole, meta, result_type)),
         Ok(output) => {
             let mut content = vec![text(output.json.get().to_owned())];
             content.extend(output.content.iter().map(Block::Raw));
@@ -149,6 +152,18 @@ pub fn mcp_result<'a>(result: &'a Result<Output, ToolError>, meta: &'a Value, mo
             })
         }
     }
+}
+
+/// A tool's own result, with what every result has.
+fn completed(whole: &Value, meta: &Value, result_type: Option<&str>) -> Value {
+    let mut whole = whole.clone();
+    if let Some(fields) = whole.as_object_mut() {
+        if let Some(kind) = result_type {
+            fields.entry("resultType").or_insert_with(|| json!(kind));
+        }
+        fields.entry("_meta").or_insert_with(|| meta.clone());
+    }
+    whole
 }
 
 /// `mcp_result` as a value, for the conversations that rmcp carries.

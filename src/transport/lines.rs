@@ -3,7 +3,7 @@
 use crate::{
     access::caller::Caller,
     rpc::{
-        connection::Connection,
+        connection::{Connection, PARTING},
         door::Server,
         frame::{Frame, Framer},
         outbox::Outgoing,
@@ -28,25 +28,30 @@ pub async fn serve(
     let mut writing = tokio::spawn(write(outgoing, writer));
     let mut framer = Framer::new(server.options.request_bytes);
     let mut buffer = vec![0; READ];
-    loop {
+    let ended = 'reading: loop {
         let read = tokio::select! {
             biased;
-            () = server.stop.cancelled() => break,
-            () = connection.gone() => break,
+            () = server.stop.cancelled() => break false,
+            () = connection.gone() => break false,
             read = reader.read(&mut buffer) => read,
         };
-        let Ok(count @ 1..) = read else { break };
+        let Ok(count @ 1..) = read else { break true };
         let mut bytes = &buffer[..count];
         while let Some(frame) = framer.take(&mut bytes) {
-            take(&mut connection, frame).await;
+            tokio::select! {
+                biased;
+                () = take(&mut connection, frame) => {}
+                // A peer that does not read its answers may not keep the server from stopping.
+                () = server.stop.cancelled() => break 'reading false,
+            }
         }
-    }
-    if let Some(frame) = framer.finish() {
+    };
+    if ended && let Some(frame) = framer.finish() {
         take(&mut connection, frame).await;
     }
     connection.finish().await;
-    // The answers are made; a peer that does not read them may not keep the server from stopping.
-    if tokio::time::timeout(server.options.grace, &mut writing).await.is_err() {
+    // The answers are made; what a peer does not read by now it does not get.
+    if tokio::time::timeout(PARTING, &mut writing).await.is_err() {
         writing.abort();
     }
 }

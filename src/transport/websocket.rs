@@ -3,7 +3,7 @@
 use crate::{
     access::caller::Caller,
     rpc::{
-        connection::Connection,
+        connection::{Connection, PARTING},
         door::Server,
         envelope::{Fault, INVALID_REQUEST},
         outbox::Outgoing,
@@ -40,8 +40,11 @@ async fn serve(server: Arc<Server>, caller: Caller, socket: WebSocket) {
     let (mut connection, outgoing) = Connection::new(Arc::clone(&server), caller);
     let mut writing = tokio::spawn(write(outgoing, sink));
     let goodbye = read(&server, &mut connection, &mut stream).await;
+    if goodbye.is_none() {
+        connection.abandon();
+    }
     connection.finish().await;
-    if let Ok(Ok(Ok(mut sink))) = tokio::time::timeout(server.options.grace, &mut writing).await {
+    if let Ok(Ok(Ok(mut sink))) = tokio::time::timeout(PARTING, &mut writing).await {
         let _ = sink.send(Message::Close(goodbye)).await;
     } else {
         writing.abort();
@@ -58,7 +61,12 @@ async fn read(server: &Server, connection: &mut Connection, stream: &mut SplitSt
             message = stream.next() => message?,
         };
         match message {
-            Ok(Message::Text(text)) => connection.accept(text.as_bytes()).await,
+            Ok(Message::Text(text)) => tokio::select! {
+                biased;
+                () = connection.accept(text.as_bytes()) => {}
+                // A peer that does not read its answers may not keep the server from stopping.
+                () = server.stop.cancelled() => return Some(parting(close_code::AWAY, "the server is stopping")),
+            },
             Ok(Message::Binary(_)) => {
                 connection
                     .fault(&Fault::new(None, INVALID_REQUEST, "Invalid Request: messages go in text frames"))

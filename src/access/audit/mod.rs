@@ -84,7 +84,8 @@ impl Audit {
         self.commit(Some(record)).await
     }
 
-    /// Records a successful read, within a second. Returns at once, unless so many wait that the card has to catch up.
+    /// Records a successful read, within a second. Whoever fills the batch waits until it is committed: callers faster
+    /// than the card are slowed down to its pace, and do not pile up in memory.
     pub async fn read(&self, record: Record) {
         let record = record.prepare();
         tracing::debug!(target: "audit", record = %record.body());

@@ -3,11 +3,14 @@
 use super::handler::Handler;
 use crate::{
     access::caller::Caller,
+    error::ToolError,
     rpc::{
         batch::Out,
         door::{Server, is_mcp},
         envelope::{self, Content, Fault, INVALID_PARAMS, Id, Message},
         outbox::Outbox,
+        reply,
+        running::{Entered, Running},
     },
 };
 use rmcp::{
@@ -33,24 +36,40 @@ use tokio_util::{
 /// Messages that may wait for rmcp.
 const QUEUE: usize = 16;
 
-type Pending = Arc<Mutex<HashMap<String, (RequestId, TaskTrackerToken)>>>;
+type Pending = Arc<Mutex<HashMap<String, Open>>>;
+
+/// A request that rmcp has not answered.
+struct Open {
+    id: RequestId,
+    method: String,
+    /// The connection waits for it before it hangs up.
+    _waited_for: TaskTrackerToken,
+    /// Keeps the id in use.
+    _entered: Option<Entered>,
+}
 
 /// The connection's end.
 pub struct Bridge {
     to_service: mpsc::Sender<ClientJsonRpcMessage>,
-    /// Requests rmcp has not answered: the connection waits for them before it hangs up.
     pending: Pending,
+    outbox: Outbox,
     calls: TaskTracker,
     stop: CancellationToken,
 }
 
 impl Bridge {
     /// Starts a service for this conversation. It ends when the bridge is dropped.
-    pub fn open(server: &Arc<Server>, caller: &Arc<Caller>, outbox: Outbox, calls: TaskTracker) -> Self {
+    pub fn open(
+        server: &Arc<Server>,
+        caller: &Arc<Caller>,
+        outbox: Outbox,
+        calls: TaskTracker,
+        running: Running,
+    ) -> Self {
         let (to_service, from_client) = mpsc::channel(QUEUE);
         let (pending, stop) = (Pending::default(), CancellationToken::new());
-        let pipe = Pipe { from_client, outbox, pending: Arc::clone(&pending) };
-        let handler = Handler::new(Arc::clone(server), Some(Arc::clone(caller)));
+        let pipe = Pipe { from_client, outbox: outbox.clone(), pending: Arc::clone(&pending) };
+        let handler = Handler::on_stream(Arc::clone(server), Arc::clone(caller), running);
         let token = stop.clone();
         server.tasks.spawn(async move {
             match serve_server_with_ct(handler, pipe, token).await {
@@ -58,29 +77,51 @@ impl Bridge {
                 Err(error) => tracing::debug!(%error, "a conversation ended before it began"),
             }
         });
-        Self { to_service, pending, calls, stop }
+        Self { to_service, pending, outbox, calls, stop }
     }
 
-    /// Hands one message over.
+    /// Hands one message over; `entered` keeps a request's id in use until it is answered.
     ///
     /// # Errors
     /// -32602 when the method is MCP's and its parameters are not.
-    pub async fn forward(&self, id: Option<&Id>, bytes: &[u8]) -> Result<(), Fault> {
+    pub async fn forward(&self, id: Option<&Id>, bytes: &[u8], entered: Option<Entered>) -> Result<(), Fault> {
         let message = typed(id, bytes)?;
         if let JsonRpcMessage::Request(request) = &message {
-            self.lock().insert(request.id.to_string(), (request.id.clone(), self.calls.token()));
+            let open = Open {
+                id: request.id.clone(),
+                method: request.request.method().to_owned(),
+                _waited_for: self.calls.token(),
+                _entered: entered,
+            };
+            self.lock().insert(request.id.to_string(), open);
         }
         // A service that has ended answers nothing more; the connection is about to notice.
         let _ = self.to_service.send(message).await;
         Ok(())
     }
 
-    /// Cancels a request by the canonical form of its id.
-    pub async fn cancel(&self, id: &str) {
-        let Some(request_id) = self.lock().get(id).map(|(id, _)| id.clone()) else { return };
+    /// Cancels a request by the canonical form of its id and answers it, since rmcp then will not. Says whether that was
+    /// its business: a tool call ends by its own token, and answers for itself.
+    pub async fn withdraw(&self, id: &str) -> bool {
+        let open = {
+            let mut pending = self.lock();
+            match pending.get(id) {
+                Some(open) if open.method != "tools/call" => pending.remove(id),
+                _ => return false,
+            }
+        };
+        let Some(Open { id: request_id, method, .. }) = open else { return false };
+        let error = ToolError::cancelled(&method);
+        let answered = match &request_id {
+            RequestId::Number(number) => Id::Number(*number),
+            RequestId::String(text) => Id::Text(text.to_string()),
+        };
         let params = CancelledNotificationParam::new(Some(request_id), None);
         let notification = ClientNotification::CancelledNotification(rmcp::model::CancelledNotification::new(params));
         let _ = self.to_service.send(ClientJsonRpcMessage::notification(notification)).await;
+        let answer = reply::error(Some(&answered), error.code.rpc(), &error.message, Some(&error.data()));
+        self.outbox.send(Out::Answer(id.to_owned(), answer)).await;
+        true
     }
 
     /// Ends the service now; what it has not answered stays unanswered.
@@ -89,7 +130,7 @@ impl Bridge {
         self.lock().clear();
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, (RequestId, TaskTrackerToken)>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Open>> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -144,8 +185,12 @@ impl Transport<RoleServer> for Pipe {
             match id {
                 None => outbox.send(Out::Message(bytes)).await,
                 Some(id) => {
-                    outbox.send(Out::Answer(id.clone(), bytes)).await;
-                    pending.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+                    // Whoever takes it out answers: a request that was withdrawn has its answer.
+                    let open = pending.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+                    if let Some(Open { _waited_for, _entered, .. }) = open {
+                        drop(_entered);
+                        outbox.send(Out::Answer(id, bytes)).await;
+                    }
                 }
             }
             Ok(())

@@ -1,22 +1,41 @@
-//! What rmcp calls into: who we are, and tool calls that need a conversation.
+//! What rmcp calls into: who we are, tool calls that need a conversation, and what the provider offers beside tools.
 
-use super::peer::RmcpPeer;
+use super::{
+    peer::RmcpPeer,
+    provider::{self, Asked},
+};
 use crate::{
     access::caller::Caller,
     registry::{listing::descriptor, names::Dialect, pipeline::Call, progress::Progress},
-    rpc::{door::Server, params::MODERN, ticket},
+    rpc::{
+        door::Server,
+        params::MODERN,
+        running::{Entered, Running},
+        ticket,
+    },
 };
+#[expect(deprecated)] // As the handler's methods below.
+use rmcp::model::SetLevelRequestParams;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, Implementation, ProgressNotificationParam, ProgressToken,
-        ServerCapabilities, ServerConfig, Tool,
+        CallToolRequestParams, CallToolResponse, CancelTaskMethod, CancelTaskParams, CompleteRequestParams,
+        CompleteResult, ConstString, ErrorCode, GetPromptRequestParams, GetPromptResponse, GetTaskMethod,
+        GetTaskParams, GetTaskResult, Implementation, ListPromptsResult, ListResourceTemplatesResult,
+        ListResourcesResult, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
+        ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SetLevelRequestMethod, SubscribeRequestParams,
+        SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskMethod, UpdateTaskParams,
     },
-    service::RequestContext,
+    service::{NotificationContext, RequestContext, SubscriptionContext},
+    task_manager::TaskManager,
 };
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::{
+    convert::Infallible,
+    sync::{Arc, Mutex, PoisonError},
+};
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 /// One per conversation.
 #[derive(Clone)]
@@ -24,6 +43,10 @@ pub struct Handler {
     server: Arc<Server>,
     /// Known from the start on a stream; over HTTP each request brings its own.
     caller: Option<Arc<Caller>>,
+    /// The open requests of a stream, whose ids the connection keeps.
+    running: Running,
+    /// The severity that `logging/setLevel` asked for. Until it does, the server may choose: `info`.
+    log_level: Arc<Mutex<String>>,
 }
 
 const INSTRUCTIONS: &str = "Operates the machine this server runs on, usually a Raspberry Pi. Start with \
@@ -32,24 +55,62 @@ until the owner enables them; risky ones wait for a person's approval, which onl
 conversation. Errors carry a hint: follow it.";
 
 impl Handler {
-    pub fn new(server: Arc<Server>, caller: Option<Arc<Caller>>) -> Self {
-        Self { server, caller }
+    /// For HTTP: requests bring what is known of them.
+    pub fn new(server: Arc<Server>) -> Self {
+        Self { server, caller: None, running: Running::default(), log_level: Arc::new(Mutex::new("info".into())) }
+    }
+
+    /// For a conversation over a stream.
+    pub fn on_stream(server: Arc<Server>, caller: Arc<Caller>, running: Running) -> Self {
+        Self { caller: Some(caller), running, ..Self::new(server) }
+    }
+
+    /// What ends this call. Not rmcp's own token: a request cancelled by that gets no answer, and ours get one always.
+    fn cancel(&self, context: &RequestContext<RoleServer>) -> CancellationToken {
+        let brought = || Some(brought::<Entered>(context)?.cancel.clone());
+        self.running.token(&context.id.to_string()).or_else(brought).unwrap_or_default()
+    }
+
+    fn asked(&self, context: RequestContext<RoleServer>) -> Result<Asked, ErrorData> {
+        Ok(Asked { caller: self.caller(&context)?, context })
+    }
+
+    fn tasks<M: ConstString>(&self) -> Result<&TaskManager, ErrorData> {
+        self.server.provider.tasks().ok_or_else(ErrorData::method_not_found::<M>)
+    }
+
+    /// What log messages the client wants: since 2026-07-28 each request says it, or wants none.
+    fn log_level(&self, context: &RequestContext<RoleServer>) -> Option<String> {
+        if is_modern(context) {
+            let level = context.meta.get("io.modelcontextprotocol/logLevel")?;
+            return level.as_str().map(str::to_owned);
+        }
+        Some(self.log_level.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
     fn caller(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Caller>, ErrorData> {
-        let brought =
-            || context.extensions.get::<axum::http::request::Parts>()?.extensions.get::<Arc<Caller>>().cloned();
         self.caller
             .clone()
-            .or_else(brought)
+            .or_else(|| brought(context))
             .ok_or_else(|| ErrorData::internal_error("the request came without a caller", None))
     }
 }
 
+/// What the HTTP door attached to this request.
+fn brought<T: Send + Sync + 'static>(context: &RequestContext<RoleServer>) -> Option<Arc<T>> {
+    context.extensions.get::<axum::http::request::Parts>()?.extensions.get::<Arc<T>>().cloned()
+}
+
+fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version.as_str() >= MODERN)
+}
+
+// Logging and resources/subscribe are deprecated since 2026-07-28, and part of every revision before it.
+#[expect(deprecated)]
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
         let mut info = ServerConfig::default();
-        info.capabilities = ServerCapabilities::builder().enable_tools().build();
+        info.capabilities = self.server.provider.capabilities();
         info.server_info = Implementation::new("raspi-mcp", env!("CARGO_PKG_VERSION")).with_title("raspi-mcp");
         info.instructions = Some(INSTRUCTIONS.into());
         info
@@ -73,16 +134,18 @@ impl ServerHandler for Handler {
             .names
             .resolve(&request.name)
             .map_err(|_| ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None))?;
-        let modern = context.protocol_version().is_some_and(|version| version.as_str() >= MODERN);
+        let modern = is_modern(&context);
         let correlation_id = context.meta.get("correlation_id").and_then(Value::as_str).map(str::to_owned);
         let (progress, reports) = forwarding(context.meta.get_progress_token(), entry.name(), &context);
         let peer = RmcpPeer {
+            server: Arc::clone(&self.server),
             peer: context.peer.clone(),
             capabilities: json!(context.client_capabilities()),
             input_responses: request.input_responses.map(|responses| json!(responses)),
             request_state: request.request_state,
-            log_level: context.meta.get("io.modelcontextprotocol/logLevel").cloned(),
+            log_level: self.log_level(&context),
         };
+        let cancel = self.cancel(&context);
         let call = Call {
             entry,
             caller,
@@ -90,33 +153,163 @@ impl ServerHandler for Handler {
             args: Value::Object(request.arguments.unwrap_or_default()),
             request_id: context.id.to_string(),
             correlation_id,
-            cancel: context.ct.clone(),
+            cancel: cancel.clone(),
             progress,
             peer: Some(Arc::new(peer)),
         };
-        let run = self.server.pipeline.run(call);
+        // rmcp's token says that the client is gone; the call then ends like any other that is cancelled.
+        let gone = async {
+            context.ct.cancelled().await;
+            cancel.cancel();
+            std::future::pending::<Infallible>().await
+        };
+        let run = async { tokio::join!(self.server.pipeline.run(call), reports).0 };
         let finished = tokio::select! {
             finished = run => finished,
-            never = reports => match never {},
+            never = gone => match never {},
         };
+        if let Err(error) = &finished.result
+            && let Some(protocol) = &error.protocol
+        {
+            return Err(ErrorData::new(ErrorCode(protocol.code), error.message.clone(), Some(protocol.data.clone())));
+        }
         let value = ticket::mcp_value(&finished, modern);
         let unfit = |error: serde_json::Error| {
             ErrorData::internal_error(format!("the result of {} is no MCP result: {error}", entry.name()), None)
         };
-        if value["resultType"] == "input_required" {
-            return serde_json::from_value(value).map(CallToolResponse::InputRequired).map_err(unfit);
+        match value["resultType"].as_str() {
+            Some("input_required") => serde_json::from_value(value).map(CallToolResponse::InputRequired).map_err(unfit),
+            Some("task") => serde_json::from_value(value).map(CallToolResponse::Task).map_err(unfit),
+            _ => serde_json::from_value(value).map(CallToolResponse::Complete).map_err(unfit),
         }
-        serde_json::from_value(value).map(CallToolResponse::Complete).map_err(unfit)
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        self.tasks::<GetTaskMethod>()?.get_task(&request.task_id).map(GetTaskResult::new)
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.tasks::<UpdateTaskMethod>()?.update_task(&request.task_id, request.input_responses)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.tasks::<CancelTaskMethod>()?.cancel_task(&request.task_id)
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.server.listeners.add(context.peer);
+    }
+
+    /// rmcp narrows this to what was announced.
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        // A server on which nothing ever changes has nothing to listen to.
+        provider::has_changes(&self.server.provider.capabilities()).then(|| requested.clone())
+    }
+
+    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
+        // A stop ends it with a result, which says that this is no accident.
+        self.server.stop.run_until_cancelled(self.server.listeners.hold(subscription)).await;
+        Ok(())
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if self.server.provider.capabilities().logging.is_none() {
+            return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
+        }
+        let level = json!(request.level);
+        let level = level.as_str().unwrap_or_default();
+        level.clone_into(&mut self.log_level.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok(())
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        self.server.provider.list_resources(self.asked(context)?, request).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        self.server.provider.list_resource_templates(self.asked(context)?, request).await
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        self.server.provider.read_resource(self.asked(context)?, request).await
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.server.provider.subscribe(self.asked(context)?, request.uri).await
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.server.provider.unsubscribe(self.asked(context)?, request.uri).await
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        self.server.provider.list_prompts(self.asked(context)?, request).await
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        self.server.provider.get_prompt(self.asked(context)?, request).await
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        self.server.provider.complete(self.asked(context)?, request).await
     }
 }
 
-/// Progress that rmcp sends for us, in order and before the answer: reports are forwarded by the very future that waits for
-/// the call, so none can be sent once it has ended.
+/// Progress that rmcp sends for us, in order and before the answer. The future ends once the pipeline has closed the
+/// progress and everything reported until then has gone out: wait for it beside the call, then answer.
 fn forwarding(
     token: Option<ProgressToken>,
     tool: &'static str,
     context: &RequestContext<RoleServer>,
-) -> (Progress, impl Future<Output = std::convert::Infallible> + use<>) {
+) -> (Progress, impl Future<Output = ()> + use<>) {
     let (sender, mut receiver) = mpsc::channel::<ProgressNotificationParam>(4);
     let progress = match token {
         None => Progress::default(),
@@ -136,7 +329,6 @@ fn forwarding(
         while let Some(params) = receiver.recv().await {
             let _ = peer.notify_progress(params).await;
         }
-        std::future::pending().await
     };
     (progress, forward)
 }

@@ -50,7 +50,7 @@ impl McpHttp {
         };
         let factory = |server: &Arc<Server>| {
             let server = Arc::clone(server);
-            move || Ok(Handler::new(Arc::clone(&server), None))
+            move || Ok(Handler::new(Arc::clone(&server)))
         };
         Self {
             streamable: StreamableHttpService::new(factory(server), Arc::clone(&sessions), config()),

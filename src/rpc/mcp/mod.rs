@@ -1,7 +1,12 @@
 //! rmcp behind the front door: everything of MCP that is not a tool call or a tool list.
 
 pub mod bridge;
+#[cfg(feature = "conformance-fixtures")]
+pub mod fixtures;
 pub mod handler;
 pub mod http;
+pub mod listeners;
 pub mod peer;
+pub mod provider;
 pub mod sessions;
+mod tasks;

@@ -1,24 +1,31 @@
 //! The client's end of a conversation, for tools and approvals that ask it something.
 
+use super::tasks;
 use crate::{
     error::{ErrorCode, ToolError},
-    registry::context::Peer as Port,
+    registry::context::{Change, Peer as Port, Work},
+    rpc::door::Server,
 };
 use futures::future::BoxFuture;
 use rmcp::{
     Peer, RoleServer,
-    model::{ServerNotification, ServerRequest},
+    model::{ServerNotification, ServerRequest, TASKS_EXTENSION_ID},
     service::ServiceError,
 };
 use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Severities of log messages, mildest first (RFC 5424, as MCP names them).
+const SEVERITIES: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 /// rmcp's peer behind our port.
 pub struct RmcpPeer {
+    pub server: Arc<Server>,
     pub peer: Peer<RoleServer>,
     pub capabilities: Value,
     pub input_responses: Option<Value>,
     pub request_state: Option<String>,
-    pub log_level: Option<Value>,
+    pub log_level: Option<String>,
 }
 
 impl Port for RmcpPeer {
@@ -39,7 +46,7 @@ impl Port for RmcpPeer {
     }
 
     fn log_level(&self) -> Option<&str> {
-        self.log_level.as_ref()?.as_str()
+        self.log_level.as_deref()
     }
 
     fn ask<'a>(&'a self, method: &'a str, params: Value) -> BoxFuture<'a, Result<Value, ToolError>> {
@@ -51,14 +58,41 @@ impl Port for RmcpPeer {
         })
     }
 
-    fn tell<'a>(&'a self, method: &'a str, params: Value) -> BoxFuture<'a, ()> {
+    fn log<'a>(&'a self, severity: &'a str, logger: &'a str, data: Value) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            match serde_json::from_value::<ServerNotification>(json!({ "method": method, "params": params })) {
+            if !self.log_level().is_some_and(|least| reaches(severity, least)) {
+                return;
+            }
+            let params = json!({ "level": severity, "logger": logger, "data": data });
+            let message = json!({ "method": "notifications/message", "params": params });
+            match serde_json::from_value::<ServerNotification>(message) {
                 Ok(notification) => drop(self.peer.send_notification(notification).await),
-                Err(error) => tracing::error!(method, %error, "a notification of ours does not fit its method"),
+                Err(error) => tracing::error!(severity, logger, %error, "a log message does not fit MCP"),
             }
         })
     }
+
+    fn announce(&self, change: Change) -> BoxFuture<'_, ()> {
+        Box::pin(self.server.listeners.announce(change))
+    }
+
+    fn takes_tasks(&self) -> bool {
+        self.server.provider.tasks().is_some() && !self.capabilities["extensions"][TASKS_EXTENSION_ID].is_null()
+    }
+
+    fn start_task(&self, work: Work) -> Result<Value, ToolError> {
+        match self.server.provider.tasks() {
+            Some(tasks) if self.takes_tasks() => tasks::start(tasks, work),
+            _ => Err(ToolError::missing("this needs tasks, and the client or this server has none")
+                .hint("declare the extension io.modelcontextprotocol/tasks with the request")),
+        }
+    }
+}
+
+/// Whether `severity` is at least `least`; words that MCP does not know reach nothing.
+fn reaches(severity: &str, least: &str) -> bool {
+    let rank = |word: &str| SEVERITIES.iter().position(|known| *known == word);
+    matches!((rank(severity), rank(least)), (Some(severity), Some(least)) if severity >= least)
 }
 
 fn refused(method: &str, error: &ServiceError) -> ToolError {
@@ -67,5 +101,16 @@ fn refused(method: &str, error: &ServiceError) -> ToolError {
             ToolError::new(ErrorCode::CapabilityMissing, format!("the client refused {method}: {}", refusal.message))
         }
         other => ToolError::unavailable(format!("the client did not answer {method}: {other}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_hears_of_what_is_at_least_as_severe_as_it_asked_for() {
+        assert!(reaches("error", "warning") && reaches("info", "info") && reaches("emergency", "debug"));
+        assert!(!reaches("info", "warning") && !reaches("loud", "debug") && !reaches("error", "loud"));
     }
 }

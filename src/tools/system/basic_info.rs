@@ -1,11 +1,11 @@
 //! `system.get_basic_info`: what this machine is (document 000, section 3.1).
 
-use crate::tools::none::NoArgs;
 use crate::{
     clock,
     error::ToolError,
     machine::{Machine, unreadable},
     registry::{context::Context, meta::Meta, tool::Tool},
+    tools::none::NoArgs,
 };
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! `system.get_capabilities`: what this machine has and what may be done with it (document 000, section 3.4).
 
-use super::modules;
+use super::modules::{self, Found};
 use crate::{
     error::ToolError,
     hw::board::{Board, BootFlow, Kind},
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 #[schemars(deny_unknown_fields)]
 pub struct Capabilities {
     board: BoardOut,
-    /// By name: gpio, i2c, camera, systemd, network_manager, temperature, throttling.
+    /// By name: gpio, i2c, camera, systemd, network_manager, temperature, throttling, agent.
     modules: BTreeMap<&'static str, ModuleOut>,
     /// By name, every tool this caller's role could use.
     tools: BTreeMap<&'static str, ToolOut>,
@@ -53,6 +53,7 @@ struct ProfileOut {
     soc: &'static str,
     boot_flow: BootFlow,
     /// GPIO numbers that hardware PWM can drive.
+    #[schemars(inner(range(max = 27)))]
     pwm_gpios: Vec<u8>,
     /// I2C buses on the header.
     i2c_buses: Vec<u8>,
@@ -63,7 +64,7 @@ struct ProfileOut {
 struct ModuleOut {
     /// The machine has it.
     available: bool,
-    /// It is there and at least one tool of its namespace is on for this caller.
+    /// It is there and at least one tool that uses it is on for this caller.
     enabled: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     devices: Vec<String>,
@@ -106,19 +107,27 @@ fn board(board: &Board) -> BoardOut {
     }
 }
 
-fn read(cx: &Context) -> Capabilities {
+/// Whether the half that may change the machine answers.
+async fn agent(cx: &Context) -> Result<Found, String> {
+    match cx.world.agent.status().await {
+        Ok(_) => Ok(Found { devices: vec![cx.world.settings.places.agent_socket.display().to_string()] }),
+        Err(error) => Err(error.message),
+    }
+}
+
+async fn read(cx: &Context) -> Capabilities {
     let world = &cx.world;
     let metas = || world.registry.entries().map(|entry| entry.meta);
     let on = |meta: &Meta| world.policy.admit(meta, &cx.caller).is_ok();
-    let module = |module: &modules::Module| {
-        let mut of_namespace = metas().filter(|meta| meta.namespace() == module.namespace).peekable();
-        let (exist, enabled) = (of_namespace.peek().is_some(), of_namespace.any(on));
-        match (module.probe)(&world.machine) {
+    let module = |found: Result<Found, String>, whose: &str, uses: &dyn Fn(&Meta) -> bool| {
+        let mut users = metas().filter(|meta| uses(meta)).peekable();
+        let (exist, enabled) = (users.peek().is_some(), users.any(on));
+        match found {
             Err(reason) => ModuleOut { available: false, enabled: false, devices: Vec::new(), reason: Some(reason) },
             Ok(found) => {
                 let reason = match (exist, enabled) {
-                    (false, _) => Some(format!("this version has no {}.* tools", module.namespace)),
-                    (true, false) => Some(format!("every {}.* tool is off for this caller", module.namespace)),
+                    (false, _) => Some(format!("this version has no {whose}")),
+                    (true, false) => Some(format!("all {whose} are off for this caller")),
                     (true, true) => None,
                 };
                 ModuleOut { available: true, enabled, devices: found.devices, reason }
@@ -134,9 +143,14 @@ fn read(cx: &Context) -> Capabilities {
             reason: refusal.map(|error| error.message),
         }
     };
+    let probed = modules::MODULES.iter().map(|each| {
+        let whose = format!("{}.* tools", each.namespace);
+        (each.name, module((each.probe)(&world.machine), &whose, &|meta| meta.namespace() == each.namespace))
+    });
+    let through_agent = module(agent(cx).await, "tools that change the machine", &|meta| meta.effect.is_write());
     Capabilities {
         board: board(&world.machine.board),
-        modules: modules::MODULES.iter().map(|each| (each.name, module(each))).collect(),
+        modules: probed.chain([("agent", through_agent)]).collect(),
         tools: metas().filter(|meta| meta.role <= cx.caller.role).map(|meta| (meta.name, tool(meta))).collect(),
     }
 }
@@ -159,6 +173,6 @@ impl Tool for GetCapabilities {
         if cx.world.machine.board.is_simulated() {
             cx.notes.simulated();
         }
-        Ok(read(cx))
+        Ok(read(cx).await)
     }
 }

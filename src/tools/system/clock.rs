@@ -1,15 +1,16 @@
 //! `system.get_clock`: what time it is here, and whether to believe it (document 004, `system/get-clock`).
 
-use crate::tools::none::NoArgs;
 use crate::{
     clock as stamp,
     error::ToolError,
     machine::{Machine, unreadable},
-    os::{clock, ids},
+    os::{clock, ids, malformed},
     registry::{context::Context, meta::Meta, tool::Tool},
+    tools::none::NoArgs,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::time::Duration;
 use time::OffsetDateTime;
 
 #[derive(Serialize, JsonSchema)]
@@ -44,8 +45,8 @@ fn read(machine: &Machine, now: OffsetDateTime) -> Result<Clock, ToolError> {
     let zone = clock::zone(root).map_err(zone_fault)?;
     let (utc_offset_seconds, timezone_abbreviation) = zone.offset(now.unix_timestamp()).map_err(zone_fault)?;
     let uptime = machine.about.uptime().map_err(|fault| unreadable("the uptime", &fault))?;
-    // The two clocks are not read at the same instant: whole seconds, so that the answer does not flicker.
-    let boot = (now - uptime + time::Duration::milliseconds(500)).replace_nanosecond(0).unwrap_or(now);
+    let boot = booted(now, uptime)
+        .ok_or_else(|| unreadable("the uptime", &malformed("proc/uptime", "it began before time")))?;
     Ok(Clock {
         time: stamp::stamp(now),
         timezone: zone.name,
@@ -56,6 +57,12 @@ fn read(machine: &Machine, now: OffsetDateTime) -> Result<Clock, ToolError> {
         boot_time: stamp::stamp(boot),
         boot_id: ids::boot(root).ok(),
     })
+}
+
+/// The two clocks are not read at the same instant: to the nearest second, so that the answer does not flicker.
+fn booted(now: OffsetDateTime, uptime: Duration) -> Option<OffsetDateTime> {
+    let boot = now.checked_sub(uptime.try_into().ok()?)?.checked_add(time::Duration::milliseconds(500))?;
+    boot.replace_nanosecond(0).ok()
 }
 
 pub struct GetClock;

@@ -42,10 +42,9 @@ pub struct HealthSnapshot {
     #[schemars(with = "DiskIo")]
     disk_io: Option<DiskIo>,
     /// The file system the disk numbers are about.
-    #[schemars(default)]
     disk_mount: String,
     /// CPU, network and disk rates are means over this many seconds before `timestamp`.
-    #[schemars(default, range(min = 0))]
+    #[schemars(range(min = 0))]
     interval_seconds: f64,
     /// Means over 1, 5 and 15 minutes.
     #[serde(default, skip_serializing_if = "Option::is_none")]

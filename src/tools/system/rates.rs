@@ -16,7 +16,7 @@ const MOST_ENTRIES: usize = 32;
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields, inline)]
 pub struct Network {
-    /// By interface name; the loopback is left out.
+    /// By interface name; the loopback and what has never carried anything are left out.
     interfaces: BTreeMap<String, InterfaceRates>,
     total_bandwidth_mbps: Bandwidth,
 }
@@ -97,7 +97,8 @@ pub fn network(interval: &Interval, root: &Root) -> Option<Network> {
     let megabits = |bytes: f64| rounded(bytes * 8.0 / 1e6, 3);
     let total_bandwidth_mbps =
         Bandwidth { up: megabits(sum(|each| each.sent.bytes)), down: megabits(sum(|each| each.received.bytes)) };
-    let shown = pairs.iter().take(MOST_ENTRIES);
+    let used = |(_, now): &&(&Interface, &Interface)| now.sent.packets > 0 || now.received.packets > 0;
+    let shown = pairs.iter().filter(used).take(MOST_ENTRIES);
     let interfaces =
         shown.map(|(before, now)| (now.name.clone(), InterfaceRates::between(interval, before, now, root))).collect();
     Some(Network { interfaces, total_bandwidth_mbps })
@@ -115,8 +116,8 @@ impl InterfaceRates {
             bytes_recv_per_sec: rounded(received, 1),
             packets_sent_per_sec: rounded(packets_sent, 1),
             packets_recv_per_sec: rounded(packets_received, 1),
-            error_rate_percent: share(rate(|each| each.sent.errors + each.received.errors), packets),
-            drop_rate_percent: share(rate(|each| each.sent.drops + each.received.drops), packets),
+            error_rate_percent: share(rate(|each| each.sent.errors.saturating_add(each.received.errors)), packets),
+            drop_rate_percent: share(rate(|each| each.sent.drops.saturating_add(each.received.drops)), packets),
             utilization_percent: link
                 .map(|bits| rounded((sent.max(received) * 800.0 / bits as f64).clamp(0.0, 100.0), 2)),
         }

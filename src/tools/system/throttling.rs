@@ -14,15 +14,10 @@ pub struct ThrottlingFlags {
     freq_capped: bool,
     /// The processor is throttled.
     throttled: bool,
-    #[schemars(default)]
     soft_temperature_limit: bool,
-    #[schemars(default)]
     under_voltage_occurred: bool,
-    #[schemars(default)]
     freq_capped_occurred: bool,
-    #[schemars(default)]
     throttled_occurred: bool,
-    #[schemars(default)]
     soft_temperature_limit_occurred: bool,
 }
 

@@ -1,13 +1,11 @@
 //! The TCP listener: loopback only until TLS is there, capped, no delayed small writes.
 
 use super::App;
-use crate::config::Settings;
-use hyper::server::conn::http1;
-use hyper_util::{
-    rt::{TokioIo, TokioTimer},
-    service::TowerToHyperService,
-};
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use crate::{config::Settings, rpc::connection::PARTING};
+use axum::body::Body;
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{net::TcpListener, sync::Semaphore};
 
 /// How the HTTP door is set up.
@@ -71,7 +69,6 @@ impl Listener {
     /// Accepts until the server stops.
     pub async fn run(self, app: Arc<App>) {
         let places = Arc::new(Semaphore::new(self.max_connections));
-        let router = Arc::clone(&app).router();
         loop {
             let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
             let accepted = tokio::select! {
@@ -91,7 +88,13 @@ impl Listener {
                 tracing::debug!(%error, "a connection ended before it began");
                 continue;
             }
-            let service = TowerToHyperService::new(router.clone());
+            let service = service_fn({
+                let app = Arc::clone(&app);
+                move |request: hyper::Request<Incoming>| {
+                    let answer = Arc::clone(&app).answer(request.map(Body::new));
+                    async move { Ok::<_, Infallible>(answer.await) }
+                }
+            });
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(HEAD_TIMEOUT)
@@ -106,7 +109,7 @@ impl Listener {
                     () = server.stop.cancelled() => {
                         // What is being answered is finished; then the connection closes.
                         connection.as_mut().graceful_shutdown();
-                        if tokio::time::timeout(server.options.grace, connection).await.is_err() {
+                        if tokio::time::timeout(server.options.grace + PARTING, connection).await.is_err() {
                             tracing::debug!("closed a connection that did not end within the grace");
                         }
                     }

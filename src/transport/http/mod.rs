@@ -11,27 +11,21 @@ pub use listen::{Listener, Options};
 
 use crate::{
     access::caller::{Caller, Door},
+    error::ToolError,
     rpc::{
         door::Server,
         mcp::http::{Endpoint, McpHttp},
+        running::Running,
     },
     transport::websocket,
 };
 use axum::{
-    Router,
     body::Body,
-    extract::{Request, State, WebSocketUpgrade},
-    http::{HeaderMap, HeaderValue, Response, StatusCode, header},
-    middleware::{self, Next},
+    extract::{FromRequestParts, Request, WebSocketUpgrade},
+    http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header},
     response::IntoResponse,
-    routing::{any, get, post as on_post},
 };
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
-use tokio_util::sync::CancellationToken;
+use std::{sync::Arc, time::Duration};
 
 /// What the HTTP handlers share.
 pub struct App {
@@ -41,7 +35,7 @@ pub struct App {
     identify: Identify,
     body_timeout: Duration,
     /// Calls that run for somebody, by who and request id, so that a cancellation in another request finds them.
-    running: Mutex<HashMap<(String, String), CancellationToken>>,
+    running: Running,
 }
 
 /// Says who sent a request: by its token, or as an anonymous peer of the loopback interface.
@@ -55,65 +49,72 @@ impl App {
             guard: guard::Guard::new(&options.allowed_hosts, &options.allowed_origins),
             identify,
             body_timeout: options.body_timeout,
-            running: Mutex::default(),
+            running: Running::default(),
             server,
         })
     }
 
-    fn router(self: Arc<Self>) -> Router {
-        Router::new()
-            .route("/mcp", on_post(mcp_post).get(mcp_other).delete(mcp_other))
-            .route("/api/mcp", on_post(api_post))
-            .route("/ws", any(ws))
-            .layer(middleware::from_fn_with_state(Arc::clone(&self), admit))
-            .route("/healthz", get(healthz))
-            .with_state(self)
-    }
-}
-
-/// Host and Origin first, then who it is; the handlers find an `Arc<Caller>` in the extensions.
-async fn admit(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response<Body> {
-    if let Err(refusal) = app.guard.check(request.uri(), request.headers()) {
-        return post::refuse(StatusCode::FORBIDDEN, &refusal);
-    }
-    match (app.identify)(request.headers()) {
-        Ok(caller) => {
-            request.extensions_mut().insert(Arc::new(caller));
-            next.run(request).await
+    /// Answers one request. By hand: four paths need no router, and a router's boxes cost more than the answer.
+    pub(super) async fn answer(self: Arc<Self>, request: Request) -> Response<Body> {
+        let probe = matches!(*request.method(), Method::GET | Method::HEAD);
+        if request.uri().path() == "/healthz" {
+            return if probe { self.health() } else { not_allowed("GET, HEAD") };
         }
-        Err(error) => {
+        let request = match self.admit(request) {
+            Ok(request) => request,
+            Err(refusal) => return *refusal,
+        };
+        match (request.uri().path(), request.method().as_str()) {
+            ("/mcp", "POST") => post::serve(&self, Endpoint::Streamable, request).await,
+            // GET opens the stream of a session, DELETE ends it: both are rmcp's.
+            ("/mcp", "GET" | "DELETE") => post::pass(&self, request).await,
+            ("/mcp", _) => not_allowed("GET, POST, DELETE"),
+            ("/api/mcp", "POST") => post::serve(&self, Endpoint::Plain, request).await,
+            ("/api/mcp", _) => not_allowed("POST"),
+            ("/ws", _) => ws(&self, request).await,
+            _ => post::refuse(
+                StatusCode::NOT_FOUND,
+                &ToolError::not_found("there is nothing at this path")
+                    .hint("MCP is at /mcp, plain JSON-RPC at /api/mcp, WebSocket at /ws"),
+            ),
+        }
+    }
+
+    /// Host and Origin first, then who it is; the handlers find an `Arc<Caller>` in the extensions.
+    fn admit(&self, mut request: Request) -> Result<Request, Box<Response<Body>>> {
+        if let Err(refusal) = self.guard.check(request.uri(), request.headers()) {
+            return Err(Box::new(post::refuse(StatusCode::FORBIDDEN, &refusal)));
+        }
+        let caller = (self.identify)(request.headers()).map_err(|error| {
             let mut response = post::refuse(StatusCode::UNAUTHORIZED, &error);
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-            response
+            Box::new(response)
+        })?;
+        request.extensions_mut().insert(Arc::new(caller));
+        Ok(request)
+    }
+
+    /// For probes and load balancers: the process serves. Says nothing about the machine.
+    fn health(&self) -> Response<Body> {
+        if self.server.stop.is_cancelled() {
+            return (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response();
         }
+        "ok\n".into_response()
     }
 }
 
-async fn mcp_post(State(app): State<Arc<App>>, request: Request) -> Response<Body> {
-    post::serve(&app, Endpoint::Streamable, request).await
-}
-
-async fn api_post(State(app): State<Arc<App>>, request: Request) -> Response<Body> {
-    post::serve(&app, Endpoint::Plain, request).await
-}
-
-/// GET opens the stream of a session, DELETE ends it: both are rmcp's.
-async fn mcp_other(State(app): State<Arc<App>>, request: Request) -> Response<Body> {
-    post::pass(&app, request).await
-}
-
-async fn ws(State(app): State<Arc<App>>, upgrade: WebSocketUpgrade, request: Request) -> Response<Body> {
-    let Some(caller) = request.extensions().get::<Arc<Caller>>() else {
+async fn ws(app: &App, request: Request) -> Response<Body> {
+    let (mut parts, _) = request.into_parts();
+    let Some(caller) = parts.extensions.get::<Arc<Caller>>() else {
         return StatusCode::UNAUTHORIZED.into_response();
     };
     let caller = Caller { door: Door::Ws, ..(**caller).clone() };
-    websocket::upgrade(Arc::clone(&app.server), caller, upgrade)
+    match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
+        Ok(upgrade) => websocket::upgrade(Arc::clone(&app.server), caller, upgrade),
+        Err(refusal) => refusal.into_response(),
+    }
 }
 
-/// For probes and load balancers: the process serves. Says nothing about the machine.
-async fn healthz(State(app): State<Arc<App>>) -> Response<Body> {
-    if app.server.stop.is_cancelled() {
-        return (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response();
-    }
-    "ok\n".into_response()
+fn not_allowed(allow: &'static str) -> Response<Body> {
+    (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, allow)]).into_response()
 }

@@ -28,12 +28,11 @@ use axum::{
 };
 use bytes::Bytes;
 use serde_json::value::RawValue;
-use std::sync::{Arc, PoisonError};
-use tokio_util::sync::CancellationToken;
+use std::sync::Arc;
 
 /// A request that has been read, with what is known of its sender.
 struct Post<'a> {
-    app: &'a Arc<App>,
+    app: &'a App,
     endpoint: Endpoint,
     parts: Parts,
     caller: Arc<Caller>,
@@ -42,7 +41,7 @@ struct Post<'a> {
 }
 
 /// Answers a POST.
-pub async fn serve(app: &Arc<App>, endpoint: Endpoint, request: Request) -> Response<Body> {
+pub async fn serve(app: &App, endpoint: Endpoint, request: Request) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let Some(caller) = parts.extensions.get::<Arc<Caller>>().cloned() else {
         return StatusCode::UNAUTHORIZED.into_response();
@@ -76,7 +75,7 @@ pub async fn serve(app: &Arc<App>, endpoint: Endpoint, request: Request) -> Resp
 }
 
 /// Hands a GET or DELETE to rmcp, once the session has been found to be the caller's.
-pub async fn pass(app: &Arc<App>, request: Request) -> Response<Body> {
+pub async fn pass(app: &App, request: Request) -> Response<Body> {
     let (parts, _) = request.into_parts();
     let Some(caller) = parts.extensions.get::<Arc<Caller>>().cloned() else {
         return StatusCode::UNAUTHORIZED.into_response();
@@ -115,9 +114,6 @@ impl Post<'_> {
     }
 
     async fn request(self, id: &Id, method: &str, params: Option<&RawValue>, bytes: Bytes) -> Response<Body> {
-        if method == "initialize" && self.endpoint == Endpoint::Streamable {
-            return self.initialize(id, params, bytes).await;
-        }
         let modern = match modern::era(&self.parts.headers, method, params) {
             modern::Era::Legacy => false,
             modern::Era::Modern => true,
@@ -130,8 +126,18 @@ impl Post<'_> {
                 json(if unknown { StatusCode::NOT_FOUND } else { StatusCode::OK }, answer)
             }
             Route::Call(ticket) => json(StatusCode::OK, self.call(*ticket).await),
-            Route::Mcp => self.to_mcp(bytes).await,
+            Route::Mcp if method == "initialize" && self.endpoint == Endpoint::Streamable => {
+                self.initialize(id, params, bytes).await
+            }
+            Route::Mcp => self.request_to_mcp(id, bytes).await,
         }
+    }
+
+    /// A request that rmcp answers can be cancelled like any other.
+    async fn request_to_mcp(mut self, id: &Id, bytes: Bytes) -> Response<Body> {
+        let entered = self.app.running.enter(self.key(&id.key()));
+        self.parts.extensions.insert(Arc::new(entered));
+        self.to_mcp(bytes).await
     }
 
     fn route(&self, id: &Id, method: &str, params: Option<&RawValue>) -> Route {
@@ -170,37 +176,41 @@ impl Post<'_> {
 
     /// Runs a call beside this request, so that a client that goes away cancels it but not its audit record.
     async fn call(&self, ticket: Ticket) -> Vec<u8> {
-        let key = (self.scope(), ticket.id.key());
-        let cancel = CancellationToken::new();
-        let _gone = cancel.clone().drop_guard();
         // Two open requests of one id can be told apart here (each has its own HTTP request); a cancellation reaches the newer.
-        self.running().insert(key.clone(), cancel.clone());
+        let entered = self.app.running.enter(self.key(&ticket.id.key()));
+        let cancel = entered.cancel.clone();
+        let _gone = cancel.clone().drop_guard();
         let server = Arc::clone(&self.app.server);
-        let (call, answerer) = ticket.start(Arc::clone(&self.caller), cancel, Default::default(), None);
-        let running = server.tasks.spawn({
+        let (call, answerer) = ticket.start(Arc::clone(&self.caller), cancel.clone(), Default::default(), None);
+        let mut running = server.tasks.spawn({
             let server = Arc::clone(&server);
             async move { answerer.answer(&server.pipeline.run(call).await) }
         });
-        let answer = running.await;
-        self.running().remove(&key);
+        let overdue = async {
+            server.stop.cancelled().await;
+            tokio::time::sleep(server.options.grace).await;
+        };
+        let answer = tokio::select! {
+            biased;
+            answer = &mut running => answer,
+            () = overdue => {
+                cancel.cancel();
+                running.await
+            }
+        };
         answer.unwrap_or_else(|error| {
             Fault::new(None, envelope::INTERNAL_ERROR, format!("Internal error: {error}")).reply()
         })
     }
 
     fn cancel(&self, params: Option<&RawValue>) -> bool {
-        let found = cancelled_id(params).and_then(|id| self.running().get(&(self.scope(), id)).cloned());
-        found.inspect(CancellationToken::cancel).is_some()
+        cancelled_id(params).is_some_and(|id| self.app.running.cancel(&self.key(&id)))
     }
 
     /// Cancellation reaches only the same principal's requests, and only those of the same session where there is one.
-    fn scope(&self) -> String {
+    fn key(&self, id: &str) -> String {
         let session = self.parts.headers.get(SESSION_ID).and_then(|id| id.to_str().ok()).unwrap_or_default();
-        format!("{} {session}", self.caller.principal)
-    }
-
-    fn running(&self) -> std::sync::MutexGuard<'_, std::collections::HashMap<(String, String), CancellationToken>> {
-        self.app.running.lock().unwrap_or_else(PoisonError::into_inner)
+        format!("{}\n{session}\n{id}", self.caller.principal)
     }
 
     async fn batch(self, items: &[&RawValue]) -> Response<Body> {

@@ -64,7 +64,7 @@ impl Server {
             started: time::OffsetDateTime::now_utc(),
             settings: Arc::new(settings),
         };
-        let gate = Asking { agent, patience: Duration::from_millis(1) };
+        let gate = Asking { agent, patience: Duration::from_millis(1), elicitation_clients: Vec::new() };
         Self { pi, pipeline: Pipeline::new(Arc::new(world), bounds, Arc::new(audit), Arc::new(gate)) }
     }
 

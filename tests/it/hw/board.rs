@@ -1,7 +1,7 @@
 //! Which board it is.
 
 use crate::trees::{Copied, tree};
-use raspi_mcp::hw::board::{Board, BootFlow, Choice, Kind, RevisionError};
+use raspi_mcp::hw::board::{Board, BootFlow, Choice, Kind, PROFILES, RevisionError};
 
 #[test]
 fn every_captured_raspberry_pi_is_recognised() {
@@ -55,6 +55,20 @@ fn every_captured_raspberry_pi_is_recognised() {
         assert_eq!(revision.memory_mib, Some(memory), "{name}");
         assert!(known.memory_mib.contains(&memory), "{name}: the profile knows the size that was captured");
         assert!(!board.is_simulated());
+    }
+}
+
+#[test]
+fn every_model_of_the_table_is_recognised_by_its_device_tree() {
+    let pi = Copied::of("pi-4b");
+    for profile in &PROFILES {
+        pi.write(
+            "proc/device-tree/compatible",
+            format!("{}\0brcm,{}\0", profile.compatible, profile.soc.to_lowercase()),
+        );
+        let board = Board::detect(Choice::RaspberryPi, &pi.root()).unwrap();
+        assert_eq!(board.profile, Some(profile));
+        assert_eq!(board.reason, format!("the device tree says {}", profile.compatible));
     }
 }
 
@@ -116,7 +130,10 @@ fn garbage_in_the_device_tree_and_in_the_revision() {
     let pi = Copied::of("pi-4b");
     pi.write("proc/cpuinfo", "processor : 0\nRevision : beyond\n");
     let board = Board::detect(Choice::Auto, &pi.root()).unwrap();
-    assert_eq!(board.decoded_revision().unwrap(), Err(RevisionError::NotANumber("beyond".into())));
+    assert_eq!(board.revision.as_deref(), Some("c03111"), "the device tree has it too");
+    pi.write("proc/cpuinfo", "processor : 0\nRevision : 000e\n");
+    let board = Board::detect(Choice::Auto, &pi.root()).unwrap();
+    assert_eq!(board.decoded_revision(), Some(Err(RevisionError::OldStyle(0xe))));
     pi.write("proc/device-tree/compatible", b"\xff\xfe\0\0");
     assert_eq!(Board::detect(Choice::Auto, &pi.root()).unwrap().kind, Kind::Simulated);
     pi.without("proc/device-tree");

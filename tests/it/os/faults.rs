@@ -7,9 +7,9 @@ use std::io::{self, ErrorKind};
 const TREES: [&str; 5] = ["pi-zero-2-w", "pi-3b", "pi-4b", "pi-5", "pc"];
 
 /// One row a reader: its file, content it cannot understand, and the reader.
-type Row = (&'static str, &'static str, fn(&Root) -> io::Result<()>);
+pub type Row = (&'static str, &'static str, fn(&Root) -> io::Result<()>);
 
-const READERS: &[Row] = &[
+pub const READERS: &[Row] = &[
     ("proc/uptime", "since Tuesday", |root| uptime::read(root).map(drop)),
     ("proc/meminfo", "MemTotal: lots\n", |root| meminfo::read(root).map(drop)),
     ("proc/stat", "cpu 1 2\n", |root| cpu_stat::read(root).map(drop)),

@@ -1,0 +1,73 @@
+//! `requestState`: what a client carries from one round to the next, and cannot change on the way.
+
+use crate::error::ToolError;
+use ring::{hmac, rand::SystemRandom};
+use serde_json::{Value, json};
+use std::sync::LazyLock;
+
+/// JSON-RPC "Invalid params".
+const INVALID_PARAMS: i32 = -32602;
+
+/// Made anew by each process: a state that an earlier one sealed has lost its meaning.
+static KEY: LazyLock<Option<hmac::Key>> =
+    LazyLock::new(|| hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new()).ok());
+
+fn key() -> Result<&'static hmac::Key, ToolError> {
+    KEY.as_ref().ok_or_else(|| ToolError::internal("the system gave no random bytes, so nothing can be sealed"))
+}
+
+/// `state` as text that only this process can make: hexadecimal JSON, a dot, its HMAC.
+///
+/// # Errors
+/// `internal` when the system has no randomness to give.
+pub fn seal(state: &Value) -> Result<String, ToolError> {
+    let payload = state.to_string();
+    Ok(format!("{}.{}", hex(payload.as_bytes()), hex(hmac::sign(key()?, payload.as_bytes()).as_ref())))
+}
+
+/// What [`seal`] sealed.
+///
+/// # Errors
+/// -32602 for anything that it did not.
+pub fn open(sealed: &str) -> Result<Value, ToolError> {
+    let key = key()?;
+    let opened = || {
+        let (payload, tag) = sealed.split_once('.')?;
+        let (payload, tag) = (unhex(payload)?, unhex(tag)?);
+        hmac::verify(key, &payload, &tag).ok()?;
+        serde_json::from_slice(&payload).ok()
+    };
+    opened().ok_or_else(|| {
+        ToolError::invalid("requestState was not made by this server, or was changed")
+            .protocol(INVALID_PARAMS, json!({ "parameter": "requestState" }))
+            .hint("send it back as it came, or begin again without it")
+    })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u8>> =
+        text.chars().map(|digit| digit.to_digit(16).and_then(|d| u8::try_from(d).ok())).collect();
+    let digits = digits.filter(|digits| digits.len().is_multiple_of(2))?;
+    Some(digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_sealed_opens() {
+        let sealed = seal(&json!({ "round": 1 })).unwrap();
+        assert_eq!(open(&sealed).unwrap(), json!({ "round": 1 }));
+        let other = seal(&json!({ "round": 2 })).unwrap();
+        let swapped = format!("{}.{}", other.split_once('.').unwrap().0, sealed.split_once('.').unwrap().1);
+        for bad in ["", ".", "7b7d", "7b7d.00", "zz.zz", &swapped, &format!("{sealed}0"), &format!("{sealed}-TAMPERED")]
+        {
+            assert_eq!(open(bad).unwrap_err().protocol.unwrap().code, INVALID_PARAMS, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Clients that want to hear of changes, and telling them.
+
+use crate::registry::context::Change;
+use futures::future::{join, join_all};
+use rmcp::{
+    Peer, RoleServer,
+    model::ServerNotification,
+    service::{SubscriptionContext, SubscriptionSink},
+};
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+/// A client that does not read must not hold up whoever brings the news for longer than this.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Every client that listens. Which changes each one hears is rmcp's to filter, by what it asked for.
+#[derive(Default)]
+pub struct Listeners {
+    next: AtomicU64,
+    /// Open `subscriptions/listen` requests (2026-07-28).
+    listening: Mutex<HashMap<u64, SubscriptionSink>>,
+    /// Conversations that began with `initialize`: they hear of everything that was announced as a capability.
+    initialized: Mutex<Vec<Peer<RoleServer>>>,
+}
+
+impl Listeners {
+    /// Adds a conversation of the revisions with `initialize`. It is forgotten once it has ended.
+    pub fn add(&self, peer: Peer<RoleServer>) {
+        let mut initialized = lock(&self.initialized);
+        initialized.retain(|peer| !peer.is_transport_closed());
+        initialized.push(peer);
+    }
+
+    /// Keeps a subscription until the client ends it or hangs up.
+    pub async fn hold(&self, subscription: SubscriptionContext) {
+        let key = self.next.fetch_add(1, Ordering::Relaxed);
+        lock(&self.listening).insert(key, subscription.sink().clone());
+        // Dropped with the request as well, should the connection go first.
+        let _seat = Seat { listeners: self, key };
+        subscription.cancelled().await;
+    }
+
+    /// Tells everybody who listens for it.
+    pub async fn announce(&self, change: Change) {
+        let listening: Vec<_> = lock(&self.listening).values().cloned().collect();
+        let initialized: Vec<_> = lock(&self.initialized).clone();
+        let subscriptions = listening.iter().map(|sink| async {
+            // Refused for those who did not ask for it, and for those who have just left.
+            if let Err(error) = sink.send(notification(change)).await {
+                tracing::trace!(%error, ?change, "a subscription was not told");
+            }
+        });
+        let conversations = initialized.iter().filter(|peer| !peer.is_transport_closed()).map(|peer| async {
+            if let Err(error) = peer.send_notification(notification(change)).await {
+                tracing::debug!(%error, ?change, "a client was not told");
+            }
+        });
+        let told = join(join_all(subscriptions), join_all(conversations));
+        if tokio::time::timeout(PATIENCE, told).await.is_err() {
+            tracing::debug!(?change, "some clients did not take the news in time");
+        }
+    }
+}
+
+struct Seat<'a> {
+    listeners: &'a Listeners,
+    key: u64,
+}
+
+impl Drop for Seat<'_> {
+    fn drop(&mut self) {
+        lock(&self.listeners.listening).remove(&self.key);
+    }
+}
+
+fn notification(change: Change) -> ServerNotification {
+    match change {
+        Change::Tools => ServerNotification::ToolListChangedNotification(Default::default()),
+        Change::Prompts => ServerNotification::PromptListChangedNotification(Default::default()),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,93 @@
+//! What a server offers beside tools: resources, prompts, completions, log messages, changes to listen for.
+//!
+//! A method is offered by being implemented, and announced by [`Provider::capabilities`]; the two must agree. Everything
+//! that is not offered is answered with "method not found", as MCP wants it for capabilities that were not declared.
+
+use crate::access::caller::Caller;
+use futures::future::BoxFuture;
+use rmcp::{
+    ErrorData, RoleServer,
+    model::{
+        CompleteRequestMethod, CompleteRequestParams, CompleteResult, ConstString, ErrorCode, GetPromptRequestMethod,
+        GetPromptRequestParams, GetPromptResponse, ListPromptsRequestMethod, ListPromptsResult,
+        ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
+        ListResourcesResult, PaginatedRequestParams, ReadResourceRequestMethod, ReadResourceRequestParams,
+        ReadResourceResponse, ServerCapabilities, SubscribeRequestMethod, UnsubscribeRequestMethod,
+    },
+    service::RequestContext,
+    task_manager::TaskManager,
+};
+use std::sync::Arc;
+
+/// What a method answers.
+pub type Answer<'a, T> = BoxFuture<'a, Result<T, ErrorData>>;
+
+/// Who asks, and in which conversation.
+pub struct Asked {
+    pub caller: Arc<Caller>,
+    pub context: RequestContext<RoleServer>,
+}
+
+/// The part of MCP that is not tools. Shared by every conversation of the server.
+pub trait Provider: Send + Sync {
+    /// What `initialize` and `server/discover` announce. Always has `tools`. `listChanged` and `resources.subscribe` are
+    /// what `subscriptions/listen` accepts.
+    fn capabilities(&self) -> ServerCapabilities;
+
+    fn list_resources(&self, _asked: Asked, _page: Option<PaginatedRequestParams>) -> Answer<'_, ListResourcesResult> {
+        not_offered::<ListResourcesRequestMethod, _>()
+    }
+    fn list_resource_templates(
+        &self,
+        _asked: Asked,
+        _page: Option<PaginatedRequestParams>,
+    ) -> Answer<'_, ListResourceTemplatesResult> {
+        not_offered::<ListResourceTemplatesRequestMethod, _>()
+    }
+    fn read_resource(&self, _asked: Asked, _params: ReadResourceRequestParams) -> Answer<'_, ReadResourceResponse> {
+        not_offered::<ReadResourceRequestMethod, _>()
+    }
+    /// Until 2025-11-25; later clients listen with `subscriptions/listen`.
+    fn subscribe(&self, _asked: Asked, _uri: String) -> Answer<'_, ()> {
+        not_offered::<SubscribeRequestMethod, _>()
+    }
+    /// As [`Provider::subscribe`].
+    fn unsubscribe(&self, _asked: Asked, _uri: String) -> Answer<'_, ()> {
+        not_offered::<UnsubscribeRequestMethod, _>()
+    }
+    fn list_prompts(&self, _asked: Asked, _page: Option<PaginatedRequestParams>) -> Answer<'_, ListPromptsResult> {
+        not_offered::<ListPromptsRequestMethod, _>()
+    }
+    fn get_prompt(&self, _asked: Asked, _params: GetPromptRequestParams) -> Answer<'_, GetPromptResponse> {
+        not_offered::<GetPromptRequestMethod, _>()
+    }
+    /// Where tasks live, if there are any (2026-07-28, tasks extension).
+    fn tasks(&self) -> Option<&TaskManager> {
+        None
+    }
+    fn complete(&self, _asked: Asked, _params: CompleteRequestParams) -> Answer<'_, CompleteResult> {
+        not_offered::<CompleteRequestMethod, _>()
+    }
+}
+
+/// Tools, and nothing else.
+pub struct ToolsOnly;
+
+impl Provider for ToolsOnly {
+    fn capabilities(&self) -> ServerCapabilities {
+        ServerCapabilities::builder().enable_tools().build()
+    }
+}
+
+/// Whether these capabilities announce that anything will ever change.
+pub fn has_changes(capabilities: &ServerCapabilities) -> bool {
+    let said = |flag: Option<bool>| flag == Some(true);
+    capabilities.tools.as_ref().is_some_and(|tools| said(tools.list_changed))
+        || capabilities.prompts.as_ref().is_some_and(|prompts| said(prompts.list_changed))
+        || capabilities.resources.as_ref().is_some_and(|all| said(all.list_changed) || said(all.subscribe))
+}
+
+fn not_offered<M: ConstString, T: Send + 'static>() -> Answer<'static, T> {
+    let why = format!("Method not found: {}; this server does not offer it, as its capabilities say", M::VALUE);
+    Box::pin(std::future::ready(Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, why, None))))
+}

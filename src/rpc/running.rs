@@ -1,0 +1,97 @@
+//! Requests that are open, by id: so that a cancellation finds its own, and no id is in use twice.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio_util::sync::CancellationToken;
+
+/// Open requests. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Running(Arc<Mutex<Inner>>);
+
+#[derive(Default)]
+struct Inner {
+    entered: u64,
+    open: HashMap<String, (u64, CancellationToken)>,
+}
+
+/// Why a request cannot be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// A request of this id is open.
+    InUse,
+    /// So many are open already.
+    Full,
+}
+
+/// One open request; ends when dropped.
+pub struct Entered {
+    running: Running,
+    key: String,
+    number: u64,
+    pub cancel: CancellationToken,
+}
+
+impl Running {
+    /// Opens a request when its id is free and fewer than `limit` are open.
+    ///
+    /// # Errors
+    /// [`Refused`]
+    pub fn open(&self, key: &str, limit: usize) -> Result<Entered, Refused> {
+        {
+            let inner = self.lock();
+            if inner.open.contains_key(key) {
+                return Err(Refused::InUse);
+            }
+            if inner.open.len() >= limit {
+                return Err(Refused::Full);
+            }
+        }
+        Ok(self.enter(key.to_owned()))
+    }
+
+    /// Opens a request whatever its id: over HTTP each has its own answer, and a cancellation reaches the newest.
+    pub fn enter(&self, key: String) -> Entered {
+        let cancel = CancellationToken::new();
+        let mut inner = self.lock();
+        inner.entered += 1;
+        let number = inner.entered;
+        inner.open.insert(key.clone(), (number, cancel.clone()));
+        Entered { running: self.clone(), key, number, cancel }
+    }
+
+    pub fn contains(&self, key: &str) -> bool {
+        self.lock().open.contains_key(key)
+    }
+
+    /// What cancels the request of this id.
+    pub fn token(&self, key: &str) -> Option<CancellationToken> {
+        self.lock().open.get(key).map(|(_, cancel)| cancel.clone())
+    }
+
+    /// Cancels the request of this id; says whether there is one.
+    pub fn cancel(&self, key: &str) -> bool {
+        self.token(key).inspect(CancellationToken::cancel).is_some()
+    }
+
+    pub fn cancel_all(&self) {
+        for (_, cancel) in self.lock().open.values() {
+            cancel.cancel();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let mut inner = self.running.lock();
+        // A newer request may have taken the id over.
+        if inner.open.get(&self.key).is_some_and(|(number, _)| *number == self.number) {
+            inner.open.remove(&self.key);
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The contract: `schemas/` is what the types promise, what was released stays true, and every tool is what it says.
+//!
+//! style.md's three tests are here: generated equals committed, inputs only widen, schema and parser agree.
+
+mod probe;
+mod tools;
+mod widens;
+
+use raspi_mcp::{
+    access::policy::Policy,
+    cli,
+    registry::{Registry, tool::Entry},
+};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+fn here() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Compares a committed file with what it must hold; `BLESS=1` rewrites it and fails once, so that CI never blesses.
+fn committed(path: &Path, text: &str) -> Result<(), String> {
+    let shown = path.strip_prefix(here()).unwrap_or(path).display();
+    if fs::read_to_string(path).is_ok_and(|there| there == text) {
+        return Ok(());
+    }
+    if std::env::var_os("BLESS").is_some() {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        return Err(format!("{shown} was rewritten: look at it, and run the test again"));
+    }
+    Err(format!("{shown} is not what this build promises; BLESS=1 cargo test contract rewrites it"))
+}
+
+#[test]
+fn the_committed_schemas_are_what_this_build_promises() {
+    let (registry, folder) = (Registry::standard(), here().join("schemas"));
+    let stale: Vec<String> = registry
+        .entries()
+        .filter_map(|entry| committed(&folder.join(cli::schema::file(entry)), &cli::schema::text(entry)).err())
+        .collect();
+    assert!(stale.is_empty(), "{}", stale.join("\n"));
+    let expected: BTreeSet<PathBuf> = registry.entries().map(|entry| folder.join(cli::schema::file(entry))).collect();
+    let extra: Vec<PathBuf> = files(&folder).into_iter().filter(|path| !expected.contains(path)).collect();
+    assert!(extra.is_empty(), "no tool promises {extra:#?}; a tool is deprecated before it goes");
+}
+
+#[test]
+fn the_committed_policy_table_is_the_one_that_holds_by_default() {
+    let table = cli::tools::table(&Registry::standard(), &Policy::read_only());
+    let text = format!(
+        "# Policy by default\n\nWritten by `BLESS=1 cargo test contract`; `raspi-mcp tools --policy` prints it as the configuration has it.\n\n{table}"
+    );
+    committed(&here().join("docs/policy.md"), &text).unwrap();
+}
+
+#[test]
+fn what_was_released_is_still_true() {
+    // A release copies schemas/ there; before the first one there is nothing to keep.
+    let released = here().join("schemas/.released");
+    if !released.exists() {
+        assert_eq!(env!("CARGO_PKG_VERSION"), "0.1.0", "a release without its schemas: copy them to schemas/.released");
+        return;
+    }
+    let registry = Registry::standard();
+    let mut broken = Vec::new();
+    for path in files(&released) {
+        let old: serde_json::Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        let name = old["name"].as_str().unwrap();
+        match registry.names.resolve(name) {
+            Ok((entry, _)) => broken.extend(widens::broken(&old, &raspi_mcp::registry::listing::descriptor(entry))),
+            Err(_) => broken.push(format!("{name} is gone")),
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+#[test]
+fn schema_and_parser_are_of_one_mind() {
+    let registry = Registry::standard();
+    let (mut tried, mut apart) = (0, Vec::new());
+    for entry in registry.entries() {
+        let (count, found) = probe::apart(&registry, entry);
+        tried += count;
+        apart.extend(found.into_iter().map(|what| format!("{}: {what}", entry.name())));
+    }
+    println!("{tried} probes of {} tools", registry.entries().count());
+    assert!(apart.is_empty(), "{}", apart.join("\n"));
+}
+
+/// Every `.json` below `folder`, but nothing in folders whose name starts with a dot.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let Ok(entries) = fs::read_dir(folder) else { return found };
+    for entry in entries {
+        let path = entry.unwrap().path();
+        let hidden = path.file_name().unwrap().to_string_lossy().starts_with('.');
+        if path.is_dir() && !hidden {
+            found.extend(files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "json") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The names of an entry's parameters.
+fn parameters(entry: &Entry) -> BTreeSet<String> {
+    let schema = entry.input_schema();
+    schema["properties"].as_object().unwrap().keys().cloned().collect()
+}

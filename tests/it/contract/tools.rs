@@ -1,0 +1,141 @@
+//! What every entry of the registry must be.
+
+use super::{parameters, probe};
+use crate::served::{Door, Pi};
+use raspi_mcp::registry::{
+    Registry,
+    meta::{Mode, Tier},
+    tool::Entry,
+};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// Document 000's budget for what a host hands its model, of a default read_only caller.
+const HANDED_OVER: usize = 20_000;
+
+#[test]
+fn every_tool_is_named_described_and_unique() {
+    let registry = Registry::standard();
+    let mut names = BTreeSet::new();
+    for entry in registry.entries() {
+        let (meta, name) = (entry.meta, entry.name());
+        assert!(names.insert(name) && names.insert(meta.title), "{name} or its title is there twice");
+        let parts: Vec<&str> = name.split('.').collect();
+        let plain = |part: &str| {
+            !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+        };
+        assert!(parts.len() == 2 && parts.iter().all(|part| plain(part)) && name.len() <= 64, "{name}");
+        let (first, rest) = meta.description.split_once("\n\n").unwrap_or_else(|| panic!("{name}: one paragraph"));
+        assert!(first.ends_with('.') && first.len() <= 160, "{name} begins with one sentence: {first}");
+        for heading in ["Use when", "Returns"] {
+            assert!(rest.contains(heading), "{name} does not say \"{heading}\"");
+        }
+        assert!(!meta.tags.is_empty(), "{name} has no tags to be found by");
+        assert!(meta.timeout_seconds > 0 && meta.estimated_tokens > 0, "{name}");
+        for (parameter, schema) in entry.input_schema()["properties"].as_object().unwrap() {
+            let described = schema["description"].as_str().is_some_and(|text| text.len() >= 8);
+            assert!(described, "{name}: parameter {parameter} is not described");
+        }
+    }
+}
+
+#[test]
+fn schemas_are_closed_and_promises_match_parameters() {
+    for entry in Registry::standard().entries() {
+        let (meta, name, has) = (entry.meta, entry.name(), parameters(entry));
+        let (input, output) = (entry.input_schema(), entry.output_schema());
+        assert_eq!(input["type"], "object", "{name}");
+        assert_eq!(input["additionalProperties"], false, "{name}: an unknown parameter must be refused");
+        assert_eq!(output["type"], "object", "{name}: MCP's structuredContent is an object");
+        assert_eq!(meta.dry_run, has.contains("dry_run"), "{name}: supports_dry_run");
+        if meta.dry_run {
+            assert_eq!(input["properties"]["dry_run"]["type"], "boolean", "{name}");
+        }
+        assert_eq!(meta.paginated, has.contains("limit") && has.contains("offset"), "{name}: supports_pagination");
+        assert_eq!(meta.paginated, output["properties"].get("pagination").is_some(), "{name}: pagination");
+        for schema in [&input, &output] {
+            assert!(jsonschema::meta::is_valid(schema), "{name}");
+            assert!(!schema.to_string().contains("\"$ref\""), "{name}: schemas are inlined");
+        }
+    }
+}
+
+#[test]
+fn defaults_are_as_careful_as_the_tier_says() {
+    for entry in Registry::standard().entries() {
+        let (meta, name) = (entry.meta, entry.name());
+        match meta.tier {
+            Tier::Fundamental => assert!(!meta.effect.is_write() && meta.mode == Mode::Allow, "{name}"),
+            Tier::Advanced => assert!(meta.role > raspi_mcp::registry::meta::Role::ReadOnly, "{name}"),
+            Tier::Professional => {
+                assert!(meta.mode != Mode::Allow && meta.role == raspi_mcp::registry::meta::Role::Admin, "{name}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_host_hands_its_model_stays_small() {
+    let pi = Pi::standard(|_| {}).await;
+    let mut wire = pi.on(Door::Http).await;
+    let listed = wire.request("tools/list", json!({"limit": 200})).await;
+    let tools = listed.result()["tools"].as_array().unwrap();
+    assert!(listed.result().get("nextCursor").is_none());
+    let size = |tool: &Value| {
+        tool["name"].as_str().unwrap().len()
+            + tool["description"].as_str().unwrap().len()
+            + tool["inputSchema"].to_string().len()
+    };
+    let total: usize = tools.iter().map(size).sum();
+    println!("{} tools, {total} bytes of names, descriptions and input schemas", tools.len());
+    assert!(total < HANDED_OVER, "{total} bytes");
+}
+
+/// Arguments for a real call, where the fewest are not enough or would do too much.
+fn arguments(entry: &Entry) -> Value {
+    let mut args = match entry.name() {
+        "tools.search" => json!({"query": "reboot"}),
+        // Nothing is scheduled: nothing is taken back, and nothing restarts.
+        "system.reboot" => json!({"cancel": true}),
+        _ => probe::good(&entry.input_schema())[0].clone(),
+    };
+    if entry.meta.dry_run && entry.name() != "system.reboot" {
+        args["dry_run"] = json!(true);
+    }
+    args
+}
+
+#[tokio::test]
+async fn every_tool_answers_a_real_call_as_its_schema_says() {
+    let pi = Pi::standard(|settings| {
+        for entry in Registry::standard().entries() {
+            settings.tools.enable.insert(entry.meta.namespace().to_owned());
+            settings.policy.insert(entry.name().to_owned(), Mode::Allow);
+        }
+    })
+    .await;
+    let mut wire = pi.on(Door::Stdio).await;
+    for entry in Registry::standard().entries() {
+        let answer = wire.call(entry.name(), arguments(entry)).await;
+        let validator = jsonschema::validator_for(&entry.output_schema()).unwrap();
+        let faults: Vec<String> =
+            validator.iter_errors(answer.ok()).map(|fault| format!("{}: {fault}", fault.instance_path())).collect();
+        assert!(faults.is_empty(), "{}: {faults:#?}\n{:#}", entry.name(), answer.ok());
+        let bare = wire.request(entry.name(), arguments(entry)).await;
+        assert!(validator.is_valid(bare.result()), "{}", entry.name());
+    }
+}
+
+#[tokio::test]
+async fn every_tool_refuses_what_no_schema_allows() {
+    let pi = Pi::standard(|settings| {
+        for entry in Registry::standard().entries() {
+            settings.tools.enable.insert(entry.meta.namespace().to_owned());
+        }
+    })
+    .await;
+    let mut wire = pi.on(Door::Stdio).await;
+    for entry in Registry::standard().entries() {
+        wire.call(entry.name(), json!({"no_such_parameter": 1})).await.failed("invalid_argument");
+    }
+}

@@ -1,0 +1,218 @@
+//! What only HTTP has: hosts, origins, content types, sessions, small writes.
+
+use crate::served::{Door, Pi, request, soon};
+use raspi_mcp::registry::meta::Role;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+const PATHS: [&str; 3] = ["/mcp", "/api/mcp", "/ws"];
+
+/// Sends a head and a body as they are; returns what comes back until the server hangs up.
+async fn exchange(pi: &Pi, head: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(pi.address()).await.unwrap();
+    let length = body.len();
+    let text = format!("{head}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}");
+    stream.write_all(text.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    soon(stream.read_to_string(&mut answer)).await.unwrap();
+    answer
+}
+
+fn status(answer: &str) -> &str {
+    answer.split(' ').nth(1).unwrap_or("none")
+}
+
+#[tokio::test]
+async fn strange_hosts_and_origins_are_turned_away_at_every_path() {
+    let pi = Pi::with(|settings| {
+        settings.http.allowed_hosts = vec!["pi.local".into()];
+        settings.http.allowed_origins = vec!["https://desk.example".into()];
+    })
+    .await;
+    let body = request(&json!(1), "test.echo", &json!({}));
+    let port = pi.address().port();
+    for path in PATHS {
+        let method = if path == "/ws" { "GET" } else { "POST" };
+        let head = |more: &str| format!("{method} {path} HTTP/1.1\r\nContent-Type: application/json\r\n{more}");
+        for bad in [
+            "Host: evil.example".to_owned(),
+            "Host: localhost\r\nHost: localhost".to_owned(),
+            format!("Host: localhost:{port}\r\nOrigin: https://evil.example"),
+            format!("Host: localhost:{port}\r\nOrigin: null"),
+            "Host: pi.local\r\nOrigin: https://desk.example.evil".to_owned(),
+        ] {
+            let answer = exchange(&pi, &head(&bad), &body).await;
+            assert_eq!(status(&answer), "403", "{path} {bad}: {answer}");
+            assert!(
+                answer.contains(r#""error_code":"permission_denied""#) && answer.contains("http.allowed_"),
+                "{answer}"
+            );
+        }
+        for good in [
+            format!("Host: 127.0.0.1:{port}"),
+            "Host: pi.local\r\nOrigin: https://desk.example".to_owned(),
+            format!("Host: localhost:{port}\r\nOrigin: http://localhost:3000"),
+        ] {
+            let answer = exchange(&pi, &head(&good), &body).await;
+            assert_ne!(status(&answer), "403", "{path} {good}: {answer}");
+        }
+        let answer = exchange(&pi, &head("X-Nothing: 1"), &body).await;
+        assert_eq!(status(&answer), "403", "{path} without a host: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn only_json_is_read() {
+    let pi = Pi::start().await;
+    for path in ["/mcp", "/api/mcp"] {
+        for (kind, expected) in [
+            ("text/plain", "415"),
+            ("application/x-www-form-urlencoded", "415"),
+            ("application/jsonp", "415"),
+            ("application/json", "200"),
+            ("Application/JSON; charset=utf-8", "200"),
+        ] {
+            let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}");
+            let answer = exchange(&pi, &head, &request(&json!(1), "test.echo", &json!({}))).await;
+            assert_eq!(status(&answer), expected, "{path} {kind}: {answer}");
+        }
+        let head = format!("PUT {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json");
+        assert_eq!(status(&exchange(&pi, &head, "{}").await), "405");
+    }
+}
+
+#[tokio::test]
+async fn a_token_decides_who_it_is_and_a_bad_one_is_refused() {
+    let (good, setting) = crate::served::token("laptop", Role::Admin);
+    let (expired, mut old) = crate::served::token("old", Role::Admin);
+    old.expires = Some(time::OffsetDateTime::UNIX_EPOCH);
+    let pi = Pi::with(|settings| settings.access.tokens = vec![setting, old]).await;
+    for door in [Door::Http, Door::Api] {
+        let mut wire = pi.on(door).await;
+        wire.call("test.admin", json!({})).await.failed("permission_denied");
+        wire.post().headers = vec![("authorization".into(), format!("Bearer {good}"))];
+        wire.call("test.admin", json!({})).await.ok();
+        assert_eq!(pi.audit().await[0]["principal"], "token:laptop");
+        for bad in [format!("Bearer {good}x"), format!("Bearer {expired}"), format!("Basic {good}"), "Bearer".into()] {
+            wire.post().headers = vec![("authorization".into(), bad)];
+            let answer = wire.request_unread("test.echo", json!({})).await;
+            assert_eq!(answer.under(401).fault(-32002)["data"]["error_code"], "unauthenticated");
+            assert!(!answer.message.to_string().contains(&good), "the token does not come back");
+        }
+    }
+}
+
+#[tokio::test]
+async fn sessions_are_capped_and_a_closed_one_makes_room() {
+    let pi = Pi::with(|settings| settings.http.session_limit = 2).await;
+    let mut wires = pi.on_all(&[Door::Http, Door::Http, Door::Http]).await;
+    for wire in &mut wires[..2] {
+        wire.initialize("2025-11-25", "a client").await.result();
+        assert!(wire.post().session().is_some());
+    }
+    let refusal = wires[2].initialize("2025-11-25", "one too many").await;
+    assert_eq!(refusal.under(503).fault(-32005)["data"]["details"]["limit"], 2);
+    // Calls need no session.
+    wires[2].call("test.echo", json!({})).await.ok();
+    let session = wires[0].post().session().unwrap();
+    let head = format!("DELETE /mcp HTTP/1.1\r\nHost: localhost\r\nMcp-Session-Id: {session}");
+    assert!(["200", "202", "204"].contains(&status(&exchange(&pi, &head, "").await)));
+    wires[2].initialize("2025-11-25", "now there is room").await.result();
+    wires[0].request_unread("ping", json!({})).await.under(404).fault(-32003);
+}
+
+#[tokio::test]
+async fn a_session_that_nobody_uses_ends_and_one_in_use_does_not() {
+    let pi = Pi::with(|settings| settings.http.session_idle_seconds = 1).await;
+    let (mut idle, mut busy) = (pi.on(Door::Http).await, pi.on(Door::Http).await);
+    idle.initialize("2025-11-25", "idle").await.result();
+    busy.initialize("2025-11-25", "busy").await.result();
+    let started = Instant::now();
+    while started.elapsed() < Duration::from_millis(2200) {
+        busy.call("test.echo", json!({})).await.ok();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    busy.request("ping", json!({})).await.result();
+    let gone = idle.request_unread("ping", json!({})).await;
+    assert!(gone.under(404).fault(-32003)["data"]["hint"].as_str().unwrap().contains("initialize"));
+}
+
+#[tokio::test]
+async fn an_open_stream_keeps_its_session_alive() {
+    let pi = Pi::with(|settings| settings.http.session_idle_seconds = 1).await;
+    let mut wire = pi.on(Door::Http).await;
+    wire.initialize("2025-11-25", "a listener").await.result();
+    let session = wire.post().session().unwrap();
+    let mut stream = TcpStream::connect(pi.address()).await.unwrap();
+    let head = format!(
+        "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nMcp-Session-Id: {session}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut first = [0; 12];
+    soon(stream.read_exact(&mut first)).await.unwrap();
+    assert_eq!(&first, b"HTTP/1.1 200");
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    wire.request("ping", json!({})).await.result();
+}
+
+#[tokio::test]
+async fn a_thousand_small_answers_do_not_wait_for_acknowledgements() {
+    let pi = Pi::with(|settings| settings.limits.reads_per_minute = 100_000).await;
+    let mut stream = TcpStream::connect(pi.address()).await.unwrap();
+    let body = request(&json!(1), "test.echo", &json!({}));
+    let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+    let text = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
+    let mut times = Vec::new();
+    let mut buffer = vec![0; 4096];
+    for _ in 0..200 {
+        let started = Instant::now();
+        // Two writes a request, as many clients do: with Nagle's algorithm on either side each would cost 40 ms.
+        stream.write_all(text.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"}") {
+            let count = soon(stream.read(&mut buffer)).await.unwrap();
+            assert!(count > 0, "hung up");
+            answer.extend_from_slice(&buffer[..count]);
+        }
+        times.push(started.elapsed());
+    }
+    times.sort();
+    let (median, slow) = (times[100], times[190]);
+    println!("median {median:?}, 95th of 100 {slow:?}");
+    assert!(median < Duration::from_millis(20), "half of the answers took {median:?} and more");
+}
+
+#[tokio::test]
+async fn health_says_only_that_it_serves() {
+    let pi = Pi::start().await;
+    let answer = exchange(&pi, "GET /healthz HTTP/1.1\r\nHost: any.thing", "").await;
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("\r\n\r\nok\n"), "{answer}");
+}
+
+#[tokio::test]
+async fn headers_of_the_modern_era_must_repeat_the_body() {
+    let pi = Pi::start().await;
+    let params = crate::served::modern_meta(json!({"name": "test.echo", "arguments": {}}));
+    let cases: [(&str, Option<&str>, u16, i64); 3] = [
+        ("tools/list", Some("test.echo"), 400, -32020),
+        ("tools/call", Some("test.other"), 400, -32020),
+        ("tools/call", None, 400, -32020),
+    ];
+    let mut wire = pi.on(Door::Http).await;
+    for (method, name, code, number) in cases {
+        wire.modern(method, name);
+        let answer = wire.request_unread("tools/call", params.clone()).await;
+        answer.under(code).fault(i32::try_from(number).unwrap());
+    }
+    wire.modern("no.such.method", None);
+    wire.request("no.such.method", crate::served::modern_meta(json!({}))).await.under(404).fault(-32601);
+    let mut old = params.clone();
+    old["_meta"]["io.modelcontextprotocol/protocolVersion"] = Value::from("1999-01-01");
+    wire.modern("tools/call", Some("test.echo"));
+    wire.post().headers[0].1 = "1999-01-01".into();
+    wire.request_unread("tools/call", old).await.under(400).fault(-32022);
+}

@@ -1,0 +1,13 @@
+//! The front door, as conversations: the same cases through every way in.
+
+mod batch;
+mod cancel;
+mod http;
+mod limits;
+mod listing;
+mod messages;
+mod meta;
+mod names;
+mod progress;
+mod sizes;
+mod stop;

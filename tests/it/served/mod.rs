@@ -1,0 +1,209 @@
+//! A server to talk to: in this process on a folder of its own, or as a process.
+//!
+//! ```text
+//! let pi = Pi::start().await;
+//! pi.call("tools.search", json!({"query": 7})).await.refused("/query");
+//! for mut wire in pi.every_door().await { wire.raw("{").await; wire.answer().await.fault(-32700); }
+//! ```
+
+mod answer;
+pub mod bench;
+mod post;
+pub mod process;
+mod wire;
+
+pub use answer::Answer;
+pub use wire::{Wire, modern_meta, request};
+
+use bench::Bench;
+use raspi_mcp::{
+    access::{audit::Filter, caller::Caller, token::Token},
+    config::{AgentChoice, BoardChoice, Places, Settings, TokenSetting},
+    daemon::{self, Running, Serve},
+    log::Ring,
+    registry::{Registry, meta::Role, tool::Entry},
+    rpc::{door::Server, mcp::provider::ToolsOnly},
+    tools, transport,
+};
+use serde_json::Value;
+use std::{
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+
+/// Nothing here takes this long; a test that waits longer has found a hang.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The ways in. `Api` is HTTP's plain endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Door {
+    Stdio,
+    Unix,
+    Http,
+    Api,
+    Ws,
+}
+
+impl Door {
+    pub const ALL: [Door; 5] = [Door::Stdio, Door::Unix, Door::Http, Door::Api, Door::Ws];
+    /// One connection, messages both ways.
+    pub const STREAMS: [Door; 3] = [Door::Stdio, Door::Unix, Door::Ws];
+
+    pub fn is_http(self) -> bool {
+        matches!(self, Door::Http | Door::Api)
+    }
+}
+
+/// A server in this process, with the tools of `src/tools` and those of [`bench`].
+pub struct Pi {
+    running: Running,
+    /// What the test tools wait for and report to.
+    pub bench: Arc<Bench>,
+    _root: TempDir,
+}
+
+impl Pi {
+    pub async fn start() -> Self {
+        Self::with(|_| {}).await
+    }
+
+    /// A server whose settings differ from the defaults.
+    pub async fn with(change: impl FnOnce(&mut Settings)) -> Self {
+        let slices: Vec<&'static [Entry]> = tools::NAMESPACES.iter().copied().chain([bench::TOOLS]).collect();
+        Self::of(Registry::of(&slices), change).await
+    }
+
+    /// A server with the tools of `src/tools` alone.
+    pub async fn standard(change: impl FnOnce(&mut Settings)) -> Self {
+        Self::of(Registry::standard(), change).await
+    }
+
+    async fn of(registry: Registry, change: impl FnOnce(&mut Settings)) -> Self {
+        let root = TempDir::new().unwrap();
+        let mut settings = simulated(&root);
+        settings.access.stdio_role = Role::Admin;
+        change(&mut settings);
+        let bench = Bench::of(&settings.places.state_dir);
+        let provider = Arc::new(ToolsOnly);
+        let serve = Serve { settings, registry, stdio: false, log: Ring::new(100), provider };
+        let running = daemon::start(serve).await.unwrap();
+        Self { running, bench, _root: root }
+    }
+
+    pub fn server(&self) -> Arc<Server> {
+        Arc::clone(&self.running.server)
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.running.http.expect("HTTP is on")
+    }
+
+    /// A new conversation through `door`.
+    pub async fn on(&self, door: Door) -> Wire {
+        match door {
+            Door::Stdio => self.stdio(Caller::new("stdio", self.stdio_role(), raspi_mcp::access::caller::Door::Stdio)),
+            Door::Unix => {
+                let path = &self.running.server.pipeline.world.settings.socket.path;
+                let (reader, writer) = tokio::net::UnixStream::connect(path).await.unwrap().into_split();
+                Wire::lines(door, reader, writer)
+            }
+            Door::Http => Wire::http(door, format!("http://{}/mcp", self.address())),
+            Door::Api => Wire::http(door, format!("http://{}/api/mcp", self.address())),
+            Door::Ws => Wire::websocket(&format!("ws://{}/ws", self.address())).await,
+        }
+    }
+
+    /// A conversation over pipes with a caller of the test's choice.
+    pub fn stdio(&self, caller: Caller) -> Wire {
+        let (ours, theirs) = tokio::io::duplex(4096);
+        let (reader, writer) = tokio::io::split(theirs);
+        let server = self.server();
+        let tasks = server.tasks.clone();
+        tasks.spawn(transport::lines::serve(server, caller, reader, writer));
+        let (reader, writer) = tokio::io::split(ours);
+        Wire::lines(Door::Stdio, reader, writer)
+    }
+
+    fn stdio_role(&self) -> Role {
+        self.running.server.pipeline.world.settings.access.stdio_role
+    }
+
+    pub async fn every_door(&self) -> Vec<Wire> {
+        self.on_all(&Door::ALL).await
+    }
+
+    pub async fn on_all(&self, doors: &[Door]) -> Vec<Wire> {
+        let mut wires = Vec::new();
+        for door in doors {
+            wires.push(self.on(*door).await);
+        }
+        wires
+    }
+
+    /// `tools/call` over a conversation of its own.
+    pub async fn call(&self, tool: &str, args: Value) -> Answer {
+        self.on(Door::Stdio).await.call(tool, args).await
+    }
+
+    /// The newest audit records first.
+    pub async fn audit(&self) -> Vec<Value> {
+        self.running.server.pipeline.world.audit.recent(Filter::default(), 1000, 0).await.unwrap().0
+    }
+
+    /// Waits until the audit holds a record that `wanted` accepts, and returns it.
+    pub async fn audited(&self, wanted: impl Fn(&Value) -> bool) -> Value {
+        let started = Instant::now();
+        loop {
+            let records = self.audit().await;
+            if let Some(record) = records.iter().find(|record| wanted(record)) {
+                return record.clone();
+            }
+            assert!(started.elapsed() < PATIENCE, "no such audit record among {records:#?}");
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Waits until the audit holds `n` records of this outcome.
+    pub async fn audit_of(&self, n: usize, outcome: &str) {
+        let started = Instant::now();
+        loop {
+            let found = self.audit().await.iter().filter(|record| record["outcome"] == outcome).count();
+            if found >= n {
+                assert_eq!(found, n);
+                return;
+            }
+            assert!(started.elapsed() < PATIENCE, "{found} of {n} records say {outcome}");
+            tokio::task::yield_now().await;
+        }
+    }
+
+    pub async fn stop(self) -> Result<(), String> {
+        soon(self.running.stop()).await
+    }
+}
+
+/// A token and the setting that lets it in.
+pub fn token(name: &str, role: Role) -> (String, TokenSetting) {
+    let token = Token::mint().unwrap();
+    (token.reveal().to_owned(), TokenSetting { name: name.into(), sha256: token.sha256(), role, expires: None })
+}
+
+/// The settings of a simulated machine below `root` that listens on a free port.
+pub fn simulated(root: &TempDir) -> Settings {
+    let mut settings = Settings::default_for(&Places::below(root.path()));
+    settings.board = BoardChoice::Simulated;
+    settings.agent = AgentChoice::Inprocess;
+    settings.http.listen.set_port(0);
+    settings
+}
+
+/// `future`'s result; a hang is a failure with a place.
+#[track_caller]
+pub fn soon<F: Future>(future: F) -> impl Future<Output = F::Output> {
+    let place = std::panic::Location::caller();
+    async move {
+        tokio::time::timeout(PATIENCE, future).await.unwrap_or_else(|_| panic!("{place}: nothing within {PATIENCE:?}"))
+    }
+}

@@ -1,0 +1,3 @@
+//! The tools, through the front of the registry: schema, parser, handler, and the answer against its own schema.
+
+mod system;

@@ -1,0 +1,90 @@
+//! `system.get_capabilities`
+
+use crate::{
+    pi::Pi,
+    trees::{Copied, machine, machine_as, tree},
+};
+use raspi_mcp::hw::board::Choice;
+use serde_json::json;
+
+const TOOL: &str = "system.get_capabilities";
+
+#[tokio::test]
+async fn a_4b_with_a_camera() {
+    let answer = Pi::like("pi-4b").call(TOOL, json!({})).await;
+    assert!(!answer.simulated);
+    let all = answer.ok();
+    assert_eq!(
+        all["board"],
+        json!({
+            "kind": "raspberry-pi", "model": "Raspberry Pi 4 Model B Rev 1.1", "simulated": false,
+            "reason": "the device tree says raspberrypi,4-model-b",
+            "profile": {"name": "Raspberry Pi 4 Model B", "soc": "BCM2711", "boot_flow": "tryboot", "pwm_gpios": [12, 13, 18, 19], "i2c_buses": [0, 1]},
+            "memory_mib": 4096, "manufacturer": "Sony UK",
+        })
+    );
+    let modules = &all["modules"];
+    assert_eq!(modules["gpio"]["devices"], json!(["/dev/gpiochip0", "/dev/gpiochip1"]));
+    assert_eq!(modules["i2c"]["devices"][0], "/dev/i2c-1 (bcm2835 (i2c@7e804000))");
+    assert_eq!(modules["camera"]["devices"], json!(["/dev/video0 (unicam-image)"]), "codecs are no cameras");
+    assert_eq!(modules["throttling"], json!({"available": true, "enabled": true, "devices": ["sysfs"]}));
+    assert_eq!(
+        (&modules["systemd"]["available"], &modules["network_manager"]["available"]),
+        (&json!(true), &json!(true))
+    );
+    assert_eq!(
+        all["tools"]["system.get_basic_info"],
+        json!({"enabled": true, "stability": "beta", "schema_version": 1})
+    );
+}
+
+#[tokio::test]
+async fn what_is_there_without_a_tool_for_it_is_not_enabled_and_says_why() {
+    let all = Pi::like("pi-4b").call(TOOL, json!({})).await.ok();
+    for (name, module) in all["modules"].as_object().unwrap() {
+        let says_why = module.get("reason").is_some();
+        assert_eq!(says_why, module["enabled"] == false, "{name}: {module}");
+    }
+}
+
+#[tokio::test]
+async fn the_agent_offline_is_told() {
+    let all = Pi::like("pi-4b").call(TOOL, json!({})).await.ok();
+    let agent = &all["modules"]["agent"];
+    assert_eq!((&agent["available"], &agent["enabled"]), (&json!(false), &json!(false)));
+    assert!(agent["reason"].as_str().unwrap().contains("agent"), "{agent}");
+}
+
+#[tokio::test]
+async fn a_bare_machine_says_what_each_module_misses() {
+    let bare = Copied::empty();
+    let all = Pi::on(machine_as(Choice::Linux, bare.root())).call(TOOL, json!({})).await.ok();
+    assert_eq!(all["board"]["model"], "Linux machine without a model name");
+    for name in ["gpio", "i2c", "camera", "systemd", "network_manager", "temperature", "throttling"] {
+        let module = &all["modules"][name];
+        assert_eq!(module["available"], false, "{name}");
+        assert!(module["reason"].as_str().is_some_and(|reason| !reason.is_empty()), "{name}: {module}");
+    }
+    assert_eq!(all["modules"]["systemd"]["reason"], "systemd does not run here (no /run/systemd/system)");
+}
+
+#[tokio::test]
+async fn a_usb_camera_and_a_device_without_a_name() {
+    let copy = Copied::of("pi-5");
+    copy.write("dev/video1", "")
+        .write("sys/class/video4linux/video1/name", "UVC Camera (046d:0825)\n")
+        .write("dev/video2", "");
+    copy.write("dev/videolan", "");
+    let all = Pi::on(machine(copy.root())).call(TOOL, json!({})).await.ok();
+    assert_eq!(all["modules"]["camera"]["devices"], json!(["/dev/video1 (UVC Camera (046d:0825))", "/dev/video2"]));
+}
+
+#[tokio::test]
+async fn a_simulated_board_does_not_lend_this_machines_devices() {
+    let answer = Pi::on(machine_as(Choice::Simulated, tree("pi-4b"))).call(TOOL, json!({})).await;
+    assert!(answer.simulated);
+    let all = answer.ok();
+    assert_eq!(all["modules"]["gpio"]["available"], false);
+    assert_eq!(all["modules"]["temperature"]["devices"], json!(["simulated"]));
+    assert_eq!(all["modules"]["systemd"]["available"], true, "services are this machine's own");
+}

@@ -1,0 +1,6 @@
+//! `system.*` on captured trees: what an answer says, what is left out, and what is refused.
+
+mod basic_info;
+mod capabilities;
+mod clock;
+mod health_snapshot;
