@@ -119,9 +119,7 @@ impl Connection {
         let (mut seen, mut ids, mut ready, mut good) = (HashSet::new(), Vec::new(), Vec::new(), Vec::new());
         for item in items {
             match envelope::parse_element(item) {
-                Ok(Message::Request { id, .. })
-                    if self.running.contains(&id.key()) || !seen.insert(id.key()) =>
-                {
+                Ok(Message::Request { id, .. }) if self.running.contains(&id.key()) || !seen.insert(id.key()) => {
                     ready.push(in_use(&id).reply());
                 }
                 Ok(Message::Request { id, method, .. }) if method == "initialize" => {

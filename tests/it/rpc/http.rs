@@ -47,7 +47,10 @@ async fn strange_hosts_and_origins_are_turned_away_at_every_path() {
         ] {
             let answer = exchange(&pi, &head(&bad), &body).await;
             assert_eq!(status(&answer), "403", "{path} {bad}: {answer}");
-            assert!(answer.contains(r#""error_code":"permission_denied""#) && answer.contains("http.allowed_"), "{answer}");
+            assert!(
+                answer.contains(r#""error_code":"permission_denied""#) && answer.contains("http.allowed_"),
+                "{answer}"
+            );
         }
         for good in [
             format!("Host: 127.0.0.1:{port}"),

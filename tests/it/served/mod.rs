@@ -12,7 +12,6 @@ mod post;
 pub mod process;
 mod wire;
 
-
 pub use answer::Answer;
 pub use wire::{Wire, modern_meta, request};
 
