@@ -44,6 +44,7 @@ pub struct Serve {
 /// A sentence for the person who started it.
 pub async fn serve(serve: Serve) -> Result<(), String> {
     let stdio = serve.stdio;
+    let told = told_to_stop();
     let running = start(serve).await?;
     if stdio {
         let (server, role) = (Arc::clone(&running.server), running.server.pipeline.world.settings.access.stdio_role);
@@ -51,10 +52,10 @@ pub async fn serve(serve: Serve) -> Result<(), String> {
             served = stdio::serve(server, role) => {
                 served.map_err(|error| format!("standard input or output cannot be used: {error}"))?;
             }
-            () = told_to_stop() => {}
+            () = told => {}
         }
     } else {
-        told_to_stop().await;
+        told.await;
     }
     running.stop().await
 }
@@ -175,19 +176,23 @@ async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<Option<
     Ok(http)
 }
 
-/// SIGTERM (systemd, kill) or SIGINT (Ctrl-C).
-pub(crate) async fn told_to_stop() {
-    match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
-        (Ok(mut terminate), Ok(mut interrupt)) => {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
+/// SIGTERM (systemd, kill) or SIGINT (Ctrl-C). They are caught from this call on, not from the first wait: call it before
+/// anybody can know that the process is there.
+pub(crate) fn told_to_stop() -> impl Future<Output = ()> {
+    let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    async {
+        match signals {
+            (Ok(mut terminate), Ok(mut interrupt)) => {
+                tokio::select! {
+                    _ = terminate.recv() => {}
+                    _ = interrupt.recv() => {}
+                }
             }
-        }
-        // Without handlers the signals end the process the hard way; the audit is made for that.
-        (Err(error), _) | (_, Err(error)) => {
-            tracing::error!(%error, "cannot listen for signals");
-            std::future::pending().await
+            // Without handlers the signals end the process the hard way; the audit is made for that.
+            (Err(error), _) | (_, Err(error)) => {
+                tracing::error!(%error, "cannot listen for signals");
+                std::future::pending().await
+            }
         }
     }
 }

@@ -36,16 +36,11 @@ class Server:
         self.start_ms, self.cpu_us, self.p50_ms = [], [], []
         self.rss_mib, self.rss_again_mib, self.wakeups, self.failed = None, None, None, None
 
+        # Kept from start to start, as a machine keeps it; the first start, which makes it, is not counted.
+        self.folder = tempfile.mkdtemp(prefix="bench-", dir=f"{BUILD}/bench")
+
     def open(self):
-        folder = tempfile.mkdtemp(prefix="bench-", dir=f"{BUILD}/bench")
-        server = self.open_it(folder)
-        server.folder = folder
-        return server
-
-
-def close(server):
-    server.close()
-    shutil.rmtree(server.folder, ignore_errors=True)
+        return self.open_it(self.folder)
 
 
 def environment(folder, **more):
@@ -152,9 +147,9 @@ def measure_start(server):
     opened = server.open()
     try:
         opened.start()
-        server.start_ms.append((time.monotonic() - before) * 1e3)
+        return (time.monotonic() - before) * 1e3
     finally:
-        close(opened)
+        opened.close()
 
 
 def measure_calls(server, opened):
@@ -196,11 +191,12 @@ def attempt(server, what, step):
 
 
 def measure():
-    os.makedirs(f"{BUILD}/bench", exist_ok=True)
     print(f"start to first answer, {STARTS} times each")
+    for server in CONTENDERS:
+        attempt(server, "start", lambda: measure_start(server))
     for _ in range(STARTS):
         for server in CONTENDERS:
-            attempt(server, "start", lambda: measure_start(server))
+            attempt(server, "start", lambda: server.start_ms.append(measure_start(server)))
 
     opened = {}
     for server in CONTENDERS:
@@ -235,7 +231,9 @@ def measure():
                     server.rss_again_mib = opened[server].process.rss_kib() / 1024
     finally:
         for server in opened:
-            close(opened[server])
+            opened[server].close()
+        for server in CONTENDERS:
+            shutil.rmtree(server.folder, ignore_errors=True)
 
 
 def number(values, digits, pick):
@@ -317,6 +315,7 @@ def main():
         f"On {time.strftime('%Y-%m-%d', time.gmtime())}: {machine()}. {STARTS} starts, {ROUNDS} rounds of calls,"
         f" {MIXED} mixed calls where a second memory figure is given, {IDLE_SECONDS} s idle.", "",
         "## Goals", "", *goal_rows, "", "## Side by side", "", *table(), "",
+        "- Every server keeps its folder from start to start; the first start, which makes it, is not counted.",
         "- CPU is user plus system time of all threads and child processes, by the scheduler's clock; memory is VmRSS likewise.",
         "- raspi-mcp answers `system.get_basic_info`, the SDKs an echo of eleven bytes, the others their cheapest call.",
         "- raspi-mcp's mix holds reads, lists, searches, bare methods, refused arguments and unknown tools, audited all.",

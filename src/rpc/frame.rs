@@ -63,7 +63,7 @@ impl Framer {
     }
 
     fn append(&mut self, part: &[u8]) {
-        if self.overlong {
+        if self.overlong || part.is_empty() {
             return;
         }
         // A carriage return before the newline is not part of the line: allow one byte more until we know.
@@ -109,6 +109,8 @@ mod tests {
     fn the_limit_is_exact_and_the_next_line_lives() {
         assert_eq!(frames(3, &[b"abc\nabcd\nxyz\n"]), [line("abc"), Frame::TooLong, line("xyz")]);
         assert_eq!(frames(3, &[b"abc\r\n"]), [line("abc")]);
+        assert_eq!(frames(3, &[b"abc\r", b"\n"]), [line("abc")]);
+        assert_eq!(frames(3, &[b"abc", b"\r", b"\n"]), [line("abc")]);
         assert_eq!(frames(3, &[b"ab", b"cd", b"efgh\nxyz\n"]), [Frame::TooLong, line("xyz")]);
         assert_eq!(frames(3, &[b"abc\rd\n"]), [Frame::TooLong]);
     }

@@ -50,7 +50,7 @@ impl Ledger for Audit {
             if durable {
                 return self.write(record).await;
             }
-            self.read(record);
+            self.read(record).await;
             Ok(())
         })
     }

@@ -33,18 +33,18 @@ pub struct Out {
 struct AgentState {
     reachable: bool,
     /// Why not, and what to do.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     reason: Option<String>,
     /// In this process, before a simulated board.
     in_process: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     version: Option<String>,
     /// Calls that wait for a person.
     pending_asks: usize,
     /// When the machine will reboot, if a reboot is scheduled.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("format" = "date-time"))]
     reboot_at: Option<String>,
     /// What it found wrong when it started.
@@ -55,7 +55,7 @@ struct AgentState {
 #[derive(Serialize, JsonSchema)]
 struct AuditState {
     ok: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     reason: Option<String>,
 }

@@ -116,7 +116,7 @@ async fn records_are_found_by_tool_caller_outcome_and_time() {
 async fn reads_are_recorded_together_within_a_second() {
     let book = Book::new(1 << 20);
     for n in 0..50 {
-        book.audit.read(call("system.get_basic_info", n));
+        book.audit.read(call("system.get_basic_info", n)).await;
     }
     let rows = || -> i64 {
         let db = Connection::open(&book.path).unwrap();
@@ -133,7 +133,7 @@ async fn reads_are_recorded_together_within_a_second() {
 #[tokio::test]
 async fn a_write_takes_the_reads_before_it_along_in_order() {
     let book = Book::new(1 << 20);
-    book.audit.read(call("gpio.read_pin", 1));
+    book.audit.read(call("gpio.read_pin", 1)).await;
     book.audit.write(call("gpio.write_pin", 2)).await.unwrap();
     let (records, _) = book.audit.recent(Filter::default(), 10, 0).await.unwrap();
     assert_eq!([&records[0]["tool"], &records[1]["tool"]], ["gpio.write_pin", "gpio.read_pin"]);
@@ -271,7 +271,7 @@ async fn reads_that_could_not_be_kept_leave_a_gap_record() {
     // The table is gone for a moment: commits fail.
     book.tamper("ALTER TABLE audit RENAME TO hidden");
     for n in 0..4200 {
-        book.audit.read(call("gpio.read_pin", n));
+        book.audit.read(call("gpio.read_pin", n)).await;
     }
     assert!(book.audit.flush().await.is_err());
     assert!(book.audit.check().is_err());

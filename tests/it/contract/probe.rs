@@ -14,8 +14,9 @@ pub fn apart(registry: &Registry, entry: &Entry) -> (usize, Vec<String>) {
     for probe in &probes {
         let (by_schema, by_parser) = (validator.is_valid(probe), entry.parse(probe.clone()).is_ok());
         let prepared = registry.prepare(entry, probe.clone()).is_ok();
-        // The pipeline asks both: it must accept whatever the schema does, and the parser alone nothing more.
-        if prepared != by_schema || (by_parser && !by_schema) {
+        // The pipeline asks both: it must accept whatever the schema does, and of objects the parser alone nothing more
+        // (anything else is refused at the door).
+        if prepared != by_schema || (by_parser && !by_schema && probe.is_object()) {
             apart.push(format!("schema {by_schema}, parser {by_parser}, pipeline {prepared}: {}", shown(probe)));
         }
     }

@@ -1,5 +1,6 @@
 //! The front door, as conversations: the same cases through every way in.
 
+mod any;
 mod batch;
 mod cancel;
 mod http;
@@ -9,6 +10,8 @@ mod messages;
 mod meta;
 mod names;
 mod offer;
+mod oracle;
+mod peer;
 mod progress;
 mod sizes;
 mod stop;
