@@ -144,7 +144,8 @@ impl ToolError {
         self
     }
     /// Makes `tools/call` answer with this JSON-RPC error rather than with a result that says `isError`: the request itself
-    /// is at fault, in a way that MCP has a code for (-32021 for a capability the client lacks, say).
+    /// is at fault, in a way that MCP has a code for (-32021 for a capability the client lacks, say). For tools that
+    /// converse ([`crate::registry::meta::Meta::interactive`]): rmcp gives the answer the HTTP status that belongs to it.
     #[must_use]
     pub fn protocol(mut self, code: i32, data: impl Into<Value>) -> Self {
         self.protocol = Some(Box::new(Protocol { code, data: data.into() }));

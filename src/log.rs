@@ -130,8 +130,8 @@ impl Visit for Collected {
 pub fn start(settings: &Settings, ring: &Ring) -> Result<(), String> {
     let level = Level::from(settings.log.level);
     // The audit has its own store and tools; in the ring it would crowd out everything else.
-    // rmcp narrates every message it serves at INFO.
-    let quiet = Targets::new().with_default(level).with_target("rmcp", level.min(Level::WARN));
+    // rmcp narrates every message it serves at INFO, and every refusal at WARN: a faulty client could fill the log.
+    let quiet = Targets::new().with_default(level).with_target("rmcp", level.min(Level::ERROR));
     let app = quiet.clone().with_target("audit", LevelFilter::OFF);
     let everything = quiet.with_target("audit", Level::INFO);
     let journal = match settings.log.target {
