@@ -139,7 +139,10 @@ async fn a_batch_on_a_full_connection_is_still_answered_whole() {
         pi.bench.until_inside(1).await;
         let many: Vec<Value> = (0..10).map(|id| ask(id, "test.hold", json!({}))).collect();
         wire.raw(batch(&many));
-        // Sixty-four requests of a connection may be open: four of these wait with the others, six are refused.
+        // Sixty-four requests of a connection may be open: four of these wait with the others, six are refused, and so is
+        // the one after them, which says that the batch has been taken.
+        wire.raw(ask(999, "test.echo", json!({})).to_string());
+        wire.answer_to(999).await.fault(-32005);
         pi.bench.release.add_permits(64);
         loop {
             let answer = wire.answer().await;
