@@ -29,8 +29,8 @@ use std::{
 const BATCH_DELAY: Duration = Duration::from_secs(1);
 /// Most reads that wait; more are committed at once.
 const BATCH_RECORDS: usize = 4096;
-/// Most bytes of reads that wait: part of the server's memory budget.
-const BATCH_BYTES: usize = 256 * 1024;
+/// Most bytes of reads that wait: part of the server's memory budget, and some 300 records a commit under load.
+const BATCH_BYTES: usize = 128 * 1024;
 
 /// The server's audit. Cheap to clone.
 #[derive(Clone)]
@@ -42,6 +42,8 @@ struct Inner {
     /// Who keeps the heads.
     agent: Option<AgentLink>,
     waiting: Mutex<Waiting>,
+    /// One commit at a time: on a slow card records wait here, where they are bounded, and not in the store's queue.
+    turn: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
@@ -63,7 +65,13 @@ struct Waiting {
 impl Audit {
     /// An audit in `store` of about `max_bytes`; the oldest records make room behind a checkpoint record.
     pub fn new(store: Store, max_bytes: u64, agent: Option<AgentLink>) -> Self {
-        Self(Arc::new(Inner { store, max_bytes, agent, waiting: Mutex::default() }))
+        Self(Arc::new(Inner {
+            store,
+            max_bytes,
+            agent,
+            waiting: Mutex::default(),
+            turn: tokio::sync::Mutex::default(),
+        }))
     }
 
     /// Records a write, or a refusal. When this returns, the record is on the card.
@@ -77,7 +85,7 @@ impl Audit {
     }
 
     /// Records a successful read, within a second. Whoever fills the batch waits until it is committed: callers faster
-    /// than the card are slowed down to its pace, and do not pile up in memory. Must be called inside the runtime.
+    /// than the card are slowed down to its pace, and do not pile up in memory.
     pub async fn read(&self, record: Record) {
         let record = record.prepare();
         tracing::debug!(target: "audit", record = %record.body());
@@ -89,12 +97,12 @@ impl Audit {
             (full, !full && !mem::replace(&mut waiting.timer, true))
         };
         if full {
-            return self.flush_reads().await;
-        }
-        if start_timer {
+            self.flush_reads().await;
+        } else if start_timer {
             let audit = self.clone();
             tokio::spawn(async move {
                 tokio::time::sleep(BATCH_DELAY).await;
+                audit.waiting().timer = false;
                 audit.flush_reads().await;
             });
         }
@@ -162,10 +170,10 @@ impl Audit {
     }
 
     async fn commit_now(&self, record: Option<Prepared>) -> Result<(), ToolError> {
+        let _turn = self.0.turn.lock().await;
         let (mut batch, lost) = {
             let mut waiting = self.waiting();
             waiting.bytes = 0;
-            waiting.timer = false;
             (mem::take(&mut waiting.reads), mem::take(&mut waiting.lost))
         };
         let reads = batch.len();

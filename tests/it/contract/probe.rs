@@ -122,9 +122,25 @@ fn numbers(schema: &Value, values: &mut Vec<Value>) {
 }
 
 fn strings(schema: &Value, values: &mut Vec<Value>) {
-    let texts = ["", "a", "A", "1", "0", "text", "a\n", "\n", "\0", "ünï", "😀", "a b", "/", "../x", "-", "system.reboot"];
+    let texts =
+        ["", "a", "A", "1", "0", "text", "a\n", "\n", "\0", "ünï", "😀", "a b", "/", "../x", "-", "system.reboot"];
     values.extend(texts.into_iter().map(Value::from));
-    values.extend(["eth0", "1h", "15m", "2026-01-15", "2026-01-15T14:30:00Z", "2026-01-15T14:30:00+02:00", "2026-01-15t14:30:00z", "2026-02-30T00:00:00Z", "2026-01-15T24:00:00Z", "2026-01-15 14:30:00Z", "2026-01-15T14:30:00"].map(Value::from));
+    values.extend(
+        [
+            "eth0",
+            "1h",
+            "15m",
+            "2026-01-15",
+            "2026-01-15T14:30:00Z",
+            "2026-01-15T14:30:00+02:00",
+            "2026-01-15t14:30:00z",
+            "2026-02-30T00:00:00Z",
+            "2026-01-15T24:00:00Z",
+            "2026-01-15 14:30:00Z",
+            "2026-01-15T14:30:00",
+        ]
+        .map(Value::from),
+    );
     for bound in ["minLength", "maxLength"] {
         let Some(length) = schema[bound].as_u64().and_then(|length| usize::try_from(length).ok()) else { continue };
         for length in [length.saturating_sub(1), length, length + 1] {

@@ -22,7 +22,9 @@ fn every_tool_is_named_described_and_unique() {
         let (meta, name) = (entry.meta, entry.name());
         assert!(names.insert(name) && names.insert(meta.title), "{name} or its title is there twice");
         let parts: Vec<&str> = name.split('.').collect();
-        let plain = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+        let plain = |part: &str| {
+            !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+        };
         assert!(parts.len() == 2 && parts.iter().all(|part| plain(part)) && name.len() <= 64, "{name}");
         let (first, rest) = meta.description.split_once("\n\n").unwrap_or_else(|| panic!("{name}: one paragraph"));
         assert!(first.ends_with('.') && first.len() <= 160, "{name} begins with one sentence: {first}");

@@ -42,7 +42,13 @@ fn accepts(old: &Value, new: &Value, at: &str, found: &mut Vec<String>) {
         let narrower = match (old[bound].as_f64(), new[bound].as_f64()) {
             (_, None) => false,
             (None, Some(_)) => true,
-            (Some(was), Some(is)) => if *low { is > was } else { is < was },
+            (Some(was), Some(is)) => {
+                if *low {
+                    is > was
+                } else {
+                    is < was
+                }
+            }
         };
         if narrower {
             found.push(format!("{at}: {bound} {} became {}", show(old.get(bound)), show(new.get(bound))));
@@ -160,7 +166,10 @@ fn object(properties: Value, required: &[&str]) -> Value {
 #[test]
 fn inputs_may_widen_and_not_narrow() {
     let pin = json!({ "type": "integer", "minimum": 0, "maximum": 27 });
-    let old = object(json!({ "pin": pin, "mode": { "enum": ["in", "out"] }, "n": { "type": "integer", "default": 1 } }), &["pin"]);
+    let old = object(
+        json!({ "pin": pin, "mode": { "enum": ["in", "out"] }, "n": { "type": "integer", "default": 1 } }),
+        &["pin"],
+    );
     let check = |change: &dyn Fn(&mut Value)| {
         let mut new = old.clone();
         change(&mut new);
@@ -199,7 +208,10 @@ fn inputs_may_widen_and_not_narrow() {
 #[test]
 fn outputs_keep_every_field_of_its_kind() {
     let entry = object(json!({ "name": { "type": "string" }, "state": { "enum": ["on", "off"] } }), &["name"]);
-    let old = object(json!({ "items": { "type": "array", "items": entry }, "t": { "type": ["number", "null"] } }), &["items"]);
+    let old = object(
+        json!({ "items": { "type": "array", "items": entry }, "t": { "type": ["number", "null"] } }),
+        &["items"],
+    );
     let check = |change: &dyn Fn(&mut Value)| {
         let mut new = old.clone();
         change(&mut new);

@@ -161,3 +161,18 @@ async fn a_batch_on_a_full_connection_is_still_answered_whole() {
         }
     }
 }
+
+#[tokio::test]
+async fn the_answers_of_a_batch_have_one_limit_together() {
+    let pi = Pi::with(|settings| settings.limits.max_response_bytes = 100_000).await;
+    for mut wire in pi.every_door().await {
+        begin(&mut wire, BATCHING).await;
+        let big: Vec<Value> = (0..5).map(|id| ask(id, "test.big", json!({"bytes": 40_000}))).collect();
+        wire.raw(batch(&big));
+        let answer = wire.answer().await;
+        let items = sorted(&answer);
+        let refused: Vec<&Value> =
+            items.iter().map(|(_, item)| &item["error"]["code"]).filter(|code| **code == -32008).collect();
+        assert_eq!((items.len(), refused.len()), (5, 3), "{:?}", wire.door);
+    }
+}

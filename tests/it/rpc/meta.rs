@@ -38,11 +38,10 @@ async fn a_write_says_whether_it_changed_anything_and_whether_it_was_simulated()
             assert_eq!(answer.meta()["simulated"], true);
             // It was recorded before it was answered.
             let newest = &pi.audit().await[0];
-            assert_eq!((&newest["tool"], &newest["changed"], &newest["simulated"]), (
-                &json!("test.write"),
-                &json!(changed),
-                &json!(true)
-            ));
+            assert_eq!(
+                (&newest["tool"], &newest["changed"], &newest["simulated"]),
+                (&json!("test.write"), &json!(changed), &json!(true))
+            );
         }
     }
 }

@@ -9,6 +9,7 @@ mod listing;
 mod messages;
 mod meta;
 mod names;
+mod offer;
 mod oracle;
 mod peer;
 mod progress;

@@ -38,8 +38,7 @@ async fn a_version_that_is_not_there_says_which_is() {
 async fn a_name_that_is_almost_right_is_put_right() {
     let pi = Pi::start().await;
     for mut wire in pi.every_door().await {
-        for (written, meant) in
-            [("tools.serch", "tools.search"), ("test_ecko", "test.echo"), ("test/hod", "test.hold")]
+        for (written, meant) in [("tools.serch", "tools.search"), ("test_ecko", "test.echo"), ("test/hod", "test.hold")]
         {
             let fault = wire.request(written, json!({})).await;
             let error = fault.fault(-32601);

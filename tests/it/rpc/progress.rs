@@ -96,7 +96,8 @@ async fn a_modern_call_streams_its_progress_too() {
     let pi = Pi::start().await;
     let mut wire = pi.on(Door::Http).await;
     wire.modern("tools/call", Some("test.steps"));
-    let mut params = crate::served::modern_meta(json!({"name": "test.steps", "arguments": {"steps": 60, "every_ms": 10}}));
+    let mut params =
+        crate::served::modern_meta(json!({"name": "test.steps", "arguments": {"steps": 60, "every_ms": 10}}));
     params["_meta"]["progressToken"] = json!("new");
     let answer = wire.request("tools/call", params).await;
     assert_eq!(answer.result()["resultType"], "complete");

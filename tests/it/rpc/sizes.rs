@@ -76,7 +76,8 @@ async fn a_body_that_dribbles_is_given_up() {
 async fn a_declared_giant_is_refused_before_it_is_sent() {
     let pi = Pi::start().await;
     let mut stream = tokio::net::TcpStream::connect(pi.address()).await.unwrap();
-    let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9999999999\r\n\r\n";
+    let head =
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9999999999\r\n\r\n";
     stream.write_all(head.as_bytes()).await.unwrap();
     let mut text = String::new();
     soon(stream.read_to_string(&mut text)).await.unwrap();
@@ -105,7 +106,10 @@ async fn who_does_not_read_is_not_read_either() {
     let caller = Caller::new("stdio", Role::ReadOnly, In::Stdio);
     tokio::spawn(raspi_mcp::transport::lines::serve(pi.server(), caller, reader, writer));
     // Each answer has 64 KiB and more (text and structure): a megabyte waits after a dozen, and then nothing more is taken.
-    let ask = |id: usize| crate::served::request(&json!(id), "tools/call", &json!({"name": "test.big", "arguments": {"bytes": 65536}})) + "\n";
+    let ask = |id: usize| {
+        crate::served::request(&json!(id), "tools/call", &json!({"name": "test.big", "arguments": {"bytes": 65536}}))
+            + "\n"
+    };
     let mut taken = 0;
     while tokio::time::timeout(Duration::from_millis(500), ours.write_all(ask(taken).as_bytes())).await.is_ok() {
         taken += 1;
