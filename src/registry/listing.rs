@@ -110,10 +110,12 @@ impl Limits {
     }
 }
 
+type Made = HashMap<(Role, Naming), Arc<Vec<Listed>>>;
+
 /// Listings by role and spelling, made on first use.
 pub struct Listings {
     limits: Limits,
-    made: Mutex<HashMap<(Role, Naming), Arc<Vec<Listed>>>>,
+    made: Mutex<Made>,
 }
 
 impl Listings {

@@ -146,11 +146,11 @@ impl Connection {
             Message::Request { id, method, params } => self.request(&id, &method, params, bytes).await,
             Message::Notification { method, params } => match method.as_str() {
                 "notifications/cancelled" | "$/cancelRequest" => self.cancel(params).await,
-                method if method.starts_with("notifications/") => self.to_mcp(None, bytes).await,
+                method if method.starts_with("notifications/") => self.hand_to_mcp(None, bytes).await,
                 // Notifications never run tools, and are never answered.
                 method => tracing::debug!(method, "ignored a notification that names no notification of ours"),
             },
-            Message::Response => self.to_mcp(None, bytes).await,
+            Message::Response => self.hand_to_mcp(None, bytes).await,
         }
     }
 
@@ -169,7 +169,7 @@ impl Connection {
         match self.server.route(&visitor, id, method, params) {
             Route::Answer(bytes) => self.outbox.send(Out::Answer(key, bytes)).await,
             Route::Call(ticket) => self.call(*ticket, key).await,
-            Route::Mcp => self.to_mcp(Some(id), bytes).await,
+            Route::Mcp => self.hand_to_mcp(Some(id), bytes).await,
         }
     }
 
@@ -201,7 +201,7 @@ impl Connection {
         }
     }
 
-    async fn to_mcp(&mut self, id: Option<&Id>, bytes: &[u8]) {
+    async fn hand_to_mcp(&mut self, id: Option<&Id>, bytes: &[u8]) {
         if self.bridge.is_none() {
             // Nothing but a request opens a conversation.
             if id.is_none() {

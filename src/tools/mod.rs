@@ -6,6 +6,7 @@ pub mod none;
 pub mod page;
 pub mod system;
 pub mod time;
+#[expect(clippy::module_inception)] // The namespace is called "tools".
 pub mod tools;
 
 use crate::registry::tool::Entry;

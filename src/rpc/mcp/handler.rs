@@ -1,17 +1,15 @@
-//! What rmcp calls into: who we are, tool calls that need a conversation, and what the provider offers beside tools.
+//! What rmcp calls into: who we are, and where each method of MCP is served.
 
 use super::{
-    peer::RmcpPeer,
+    call::{self, With, is_modern},
     provider::{self, Asked},
 };
 use crate::{
     access::caller::Caller,
-    registry::{listing::descriptor, names::Dialect, pipeline::Call, progress::Progress},
+    registry::listing::descriptor,
     rpc::{
         door::Server,
-        params::MODERN,
         running::{Entered, Running},
-        ticket,
     },
 };
 #[expect(deprecated)] // As the handler's methods below.
@@ -20,21 +18,16 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CallToolRequestParams, CallToolResponse, CancelTaskMethod, CancelTaskParams, CompleteRequestParams,
-        CompleteResult, ConstString, ErrorCode, GetPromptRequestParams, GetPromptResponse, GetTaskMethod,
-        GetTaskParams, GetTaskResult, Implementation, ListPromptsResult, ListResourceTemplatesResult,
-        ListResourcesResult, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
-        ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SetLevelRequestMethod, SubscribeRequestParams,
-        SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskMethod, UpdateTaskParams,
+        CompleteResult, ConstString, GetPromptRequestParams, GetPromptResponse, GetTaskMethod, GetTaskParams,
+        GetTaskResult, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+        PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SetLevelRequestMethod,
+        SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskMethod, UpdateTaskParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
     task_manager::TaskManager,
 };
-use serde_json::{Value, json};
-use std::{
-    convert::Infallible,
-    sync::{Arc, Mutex, PoisonError},
-};
-use tokio::sync::mpsc;
+use serde_json::json;
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 /// One per conversation.
@@ -101,10 +94,6 @@ fn brought<T: Send + Sync + 'static>(context: &RequestContext<RoleServer>) -> Op
     context.extensions.get::<axum::http::request::Parts>()?.extensions.get::<Arc<T>>().cloned()
 }
 
-fn is_modern(context: &RequestContext<RoleServer>) -> bool {
-    context.protocol_version().is_some_and(|version| version.as_str() >= MODERN)
-}
-
 // Logging and resources/subscribe are deprecated since 2026-07-28, and part of every revision before it.
 #[expect(deprecated)]
 impl ServerHandler for Handler {
@@ -127,61 +116,9 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let caller = self.caller(&context)?;
-        let world = &self.server.pipeline.world;
-        let (entry, _) = world
-            .registry
-            .names
-            .resolve(&request.name)
-            .map_err(|_| ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None))?;
-        let modern = is_modern(&context);
-        let correlation_id = context.meta.get("correlation_id").and_then(Value::as_str).map(str::to_owned);
-        let (progress, reports) = forwarding(context.meta.get_progress_token(), entry.name(), &context);
-        let peer = RmcpPeer {
-            server: Arc::clone(&self.server),
-            peer: context.peer.clone(),
-            capabilities: json!(context.client_capabilities()),
-            input_responses: request.input_responses.map(|responses| json!(responses)),
-            request_state: request.request_state,
-            log_level: self.log_level(&context),
-        };
-        let cancel = self.cancel(&context);
-        let call = Call {
-            entry,
-            caller,
-            dialect: Dialect::Mcp,
-            args: Value::Object(request.arguments.unwrap_or_default()),
-            request_id: context.id.to_string(),
-            correlation_id,
-            cancel: cancel.clone(),
-            progress,
-            peer: Some(Arc::new(peer)),
-        };
-        // rmcp's token says that the client is gone; the call then ends like any other that is cancelled.
-        let gone = async {
-            context.ct.cancelled().await;
-            cancel.cancel();
-            std::future::pending::<Infallible>().await
-        };
-        let run = async { tokio::join!(self.server.pipeline.run(call), reports).0 };
-        let finished = tokio::select! {
-            finished = run => finished,
-            never = gone => match never {},
-        };
-        if let Err(error) = &finished.result
-            && let Some(protocol) = &error.protocol
-        {
-            return Err(ErrorData::new(ErrorCode(protocol.code), error.message.clone(), Some(protocol.data.clone())));
-        }
-        let value = ticket::mcp_value(&finished, modern);
-        let unfit = |error: serde_json::Error| {
-            ErrorData::internal_error(format!("the result of {} is no MCP result: {error}", entry.name()), None)
-        };
-        match value["resultType"].as_str() {
-            Some("input_required") => serde_json::from_value(value).map(CallToolResponse::InputRequired).map_err(unfit),
-            Some("task") => serde_json::from_value(value).map(CallToolResponse::Task).map_err(unfit),
-            _ => serde_json::from_value(value).map(CallToolResponse::Complete).map_err(unfit),
-        }
+        let with =
+            With { caller: self.caller(&context)?, cancel: self.cancel(&context), log_level: self.log_level(&context) };
+        call::run(&self.server, with, request, &context).await
     }
 
     async fn get_task(
@@ -209,7 +146,9 @@ impl ServerHandler for Handler {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        self.server.listeners.add(context.peer);
+        if provider::has_changes(&self.server.provider.capabilities()) {
+            self.server.listeners.add(context.peer);
+        }
     }
 
     /// rmcp narrows this to what was announced.
@@ -301,34 +240,4 @@ impl ServerHandler for Handler {
     ) -> Result<CompleteResult, ErrorData> {
         self.server.provider.complete(self.asked(context)?, request).await
     }
-}
-
-/// Progress that rmcp sends for us, in order and before the answer. The future ends once the pipeline has closed the
-/// progress and everything reported until then has gone out: wait for it beside the call, then answer.
-fn forwarding(
-    token: Option<ProgressToken>,
-    tool: &'static str,
-    context: &RequestContext<RoleServer>,
-) -> (Progress, impl Future<Output = ()> + use<>) {
-    let (sender, mut receiver) = mpsc::channel::<ProgressNotificationParam>(4);
-    let progress = match token {
-        None => Progress::default(),
-        Some(token) => {
-            let id = context.id.to_string();
-            let value = serde_json::to_value(&token).unwrap_or_default();
-            Progress::to(Box::new(move |update| {
-                let params = crate::registry::progress::params(&value, tool, &id, update);
-                if let Ok(params) = serde_json::from_value(params) {
-                    let _ = sender.try_send(params);
-                }
-            }))
-        }
-    };
-    let peer = context.peer.clone();
-    let forward = async move {
-        while let Some(params) = receiver.recv().await {
-            let _ = peer.notify_progress(params).await;
-        }
-    };
-    (progress, forward)
 }

@@ -1,6 +1,7 @@
 //! rmcp behind the front door: everything of MCP that is not a tool call or a tool list.
 
 pub mod bridge;
+mod call;
 #[cfg(feature = "conformance-fixtures")]
 pub mod fixtures;
 pub mod handler;

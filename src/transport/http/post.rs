@@ -105,11 +105,11 @@ impl Post<'_> {
                     return StatusCode::ACCEPTED.into_response();
                 }
                 if method.starts_with("notifications/") && self.converses(params) {
-                    return self.to_mcp(bytes.clone()).await;
+                    return self.hand_to_mcp(bytes.clone()).await;
                 }
                 StatusCode::ACCEPTED.into_response()
             }
-            Message::Response => self.to_mcp(bytes.clone()).await,
+            Message::Response => self.hand_to_mcp(bytes.clone()).await,
         }
     }
 
@@ -118,7 +118,7 @@ impl Post<'_> {
             modern::Era::Legacy => false,
             modern::Era::Modern => true,
             // Something about its headers or metadata is off: rmcp says what, in the words of the specification.
-            modern::Era::Unclear => return self.to_mcp(bytes).await,
+            modern::Era::Unclear => return self.hand_to_mcp(bytes).await,
         };
         match self.route(id, method, params) {
             Route::Answer(answer) => {
@@ -137,7 +137,7 @@ impl Post<'_> {
     async fn request_to_mcp(mut self, id: &Id, bytes: Bytes) -> Response<Body> {
         let entered = self.app.running.enter(self.key(&id.key()));
         self.parts.extensions.insert(Arc::new(entered));
-        self.to_mcp(bytes).await
+        self.hand_to_mcp(bytes).await
     }
 
     fn route(&self, id: &Id, method: &str, params: Option<&RawValue>) -> Route {
@@ -167,7 +167,7 @@ impl Post<'_> {
         self.app.mcp.initialize(self.parts, bytes, &self.caller, InitializeParams::peek(params)).await
     }
 
-    async fn to_mcp(self, bytes: Bytes) -> Response<Body> {
+    async fn hand_to_mcp(self, bytes: Bytes) -> Response<Body> {
         if let Err(fault) = crate::rpc::mcp::bridge::check(&bytes) {
             return json(StatusCode::OK, fault.reply());
         }

@@ -1,0 +1,126 @@
+//! Tool calls that rmcp carries, since they converse or report: the same pipeline, with the client's end beside it.
+
+use super::peer::RmcpPeer;
+use crate::{
+    access::caller::Caller,
+    registry::{names::Dialect, pipeline::Call, progress::Progress},
+    rpc::{door::Server, params::MODERN, ticket},
+};
+use rmcp::{
+    ErrorData, RoleServer,
+    model::{CallToolRequestParams, CallToolResponse, ErrorCode, ProgressNotificationParam, ProgressToken},
+    service::RequestContext,
+};
+use serde_json::{Value, json};
+use std::{convert::Infallible, sync::Arc};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// What the conversation knows about a call.
+pub struct With {
+    pub caller: Arc<Caller>,
+    pub cancel: CancellationToken,
+    /// The lowest severity of log messages that the client wants.
+    pub log_level: Option<String>,
+}
+
+/// Whether the request goes by the rules of 2026-07-28.
+pub fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version.as_str() >= MODERN)
+}
+
+/// Runs one call to its answer.
+///
+/// # Errors
+/// -32602 for a tool that is not there, and the errors that MCP prescribes ([`crate::error::ToolError::protocol`]).
+pub async fn run(
+    server: &Arc<Server>,
+    with: With,
+    request: CallToolRequestParams,
+    context: &RequestContext<RoleServer>,
+) -> Result<CallToolResponse, ErrorData> {
+    let With { caller, cancel, log_level } = with;
+    let world = &server.pipeline.world;
+    let (entry, _) = world
+        .registry
+        .names
+        .resolve(&request.name)
+        .map_err(|_| ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None))?;
+    let modern = is_modern(context);
+    let correlation_id = context.meta.get("correlation_id").and_then(Value::as_str).map(str::to_owned);
+    let (progress, reports) = forwarding(context.meta.get_progress_token(), entry.name(), context);
+    let peer = RmcpPeer {
+        server: Arc::clone(server),
+        peer: context.peer.clone(),
+        capabilities: json!(context.client_capabilities()),
+        input_responses: request.input_responses.map(|responses| json!(responses)),
+        request_state: request.request_state,
+        log_level,
+    };
+    let call = Call {
+        entry,
+        caller,
+        dialect: Dialect::Mcp,
+        args: Value::Object(request.arguments.unwrap_or_default()),
+        request_id: context.id.to_string(),
+        correlation_id,
+        cancel: cancel.clone(),
+        progress,
+        peer: Some(Arc::new(peer)),
+    };
+    // rmcp's token says that the client is gone; the call then ends like any other that is cancelled.
+    let gone = async {
+        context.ct.cancelled().await;
+        cancel.cancel();
+        std::future::pending::<Infallible>().await
+    };
+    let run = async { tokio::join!(server.pipeline.run(call), reports).0 };
+    let finished = tokio::select! {
+        finished = run => finished,
+        never = gone => match never {},
+    };
+    if let Err(error) = &finished.result
+        && let Some(protocol) = &error.protocol
+    {
+        return Err(ErrorData::new(ErrorCode(protocol.code), error.message.clone(), Some(protocol.data.clone())));
+    }
+    let value = ticket::mcp_value(&finished, modern);
+    let unfit = |error: serde_json::Error| {
+        ErrorData::internal_error(format!("the result of {} is no MCP result: {error}", entry.name()), None)
+    };
+    match value["resultType"].as_str() {
+        Some("input_required") => serde_json::from_value(value).map(CallToolResponse::InputRequired).map_err(unfit),
+        Some("task") => serde_json::from_value(value).map(CallToolResponse::Task).map_err(unfit),
+        _ => serde_json::from_value(value).map(CallToolResponse::Complete).map_err(unfit),
+    }
+}
+
+/// Progress that rmcp sends for us, in order and before the answer. The future ends once the pipeline has closed the
+/// progress and everything reported until then has gone out: wait for it beside the call, then answer.
+fn forwarding(
+    token: Option<ProgressToken>,
+    tool: &'static str,
+    context: &RequestContext<RoleServer>,
+) -> (Progress, impl Future<Output = ()> + use<>) {
+    let (sender, mut receiver) = mpsc::channel::<ProgressNotificationParam>(4);
+    let progress = match token {
+        None => Progress::default(),
+        Some(token) => {
+            let id = context.id.to_string();
+            let value = serde_json::to_value(&token).unwrap_or_default();
+            Progress::to(Box::new(move |update| {
+                let params = crate::registry::progress::params(&value, tool, &id, update);
+                if let Ok(params) = serde_json::from_value(params) {
+                    let _ = sender.try_send(params);
+                }
+            }))
+        }
+    };
+    let peer = context.peer.clone();
+    let forward = async move {
+        while let Some(params) = receiver.recv().await {
+            let _ = peer.notify_progress(params).await;
+        }
+    };
+    (progress, forward)
+}
