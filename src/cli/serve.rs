@@ -86,3 +86,20 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
         .block_on(daemon::serve(Serve { settings, registry, stdio: args.stdio, log: ring, provider }))
         .map_err(|why| Failure::new(Exit::Failed, why))
 }
+
+#[cfg(all(test, feature = "conformance-fixtures"))]
+mod tests {
+    use super::*;
+    use crate::config::Places;
+
+    #[test]
+    fn conformance_stays_on_this_machine_even_where_the_configuration_would_not() {
+        let mut settings = Settings::default_for(&Places::below(std::path::Path::new("/nowhere")));
+        let args = |conformance| Args { stdio: false, http: None, role: None, conformance };
+        assert!(args(true).stay_local(&settings).is_ok());
+        settings.http.listen = ([192, 0, 2, 1], 8765).into();
+        let refusal = args(true).stay_local(&settings).unwrap_err();
+        assert!(refusal.exit == Exit::Config && refusal.message.contains("loopback"), "{}", refusal.message);
+        assert!(args(false).stay_local(&settings).is_ok());
+    }
+}

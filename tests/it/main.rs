@@ -6,6 +6,8 @@ mod access;
 mod agent;
 mod cli;
 mod config;
+#[cfg(feature = "conformance-fixtures")]
+mod conformance;
 mod contract;
 mod hw;
 mod layout;

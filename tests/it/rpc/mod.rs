@@ -11,6 +11,7 @@ mod meta;
 mod names;
 mod oracle;
 mod peer;
+mod offer;
 mod progress;
 mod sizes;
 mod stop;

@@ -22,7 +22,10 @@ use raspi_mcp::{
     daemon::{self, Running, Serve},
     log::Ring,
     registry::{Registry, meta::Role, tool::Entry},
-    rpc::{door::Server, mcp::provider::ToolsOnly},
+    rpc::{
+        door::Server,
+        mcp::provider::{Provider, ToolsOnly},
+    },
     tools, transport,
 };
 use serde_json::Value;
@@ -72,21 +75,27 @@ impl Pi {
     /// A server whose settings differ from the defaults.
     pub async fn with(change: impl FnOnce(&mut Settings)) -> Self {
         let slices: Vec<&'static [Entry]> = tools::NAMESPACES.iter().copied().chain([bench::TOOLS]).collect();
-        Self::of(Registry::of(&slices), change).await
+        Self::of(Registry::of(&slices), Arc::new(ToolsOnly), change).await
     }
 
     /// A server with the tools of `src/tools` alone.
     pub async fn standard(change: impl FnOnce(&mut Settings)) -> Self {
-        Self::of(Registry::standard(), change).await
+        Self::of(Registry::standard(), Arc::new(ToolsOnly), change).await
     }
 
-    async fn of(registry: Registry, change: impl FnOnce(&mut Settings)) -> Self {
+    /// A server with what the conformance suite looks for.
+    #[cfg(feature = "conformance-fixtures")]
+    pub async fn with_fixtures() -> Self {
+        let fixtures = raspi_mcp::rpc::mcp::fixtures::Fixtures::default();
+        Self::of(Registry::with_fixtures(), Arc::new(fixtures), |_| {}).await
+    }
+
+    async fn of(registry: Registry, provider: Arc<dyn Provider>, change: impl FnOnce(&mut Settings)) -> Self {
         let root = TempDir::new().unwrap();
         let mut settings = simulated(&root);
         settings.access.stdio_role = Role::Admin;
         change(&mut settings);
         let bench = Bench::of(&settings.places.state_dir);
-        let provider = Arc::new(ToolsOnly);
         let serve = Serve { settings, registry, stdio: false, log: Ring::new(100), provider };
         let running = daemon::start(serve).await.unwrap();
         Self { running, bench, _root: root }
