@@ -39,7 +39,9 @@ fn line() -> impl Strategy<Value = Line> {
         Just(json!([1])),
         Just(json!("text")),
         Just(json!({"limit": 1, "cursor": "after-1"})),
-        Just(json!({"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}})),
+        Just(
+            json!({"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}})
+        ),
     ];
     prop_oneof![
         6 => (method, params, any::<bool>()).prop_map(|(method, params, text)| Line::Request { method, params, text }),
@@ -137,7 +139,8 @@ fn frames_do_not_depend_on_how_the_bytes_were_cut() {
         frames.extend(framer.finish());
         frames
     };
-    let bytes = prop::collection::vec(prop_oneof![Just(b'\n'), Just(b'\r'), Just(b' '), Just(b'x'), any::<u8>()], 0..200);
+    let bytes =
+        prop::collection::vec(prop_oneof![Just(b'\n'), Just(b'\r'), Just(b' '), Just(b'x'), any::<u8>()], 0..200);
     let cuts = prop::collection::vec(0usize..20, 0..40);
     proptest!(|(stream in bytes, cuts in cuts, limit in 1usize..20)| {
         let frames = cut(limit, &stream, &cuts);
@@ -156,9 +159,25 @@ fn the_envelope_takes_any_text_without_a_panic_and_keeps_ids() {
         let _ = envelope::parse(&bytes, depth);
     });
     let piece = prop_oneof![
-        Just("{"), Just("}"), Just("["), Just("]"), Just(","), Just(":"), Just("\"jsonrpc\""), Just("\"2.0\""),
-        Just("\"id\""), Just("\"method\""), Just("\"params\""), Just("\"result\""), Just("1"), Just("null"), Just("\""),
-        Just("\\"), Just("1.5"), Just("-"), Just("true"),
+        Just("{"),
+        Just("}"),
+        Just("["),
+        Just("]"),
+        Just(","),
+        Just(":"),
+        Just("\"jsonrpc\""),
+        Just("\"2.0\""),
+        Just("\"id\""),
+        Just("\"method\""),
+        Just("\"params\""),
+        Just("\"result\""),
+        Just("1"),
+        Just("null"),
+        Just("\""),
+        Just("\\"),
+        Just("1.5"),
+        Just("-"),
+        Just("true"),
     ];
     proptest!(|(pieces in prop::collection::vec(piece, 0..40))| {
         if let Ok(Content::Batch(items)) = envelope::parse(pieces.concat().as_bytes(), 64) {
