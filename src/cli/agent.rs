@@ -34,13 +34,13 @@ pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     let settings = AgentSettings::of(&settings, simulated, Root::system());
     let runtime = super::runtime()?;
     runtime.block_on(async {
-        let stop = CancellationToken::new();
+        let (stop, told) = (CancellationToken::new(), daemon::told_to_stop());
         let socket = settings.socket.clone();
         let serve = agent::run(settings, stop.clone(), || tracing::info!("agent listening on {}", socket.display()));
         tokio::pin!(serve);
         tokio::select! {
             done = &mut serve => return done,
-            () = daemon::told_to_stop() => stop.cancel(),
+            () = told => stop.cancel(),
         }
         serve.await
     })?;

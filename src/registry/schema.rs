@@ -1,17 +1,24 @@
 //! Schemas from types, and refusals from schemas.
 
 use crate::error::ToolError;
-use jsonschema::{ValidationError, error::ValidationErrorKind as Kind};
+use jsonschema::{ValidationError, Validator, error::ValidationErrorKind as Kind};
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::Value;
 
 /// JSON Schema 2020-12 of `S`, inlined and without `$schema`: what `tools/list` returns and `schemas/` holds.
 pub fn of<S: JsonSchema>() -> Value {
+    finish(generate::<S>())
+}
+
+fn generate<S: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
-    let mut schema = settings.into_generator().into_root_schema_for::<S>().to_value();
+    settings.into_generator().into_root_schema_for::<S>().to_value()
+}
+
+fn finish(mut schema: Value) -> Value {
     strip(&mut schema);
     if let Some(object) = schema.as_object_mut() {
         object.remove("title");
@@ -20,6 +27,46 @@ pub fn of<S: JsonSchema>() -> Value {
         object.entry("properties").or_insert_with(|| Value::Object(Default::default()));
     }
     schema
+}
+
+/// [`of`] for arguments: a Rust integer becomes the range it holds, so that the schema refuses what the parser would.
+pub fn of_arguments<S: JsonSchema>() -> Value {
+    let mut schema = generate::<S>();
+    ranges(&mut schema);
+    finish(schema)
+}
+
+fn ranges(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            let range: Option<(Value, Value)> = match map.get("format").and_then(Value::as_str) {
+                Some("uint8") => Some((u8::MIN.into(), u8::MAX.into())),
+                Some("uint16") => Some((u16::MIN.into(), u16::MAX.into())),
+                Some("uint32") => Some((u32::MIN.into(), u32::MAX.into())),
+                Some("uint64" | "uint") => Some((u64::MIN.into(), u64::MAX.into())),
+                Some("int8") => Some((i8::MIN.into(), i8::MAX.into())),
+                Some("int16") => Some((i16::MIN.into(), i16::MAX.into())),
+                Some("int32") => Some((i32::MIN.into(), i32::MAX.into())),
+                Some("int64" | "int") => Some((i64::MIN.into(), i64::MAX.into())),
+                _ => None,
+            };
+            if let Some((least, most)) = range {
+                map.entry("minimum").or_insert(least);
+                map.entry("maximum").or_insert(most);
+            }
+            map.values_mut().for_each(ranges);
+        }
+        Value::Array(items) => items.iter_mut().for_each(ranges),
+        _ => {}
+    }
+}
+
+/// Executes a schema as this server means it: `format` is a promise here, not the annotation that 2020-12 makes of it.
+///
+/// # Errors
+/// When `schema` is none.
+pub fn validator(schema: &Value) -> Result<Validator, ValidationError<'static>> {
+    jsonschema::options().should_validate_formats(true).build(schema)
 }
 
 /// Drops Rust-only formats such as `uint8`: readers of the contract see ranges, not Rust widths.

@@ -86,7 +86,7 @@ impl Entry {
     pub const fn of<T: Tool>() -> Self {
         Self {
             meta: &T::META,
-            input: schema::of::<T::Args>,
+            input: schema::of_arguments::<T::Args>,
             output: schema::of::<T::Out>,
             parse: |args| Ok(Box::new(Typed::<T>(serde_json::from_value(args)?))),
         }

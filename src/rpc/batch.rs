@@ -1,5 +1,7 @@
 //! Batches of 2025-03-26: the answers of one batch leave together, whoever made them.
 
+use super::{envelope::Id, reply};
+use crate::error::{ErrorCode, ToolError};
 use std::collections::HashMap;
 
 /// Something on its way out of a connection.
@@ -10,34 +12,77 @@ pub enum Out {
     /// The answer to the request of this id.
     Answer(String, Vec<u8>),
     /// The answers to these requests, and these faults, leave as one array.
-    Batch { ids: Vec<String>, ready: Vec<Vec<u8>> },
+    Batch { ids: Vec<Id>, ready: Vec<Vec<u8>> },
+}
+
+/// The answers of one batch, which together may not grow past the limit for one.
+#[derive(Debug)]
+pub struct Answers {
+    room: usize,
+    limit: usize,
+    pub ready: Vec<Vec<u8>>,
+}
+
+impl Answers {
+    /// `limit`: bytes of the longest answer that is sent.
+    pub fn new(limit: usize) -> Self {
+        Self { room: limit, limit, ready: Vec::new() }
+    }
+
+    /// Takes the answer to `id`, or, when the batch has no room for it, a refusal in its place.
+    pub fn push(&mut self, id: Option<&Id>, answer: Vec<u8>) {
+        let answer = match self.room.checked_sub(answer.len()) {
+            Some(room) => {
+                self.room = room;
+                answer
+            }
+            None => no_room(id, self.limit),
+        };
+        self.ready.push(answer);
+    }
+}
+
+fn no_room(id: Option<&Id>, limit: usize) -> Vec<u8> {
+    let error = ToolError::new(
+        ErrorCode::ContentTooLarge,
+        format!("the answers of a batch may have {limit} bytes together, and this one has no room left"),
+    )
+    .with("limit_bytes", limit)
+    .hint("send this request by itself");
+    reply::error(id, error.code.rpc(), &error.message, Some(&error.data()))
 }
 
 /// Collects answers that belong together.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Collector {
+    limit: usize,
     next: u64,
-    of_id: HashMap<String, u64>,
-    open: HashMap<u64, (usize, Vec<Vec<u8>>)>,
+    of_id: HashMap<String, (u64, Id)>,
+    open: HashMap<u64, (usize, Answers)>,
 }
 
 impl Collector {
+    /// `limit`: bytes of the longest answer that is sent.
+    pub fn new(limit: usize) -> Self {
+        Self { limit, next: 0, of_id: HashMap::new(), open: HashMap::new() }
+    }
+
     /// Takes one item; returns the bytes of a message when one is complete.
     pub fn pass(&mut self, out: Out) -> Option<Vec<u8>> {
         match out {
             Out::Message(bytes) => Some(bytes),
-            Out::Answer(id, bytes) => {
-                let Some(batch) = self.of_id.remove(&id) else { return Some(bytes) };
-                let (missing, ready) = self.open.get_mut(&batch)?;
-                ready.push(bytes);
+            Out::Answer(key, bytes) => {
+                let Some((batch, id)) = self.of_id.remove(&key) else { return Some(bytes) };
+                let (missing, answers) = self.open.get_mut(&batch)?;
+                answers.push(Some(&id), bytes);
                 *missing -= 1;
-                (*missing == 0).then(|| self.open.remove(&batch).map(|(_, ready)| join(&ready))).flatten()
+                (*missing == 0).then(|| self.open.remove(&batch).map(|(_, answers)| join(&answers.ready))).flatten()
             }
             Out::Batch { ids, ready } if ids.is_empty() => (!ready.is_empty()).then(|| join(&ready)),
             Out::Batch { ids, ready } => {
                 self.next += 1;
-                self.open.insert(self.next, (ids.len(), ready));
-                self.of_id.extend(ids.into_iter().map(|id| (id, self.next)));
+                self.open.insert(self.next, (ids.len(), Answers { ready, ..Answers::new(self.limit) }));
+                self.of_id.extend(ids.into_iter().map(|id| (id.key(), (self.next, id))));
                 None
             }
         }

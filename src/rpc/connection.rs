@@ -40,7 +40,7 @@ pub struct Connection {
 
 impl Connection {
     pub fn new(server: Arc<Server>, caller: Caller) -> (Self, Outgoing) {
-        let (outbox, outgoing) = outbox();
+        let (outbox, outgoing) = outbox(server.pipeline.bounds.response_bytes);
         let connection = Self {
             server,
             caller: Arc::new(caller),
@@ -128,7 +128,7 @@ impl Connection {
                 }
                 Ok(message) => {
                     if let Message::Request { id, .. } = &message {
-                        ids.push(id.key());
+                        ids.push(id.clone());
                     }
                     good.push((message, item.get().as_bytes()));
                 }
@@ -155,7 +155,8 @@ impl Connection {
     }
 
     async fn request(&mut self, id: &Id, method: &str, params: Option<&RawValue>, bytes: &[u8]) {
-        if self.running.contains(&id.key()) {
+        let key = id.key();
+        if self.running.contains(&key) {
             // Not as an answer under the id: the one that is open may be part of a batch.
             return self.refuse(&in_use(id)).await;
         }
@@ -166,14 +167,13 @@ impl Connection {
         }
         let visitor = Visitor { caller: &self.caller, client: self.session.client.as_deref(), notifies: true };
         match self.server.route(&visitor, id, method, params) {
-            Route::Answer(bytes) => self.outbox.send(Out::Answer(id.key(), bytes)).await,
-            Route::Call(ticket) => self.call(*ticket).await,
+            Route::Answer(bytes) => self.outbox.send(Out::Answer(key, bytes)).await,
+            Route::Call(ticket) => self.call(*ticket, key).await,
             Route::Mcp => self.to_mcp(Some(id), bytes).await,
         }
     }
 
-    async fn call(&mut self, ticket: Ticket) {
-        let key = ticket.id.key();
+    async fn call(&mut self, ticket: Ticket, key: String) {
         let entered = match self.running.open(&key, OPEN_REQUESTS) {
             Ok(entered) => entered,
             Err(refused) => return self.outbox.send(Out::Answer(key, not_opened(&ticket.id, refused))).await,

@@ -22,11 +22,12 @@ pub struct Outgoing {
     collector: Collector,
 }
 
-pub fn outbox() -> (Outbox, Outgoing) {
+/// `answer_bytes`: the longest answer that is sent, which the answers of a batch may not exceed together.
+pub fn outbox(answer_bytes: usize) -> (Outbox, Outgoing) {
     let (sender, receiver) = mpsc::channel(QUEUE);
     (
         Outbox { queue: sender, budget: Arc::new(Semaphore::new(BUDGET)) },
-        Outgoing { queue: receiver, collector: Collector::default() },
+        Outgoing { queue: receiver, collector: Collector::new(answer_bytes) },
     )
 }
 

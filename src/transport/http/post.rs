@@ -219,21 +219,21 @@ impl Post<'_> {
             let why = "Invalid Request: batches exist in protocol revision 2025-03-26 only; send one message at a time";
             return json(StatusCode::BAD_REQUEST, Fault::new(None, INVALID_REQUEST, why).reply());
         }
-        let mut answers = Vec::new();
+        let mut answers = batch::Answers::new(self.app.server.pipeline.bounds.response_bytes);
         for item in items {
             match envelope::parse_element(item) {
                 Ok(Message::Request { id, method, params }) => {
-                    answers.push(self.batched(&id, &method, params, item).await)
+                    answers.push(Some(&id), self.batched(&id, &method, params, item).await);
                 }
                 Ok(Message::Notification { params, .. }) => drop(self.cancel(params)),
                 Ok(Message::Response) => {}
-                Err(fault) => answers.push(fault.reply()),
+                Err(fault) => answers.push(fault.id.as_ref(), fault.reply()),
             }
         }
-        if answers.is_empty() {
+        if answers.ready.is_empty() {
             return StatusCode::ACCEPTED.into_response();
         }
-        json(StatusCode::OK, batch::join(&answers))
+        json(StatusCode::OK, batch::join(&answers.ready))
     }
 
     async fn batched(&self, id: &Id, method: &str, params: Option<&RawValue>, item: &RawValue) -> Vec<u8> {

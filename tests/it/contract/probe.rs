@@ -1,18 +1,18 @@
 //! Arguments at the edges of a schema: what the schema accepts the parser must accept, and the reverse.
 
-use raspi_mcp::registry::{Registry, tool::Entry};
+use raspi_mcp::registry::{Registry, schema::validator, tool::Entry};
 use serde_json::{Map, Value, json};
 
 /// Tries every probe of `entry`; returns how many there were and where schema and parser differ.
 pub fn apart(registry: &Registry, entry: &Entry) -> (usize, Vec<String>) {
     let schema = entry.input_schema();
-    let validator = jsonschema::validator_for(&schema).unwrap_or_else(|error| panic!("{}: {error}", entry.name()));
+    let executed = validator(&schema).unwrap_or_else(|error| panic!("{}: {error}", entry.name()));
     let probes = probes(&schema);
-    let valid = probes.iter().filter(|probe| validator.is_valid(probe)).count();
+    let valid = probes.iter().filter(|probe| executed.is_valid(probe)).count();
     assert!(valid > 0, "{}: no probe is valid, so nothing is proven", entry.name());
     let mut apart = Vec::new();
     for probe in &probes {
-        let (by_schema, by_parser) = (validator.is_valid(probe), entry.parse(probe.clone()).is_ok());
+        let (by_schema, by_parser) = (executed.is_valid(probe), entry.parse(probe.clone()).is_ok());
         let prepared = registry.prepare(entry, probe.clone()).is_ok();
         // The pipeline asks both: it must accept whatever the schema does, and of objects the parser alone nothing more
         // (anything else is refused at the door).
@@ -64,14 +64,14 @@ pub fn probes(schema: &Value) -> Vec<Value> {
 
 /// One value that `schema` accepts.
 fn sample(schema: &Value) -> Value {
-    let validator = jsonschema::validator_for(schema).expect("a property's schema stands alone: schemas are inlined");
+    let executed = validator(schema).expect("a property's schema stands alone: schemas are inlined");
     let mut candidates = Vec::new();
     candidates.extend(schema.get("default").filter(|value| !value.is_null()).cloned());
     candidates.extend(schema["examples"].as_array().into_iter().flatten().cloned());
     candidates.extend(values(schema));
     candidates
         .into_iter()
-        .find(|value| !value.is_null() && validator.is_valid(value))
+        .find(|value| !value.is_null() && executed.is_valid(value))
         .unwrap_or_else(|| panic!("the probe knows no valid value; give the schema an example: {schema}"))
 }
 
@@ -126,7 +126,20 @@ fn strings(schema: &Value, values: &mut Vec<Value>) {
         ["", "a", "A", "1", "0", "text", "a\n", "\n", "\0", "ünï", "😀", "a b", "/", "../x", "-", "system.reboot"];
     values.extend(texts.into_iter().map(Value::from));
     values.extend(
-        ["eth0", "1h", "15m", "2026-01-15", "2026-01-15T14:30:00Z", "2026-01-15T14:30:00+02:00"].map(Value::from),
+        [
+            "eth0",
+            "1h",
+            "15m",
+            "2026-01-15",
+            "2026-01-15T14:30:00Z",
+            "2026-01-15T14:30:00+02:00",
+            "2026-01-15t14:30:00z",
+            "2026-02-30T00:00:00Z",
+            "2026-01-15T24:00:00Z",
+            "2026-01-15 14:30:00Z",
+            "2026-01-15T14:30:00",
+        ]
+        .map(Value::from),
     );
     for bound in ["minLength", "maxLength"] {
         let Some(length) = schema[bound].as_u64().and_then(|length| usize::try_from(length).ok()) else { continue };
@@ -184,7 +197,7 @@ mod tests {
             assert!(probes.iter().any(|probe| probe[name] == value), "no probe has {name} = {value}");
         }
         assert!(probes.iter().any(|probe| probe.get("pin").is_none() && probe.get("mode").is_some()));
-        let validator = jsonschema::validator_for(&schema).unwrap();
-        assert!(good(&schema).iter().all(|good| validator.is_valid(good)));
+        let executed = validator(&schema).unwrap();
+        assert!(good(&schema).iter().all(|good| executed.is_valid(good)));
     }
 }

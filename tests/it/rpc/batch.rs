@@ -139,7 +139,10 @@ async fn a_batch_on_a_full_connection_is_still_answered_whole() {
         pi.bench.until_inside(1).await;
         let many: Vec<Value> = (0..10).map(|id| ask(id, "test.hold", json!({}))).collect();
         wire.raw(batch(&many));
-        // Sixty-four requests of a connection may be open: four of these wait with the others, six are refused.
+        // Sixty-four requests of a connection may be open: four of these wait with the others, six are refused, and so is
+        // the one after them, which says that the batch has been taken.
+        wire.raw(ask(999, "test.echo", json!({})).to_string());
+        wire.answer_to(999).await.fault(-32005);
         pi.bench.release.add_permits(64);
         loop {
             let answer = wire.answer().await;
@@ -156,5 +159,20 @@ async fn a_batch_on_a_full_connection_is_still_answered_whole() {
         for _ in 0..singles {
             wire.answer().await.result();
         }
+    }
+}
+
+#[tokio::test]
+async fn the_answers_of_a_batch_have_one_limit_together() {
+    let pi = Pi::with(|settings| settings.limits.max_response_bytes = 100_000).await;
+    for mut wire in pi.every_door().await {
+        begin(&mut wire, BATCHING).await;
+        let big: Vec<Value> = (0..5).map(|id| ask(id, "test.big", json!({"bytes": 40_000}))).collect();
+        wire.raw(batch(&big));
+        let answer = wire.answer().await;
+        let items = sorted(&answer);
+        let refused: Vec<&Value> =
+            items.iter().map(|(_, item)| &item["error"]["code"]).filter(|code| **code == -32008).collect();
+        assert_eq!((items.len(), refused.len()), (5, 3), "{:?}", wire.door);
     }
 }

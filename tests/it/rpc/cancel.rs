@@ -17,12 +17,13 @@ fn withdrawals(id: i64) -> [(&'static str, Value); 4] {
     ]
 }
 
-/// The same requests in MCP's form and bare, and with progress, which over HTTP takes another way.
-fn requests() -> [(&'static str, Value); 3] {
+/// The same request in MCP's form and bare, with progress, which over HTTP takes another way, and one that rmcp carries.
+fn requests() -> [(&'static str, Value); 4] {
     [
         ("tools/call", json!({"name": "test.hold", "arguments": {}})),
         ("test.hold", json!({})),
         ("tools/call", json!({"name": "test.hold", "arguments": {}, "_meta": {"progressToken": "p"}})),
+        ("tools/call", json!({"name": "test.talk", "arguments": {}})),
     ]
 }
 
@@ -52,7 +53,7 @@ async fn a_cancelled_call_ends_in_one_answer_that_says_so() {
         for (method, params) in requests() {
             for nth in 0..4 {
                 let mut wire = pi.on(door).await;
-                if door == Door::Http {
+                if door != Door::Api {
                     wire.initialize("2025-11-25", "a client").await.result();
                 }
                 cancelled_once(&pi, &mut wire, method, &params, nth).await;
@@ -157,6 +158,9 @@ async fn a_client_that_hangs_up_has_withdrawn_everything() {
         for (method, params) in requests() {
             // No session over HTTP: in one, a lost stream is no withdrawal, since the client may come back for the rest.
             let mut wire = pi.on(door).await;
+            if Door::STREAMS.contains(&door) {
+                wire.initialize("2025-11-25", "a client").await.result();
+            }
             wire.ask(method, params);
             pi.bench.until_inside(1).await;
             drop(wire);

@@ -22,6 +22,7 @@ pub static TOOLS: &[Entry] = &[
     Entry::of::<Echo>(),
     Entry::of::<Hold>(),
     Entry::of::<Stream>(),
+    Entry::of::<Talk>(),
     Entry::of::<Panics>(),
     Entry::of::<Steps>(),
     Entry::of::<Big>(),
@@ -141,6 +142,12 @@ tool!(Hold, Nothing => Done, Meta { name: "test.hold", title: "Hold", ..TEST }, 
 });
 
 tool!(Stream, Nothing => Done, Meta { name: "test.stream", title: "Stream", long: true, ..TEST }, |cx, _args| {
+    Bench::in_use(cx).hold().await;
+    Ok(DONE)
+});
+
+// Like `test.hold`, but in a conversation that rmcp carries.
+tool!(Talk, Nothing => Done, Meta { name: "test.talk", title: "Talk", interactive: true, ..TEST }, |cx, _args| {
     Bench::in_use(cx).hold().await;
     Ok(DONE)
 });
