@@ -16,11 +16,16 @@ pub use query::{Filter, recent_file};
 pub use record::{Approval, Record, rfc3339};
 pub use verify::{KnownHeads, Report, verify, verify_file};
 
-use crate::{agent::AgentLink, error::ToolError, store::Store};
+use crate::{
+    agent::AgentLink,
+    error::ToolError,
+    store::{Opened, Store},
+};
 use record::Prepared;
 use serde_json::Value;
 use std::{
     mem,
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -123,6 +128,14 @@ impl Audit {
             return Err(error);
         }
         self.0.store.usable()
+    }
+
+    /// Where the store's file went, if it was damaged when this server started and a new chain had to begin.
+    pub async fn set_aside(&self) -> Option<PathBuf> {
+        match self.0.store.report().await.ok()?.state {
+            Opened::Replaced { set_aside, .. } => Some(set_aside),
+            _ => None,
+        }
     }
 
     /// Commits the reads that wait: at shutdown, and before the audit is looked at.

@@ -65,7 +65,8 @@ struct Shown {
     timestamp: String,
     principal: String,
     /// The caller's role; absent when it never got one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     role: Option<String>,
     /// The way it came in: stdio, http, ws or unix.
     door: String,
@@ -76,15 +77,19 @@ struct Shown {
     args_sha256: String,
     /// "ok" or the error_code.
     outcome: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     message: Option<String>,
     duration_ms: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     request_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     correlation_id: Option<String>,
     /// Who let it through, where a person was asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Approved")]
     approval: Option<Approved>,
     /// The answer came from a simulated part.
     simulated: bool,

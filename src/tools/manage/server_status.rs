@@ -1,7 +1,12 @@
 //! `manage.get_server_status`: the server's version, settings and halves (document 000, section 8.1).
 
 use crate::{
-    agent, clock,
+    access::audit::rfc3339,
+    agent::{
+        self,
+        protocol::{PastReboot, RebootOutcome},
+    },
+    clock,
     error::ToolError,
     registry::{context::Context, listing::TOOLING_VERSION, meta::Meta, tool::Tool},
     tools::none::NoArgs,
@@ -47,8 +52,31 @@ struct AgentState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("format" = "date-time"))]
     reboot_at: Option<String>,
+    /// How the last scheduled reboot ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "LastReboot")]
+    last_reboot: Option<LastReboot>,
     /// What it found wrong when it started.
     faults: Vec<String>,
+}
+
+/// A reboot that is past, one way or another.
+#[derive(Serialize, JsonSchema)]
+struct LastReboot {
+    /// done; simulated; cancelled; overtaken by another restart; missed, since the agent was away; or failed.
+    outcome: RebootOutcome,
+    /// When it was to be.
+    #[schemars(extend("format" = "date-time"))]
+    scheduled_for: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    note: Option<String>,
+}
+
+impl From<PastReboot> for LastReboot {
+    fn from(past: PastReboot) -> Self {
+        Self { outcome: past.outcome, scheduled_for: rfc3339(past.reboot.at_ms), note: past.note }
+    }
 }
 
 /// Whether calls can be recorded. Without that, no write is done.
@@ -58,6 +86,10 @@ struct AuditState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     reason: Option<String>,
+    /// Where a damaged store was put when this server started; the record of calls began anew then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    set_aside: Option<String>,
 }
 
 pub struct GetServerStatus;
@@ -83,7 +115,8 @@ impl Tool for GetServerStatus {
                 in_process: matches!(world.agent, agent::AgentLink::InProcess(_)),
                 version: Some(status.version),
                 pending_asks: status.pending_asks,
-                reboot_at: status.reboot.map(|reboot| crate::access::audit::rfc3339(reboot.at_ms)),
+                reboot_at: status.reboot.map(|reboot| rfc3339(reboot.at_ms)),
+                last_reboot: status.last_reboot.map(LastReboot::from),
                 faults: status.faults,
             },
             Err(error) => AgentState {
@@ -93,6 +126,7 @@ impl Tool for GetServerStatus {
                 version: None,
                 pending_asks: 0,
                 reboot_at: None,
+                last_reboot: None,
                 faults: Vec::new(),
             },
         };
@@ -105,7 +139,11 @@ impl Tool for GetServerStatus {
             config_summary: world.settings.summary(),
             config_faults: world.settings.restricted.clone(),
             agent,
-            audit: AuditState { ok: audit.is_ok(), reason: audit.err().as_ref().map(with_hint) },
+            audit: AuditState {
+                ok: audit.is_ok(),
+                reason: audit.err().as_ref().map(with_hint),
+                set_aside: world.audit.set_aside().await.map(|path| path.display().to_string()),
+            },
         })
     }
 }

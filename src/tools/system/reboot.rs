@@ -58,12 +58,15 @@ pub struct Out {
     /// Seconds from now; 0 when none is scheduled.
     effective_after_seconds: u32,
     /// When, RFC 3339 in UTC.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     reboot_at: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     reason: Option<String>,
     /// With cancel: whether there was a reboot to cancel.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
     cancelled: Option<bool>,
 }
 

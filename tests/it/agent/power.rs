@@ -1,7 +1,14 @@
 //! Reboots: judged, scheduled, cancelled, resumed, never lost silently.
 
 use super::*;
-use raspi_mcp::{agent::protocol::RebootOutcome, error::ErrorCode, registry::meta::Mode};
+use raspi_mcp::{
+    agent::{
+        machine::{Machine, RealMachine},
+        protocol::RebootOutcome,
+    },
+    error::ErrorCode,
+    registry::meta::Mode,
+};
 
 /// A machine whose policy lets reboots through without asking.
 fn trusting() -> Pi {
@@ -176,4 +183,68 @@ async fn a_spoiled_note_is_reported_not_fatal() {
     pi.restart_agent();
     let faults = pi.server().status().await.unwrap().faults;
     assert!(faults[0].contains("reboot.json"), "{faults:?}");
+}
+
+/// A root with a systemctl that notes how it was called and ends with this code.
+fn machine_with_systemctl(code: u8) -> (TempDir, RealMachine) {
+    let dir = tempdir().unwrap();
+    let bin = dir.path().join("usr/bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    let called = dir.path().join("called");
+    let script = format!(
+        "#!/bin/sh\necho \"$@\" > {}\necho 'Call to Reboot failed: Access denied' >&2\nexit {code}\n",
+        called.display()
+    );
+    // Written by another process: a descriptor open for writing here could be inherited by what some other test starts
+    // at this moment, and the kernel runs no file that is open for writing.
+    let write = std::process::Command::new("/bin/sh")
+        .args(["-c", "printf %s \"$1\" > \"$2\" && chmod 755 \"$2\"", "sh", &script])
+        .arg(bin.join("systemctl"))
+        .status();
+    assert!(write.unwrap().success());
+    let machine = RealMachine { root: Root::at(dir.path()) };
+    (dir, machine)
+}
+
+#[test]
+fn a_real_machine_is_told_through_systemd() {
+    let (dir, machine) = machine_with_systemctl(0);
+    machine.reboot().unwrap();
+    assert_eq!(std::fs::read_to_string(dir.path().join("called")).unwrap(), "--no-block reboot\n");
+    assert!(!machine.is_simulated());
+
+    let (_dir, machine) = machine_with_systemctl(1);
+    let error = machine.reboot().unwrap_err();
+    assert_eq!(error.code, ErrorCode::Unavailable);
+    assert!(error.message.contains("Access denied"), "{error}");
+
+    let nothing = RealMachine { root: Root::at("/nonexistent") };
+    assert_eq!(nothing.reboot().unwrap_err().code, ErrorCode::Unavailable);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_real_reboot_is_settled_by_the_next_start() {
+    let (dir, machine) = machine_with_systemctl(0);
+    let boot_id = dir.path().join("proc/sys/kernel/random");
+    std::fs::create_dir_all(&boot_id).unwrap();
+    std::fs::write(boot_id.join("boot_id"), "before\n").unwrap();
+    let mut settings = Pi::settings_in(dir.path());
+    settings.simulated = false;
+    settings.policy.modes.insert("system.reboot".into(), Mode::Allow);
+    let machine: Arc<dyn Machine> = Arc::new(machine);
+    let start = || {
+        let world = World { clock: Arc::new(|| NOON), machine: Arc::clone(&machine) };
+        AgentLink::InProcess(Agent::start(settings.clone(), world).unwrap())
+    };
+    let agent = start();
+    assert!(!agent.reboot(reboot(&json!({"delay_seconds": 1}), None)).await.unwrap().simulated);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(dir.path().join("called").exists());
+    let begun = agent.cancel_reboot().await.unwrap_err();
+    assert_eq!(begun.code, ErrorCode::Conflict);
+    drop(agent);
+
+    std::fs::write(boot_id.join("boot_id"), "after\n").unwrap();
+    let status = start().status().await.unwrap();
+    assert_eq!((status.reboot, status.last_reboot.unwrap().outcome), (None, RebootOutcome::Done));
 }

@@ -1,3 +1,4 @@
 //! Mirrors `src/cli/`.
 
+mod agent;
 mod approve;

@@ -1,0 +1,175 @@
+//! `raspi-mcp agent`, `approve` and `audit` as programs, on a machine of their own.
+
+use raspi_mcp::agent::{AgentLink, AskRequest, Client};
+use serde_json::json;
+use std::{
+    fs,
+    path::PathBuf,
+    process::{Output, Stdio},
+    time::Duration,
+};
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncBufReadExt, BufReader},
+    process::{Child, Command},
+};
+
+/// Longer than anything here takes; who waits longer has found a hang.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A folder with a configuration that keeps everything inside.
+struct Machine(TempDir);
+
+impl Machine {
+    fn new() -> Self {
+        let dir = TempDir::new().unwrap();
+        let at = |name: &str| dir.path().join(name).display().to_string();
+        let config = format!(
+            "board = \"simulated\"\nagent = \"socket\"\n[tools]\nenable = [\"system\"]\n[places]\nstate_dir = {:?}\n\
+             runtime_dir = {:?}\nagent_state_dir = {:?}\nagent_socket = {:?}\n",
+            at("state"),
+            at("run"),
+            at("agent"),
+            at("run/agent.sock")
+        );
+        fs::write(dir.path().join("raspi-mcp.toml"), config).unwrap();
+        Self(dir)
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_raspi-mcp"));
+        command.env_clear().env("HOME", self.0.path()).kill_on_drop(true);
+        command.arg("--config").arg(self.at("raspi-mcp.toml")).args(args);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    async fn run(&self, args: &[&str]) -> Output {
+        tokio::time::timeout(PATIENCE, self.command(args).output()).await.expect("it ends").unwrap()
+    }
+
+    /// The agent, once it listens.
+    async fn agent(&self) -> Child {
+        let mut child = self.command(&["agent"]).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let listening = async {
+            while let Some(line) = lines.next_line().await.unwrap() {
+                if line.contains("agent listening") {
+                    // Kept open, or its next line would find nobody to read it.
+                    tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+                    return;
+                }
+            }
+            panic!("it ended without listening");
+        };
+        tokio::time::timeout(PATIENCE, listening).await.expect("it listens");
+        child
+    }
+
+    fn link(&self) -> AgentLink {
+        AgentLink::Socket(Client::new(&self.at("run/agent.sock")))
+    }
+}
+
+fn said(output: &Output) -> (Option<i32>, String) {
+    let text = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
+    (output.status.code(), String::from_utf8(text).unwrap())
+}
+
+#[tokio::test]
+async fn the_agent_listens_answers_and_ends_when_told() {
+    let machine = Machine::new();
+    let mut agent = machine.agent().await;
+    let link = machine.link();
+    assert!(link.status().await.unwrap().simulated);
+
+    let second = machine.run(&["agent"]).await;
+    let (code, text) = said(&second);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("another agent uses"), "{text}");
+
+    let pid = rustix::process::Pid::from_raw(i32::try_from(agent.id().unwrap()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    let status = tokio::time::timeout(PATIENCE, agent.wait()).await.expect("it ends").unwrap();
+    assert!(status.success(), "{status}");
+    assert!(!machine.at("run/agent.sock").exists());
+}
+
+#[tokio::test]
+async fn a_killed_agent_is_followed_by_one_that_knows_what_was_scheduled() {
+    let machine = Machine::new();
+    let mut agent = machine.agent().await;
+    let args = json!({"delay_seconds": 600});
+    let request = AskRequest {
+        tool: "system.reboot".into(),
+        summary: "reboot".into(),
+        args_sha256: raspi_mcp::access::canonical::sha256_hex(&args),
+        args,
+        principal: "stdio".into(),
+    };
+    let asked = machine.link().open_ask(request.clone()).await.unwrap();
+    machine.link().answer(&asked.id, true).await.unwrap();
+    let reboot = raspi_mcp::agent::RebootRequest {
+        delay_seconds: 600,
+        reason: None,
+        principal: "stdio".into(),
+        tool: "system.reboot".into(),
+        args_sha256: request.args_sha256,
+        ask_id: Some(asked.id),
+    };
+    let scheduled = machine.link().reboot(reboot).await.unwrap();
+    agent.kill().await.unwrap();
+    assert_eq!(machine.link().status().await.unwrap_err().code.symbol(), "unavailable");
+
+    let _agent = machine.agent().await;
+    let status = machine.link().status().await.unwrap();
+    assert_eq!(status.reboot, Some(scheduled));
+}
+
+#[tokio::test]
+async fn a_pipe_cannot_approve_but_may_look() {
+    let machine = Machine::new();
+    let (code, text) = said(&machine.run(&["approve", "--list"]).await);
+    assert_eq!(code, Some(4), "no agent: {text}");
+    let _agent = machine.agent().await;
+    let (code, text) = said(&machine.run(&["approve"]).await);
+    assert_eq!(code, Some(5), "{text}");
+    assert!(text.contains("on a terminal"), "{text}");
+    let (code, text) = said(&machine.run(&["approve", "--list"]).await);
+    assert_eq!((code, text.as_str()), (Some(0), "nothing waits for an approval\n"));
+}
+
+#[tokio::test]
+async fn the_audit_of_a_server_is_shown_and_verified_and_tampering_ends_with_1() {
+    let machine = Machine::new();
+    let _agent = machine.agent().await;
+    let store = raspi_mcp::store::Store::open(&machine.at("state/store.db")).unwrap();
+    let audit = raspi_mcp::access::audit::Audit::new(store, 1 << 20, Some(machine.link()));
+    for n in 0..3 {
+        audit.write(crate::access::call("gpio.write_pin", n)).await.unwrap();
+    }
+    // Writing to the agent is a task of its own; verify asks both.
+    while machine.link().status().await.unwrap().audit_head.is_none_or(|head| head.seq < 4) {
+        tokio::task::yield_now().await;
+    }
+    let (code, text) = said(&machine.run(&["audit", "verify"]).await);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("the audit is whole: 4 records, 1 to 4"), "{text}");
+    assert!(text.contains("compared with what the agent saw"), "{text}");
+    let (code, text) = said(&machine.run(&["audit", "show", "--limit", "2"]).await);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("gpio.write_pin") && text.ends_with("2 of 3 records\n"), "{text}");
+    let (_, text) = said(&machine.run(&["audit", "show", "--json", "--outcome", "permission_denied"]).await);
+    let record: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(record["seq"], 2);
+
+    let db = rusqlite::Connection::open(machine.at("state/store.db")).unwrap();
+    db.execute_batch("DELETE FROM audit WHERE seq = 4").unwrap();
+    let (code, text) = said(&machine.run(&["audit", "verify", "--json"]).await);
+    let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((code, &report["ok"], &report["break_at"]), (Some(1), &json!(false), &json!(4)), "{text}");
+}
