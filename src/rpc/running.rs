@@ -4,11 +4,12 @@ use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 /// Open requests. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Running(Arc<Mutex<Inner>>);
+pub struct Running(Arc<Mutex<Inner>>, Arc<Notify>);
 
 #[derive(Default)]
 struct Inner {
@@ -81,6 +82,18 @@ impl Running {
         }
     }
 
+    /// Returns once no request is open.
+    pub async fn emptied(&self) {
+        loop {
+            // Before the look: a request that ends in between is not missed.
+            let ended = self.1.notified();
+            if self.lock().open.is_empty() {
+                return;
+            }
+            ended.await;
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -92,6 +105,9 @@ impl Drop for Entered {
         // A newer request may have taken the id over.
         if inner.open.get(&self.key).is_some_and(|(number, _)| *number == self.number) {
             inner.open.remove(&self.key);
+        }
+        if inner.open.is_empty() {
+            self.running.1.notify_waiters();
         }
     }
 }

@@ -25,6 +25,8 @@ pub struct McpHttp {
     streamable: StreamableHttpService<Handler, Sessions>,
     plain: StreamableHttpService<Handler, NeverSessionManager>,
     pub sessions: Arc<Sessions>,
+    /// Ends every event stream.
+    pub streams: CancellationToken,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -42,11 +44,12 @@ impl McpHttp {
     pub fn new(server: &Arc<Server>, session_limit: usize, session_idle: Duration) -> Self {
         let sessions = Arc::new(Sessions::new(session_limit, session_idle));
         // Host, Origin and size were checked before anything gets here, with this server's own lists.
+        let streams = CancellationToken::new();
         let config = || {
             StreamableHttpServerConfig::default()
                 .disable_allowed_hosts()
                 .with_max_request_body_bytes(server.options.request_bytes)
-                .with_cancellation_token(server.stop.child_token())
+                .with_cancellation_token(streams.child_token())
         };
         let factory = |server: &Arc<Server>| {
             let server = Arc::clone(server);
@@ -60,6 +63,7 @@ impl McpHttp {
                 config().with_legacy_session_mode(false).with_json_response(true),
             ),
             sessions,
+            streams: streams.clone(),
             tasks: server.tasks.clone(),
             stop: server.stop.clone(),
         }

@@ -66,8 +66,13 @@ impl Listener {
         self.listener.local_addr()
     }
 
-    /// Accepts until the server stops.
+    /// Accepts until the server stops, and sees to it that what is open then ends.
     pub async fn run(self, app: Arc<App>) {
+        self.accept(&app).await;
+        app.drain().await;
+    }
+
+    async fn accept(self, app: &Arc<App>) {
         let places = Arc::new(Semaphore::new(self.max_connections));
         loop {
             let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
@@ -89,7 +94,7 @@ impl Listener {
                 continue;
             }
             let service = service_fn({
-                let app = Arc::clone(&app);
+                let app = Arc::clone(app);
                 move |request: hyper::Request<Incoming>| {
                     let answer = Arc::clone(&app).answer(request.map(Body::new));
                     async move { Ok::<_, Infallible>(answer.await) }

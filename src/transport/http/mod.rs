@@ -13,6 +13,7 @@ use crate::{
     access::caller::{Caller, Door},
     error::ToolError,
     rpc::{
+        connection::PARTING,
         door::Server,
         mcp::http::{Endpoint, McpHttp},
         running::Running,
@@ -26,6 +27,7 @@ use axum::{
     response::IntoResponse,
 };
 use std::{sync::Arc, time::Duration};
+use tokio::time::timeout;
 
 /// What the HTTP handlers share.
 pub struct App {
@@ -52,6 +54,16 @@ impl App {
             running: Running::default(),
             server,
         })
+    }
+
+    /// After the stop: lets what runs finish, cancels what does not within the grace, then ends the event streams.
+    pub(super) async fn drain(&self) {
+        if timeout(self.server.options.grace, self.running.emptied()).await.is_err() {
+            self.running.cancel_all();
+            // Their answers are on the way; who does not read them does not get them.
+            let _ = timeout(PARTING, self.running.emptied()).await;
+        }
+        self.mcp.streams.cancel();
     }
 
     /// Answers one request. By hand: four paths need no router, and a router's boxes cost more than the answer.

@@ -27,6 +27,7 @@ use axum::{
     response::IntoResponse,
 };
 use bytes::Bytes;
+use http_body_util::BodyExt;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
@@ -143,9 +144,15 @@ impl Post<'_> {
 
     /// A request that rmcp answers can be cancelled like any other.
     async fn request_to_mcp(mut self, id: &Id, bytes: Bytes) -> Response<Body> {
-        let entered = self.app.running.enter(self.key(&id.key()));
-        self.parts.extensions.insert(Arc::new(entered));
-        self.hand_to_mcp(bytes).await
+        let entered = Arc::new(self.app.running.enter(self.key(&id.key())));
+        self.parts.extensions.insert(Arc::clone(&entered));
+        // Open until the last of the answer has left, which may be an event stream.
+        self.hand_to_mcp(bytes).await.map(|body| {
+            Body::new(body.map_frame(move |frame| {
+                let _open = &entered;
+                frame
+            }))
+        })
     }
 
     fn route(&self, id: &Id, method: &str, params: Option<&RawValue>) -> Route {
@@ -189,24 +196,12 @@ impl Post<'_> {
         let cancel = entered.cancel.clone();
         let _gone = cancel.clone().drop_guard();
         let server = Arc::clone(&self.app.server);
-        let (call, answerer) = ticket.start(Arc::clone(&self.caller), cancel.clone(), Default::default(), None);
-        let mut running = server.tasks.spawn({
+        let (call, answerer) = ticket.start(Arc::clone(&self.caller), cancel, Default::default(), None);
+        let running = server.tasks.spawn({
             let server = Arc::clone(&server);
             async move { answerer.answer(&server.pipeline.run(call).await) }
         });
-        let overdue = async {
-            server.stop.cancelled().await;
-            tokio::time::sleep(server.options.grace).await;
-        };
-        let answer = tokio::select! {
-            biased;
-            answer = &mut running => answer,
-            () = overdue => {
-                cancel.cancel();
-                running.await
-            }
-        };
-        answer.unwrap_or_else(|error| {
+        running.await.unwrap_or_else(|error| {
             Fault::new(None, envelope::INTERNAL_ERROR, format!("Internal error: {error}")).reply()
         })
     }

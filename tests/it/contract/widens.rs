@@ -35,7 +35,9 @@ pub fn broken(old: &Value, new: &Value) -> Vec<String> {
 /// Whatever `old` accepts, `new` must accept.
 fn accepts(old: &Value, new: &Value, at: &str, found: &mut Vec<String>) {
     let (was, is) = (types(old), types(new));
-    if !is.is_empty() && (was.is_empty() || !was.is_subset(&is)) && !(is.contains("number") && only_integer(&was)) {
+    let wider =
+        is.is_empty() || (!was.is_empty() && was.is_subset(&is)) || (is.contains("number") && only_integer(&was));
+    if !wider {
         found.push(format!("{at}: type {} became {}", show(old.get("type")), show(new.get("type"))));
     }
     for (bound, low) in BOUNDS {

@@ -146,15 +146,7 @@ async fn an_open_stream_keeps_its_session_alive() {
     let pi = Pi::with(|settings| settings.http.session_idle_seconds = 1).await;
     let mut wire = pi.on(Door::Http).await;
     wire.initialize("2025-11-25", "a listener").await.result();
-    let session = wire.post().session().unwrap();
-    let mut stream = TcpStream::connect(pi.address()).await.unwrap();
-    let head = format!(
-        "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nMcp-Session-Id: {session}\r\n\r\n"
-    );
-    stream.write_all(head.as_bytes()).await.unwrap();
-    let mut first = [0; 12];
-    soon(stream.read_exact(&mut first)).await.unwrap();
-    assert_eq!(&first, b"HTTP/1.1 200");
+    let _listening = wire.post().listen().await;
     tokio::time::sleep(Duration::from_millis(2500)).await;
     wire.request("ping", json!({})).await.result();
 }

@@ -9,7 +9,7 @@ use raspi_mcp::{
 use rmcp::{
     RoleClient, Service, ServiceExt,
     model::{
-        CallToolRequestParams, ClientInfo, ClientRequest, Implementation, PingRequest, ProtocolVersion, ServerResult,
+        CallToolRequestParams, ClientConfig, ClientRequest, Implementation, PingRequest, ProtocolVersion, ServerResult,
     },
     service::{ClientLifecycleMode, ClientServiceExt, RunningService, RxJsonRpcMessage, TxJsonRpcMessage},
     transport::{StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig},
@@ -25,8 +25,8 @@ const LEGACY: [ProtocolVersion; 4] = [
     ProtocolVersion::V_2025_11_25,
 ];
 
-fn client(version: ProtocolVersion) -> ClientInfo {
-    let mut info = ClientInfo::default();
+fn client(version: ProtocolVersion) -> ClientConfig {
+    let mut info = ClientConfig::default();
     info.protocol_version = version;
     info.client_info = Implementation::new("rmcp", "3.9.0");
     info

@@ -1,6 +1,6 @@
 //! Stopping: what runs may finish, what takes too long is cancelled, and nobody who does not read holds it up.
 
-use crate::served::{Door, Pi, process::Process, request, soon};
+use crate::served::{Door, Pi, Wire, process::Process, request, soon};
 use raspi_mcp::{
     access::caller::{Caller, Door as In},
     registry::meta::Role,
@@ -28,19 +28,40 @@ async fn what_runs_when_the_server_stops_is_answered() {
 
 #[tokio::test]
 async fn what_exceeds_the_grace_is_cancelled_and_recorded() {
-    let all = Door::ALL.map(|door| async move {
+    let plain = json!({"name": "test.hold", "arguments": {}});
+    // Over HTTP an event stream, which rmcp carries.
+    let streamed = json!({"name": "test.hold", "arguments": {}, "_meta": {"progressToken": 1}});
+    let calls = Door::ALL.into_iter().flat_map(|door| [(door, plain.clone()), (door, streamed.clone())]);
+    let all = calls.map(|(door, params)| async move {
         let pi = Pi::with(|settings| settings.limits.shutdown_grace_seconds = 1).await;
         let (server, mut wire) = (pi.server(), pi.on(door).await);
-        let id = wire.ask("tools/call", json!({"name": "test.hold", "arguments": {}}));
+        if door == Door::Http {
+            wire.initialize("2025-11-25", "a client").await.result();
+        }
+        let id = wire.ask("tools/call", params);
         pi.bench.until_inside(1).await;
         let (started, stopping) = (Instant::now(), tokio::spawn(pi.stop()));
         wire.answer_to(id).await.failed("cancelled");
         assert!(started.elapsed().as_secs_f64() >= 1.0, "{door:?}: before the grace was over");
         stopping.await.unwrap().unwrap();
+        assert!(server.tasks.is_empty(), "{door:?}: something was dropped, not ended");
         let audit = server.pipeline.world.audit.recent(Default::default(), 10, 0).await.unwrap().0;
         assert_eq!(audit[0]["outcome"], "cancelled", "{door:?}: {audit:#?}");
     });
     futures::future::join_all(all).await;
+}
+
+#[tokio::test]
+async fn a_stream_that_a_client_only_listens_to_does_not_delay_the_stop() {
+    let pi = Pi::with(|settings| settings.limits.shutdown_grace_seconds = 10).await;
+    let mut wire = pi.on(Door::Http).await;
+    wire.initialize("2025-11-25", "a listener").await.result();
+    let mut listening = wire.post().listen().await;
+    let (_unix, _ws) = (pi.on(Door::Unix).await, pi.on(Door::Ws).await);
+    let started = Instant::now();
+    pi.stop().await.unwrap();
+    assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
+    while soon(listening.chunk()).await.is_ok_and(|chunk| chunk.is_some()) {}
 }
 
 #[tokio::test]
@@ -116,6 +137,23 @@ async fn the_program_ends_with_its_client_and_answers_first() {
     wire.answer_to(id).await.ok();
     assert!(soon(wire.rest()).await.is_empty());
     assert_eq!(process.ended().await, Some(0));
+}
+
+#[tokio::test]
+async fn the_program_serves_over_http_and_its_socket() {
+    let process = Process::http(&[]).await;
+    let url = process.url.clone().unwrap();
+    let (reader, writer) = tokio::net::UnixStream::connect(process.socket()).await.unwrap().into_split();
+    let mut wires = [
+        Wire::http(Door::Http, format!("{url}/mcp")),
+        Wire::http(Door::Api, format!("{url}/api/mcp")),
+        Wire::lines(Door::Unix, reader, writer),
+        Wire::websocket(&format!("{}/ws", url.replacen("http", "ws", 1))).await,
+    ];
+    for wire in &mut wires {
+        wire.call("tools.search", json!({"query": "basic"})).await.ok();
+        wire.call("tools.search", json!({"query": 7})).await.refused("/query");
+    }
 }
 
 #[tokio::test]

@@ -69,10 +69,12 @@ impl Poster {
         }
     }
 
-    /// Hangs up on what was sent.
-    pub async fn hang_up(&mut self) {
-        self.posts.shutdown().await;
-        self.client = reqwest::Client::new();
+    /// Opens the stream of the session; returns once the server has opened its end.
+    pub async fn listen(&self) -> reqwest::Response {
+        let get = self.client.get(&self.url).header("accept", "text/event-stream");
+        let response = get.header("mcp-session-id", self.session().expect("a session")).send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        response
     }
 }
 
