@@ -129,8 +129,16 @@ impl Post<'_> {
             Route::Mcp if method == "initialize" && self.endpoint == Endpoint::Streamable => {
                 self.initialize(id, params, bytes).await
             }
+            Route::Mcp if !modern && !self.is_served_without_session() => {
+                json(StatusCode::BAD_REQUEST, needs_session(id, method).reply())
+            }
             Route::Mcp => self.request_to_mcp(id, bytes).await,
         }
+    }
+
+    /// The plain endpoint never has sessions; on the other, rmcp answers requests of the older revisions only in one.
+    fn is_served_without_session(&self) -> bool {
+        self.endpoint == Endpoint::Plain || self.session.is_some()
     }
 
     /// A request that rmcp answers can be cancelled like any other.
@@ -248,6 +256,7 @@ impl Post<'_> {
         match self.route(id, method, params) {
             Route::Answer(answer) => answer,
             Route::Call(ticket) => self.call(*ticket).await,
+            Route::Mcp if !self.is_served_without_session() => needs_session(id, method).reply(),
             Route::Mcp => {
                 let body = Bytes::copy_from_slice(item.get().as_bytes());
                 if let Err(fault) = crate::rpc::mcp::bridge::check(&body) {
@@ -260,6 +269,13 @@ impl Post<'_> {
             }
         }
     }
+}
+
+fn needs_session(id: &Id, method: &str) -> Fault {
+    let method: String = method.chars().take(128).collect();
+    let why =
+        format!("Invalid Request: {method} needs a session here; send initialize, then its Mcp-Session-Id header");
+    Fault::new(Some(id.clone()), INVALID_REQUEST, why)
 }
 
 fn is_json(parts: &Parts) -> bool {

@@ -231,3 +231,16 @@ async fn headers_of_the_modern_era_must_repeat_the_body() {
     wire.post().headers[0].1 = "1999-01-01".into();
     wire.request_unread("tools/call", old).await.under(400).fault(-32022);
 }
+
+#[tokio::test]
+async fn what_needs_a_session_says_so_and_the_plain_endpoint_needs_none() {
+    let pi = Pi::start().await;
+    let mut wire = pi.on(Door::Http).await;
+    for (method, params) in [("ping", json!({})), ("tools/call", json!({"name": "test.talk", "arguments": {}}))] {
+        let fault = wire.request(method, params).await;
+        assert!(fault.under(400).fault(-32600)["message"].as_str().unwrap().contains("send initialize"));
+    }
+    // Most calls need none.
+    wire.request("tools/list", json!({})).await.under(200).result();
+    pi.on(Door::Api).await.request("ping", json!({})).await.under(200).result();
+}
