@@ -231,3 +231,15 @@ async fn headers_of_the_modern_era_must_repeat_the_body() {
     wire.post().headers[0].1 = "1999-01-01".into();
     wire.request_unread("tools/call", old).await.under(400).fault(-32022);
 }
+
+#[tokio::test]
+async fn a_session_opened_under_odd_headers_is_as_good_as_any() {
+    let pi = Pi::start().await;
+    let mut wire = pi.on(Door::Http).await;
+    let version = ("mcp-protocol-version".to_owned(), "2025-11-25".to_owned());
+    wire.post().headers = vec![version.clone(), version];
+    let answer = wire.initialize("2025-11-25", "a client").await;
+    assert_eq!(answer.under(200).result()["protocolVersion"], "2025-11-25");
+    wire.post().headers.clear();
+    wire.request("ping", json!({})).await.under(200).result();
+}
