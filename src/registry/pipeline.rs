@@ -204,7 +204,7 @@ impl Pipeline {
             notes: Arc::clone(&trail.notes),
         };
         prepared.permit(&cx)?;
-        if let Some(args) = asked {
+        if let Some(args) = asked.filter(|_| prepared.asks()) {
             let _stream = self
                 .streams
                 .try_acquire()

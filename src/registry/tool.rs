@@ -26,6 +26,11 @@ pub trait Tool: 'static {
         Ok(())
     }
 
+    /// Whether a person is asked about this call, where policy says "ask". Taking a risky thing back is not risky.
+    fn asks(_args: &Self::Args) -> bool {
+        true
+    }
+
     /// Does the work. Runs under a deadline; dropping the future must leave nothing behind.
     fn call(cx: &Context, args: Self::Args) -> impl Future<Output = Result<Self::Out, ToolError>> + Send;
 
@@ -53,6 +58,8 @@ type Reply<'a> = Pin<Box<dyn Future<Output = Result<Output, ToolError>> + Send +
 /// Arguments that passed their schema and their parser, ready to be permitted and run.
 pub trait Prepared: Send {
     fn permit(&self, cx: &Context) -> Result<(), ToolError>;
+    /// See [`Tool::asks`].
+    fn asks(&self) -> bool;
     fn run<'a>(self: Box<Self>, cx: &'a Context) -> Reply<'a>;
 }
 
@@ -61,6 +68,9 @@ struct Typed<T: Tool>(T::Args);
 impl<T: Tool> Prepared for Typed<T> {
     fn permit(&self, cx: &Context) -> Result<(), ToolError> {
         T::permit(cx, &self.0)
+    }
+    fn asks(&self) -> bool {
+        T::asks(&self.0)
     }
     fn run<'a>(self: Box<Self>, cx: &'a Context) -> Reply<'a> {
         Box::pin(async move {

@@ -165,7 +165,8 @@ impl Connection {
         {
             self.session.learn(params);
         }
-        let visitor = Visitor { caller: &self.caller, client: self.session.client.as_deref(), notifies: true };
+        let client = self.session.client.as_deref();
+        let visitor = Visitor { caller: &self.caller, client, notifies: true, converses: true };
         match self.server.route(&visitor, id, method, params) {
             Route::Answer(bytes) => self.outbox.send(Out::Answer(key, bytes)).await,
             Route::Call(ticket) => self.call(*ticket, key).await,

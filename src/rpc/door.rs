@@ -54,6 +54,8 @@ pub struct Visitor<'a> {
     pub client: Option<&'a str>,
     /// Our own answer can be preceded by notifications here. Where it cannot, a call with a progress token is rmcp's.
     pub notifies: bool,
+    /// rmcp can carry a conversation with this visitor, in which a tool asks for something.
+    pub converses: bool,
 }
 
 /// What becomes of a request.
@@ -118,7 +120,7 @@ impl Server {
             .names
             .resolve(&call.name)
             .map_err(|unknown| unknown_tool(id, &call.name, &unknown))?;
-        let asks_client = entry.meta.interactive || self.elicits(visitor.client, &call.meta);
+        let asks_client = visitor.converses && (entry.meta.interactive || self.elicits(visitor.client, &call.meta));
         if asks_client || (call.meta.progress_token.is_some() && !visitor.notifies) {
             return Ok(Route::Mcp);
         }

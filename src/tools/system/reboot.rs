@@ -78,11 +78,15 @@ impl Tool for Reboot {
     const META: Meta = Meta {
         name: "system.reboot",
         title: "Reboot the device",
-        description: "Restart this device after a delay, or cancel that.\n\nUse when: the person asks for a restart, or an update needs one.\n\nReturns: whether it is scheduled, and when.\n\nNote: a person approves it by default; connections end when it happens.",
+        description: "Restart this device after a delay, or cancel that.\n\nUse when: the person asks for a restart, or an update needs one.\n\nReturns: whether it is scheduled, and when.\n\nNote: by default a person approves a restart (not a cancellation); connections end when it happens.",
         estimated_tokens: 60,
         tags: &["power", "restart"],
         ..Meta::RISKY
     };
+
+    fn asks(args: &Args) -> bool {
+        !args.cancel
+    }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         if args.cancel {

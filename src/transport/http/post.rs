@@ -10,7 +10,7 @@ use crate::{
     rpc::{
         batch,
         connection::too_long_reply,
-        door::{Route, Visitor},
+        door::{Route, Server, Visitor},
         envelope::{self, Content, Fault, INVALID_REQUEST, Id, Message},
         mcp::http::{Endpoint, SESSION_ID},
         modern,
@@ -115,10 +115,12 @@ impl Post<'_> {
     }
 
     async fn request(self, id: &Id, method: &str, params: Option<&RawValue>, bytes: Bytes) -> Response<Body> {
+        let opens_session = method == "initialize" && self.endpoint == Endpoint::Streamable;
         let modern = match modern::era(&self.parts.headers, method, params) {
             modern::Era::Legacy => false,
             modern::Era::Modern => true,
             // Something about its headers or metadata is off: rmcp says what, in the words of the specification.
+            modern::Era::Unclear if opens_session => return self.initialize(id, params, bytes).await,
             modern::Era::Unclear => return self.hand_to_mcp(bytes).await,
         };
         match self.route(id, method, params) {
@@ -127,9 +129,7 @@ impl Post<'_> {
                 json(if unknown { StatusCode::NOT_FOUND } else { StatusCode::OK }, answer)
             }
             Route::Call(ticket) => json(StatusCode::OK, self.call(*ticket).await),
-            Route::Mcp if method == "initialize" && self.endpoint == Endpoint::Streamable => {
-                self.initialize(id, params, bytes).await
-            }
+            Route::Mcp if opens_session => self.initialize(id, params, bytes).await,
             Route::Mcp if !modern && !self.is_served_without_session() => {
                 json(StatusCode::BAD_REQUEST, needs_session(id, method).reply())
             }
@@ -158,13 +158,15 @@ impl Post<'_> {
     fn route(&self, id: &Id, method: &str, params: Option<&RawValue>) -> Route {
         let client = self.session.as_ref().and_then(|session| session.client.as_deref());
         // Without a session there is nobody to converse with: a progress token is then only a wish.
-        let visitor = Visitor { caller: &self.caller, client, notifies: !self.converses(params) };
+        let converses = self.converses(params);
+        let notifies = !(converses && self.endpoint == Endpoint::Streamable);
+        let visitor = Visitor { caller: &self.caller, client, notifies, converses };
         self.app.server.route(&visitor, id, method, params)
     }
 
     /// Whether rmcp could carry this message as part of a conversation.
     fn converses(&self, params: Option<&RawValue>) -> bool {
-        self.endpoint == Endpoint::Streamable && (self.session.is_some() || crate::rpc::door::Server::is_modern(params))
+        (self.endpoint == Endpoint::Streamable && self.session.is_some()) || Server::is_modern(params)
     }
 
     async fn initialize(self, id: &Id, params: Option<&RawValue>, bytes: Bytes) -> Response<Body> {

@@ -142,6 +142,15 @@ async fn a_scheduled_reboot_is_cancelled_through_the_same_tool() {
     assert_eq!(server.recorded().await["changed"], false);
 }
 
+#[tokio::test]
+async fn taking_a_reboot_back_waits_for_nobody() {
+    // Policy asks a person about a reboot; nobody has to be at the device to stop one.
+    let server = Server::new();
+    let nothing = server.admin("system.reboot", json!({"cancel": true})).await.unwrap();
+    assert_eq!(nothing["cancelled"], false);
+    assert!(server.pi.server().list_asks().await.unwrap().is_empty(), "nobody was asked");
+}
+
 fn allow(policy: &mut std::collections::BTreeMap<String, Mode>) {
     policy.insert("system.reboot".into(), Mode::Allow);
 }

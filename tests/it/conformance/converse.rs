@@ -88,3 +88,14 @@ async fn a_change_reaches_the_other_conversations() {
     let news = listener.next().await.unwrap();
     assert_eq!(news.message["method"], "notifications/prompts/list_changed");
 }
+
+#[tokio::test]
+async fn where_there_is_no_conversation_a_tool_that_asks_says_so() {
+    let pi = Pi::with_fixtures().await;
+    // Neither session nor 2026-07-28: nothing could be asked.
+    for mut wire in pi.on_all(&[Door::Http, Door::Api]).await {
+        let answer = wire.call("test_sampling", json!({"prompt": "Why?"})).await;
+        let hint = answer.under(200).failed("failed_precondition")["hint"].as_str().unwrap().to_owned();
+        assert!(hint.contains("/mcp"), "{hint}");
+    }
+}

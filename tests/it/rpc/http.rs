@@ -236,3 +236,15 @@ async fn what_needs_a_session_says_so_and_the_plain_endpoint_needs_none() {
     wire.request("tools/list", json!({})).await.under(200).result();
     pi.on(Door::Api).await.request("ping", json!({})).await.under(200).result();
 }
+
+#[tokio::test]
+async fn a_session_opened_under_odd_headers_is_as_good_as_any() {
+    let pi = Pi::start().await;
+    let mut wire = pi.on(Door::Http).await;
+    let version = ("mcp-protocol-version".to_owned(), "2025-11-25".to_owned());
+    wire.post().headers = vec![version.clone(), version];
+    let answer = wire.initialize("2025-11-25", "a client").await;
+    assert_eq!(answer.under(200).result()["protocolVersion"], "2025-11-25");
+    wire.post().headers.clear();
+    wire.request("ping", json!({})).await.under(200).result();
+}
