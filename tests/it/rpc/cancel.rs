@@ -157,9 +157,6 @@ async fn a_client_that_hangs_up_has_withdrawn_everything() {
     for door in Door::ALL {
         for (method, params) in requests() {
             // No session over HTTP: in one, a lost stream is no withdrawal, since the client may come back for the rest.
-            if door == Door::Http && params["name"] == "test.talk" {
-                continue;
-            }
             let mut wire = pi.on(door).await;
             if Door::STREAMS.contains(&door) {
                 wire.initialize("2025-11-25", "a client").await.result();

@@ -177,7 +177,7 @@ async fn small_writes_do_not_wait_for_acknowledgements() {
     };
     let (one, several) = (median(&mut wholes), median(&mut streams));
     println!("one write {one:.3} ms, several {several:.3} ms");
-    assert!(several < one * 15.0, "one write {one:.3} ms, several {several:.3} ms");
+    assert!(several < one * 8.0, "one write {one:.3} ms, several {several:.3} ms");
 }
 
 /// Sends a request on a connection that stays open; how long until the answer had come, which ends with `end`.
@@ -228,8 +228,8 @@ async fn headers_of_the_modern_era_must_repeat_the_body() {
 async fn what_needs_a_session_says_so_and_the_plain_endpoint_needs_none() {
     let pi = Pi::start().await;
     let mut wire = pi.on(Door::Http).await;
-    for (method, params) in [("ping", json!({})), ("tools/call", json!({"name": "test.talk", "arguments": {}}))] {
-        let fault = wire.request(method, params).await;
+    for method in ["ping", "logging/setLevel", "completion/complete"] {
+        let fault = wire.request(method, json!({})).await;
         assert!(fault.under(400).fault(-32600)["message"].as_str().unwrap().contains("send initialize"));
     }
     // Most calls need none.
