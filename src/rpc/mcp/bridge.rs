@@ -7,7 +7,7 @@ use crate::{
     rpc::{
         batch::Out,
         door::{Server, is_mcp},
-        envelope::{self, Content, Fault, INVALID_PARAMS, Id, Message},
+        envelope::{self, Content, Fault, INVALID_PARAMS, INVALID_REQUEST, Id, Message},
         outbox::Outbox,
         reply,
         running::{Entered, Running},
@@ -16,8 +16,8 @@ use crate::{
 use rmcp::{
     RoleServer,
     model::{
-        CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification, ClientRequest, JsonRpcMessage, RequestId,
-        ServerJsonRpcMessage,
+        CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification, ClientRequest, GetMeta, JsonRpcMessage,
+        RequestId, ServerJsonRpcMessage,
     },
     service::serve_server_with_ct,
     transport::Transport,
@@ -25,7 +25,10 @@ use rmcp::{
 use std::{
     collections::HashMap,
     convert::Infallible,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 use tokio::sync::mpsc;
 use tokio_util::{
@@ -55,6 +58,8 @@ pub struct Bridge {
     outbox: Outbox,
     calls: TaskTracker,
     stop: CancellationToken,
+    /// A request that opens a conversation has gone over. Until then rmcp takes requests only, and ends at anything else.
+    begun: AtomicBool,
 }
 
 impl Bridge {
@@ -70,23 +75,31 @@ impl Bridge {
         let (pending, stop) = (Pending::default(), CancellationToken::new());
         let pipe = Pipe { from_client, outbox: outbox.clone(), pending: Arc::clone(&pending) };
         let handler = Handler::on_stream(Arc::clone(server), Arc::clone(caller), running);
-        let token = stop.clone();
+        let (token, unanswered, answers) = (stop.clone(), Arc::clone(&pending), outbox.clone());
         server.tasks.spawn(async move {
             match serve_server_with_ct(handler, pipe, token).await {
                 Ok(service) => drop(service.waiting().await),
                 Err(error) => tracing::debug!(%error, "a conversation ended before it began"),
             }
+            // Whatever it left open still gets its one answer.
+            let left: Vec<Open> = take(&unanswered).drain().map(|(_, open)| open).collect();
+            for open in left {
+                answers.send(Out::Answer(open.id.to_string(), ended(&own(&open.id)).reply())).await;
+            }
         });
-        Self { to_service, pending, outbox, calls, stop }
+        Self { to_service, pending, outbox, calls, stop, begun: AtomicBool::new(false) }
     }
 
     /// Hands one message over; `entered` keeps a request's id in use until it is answered.
     ///
     /// # Errors
-    /// -32602 when the method is MCP's and its parameters are not.
+    /// -32602 when the method is MCP's and its parameters are not; -32600 when the conversation has ended.
     pub async fn forward(&self, id: Option<&Id>, bytes: &[u8], entered: Option<Entered>) -> Result<(), Fault> {
         let message = typed(id, bytes)?;
         if let JsonRpcMessage::Request(request) = &message {
+            if opens(&request.request) {
+                self.begun.store(true, Ordering::Release);
+            }
             let open = Open {
                 id: request.id.clone(),
                 method: request.request.method().to_owned(),
@@ -94,9 +107,16 @@ impl Bridge {
                 _entered: entered,
             };
             self.lock().insert(request.id.to_string(), open);
+        } else if !self.begun.load(Ordering::Acquire) {
+            // Notifications and answers mean nothing before there is a conversation.
+            return Ok(());
         }
-        // A service that has ended answers nothing more; the connection is about to notice.
-        let _ = self.to_service.send(message).await;
+        if self.to_service.send(message).await.is_err()
+            && let Some(id) = id
+            && self.lock().remove(&id.key()).is_some()
+        {
+            return Err(ended(id));
+        }
         Ok(())
     }
 
@@ -112,16 +132,21 @@ impl Bridge {
         };
         let Some(Open { id: request_id, method, .. }) = open else { return false };
         let error = ToolError::cancelled(&method);
-        let answered = match &request_id {
-            RequestId::Number(number) => Id::Number(*number),
-            RequestId::String(text) => Id::Text(text.to_string()),
-        };
-        let params = CancelledNotificationParam::new(Some(request_id), None);
-        let notification = ClientNotification::CancelledNotification(rmcp::model::CancelledNotification::new(params));
-        let _ = self.to_service.send(ClientJsonRpcMessage::notification(notification)).await;
+        let answered = own(&request_id);
+        if self.begun.load(Ordering::Acquire) {
+            let params = CancelledNotificationParam::new(Some(request_id), None);
+            let notification =
+                ClientNotification::CancelledNotification(rmcp::model::CancelledNotification::new(params));
+            let _ = self.to_service.send(ClientJsonRpcMessage::notification(notification)).await;
+        }
         let answer = reply::error(Some(&answered), error.code.rpc(), &error.message, Some(&error.data()));
         self.outbox.send(Out::Answer(id.to_owned(), answer)).await;
         true
+    }
+
+    /// Whether the service has ended: nothing that goes over now is served.
+    pub fn has_ended(&self) -> bool {
+        self.to_service.is_closed()
     }
 
     /// Ends the service now; what it has not answered stays unanswered.
@@ -130,9 +155,33 @@ impl Bridge {
         self.lock().clear();
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Open>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Open>> {
+        take(&self.pending)
     }
+}
+
+fn take(pending: &Pending) -> MutexGuard<'_, HashMap<String, Open>> {
+    pending.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether rmcp takes this request for the start of a conversation (`initialize`, or metadata of its own).
+fn opens(request: &ClientRequest) -> bool {
+    match request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
+        other => other.get_meta().protocol_version().is_some(),
+    }
+}
+
+fn own(id: &RequestId) -> Id {
+    match id {
+        RequestId::Number(number) => Id::Number(*number),
+        RequestId::String(text) => Id::Text(text.to_string()),
+    }
+}
+
+fn ended(id: &Id) -> Fault {
+    Fault::new(Some(id.clone()), INVALID_REQUEST, "Invalid Request: the conversation has ended; send initialize again")
 }
 
 /// A message in rmcp's types.
@@ -186,7 +235,7 @@ impl Transport<RoleServer> for Pipe {
                 None => outbox.send(Out::Message(bytes)).await,
                 Some(id) => {
                     // Whoever takes it out answers: a request that was withdrawn has its answer.
-                    let open = pending.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+                    let open = take(&pending).remove(&id);
                     if let Some(Open { _waited_for, _entered, .. }) = open {
                         drop(_entered);
                         outbox.send(Out::Answer(id, bytes)).await;
