@@ -10,6 +10,7 @@ pub mod mcp;
 pub mod modern;
 pub mod outbox;
 pub mod params;
+pub mod quote;
 pub mod reply;
 pub mod running;
 pub mod session;

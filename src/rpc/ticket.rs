@@ -1,6 +1,6 @@
 //! A request for a tool on its way through the pipeline, and its answer in the dialect it was asked in.
 
-use super::{envelope::Id, params::Meta, reply};
+use super::{envelope::Id, params::Meta, quote::quote, reply};
 use crate::{
     access::caller::Caller,
     error::ToolError,
@@ -13,7 +13,10 @@ use crate::{
     },
 };
 use serde::Serialize;
-use serde_json::{Value, json, value::RawValue};
+use serde_json::{
+    Value, json,
+    value::{RawValue, to_raw_value},
+};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -112,7 +115,7 @@ pub struct Usual<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Block<'a> {
-    Text { r#type: &'static str, text: String },
+    Text { r#type: &'static str, text: Box<RawValue> },
     Raw(&'a Value),
 }
 
@@ -120,17 +123,17 @@ enum Block<'a> {
 #[serde(untagged)]
 enum Structured<'a> {
     Output(&'a RawValue),
-    Error(Value),
+    Error(Box<RawValue>),
 }
 
 /// The text is the same JSON as `structuredContent`, for clients that read only text.
 pub fn mcp_result<'a>(result: &'a Result<Output, ToolError>, meta: &'a Value, modern: bool) -> McpResult<'a> {
-    let text = |text: String| Block::Text { r#type: "text", text };
+    let text = |json: &RawValue| Block::Text { r#type: "text", text: quote(json) };
     let result_type = modern.then_some("complete");
     match result {
         Ok(Output { whole: Some(whole), .. }) => McpResult::Whole(completed(whole, meta, result_type)),
         Ok(output) => {
-            let mut content = vec![text(output.json.get().to_owned())];
+            let mut content = vec![text(&output.json)];
             content.extend(output.content.iter().map(Block::Raw));
             McpResult::Usual(Usual {
                 result_type,
@@ -141,8 +144,8 @@ pub fn mcp_result<'a>(result: &'a Result<Output, ToolError>, meta: &'a Value, mo
             })
         }
         Err(error) => {
-            let payload = error.payload();
-            let content = vec![text(payload.to_string())];
+            let payload = to_raw_value(&error.payload()).expect("an error is plain data");
+            let content = vec![text(&payload)];
             McpResult::Usual(Usual {
                 result_type,
                 content,
