@@ -40,7 +40,7 @@ impl Simulated {
     /// When told to [`Simulated::fail`].
     pub fn celsius(&self, uptime: Duration) -> io::Result<f64> {
         let state = self.working(Part::Temperature)?;
-        let phase = (uptime.as_secs_f64() / SWING_PERIOD.as_secs_f64()).fract();
+        let phase = (uptime.as_secs_f64() / SWING_PERIOD.as_secs_f64() + 0.25).fract();
         // A triangle: a sine would be the only thing in the binary that loads libm (0.6 MB of resident memory).
         let wave = if phase < 0.5 { 4.0 * phase - 1.0 } else { 3.0 - 4.0 * phase };
         // Millidegrees, as a thermal zone counts.
