@@ -34,24 +34,35 @@ pub fn hostname(root: &Root) -> io::Result<String> {
     root.line(HOSTNAME)
 }
 
-/// [`hostname`] for callers that ask often: the file stays open.
+/// [`hostname`] for callers that ask often. On the machine itself by uname(2); of a captured tree the file stays open.
 #[derive(Debug)]
-pub struct Hostname(Live);
+pub enum Hostname {
+    Uname,
+    File(Live),
+}
 
 impl Hostname {
     /// # Errors
-    /// `NotFound` without procfs.
+    /// `NotFound` without procfs, in a tree.
     pub fn open(root: &Root) -> io::Result<Self> {
-        Live::open(root, HOSTNAME).map(Self)
+        if root.is_system() { Ok(Self::Uname) } else { Live::open(root, HOSTNAME).map(Self::File) }
     }
     /// # Errors
     /// Those of [`hostname`].
     pub fn now(&self) -> io::Result<String> {
+        let file = match self {
+            Self::Uname => return named(rustix::system::uname().nodename().to_str().unwrap_or_default()),
+            Self::File(file) => file,
+        };
         // A host name has at most 64 bytes (`__NEW_UTS_LEN`).
         let mut buffer = [0; 80];
-        match self.0.read(&mut buffer)?.trim() {
-            "" => Err(malformed(HOSTNAME, "it is empty")),
-            name => Ok(name.to_owned()),
-        }
+        named(file.read(&mut buffer)?)
+    }
+}
+
+fn named(text: &str) -> io::Result<String> {
+    match text.trim() {
+        "" => Err(malformed(HOSTNAME, "it is empty")),
+        name => Ok(name.to_owned()),
     }
 }

@@ -1,6 +1,7 @@
 //! Every tool the server offers, as data: one slice of entries feeds the listing, the dispatcher, the schemas on disk,
 //! the policy table and the tests.
 
+pub mod answer_meta;
 pub mod cache;
 pub mod context;
 pub mod listing;

@@ -5,6 +5,7 @@
 //! Every door enters here. Refusals, timeouts, cancellations and panics are audited like answers.
 
 use super::{
+    answer_meta::AnswerMeta,
     context::{Context, Notes},
     listing::{Limits, Listings},
     meta::Mode,
@@ -22,7 +23,7 @@ use crate::{
     world::World,
 };
 use futures::FutureExt;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::{
     panic::AssertUnwindSafe,
     sync::{
@@ -53,8 +54,7 @@ pub struct Call {
 /// The terminal answer of a call.
 pub struct Finished {
     pub result: Result<Output, ToolError>,
-    /// `_meta` of the answer.
-    pub meta: Value,
+    pub meta: AnswerMeta,
 }
 
 /// The limits of one server.
@@ -182,7 +182,7 @@ impl Pipeline {
             // No audit, no write: the caller must not take this for a recorded success.
             result = Err(error);
         }
-        Finished { result, meta: answer_meta(entry, duration, correlation_id, &trail) }
+        Finished { result, meta: AnswerMeta::of(entry, duration, correlation_id, &trail) }
     }
 
     async fn serve(&self, call: Call, args_sha256: Arc<str>, trail: &mut Trail) -> Result<Output, ToolError> {
@@ -288,8 +288,8 @@ impl Pipeline {
 
 /// What is learned about a call while it runs, kept where a panic cannot lose it.
 #[derive(Default)]
-struct Trail {
-    notes: Arc<Notes>,
+pub(super) struct Trail {
+    pub(super) notes: Arc<Notes>,
     approval: Option<Approval>,
 }
 
@@ -309,27 +309,4 @@ impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
-}
-
-fn answer_meta(entry: &Entry, duration: Duration, correlation_id: Option<String>, trail: &Trail) -> Value {
-    let mut meta = json!({ "execution_time_ms": (duration.as_secs_f64() * 1e6).round() / 1e3 });
-    if let Some(id) = correlation_id {
-        meta["correlation_id"] = json!(id);
-    }
-    if trail.notes.is_simulated() {
-        meta["simulated"] = json!(true);
-    }
-    if entry.meta.effect.is_write() {
-        meta["changed"] = json!(trail.notes.is_changed());
-    }
-    if let Some(age) = trail.notes.cached_ms() {
-        meta["cached_age_ms"] = json!(age);
-    }
-    if let Some(deprecated) = entry.meta.deprecated {
-        meta["deprecation"] = json!(format!("{} will go away; call {} instead", entry.name(), deprecated.replacement));
-    }
-    if let Some(uri) = entry.meta.resource_uri {
-        meta["resource_uri"] = json!(uri);
-    }
-    meta
 }

@@ -5,6 +5,7 @@ use crate::{
     access::caller::Caller,
     error::ToolError,
     registry::{
+        answer_meta::AnswerMeta,
         context::Peer,
         names::Dialect,
         pipeline::{Call, Finished},
@@ -109,7 +110,7 @@ pub struct Usual<'a> {
     structured_content: Structured<'a>,
     is_error: bool,
     #[serde(rename = "_meta")]
-    meta: &'a Value,
+    meta: &'a AnswerMeta,
 }
 
 #[derive(Serialize)]
@@ -127,7 +128,7 @@ enum Structured<'a> {
 }
 
 /// The text is the same JSON as `structuredContent`, for clients that read only text.
-pub fn mcp_result<'a>(result: &'a Result<Output, ToolError>, meta: &'a Value, modern: bool) -> McpResult<'a> {
+pub fn mcp_result<'a>(result: &'a Result<Output, ToolError>, meta: &'a AnswerMeta, modern: bool) -> McpResult<'a> {
     let text = |json: &RawValue| Block::Text { r#type: "text", text: quote(json) };
     let result_type = modern.then_some("complete");
     match result {
@@ -158,13 +159,13 @@ pub fn mcp_result<'a>(result: &'a Result<Output, ToolError>, meta: &'a Value, mo
 }
 
 /// A tool's own result, with what every result has.
-fn completed(whole: &Value, meta: &Value, result_type: Option<&str>) -> Value {
+fn completed(whole: &Value, meta: &AnswerMeta, result_type: Option<&str>) -> Value {
     let mut whole = whole.clone();
     if let Some(fields) = whole.as_object_mut() {
         if let Some(kind) = result_type {
             fields.entry("resultType").or_insert_with(|| json!(kind));
         }
-        fields.entry("_meta").or_insert_with(|| meta.clone());
+        fields.entry("_meta").or_insert_with(|| json!(meta));
     }
     whole
 }

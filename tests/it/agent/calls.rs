@@ -82,7 +82,7 @@ impl Server {
             peer: None,
         };
         let finished = self.pipeline.run(call).await;
-        (finished.result.map(|output| serde_json::from_str(output.json.get()).unwrap()), finished.meta)
+        (finished.result.map(|output| serde_json::from_str(output.json.get()).unwrap()), json!(finished.meta))
     }
 
     async fn admin(&self, tool: &str, args: Value) -> Result<Value, ToolError> {
