@@ -109,7 +109,7 @@ pub const KEYS: &[Key] = &[
     key("http.allowed_origins", Kind::Origins, Never,
         "Web pages that may call, as `Origin` gives them, beside those on loopback."),
     key("http.session_limit", count(1, 1024), Lower,
-        "Sessions at once; one more is refused until another ends."),
+        "Sessions at once; one more takes the place of one unused for 30 seconds, or is refused."),
     key("http.session_idle_seconds", seconds(10, 86_400), Lower,
         "A session nobody used for so long is ended."),
     key("http.body_timeout_seconds", seconds(1, 120), Lower,

@@ -24,6 +24,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// A session unused for so long gives its place to a new one when all are taken.
+pub const FORGOTTEN: Duration = Duration::from_secs(30);
+
 /// Every open session.
 pub struct Sessions {
     inner: LocalSessionManager,
@@ -49,9 +52,24 @@ impl Sessions {
         Self { inner, open: Mutex::default(), limit, idle, reaping: AtomicBool::new(false) }
     }
 
-    /// Whether another one may be opened.
-    pub fn has_room(&self) -> bool {
-        self.lock().len() < self.limit
+    /// Whether another one may be opened. When all places are taken, the session that nobody used for longest makes room, if
+    /// that is at least [`FORGOTTEN`] and no stream of it is open: many clients leave without a word, and one that does
+    /// come back opens another.
+    pub async fn make_room(&self) -> bool {
+        let forgotten = {
+            let open = self.lock();
+            if open.len() < self.limit {
+                return true;
+            }
+            open.iter()
+                .filter(|(_, open)| Arc::strong_count(&open.streams) == 1 && open.seen.elapsed() >= FORGOTTEN)
+                .min_by_key(|(_, open)| open.seen)
+                .map(|(id, _)| id.clone())
+        };
+        match forgotten {
+            Some(id) => self.close_session(&id.into()).await.is_ok(),
+            None => false,
+        }
     }
     pub fn limit(&self) -> usize {
         self.limit
@@ -171,5 +189,35 @@ impl SessionManager for Sessions {
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         Ok(self.held(id, self.inner.resume(id, last_event_id).await?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn opened(sessions: &Sessions) -> String {
+        let (id, _transport) = sessions.create_session().await.unwrap();
+        sessions.opened(&id, "a client", None);
+        id.to_string()
+    }
+
+    fn age(sessions: &Sessions, id: &str, by: Duration) {
+        let mut open = sessions.lock();
+        let open = open.get_mut(id).unwrap();
+        open.seen = open.seen.checked_sub(by).unwrap();
+    }
+
+    #[tokio::test]
+    async fn the_longest_forgotten_session_makes_room_and_no_other() {
+        let sessions = Sessions::new(2, Duration::from_secs(900));
+        let (one, two) = (opened(&sessions).await, opened(&sessions).await);
+        assert!(!sessions.make_room().await, "both are in use");
+        age(&sessions, &one, FORGOTTEN);
+        age(&sessions, &two, FORGOTTEN * 2);
+        let held = Arc::clone(&sessions.lock()[&two].streams);
+        assert!(sessions.make_room().await);
+        assert!(sessions.visit(&one, "a client").is_none() && sessions.visit(&two, "a client").is_some());
+        drop(held);
     }
 }

@@ -171,7 +171,7 @@ impl Post<'_> {
 
     async fn initialize(self, id: &Id, params: Option<&RawValue>, bytes: Bytes) -> Response<Body> {
         let sessions = &self.app.mcp.sessions;
-        if !sessions.has_room() {
+        if !sessions.make_room().await {
             let limit = sessions.limit();
             let error = ToolError::exhausted(format!("{limit} sessions are open already"))
                 .with("limit", limit)
