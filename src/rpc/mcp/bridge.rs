@@ -7,7 +7,7 @@ use crate::{
     rpc::{
         batch::Out,
         door::{Server, is_mcp},
-        envelope::{self, Content, Fault, INVALID_PARAMS, Id, Message},
+        envelope::{self, Content, Fault, INVALID_PARAMS, INVALID_REQUEST, Id, Message},
         outbox::Outbox,
         reply,
         running::{Entered, Running},
@@ -16,8 +16,8 @@ use crate::{
 use rmcp::{
     RoleServer,
     model::{
-        CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification, ClientRequest, JsonRpcMessage, RequestId,
-        ServerJsonRpcMessage,
+        CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification, ClientRequest, GetMeta, JsonRpcMessage,
+        RequestId, ServerJsonRpcMessage,
     },
     service::serve_server_with_ct,
     transport::Transport,
@@ -25,7 +25,10 @@ use rmcp::{
 use std::{
     collections::HashMap,
     convert::Infallible,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 use tokio::sync::mpsc;
 use tokio_util::{
@@ -52,6 +55,8 @@ struct Open {
 pub struct Bridge {
     to_service: mpsc::Sender<ClientJsonRpcMessage>,
     pending: Pending,
+    /// A request came that opens a conversation in one of the eras.
+    begun: AtomicBool,
     outbox: Outbox,
     calls: TaskTracker,
     stop: CancellationToken,
@@ -70,14 +75,24 @@ impl Bridge {
         let (pending, stop) = (Pending::default(), CancellationToken::new());
         let pipe = Pipe { from_client, outbox: outbox.clone(), pending: Arc::clone(&pending) };
         let handler = Handler::on_stream(Arc::clone(server), Arc::clone(caller), running);
-        let token = stop.clone();
+        let (token, left, answers) = (stop.clone(), Arc::clone(&pending), outbox.clone());
         server.tasks.spawn(async move {
             match serve_server_with_ct(handler, pipe, token).await {
                 Ok(service) => drop(service.waiting().await),
                 Err(error) => tracing::debug!(%error, "a conversation ended before it began"),
             }
+            // Nobody else will answer these now.
+            let left = std::mem::take(&mut *lock(&left));
+            for (key, open) in left {
+                open.unanswered(key, &answers).await;
+            }
         });
-        Self { to_service, pending, outbox, calls, stop }
+        Self { to_service, pending, begun: AtomicBool::new(false), outbox, calls, stop }
+    }
+
+    /// Whether rmcp has ended the conversation. The next request needs another bridge.
+    pub fn is_over(&self) -> bool {
+        self.to_service.is_closed()
     }
 
     /// Hands one message over; `entered` keeps a request's id in use until it is answered.
@@ -86,17 +101,31 @@ impl Bridge {
     /// -32602 when the method is MCP's and its parameters are not.
     pub async fn forward(&self, id: Option<&Id>, bytes: &[u8], entered: Option<Entered>) -> Result<(), Fault> {
         let message = typed(id, bytes)?;
-        if let JsonRpcMessage::Request(request) = &message {
-            let open = Open {
-                id: request.id.clone(),
-                method: request.request.method().to_owned(),
-                _waited_for: self.calls.token(),
-                _entered: entered,
-            };
-            self.lock().insert(request.id.to_string(), open);
+        let JsonRpcMessage::Request(request) = &message else {
+            // rmcp gives up a conversation in which anything but a request comes first.
+            if self.begun.load(Ordering::Relaxed) {
+                let _ = self.to_service.send(message).await;
+            }
+            return Ok(());
+        };
+        let begins = matches!(request.request, ClientRequest::InitializeRequest(_))
+            || request.request.get_meta().protocol_version().is_some();
+        let open = Open {
+            id: request.id.clone(),
+            method: request.request.method().to_owned(),
+            _waited_for: self.calls.token(),
+            _entered: entered,
+        };
+        let key = request.id.to_string();
+        self.lock().insert(key.clone(), open);
+        self.begun.fetch_or(begins, Ordering::Relaxed);
+        if self.to_service.send(message).await.is_err() {
+            // It ended meanwhile. Whoever takes the request out answers it.
+            let open = self.lock().remove(&key);
+            if let Some(open) = open {
+                open.unanswered(key, &self.outbox).await;
+            }
         }
-        // A service that has ended answers nothing more; the connection is about to notice.
-        let _ = self.to_service.send(message).await;
         Ok(())
     }
 
@@ -110,16 +139,14 @@ impl Bridge {
                 _ => return false,
             }
         };
-        let Some(Open { id: request_id, method, .. }) = open else { return false };
-        let error = ToolError::cancelled(&method);
-        let answered = match &request_id {
-            RequestId::Number(number) => Id::Number(*number),
-            RequestId::String(text) => Id::Text(text.to_string()),
-        };
-        let params = CancelledNotificationParam::new(Some(request_id), None);
-        let notification = ClientNotification::CancelledNotification(rmcp::model::CancelledNotification::new(params));
-        let _ = self.to_service.send(ClientJsonRpcMessage::notification(notification)).await;
-        let answer = reply::error(Some(&answered), error.code.rpc(), &error.message, Some(&error.data()));
+        let Some(open) = open else { return false };
+        if self.begun.load(Ordering::Relaxed) {
+            let params = CancelledNotificationParam::new(Some(open.id.clone()), None);
+            let withdrawn = ClientNotification::CancelledNotification(rmcp::model::CancelledNotification::new(params));
+            let _ = self.to_service.send(ClientJsonRpcMessage::notification(withdrawn)).await;
+        }
+        let error = ToolError::cancelled(&open.method);
+        let answer = reply::error(Some(&open.id()), error.code.rpc(), &error.message, Some(&error.data()));
         self.outbox.send(Out::Answer(id.to_owned(), answer)).await;
         true
     }
@@ -130,9 +157,30 @@ impl Bridge {
         self.lock().clear();
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Open>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Open>> {
+        lock(&self.pending)
     }
+}
+
+impl Open {
+    fn id(&self) -> Id {
+        match &self.id {
+            RequestId::Number(number) => Id::Number(*number),
+            RequestId::String(text) => Id::Text(text.to_string()),
+        }
+    }
+
+    /// Answers a request of a conversation that is over.
+    async fn unanswered(self, key: String, outbox: &Outbox) {
+        let why = "Invalid Request: this conversation is over; send initialize to begin another";
+        let fault = Fault::new(Some(self.id()), INVALID_REQUEST, why);
+        drop(self);
+        outbox.send(Out::Answer(key, fault.reply())).await;
+    }
+}
+
+fn lock(pending: &Pending) -> MutexGuard<'_, HashMap<String, Open>> {
+    pending.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A message in rmcp's types.
@@ -186,7 +234,7 @@ impl Transport<RoleServer> for Pipe {
                 None => outbox.send(Out::Message(bytes)).await,
                 Some(id) => {
                     // Whoever takes it out answers: a request that was withdrawn has its answer.
-                    let open = pending.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+                    let open = lock(&pending).remove(&id);
                     if let Some(Open { _waited_for, _entered, .. }) = open {
                         drop(_entered);
                         outbox.send(Out::Answer(id, bytes)).await;
