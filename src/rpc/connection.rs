@@ -203,7 +203,7 @@ impl Connection {
     }
 
     async fn hand_to_mcp(&mut self, id: Option<&Id>, bytes: &[u8]) {
-        if self.bridge.as_ref().is_none_or(Bridge::is_over) {
+        if self.bridge.as_ref().is_none_or(Bridge::has_ended) {
             // Nothing but a request opens a conversation.
             if id.is_none() {
                 return;

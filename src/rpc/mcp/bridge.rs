@@ -55,11 +55,11 @@ struct Open {
 pub struct Bridge {
     to_service: mpsc::Sender<ClientJsonRpcMessage>,
     pending: Pending,
-    /// A request came that opens a conversation in one of the eras.
-    begun: AtomicBool,
     outbox: Outbox,
     calls: TaskTracker,
     stop: CancellationToken,
+    /// A request that opens a conversation has gone over. Until then rmcp takes requests only, and ends at anything else.
+    begun: AtomicBool,
 }
 
 impl Bridge {
@@ -75,56 +75,47 @@ impl Bridge {
         let (pending, stop) = (Pending::default(), CancellationToken::new());
         let pipe = Pipe { from_client, outbox: outbox.clone(), pending: Arc::clone(&pending) };
         let handler = Handler::on_stream(Arc::clone(server), Arc::clone(caller), running);
-        let (token, left, answers) = (stop.clone(), Arc::clone(&pending), outbox.clone());
+        let (token, unanswered, answers) = (stop.clone(), Arc::clone(&pending), outbox.clone());
         server.tasks.spawn(async move {
             match serve_server_with_ct(handler, pipe, token).await {
                 Ok(service) => drop(service.waiting().await),
                 Err(error) => tracing::debug!(%error, "a conversation ended before it began"),
             }
-            // Nobody else will answer these now.
-            let left = std::mem::take(&mut *lock(&left));
-            for (key, open) in left {
-                open.unanswered(key, &answers).await;
+            // Whatever it left open still gets its one answer.
+            let left: Vec<Open> = take(&unanswered).drain().map(|(_, open)| open).collect();
+            for open in left {
+                answers.send(Out::Answer(open.id.to_string(), ended(&own(&open.id)).reply())).await;
             }
         });
-        Self { to_service, pending, begun: AtomicBool::new(false), outbox, calls, stop }
-    }
-
-    /// Whether rmcp has ended the conversation. The next request needs another bridge.
-    pub fn is_over(&self) -> bool {
-        self.to_service.is_closed()
+        Self { to_service, pending, outbox, calls, stop, begun: AtomicBool::new(false) }
     }
 
     /// Hands one message over; `entered` keeps a request's id in use until it is answered.
     ///
     /// # Errors
-    /// -32602 when the method is MCP's and its parameters are not.
+    /// -32602 when the method is MCP's and its parameters are not; -32600 when the conversation has ended.
     pub async fn forward(&self, id: Option<&Id>, bytes: &[u8], entered: Option<Entered>) -> Result<(), Fault> {
         let message = typed(id, bytes)?;
-        let JsonRpcMessage::Request(request) = &message else {
-            // rmcp gives up a conversation in which anything but a request comes first.
-            if self.begun.load(Ordering::Relaxed) {
-                let _ = self.to_service.send(message).await;
+        if let JsonRpcMessage::Request(request) = &message {
+            if opens(&request.request) {
+                self.begun.store(true, Ordering::Release);
             }
+            let open = Open {
+                id: request.id.clone(),
+                method: request.request.method().to_owned(),
+                _waited_for: self.calls.token(),
+                _entered: entered,
+            };
+            self.lock().insert(request.id.to_string(), open);
+        } else if !self.begun.load(Ordering::Acquire) {
+            // Notifications and answers mean nothing before there is a conversation.
             return Ok(());
-        };
-        let begins = matches!(request.request, ClientRequest::InitializeRequest(_))
-            || request.request.get_meta().protocol_version().is_some();
-        let open = Open {
-            id: request.id.clone(),
-            method: request.request.method().to_owned(),
-            _waited_for: self.calls.token(),
-            _entered: entered,
-        };
-        let key = request.id.to_string();
-        self.lock().insert(key.clone(), open);
-        self.begun.fetch_or(begins, Ordering::Relaxed);
-        if self.to_service.send(message).await.is_err() {
-            // It ended meanwhile. Whoever takes the request out answers it.
-            let open = self.lock().remove(&key);
-            if let Some(open) = open {
-                open.unanswered(key, &self.outbox).await;
-            }
+        }
+        if self.to_service.send(message).await.is_err()
+            && let Some(id) = id
+            && self.lock().remove(&id.key()).is_some()
+        {
+            return Err(ended(id));
         }
         Ok(())
     }
@@ -139,16 +130,23 @@ impl Bridge {
                 _ => return false,
             }
         };
-        let Some(open) = open else { return false };
-        if self.begun.load(Ordering::Relaxed) {
-            let params = CancelledNotificationParam::new(Some(open.id.clone()), None);
-            let withdrawn = ClientNotification::CancelledNotification(rmcp::model::CancelledNotification::new(params));
-            let _ = self.to_service.send(ClientJsonRpcMessage::notification(withdrawn)).await;
+        let Some(Open { id: request_id, method, .. }) = open else { return false };
+        let error = ToolError::cancelled(&method);
+        let answered = own(&request_id);
+        if self.begun.load(Ordering::Acquire) {
+            let params = CancelledNotificationParam::new(Some(request_id), None);
+            let notification =
+                ClientNotification::CancelledNotification(rmcp::model::CancelledNotification::new(params));
+            let _ = self.to_service.send(ClientJsonRpcMessage::notification(notification)).await;
         }
-        let error = ToolError::cancelled(&open.method);
-        let answer = reply::error(Some(&open.id()), error.code.rpc(), &error.message, Some(&error.data()));
+        let answer = reply::error(Some(&answered), error.code.rpc(), &error.message, Some(&error.data()));
         self.outbox.send(Out::Answer(id.to_owned(), answer)).await;
         true
+    }
+
+    /// Whether the service has ended: nothing that goes over now is served.
+    pub fn has_ended(&self) -> bool {
+        self.to_service.is_closed()
     }
 
     /// Ends the service now; what it has not answered stays unanswered.
@@ -158,29 +156,32 @@ impl Bridge {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Open>> {
-        lock(&self.pending)
+        take(&self.pending)
     }
 }
 
-impl Open {
-    fn id(&self) -> Id {
-        match &self.id {
-            RequestId::Number(number) => Id::Number(*number),
-            RequestId::String(text) => Id::Text(text.to_string()),
-        }
-    }
-
-    /// Answers a request of a conversation that is over.
-    async fn unanswered(self, key: String, outbox: &Outbox) {
-        let why = "Invalid Request: this conversation is over; send initialize to begin another";
-        let fault = Fault::new(Some(self.id()), INVALID_REQUEST, why);
-        drop(self);
-        outbox.send(Out::Answer(key, fault.reply())).await;
-    }
-}
-
-fn lock(pending: &Pending) -> MutexGuard<'_, HashMap<String, Open>> {
+fn take(pending: &Pending) -> MutexGuard<'_, HashMap<String, Open>> {
     pending.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether rmcp takes this request for the start of a conversation (`initialize`, or metadata of its own).
+fn opens(request: &ClientRequest) -> bool {
+    match request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
+        other => other.get_meta().protocol_version().is_some(),
+    }
+}
+
+fn own(id: &RequestId) -> Id {
+    match id {
+        RequestId::Number(number) => Id::Number(*number),
+        RequestId::String(text) => Id::Text(text.to_string()),
+    }
+}
+
+fn ended(id: &Id) -> Fault {
+    Fault::new(Some(id.clone()), INVALID_REQUEST, "Invalid Request: the conversation has ended; send initialize again")
 }
 
 /// A message in rmcp's types.
@@ -234,7 +235,7 @@ impl Transport<RoleServer> for Pipe {
                 None => outbox.send(Out::Message(bytes)).await,
                 Some(id) => {
                     // Whoever takes it out answers: a request that was withdrawn has its answer.
-                    let open = lock(&pending).remove(&id);
+                    let open = take(&pending).remove(&id);
                     if let Some(Open { _waited_for, _entered, .. }) = open {
                         drop(_entered);
                         outbox.send(Out::Answer(id, bytes)).await;

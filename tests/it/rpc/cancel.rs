@@ -186,3 +186,19 @@ async fn who_may_be_told_apart_by_pipe_is() {
     pi.bench.release.add_permits(1);
     one.answer_to(1).await.result();
 }
+
+#[tokio::test]
+async fn what_comes_before_initialize_ends_no_conversation() {
+    let pi = Pi::start().await;
+    for door in Door::STREAMS {
+        let mut wire = pi.on(door).await;
+        wire.request("ping", json!({})).await.result();
+        // rmcp would take each of these for the end of a conversation that has not begun.
+        wire.notify("notifications/roots/list_changed", json!({}));
+        wire.ask("ping", json!({}));
+        wire.notify("notifications/cancelled", json!({"requestId": 2}));
+        wire.answer_to(2).await;
+        wire.request("ping", json!({})).await.result();
+        wire.initialize("2025-11-25", "a client").await.result();
+    }
+}
