@@ -85,8 +85,8 @@ fuzz_target!(|input: &[u8]| {
             0 => usize::MAX,
             piece => usize::from(*piece),
         };
-        let talk = tokio::time::timeout(PATIENCE, converse(&target.running, stream, piece));
-        let text = target.runtime.block_on(async { talk.await }).expect("it hangs");
+        let talk = async { tokio::time::timeout(PATIENCE, converse(&target.running, stream, piece)).await };
+        let text = target.runtime.block_on(talk).expect("it hangs");
         assert_eq!(oracle::given(&text), oracle::expected(stream), "{text}");
     });
 });

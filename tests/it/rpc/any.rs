@@ -27,6 +27,7 @@ fn line() -> impl Strategy<Value = Line> {
         Just("resources/read"),
         Just("completion/complete"),
         Just("logging/setLevel"),
+        Just("initialize"),
     ];
     let params = prop_oneof![
         Just(json!({})),
@@ -48,6 +49,7 @@ fn line() -> impl Strategy<Value = Line> {
         2 => prop::collection::vec(any::<u8>(), 0..80).prop_map(Line::Bytes),
         1 => any::<u16>().prop_map(|id| Line::Text(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id % 40}}).to_string())),
         1 => Just(Line::Text(json!({"jsonrpc": "2.0", "method": "test.echo"}).to_string())),
+        1 => Just(Line::Text(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string())),
         1 => Just(Line::Text("[]".into())),
         1 => Just(Line::Text("x".repeat(5000))),
         1 => Just(Line::Text(String::new())),

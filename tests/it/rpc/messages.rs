@@ -166,3 +166,24 @@ async fn an_id_is_echoed_as_it_came_and_may_be_in_use_once() {
         wire.answer().await.result();
     }
 }
+
+#[tokio::test]
+async fn a_handshake_that_fails_can_be_tried_again() {
+    let pi = Pi::start().await;
+    for mut wire in pi.on_all(&Door::STREAMS).await {
+        // Before there is a conversation, nothing spoils it: not its notifications, not a withdrawal, not a bad start.
+        wire.notify("notifications/initialized", json!({}));
+        wire.request("ping", json!({})).await.result();
+        wire.notify("notifications/progress", json!({"progressToken": 1, "progress": 1}));
+        wire.raw(r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#);
+        wire.notify("notifications/cancelled", json!({"requestId": "p"}));
+        wire.answer_to("p").await;
+        wire.request("initialize", json!({"protocolVersion": 7})).await.fault(-32602);
+        wire.notify("notifications/initialized", json!({}));
+        wire.request("resources/list", json!({})).await.fault(-32602);
+        wire.initialize("2025-11-25", "a client").await.result();
+        wire.request("ping", json!({})).await.result();
+        wire.call("test.talk", json!({"no": 1})).await.refused("/no");
+        assert!(wire.seen.is_empty(), "{:#?}", wire.seen);
+    }
+}
