@@ -13,7 +13,7 @@ fn places(uid: u32, variables: &[(&str, &str)]) -> Result<Places, String> {
 
 #[test]
 fn root_and_the_service_user_have_the_systems_places() {
-    let session = [("HOME", "/root"), ("XDG_CONFIG_HOME", "/root/.config")];
+    let session = [("HOME", "/home/admin"), ("XDG_CONFIG_HOME", "/home/admin/.config")];
     assert_eq!(places(0, &session), Ok(Places::system()));
     assert_eq!(places(990, &session), Ok(Places::system()));
 }
