@@ -105,8 +105,8 @@ fn configure(path: &Path) -> Result<Connection, Fault> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
     // Every commit is on the card when it returns: the audit promises that.
     connection.pragma_update(None, "synchronous", "FULL")?;
-    // Negative: KiB. The default of 2 MiB is a sixth of the whole server's memory.
-    connection.pragma_update(None, "cache_size", -256)?;
+    // Negative: KiB. The default of 2 MiB is a sixth of the whole server's memory; records are appended, seldom searched.
+    connection.pragma_update(None, "cache_size", -128)?;
     connection.pragma_update(None, "journal_size_limit", 1 << 20)?;
     // Write the WAL back every 256 pages (1 MiB).
     connection.pragma_update(None, "wal_autocheckpoint", 256)?;

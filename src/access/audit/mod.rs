@@ -35,7 +35,7 @@ const BATCH_DELAY: Duration = Duration::from_secs(1);
 /// Most reads that wait; more are committed at once.
 const BATCH_RECORDS: usize = 4096;
 /// Most bytes of reads that wait: part of the server's memory budget, and some 300 records a commit under load.
-const BATCH_BYTES: usize = 128 * 1024;
+const BATCH_BYTES: usize = 64 * 1024;
 
 /// The server's audit. Cheap to clone.
 #[derive(Clone)]
