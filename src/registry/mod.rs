@@ -57,12 +57,8 @@ impl Registry {
     /// # Errors
     /// `invalid_argument` naming the parameter, what was expected and what came.
     pub fn prepare(&self, entry: &Entry, args: Value) -> Result<Box<dyn Prepared>, ToolError> {
-        let validator = self.validators[entry.name()].get_or_init(|| {
-            jsonschema::options()
-                .should_validate_formats(true)
-                .build(&entry.input_schema())
-                .expect("the contract test compiles every schema")
-        });
+        let validator = self.validators[entry.name()]
+            .get_or_init(|| schema::validator(&entry.input_schema()).expect("the contract test compiles every schema"));
         if let Err(fault) = validator.validate(&args) {
             return Err(schema::refusal(&fault, &args));
         }
