@@ -10,6 +10,12 @@ pub fn now() -> String {
     stamp(OffsetDateTime::now_utc())
 }
 
+/// Milliseconds since 1970 UTC, as the audit and the agent count.
+pub fn millis(at: OffsetDateTime) -> i64 {
+    // Ten thousand years fit.
+    i64::try_from(at.unix_timestamp_nanos() / 1_000_000).unwrap_or(i64::MAX)
+}
+
 /// `at` in the same form.
 pub fn stamp(at: OffsetDateTime) -> String {
     at.to_offset(time::UtcOffset::UTC).format(FORMAT).unwrap_or_else(|_| "1970-01-01T00:00:00.000Z".into())

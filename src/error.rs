@@ -158,6 +158,14 @@ impl ToolError {
         self
     }
 
+    /// What happened and what to do next, in one sentence.
+    pub fn advice(&self) -> String {
+        match &self.hint {
+            Some(hint) => format!("{}; {hint}", self.message),
+            None => self.message.clone(),
+        }
+    }
+
     /// The object of a failed `tools/call`: `{message, code, error_code, details, hint?, timeoutMs?}`.
     pub fn payload(&self) -> Value {
         let mut body = json!({

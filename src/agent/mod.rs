@@ -39,5 +39,5 @@ pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 
 /// The machine's clock.
 pub fn system_clock() -> Clock {
-    Arc::new(|| i64::try_from(time::OffsetDateTime::now_utc().unix_timestamp_nanos() / 1_000_000).unwrap_or(i64::MAX))
+    Arc::new(|| crate::clock::millis(time::OffsetDateTime::now_utc()))
 }

@@ -4,7 +4,7 @@ use super::{
     exit::{Exit, Failure},
     sources,
 };
-use crate::{client, registry::Registry};
+use crate::{client, error::ErrorCode, registry::Registry};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 
@@ -39,10 +39,7 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
         "method": "tools/call",
         "params": { "name": args.tool, "arguments": arguments(&args)? },
     });
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::new(Exit::Failed, error.to_string()))?;
+    let runtime = super::runtime()?;
     let answer = match &args.url {
         Some(url) => {
             let token = args.token_file.as_deref().map(read_token).transpose()?;
@@ -94,12 +91,8 @@ fn print(answer: &Value, as_json: bool) -> Result<(), Failure> {
         if as_json {
             println!("{data:#}");
         }
-        let exit = match data["error_code"].as_str() {
-            Some("permission_denied" | "unauthenticated" | "failed_precondition") => Exit::Refused,
-            Some("unavailable") => Exit::Unreachable,
-            Some("invalid_argument") => Exit::Usage,
-            _ => Exit::Failed,
-        };
+        let code = data["error_code"].as_str().and_then(ErrorCode::from_symbol);
+        let exit = code.map_or(Exit::Failed, Exit::from);
         let hint = data["hint"].as_str().map(|hint| format!("\n  {hint}")).unwrap_or_default();
         return Err(Failure::new(exit, format!("{}{hint}", data["message"].as_str().unwrap_or("the call failed"))));
     }

@@ -27,6 +27,17 @@ impl From<Exit> for ExitCode {
     }
 }
 
+impl From<ErrorCode> for Exit {
+    fn from(code: ErrorCode) -> Self {
+        match code {
+            ErrorCode::Unavailable => Self::Unreachable,
+            ErrorCode::PermissionDenied | ErrorCode::Unauthenticated | ErrorCode::FailedPrecondition => Self::Refused,
+            ErrorCode::InvalidArgument => Self::Usage,
+            _ => Self::Failed,
+        }
+    }
+}
+
 /// Why a command did not succeed.
 #[derive(Debug)]
 pub struct Failure {
@@ -49,13 +60,7 @@ impl From<Faults> for Failure {
 
 impl From<ToolError> for Failure {
     fn from(error: ToolError) -> Self {
-        let exit = match error.code {
-            ErrorCode::Unavailable => Exit::Unreachable,
-            ErrorCode::PermissionDenied | ErrorCode::Unauthenticated | ErrorCode::FailedPrecondition => Exit::Refused,
-            ErrorCode::InvalidArgument => Exit::Usage,
-            _ => Exit::Failed,
-        };
         let hint = error.hint.as_ref().map(|hint| format!("\n  {hint}")).unwrap_or_default();
-        Self::new(exit, format!("{}{hint}", error.message))
+        Self::new(error.code.into(), format!("{}{hint}", error.message))
     }
 }

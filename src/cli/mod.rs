@@ -74,7 +74,7 @@ pub fn run() -> std::process::ExitCode {
     }
 }
 
-/// One thread: enough for everything a command waits for.
+/// One thread: calls are short, and a Pi's memory is worth more than its second core here.
 fn runtime() -> Result<tokio::runtime::Runtime, exit::Failure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -77,12 +77,7 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
     for reason in &settings.restricted {
         tracing::error!(reason, "part of the configuration was set aside: only the fundamental tier runs");
     }
-    // One thread: calls are short, and a Pi's memory is worth more than its second core here.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::new(Exit::Failed, format!("cannot start: {error}")))?;
-    runtime
+    super::runtime()?
         .block_on(daemon::serve(Serve { settings, registry, stdio: args.stdio, log: ring, provider }))
         .map_err(|why| Failure::new(Exit::Failed, why))
 }

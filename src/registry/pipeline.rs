@@ -9,7 +9,6 @@ use super::{
     context::{Context, Notes},
     listing::{Limits, Listings},
     meta::Mode,
-    names::Dialect,
     progress::Progress,
     tool::{Entry, Output},
 };
@@ -39,7 +38,6 @@ use tokio_util::sync::CancellationToken;
 pub struct Call {
     pub entry: &'static Entry,
     pub caller: Arc<Caller>,
-    pub dialect: Dialect,
     /// Always a JSON object; anything else was refused at the door.
     pub args: Value,
     /// The JSON-RPC id, canonical form.

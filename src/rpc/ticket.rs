@@ -56,7 +56,6 @@ impl Ticket {
         let call = Call {
             entry: self.entry,
             caller,
-            dialect: self.dialect,
             args: self.args,
             request_id: self.id.key(),
             correlation_id: self.meta.correlation_id,

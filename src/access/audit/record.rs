@@ -147,5 +147,5 @@ pub fn rfc3339(ts_ms: i64) -> String {
 
 /// The time for records the chain writes about itself.
 pub(super) fn now_ms() -> i64 {
-    i64::try_from(OffsetDateTime::now_utc().unix_timestamp_nanos() / 1_000_000).unwrap_or(i64::MAX)
+    crate::clock::millis(OffsetDateTime::now_utc())
 }

@@ -3,7 +3,7 @@
 use super::peer::RmcpPeer;
 use crate::{
     access::caller::Caller,
-    registry::{names::Dialect, pipeline::Call, progress::Progress},
+    registry::{pipeline::Call, progress::Progress},
     rpc::{door::Server, params::MODERN, ticket},
 };
 use rmcp::{
@@ -60,7 +60,6 @@ pub async fn run(
     let call = Call {
         entry,
         caller,
-        dialect: Dialect::Mcp,
         args: Value::Object(request.arguments.unwrap_or_default()),
         request_id: context.id.to_string(),
         correlation_id,

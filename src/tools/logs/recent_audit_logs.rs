@@ -2,6 +2,7 @@
 
 use crate::{
     access::audit::Filter,
+    clock,
     error::ToolError,
     registry::{
         context::Context,
@@ -135,8 +136,8 @@ impl Tool for GetRecentAuditLogs {
             tool: args.tool,
             principal,
             outcome: args.outcome,
-            since_ms: args.since.map(millis),
-            until_ms: args.until.map(millis),
+            since_ms: args.since.map(|moment| clock::millis(moment.0)),
+            until_ms: args.until.map(|moment| clock::millis(moment.0)),
         };
         let limit = u32::try_from(args.limit.get()).unwrap_or(u32::MAX);
         let (bodies, total) = cx.world.audit.recent(filter, limit, args.offset.get() as u64).await?;
@@ -146,10 +147,4 @@ impl Tool for GetRecentAuditLogs {
         let total = usize::try_from(total).unwrap_or(usize::MAX);
         Ok(Out { entries, scope, unreadable, pagination: Pagination::at(args.limit, args.offset, returned, total) })
     }
-}
-
-/// As the audit counts.
-fn millis(moment: Moment) -> i64 {
-    // Ten thousand years fit.
-    i64::try_from(moment.0.unix_timestamp_nanos() / 1_000_000).unwrap_or(i64::MAX)
 }

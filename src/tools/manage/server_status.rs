@@ -121,7 +121,7 @@ impl Tool for GetServerStatus {
             },
             Err(error) => AgentState {
                 reachable: false,
-                reason: Some(with_hint(&error)),
+                reason: Some(error.advice()),
                 in_process: false,
                 version: None,
                 pending_asks: 0,
@@ -141,16 +141,9 @@ impl Tool for GetServerStatus {
             agent,
             audit: AuditState {
                 ok: audit.is_ok(),
-                reason: audit.err().as_ref().map(with_hint),
+                reason: audit.err().as_ref().map(ToolError::advice),
                 set_aside: world.audit.set_aside().await.map(|path| path.display().to_string()),
             },
         })
-    }
-}
-
-fn with_hint(error: &ToolError) -> String {
-    match &error.hint {
-        Some(hint) => format!("{}; {hint}", error.message),
-        None => error.message.clone(),
     }
 }

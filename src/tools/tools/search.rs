@@ -98,10 +98,7 @@ impl Tool for Search {
                     tier: TierName(meta.tier),
                     required_role: RoleName(meta.role),
                     enabled: refusal.is_none(),
-                    reason: refusal.map(|error| match error.hint {
-                        Some(hint) => format!("{}; {hint}", error.message),
-                        None => error.message,
-                    }),
+                    reason: refusal.as_ref().map(ToolError::advice),
                     estimated_tokens: meta.estimated_tokens,
                 }
             })

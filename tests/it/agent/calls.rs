@@ -16,7 +16,6 @@ use raspi_mcp::{
         Registry,
         listing::Limits,
         meta::{Mode, Role},
-        names::Dialect,
         pipeline::{Bounds, Call, Pipeline},
     },
     store::Store,
@@ -73,7 +72,6 @@ impl Server {
         let call = Call {
             entry: registry.entries().find(|entry| entry.name() == tool).unwrap(),
             caller: Arc::new(Caller::new(caller.0, caller.1, Door::Stdio)),
-            dialect: Dialect::Mcp,
             args,
             request_id: "n:1".into(),
             correlation_id: None,
