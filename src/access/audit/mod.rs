@@ -9,6 +9,7 @@ mod batch;
 mod chain;
 mod ledger;
 mod query;
+mod reads;
 mod record;
 mod verify;
 
@@ -96,8 +97,8 @@ impl Audit {
     /// Puts a read with those that wait; says whether they are to be committed now. Otherwise a timer will.
     fn take(&self, record: &Record<'_>) -> bool {
         let mut waiting = self.waiting();
-        let json = waiting.reads.push(record);
-        tracing::debug!(target: "audit", record = %String::from_utf8_lossy(json));
+        tracing::debug!(target: "audit", record = %record.prepare().body());
+        waiting.reads.push(record);
         if waiting.reads.is_full() {
             return true;
         }

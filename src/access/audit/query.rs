@@ -1,10 +1,12 @@
 //! Looking at the newest records.
 
-use super::{chain, record::rfc3339};
+use super::{
+    chain,
+    reads::{Reads, Wanted},
+};
 use rusqlite::{Connection, OpenFlags, named_params};
-use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
-use std::{borrow::Cow, path::Path};
+use serde_json::Value;
+use std::path::Path;
 
 /// Which calls to show; an absent part shows all.
 #[derive(Clone, Debug, Default)]
@@ -62,13 +64,14 @@ fn select(connection: &Connection, filter: &Filter, limit: u32, offset: u64) -> 
     let mut page = Page { records: Vec::new(), total: 0, shown: offset..offset + u64::from(limit) };
     while let Some(row) = rows.next()? {
         let (seq, kind, body): (i64, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        match (kind.as_str(), serde_json::from_str::<Reads<'_>>(&body)) {
-            ("reads", Ok(reads)) => {
-                for call in reads.calls.iter().rev().map(|call| call.get()).filter(|call| wanted.fits(call)) {
-                    page.add(|| format!("{{\"seq\":{seq},{}", &call[1..]));
+        match (kind.as_str(), Reads::parse(&body)) {
+            ("reads", Some(reads)) => {
+                for found in reads.find(&wanted).iter().rev() {
+                    page.add(|| reads.whole(found, seq));
                 }
             }
-            _ => page.add(|| body),
+            // A record that is no JSON was tampered with: shown as it is, `audit verify` says where.
+            _ => page.add(|| serde_json::from_str(&body).unwrap_or(Value::String(body))),
         }
     }
     Ok((page.records, page.total))
@@ -82,59 +85,10 @@ struct Page {
 }
 
 impl Page {
-    fn add(&mut self, body: impl FnOnce() -> String) {
+    fn add(&mut self, record: impl FnOnce() -> Value) {
         if self.shown.contains(&self.total) {
-            let body = body();
-            // A record that is no JSON was tampered with: shown as it is, `audit verify` says where.
-            self.records.push(serde_json::from_str(&body).unwrap_or_else(|_| Value::String(body)));
+            self.records.push(record());
         }
         self.total += 1;
-    }
-}
-
-/// The calls of one row of reads.
-#[derive(Deserialize)]
-struct Reads<'a> {
-    #[serde(borrow)]
-    calls: Vec<&'a RawValue>,
-}
-
-/// As much of one of them as a filter asks for.
-#[derive(Deserialize)]
-struct Glance<'a> {
-    #[serde(borrow)]
-    ts: Cow<'a, str>,
-    #[serde(borrow)]
-    tool: Cow<'a, str>,
-    #[serde(borrow)]
-    principal: Cow<'a, str>,
-    #[serde(borrow)]
-    outcome: Cow<'a, str>,
-}
-
-/// A filter as reads are held against it. Times of one form sort as text.
-struct Wanted<'a> {
-    filter: &'a Filter,
-    since: Option<String>,
-    until: Option<String>,
-}
-
-impl<'a> Wanted<'a> {
-    fn of(filter: &'a Filter) -> Self {
-        Self { filter, since: filter.since_ms.map(rfc3339), until: filter.until_ms.map(rfc3339) }
-    }
-
-    fn fits(&self, call: &str) -> bool {
-        let Filter { tool, principal, outcome, .. } = self.filter;
-        if [tool, principal, outcome, &self.since, &self.until].into_iter().all(Option::is_none) {
-            return true;
-        }
-        let Ok(call) = serde_json::from_str::<Glance<'_>>(call) else { return false };
-        let same = |wanted: &Option<String>, has: &str| wanted.as_ref().is_none_or(|wanted| wanted == has);
-        same(tool, &call.tool)
-            && same(principal, &call.principal)
-            && same(outcome, &call.outcome)
-            && self.since.as_ref().is_none_or(|since| *call.ts >= **since)
-            && self.until.as_ref().is_none_or(|until| *call.ts < **until)
     }
 }

@@ -58,18 +58,13 @@ pub(super) struct Prepared {
     rest: String,
 }
 
-/// The JSON of a record, in the order a reader wants it.
+/// The JSON of a record, in the order a reader wants it. The parts that a call may share with the one before it are
+/// optional.
 #[derive(Serialize)]
-struct Body<'a> {
-    ts: &'a str,
-    kind: &'static str,
-    principal: &'a str,
-    role: Option<Role>,
-    door: &'a str,
-    tool: &'a str,
-    args: &'a Value,
-    args_sha256: &'a str,
-    outcome: &'a str,
+pub(super) struct Body<'a> {
+    ts: String,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    shared: Option<Shared<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<Cow<'a, str>>,
     duration_ms: u64,
@@ -79,39 +74,63 @@ struct Body<'a> {
     correlation_id: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     approval: Option<&'a Approval>,
+}
+
+#[derive(Serialize)]
+struct Shared<'a> {
+    kind: &'static str,
+    principal: Cow<'a, str>,
+    role: Option<Role>,
+    door: Cow<'a, str>,
+    tool: Cow<'a, str>,
+    args: &'a Value,
+    args_sha256: &'a str,
+    outcome: Cow<'a, str>,
     simulated: bool,
     changed: bool,
 }
 
-impl Record<'_> {
-    /// Appends the record to `out` as one JSON object, without a number.
-    pub(super) fn write_to(&self, out: &mut Vec<u8>) {
-        let body = Body {
-            ts: &rfc3339(self.ts_ms),
-            kind: "call",
-            principal: &cut(&self.principal),
-            role: self.role,
-            door: &cut(self.door),
-            tool: &cut(&self.tool),
-            args: &self.args,
-            args_sha256: &self.args_sha256,
-            outcome: &cut(self.outcome),
-            message: self.message.as_deref().map(cut),
-            duration_ms: self.duration_ms,
-            request_id: self.request_id.as_deref().map(cut),
-            correlation_id: self.correlation_id.map(cut),
-            approval: self.approval.as_ref(),
-            simulated: self.simulated,
-            changed: self.changed,
-        };
-        // Strings, numbers and a JSON value into memory: there is nothing in it that JSON cannot say.
-        serde_json::to_writer(out, &body).expect("a record is plain data");
+impl<'a> Body<'a> {
+    pub(super) fn of(record: &'a Record<'_>) -> Self {
+        Self {
+            ts: rfc3339(record.ts_ms),
+            shared: Some(Shared {
+                kind: "call",
+                principal: cut(&record.principal),
+                role: record.role,
+                door: cut(record.door),
+                tool: cut(&record.tool),
+                args: &record.args,
+                args_sha256: &record.args_sha256,
+                outcome: cut(record.outcome),
+                simulated: record.simulated,
+                changed: record.changed,
+            }),
+            message: record.message.as_deref().map(cut),
+            duration_ms: record.duration_ms,
+            request_id: record.request_id.as_deref().map(cut),
+            correlation_id: record.correlation_id.map(cut),
+            approval: record.approval.as_ref(),
+        }
     }
 
+    /// The call before this one says the same.
+    pub(super) fn leave_out_what_is_shared(&mut self) {
+        self.shared = None;
+    }
+
+    /// Appends it to `out` as one JSON object, without a number.
+    pub(super) fn write_to(&self, out: &mut Vec<u8>) {
+        // Strings, numbers and a JSON value into memory: there is nothing in it that JSON cannot say.
+        serde_json::to_writer(out, self).expect("a record is plain data");
+    }
+}
+
+impl Record<'_> {
     /// The record as a row of its own.
     pub(super) fn prepare(&self) -> Prepared {
         let mut json = Vec::with_capacity(512);
-        self.write_to(&mut json);
+        Body::of(self).write_to(&mut json);
         Prepared {
             ts_ms: self.ts_ms,
             kind: "call",
@@ -139,7 +158,7 @@ impl Prepared {
         }
     }
 
-    /// One row for a batch of reads: `calls` are the objects of [`Record::write_to`], `newest_ms` the time of the last.
+    /// One row for a batch of reads: `calls` are what [`Body::write_to`] wrote, `newest_ms` the time of the last.
     pub(super) fn reads(newest_ms: i64, calls: &[u8]) -> Self {
         let calls = std::str::from_utf8(calls).expect("JSON is UTF-8");
         let ts = rfc3339(newest_ms);

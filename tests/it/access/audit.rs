@@ -155,6 +155,39 @@ async fn reads_of_one_row_are_found_one_by_one_like_writes() {
 }
 
 #[tokio::test]
+async fn a_read_like_the_one_before_it_is_kept_short_and_shown_whole() {
+    let book = Book::new(1 << 20);
+    let like = |tool, n: usize| Record {
+        args: json!({"kind": "a \"kind\": in quotes"}),
+        principal: "stdio".into(),
+        outcome: "ok",
+        approval: None,
+        message: (n == 0).then(|| "only here".to_owned()),
+        ..call(tool, n)
+    };
+    for n in 0..4 {
+        book.audit.read(like("gpio.read_pin", n)).await;
+    }
+    book.audit.read(like("system.get_clock", 4)).await;
+    book.audit.read(like("system.get_clock", 5)).await;
+    let (page, total) = book.audit.recent(Filter::default(), 10, 0).await.unwrap();
+    assert_eq!(total, 6);
+    for (record, n) in page.iter().zip((0..6).rev()) {
+        let tool = if n < 4 { "gpio.read_pin" } else { "system.get_clock" };
+        assert_eq!((&record["tool"], &record["request_id"]), (&json!(tool), &json!(format!("n:{n}"))));
+        assert_eq!((&record["principal"], &record["args"]["kind"]), (&json!("stdio"), &json!("a \"kind\": in quotes")));
+        assert_eq!(record.get("message"), (n == 0).then(|| json!("only here")).as_ref());
+        assert_eq!(record["ts"], format!("2023-11-14T22:13:{}.000Z", 20 + n));
+    }
+    let clocks =
+        Filter { tool: Some("system.get_clock".into()), until_ms: Some(1_700_000_005_000), ..Filter::default() };
+    assert_eq!(book.audit.recent(clocks, 10, 0).await.unwrap().1, 1);
+    let db = Connection::open(&book.path).unwrap();
+    let row: String = db.query_row("SELECT body FROM audit WHERE kind = 'reads'", [], |row| row.get(0)).unwrap();
+    assert_eq!(row.matches("\"args_sha256\"").count(), 2, "{row}");
+}
+
+#[tokio::test]
 async fn a_changed_read_shows() {
     let book = Book::new(1 << 20);
     for n in 0..3 {
