@@ -157,14 +157,15 @@ fn server(
 async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<Option<SocketAddr>, String> {
     let mut http = None;
     if settings.http.enabled {
-        let options = http::Options::of(settings);
+        let (options, entrance) = (http::Options::of(settings), http::Entrance::of(settings)?);
+        let scheme = if options.tls { "https" } else { "http" };
         let listener = http::Listener::bind(&options)
             .await
-            .map_err(|error| format!("cannot listen on http://{}: {error}", options.listen))?;
+            .map_err(|error| format!("cannot listen on {scheme}://{}: {error}", options.listen))?;
         let address = listener.address().map_err(|error| error.to_string())?;
-        let app = http::App::new(Arc::clone(server), &options, http::identify(&settings.access));
+        let app = http::App::new(Arc::clone(server), &options, entrance);
         server.tasks.spawn(listener.run(app));
-        tracing::info!("listening on http://{address}/mcp");
+        tracing::info!("listening on {scheme}://{address}/mcp");
         http = Some(address);
     }
     if settings.socket.enabled {

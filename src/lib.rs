@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod agent;
+pub mod bridge;
 pub mod cli;
 pub mod client;
 pub mod clock;
@@ -19,6 +20,8 @@ pub mod os;
 pub mod registry;
 pub mod rpc;
 pub mod store;
+pub mod tls;
 pub mod tools;
 pub mod transport;
+pub mod watched;
 pub mod world;
