@@ -50,7 +50,9 @@ impl<T> Watched<T> {
                     tracing::info!(file = %self.files[0].display(), "read again after a change");
                     held.value = Arc::new(value);
                 }
-                Err(error) => tracing::error!(%error, "a changed file cannot be used; what it held before stays in force"),
+                Err(error) => {
+                    tracing::error!(%error, "a changed file cannot be used; what it held before stays in force")
+                }
             }
             held.stamp = now;
         }

@@ -71,11 +71,7 @@ pub enum Fault {
 ///
 /// # Errors
 /// When there is none, or it has expired by `now`.
-pub fn judge<'a>(
-    tokens: &'a [TokenSetting],
-    presented: &str,
-    now: OffsetDateTime,
-) -> Result<&'a TokenSetting, Fault> {
+pub fn judge<'a>(tokens: &'a [TokenSetting], presented: &str, now: OffsetDateTime) -> Result<&'a TokenSetting, Fault> {
     if presented.len() > LONGEST {
         return Err(Fault::Unknown);
     }

@@ -63,7 +63,11 @@ fn read(files: &[PathBuf]) -> Result<Identity, String> {
         .with_no_client_auth()
         .with_single_cert(chain, secret)
         .map_err(|error| {
-            format!("tls.certificate {} and tls.key {} do not go together: {error}", certificate.display(), key.display())
+            format!(
+                "tls.certificate {} and tls.key {} do not go together: {error}",
+                certificate.display(),
+                key.display()
+            )
         })?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     config.session_storage = ServerSessionMemoryCache::new(RESUMABLE);

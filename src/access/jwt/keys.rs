@@ -110,7 +110,8 @@ impl Keys {
 
     /// The key of this kind that `kid` names; without a `kid`, the only one of its kind.
     pub fn find(&self, signer: Signer, kid: Option<&str>) -> Option<&Key> {
-        let mut fitting = self.0.iter().filter(|key| key.signer == signer && (kid.is_none() || key.kid.as_deref() == kid));
+        let mut fitting =
+            self.0.iter().filter(|key| key.signer == signer && (kid.is_none() || key.kid.as_deref() == kid));
         let first = fitting.next()?;
         fitting.next().is_none().then_some(first)
     }

@@ -69,7 +69,9 @@ impl Unknown {
 
     pub fn error(self) -> ToolError {
         let hint = match self {
-            Self::Jwt(jwt::Fault::Role) => "have the issuer put read_only, ops_rw or admin into the claim jwt.role_claim",
+            Self::Jwt(jwt::Fault::Role) => {
+                "have the issuer put read_only, ops_rw or admin into the claim jwt.role_claim"
+            }
             Self::Jwt(jwt::Fault::Clock) | Self::Token(token::Fault::Clock) => {
                 "let the machine reach a time server, or use a token that does not expire"
             }

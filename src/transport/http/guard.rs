@@ -82,9 +82,16 @@ mod tests {
 
     #[test]
     fn only_known_hosts() {
-        for good in
-            ["localhost", "LOCALHOST:8765", "127.0.0.1:1", "[::1]:8765", "pi.local", "pi.local:80", "pi.example:8443", "PI.lan:1"]
-        {
+        for good in [
+            "localhost",
+            "LOCALHOST:8765",
+            "127.0.0.1:1",
+            "[::1]:8765",
+            "pi.local",
+            "pi.local:80",
+            "pi.example:8443",
+            "PI.lan:1",
+        ] {
             assert!(check(&[(header::HOST, good)]), "{good}");
         }
         for bad in [

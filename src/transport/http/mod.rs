@@ -36,7 +36,7 @@ use crate::{
 use axum::{
     body::Body,
     extract::{FromRequestParts, Request, WebSocketUpgrade},
-    http::{Method, Response, StatusCode, header},
+    http::{HeaderValue, Method, Response, StatusCode, header},
     response::IntoResponse,
 };
 use doorman::Known;
@@ -145,10 +145,14 @@ impl App {
         let Some(until) = known.until else { return self.dispatch(request).await };
         let left = Duration::try_from(until - OffsetDateTime::now_utc()).unwrap_or_default();
         request.extensions_mut().insert(Remaining(left));
+        let response = self.dispatch(request).await;
+        let kind = response.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+        if !kind.is_some_and(|kind| kind.starts_with(b"text/event-stream")) {
+            return response;
+        }
         // An event stream may go on for days; the token it was opened with does not.
-        self.dispatch(request).await.map(|body| {
-            Body::from_stream(body.into_data_stream().take_until(Box::pin(tokio::time::sleep(left))))
-        })
+        let until = Box::pin(tokio::time::sleep(left));
+        response.map(|body| Body::from_stream(body.into_data_stream().take_until(until)))
     }
 
     async fn dispatch(self: Arc<Self>, request: Request) -> Response<Body> {

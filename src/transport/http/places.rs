@@ -25,11 +25,7 @@ pub struct Place {
 impl Places {
     /// `count` in all; a quarter of them, at least one, for a network.
     pub fn new(count: usize) -> Arc<Self> {
-        Arc::new(Self {
-            all: Arc::new(Semaphore::new(count)),
-            each: (count / 4).max(1),
-            taken: Mutex::default(),
-        })
+        Arc::new(Self { all: Arc::new(Semaphore::new(count)), each: (count / 4).max(1), taken: Mutex::default() })
     }
 
     /// Waits until there is a place at all.
