@@ -31,7 +31,7 @@ impl Caller {
 
     /// Shows a token; the status and the whole answer.
     async fn shows(&mut self, token: &str) -> (u16, String) {
-        let body = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+        let body = r#"{"jsonrpc":"2.0","id":1,"method":"system.get_clock","params":{}}"#;
         let post = format!(
             "POST /api/mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n\
              Content-Length: {}\r\n\r\n{body}",

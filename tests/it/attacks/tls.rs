@@ -97,17 +97,13 @@ async fn tls_1_2_and_1_3_are_spoken() {
     let secure = Secure::start().await;
     for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
         let mut roots = rustls::RootCertStore::empty();
-        for certificate in CertificateDer::pem_slice_iter(&fs::read(certificate_of(&secure)).unwrap()) {
+        for certificate in CertificateDer::pem_slice_iter(&fs::read(secure.owner().folder().join("tls/certificate.pem")).unwrap()) {
             roots.add(certificate.unwrap()).unwrap();
         }
         // Not by fingerprint here: as an authority's client would see it, name and all.
         let builder = ClientConfig::builder_with_provider(provider()).with_protocol_versions(&[version]).unwrap();
         handshake(&secure, builder.with_root_certificates(roots).with_no_client_auth()).await.unwrap();
     }
-}
-
-fn certificate_of(secure: &Secure) -> std::path::PathBuf {
-    secure.pi.server().pipeline.world.settings.tls.certificate.clone()
 }
 
 #[tokio::test]
@@ -138,8 +134,7 @@ impl ResolvesServerCert for Copycat {
 #[tokio::test]
 async fn a_copy_of_the_certificate_is_not_enough() {
     let owner = Owner::new();
-    let secure = owner.starts(|_| {}).await;
-    let chain = shown::chain(&certificate_of(&secure)).unwrap();
+    let chain = shown::chain(&owner.folder().join("tls/certificate.pem")).unwrap();
     let key = rcgen::KeyPair::generate().unwrap();
     let key = PrivateKeyDer::from_pem_slice(key.serialize_pem().as_bytes()).unwrap();
     let key = rustls::crypto::ring::sign::any_supported_type(&key).unwrap();

@@ -22,6 +22,7 @@ pub struct Secure {
     pub pi: Pi,
     pub pin: Fingerprint,
     pub token: String,
+    owner: Option<Owner>,
 }
 
 impl Owner {
@@ -45,7 +46,7 @@ impl Owner {
             change(settings);
         })
         .await;
-        Secure { pi, pin: self.pin, token: self.token.clone() }
+        Secure { pi, pin: self.pin, token: self.token.clone(), owner: None }
     }
 
     pub fn folder(&self) -> &Path {
@@ -60,7 +61,14 @@ fn files(settings: &mut Settings, folder: &Path) {
 
 impl Secure {
     pub async fn start() -> Self {
-        Owner::new().starts(|_| {}).await
+        let owner = Owner::new();
+        let secure = owner.starts(|_| {}).await;
+        Self { owner: Some(owner), ..secure }
+    }
+
+    /// Whose it is.
+    pub fn owner(&self) -> &Owner {
+        self.owner.as_ref().expect("started without one")
     }
 
     /// Where to connect.
@@ -88,5 +96,6 @@ impl Secure {
 }
 
 pub fn pinned(to: Fingerprint) -> reqwest::ClientBuilder {
+    let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder().no_proxy().tls_backend_preconfigured(pin::client_config(to).unwrap())
 }
