@@ -123,3 +123,43 @@ impl AsyncWrite for Stream {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{config::Tls, tls::certificate};
+    use tokio::net::TcpListener;
+
+    /// What becomes of a connection whose client does `what`.
+    async fn greeted(what: impl AsyncFnOnce(&mut TcpStream)) -> bool {
+        let folder = tempfile::tempdir().unwrap();
+        let (certificate, key) = (folder.path().join("certificate.pem"), folder.path().join("key.pem"));
+        let tls = Tls { enabled: true, certificate, key };
+        certificate::init(&tls, vec!["localhost".into()], false).unwrap();
+        let shown = Shown::load(&tls).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (stream, _) = listener.accept().await.unwrap();
+        what(&mut client).await;
+        Stream::greet(stream, Some(&shown)).await.is_some()
+    }
+
+    /// Time is paused: it jumps to the next timer as soon as nothing else can happen.
+    #[tokio::test(start_paused = true)]
+    async fn nobody_holds_a_place_by_silence() {
+        let started = tokio::time::Instant::now();
+        assert!(!greeted(async |_| {}).await);
+        assert_eq!(started.elapsed(), HANDSHAKE);
+        // Nor with half a greeting.
+        let started = tokio::time::Instant::now();
+        assert!(!greeted(async |client| client.write_all(&[22, 3, 1, 2]).await.unwrap()).await);
+        assert_eq!(started.elapsed(), HANDSHAKE);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_goes_away_is_let_go_at_once() {
+        let started = tokio::time::Instant::now();
+        assert!(!greeted(async |client| client.shutdown().await.unwrap()).await);
+        assert_eq!(started.elapsed(), Duration::ZERO);
+    }
+}

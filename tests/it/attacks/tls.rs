@@ -97,7 +97,9 @@ async fn tls_1_2_and_1_3_are_spoken() {
     let secure = Secure::start().await;
     for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
         let mut roots = rustls::RootCertStore::empty();
-        for certificate in CertificateDer::pem_slice_iter(&fs::read(secure.owner().folder().join("tls/certificate.pem")).unwrap()) {
+        for certificate in
+            CertificateDer::pem_slice_iter(&fs::read(secure.owner().folder().join("tls/certificate.pem")).unwrap())
+        {
             roots.add(certificate.unwrap()).unwrap();
         }
         // Not by fingerprint here: as an authority's client would see it, name and all.
