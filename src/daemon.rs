@@ -7,6 +7,7 @@ use crate::{
     halves,
     instance::{self, Instance},
     log::Ring,
+    os::clock,
     registry::{
         Registry,
         listing::Limits,
@@ -157,6 +158,10 @@ fn server(
 async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<Option<SocketAddr>, String> {
     let mut http = None;
     if settings.http.enabled {
+        // Believed all the same: an isolated network has no time server (docs/decisions.md).
+        if settings.jwt.is_on() && clock::synchronized(&server.pipeline.world.machine.root) == Some(false) {
+            tracing::warn!("the clock is not set from the network yet; until then a JWT may pass that has expired");
+        }
         let (options, entrance) = (http::Options::of(settings), http::Entrance::of(settings)?);
         let scheme = if options.tls { "https" } else { "http" };
         let listener = http::Listener::bind(&options)

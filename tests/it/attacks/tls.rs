@@ -149,11 +149,11 @@ async fn a_copy_of_the_certificate_is_not_enough() {
         let client = async {
             let stream = TcpStream::connect(address).await.unwrap();
             let connector = TlsConnector::from(Arc::new(pin::client_config(owner.pin).unwrap()));
-            connector.connect(ServerName::try_from("localhost").unwrap(), stream).await.err().expect("refused")
+            connector.connect(ServerName::try_from("localhost").unwrap(), stream).await.expect_err("refused")
         };
         let server = async {
             let (stream, _) = listener.accept().await.unwrap();
-            TlsAcceptor::from(Arc::new(config)).accept(stream).await.err().expect("hung up")
+            TlsAcceptor::from(Arc::new(config)).accept(stream).await.expect_err("hung up")
         };
         let (refusal, _) = soon(async { tokio::join!(client, server) }).await;
         assert!(refusal.to_string().to_lowercase().contains("signature"), "{refusal}");
