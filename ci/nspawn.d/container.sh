@@ -101,7 +101,7 @@ c() {
 as() {
   local user=$1
   shift
-  c setpriv --reuid "$user" --regid "$user" --init-groups "$@"
+  c setpriv --reuid "$user" --regid "$user" --init-groups env HOME="/home/$user" "$@"
 }
 
 # until_true SECONDS WHAT COMMAND...: looks ten times a second, for as long as that.
