@@ -2,4 +2,5 @@
 
 mod agent;
 mod approve;
+mod pages;
 mod service;
