@@ -77,3 +77,11 @@ gnu_triple() {
     *) die "unknown machine \"$1\": aarch64, armv7 or x86_64" ;;
   esac
 }
+
+# glibc_needed BINARY: the newest version of its symbols.
+glibc_needed() {
+  local version
+  version=$(readelf --version-info "$1" | grep -oE '\bGLIBC_[0-9.]+' | sort -uV | tail -1)
+  [ -n "$version" ] || die "$1 names no glibc version"
+  echo "${version#GLIBC_}"
+}
