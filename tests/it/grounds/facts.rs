@@ -105,6 +105,8 @@ fn facts_of(tool: &str) -> &'static [Fact] {
             Fact("config_summary/http/listen", Text, Always),
             Fact("config_summary/socket/path", Text, Always),
             Fact("config_summary/places/*", Text, Always),
+            // What its owner has switched on; a caller who may only read is answered the same.
+            Fact("config_summary/tools/enable", List, Always),
             Fact("config_summary/log/target", Text, Always),
             Fact("agent/in_process", Flag, Always),
         ],

@@ -8,7 +8,7 @@
 //! RASPI_MCP_GROUND=unix:/run/raspi-mcp/mcp.sock cargo test --locked --test it grounds   # as neither root nor an admin
 //! ```
 //!
-//! That server must run on its default configuration (listen, board, agent and places are free), and be of this commit.
+//! That server must run on its default configuration (what `facts.rs` leaves out of it is free), and be of this commit.
 //! After a tool was added: `BLESS=1 cargo test --test it grounds` rewrites the transcript, in process only.
 
 mod facts;
