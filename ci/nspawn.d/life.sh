@@ -25,10 +25,13 @@ check_journal_fields() {
 audited() { c journalctl --no-pager --quiet --output cat --output-fields F_RECORD -u raspi-mcp TARGET=audit | grep -qF "$1"; }
 
 # The conversation of tests/it, on this ground: from out here through the container's file system, and through its network.
+# Root would be an admin on the socket: the proxy that comes with systemd connects as somebody who may only read.
 check_conversation() {
   local said
   grep -q RASPI_MCP_GROUND tests/it/grounds.rs 2>/dev/null || die "tests/it/grounds.rs is not there"
-  RASPI_MCP_GROUND=unix:/proc/$LEADER/root$SOCKET cargo test --locked --quiet --test it grounds >"$work/unix" 2>&1 ||
+  c systemd-run --quiet --collect --unit=reader --uid=bob --socket-property=ListenStream=/run/reader.sock \
+    /lib/systemd/systemd-socket-proxyd "$SOCKET"
+  RASPI_MCP_GROUND=unix:/proc/$LEADER/root/run/reader.sock cargo test --locked --quiet --test it grounds >"$work/unix" 2>&1 ||
     die "over the unix socket: $(tail -40 "$work/unix")"
   said=$(grep -E '^test result: ok\. [1-9]' "$work/unix") || die "no test ran: $(cat "$work/unix")"
   RASPI_MCP_GROUND=http://127.0.0.1:8765/mcp nsenter --target "$LEADER" --net \

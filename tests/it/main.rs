@@ -10,6 +10,7 @@ mod config;
 mod conformance;
 mod contract;
 mod doctor;
+mod grounds;
 mod hw;
 mod layout;
 mod os;
