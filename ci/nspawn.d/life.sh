@@ -31,11 +31,11 @@ check_conversation() {
   grep -q RASPI_MCP_GROUND tests/it/grounds.rs 2>/dev/null || die "tests/it/grounds.rs is not there"
   c systemd-run --quiet --collect --unit=reader --uid=bob --socket-property=ListenStream=/run/reader.sock \
     /lib/systemd/systemd-socket-proxyd "$SOCKET"
-  RASPI_MCP_GROUND=unix:/proc/$LEADER/root/run/reader.sock cargo test --locked --quiet --test it grounds >"$work/unix" 2>&1 ||
-    die "over the unix socket: $(tail -40 "$work/unix")"
+  RUST_BACKTRACE=0 RASPI_MCP_GROUND=unix:/proc/$LEADER/root/run/reader.sock \
+    cargo test --locked --quiet --test it grounds >"$work/unix" 2>&1 || die "over the unix socket: $(cat "$work/unix")"
   said=$(grep -E '^test result: ok\. [1-9]' "$work/unix") || die "no test ran: $(cat "$work/unix")"
-  RASPI_MCP_GROUND=http://127.0.0.1:8765/mcp nsenter --target "$LEADER" --net \
-    cargo test --locked --quiet --test it grounds >"$work/http" 2>&1 || die "over HTTP: $(tail -40 "$work/http")"
+  RUST_BACKTRACE=0 RASPI_MCP_GROUND=http://127.0.0.1:8765/mcp nsenter --target "$LEADER" --net \
+    cargo test --locked --quiet --test it grounds >"$work/http" 2>&1 || die "over HTTP: $(cat "$work/http")"
   grep -qE '^test result: ok\. [1-9]' "$work/http" || die "no test ran: $(cat "$work/http")"
   say "the ten tools, over the unix socket and over HTTP: $said"
 }
