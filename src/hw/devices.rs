@@ -72,7 +72,7 @@ impl Devices {
                 .filter(|name| is_numbered(name, "pwmchip"))
                 .map(|name| {
                     let path = format!("sys/class/pwm/{name}");
-                    let channels = line(format!("{path}/npwm")).map(|count| format!("channels: {count}"));
+                    let channels = root.number(&format!("{path}/npwm")).ok().map(|count| format!("channels: {count}"));
                     Device { path: format!("/{path}"), name: channels }
                 })
                 .collect(),
