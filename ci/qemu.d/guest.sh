@@ -115,4 +115,6 @@ guest_pieces() {
   guest_initramfs "$into/initrd" ci/qemu.d/initramfs-init virtio_blk squashfs ext4 virtio_net i6300esb
   guest_root "$into/root.sqsh" "$binary"
   mkimage -A arm64 -T script -C none -n raspi-mcp -d dist/boot/boot.cmd "$into/boot.scr" >/dev/null
+  # Debian's U-Boot, without the two seconds in which a person could press a key.
+  sed 's/bootdelay=2/bootdelay=0/' "$GUEST/host/usr/lib/u-boot/qemu_arm64/u-boot.bin" >"$into/u-boot.bin"
 }
