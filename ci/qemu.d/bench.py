@@ -20,13 +20,18 @@ class Bench:
 
     def disk(self):
         """A disk fresh from the factory."""
-        return Disk(self.factory).copy(os.path.join(self.folder, "disk.img"))
+        return self.factory.copy(os.path.join(self.folder, "disk.img"))
 
     def power_on(self, disk, extra=()):
         """Starts the machine on this disk. Use it with `with`."""
         self.power_ons += 1
         self.machine = appliance(disk, os.path.join(self.folder, f"console-{self.power_ons}.log"), extra)
         return self.machine
+
+    def healthy(self, slot, **more):
+        """Waits until this slot is up and healthy, and says how long that took."""
+        self.machine.healthy(slot, **more)
+        self.says(f"slot {slot} is up and healthy ({self.machine.cpu_seconds():.1f} s of CPU since power-on)")
 
     def says(self, what):
         """A line of the story, as it happened."""
@@ -89,8 +94,7 @@ def main(arguments):
     if unknown := [name for name in wanted if name not in scenarios]:
         print(f"there is no scenario {', '.join(unknown)}; they are: {', '.join(scenarios)}", file=sys.stderr)
         return 2
-    factory = os.path.join(build, "factory.img")
-    Disk.factory(factory, os.path.join(build, "pieces"))
+    factory = Disk.factory(os.path.join(build, "factory.img"), os.path.join(build, "pieces"))
     failed = [name for name in wanted if not tell(name, scenarios[name], os.path.join(build, "runs", name), factory)]
     print(f"\nqemu: {len(wanted) - len(failed)} of {len(wanted)} scenarios passed" + (f"; failed: {', '.join(failed)}" if failed else ""))
     return 1 if failed else 0

@@ -109,8 +109,10 @@ class Slot:
 
 
 class Disk:
-    def __init__(self, path):
-        self.path = path
+    """The whole disk, and the folder of the pieces it was made from."""
+
+    def __init__(self, path, pieces):
+        self.path, self.pieces = path, pieces
         table = json.loads(run("sfdisk", "--json", path))["partitiontable"]["partitions"]
         spans = [(entry["start"] * SECTOR, entry["size"] * SECTOR) for entry in table]
         boot_a, boot_b = (Fat(self, *spans[number - 1]) for number in (2, 3))
@@ -127,7 +129,7 @@ class Disk:
             image.truncate(257 * MIB)
         with open(os.path.join(HERE, "layout.sfdisk"), "rb") as layout:
             run("sfdisk", "--quiet", path, input=layout.read())
-        disk = cls(path)
+        disk = cls(path, pieces)
         disk.config.format("CONFIG")
         disk.config.put("boot.scr", f"{pieces}/boot.scr")
         with open(f"{pieces}/root.sqsh", "rb") as root:
@@ -137,7 +139,7 @@ class Disk:
             slot.boot.put("Image", f"{pieces}/Image")
             slot.boot.put("initrd", f"{pieces}/initrd")
             # A second after a panic is enough here: boot.cmd's ten are for people who read screens.
-            slot.boot.put_bytes("slot.env", b"slot_kernel=Image\nslot_initrd=initrd\nslot_args=console=ttyAMA0 quiet panic=1\n")
+            slot.boot.put_bytes("slot.env", b"slot_kernel=Image\nslot_initrd=initrd\nslot_args=console=ttyAMA0 quiet panic=1 cryptomgr.notests\n")
             slot.root.write(root_image)
         data = disk.data
         run("mkfs.ext4", "-q", "-F", "-L", "data", "-E", f"offset={data.offset}", path, f"{data.size // 1024}k")
@@ -147,7 +149,7 @@ class Disk:
 
     def copy(self, path):
         run("cp", "--reflink=auto", "--sparse=always", self.path, path)
-        return Disk(path)
+        return Disk(path, self.pieces)
 
     def slot(self, name):
         return self.slots[name]

@@ -12,18 +12,21 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 BOOT_SECONDS = 80
 
 
+# The guest's end of the bench's hand, on boards with PCI.
+VIRTIO_HAND = ("-device", "virtio-serial-pci", "-device", "virtserialport,chardev=hand,name=hand")
+
+
 class Machine:
     """A running QEMU with its wires attached. A context manager: QEMU is gone at its end, whatever happened."""
 
-    def __init__(self, command, log):
+    def __init__(self, command, log, hand_device=VIRTIO_HAND):
         """`command` is QEMU's, without the console, the monitor and the guest's hand: those are added here."""
         qmp, qmp_theirs = socket.socketpair()
         hand, hand_theirs = socket.socketpair()
         command = [
             *command, "-nodefaults", "-display", "none", "-serial", "stdio",
             "-chardev", f"socket,id=qmp,fd={qmp_theirs.fileno()}", "-mon", "chardev=qmp,mode=control",
-            "-chardev", f"socket,id=hand,fd={hand_theirs.fileno()}",
-            "-device", "virtio-serial-pci", "-device", "virtserialport,chardev=hand,name=hand",
+            "-chardev", f"socket,id=hand,fd={hand_theirs.fileno()}", *hand_device,
         ]
         self.started = time.monotonic()
         self.process = subprocess.Popen(
@@ -54,6 +57,12 @@ class Machine:
         """Since power-on."""
         return time.monotonic() - self.started
 
+    def cpu_seconds(self):
+        """Of QEMU since power-on: unlike the clock, it means the same on a busy computer."""
+        with open(f"/proc/{self.process.pid}/stat") as stat:
+            fields = stat.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def mcp(self):
         """A new MCP client, through the forwarded port."""
         return Mcp(self.qmp.forwarded_port())
@@ -66,7 +75,8 @@ class Machine:
 
     def power_off(self, within=20):
         """Shuts the guest down in order and waits until QEMU has ended."""
-        self.hand.send("poweroff")
+        # TSTP: init starts nothing anew. -f: it would sleep for three seconds on the way.
+        self.hand.send("kill -TSTP 1; /bench/stop; poweroff -f")
         try:
             self.process.wait(within)
         except subprocess.TimeoutExpired:
@@ -79,9 +89,9 @@ class Machine:
 
 def appliance(disk, log, extra=()):
     """The bench's Raspberry Pi: an arm64 board with U-Boot, a disk, a watchdog and a network card."""
-    u_boot = os.environ["QEMU_U_BOOT"]
     return Machine([
-        "qemu-system-aarch64", "-M", "virt", "-accel", "tcg", "-cpu", "cortex-a72", "-smp", "1", "-m", "512", "-bios", u_boot,
+        "qemu-system-aarch64", "-M", "virt", "-accel", "tcg", "-cpu", "cortex-a72", "-smp", "1", "-m", "512",
+        "-bios", os.path.join(disk.pieces, "u-boot.bin"),
         "-drive", f"if=none,id=disk,format=raw,cache=writeback,file={disk.path}", "-device", "virtio-blk-pci,drive=disk",
         "-device", "i6300esb", "-action", "watchdog=reset",
         "-netdev", "user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:0-10.0.2.15:9000",
