@@ -77,11 +77,12 @@ fn pwm_chips(machine: &Machine) -> Vec<String> {
     class(machine, "sys/class/pwm", "pwmchip").iter().map(|chip| called(chip, channels(chip))).collect()
 }
 
-/// A bus with the device file that programs open; the module i2c-dev makes it.
+/// A bus with the device file that programs open; the module i2c-dev makes it. The adapter's name is read where every kernel
+/// has it: the class i2c-adapter is gone from those without CONFIG_I2C_COMPAT, Debian's among them.
 fn i2c_buses(machine: &Machine) -> Vec<String> {
     let adapter = |device: &str| {
         let name = device.trim_start_matches("/dev/");
-        machine.root.line(&format!("sys/class/i2c-adapter/{name}/name")).ok()
+        machine.root.line(&format!("sys/bus/i2c/devices/{name}/name")).ok()
     };
     devices(machine, "i2c-").into_iter().map(|device| called(&device, adapter(&device))).collect()
 }
