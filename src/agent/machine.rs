@@ -13,7 +13,7 @@ pub trait Machine: Send + Sync {
     /// # Errors
     /// `unavailable` when the machine cannot be told.
     fn reboot(&self) -> Result<(), ToolError>;
-    /// Names the time since the last start of the machine (`/proc/sys/kernel/random/boot_id`).
+    /// Names this start of the machine: another one after every restart.
     fn boot_id(&self) -> String;
     fn is_simulated(&self) -> bool;
 }
@@ -106,7 +106,12 @@ impl Machine for SimulatedMachine {
     }
 }
 
-/// Empty when the kernel does not say (no procfs): then every start of the agent looks like the same boot.
+/// The kernel's boot id and, since containers have that of their host, when the first process began (proc_pid_stat(5),
+/// field 22). Without procfs there is neither: then every start of the agent looks like the same boot.
 fn boot_id(root: &Root) -> String {
-    root.line("proc/sys/kernel/random/boot_id").unwrap_or_default()
+    let kernel = root.line("proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let stat = root.read("proc/1/stat").unwrap_or_default();
+    // The name of the process is in brackets and may hold anything; field 3 comes after it.
+    let began = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_whitespace().nth(22 - 3));
+    format!("{kernel} {}", began.unwrap_or_default())
 }

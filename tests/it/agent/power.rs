@@ -248,3 +248,28 @@ async fn a_real_reboot_is_settled_by_the_next_start() {
     let status = start().status().await.unwrap();
     assert_eq!((status.reboot, status.last_reboot.unwrap().outcome), (None, RebootOutcome::Done));
 }
+
+#[test]
+fn a_container_that_starts_anew_has_its_hosts_boot_id_and_is_another_start_all_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let machine = RealMachine { root: Root::at(dir.path()) };
+    let none = machine.boot_id();
+    let file = |name: &str, text: &str| {
+        let path = dir.path().join("proc").join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    file("sys/kernel/random/boot_id", "0b61bba6\n");
+    // As proc_pid_stat(5) has it; a process may call itself anything.
+    let first =
+        |began: u32| file("1/stat", &format!("1 (in) it) S 0 1 1 0 -1 4194560 9 9 9 9 9 9 9 9 20 0 1 0 {began} 170 3"));
+    first(12);
+    let before = machine.boot_id();
+    assert_eq!(before, machine.boot_id());
+    first(99_012);
+    assert_ne!(before, machine.boot_id());
+    first(12);
+    file("sys/kernel/random/boot_id", "4c47b7ea\n");
+    assert_ne!(before, machine.boot_id());
+    assert_ne!(none, machine.boot_id());
+}
