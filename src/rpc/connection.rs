@@ -12,6 +12,7 @@ use super::{
     reply,
     running::{Refused, Running},
     session::Session,
+    soon,
     ticket::Ticket,
 };
 use crate::{
@@ -73,9 +74,11 @@ impl Connection {
         self.outbox.send(Out::Message(too_long_reply(self.server.options.request_bytes))).await;
     }
 
-    /// Resolves when nobody reads the answers any more.
-    pub async fn gone(&self) {
-        self.outbox.closed().await;
+    /// Resolves when nobody reads the answers any more. To be dropped before [`Connection::finish`]: as long as somebody may
+    /// write, the other end waits.
+    pub fn gone(&self) -> impl Future<Output = ()> + use<> {
+        let outbox = self.outbox.clone();
+        async move { outbox.closed().await }
     }
 
     /// The peer is gone: nobody wants the answers.
@@ -186,12 +189,14 @@ impl Connection {
         });
         let (call, answerer) = ticket.start(Arc::clone(&self.caller), entered.cancel.clone(), progress, None);
         // Also a task of the server's: a client that is gone does not take its audit record with it.
-        self.calls.spawn(self.server.tasks.track_future(async move {
+        let served = self.calls.track_future(self.server.tasks.track_future(async move {
             let finished = server.pipeline.run(call).await;
             // Before the answer leaves: the client may use the id again as soon as it has read it.
             drop(entered);
             outbox.send(Out::Answer(key, answerer.answer(&finished))).await;
         }));
+        // Its answer goes to the outbox: nobody waits for it here.
+        drop(soon::begin(served));
     }
 
     async fn cancel(&mut self, params: Option<&RawValue>) {

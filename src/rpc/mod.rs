@@ -14,4 +14,5 @@ pub mod quote;
 pub mod reply;
 pub mod running;
 pub mod session;
+pub mod soon;
 pub mod ticket;

@@ -38,6 +38,18 @@ pub fn success<R: Serialize + ?Sized>(id: &Id, result: &R) -> Vec<u8> {
     bytes(&Success { jsonrpc: "2.0", id, result })
 }
 
+/// The same, for a result that is written by hand: its JSON is to be appended, then [`close`]d.
+pub fn open_success(out: &mut Vec<u8>, id: &Id) {
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    serde_json::to_writer(&mut *out, id).expect("an id is a string or a number");
+    out.extend_from_slice(b",\"result\":");
+}
+
+/// Ends what [`open_success`] began.
+pub fn close(out: &mut Vec<u8>) {
+    out.push(b'}');
+}
+
 /// The result is JSON already.
 pub fn success_raw(id: &Id, result: &RawValue) -> Vec<u8> {
     success(id, result)

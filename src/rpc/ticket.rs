@@ -1,6 +1,6 @@
 //! A request for a tool on its way through the pipeline, and its answer in the dialect it was asked in.
 
-use super::{envelope::Id, params::Meta, quote::quote, reply};
+use super::{envelope::Id, params::Meta, quote::quote_into, reply};
 use crate::{
     access::caller::Caller,
     error::ToolError,
@@ -80,7 +80,13 @@ impl Answerer {
             (Dialect::Mcp, Err(ToolError { protocol: Some(protocol), message, .. })) => {
                 reply::error(Some(&self.id), protocol.code, message, Some(&protocol.data))
             }
-            (Dialect::Mcp, result) => reply::success(&self.id, &mcp_result(result, &finished.meta, self.modern)),
+            (Dialect::Mcp, result) => {
+                let mut out = Vec::with_capacity(room_for(result));
+                reply::open_success(&mut out, &self.id);
+                write_mcp_result(&mut out, result, &finished.meta, self.modern);
+                reply::close(&mut out);
+                out
+            }
             (_, Ok(output)) => reply::success(&self.id, &*output.json),
             (Dialect::Dotted, Err(error)) => self.failure(error.code.rpc(), error),
             (Dialect::Slash, Err(error)) => self.failure(error.code.number(), error),
@@ -92,69 +98,51 @@ impl Answerer {
     }
 }
 
-/// The result object of `tools/call`.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub enum McpResult<'a> {
-    Whole(Value),
-    Usual(Usual<'a>),
+/// About how many bytes the answer takes: the result twice, once of it quoted, and what stands around it.
+fn room_for(result: &Result<Output, ToolError>) -> usize {
+    const AROUND: usize = 384;
+    AROUND + result.as_ref().map_or(AROUND, |output| output.json.get().len() * 9 / 4)
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Usual<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    result_type: Option<&'static str>,
-    content: Vec<Block<'a>>,
-    structured_content: Structured<'a>,
-    is_error: bool,
-    #[serde(rename = "_meta")]
-    meta: &'a AnswerMeta,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Block<'a> {
-    Text { r#type: &'static str, text: Box<RawValue> },
-    Raw(&'a Value),
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Structured<'a> {
-    Output(&'a RawValue),
-    Error(Box<RawValue>),
-}
-
-/// The text is the same JSON as `structuredContent`, for clients that read only text.
-pub fn mcp_result<'a>(result: &'a Result<Output, ToolError>, meta: &'a AnswerMeta, modern: bool) -> McpResult<'a> {
-    let text = |json: &RawValue| Block::Text { r#type: "text", text: quote(json) };
+/// Appends the result object of `tools/call`. The text is the same JSON as `structuredContent`, for clients that read only
+/// text.
+///
+/// By hand, since every answer of every tool passes here: through serde the quoted text would be made, checked and copied
+/// once more each.
+fn write_mcp_result(out: &mut Vec<u8>, result: &Result<Output, ToolError>, meta: &AnswerMeta, modern: bool) {
     let result_type = modern.then_some("complete");
-    match result {
-        Ok(Output { whole: Some(whole), .. }) => McpResult::Whole(completed(whole, meta, result_type)),
-        Ok(output) => {
-            let mut content = vec![text(&output.json)];
-            content.extend(output.content.iter().map(Block::Raw));
-            McpResult::Usual(Usual {
-                result_type,
-                content,
-                structured_content: Structured::Output(&output.json),
-                is_error: false,
-                meta,
-            })
-        }
+    let payload: Box<RawValue>;
+    let (json, more, is_error): (&RawValue, &[Value], bool) = match result {
+        Ok(Output { whole: Some(whole), .. }) => return write_json(out, &completed(whole, meta, result_type)),
+        Ok(output) => (&output.json, &output.content, false),
         Err(error) => {
-            let payload = to_raw_value(&error.payload()).expect("an error is plain data");
-            let content = vec![text(&payload)];
-            McpResult::Usual(Usual {
-                result_type,
-                content,
-                structured_content: Structured::Error(payload),
-                is_error: true,
-                meta,
-            })
+            payload = to_raw_value(&error.payload()).expect("an error is plain data");
+            (&payload, &[], true)
         }
+    };
+    out.push(b'{');
+    if let Some(kind) = result_type {
+        out.extend_from_slice(b"\"resultType\":");
+        write_json(out, kind);
+        out.push(b',');
     }
+    out.extend_from_slice(b"\"content\":[{\"type\":\"text\",\"text\":");
+    quote_into(out, json.get());
+    out.push(b'}');
+    for block in more {
+        out.push(b',');
+        write_json(out, block);
+    }
+    out.extend_from_slice(b"],\"structuredContent\":");
+    out.extend_from_slice(json.get().as_bytes());
+    out.extend_from_slice(if is_error { b",\"isError\":true" } else { b",\"isError\":false" });
+    out.extend_from_slice(b",\"_meta\":");
+    write_json(out, meta);
+    out.push(b'}');
+}
+
+fn write_json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
+    serde_json::to_writer(out, value).expect("answers are plain data with string keys");
 }
 
 /// A tool's own result, with what every result has.
@@ -169,7 +157,9 @@ fn completed(whole: &Value, meta: &AnswerMeta, result_type: Option<&str>) -> Val
     whole
 }
 
-/// `mcp_result` as a value, for the conversations that rmcp carries.
+/// The result object of `tools/call` as a value, for the conversations that rmcp carries.
 pub fn mcp_value(finished: &Finished, modern: bool) -> Value {
-    json!(mcp_result(&finished.result, &finished.meta, modern))
+    let mut out = Vec::with_capacity(room_for(&finished.result));
+    write_mcp_result(&mut out, &finished.result, &finished.meta, modern);
+    serde_json::from_slice(&out).expect("what was just written is JSON")
 }

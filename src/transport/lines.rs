@@ -9,7 +9,7 @@ use crate::{
         outbox::Outgoing,
     },
 };
-use std::{io, sync::Arc};
+use std::{io, pin::pin, sync::Arc};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 /// Bytes read at once. Small: an idle connection keeps it.
@@ -28,21 +28,25 @@ pub async fn serve(
     let mut writing = tokio::spawn(write(outgoing, writer));
     let mut framer = Framer::new(server.options.request_bytes);
     let mut buffer = vec![0; READ];
-    let ended = 'reading: loop {
-        let read = tokio::select! {
-            biased;
-            () = server.stop.cancelled() => break false,
-            () = connection.gone() => break false,
-            read = reader.read(&mut buffer) => read,
-        };
-        let Ok(count @ 1..) = read else { break true };
-        let mut bytes = &buffer[..count];
-        while let Some(frame) = framer.take(&mut bytes) {
-            tokio::select! {
+    let ended = {
+        // Made once: each of these takes a lock to register.
+        let (mut stopped, mut gone) = (pin!(server.stop.cancelled()), pin!(connection.gone()));
+        'reading: loop {
+            let read = tokio::select! {
                 biased;
-                () = take(&mut connection, frame) => {}
-                // A peer that does not read its answers may not keep the server from stopping.
-                () = server.stop.cancelled() => break 'reading false,
+                () = &mut stopped => break false,
+                () = &mut gone => break false,
+                read = reader.read(&mut buffer) => read,
+            };
+            let Ok(count @ 1..) = read else { break true };
+            let mut bytes = &buffer[..count];
+            while let Some(frame) = framer.take(&mut bytes) {
+                tokio::select! {
+                    biased;
+                    () = take(&mut connection, frame) => {}
+                    // A peer that does not read its answers may not keep the server from stopping.
+                    () = &mut stopped => break 'reading false,
+                }
             }
         }
     };

@@ -11,7 +11,7 @@ use crate::{
     },
     error::{ErrorCode, ToolError},
 };
-use futures::future::BoxFuture;
+use futures::{FutureExt, future::BoxFuture};
 use serde_json::Value;
 
 impl Ledger for Audit {
@@ -27,17 +27,17 @@ impl Ledger for Audit {
         let durable = entry.write || entry.error.is_some_and(|error| is_refusal(error.code));
         let record = Record {
             ts_ms: now_ms(),
-            principal: entry.principal.to_owned(),
+            principal: entry.principal.into(),
             role: Some(entry.role),
-            door: entry.door.name().to_owned(),
-            tool: entry.tool.to_owned(),
-            args_sha256: entry.args_sha256.to_owned(),
+            door: entry.door.name(),
+            tool: entry.tool.into(),
+            args_sha256: entry.args_sha256.into(),
             args: entry.args,
-            outcome: entry.error.map_or("ok", |error| error.code.symbol()).to_owned(),
+            outcome: entry.error.map_or("ok", |error| error.code.symbol()),
             message: entry.error.map(|error| redact::redact_text(&error.message)),
             duration_ms: u64::try_from(entry.duration.as_millis()).unwrap_or(u64::MAX),
-            request_id: Some(entry.request_id.to_owned()),
-            correlation_id: entry.correlation_id.map(str::to_owned),
+            request_id: Some(entry.request_id.into()),
+            correlation_id: entry.correlation_id,
             approval: entry.approval.map(|approval| Approval {
                 ask_id: approval.ask_id.clone(),
                 by: approval.by.clone(),
@@ -46,13 +46,14 @@ impl Ledger for Audit {
             simulated: entry.simulated,
             changed: entry.changed,
         };
-        Box::pin(async move {
-            if durable {
-                return self.write(record).await;
-            }
-            self.read(record).await;
-            Ok(())
-        })
+        if durable {
+            return Box::pin(self.write(record));
+        }
+        // Nothing to wait for, as a rule: the box is for the read that fills the batch.
+        if self.take(&record) {
+            return Box::pin(self.flush_reads().map(Ok));
+        }
+        Box::pin(futures::future::ready(Ok(())))
     }
 }
 

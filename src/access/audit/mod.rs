@@ -1,13 +1,15 @@
 //! The audit: every call, in order, in a chain of hashes that shows later changes.
 //!
 //! Writes and refusals are on the card before they are answered: when that fails they are not done. Successful reads
-//! wait up to a second and are committed together, since a commit costs an SD card an erase block; a power cut may
+//! wait up to a second and become one record together, since a commit costs an SD card an erase block; a power cut may
 //! lose that second of reads, never a write. The privileged half keeps keyed copies of the chain's heads
 //! (see [`crate::agent::heads`]), so that the half that writes the chain cannot rewrite it unnoticed.
 
+mod batch;
 mod chain;
 mod ledger;
 mod query;
+mod reads;
 mod record;
 mod verify;
 
@@ -21,6 +23,7 @@ use crate::{
     error::ToolError,
     store::{Opened, Store},
 };
+use batch::Batch;
 use record::Prepared;
 use serde_json::Value;
 use std::{
@@ -32,11 +35,6 @@ use std::{
 
 /// Longest time a successful read waits to be recorded.
 const BATCH_DELAY: Duration = Duration::from_secs(1);
-/// Most reads that wait; more are committed at once.
-const BATCH_RECORDS: usize = 4096;
-/// Most bytes of reads that wait: part of the server's memory budget, and some 300 records a commit under load.
-const BATCH_BYTES: usize = 64 * 1024;
-
 /// The server's audit. Cheap to clone.
 #[derive(Clone)]
 pub struct Audit(Arc<Inner>);
@@ -53,8 +51,7 @@ struct Inner {
 
 #[derive(Default)]
 struct Waiting {
-    reads: Vec<Prepared>,
-    bytes: usize,
+    reads: Batch,
     /// A task will commit `reads` within [`BATCH_DELAY`].
     timer: bool,
     /// Reads that could not be recorded since the last success. The chain gets a record of their number.
@@ -83,7 +80,7 @@ impl Audit {
     ///
     /// # Errors
     /// `unavailable` or `resource_exhausted` when it cannot be stored: the caller must not do the write.
-    pub async fn write(&self, record: Record) -> Result<(), ToolError> {
+    pub async fn write(&self, record: Record<'_>) -> Result<(), ToolError> {
         let record = record.prepare();
         tracing::info!(target: "audit", record = %record.body());
         self.commit(Some(record)).await
@@ -91,19 +88,21 @@ impl Audit {
 
     /// Records a successful read, within a second. Whoever fills the batch waits until it is committed: callers faster
     /// than the card are slowed down to its pace, and do not pile up in memory.
-    pub async fn read(&self, record: Record) {
-        let record = record.prepare();
-        tracing::debug!(target: "audit", record = %record.body());
-        let (full, start_timer) = {
-            let mut waiting = self.waiting();
-            waiting.bytes += record.size();
-            waiting.reads.push(record);
-            let full = waiting.reads.len() >= BATCH_RECORDS || waiting.bytes >= BATCH_BYTES;
-            (full, !full && !mem::replace(&mut waiting.timer, true))
-        };
-        if full {
+    pub async fn read(&self, record: Record<'_>) {
+        if self.take(&record) {
             self.flush_reads().await;
-        } else if start_timer {
+        }
+    }
+
+    /// Puts a read with those that wait; says whether they are to be committed now. Otherwise a timer will.
+    fn take(&self, record: &Record<'_>) -> bool {
+        let mut waiting = self.waiting();
+        tracing::debug!(target: "audit", record = %record.prepare().body());
+        waiting.reads.push(record);
+        if waiting.reads.is_full() {
+            return true;
+        }
+        if !mem::replace(&mut waiting.timer, true) {
             let audit = self.clone();
             tokio::spawn(async move {
                 tokio::time::sleep(BATCH_DELAY).await;
@@ -111,6 +110,7 @@ impl Audit {
                 audit.flush_reads().await;
             });
         }
+        false
     }
 
     async fn flush_reads(&self) {
@@ -184,53 +184,38 @@ impl Audit {
 
     async fn commit_now(&self, record: Option<Prepared>) -> Result<(), ToolError> {
         let _turn = self.0.turn.lock().await;
-        let (mut batch, lost) = {
+        let (reads, lost) = {
             let mut waiting = self.waiting();
-            waiting.bytes = 0;
             (mem::take(&mut waiting.reads), mem::take(&mut waiting.lost))
         };
-        let reads = batch.len();
-        if lost > 0 {
-            batch.push(Prepared::gap(lost));
-        }
-        batch.extend(record);
-        if batch.is_empty() {
+        let gap = (lost > 0).then(|| Prepared::gap(lost));
+        let rows: Vec<Prepared> = reads.row().into_iter().chain(gap).chain(record).collect();
+        if rows.is_empty() {
             return Ok(());
         }
-        let batch = Arc::new(batch);
-        let (rows, max_bytes) = (Arc::clone(&batch), self.0.max_bytes);
+        let max_bytes = self.0.max_bytes;
         let result = self.0.store.run(move |connection| chain::append(connection, &rows, max_bytes)).await;
+        let mut waiting = self.waiting();
         match result {
             Ok(head) => {
-                self.waiting().broken = None;
+                waiting.broken = None;
+                if waiting.reads.count() == 0 {
+                    waiting.reads = reads.clear();
+                }
+                drop(waiting);
                 self.announce(head);
                 Ok(())
             }
             Err(error) => {
-                self.take_back(batch, reads, lost);
-                self.waiting().broken = Some(error.clone());
+                // They go with the next commit, if there is room; else the chain will say how many are missing.
+                waiting.lost += lost;
+                if let Err(reads) = waiting.reads.put_before(reads) {
+                    waiting.lost += reads.count() as u64;
+                }
+                waiting.broken = Some(error.clone());
                 Err(error)
             }
         }
-    }
-
-    /// Puts reads that could not be stored in front of those that came since, and counts what finds no room.
-    fn take_back(&self, batch: Arc<Vec<Prepared>>, reads: usize, lost: u64) {
-        let mut waiting = self.waiting();
-        waiting.lost += lost;
-        let Ok(mut batch) = Arc::try_unwrap(batch) else {
-            waiting.lost += reads as u64;
-            return;
-        };
-        batch.truncate(reads);
-        let size: usize = batch.iter().map(Prepared::size).sum();
-        if batch.len() + waiting.reads.len() >= BATCH_RECORDS || size + waiting.bytes >= BATCH_BYTES {
-            waiting.lost += reads as u64;
-            return;
-        }
-        waiting.bytes += size;
-        batch.append(&mut waiting.reads);
-        waiting.reads = batch;
     }
 
     /// Gives the newest head to the agent, one at a time; heads that pass meanwhile are skipped, the newest covers them.

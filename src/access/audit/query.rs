@@ -1,6 +1,9 @@
 //! Looking at the newest records.
 
-use super::chain;
+use super::{
+    chain,
+    reads::{Reads, Wanted},
+};
 use rusqlite::{Connection, OpenFlags, named_params};
 use serde_json::Value;
 use std::path::Path;
@@ -17,11 +20,6 @@ pub struct Filter {
     /// Milliseconds since 1970, exclusive.
     pub until_ms: Option<i64>,
 }
-
-const WHERE: &str = "FROM audit WHERE kind = 'call'
-    AND (:tool IS NULL OR tool = :tool) AND (:principal IS NULL OR principal = :principal)
-    AND (:outcome IS NULL OR outcome = :outcome)
-    AND (:since IS NULL OR ts >= :since) AND (:until IS NULL OR ts < :until)";
 
 /// As [`super::Audit::recent`], from the file at `path`, without changing it.
 ///
@@ -49,29 +47,48 @@ pub(super) fn recent(
     select(connection, filter, limit, offset)
 }
 
+/// Rows that may hold what is looked for: calls with rows of their own are judged by their columns, reads one by one.
+const CANDIDATES: &str = "SELECT seq, kind, body FROM audit
+    WHERE (:since IS NULL OR ts >= :since) AND (kind = 'reads' OR (kind = 'call'
+        AND (:tool IS NULL OR tool = :tool) AND (:principal IS NULL OR principal = :principal)
+        AND (:outcome IS NULL OR outcome = :outcome) AND (:until IS NULL OR ts < :until)))
+    ORDER BY seq DESC";
+
 fn select(connection: &Connection, filter: &Filter, limit: u32, offset: u64) -> rusqlite::Result<(Vec<Value>, u64)> {
-    let total: i64 = connection.prepare_cached(&format!("SELECT count(*) {WHERE}"))?.query_row(
-        named_params! {
-            ":tool": filter.tool, ":principal": filter.principal, ":outcome": filter.outcome,
-            ":since": filter.since_ms, ":until": filter.until_ms,
-        },
-        |row| row.get(0),
-    )?;
-    let mut statement =
-        connection.prepare_cached(&format!("SELECT body {WHERE} ORDER BY seq DESC LIMIT :limit OFFSET :offset"))?;
-    let rows = statement.query_map(
-        named_params! {
-            ":tool": filter.tool, ":principal": filter.principal, ":outcome": filter.outcome,
-            ":since": filter.since_ms, ":until": filter.until_ms,
-            ":limit": limit, ":offset": i64::try_from(offset).unwrap_or(i64::MAX),
-        },
-        |row| row.get::<_, String>(0),
-    )?;
-    let mut records = Vec::new();
-    for body in rows {
-        let body = body?;
-        // A record that is no JSON was tampered with: shown as it is, `audit verify` says where.
-        records.push(serde_json::from_str(&body).unwrap_or_else(|_| Value::String(body)));
+    let mut statement = connection.prepare_cached(CANDIDATES)?;
+    let mut rows = statement.query(named_params! {
+        ":tool": filter.tool, ":principal": filter.principal, ":outcome": filter.outcome,
+        ":since": filter.since_ms, ":until": filter.until_ms,
+    })?;
+    let wanted = Wanted::of(filter);
+    let mut page = Page { records: Vec::new(), total: 0, shown: offset..offset + u64::from(limit) };
+    while let Some(row) = rows.next()? {
+        let (seq, kind, body): (i64, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        match (kind.as_str(), Reads::parse(&body)) {
+            ("reads", Some(reads)) => {
+                for found in reads.find(&wanted).iter().rev() {
+                    page.add(|| reads.whole(found, seq));
+                }
+            }
+            // A record that is no JSON was tampered with: shown as it is, `audit verify` says where.
+            _ => page.add(|| serde_json::from_str(&body).unwrap_or(Value::String(body))),
+        }
     }
-    Ok((records, u64::try_from(total).unwrap_or(0)))
+    Ok((page.records, page.total))
+}
+
+/// Counts all that fits and keeps the part that is to be shown.
+struct Page {
+    records: Vec<Value>,
+    total: u64,
+    shown: std::ops::Range<u64>,
+}
+
+impl Page {
+    fn add(&mut self, record: impl FnOnce() -> Value) {
+        if self.shown.contains(&self.total) {
+            self.records.push(record());
+        }
+        self.total += 1;
+    }
 }

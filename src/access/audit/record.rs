@@ -3,33 +3,29 @@
 use crate::registry::meta::Role;
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use time::OffsetDateTime;
 
 /// What is written about one call. `args` must be redacted already; the SHA-256 is of the real ones.
-#[derive(Clone, Debug, Serialize)]
-pub struct Record {
+#[derive(Clone, Debug)]
+pub struct Record<'a> {
     /// When the call ended, milliseconds since 1970 UTC.
-    #[serde(skip)]
     pub ts_ms: i64,
     /// Who called: a token's name, a user, or "anonymous".
-    pub principal: String,
+    pub principal: Cow<'a, str>,
     /// `None` when the caller never got one (refused at the door).
     pub role: Option<Role>,
     /// Where the call came in: stdio, http, websocket, unix.
-    pub door: String,
-    pub tool: String,
+    pub door: &'a str,
+    pub tool: Cow<'a, str>,
     pub args: Value,
-    pub args_sha256: String,
+    pub args_sha256: Cow<'a, str>,
     /// "ok", or the symbolic error code.
-    pub outcome: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: &'a str,
     pub message: Option<String>,
     pub duration_ms: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub request_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub correlation_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<Cow<'a, str>>,
+    pub correlation_id: Option<&'a str>,
     pub approval: Option<Approval>,
     /// The answer came from a simulated part.
     pub simulated: bool,
@@ -62,27 +58,86 @@ pub(super) struct Prepared {
     rest: String,
 }
 
-impl Record {
-    pub(super) fn prepare(mut self) -> Prepared {
-        for text in [&mut self.principal, &mut self.door, &mut self.tool, &mut self.outcome]
-            .into_iter()
-            .chain(self.message.as_mut())
-            .chain(self.request_id.as_mut())
-            .chain(self.correlation_id.as_mut())
-        {
-            cut(text);
+/// The JSON of a record, in the order a reader wants it. The parts that a call may share with the one before it are
+/// optional.
+#[derive(Serialize)]
+pub(super) struct Body<'a> {
+    ts: String,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    shared: Option<Shared<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<Cow<'a, str>>,
+    duration_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    correlation_id: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approval: Option<&'a Approval>,
+}
+
+#[derive(Serialize)]
+struct Shared<'a> {
+    kind: &'static str,
+    principal: Cow<'a, str>,
+    role: Option<Role>,
+    door: Cow<'a, str>,
+    tool: Cow<'a, str>,
+    args: &'a Value,
+    args_sha256: &'a str,
+    outcome: Cow<'a, str>,
+    simulated: bool,
+    changed: bool,
+}
+
+impl<'a> Body<'a> {
+    pub(super) fn of(record: &'a Record<'_>) -> Self {
+        Self {
+            ts: rfc3339(record.ts_ms),
+            shared: Some(Shared {
+                kind: "call",
+                principal: cut(&record.principal),
+                role: record.role,
+                door: cut(record.door),
+                tool: cut(&record.tool),
+                args: &record.args,
+                args_sha256: &record.args_sha256,
+                outcome: cut(record.outcome),
+                simulated: record.simulated,
+                changed: record.changed,
+            }),
+            message: record.message.as_deref().map(cut),
+            duration_ms: record.duration_ms,
+            request_id: record.request_id.as_deref().map(cut),
+            correlation_id: record.correlation_id.map(cut),
+            approval: record.approval.as_ref(),
         }
-        // Strings, numbers and a JSON value: there is nothing in it that JSON cannot say.
-        let json = serde_json::to_string(&self).expect("a record is plain data");
-        // The two leading fields by hand: serde's `flatten` would copy every value once more, in each call.
-        let rest = format!("\"ts\":\"{}\",\"kind\":\"call\",{}", rfc3339(self.ts_ms), &json[1..]);
+    }
+
+    /// The call before this one says the same.
+    pub(super) fn leave_out_what_is_shared(&mut self) {
+        self.shared = None;
+    }
+
+    /// Appends it to `out` as one JSON object, without a number.
+    pub(super) fn write_to(&self, out: &mut Vec<u8>) {
+        // Strings, numbers and a JSON value into memory: there is nothing in it that JSON cannot say.
+        serde_json::to_writer(out, self).expect("a record is plain data");
+    }
+}
+
+impl Record<'_> {
+    /// The record as a row of its own.
+    pub(super) fn prepare(&self) -> Prepared {
+        let mut json = Vec::with_capacity(512);
+        Body::of(self).write_to(&mut json);
         Prepared {
             ts_ms: self.ts_ms,
             kind: "call",
-            rest,
-            tool: self.tool,
-            principal: self.principal,
-            outcome: self.outcome,
+            rest: String::from_utf8(json).expect("JSON is UTF-8").split_off(1),
+            tool: cut(&self.tool).into_owned(),
+            principal: cut(&self.principal).into_owned(),
+            outcome: cut(self.outcome).into_owned(),
         }
     }
 }
@@ -97,6 +152,20 @@ impl Prepared {
             ts_ms,
             kind,
             rest: json[1..].to_owned(),
+            tool: String::new(),
+            principal: String::new(),
+            outcome: String::new(),
+        }
+    }
+
+    /// One row for a batch of reads: `calls` are what [`Body::write_to`] wrote, `newest_ms` the time of the last.
+    pub(super) fn reads(newest_ms: i64, calls: &[u8]) -> Self {
+        let calls = std::str::from_utf8(calls).expect("JSON is UTF-8");
+        let ts = rfc3339(newest_ms);
+        Self {
+            ts_ms: newest_ms,
+            kind: "reads",
+            rest: format!("\"ts\":\"{ts}\",\"kind\":\"reads\",\"calls\":[{calls}]}}"),
             tool: String::new(),
             principal: String::new(),
             outcome: String::new(),
@@ -118,11 +187,6 @@ impl Prepared {
         format!("{{{}", self.rest)
     }
 
-    /// About how many bytes of memory it takes.
-    pub(super) fn size(&self) -> usize {
-        self.rest.len() + self.columns_len()
-    }
-
     /// What a row takes beside its body.
     pub(super) fn columns_len(&self) -> usize {
         self.tool.len() + self.principal.len() + self.outcome.len() + ROW_OVERHEAD
@@ -132,10 +196,14 @@ impl Prepared {
 /// Number, time, hash and SQLite's own bytes of a row.
 pub(super) const ROW_OVERHEAD: usize = 80;
 
-fn cut(text: &mut String) {
-    if let Some((at, _)) = text.char_indices().nth(MAX_TEXT) {
-        text.truncate(at);
-        text.push('…');
+fn cut(text: &str) -> Cow<'_, str> {
+    // Bytes first: hardly any text is that long, and counting characters of every one costs.
+    if text.len() <= MAX_TEXT {
+        return Cow::Borrowed(text);
+    }
+    match text.char_indices().nth(MAX_TEXT) {
+        Some((at, _)) => Cow::Owned(format!("{}…", &text[..at])),
+        None => Cow::Borrowed(text),
     }
 }
 

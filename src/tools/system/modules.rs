@@ -17,11 +17,9 @@ pub struct Module {
 }
 
 pub static MODULES: &[Module] = &[
-    Module {
-        name: "gpio",
-        namespace: "gpio",
-        probe: |machine| hardware(machine, "GPIO chip", devices(machine, "gpiochip")),
-    },
+    Module { name: "gpio", namespace: "gpio", probe: |machine| hardware(machine, "GPIO chip", gpio_chips(machine)) },
+    // A pin's PWM is set by a tool of gpio.
+    Module { name: "pwm", namespace: "gpio", probe: |machine| hardware(machine, "PWM chip", pwm_chips(machine)) },
     Module { name: "i2c", namespace: "i2c", probe: |machine| hardware(machine, "I2C bus", i2c_buses(machine)) },
     Module { name: "camera", namespace: "camera", probe: |machine| hardware(machine, "camera", cameras(machine)) },
     Module {
@@ -62,28 +60,55 @@ fn numbered(name: &str, prefix: &str) -> bool {
     name.strip_prefix(prefix).is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
+/// Chips of the GPIO character device, each with the device it belongs to: the folder above it in sysfs
+/// (Documentation/ABI/testing/gpio-cdev; its label takes an ioctl).
+fn gpio_chips(machine: &Machine) -> Vec<String> {
+    let owner = |device: &str| {
+        let name = device.trim_start_matches("/dev/");
+        let link = machine.root.link(&format!("sys/bus/gpio/devices/{name}")).ok()?;
+        Some(link.parent()?.file_name()?.to_str()?.to_owned())
+    };
+    devices(machine, "gpiochip").into_iter().map(|device| called(&device, owner(&device))).collect()
+}
+
+/// PWM chips have no device files: programs use sysfs (Documentation/ABI/testing/sysfs-class-pwm).
+fn pwm_chips(machine: &Machine) -> Vec<String> {
+    let channels = |chip: &str| machine.root.number(&format!("{chip}/npwm")).ok().map(|n| format!("channels: {n}"));
+    class(machine, "sys/class/pwm", "pwmchip").iter().map(|chip| called(chip, channels(chip))).collect()
+}
+
 /// A bus with the device file that programs open; the module i2c-dev makes it.
 fn i2c_buses(machine: &Machine) -> Vec<String> {
-    let described = |device: String| match device.strip_prefix("/dev/") {
-        Some(name) => match machine.root.line(&format!("sys/class/i2c-adapter/{name}/name")) {
-            Ok(adapter) => format!("{device} ({adapter})"),
-            Err(_) => device,
-        },
-        None => device,
+    let adapter = |device: &str| {
+        let name = device.trim_start_matches("/dev/");
+        machine.root.line(&format!("sys/class/i2c-adapter/{name}/name")).ok()
     };
-    devices(machine, "i2c-").into_iter().map(described).collect()
+    devices(machine, "i2c-").into_iter().map(|device| called(&device, adapter(&device))).collect()
+}
+
+/// A device, and what it is called when the kernel tells.
+fn called(device: &str, name: Option<String>) -> String {
+    match name {
+        Some(name) if !name.is_empty() => format!("{device} ({name})"),
+        _ => device.to_owned(),
+    }
+}
+
+/// The numbered devices of a class in sysfs.
+fn class(machine: &Machine, folder: &str, prefix: &str) -> Vec<String> {
+    let names = machine.root.list(folder).unwrap_or_default();
+    names.into_iter().filter(|name| numbered(name, prefix)).map(|name| format!("/{folder}/{name}")).collect()
 }
 
 fn cameras(machine: &Machine) -> Vec<String> {
     let name_of = |device: &str| {
         let name = device.trim_start_matches("/dev/");
-        machine.root.line(&format!("sys/class/video4linux/{name}/name")).unwrap_or_default()
+        machine.root.line(&format!("sys/class/video4linux/{name}/name")).ok()
     };
+    let is_camera =
+        |name: &Option<String>| !name.as_ref().is_some_and(|name| NO_CAMERAS.iter().any(|part| name.starts_with(part)));
     let with_names = devices(machine, "video").into_iter().map(|device| (name_of(&device), device));
-    with_names
-        .filter(|(name, _)| !NO_CAMERAS.iter().any(|part| name.starts_with(part)))
-        .map(|(name, device)| if name.is_empty() { device } else { format!("{device} ({name})") })
-        .collect()
+    with_names.filter(|(name, _)| is_camera(name)).map(|(name, device)| called(&device, name)).collect()
 }
 
 fn running(machine: &Machine, what: &str, place: &str) -> Result<Found, String> {
@@ -98,12 +123,12 @@ fn temperature(machine: &Machine) -> Result<Found, String> {
     if machine.board.is_simulated() {
         return Ok(Found { devices: vec!["simulated".into()] });
     }
-    let sensors = |folder: &str, prefix: &str| -> Vec<String> {
-        let names = machine.root.list(folder).unwrap_or_default();
-        names.into_iter().filter(|name| numbered(name, prefix)).map(|name| format!("/{folder}/{name}")).collect()
+    let sensors = |folder: &str, prefix: &str, label: &str| -> Vec<String> {
+        let name = |sensor: &str| machine.root.line(&format!("{sensor}/{label}")).ok();
+        class(machine, folder, prefix).iter().map(|sensor| called(sensor, name(sensor))).collect()
     };
-    let mut found = sensors("sys/class/thermal", "thermal_zone");
-    found.extend(sensors("sys/class/hwmon", "hwmon"));
+    let mut found = sensors("sys/class/thermal", "thermal_zone", "type");
+    found.extend(sensors("sys/class/hwmon", "hwmon", "name"));
     some(found, || "no thermal zone and no hardware monitor".into())
 }
 

@@ -17,6 +17,7 @@ use crate::{
         params::{BATCHING, InitializeParams, cancelled_id},
         reply,
         session::Session,
+        soon,
         ticket::Ticket,
     },
 };
@@ -199,11 +200,11 @@ impl Post<'_> {
         let _gone = cancel.clone().drop_guard();
         let server = Arc::clone(&self.app.server);
         let (call, answerer) = ticket.start(Arc::clone(&self.caller), cancel, Default::default(), None);
-        let running = server.tasks.spawn({
+        let answer = {
             let server = Arc::clone(&server);
             async move { answerer.answer(&server.pipeline.run(call).await) }
-        });
-        running.await.unwrap_or_else(|error| {
+        };
+        soon::begin(server.tasks.track_future(answer)).finish().await.unwrap_or_else(|error| {
             Fault::new(None, envelope::INTERNAL_ERROR, format!("Internal error: {error}")).reply()
         })
     }

@@ -55,19 +55,19 @@ impl Book {
     }
 }
 
-pub fn call(tool: &str, n: usize) -> Record {
+pub fn call(tool: &str, n: usize) -> Record<'_> {
     Record {
         ts_ms: 1_700_000_000_000 + n as i64 * 1000,
         principal: if n.is_multiple_of(2) { "token:fleet".into() } else { "stdio".into() },
         role: Some(Role::OpsRw),
-        door: "http".into(),
+        door: "http",
         tool: tool.into(),
         args: json!({"pin": n}),
-        args_sha256: "0".repeat(64),
-        outcome: if n.is_multiple_of(5) { "permission_denied".into() } else { "ok".into() },
+        args_sha256: "0".repeat(64).into(),
+        outcome: if n.is_multiple_of(5) { "permission_denied" } else { "ok" },
         message: None,
         duration_ms: 3,
-        request_id: Some(format!("n:{n}")),
+        request_id: Some(format!("n:{n}").into()),
         correlation_id: None,
         approval: Some(Approval { ask_id: "ABC123".into(), by: "pi".into(), how: "raspi-mcp approve".into() }),
         simulated: true,
@@ -120,14 +120,83 @@ async fn reads_are_recorded_together_within_a_second() {
     }
     let rows = || -> i64 {
         let db = Connection::open(&book.path).unwrap();
-        db.query_row("SELECT count(*) FROM audit WHERE kind = 'call'", [], |row| row.get(0)).unwrap_or(0)
+        db.query_row("SELECT count(*) FROM audit WHERE kind = 'reads'", [], |row| row.get(0)).unwrap_or(0)
     };
     assert_eq!(rows(), 0, "nothing is written before the second is over");
     tokio::time::sleep(std::time::Duration::from_millis(1001)).await;
     // Asking goes through the same thread after the batch.
     let (_, total) = book.audit.recent(Filter::default(), 1, 0).await.unwrap();
-    assert_eq!((total, rows()), (50, 50));
+    assert_eq!((total, rows()), (50, 1));
     assert!(book.verdict(&[]).ok);
+}
+
+#[tokio::test]
+async fn reads_of_one_row_are_found_one_by_one_like_writes() {
+    let book = Book::new(1 << 20);
+    for n in 0..10 {
+        book.audit.read(call(if n < 7 { "gpio.read_pin" } else { "system.get_clock" }, n)).await;
+    }
+    book.audit.write(call("gpio.write_pin", 10)).await.unwrap();
+    let found = async |filter: Filter, limit, offset| {
+        let (page, total) = book.audit.recent(filter, limit, offset).await.unwrap();
+        (page.iter().map(|record| record["args"]["pin"].as_i64().unwrap()).collect::<Vec<_>>(), total)
+    };
+    assert_eq!(found(Filter::default(), 4, 0).await, (vec![10, 9, 8, 7], 11));
+    assert_eq!(found(Filter::default(), 4, 9).await, (vec![1, 0], 11));
+    assert_eq!(found(Filter { tool: Some("gpio.read_pin".into()), ..Filter::default() }, 2, 1).await, (vec![5, 4], 7));
+    assert_eq!(found(Filter { principal: Some("stdio".into()), ..Filter::default() }, 9, 0).await.1, 5);
+    let refused = Filter { outcome: Some("permission_denied".into()), ..Filter::default() };
+    assert_eq!(found(refused, 9, 0).await, (vec![10, 5, 0], 3));
+    let (since_ms, until_ms) = (Some(1_700_000_002_000), Some(1_700_000_004_000));
+    assert_eq!(found(Filter { since_ms, until_ms, ..Filter::default() }, 9, 0).await, (vec![3, 2], 2));
+    let (page, _) = book.audit.recent(Filter::default(), 11, 0).await.unwrap();
+    assert_eq!([&page[0]["seq"], &page[1]["seq"], &page[10]["seq"]], [3, 2, 2]);
+    assert!(page.iter().all(|record| record["kind"] == "call" && record["args_sha256"] == "0".repeat(64)));
+}
+
+#[tokio::test]
+async fn a_read_like_the_one_before_it_is_kept_short_and_shown_whole() {
+    let book = Book::new(1 << 20);
+    let like = |tool, n: usize| Record {
+        args: json!({"kind": "a \"kind\": in quotes"}),
+        principal: "stdio".into(),
+        outcome: "ok",
+        approval: None,
+        message: (n == 0).then(|| "only here".to_owned()),
+        ..call(tool, n)
+    };
+    for n in 0..4 {
+        book.audit.read(like("gpio.read_pin", n)).await;
+    }
+    book.audit.read(like("system.get_clock", 4)).await;
+    book.audit.read(like("system.get_clock", 5)).await;
+    let (page, total) = book.audit.recent(Filter::default(), 10, 0).await.unwrap();
+    assert_eq!(total, 6);
+    for (record, n) in page.iter().zip((0..6).rev()) {
+        let tool = if n < 4 { "gpio.read_pin" } else { "system.get_clock" };
+        assert_eq!((&record["tool"], &record["request_id"]), (&json!(tool), &json!(format!("n:{n}"))));
+        assert_eq!((&record["principal"], &record["args"]["kind"]), (&json!("stdio"), &json!("a \"kind\": in quotes")));
+        assert_eq!(record.get("message"), (n == 0).then(|| json!("only here")).as_ref());
+        assert_eq!(record["ts"], format!("2023-11-14T22:13:{}.000Z", 20 + n));
+    }
+    let clocks =
+        Filter { tool: Some("system.get_clock".into()), until_ms: Some(1_700_000_005_000), ..Filter::default() };
+    assert_eq!(book.audit.recent(clocks, 10, 0).await.unwrap().1, 1);
+    let db = Connection::open(&book.path).unwrap();
+    let row: String = db.query_row("SELECT body FROM audit WHERE kind = 'reads'", [], |row| row.get(0)).unwrap();
+    assert_eq!(row.matches("\"args_sha256\"").count(), 2, "{row}");
+}
+
+#[tokio::test]
+async fn a_changed_read_shows() {
+    let book = Book::new(1 << 20);
+    for n in 0..3 {
+        book.audit.read(call("gpio.read_pin", n)).await;
+    }
+    book.audit.flush().await.unwrap();
+    assert!(book.verdict(&[]).ok);
+    book.tamper("UPDATE audit SET body = replace(body, '\"pin\":1', '\"pin\":7') WHERE kind = 'reads'");
+    broken(&book.verdict(&[]), Some(2), "is not the one its hash was made for");
 }
 
 #[tokio::test]

@@ -1,0 +1,108 @@
+//! Reading the calls of one row of reads, in which each says only what differs from the one before it.
+
+use super::{query::Filter, record::rfc3339};
+use serde::Deserialize;
+use serde_json::{Map, Value, json, value::RawValue};
+use std::borrow::Cow;
+
+/// What a call does not share with the one before it (see [`super::batch`]).
+const OWN: &[&str] = &["ts", "message", "duration_ms", "request_id", "correlation_id", "approval"];
+/// Stands in the calls that say everything, and in no other: quotes inside of strings are escaped.
+const WHOLE: &str = "\"kind\":";
+
+/// The calls of one row, oldest first.
+#[derive(Deserialize)]
+pub(super) struct Reads<'a> {
+    #[serde(borrow)]
+    calls: Vec<&'a RawValue>,
+}
+
+/// One of them: its place, and that of the last call before it that says everything.
+pub(super) struct Found {
+    at: usize,
+    base: usize,
+}
+
+#[derive(Deserialize)]
+struct Own<'a> {
+    #[serde(borrow)]
+    ts: Cow<'a, str>,
+}
+
+/// As much of what calls share as a filter asks for.
+#[derive(Deserialize)]
+struct Shared<'a> {
+    #[serde(borrow)]
+    tool: Cow<'a, str>,
+    #[serde(borrow)]
+    principal: Cow<'a, str>,
+    #[serde(borrow)]
+    outcome: Cow<'a, str>,
+}
+
+impl<'a> Reads<'a> {
+    /// `None` for what is no such row.
+    pub(super) fn parse(body: &'a str) -> Option<Self> {
+        serde_json::from_str(body).ok()
+    }
+
+    /// The calls that fit, oldest first.
+    pub(super) fn find(&self, wanted: &Wanted<'_>) -> Vec<Found> {
+        let (mut found, mut base, mut fits) = (Vec::new(), 0, false);
+        for (at, call) in self.calls.iter().map(|call| call.get()).enumerate() {
+            if call.contains(WHOLE) {
+                base = at;
+                fits = wanted.fits_all() || serde_json::from_str(call).is_ok_and(|shared| wanted.fits(&shared));
+            }
+            if fits && wanted.fits_time(call) {
+                found.push(Found { at, base });
+            }
+        }
+        found
+    }
+
+    /// One call with all it shares, as record number `seq`.
+    pub(super) fn whole(&self, found: &Found, seq: i64) -> Value {
+        let parse = |at: usize| serde_json::from_str::<Map<String, Value>>(self.calls[at].get());
+        let (Ok(base), Ok(own)) = (parse(found.base), parse(found.at)) else {
+            return Value::String(self.calls[found.at].get().to_owned());
+        };
+        let mut whole = Map::from_iter([("seq".to_owned(), json!(seq))]);
+        whole.extend(base.into_iter().filter(|(key, _)| !OWN.contains(&key.as_str()) || own.contains_key(key)));
+        whole.extend(own);
+        Value::Object(whole)
+    }
+}
+
+/// A filter as reads are held against it. Times of one form sort as text.
+pub(super) struct Wanted<'a> {
+    filter: &'a Filter,
+    since: Option<String>,
+    until: Option<String>,
+}
+
+impl<'a> Wanted<'a> {
+    pub(super) fn of(filter: &'a Filter) -> Self {
+        Self { filter, since: filter.since_ms.map(rfc3339), until: filter.until_ms.map(rfc3339) }
+    }
+
+    fn fits_all(&self) -> bool {
+        let Filter { tool, principal, outcome, .. } = self.filter;
+        [tool, principal, outcome].into_iter().all(Option::is_none)
+    }
+
+    fn fits(&self, call: &Shared<'_>) -> bool {
+        let same = |wanted: &Option<String>, has: &str| wanted.as_ref().is_none_or(|wanted| wanted == has);
+        same(&self.filter.tool, &call.tool)
+            && same(&self.filter.principal, &call.principal)
+            && same(&self.filter.outcome, &call.outcome)
+    }
+
+    fn fits_time(&self, call: &str) -> bool {
+        if self.since.is_none() && self.until.is_none() {
+            return true;
+        }
+        let Ok(Own { ts }) = serde_json::from_str(call) else { return false };
+        self.since.as_ref().is_none_or(|since| *ts >= **since) && self.until.as_ref().is_none_or(|until| *ts < **until)
+    }
+}
