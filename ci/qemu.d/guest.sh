@@ -87,10 +87,19 @@ guest_initramfs() {
   rm -rf "$tree"
 }
 
-# guest_root OUT BINARY: the root file system as squashfs: busybox, the C library, our binary, and ci/qemu.d/rootfs.
+# guest_root OUT BINARY: the root file system as squashfs.
 guest_root() {
-  local out=$1 binary=$2 tree library
+  local out=$1 binary=$2 tree
   tree=$(mktemp -d)
+  guest_tree "$tree" "$binary"
+  rm -f "$out"
+  mksquashfs "$tree" "$out" -all-root -noappend -quiet -no-progress -comp zstd -Xcompression-level 3 >/dev/null
+  rm -rf "$tree"
+}
+
+# guest_tree INTO BINARY: what is in it: busybox, the C library, our binary, and ci/qemu.d/rootfs.
+guest_tree() {
+  local tree=$1 binary=$2 library
   # The folder becomes the guest's /, which is not root's alone.
   chmod 755 "$tree"
   guest_busybox "$tree"
@@ -102,9 +111,6 @@ guest_root() {
   done
   cp -R ci/qemu.d/rootfs/. "$tree/"
   install -m 755 "$binary" "$tree/usr/bin/raspi-mcp"
-  rm -f "$out"
-  mksquashfs "$tree" "$out" -all-root -noappend -quiet -no-progress -comp zstd -Xcompression-level 3 >/dev/null
-  rm -rf "$tree"
 }
 
 # guest_pieces INTO BINARY: all that a disk of the bench is put together from; disk.py puts it together.

@@ -12,18 +12,21 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 BOOT_SECONDS = 80
 
 
+# The guest's end of the bench's hand, on boards with PCI.
+VIRTIO_HAND = ("-device", "virtio-serial-pci", "-device", "virtserialport,chardev=hand,name=hand")
+
+
 class Machine:
     """A running QEMU with its wires attached. A context manager: QEMU is gone at its end, whatever happened."""
 
-    def __init__(self, command, log):
+    def __init__(self, command, log, hand_device=VIRTIO_HAND):
         """`command` is QEMU's, without the console, the monitor and the guest's hand: those are added here."""
         qmp, qmp_theirs = socket.socketpair()
         hand, hand_theirs = socket.socketpair()
         command = [
             *command, "-nodefaults", "-display", "none", "-serial", "stdio",
             "-chardev", f"socket,id=qmp,fd={qmp_theirs.fileno()}", "-mon", "chardev=qmp,mode=control",
-            "-chardev", f"socket,id=hand,fd={hand_theirs.fileno()}",
-            "-device", "virtio-serial-pci", "-device", "virtserialport,chardev=hand,name=hand",
+            "-chardev", f"socket,id=hand,fd={hand_theirs.fileno()}", *hand_device,
         ]
         self.started = time.monotonic()
         self.process = subprocess.Popen(
