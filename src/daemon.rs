@@ -7,7 +7,7 @@ use crate::{
     halves,
     instance::{self, Instance},
     log::Ring,
-    os::clock,
+    os::{clock, notify::Manager},
     registry::{
         Registry,
         listing::Limits,
@@ -39,24 +39,38 @@ pub struct Serve {
     pub provider: Arc<dyn Provider>,
 }
 
-/// Serves until it is told to stop, or its stdio client hangs up.
+/// Serves until it is told to stop, or its stdio client hangs up. `manager` hears how it goes, but not of a stdio server:
+/// that is its client's, and no service.
 ///
 /// # Errors
 /// A sentence for the person who started it.
-pub async fn serve(serve: Serve) -> Result<(), String> {
-    let stdio = serve.stdio;
+pub async fn serve(serve: Serve, manager: Manager) -> Result<(), String> {
     let told = told_to_stop();
+    if serve.stdio {
+        return serve_stdio(serve, told).await;
+    }
     let running = start(serve).await?;
-    if stdio {
-        let (server, role) = (Arc::clone(&running.server), running.server.pipeline.world.settings.access.stdio_role);
-        tokio::select! {
-            served = stdio::serve(server, role) => {
-                served.map_err(|error| format!("standard input or output cannot be used: {error}"))?;
-            }
-            () = told => {}
-        }
-    } else {
+    let serving = async {
+        manager.ready(&running.doors());
         told.await;
+        manager.stopping("finishing the calls in flight");
+        running.stop().await
+    };
+    // On the one thread that does everything: where that hangs, so do the signs of life.
+    tokio::select! {
+        served = serving => served,
+        never = manager.watchdog() => match never {},
+    }
+}
+
+async fn serve_stdio(serve: Serve, told: impl Future<Output = ()>) -> Result<(), String> {
+    let running = start(serve).await?;
+    let (server, role) = (Arc::clone(&running.server), running.server.pipeline.world.settings.access.stdio_role);
+    tokio::select! {
+        served = stdio::serve(server, role) => {
+            served.map_err(|error| format!("standard input or output cannot be used: {error}"))?;
+        }
+        () = told => {}
     }
     running.stop().await
 }
@@ -100,6 +114,15 @@ pub async fn start(serve: Serve) -> Result<Running, String> {
 }
 
 impl Running {
+    /// Where it listens, in a line for people.
+    fn doors(&self) -> String {
+        let socket = &self.server.pipeline.world.settings.socket;
+        let http = self.http.map(|address| format!("http://{address}/mcp"));
+        let doors: Vec<String> =
+            http.into_iter().chain(socket.enabled.then(|| socket.path.display().to_string())).collect();
+        format!("listening on {}", doors.join(" and "))
+    }
+
     /// Closes the doors, lets what runs finish within the grace, and writes the audit's last records.
     ///
     /// # Errors
@@ -155,8 +178,9 @@ fn server(
     Server { pipeline, options, stop, tasks, provider, listeners: Listeners::default() }
 }
 
+/// Binds every door, then opens and names them: whoever reads one address can use all of them.
 async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<Option<SocketAddr>, String> {
-    let mut http = None;
+    let (mut http, mut socket) = (None, None);
     if settings.http.enabled {
         // Believed all the same: an isolated network has no time server (docs/decisions.md).
         if settings.jwt.is_on() && clock::synchronized(&server.pipeline.world.machine.root) == Some(false) {
@@ -169,17 +193,23 @@ async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<Option<
             .map_err(|error| format!("cannot listen on {scheme}://{}: {error}", options.listen))?;
         let address = listener.address().map_err(|error| error.to_string())?;
         let app = http::App::new(Arc::clone(server), &options, entrance);
-        server.tasks.spawn(listener.run(app));
-        tracing::info!("listening on {scheme}://{address}/mcp");
-        http = Some(address);
+        http = Some((listener, app, format!("{scheme}://{address}/mcp"), address));
     }
     if settings.socket.enabled {
         let listener = unix::Listener::bind(unix::Options::of(settings))
             .map_err(|error| format!("cannot listen on {}: {error}", settings.socket.path.display()))?;
+        socket = Some(listener);
+    }
+    let address = http.map(|(listener, app, url, address)| {
+        server.tasks.spawn(listener.run(app));
+        tracing::info!("listening on {url}");
+        address
+    });
+    if let Some(listener) = socket {
         server.tasks.spawn(listener.run(Arc::clone(server)));
         tracing::info!("listening on {}", settings.socket.path.display());
     }
-    Ok(http)
+    Ok(address)
 }
 
 /// SIGTERM (systemd, kill) or SIGINT (Ctrl-C). They are caught from this call on, not from the first wait: call it before

@@ -6,8 +6,10 @@ use super::{
 };
 use crate::{
     agent::{self, AgentSettings},
-    config, daemon, halves, log,
-    os::Root,
+    config, daemon,
+    error::ToolError,
+    halves, log,
+    os::{Root, notify::Manager},
     registry::Registry,
 };
 use tokio_util::sync::CancellationToken;
@@ -32,17 +34,33 @@ pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
         tracing::error!(reason, "part of the agent's configuration was set aside: it does nothing but answer");
     }
     let settings = AgentSettings::of(&settings, simulated, Root::system());
-    let runtime = super::runtime()?;
+    let (runtime, manager) = (super::runtime()?, Manager::of_process());
     runtime.block_on(async {
-        let (stop, told) = (CancellationToken::new(), daemon::told_to_stop());
-        let socket = settings.socket.clone();
-        let serve = agent::run(settings, stop.clone(), || tracing::info!("agent listening on {}", socket.display()));
-        tokio::pin!(serve);
+        // On the one thread that does everything: where that hangs, so do the signs of life.
         tokio::select! {
-            done = &mut serve => return done,
-            () = told => stop.cancel(),
+            served = serve(settings, &manager) => served,
+            never = manager.watchdog() => match never {},
         }
-        serve.await
     })?;
     Ok(())
+}
+
+/// Serves until this process is told to stop.
+async fn serve(settings: AgentSettings, manager: &Manager) -> Result<(), ToolError> {
+    let (stop, told) = (CancellationToken::new(), daemon::told_to_stop());
+    let socket = settings.socket.clone();
+    let ready = || {
+        tracing::info!("agent listening on {}", socket.display());
+        manager.ready(&format!("listening on {}", socket.display()));
+    };
+    let serve = agent::run(settings, stop.clone(), ready);
+    tokio::pin!(serve);
+    tokio::select! {
+        done = &mut serve => return done,
+        () = told => {
+            manager.stopping("closing");
+            stop.cancel();
+        }
+    }
+    serve.await
 }

@@ -5,6 +5,7 @@ pub mod approve;
 mod audit;
 mod bridge;
 mod call;
+pub mod doctor;
 pub mod exit;
 pub mod schema;
 mod serve;
@@ -13,7 +14,7 @@ mod tls;
 mod token;
 pub mod tools;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use exit::Exit;
 
 /// Turns a Raspberry Pi into an appliance that an AI assistant can operate safely, over MCP.
@@ -54,6 +55,13 @@ enum Command {
     Approve(approve::Args),
     /// Check or show the record of all calls
     Audit(audit::Args),
+    /// Say what is wrong or missing on this machine, and how to mend it
+    Doctor(doctor::Args),
+}
+
+/// The whole command line, for those who describe it: the man page and the shells' completions in dist/.
+pub fn command() -> clap::Command {
+    Cli::command()
 }
 
 /// Runs the command line of this process.
@@ -70,6 +78,7 @@ pub fn run() -> std::process::ExitCode {
         Command::Tls(args) => tls::run(args, &cli.sources),
         Command::Approve(args) => approve::run(&args, &cli.sources),
         Command::Audit(args) => audit::run(args, &cli.sources),
+        Command::Doctor(args) => doctor::run(&args, &cli.sources),
     };
     match done {
         Ok(()) => Exit::Done.into(),

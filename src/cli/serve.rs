@@ -10,6 +10,7 @@ use crate::{
     config::Flag,
     daemon::{self, Serve},
     log,
+    os::notify::Manager,
     registry::{Registry, meta::Role},
     rpc::mcp::provider::{Provider, ToolsOnly},
 };
@@ -77,8 +78,9 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
     for reason in &settings.restricted {
         tracing::error!(reason, "part of the configuration was set aside: only the fundamental tier runs");
     }
+    let serve = Serve { settings, registry, stdio: args.stdio, log: ring, provider };
     super::runtime()?
-        .block_on(daemon::serve(Serve { settings, registry, stdio: args.stdio, log: ring, provider }))
+        .block_on(daemon::serve(serve, Manager::of_process()))
         .map_err(|why| Failure::new(Exit::Failed, why))
 }
 

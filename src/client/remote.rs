@@ -61,8 +61,9 @@ impl Remote {
                 return Err(ToolError::invalid("the token would travel to another machine unencrypted")
                     .hint("write the address with https://, or come through an SSH tunnel"));
             }
-            // A proxy must not see what was meant for this machine.
-            "http" => Client::builder().no_proxy(),
+            // A proxy must not see what was meant for this machine. And a small image has no certificates at all: a client
+            // that would look for them is not even made there.
+            "http" => Client::builder().no_proxy().tls_certs_only([]),
             other => {
                 return Err(ToolError::invalid(format!("--url begins with {other}://"))
                     .hint("a server is at http:// on this machine, at https:// elsewhere"));

@@ -20,6 +20,7 @@ pub mod loadavg;
 pub mod meminfo;
 pub mod mounts;
 pub mod net_dev;
+pub mod notify;
 pub mod os_release;
 mod root;
 pub mod thermal;

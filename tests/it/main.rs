@@ -11,6 +11,8 @@ mod config;
 #[cfg(feature = "conformance-fixtures")]
 mod conformance;
 mod contract;
+mod doctor;
+mod grounds;
 mod hw;
 mod layout;
 mod os;

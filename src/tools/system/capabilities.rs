@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 #[schemars(deny_unknown_fields)]
 pub struct Capabilities {
     board: BoardOut,
-    /// By name: gpio, i2c, camera, systemd, network_manager, temperature, throttling, agent.
+    /// By name: gpio, pwm, i2c, camera, systemd, network_manager, temperature, throttling, agent.
     modules: BTreeMap<&'static str, ModuleOut>,
     /// By name, every tool this caller's role could use.
     tools: BTreeMap<&'static str, ToolOut>,

@@ -4,4 +4,5 @@ mod activity;
 mod any;
 mod clock;
 mod faults;
+mod notify;
 mod readers;

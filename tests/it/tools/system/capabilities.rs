@@ -60,7 +60,7 @@ async fn a_bare_machine_says_what_each_module_misses() {
     let bare = Copied::empty();
     let all = Pi::on(machine_as(Choice::Linux, bare.root())).call(TOOL, json!({})).await.ok();
     assert_eq!(all["board"]["model"], "Linux machine without a model name");
-    for name in ["gpio", "i2c", "camera", "systemd", "network_manager", "temperature", "throttling"] {
+    for name in ["gpio", "pwm", "i2c", "camera", "systemd", "network_manager", "temperature", "throttling"] {
         let module = &all["modules"][name];
         assert_eq!(module["available"], false, "{name}");
         assert!(module["reason"].as_str().is_some_and(|reason| !reason.is_empty()), "{name}: {module}");
@@ -77,6 +77,30 @@ async fn a_usb_camera_and_a_device_without_a_name() {
     copy.write("dev/videolan", "");
     let all = Pi::on(machine(copy.root())).call(TOOL, json!({})).await.ok();
     assert_eq!(all["modules"]["camera"]["devices"], json!(["/dev/video1 (UVC Camera (046d:0825))", "/dev/video2"]));
+}
+
+#[tokio::test]
+async fn each_device_is_told_with_what_the_kernel_calls_it() {
+    let copy = Copied::of("pc");
+    copy.write("dev/gpiochip0", "").write("dev/gpiochip1", "").write("dev/gpiochip-of-a-stranger", "");
+    copy.link("sys/bus/gpio/devices/gpiochip0", "../../../devices/platform/9030000.pl061/gpiochip0")
+        .link("sys/bus/gpio/devices/gpiochip1", "../../../devices/platform/gpio-sim.0/gpiochip1");
+    copy.write("sys/class/pwm/pwmchip0/npwm", "4\n").write("sys/class/pwm/pwmchip4/npwm", "all\n");
+    copy.without("sys/class/hwmon").without("sys/class/thermal");
+    copy.write("sys/class/thermal/thermal_zone0/type", "cpu-thermal\n").write("sys/class/hwmon/hwmon0/name", "lm75\n");
+    copy.write("sys/class/hwmon/hwmon1/temp1_input", "21000\n");
+    let all = Pi::on(machine_as(Choice::Linux, copy.root())).call(TOOL, json!({})).await.ok();
+    let devices = |module: &str| all["modules"][module]["devices"].clone();
+    assert_eq!(devices("gpio"), json!(["/dev/gpiochip0 (9030000.pl061)", "/dev/gpiochip1 (gpio-sim.0)"]));
+    assert_eq!(devices("pwm"), json!(["/sys/class/pwm/pwmchip0 (channels: 4)", "/sys/class/pwm/pwmchip4"]));
+    assert_eq!(
+        devices("temperature"),
+        json!([
+            "/sys/class/thermal/thermal_zone0 (cpu-thermal)",
+            "/sys/class/hwmon/hwmon0 (lm75)",
+            "/sys/class/hwmon/hwmon1"
+        ])
+    );
 }
 
 #[tokio::test]

@@ -1,0 +1,55 @@
+# shellcheck shell=bash
+# Debian packages that this machine does not have and should not get: of arm64, and of backports. apt works with lists and
+# sources of its own below build/apt; the system's stay as they are. Sourced, after ci/lib.sh.
+
+DEBIAN_APT=$BUILD/apt
+HOST_ARCH=$(dpkg --print-architecture)
+
+# debian_apt COMMAND ARGUMENTS...: apt-get or apt-cache, which knows arm64 and backports as well.
+debian_apt() {
+  local command=$1
+  shift
+  "$command" -o Dir::Etc::SourceList="$DEBIAN_APT/sources.list" -o Dir::Etc::SourceParts=/dev/null \
+    -o Dir::State::Lists="$DEBIAN_APT/lists" -o Dir::Cache="$DEBIAN_APT/cache" -o APT::Sandbox::User="" \
+    -o APT::Architectures::="$HOST_ARCH" -o APT::Architectures::=arm64 "$@"
+}
+
+# debian_update: the lists, fetched once a run.
+debian_update() {
+  if [ -n "${DEBIAN_UPDATED:-}" ]; then return; fi
+  mkdir -p "$DEBIAN_APT/lists/partial" "$DEBIAN_APT/cache/archives/partial"
+  debian_sources >"$DEBIAN_APT/sources.list"
+  debian_apt apt-get -qq update
+  DEBIAN_UPDATED=yes
+}
+
+# The main archives this machine takes its packages from, whichever mirror that is, and the backports beside them.
+debian_sources() {
+  local codename
+  # shellcheck source=/dev/null
+  codename=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}")
+  # The words in $( ) are apt's, not the shell's.
+  # shellcheck disable=SC2016
+  apt-get indextargets --format '$(ORIGIN) $(CODENAME) $(REPO_URI) $(COMPONENT)' 'Created-By: Packages' |
+    awk -v here="$codename" '
+      $1 == "Debian" && $4 == "main" && index($2, here) == 1 { print "deb", $3, $2, "main" }
+      $1 == "Debian" && $4 == "main" && $2 == here { print "deb", $3, here "-backports main"; found = 1 }
+      END { exit !found }' | sort -u ||
+    die "apt on this machine knows no Debian main archive of \"$codename\": run apt-get update, on Debian 12 or newer"
+}
+
+# debian_unpack INTO PACKAGE...: downloads packages and unpacks them into a fresh folder, kept until that is deleted.
+# Packages may be NAME, NAME:ARCH or NAME/SUITE; several names in one call come from one moment of the archive.
+debian_unpack() {
+  local into=$1 debs=$1.debs deb
+  shift
+  if [ -s "$into/.packages" ]; then return; fi
+  debian_update
+  say "fetching from Debian: $*"
+  rm -rf "$into" "$debs"
+  mkdir -p "$into" "$debs"
+  (cd "$debs" && debian_apt apt-get -qq download "$@")
+  for deb in "$debs"/*.deb; do dpkg-deb --extract "$deb" "$into"; done
+  (cd "$debs" && printf '%s\n' *.deb) >"$into/.packages"
+  rm -rf "$debs"
+}

@@ -1,0 +1,137 @@
+# shellcheck shell=bash
+# A Debian with systemd, D-Bus and a journal, booted in a container that has nothing of a network but its own loopback.
+# Sourced by ci/nspawn.
+
+SUITE=bookworm
+PACKAGES=systemd,systemd-sysv,dbus,libpam-systemd,polkitd,udev
+
+# make_root FOLDER: unpacks the Debian, made once and kept in build/nspawn under a name that says what is in it.
+make_root() {
+  local kept=$BUILD/nspawn/$SUITE-${PACKAGES//,/-}.tar
+  if [ ! -f "$kept" ]; then
+    say "making a Debian $SUITE with $PACKAGES (into ${kept#"$ROOT"/})"
+    mkdir -p "$BUILD/nspawn"
+    mmdebstrap --quiet --variant=minbase --include="$PACKAGES" "$SUITE" "$kept.part.tar" ||
+      die "mmdebstrap could not make the root file system; its words are above"
+    mv "$kept.part.tar" "$kept"
+  fi
+  mkdir -p "$1"
+  tar -C "$1" --numeric-owner -xf "$kept"
+}
+
+# our_binary: prints the path of the binary to test: the one that was named, a release that is newer than every source,
+# or else a debug build made now.
+our_binary() {
+  local release=$TARGET/release/raspi-mcp
+  if [ -n "${RASPI_MCP_BINARY:-}" ]; then
+    [ -x "$RASPI_MCP_BINARY" ] || die "RASPI_MCP_BINARY is $RASPI_MCP_BINARY, and that is no program"
+    printf '%s\n' "$RASPI_MCP_BINARY"
+  elif [ -x "$release" ] && [ -z "$(find src Cargo.toml Cargo.lock -newer "$release" -print -quit)" ]; then
+    printf '%s\n' "$release"
+  else
+    cargo build --locked --quiet >&2
+    printf '%s\n' "$TARGET/debug/raspi-mcp"
+  fi
+}
+
+# install_product BINARY ROOT: what the packages install, from the same files, and a configuration that allows a reboot.
+install_product() {
+  local binary=$1 root=$2 folder
+  install -D -m 755 "$binary" "$root/usr/bin/raspi-mcp"
+  for folder in systemd:lib/systemd/system sysusers.d:lib/sysusers.d tmpfiles.d:lib/tmpfiles.d \
+    modules-load.d:lib/modules-load.d udev/rules.d:lib/udev/rules.d dbus-1/system.d:share/dbus-1/system.d; do
+    install -D -m 644 -t "$root/usr/${folder#*:}" dist/"${folder%%:*}"/*
+  done
+  install -D -m 644 -t "$root/etc/raspi-mcp" dist/raspi-mcp.toml
+  # The container is no board; "linux" makes it a machine that a reboot really restarts.
+  printf 'board = "linux"\n\n[tools]\nenable = ["system"]\n' >"$root/etc/raspi-mcp/50-nspawn.toml"
+  systemd-sysusers --root="$root" 2>/dev/null || die "systemd-sysusers does not take dist/sysusers.d"
+  systemctl --root="$root" enable --quiet raspi-mcp.service raspi-mcp-agent.service
+  # Two people: one who may administer and approve, one who may not.
+  chroot "$root" useradd --groups raspi-mcp-admin,raspi-mcp-approver ann
+  chroot "$root" useradd bob
+}
+
+# boot_container ROOT: boots it, again after each reboot from inside, and waits until it is up. Sets LEADER.
+boot_container() {
+  local started=${EPOCHREALTIME/./}
+  # systemd-nspawn(1): with --keep-unit a container that restarts itself ends with 133, for others to start it again.
+  (
+    status=133
+    while [ "$status" = 133 ]; do
+      status=0
+      systemd-nspawn --quiet --boot --private-network --register=no --keep-unit --link-journal=no \
+        --machine="raspi-mcp-ci-$$" --directory="$1" &
+      echo $! >"$WORK/nspawn.pid"
+      wait $! || status=$?
+    done
+    exit "$status"
+  ) </dev/null >"$WORK/console" 2>&1 &
+  SUPERVISOR=$!
+  until_true 60 "the container is up" is_up
+  say "booted in $(((${EPOCHREALTIME/./} - started) / 1000)) ms: $(c systemctl --version | head -1), Debian $(c cat /etc/debian_version)"
+}
+
+# Everything that is started at boot has started, or failed.
+is_up() { find_leader && c systemctl is-system-running 2>/dev/null | grep -qE 'running|degraded'; }
+
+# find_leader: sets LEADER to the process number that the container's first process has out here.
+find_leader() {
+  LEADER=$(pgrep -P "$(cat "$WORK/nspawn.pid")" -x systemd 2>/dev/null) && [ -n "$LEADER" ]
+}
+
+stop_container() {
+  [ -n "${SUPERVISOR:-}" ] || return 0
+  # nspawn answers SIGTERM by telling the system inside to power off.
+  kill "$(cat "$WORK/nspawn.pid")" 2>/dev/null || true
+  if ! timeout 30 tail --pid="$SUPERVISOR" -f /dev/null; then
+    say "the container did not power off in 30 s and is killed"
+    kill -KILL "$(cat "$WORK/nspawn.pid")" 2>/dev/null || true
+  fi
+  wait "$SUPERVISOR" 2>/dev/null || true
+  SUPERVISOR=
+}
+
+# c COMMAND...: runs it in the container as root, with nothing of this environment.
+c() {
+  nsenter --target "$LEADER" --all env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"
+}
+
+# as USER COMMAND...: the same as another user, with that user's groups.
+as() {
+  local user=$1
+  shift
+  c setpriv --reuid "$user" --regid "$user" --init-groups env HOME="/home/$user" "$@"
+}
+
+# until_true SECONDS WHAT COMMAND...: looks ten times a second, for as long as that.
+until_true() {
+  local seconds=$1 what=$2 last=$((SECONDS + $1))
+  shift 2
+  until "$@"; do
+    [ "$SECONDS" -lt "$last" ] || die "not within $seconds s: $what"
+    sleep 0.1
+  done
+}
+
+# expect WHAT WANTED GOT
+expect() {
+  [ "$2" = "$3" ] || die "$1: expected \"$2\", got \"$3\""
+}
+
+# expect_in WHAT PATTERN TEXT
+expect_in() {
+  grep -qE -- "$2" <<<"$3" || die "$1: no \"$2\" in: $3"
+}
+
+# fails_with WHAT CODE PATTERN COMMAND...: it must end with that code and say something that matches.
+fails_with() {
+  local what=$1 code=$2 pattern=$3 said status=0
+  shift 3
+  said=$("$@" 2>&1) || status=$?
+  expect "$what, exit code" "$code" "$status"
+  expect_in "$what" "$pattern" "$said"
+}
+
+# show UNIT PROPERTY
+show() { c systemctl show --value --property "$2" "$1"; }

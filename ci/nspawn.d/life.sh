@@ -1,0 +1,193 @@
+# shellcheck shell=bash
+# What happens: calls, approvals, halves that stop and hang, and a machine that restarts. Sourced by ci/nspawn.
+
+SOCKET=/run/raspi-mcp/mcp.sock
+
+check_doors() {
+  local door
+  for door in "--socket $SOCKET" "--url http://127.0.0.1:8765" "--url http://127.0.0.1:8765/mcp"; do
+    # shellcheck disable=SC2086
+    expect_in "$door" 'Debian GNU/Linux' "$(c raspi-mcp call $door system.get_basic_info)"
+  done
+  say "the unix socket and HTTP on loopback answer"
+}
+
+check_journal_fields() {
+  local lines
+  # Reads go there with log.level = "debug" only; what changes something, and refusals, always.
+  c raspi-mcp call system.reboot -a cancel=true >/dev/null
+  until_true 10 "the call is in the journal" audited '"tool":"system.reboot"'
+  lines=$(c journalctl --no-pager --quiet --output json -u raspi-mcp-agent TARGET=agent F_PEER="raspi-mcp ($(c id -u raspi-mcp))")
+  expect_in "the agent's line" '"MESSAGE":"cancel_reboot"' "$lines"
+  say "calls (TARGET=audit, F_RECORD) and what the agent does (TARGET=agent, F_PEER) are in the journal by field"
+}
+
+audited() { c journalctl --no-pager --quiet --output cat --output-fields F_RECORD -u raspi-mcp TARGET=audit | grep -qF "$1"; }
+
+# The conversation of tests/it, on this ground: from out here through the container's file system, and through its network.
+# Root would be an admin on the socket: the proxy that comes with systemd connects as somebody who may only read.
+check_conversation() {
+  local said
+  grep -q RASPI_MCP_GROUND tests/it/grounds.rs 2>/dev/null || die "tests/it/grounds.rs is not there"
+  c systemd-run --quiet --collect --unit=reader --uid=bob --socket-property=ListenStream=/run/reader.sock \
+    /lib/systemd/systemd-socket-proxyd "$SOCKET"
+  RUST_BACKTRACE=0 RASPI_MCP_GROUND=unix:/proc/$LEADER/root/run/reader.sock \
+    cargo test --locked --quiet --test it grounds >"$WORK/unix" 2>&1 || die "over the unix socket: $(cat "$WORK/unix")"
+  said=$(grep -E '^test result: ok\. [1-9]' "$WORK/unix") || die "no test ran: $(cat "$WORK/unix")"
+  RUST_BACKTRACE=0 RASPI_MCP_GROUND=http://127.0.0.1:8765/mcp nsenter --target "$LEADER" --net \
+    cargo test --locked --quiet --test it grounds >"$WORK/http" 2>&1 || die "over HTTP: $(cat "$WORK/http")"
+  grep -qE '^test result: ok\. [1-9]' "$WORK/http" || die "no test ran: $(cat "$WORK/http")"
+  say "the ten tools, over the unix socket and over HTTP: $said"
+}
+
+# ask_reboot ARG...: root calls system.reboot and waits. Sets CALL, the caller's process, and ASK, the question's id.
+ask_reboot() {
+  c raspi-mcp call system.reboot "$@" >"$WORK/call" 2>&1 &
+  CALL=$!
+  until_true 10 "a question is open" open_question
+}
+
+open_question() { ASK=$(c raspi-mcp approve --list | sed -n 's/^ask //p' | head -1) && [ -n "$ASK" ]; }
+
+# approve ANSWER: what a person does, at a terminal.
+approve() { c script --quiet --return --command "raspi-mcp approve $ASK" /dev/null <<<"$1"; }
+
+# The answer of the call that waited.
+answered() {
+  local status=0
+  wait "$CALL" || status=$?
+  cat "$WORK/call"
+  return "$status"
+}
+
+boot_id() { c cat /proc/sys/kernel/random/boot_id; }
+
+check_agent_absent() {
+  local pid
+  pid=$(show raspi-mcp MainPID)
+  c systemctl stop raspi-mcp-agent
+  fails_with "a reboot without an agent" 4 'systemctl start raspi-mcp-agent' c raspi-mcp call system.reboot
+  expect_in "a read without an agent" 'Debian' "$(c raspi-mcp call system.get_basic_info)"
+  c systemctl start raspi-mcp-agent
+  expect_in "once it is back" 'cancelled: no' "$(c raspi-mcp call system.reboot -a cancel=true)"
+  expect "the server's process" "$pid" "$(show raspi-mcp MainPID)"
+  say "without the agent: unavailable, and reads go on; with it again: as before, without a restart of the server"
+}
+
+check_reboot_cancelled() {
+  local before said
+  before=$(boot_id)
+  ask_reboot -a delay_seconds=600 -a reason=first
+  approve n >/dev/null
+  said=$(answered) && die "a reboot that a person denied went through: $said"
+  expect_in "denied" 'said no' "$said"
+  ask_reboot -a delay_seconds=600 -a reason=second
+  expect_in "what the person reads" 'reason = "second"' "$(approve y)"
+  expect_in "approved" 'scheduled: yes' "$(answered)"
+  ask_reboot -a delay_seconds=5
+  approve y >/dev/null
+  said=$(answered) && die "a second reboot was scheduled: $said"
+  expect_in "a second one" 'scheduled already' "$said"
+  expect_in "cancelled" 'cancelled: yes' "$(c raspi-mcp call system.reboot -a cancel=true)"
+  expect "boot" "$before" "$(boot_id)"
+  say "asked, denied; asked, approved at a terminal, scheduled, refused a second, cancelled"
+}
+
+check_agent_restarted() {
+  local pid
+  ask_reboot -a delay_seconds=600 -a reason=kept
+  approve y >/dev/null
+  answered >/dev/null
+  pid=$(show raspi-mcp-agent MainPID)
+  signal KILL "$pid"
+  until_true 10 "systemd has restarted the agent" restarted raspi-mcp-agent "$pid"
+  expect_in "the date is kept" '"pending":\{"reboot".*"kept"' "$(c cat /var/lib/raspi-mcp-agent/reboot.json)"
+  expect_in "the date can be taken back" 'cancelled: yes' "$(c raspi-mcp call system.reboot -a cancel=true)"
+  say "killed and restarted: the scheduled reboot is kept and can still be taken back"
+}
+
+# signal NAME PID: the smallest Debian has no kill outside its shell.
+signal() { c sh -c "kill -$1 $2"; }
+
+# restarted UNIT PID: it runs, and as another process than PID.
+restarted() {
+  [ "$(c systemctl is-active "$1")" = active ] && [ "$(show "$1" MainPID)" != "$2" ]
+}
+
+# watch UNIT SECONDS: a shorter watchdog than the unit's, until the machine restarts.
+watch() {
+  c mkdir -p "/run/systemd/system/$1.service.d"
+  printf '[Service]\nWatchdogSec=%s\n' "$2" | c tee "/run/systemd/system/$1.service.d/watchdog.conf" >/dev/null
+  c systemctl daemon-reload
+  c systemctl restart "$1"
+}
+
+check_watchdog() {
+  local unit pid started took=()
+  for unit in raspi-mcp raspi-mcp-agent; do
+    watch $unit 2
+    pid=$(show $unit MainPID) started=$SECONDS
+    # It shows that it lives for longer than the watchdog waits: not killed while it is well.
+    sleep 3
+    expect "$unit's process" "$pid" "$(show $unit MainPID)"
+    signal STOP "$pid"
+    until_true 20 "the watchdog has restarted $unit" restarted $unit "$pid"
+    took+=("$unit $((SECONDS - started)) s")
+    expect_in "why" 'watchdog' "$(c journalctl --no-pager --quiet --output cat -u $unit --lines 30 _PID=1)"
+    c rm -r "/run/systemd/system/$unit.service.d"
+    c systemctl daemon-reload
+    c systemctl restart $unit
+  done
+  expect_in "a call after it" 'Debian' "$(c raspi-mcp call system.get_basic_info)"
+  say "a half that stands still is replaced: ${took[*]}"
+}
+
+check_clean_stop() {
+  local started took said
+  # Something in flight: a call that waits for a person for 20 s.
+  ask_reboot -a delay_seconds=300
+  started=${EPOCHREALTIME/./}
+  c systemctl stop raspi-mcp
+  took=$(((${EPOCHREALTIME/./} - started) / 1000))
+  [ "$took" -lt 10000 ] || die "stopping took $took ms"
+  said=$(answered) && die "the waiting call succeeded: $said"
+  expect_in "the waiting call" 'stopping|cancel|shutting' "$said"
+  expect result success "$(show raspi-mcp Result)"
+  expect "exit status" 0 "$(show raspi-mcp ExecMainStatus)"
+  c test ! -e $SOCKET || die "$SOCKET is still there"
+  c systemctl stop raspi-mcp-agent
+  expect "the agent's result" success "$(show raspi-mcp-agent Result)"
+  expect "the agent's exit status" 0 "$(show raspi-mcp-agent ExecMainStatus)"
+  c systemctl start raspi-mcp
+  expect "the agent, wanted by the server" active "$(c systemctl is-active raspi-mcp-agent)"
+  expect_in "the audit" 'the audit is whole' "$(c raspi-mcp audit verify)"
+  say "stopped with a call in flight in $took ms, exit 0, the caller answered, the audit whole"
+}
+
+check_doctor() {
+  local said status=0
+  said=$(c raspi-mcp doctor) || die "doctor finds something wrong with a machine that is well: $said"
+  expect_in "doctor" 'agent' "$said"
+  c systemctl stop raspi-mcp-agent
+  said=$(c raspi-mcp doctor) || status=$?
+  expect "doctor's exit code without an agent" 1 "$status"
+  expect_in "doctor without an agent" 'systemctl start raspi-mcp-agent' "$said"
+  c systemctl start raspi-mcp-agent
+  say "raspi-mcp doctor: nothing wrong; without the agent it says so, and how to mend it"
+}
+
+check_reboot() {
+  local before
+  before=$(boot_id)
+  ask_reboot -a delay_seconds=1 -a reason="ci restarts this machine"
+  approve y >/dev/null
+  expect_in "the call" 'scheduled: yes' "$(answered)"
+  until_true 60 "the machine is up again" up_again "$before"
+  expect "the server, by itself" active "$(c systemctl is-active raspi-mcp)"
+  expect "the agent, by itself" active "$(c systemctl is-active raspi-mcp-agent)"
+  expect_in "what the agent knows" '"outcome":"done"' "$(c cat /var/lib/raspi-mcp-agent/reboot.json)"
+  expect_in "the audit across the restart" 'the audit is whole' "$(c raspi-mcp audit verify)"
+  say "asked, approved, and really restarted; both halves came back, the agent knows it was done, the audit is whole"
+}
+
+up_again() { is_up && [ "$(boot_id)" != "$1" ]; }

@@ -1,0 +1,132 @@
+# shellcheck shell=bash
+# Who may do what: the two halves, the people, and what systemd thinks of it. Sourced by ci/nspawn.
+
+check_units() {
+  local said
+  said=$(c systemd-analyze verify --man=no /usr/lib/systemd/system/raspi-mcp.service \
+    /usr/lib/systemd/system/raspi-mcp-agent.service 2>&1)
+  expect "systemd-analyze verify" "" "$said"
+  said=$(c env SYSTEMD_LOG_LEVEL=info udevadm test /devices/virtual/mem/null 2>&1 | grep raspi-mcp || true)
+  expect "udev about our rules" "" "$said"
+  said=$(c journalctl --boot --no-pager --quiet -u dbus | grep -i 'raspi-mcp' || true)
+  expect "dbus-daemon about our policy" "" "$said"
+  expect "failed units" "" "$(c systemctl --failed --plain --no-legend)"
+  say "systemd, udev and dbus-daemon have nothing to say about our files, and nothing failed"
+}
+
+check_ready() {
+  local unit
+  for unit in raspi-mcp raspi-mcp-agent; do
+    expect "$unit's type" notify "$(show $unit Type)"
+    expect "$unit" active "$(c systemctl is-active $unit)"
+    expect "$unit's restarts" 0 "$(show $unit NRestarts)"
+    expect_in "$unit's status" '^listening on ' "$(show $unit StatusText)"
+    [ "$(show $unit WatchdogUSec)" != 0 ] || die "$unit has no watchdog"
+  done
+  say "both active and notified: $(show raspi-mcp StatusText)"
+}
+
+# field PID NAME: a line of /proc/PID/status.
+field() { c sed -n "s/^$2:[[:space:]]*//p" "/proc/$1/status"; }
+
+# capless PID FIELD...: those capability sets are empty.
+capless() {
+  local pid=$1 set
+  shift
+  for set in "$@"; do expect "$set" 0000000000000000 "$(field "$pid" "$set")"; done
+}
+
+check_server_rights() {
+  local pid group uid
+  pid=$(show raspi-mcp MainPID) uid=$(c id -u raspi-mcp)
+  [ "$uid" != 0 ] || die "raspi-mcp is root"
+  expect uid "$(printf '%s\t%s\t%s\t%s' "$uid" "$uid" "$uid" "$uid")" "$(field "$pid" Uid)"
+  capless "$pid" CapInh CapPrm CapEff CapBnd CapAmb
+  expect "no new privileges" 1 "$(field "$pid" NoNewPrivs)"
+  for group in gpio i2c video systemd-journal; do
+    expect_in "group $group" "(^| )$(c getent group $group | cut -d: -f3)( |\$)" "$(field "$pid" Groups)"
+  done
+  # The same unit with another program in it: what the kernel says, not what the file promises.
+  probe raspi-mcp \
+    'socket AF_INET ok' 'socket AF_INET6 ok' 'socket AF_UNIX ok' 'socket AF_NETLINK no' 'socket AF_PACKET no' \
+    'write /var/lib/raspi-mcp ok' 'write /run/raspi-mcp ok' \
+    'write /etc/raspi-mcp no' 'write /usr no' 'write /var/lib no' 'write /home no' 'write /root no' \
+    'write /var/lib/raspi-mcp-agent no' 'read /var/lib/raspi-mcp-agent no' 'read /proc/1/status ok' \
+    'write /sys/kernel no' 'write /proc/sys/kernel no' 'hostname no' 'mount no' 'unshare no' 'kill 1 no'
+  say "uid $uid, groups of the hardware, no capability; network yes, writing only to its own folders"
+}
+
+check_agent_rights() {
+  local pid
+  pid=$(show raspi-mcp-agent MainPID)
+  expect uid "$(printf '0\t0\t0\t0')" "$(field "$pid" Uid)"
+  expect "no new privileges" 1 "$(field "$pid" NoNewPrivs)"
+  expect "interfaces" lo "$(c nsenter --target "$pid" --net sed -n 's/^ *\([a-z0-9]*\):.*/\1/p' /proc/net/dev)"
+  probe raspi-mcp-agent \
+    'socket AF_INET no' 'socket AF_INET6 no' 'socket AF_NETLINK no' 'socket AF_PACKET no' 'socket AF_UNIX ok' \
+    'write /var/lib/raspi-mcp-agent ok' 'write /run/raspi-mcp-agent ok' \
+    'write /etc/raspi-mcp no' 'write /usr no' 'write /root no' 'read /var/lib/raspi-mcp no' \
+    'write /sys/kernel no' 'write /proc/sys/kernel no' 'mount no' 'unshare no'
+  say "root without a network: only unix sockets can be made, only its own folders written"
+}
+
+# probe UNIT 'ATTEMPT ok|no'...: tries things from inside a copy of the unit whose program is ci/nspawn.d/probe.pl.
+probe() {
+  local unit=$1 copy=probe-$1 attempt outcome got
+  shift
+  c tee /usr/local/bin/probe.pl <"$ROOT/ci/nspawn.d/probe.pl" >/dev/null
+  c chmod 755 /usr/local/bin/probe.pl
+  c sed -e 's|^ExecStart=.*|ExecStart=/usr/bin/perl /usr/local/bin/probe.pl|' -e 's|^Type=.*|Type=oneshot|' \
+    -e '/^WatchdogSec=/d' -e '/^Restart/d' -e '/^Wants=/d' "/usr/lib/systemd/system/$unit.service" >"$WORK/$copy"
+  c tee "/run/systemd/system/$copy.service" <"$WORK/$copy" >/dev/null
+  c mkdir -p "/run/systemd/system/$copy.service.d"
+  printf '[Service]\nRuntimeDirectoryPreserve=yes\nEnvironment="ATTEMPTS=%s"\n' "$(printf '%s;' "${@% *}")" |
+    c tee "/run/systemd/system/$copy.service.d/attempts.conf" >/dev/null
+  c systemctl daemon-reload
+  c systemctl start "$copy" || die "the probe in $unit's place did not run: $(c journalctl --no-pager -n 5 -u "$copy")"
+  got=$(c journalctl --no-pager --quiet --output cat -u "$copy" _COMM=perl)
+  for attempt in "$@"; do
+    outcome=${attempt##* } attempt=${attempt% *}
+    expect "$unit: $attempt" "$outcome" "$(sed -n "s|^$attempt: \([a-z]*\).*|\1|p" <<<"$got" | tail -1)"
+  done
+}
+
+check_exposure() {
+  local all server agent
+  all=$(c systemd-analyze security --no-pager)
+  server=$(awk '$1 == "raspi-mcp.service" { print $2 }' <<<"$all")
+  agent=$(awk '$1 == "raspi-mcp-agent.service" { print $2 }' <<<"$all")
+  awk -v server="$server" -v agent="$agent" 'BEGIN { exit !(server != "" && agent != "" && server < 2.0 && agent < 4.0) }' ||
+    die "exposure: serve \"$server\" must be under 2.0, agent \"$agent\" under 4.0"
+  say "systemd-analyze security: serve $server (under 2.0), agent $agent (under 4.0)"
+}
+
+# What the server's account may say on the bus. The same words from root show that it is the account, not the words.
+check_bus() {
+  local manager=(org.freedesktop.systemd1 /org/freedesktop/systemd1)
+  as raspi-mcp busctl get-property "${manager[@]}" org.freedesktop.systemd1.Manager Version >/dev/null
+  as raspi-mcp busctl call "${manager[@]}" org.freedesktop.systemd1.Manager ListUnits >/dev/null
+  as raspi-mcp busctl get-property org.freedesktop.login1 /org/freedesktop/login1 \
+    org.freedesktop.login1.Manager PreparingForShutdown >/dev/null
+  c busctl call "${manager[@]}" org.freedesktop.systemd1.Manager ResetFailed >/dev/null
+  fails_with "ResetFailed as raspi-mcp" 1 'denied' \
+    as raspi-mcp busctl call "${manager[@]}" org.freedesktop.systemd1.Manager ResetFailed
+  c busctl call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager CanReboot >/dev/null
+  fails_with "Reboot as raspi-mcp" 1 'denied' \
+    as raspi-mcp busctl call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager Reboot b false
+  fails_with "a name on the bus for raspi-mcp" 1 'not allowed|denied' \
+    as raspi-mcp busctl call org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus RequestName su org.example 0
+  say "on D-Bus the server's account reads and changes nothing"
+}
+
+# The kernel names the peers of the unix sockets, and the group decides.
+check_callers() {
+  as bob raspi-mcp call system.get_basic_info >/dev/null
+  fails_with "bob restarts the machine" 5 'admin' as bob raspi-mcp call system.reboot
+  fails_with "bob at the agent" 5 'may not talk to the agent' as bob raspi-mcp approve --list
+  as ann raspi-mcp approve --list >/dev/null
+  as ann raspi-mcp call system.reboot -a cancel=true >/dev/null
+  fails_with "ann reads the server's folder" 2 'denied' as ann ls /var/lib/raspi-mcp
+  fails_with "raspi-mcp reads the agent's folder" 2 'denied' as raspi-mcp ls /var/lib/raspi-mcp-agent
+  say "ann (raspi-mcp-admin, -approver) may, bob may not, by the kernel's word"
+}

@@ -1,0 +1,141 @@
+"""Two boards with hardware to find, each asked through our program what it sees. Started by ci/qemu-hw."""
+
+import json
+import os
+import sys
+import time
+import traceback
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "qemu.d"))
+from machine import BOOT_SECONDS, Machine  # noqa: E402
+from wires import Missed  # noqa: E402
+
+
+def power_on(board, folder, log):
+    """One of the two boards, with its kernel and its root in memory."""
+    files = [
+        "-kernel", os.path.join(folder, "Image"), "-initrd", os.path.join(folder, f"{board}.initrd"),
+        "-dtb", os.path.join(folder, f"{board}.dtb"), "-accel", "tcg", "-no-reboot",
+    ]
+    if board == "virt":
+        return Machine([
+            "qemu-system-aarch64", "-M", "virt", "-cpu", "cortex-a72", "-smp", "1", "-m", "512", *files,
+            "-append", "console=ttyAMA0 quiet panic=-1 board=virt",
+            "-netdev", "user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:0-10.0.2.15:9000",
+            "-device", "virtio-net-pci,netdev=net,romfile=",
+        ], log)
+    # Its console is the second serial port; the first is free for the bench's hand, and so comes first.
+    return Machine([
+        "qemu-system-aarch64", "-M", "raspi3b", *files, "-serial", "chardev:hand", "-append", "console=ttyS1,115200 quiet panic=-1 board=raspi3b hand=ttyAMA0",
+        "-device", "tmp105,id=thermometer,bus=i2c-bus.1,address=0x48",
+    ], log, hand_device=())
+
+
+class Look:
+    """What our program says about a machine, and whether that is what is there."""
+
+    def __init__(self, pi):
+        self.pi, self.seen = pi, 0
+
+    def call(self, tool):
+        """`raspi-mcp call` in the guest, for programs."""
+        return json.loads(self.pi.hand.run(f"raspi-mcp call --json {tool}", within=60))
+
+    def modules(self):
+        return self.call("system.get_capabilities")["modules"]
+
+    def sees(self, what, devices, wanted):
+        if not any(wanted in device for device in devices):
+            raise Missed(f"{what}: no {wanted!r} among {devices}")
+        self.check(what, wanted, wanted)
+
+    def check(self, what, got, wanted):
+        if got != wanted:
+            raise Missed(f"{what}: expected {wanted!r}, got {got!r}")
+        self.seen += 1
+        print(f"  {self.pi.seconds():6.1f} s  {what}: {got}", flush=True)
+
+
+def virt(pi, look):
+    """gpio-sim, i2c-stub with an LM75, vivid, v4l2loopback and pwm-gpio on QEMU's generic board."""
+    pi.console.expect(r"listening on http", BOOT_SECONDS)
+    capabilities = look.call("system.get_capabilities")
+    modules = capabilities["modules"]
+    look.check("the board is", capabilities["board"]["kind"], "linux")
+    look.sees("the board's own GPIO chip", modules["gpio"]["devices"], "(9030000.pl061)")
+    look.sees("gpio-sim", modules["gpio"]["devices"], "(gpio-sim.0)")
+    look.sees("i2c-stub", modules["i2c"]["devices"], "(SMBus stub driver)")
+    look.sees("vivid", modules["camera"]["devices"], "(vivid-000-vid-cap)")
+    look.sees("v4l2loopback", modules["camera"]["devices"], "/dev/video10 (loopback)")
+    look.sees("pwm-gpio", modules["pwm"]["devices"], "(channels: 1)")
+
+    # i2c-stub holds registers: 25.5 degrees in an LM75's, high byte first.
+    bus = pi.hand.run("dirname $(grep -l 'SMBus stub' /sys/bus/i2c/devices/i2c-*/name)").strip()
+    pi.hand.run(f"i2cset -y {bus.rpartition('-')[2]} 0x48 0 0x8019 w && echo lm75 0x48 >{bus}/new_device")
+    look.sees("the LM75 behind i2c-stub", look.modules()["temperature"]["devices"], "(lm75)")
+    look.check("it measures", look.call("system.get_health_snapshot")["cpu_temperature_celsius"], 25.5)
+    # From outside, as a client would.
+    outside = pi.mcp().call("system.get_capabilities")["modules"]
+    look.check("a client outside the guest is told the same", sorted(outside["gpio"]["devices"]), sorted(modules["gpio"]["devices"]))
+
+
+def raspi3b(pi, look):
+    """A Raspberry Pi 3 with its own drivers, and a TMP105 on its I2C bus whose temperature the bench sets."""
+    pi.console.expect(r"listening on http", 2 * BOOT_SECONDS)
+    capabilities = look.call("system.get_capabilities")
+    board, modules = capabilities["board"], capabilities["modules"]
+    look.check("the board is", (board["kind"], board["model"]), ("raspberry-pi", "Raspberry Pi 3 Model B"))
+    look.sees("its GPIO chip", modules["gpio"]["devices"], "(3f200000.gpio)")
+    look.sees("its I2C bus", modules["i2c"]["devices"], "/dev/i2c-1 (bcm2835")
+    look.sees("its PWM", modules["pwm"]["devices"], "(channels: 2)")
+
+    pi.hand.run("echo tmp105 0x48 >/sys/bus/i2c/devices/i2c-1/new_device")
+    look.sees("the TMP105", look.modules()["temperature"]["devices"], "(tmp105)")
+    for celsius in (42.5, -7.0, 85.0):
+        pi.qmp.ask("qom-set", path="/machine/peripheral/thermometer", property="temperature", value=int(celsius * 1000))
+        look.check("it measures", look.call("system.get_health_snapshot")["cpu_temperature_celsius"], celsius)
+    # The processor's own sensor comes first as soon as there is one.
+    pi.hand.run("insmod /modules/*bcm2835_thermal.ko")
+    look.sees("the processor's sensor", look.modules()["temperature"]["devices"], "(cpu-thermal)")
+    if look.call("system.get_health_snapshot")["cpu_temperature_celsius"] == 85.0:
+        raise Missed("the TMP105 is still taken for the processor's sensor")
+
+
+BOARDS = {"virt": virt, "raspi3b": raspi3b}
+
+
+def tell(board, build):
+    """Boots a board and plays its story: True when it ended well."""
+    print(f"\n{board}: {BOARDS[board].__doc__}", flush=True)
+    runs, started = os.path.join(build, "runs"), time.monotonic()
+    os.makedirs(runs, exist_ok=True)
+    with power_on(board, os.path.join(build, "hw"), os.path.join(runs, f"hw-{board}.log")) as pi:
+        look = Look(pi)
+        try:
+            BOARDS[board](pi, look)
+            print(f"  ok      {look.seen} things seen, {time.monotonic() - started:.1f} s", flush=True)
+            return True
+        except Missed as missed:
+            print(f"  FAILED  {missed}")
+        except Exception:
+            print("  FAILED  by a mistake of the bench:")
+            traceback.print_exc(file=sys.stdout)
+        print(f"  last lines of {os.path.relpath(pi.console.path)}:")
+        for line in pi.console.tail():
+            print(f"    | {line}")
+    sys.stdout.flush()
+    return False
+
+
+def main(build, *boards):
+    boards = boards or tuple(BOARDS)
+    if unknown := [board for board in boards if board not in BOARDS]:
+        print(f"there is no board {', '.join(unknown)}; they are: {', '.join(BOARDS)}", file=sys.stderr)
+        return 2
+    failed = [board for board in boards if not tell(board, build)]
+    print(f"\nqemu-hw: {len(boards) - len(failed)} of {len(boards)} boards passed" + (f"; failed: {', '.join(failed)}" if failed else ""))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

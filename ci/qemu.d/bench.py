@@ -1,0 +1,104 @@
+"""Runs scenarios: each file of scenarios/ is one story, told by its `story(bench)`. Started by ci/qemu."""
+
+import glob
+import importlib.util
+import os
+import sys
+import time
+import traceback
+
+from disk import Disk
+from machine import HERE, appliance
+from wires import Missed
+
+
+class Bench:
+    """What a story has in its hands."""
+
+    def __init__(self, folder, factory):
+        self.folder, self.factory, self.machine, self.power_ons = folder, factory, None, 0
+
+    def disk(self):
+        """A disk fresh from the factory."""
+        return self.factory.copy(os.path.join(self.folder, "disk.img"))
+
+    def power_on(self, disk, extra=()):
+        """Starts the machine on this disk. Use it with `with`."""
+        self.power_ons += 1
+        self.machine = appliance(disk, os.path.join(self.folder, f"console-{self.power_ons}.log"), extra)
+        return self.machine
+
+    def healthy(self, slot, **more):
+        """Waits until this slot is up and healthy, and says how long that took."""
+        self.machine.healthy(slot, **more)
+        self.says(f"slot {slot} is up and healthy ({self.machine.cpu_seconds():.1f} s of CPU since power-on)")
+
+    def says(self, what):
+        """A line of the story, as it happened."""
+        clock = f"{self.machine.seconds():6.1f} s" if self.machine else " " * 8
+        print(f"  {clock}  {what}", flush=True)
+
+    def check(self, what, got, wanted):
+        """Says it when it is so, ends the story when it is not."""
+        if got != wanted:
+            raise Missed(f"{what}: expected {wanted!r}, got {got!r}")
+        self.says(f"{what}: {got}")
+
+
+def load():
+    """Every scenario by name: the smoke test first, the rest by the alphabet."""
+    found = {}
+    for path in sorted(glob.glob(os.path.join(HERE, "scenarios", "*.py"))):
+        name = os.path.splitext(os.path.basename(path))[0]
+        spec = importlib.util.spec_from_file_location(f"scenario_{name}", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        found[name.replace("_", "-")] = module
+    return dict(sorted(found.items(), key=lambda item: (item[0] != "smoke", item[0])))
+
+
+def tell(name, module, folder, factory):
+    """Runs one story: True when it ended well. What the console said last is shown when it did not."""
+    print(f"\n{name}: {module.__doc__.strip().splitlines()[0]}", flush=True)
+    os.makedirs(folder, exist_ok=True)
+    bench = Bench(folder, factory)
+    started = time.monotonic()
+    try:
+        module.story(bench)
+        print(f"  ok      {time.monotonic() - started:.1f} s", flush=True)
+        return True
+    except Missed as missed:
+        print(f"  FAILED  {missed}")
+    except Exception:
+        print("  FAILED  by a mistake of the bench or the scenario:")
+        traceback.print_exc(file=sys.stdout)
+    finally:
+        if bench.machine:
+            bench.machine.close()
+    if bench.machine:
+        print(f"  last lines of {os.path.relpath(bench.machine.console.path)}:")
+        for line in bench.machine.console.tail():
+            print(f"    | {line}")
+    sys.stdout.flush()
+    return False
+
+
+def main(arguments):
+    scenarios = load()
+    if arguments == ["--list"]:
+        for name, module in scenarios.items():
+            print(f"  {name:18} {module.__doc__.strip().splitlines()[0]}")
+        return 0
+    build, names = arguments[0], arguments[1:]
+    wanted = list(scenarios) if names == ["all"] else names
+    if unknown := [name for name in wanted if name not in scenarios]:
+        print(f"there is no scenario {', '.join(unknown)}; they are: {', '.join(scenarios)}", file=sys.stderr)
+        return 2
+    factory = Disk.factory(os.path.join(build, "factory.img"), os.path.join(build, "pieces"))
+    failed = [name for name in wanted if not tell(name, scenarios[name], os.path.join(build, "runs", name), factory)]
+    print(f"\nqemu: {len(wanted) - len(failed)} of {len(wanted)} scenarios passed" + (f"; failed: {', '.join(failed)}" if failed else ""))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,167 @@
+"""The disk of the bench as a file: partitions, slots and boot state (docs/boot.md). No root rights, no loop devices."""
+
+import dataclasses
+import json
+import os
+import struct
+import subprocess
+import zlib
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SECTOR = 512
+MIB = 1 << 20
+# Where the two raw copies of the boot state are, and how long each is: dist/boot/boot.cmd has the same numbers.
+STATE_OFFSETS = (1 * MIB, 5 * MIB)
+STATE_BYTES = 512
+TRIES = 3
+
+
+def run(*command, **more):
+    """A tool that must succeed; what it says is shown only when it does not."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **more)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed: {done.stdout.decode(errors='replace').strip()}")
+    return done.stdout
+
+
+@dataclasses.dataclass
+class BootState:
+    """What U-Boot and the running system tell each other: which slot first, and how many boots each has left."""
+
+    seq: int = 1
+    order: str = "A B"
+    left_A: int = TRIES
+    left_B: int = TRIES
+
+    def encode(self):
+        names = {"ab_seq": f"{self.seq:x}", "ab_order": self.order, "ab_left_A": f"{self.left_A:x}", "ab_left_B": f"{self.left_B:x}"}
+        text = b"".join(f"{name}={value}\0".encode() for name, value in names.items())
+        body = text.ljust(STATE_BYTES - 4, b"\0")
+        return struct.pack("<I", zlib.crc32(body)) + body
+
+    @classmethod
+    def decode(cls, raw):
+        """None when the checksum says that this is no state."""
+        (crc,) = struct.unpack_from("<I", raw)
+        if crc != zlib.crc32(raw[4:]):
+            return None
+        text = raw[4:].split(b"\0\0")[0].decode()
+        names = dict(line.split("=", 1) for line in text.split("\0"))
+        return cls(int(names["ab_seq"], 16), names["ab_order"], int(names["ab_left_A"], 16), int(names["ab_left_B"], 16))
+
+
+class Area:
+    """One partition, or anything else with a beginning and an end on the disk."""
+
+    def __init__(self, disk, offset, size):
+        self.disk, self.offset, self.size = disk, offset, size
+
+    def write(self, data, at=0):
+        if at + len(data) > self.size:
+            raise ValueError(f"{len(data)} bytes at {at} do not fit into {self.size}")
+        with open(self.disk.path, "r+b") as image:
+            image.seek(self.offset + at)
+            image.write(data)
+
+    def read(self, size=None, at=0):
+        with open(self.disk.path, "rb") as image:
+            image.seek(self.offset + at)
+            return image.read(self.size if size is None else size)
+
+    def garbage(self, size=4 * MIB, at=0):
+        """Random bytes over its beginning."""
+        self.write(os.urandom(min(size, self.size - at)), at)
+
+
+class Fat(Area):
+    """A FAT file system, by mtools."""
+
+    def _image(self):
+        return f"{self.disk.path}@@{self.offset}"
+
+    def format(self, label):
+        run("mformat", "-i", self._image(), "-v", label, "-T", str(self.size // SECTOR), "::")
+
+    def put(self, name, path):
+        run("mcopy", "-o", "-i", self._image(), path, f"::{name}")
+
+    def put_bytes(self, name, data):
+        run("mcopy", "-o", "-i", self._image(), "-", f"::{name}", input=data)
+
+    def get(self, name):
+        return run("mcopy", "-i", self._image(), f"::{name}", "-")
+
+    def remove(self, name):
+        run("mdel", "-i", self._image(), f"::{name}")
+
+
+class Slot:
+    """One of the two systems: what U-Boot loads, and the root it mounts."""
+
+    def __init__(self, name, boot, root):
+        self.name, self.boot, self.root = name, boot, root
+
+    def arguments(self, more):
+        """Adds to the kernel's command line of this slot: `drill=...` makes the guest misbehave (docs/ci.md lists how)."""
+        lines = self.boot.get("slot.env").decode().splitlines()
+        lines = [f"{line} {more}" if line.startswith("slot_args=") else line for line in lines]
+        self.boot.put_bytes("slot.env", "\n".join(lines).encode() + b"\n")
+
+
+class Disk:
+    """The whole disk, and the folder of the pieces it was made from."""
+
+    def __init__(self, path, pieces):
+        self.path, self.pieces = path, pieces
+        table = json.loads(run("sfdisk", "--json", path))["partitiontable"]["partitions"]
+        spans = [(entry["start"] * SECTOR, entry["size"] * SECTOR) for entry in table]
+        boot_a, boot_b = (Fat(self, *spans[number - 1]) for number in (2, 3))
+        root_a, root_b = (Area(self, *spans[number - 1]) for number in (5, 6))
+        self.config = Fat(self, *spans[0])
+        self.slots = {"A": Slot("A", boot_a, root_a), "B": Slot("B", boot_b, root_b)}
+        self.agent_state, self.data = Area(self, *spans[6]), Area(self, *spans[7])
+        self.copies = [Area(self, offset, STATE_BYTES) for offset in STATE_OFFSETS]
+
+    @classmethod
+    def factory(cls, path, pieces):
+        """A new disk as the factory makes it: slot B equal to A and bootable, both copies of the state valid."""
+        with open(path, "wb") as image:
+            image.truncate(257 * MIB)
+        with open(os.path.join(HERE, "layout.sfdisk"), "rb") as layout:
+            run("sfdisk", "--quiet", path, input=layout.read())
+        disk = cls(path, pieces)
+        disk.config.format("CONFIG")
+        disk.config.put("boot.scr", f"{pieces}/boot.scr")
+        with open(f"{pieces}/root.sqsh", "rb") as root:
+            root_image = root.read()
+        for slot in disk.slots.values():
+            slot.boot.format(f"BOOT-{slot.name}")
+            slot.boot.put("Image", f"{pieces}/Image")
+            slot.boot.put("initrd", f"{pieces}/initrd")
+            # A second after a panic is enough here: boot.cmd's ten are for people who read screens.
+            slot.boot.put_bytes("slot.env", b"slot_kernel=Image\nslot_initrd=initrd\nslot_args=console=ttyAMA0 quiet panic=1 cryptomgr.notests\n")
+            slot.root.write(root_image)
+        data = disk.data
+        run("mkfs.ext4", "-q", "-F", "-L", "data", "-E", f"offset={data.offset}", path, f"{data.size // 1024}k")
+        disk.copies[0].write(BootState(seq=1).encode())
+        disk.copies[1].write(BootState(seq=2).encode())
+        return disk
+
+    def copy(self, path):
+        run("cp", "--reflink=auto", "--sparse=always", self.path, path)
+        return Disk(path, self.pieces)
+
+    def slot(self, name):
+        return self.slots[name]
+
+    def state(self):
+        """The state that holds: the valid copy with the larger seq; None when neither is valid."""
+        valid = [state for state in map(BootState.decode, (copy.read() for copy in self.copies)) if state]
+        return max(valid, key=lambda state: state.seq, default=None)
+
+    def set_state(self, **changes):
+        """Changes the state as the running system does: the older copy is written, with the next seq."""
+        states = [BootState.decode(copy.read()) for copy in self.copies]
+        current = self.state() or BootState(seq=0)
+        older = min((0, 1), key=lambda copy: states[copy].seq if states[copy] else -1)
+        self.copies[older].write(dataclasses.replace(current, seq=current.seq + 1, **changes).encode())

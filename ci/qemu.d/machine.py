@@ -1,0 +1,99 @@
+"""One QEMU, from power-on to power-off. Always emulated (TCG), no network beyond one forwarded loopback port."""
+
+import os
+import socket
+import subprocess
+import time
+
+from wires import Console, Hand, Mcp, Missed, Qmp
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# Power-on to a healthy system. A boot takes 6 to 8 s on an idle machine; a busy one gets ten times that.
+BOOT_SECONDS = 80
+
+
+# The guest's end of the bench's hand, on boards with PCI.
+VIRTIO_HAND = ("-device", "virtio-serial-pci", "-device", "virtserialport,chardev=hand,name=hand")
+
+
+class Machine:
+    """A running QEMU with its wires attached. A context manager: QEMU is gone at its end, whatever happened."""
+
+    def __init__(self, command, log, hand_device=VIRTIO_HAND):
+        """`command` is QEMU's, without the console, the monitor and the guest's hand: those are added here."""
+        qmp, qmp_theirs = socket.socketpair()
+        hand, hand_theirs = socket.socketpair()
+        command = [
+            *command, "-nodefaults", "-display", "none", "-serial", "stdio",
+            "-chardev", f"socket,id=qmp,fd={qmp_theirs.fileno()}", "-mon", "chardev=qmp,mode=control",
+            "-chardev", f"socket,id=hand,fd={hand_theirs.fileno()}", *hand_device,
+        ]
+        self.started = time.monotonic()
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            pass_fds=(qmp_theirs.fileno(), hand_theirs.fileno()),
+        )
+        qmp_theirs.close()
+        hand_theirs.close()
+        self.console, self.hand = Console(self.process.stdout, log), Hand(hand)
+        try:
+            self.qmp = Qmp(qmp)
+        except Missed as missed:
+            self.close()
+            raise Missed(f"QEMU did not start: {missed}; {' '.join(self.console.tail())}") from None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+
+    def seconds(self):
+        """Since power-on."""
+        return time.monotonic() - self.started
+
+    def cpu_seconds(self):
+        """Of QEMU since power-on: unlike the clock, it means the same on a busy computer."""
+        with open(f"/proc/{self.process.pid}/stat") as stat:
+            fields = stat.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def mcp(self):
+        """A new MCP client, through the forwarded port."""
+        return Mcp(self.qmp.forwarded_port())
+
+    def healthy(self, slot, within=BOOT_SECONDS):
+        """Waits until the guest is up, in that slot, and found healthy."""
+        found = self.console.expect(r"bench: slot (\S+) is healthy", within).group(1)
+        if found != slot:
+            raise Missed(f"slot {found} came up instead of slot {slot}")
+
+    def power_off(self, within=20):
+        """Shuts the guest down in order and waits until QEMU has ended."""
+        # TSTP: init starts nothing anew. -f: it would sleep for three seconds on the way.
+        self.hand.send("kill -TSTP 1; /bench/stop; poweroff -f")
+        try:
+            self.process.wait(within)
+        except subprocess.TimeoutExpired:
+            raise Missed(f"the machine was still on {within} s after poweroff") from None
+
+    def cut_power(self):
+        """As if the plug were pulled: nothing gets to finish."""
+        self.close()
+
+
+def appliance(disk, log, extra=()):
+    """The bench's Raspberry Pi: an arm64 board with U-Boot, a disk, a watchdog and a network card."""
+    return Machine([
+        "qemu-system-aarch64", "-M", "virt", "-accel", "tcg", "-cpu", "cortex-a72", "-smp", "1", "-m", "512",
+        "-bios", os.path.join(disk.pieces, "u-boot.bin"),
+        "-drive", f"if=none,id=disk,format=raw,cache=writeback,file={disk.path}", "-device", "virtio-blk-pci,drive=disk",
+        "-device", "i6300esb", "-action", "watchdog=reset",
+        "-netdev", "user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:0-10.0.2.15:9000",
+        "-device", "virtio-net-pci,netdev=net,romfile=", *extra,
+    ], log)

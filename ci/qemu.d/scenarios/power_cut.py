@@ -1,0 +1,13 @@
+"""The plug is pulled in the middle of every boot: each was counted before it began, and no state is torn."""
+
+
+def story(bench):
+    disk = bench.disk()
+    for left in (2, 1, 0):
+        with bench.power_on(disk) as pi:
+            pi.console.expect(f"boot: slot A, {left} left after this one", within=20)
+            pi.cut_power()
+        bench.check("cut during a boot of A; boots it has left", disk.state().left_A, left)
+    with bench.power_on(disk) as pi:
+        bench.healthy(slot="B")
+        pi.power_off()

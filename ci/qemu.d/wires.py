@@ -1,0 +1,201 @@
+"""What connects the bench to a running machine: its console, QEMU's monitor (QMP), a hand in the guest, and MCP.
+
+Everything is awaited as it happens, with a deadline; nothing sleeps. Every wait ends early when QEMU is gone."""
+
+import base64
+import http.client
+import json
+import re
+import socket
+import threading
+import time
+
+
+class Missed(Exception):
+    """What was awaited did not happen."""
+
+
+class Console:
+    """The serial line, line by line: kept in a file with the seconds since power-on, searched from where the last search ended."""
+
+    def __init__(self, stream, path):
+        self.lines, self.cursor, self.closed = [], 0, False
+        self.changed = threading.Condition()
+        self.path = path
+        threading.Thread(target=self._read, args=(stream, open(path, "w", buffering=1)), daemon=True).start()
+
+    def _read(self, stream, log):
+        started = time.monotonic()
+        for raw in iter(stream.readline, b""):
+            line = raw.decode(errors="replace").rstrip()
+            log.write(f"{time.monotonic() - started:7.2f}  {line}\n")
+            with self.changed:
+                self.lines.append(line)
+                self.changed.notify_all()
+        log.close()
+        with self.changed:
+            self.closed = True
+            self.changed.notify_all()
+
+    def expect(self, pattern, within):
+        """Waits for a line with the pattern (a regular expression) and returns the match."""
+        return self.first({pattern: None}, within)[1]
+
+    def first(self, patterns, within):
+        """Waits for the first line with any of the patterns: (the pattern's value, the match)."""
+        until = time.monotonic() + within
+        with self.changed:
+            while True:
+                while self.cursor < len(self.lines):
+                    line = self.lines[self.cursor]
+                    self.cursor += 1
+                    for pattern, value in patterns.items():
+                        if found := re.search(pattern, line):
+                            return value, found
+                wanted = " or ".join(repr(pattern) for pattern in patterns)
+                if self.closed:
+                    raise Missed(f"the machine ended before its console said {wanted}")
+                if not self.changed.wait(until - time.monotonic()):
+                    raise Missed(f"the console did not say {wanted} within {within} s")
+
+    def count(self, pattern):
+        """How many lines so far have the pattern."""
+        with self.changed:
+            return sum(1 for line in self.lines if re.search(pattern, line))
+
+    def tail(self, lines=40):
+        with self.changed:
+            return [line for line in self.lines if line][-lines:]
+
+
+class Lines:
+    """One end of a socket pair whose other end QEMU has: text lines both ways."""
+
+    def __init__(self, end):
+        self.end, self.buffer = end, b""
+
+    def send(self, line):
+        self.end.sendall(line.encode() + b"\n")
+
+    def receive(self, within, waiting_for):
+        until = time.monotonic() + within
+        while b"\n" not in self.buffer:
+            self.end.settimeout(max(until - time.monotonic(), 0.001))
+            try:
+                chunk = self.end.recv(1 << 16)
+            except socket.timeout:
+                raise Missed(f"no {waiting_for} within {within} s") from None
+            except ConnectionResetError:
+                chunk = b""
+            if not chunk:
+                raise Missed(f"the machine ended while {waiting_for} was awaited")
+            self.buffer += chunk
+        line, self.buffer = self.buffer.split(b"\n", 1)
+        return line.decode()
+
+
+class Qmp:
+    """QEMU's monitor: commands, and events kept in the order in which they come."""
+
+    def __init__(self, end):
+        self.lines, self.events = Lines(end), []
+        self._message(10, "greeting of QEMU's monitor")
+        self.ask("qmp_capabilities")
+
+    def _message(self, within, waiting_for):
+        return json.loads(self.lines.receive(within, waiting_for))
+
+    def ask(self, command, **arguments):
+        self.lines.send(json.dumps({"execute": command, "arguments": arguments}))
+        while True:
+            message = self._message(10, f"answer to {command}")
+            if "event" in message:
+                self.events.append(message)
+            elif "error" in message:
+                raise RuntimeError(f"QEMU refuses {command}: {message['error']['desc']}")
+            else:
+                return message["return"]
+
+    def event(self, name, within):
+        """Waits for an event such as WATCHDOG, RESET or SHUTDOWN and takes it, with those before it."""
+        until = time.monotonic() + within
+        while True:
+            while self.events:
+                event = self.events.pop(0)
+                if event["event"] == name:
+                    return event["data"]
+            message = self._message(max(until - time.monotonic(), 0.001), f"event {name}")
+            if "event" in message:
+                self.events.append(message)
+
+    def forwarded_port(self):
+        """The port of this computer that QEMU chose for its one forwarding."""
+        table = self.ask("human-monitor-command", **{"command-line": "info usernet"})
+        if not (found := re.search(r"HOST_FORWARD\]\s+\d+\s+127\.0\.0\.1\s+(\d+)", table)):
+            raise RuntimeError(f"QEMU forwards no port: {table}")
+        return int(found.group(1))
+
+
+class Hand:
+    """Runs shell commands as root in the guest (ci/qemu.d/rootfs/bench/control answers)."""
+
+    def __init__(self, end):
+        self.lines = Lines(end)
+
+    def send(self, command):
+        """Sends a command that will not be answered, such as `poweroff`. What is sent early waits for the guest."""
+        self.lines.send(base64.b64encode(command.encode()).decode())
+
+    def run(self, command, within=20):
+        """What the command wrote; it must succeed."""
+        self.lines.send(base64.b64encode(command.encode()).decode())
+        status, _, output = self.lines.receive(within, f"end of `{command}` in the guest").partition(" ")
+        text = base64.b64decode(output).decode(errors="replace")
+        if status != "0":
+            raise Missed(f"`{command}` failed in the guest with {status}: {text.strip()}")
+        return text
+
+
+class Mcp:
+    """A client of Streamable HTTP, as small as it can be: a session, and tools/call."""
+
+    PROTOCOL = "2025-11-25"
+
+    def __init__(self, port):
+        self.address, self.session, self.number = ("127.0.0.1", port), None, 0
+        self.server = self.request("initialize", {
+            "protocolVersion": self.PROTOCOL, "capabilities": {}, "clientInfo": {"name": "ci-qemu", "version": "1"},
+        })["serverInfo"]
+        self._post({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def _post(self, message):
+        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        if self.session:
+            headers |= {"Mcp-Session-Id": self.session, "MCP-Protocol-Version": self.PROTOCOL}
+        connection = http.client.HTTPConnection(*self.address, timeout=20)
+        try:
+            connection.request("POST", "/mcp", json.dumps(message), headers)
+            answer = connection.getresponse()
+            body = answer.read().decode()
+        finally:
+            connection.close()
+        if answer.status not in (200, 202):
+            raise Missed(f"HTTP {answer.status} to {message['method']}: {body[:300]}")
+        self.session = self.session or answer.getheader("Mcp-Session-Id")
+        if "event-stream" in answer.getheader("Content-Type", ""):
+            body = [line[5:] for line in body.splitlines() if line.startswith("data:") and line[5:].strip()][-1]
+        return json.loads(body) if body.strip() else None
+
+    def request(self, method, params):
+        self.number += 1
+        answer = self._post({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params})
+        if "result" not in answer:
+            raise Missed(f"{method} was answered with {json.dumps(answer.get('error'))}")
+        return answer["result"]
+
+    def call(self, tool, **arguments):
+        """Calls a tool that must succeed and returns its structured result."""
+        result = self.request("tools/call", {"name": tool, "arguments": arguments})
+        if result.get("isError"):
+            raise Missed(f"{tool} failed: {json.dumps(result)[:500]}")
+        return result["structuredContent"]
