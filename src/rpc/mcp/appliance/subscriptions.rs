@@ -1,0 +1,123 @@
+//! Subscribing, in both eras, and log messages.
+
+use super::{Asked, fault, resources};
+use crate::{
+    access::caller::Caller,
+    error::ToolError,
+    resources::{
+        Address,
+        book::{Book, Ear, PER_CONVERSATION, rank},
+        courier,
+    },
+    rpc::{
+        door::Server,
+        mcp::conversation::{PeerEar, SinkEar},
+    },
+};
+use rmcp::{
+    ErrorData,
+    model::{ErrorCode, SubscriptionFilter},
+    service::SubscriptionContext,
+};
+use serde_json::Value;
+use std::{any::Any, sync::Arc};
+
+/// The tool whose lines log messages are: who may not call it does not get them either.
+const LOG: &str = "raspi://logs/app";
+
+/// `resources/subscribe`.
+///
+/// # Errors
+/// As reading it, but for what the tool would say; and beyond the bounds of [`Book`].
+pub fn subscribe(asked: &Asked, uri: &str) -> Result<(), ErrorData> {
+    needs_conversation(asked)?;
+    let address = resources::parse(uri)?;
+    let ear = Arc::new(PeerEar(asked.context.peer.clone()));
+    enter(&asked.server, asked.conversation.number, &asked.caller, uri, address, ear).map_err(|error| fault(&error))
+}
+
+/// What of a filter names something here: unknown and surplus addresses are left out, and the acknowledgement says so.
+pub fn accept(requested: &SubscriptionFilter) -> SubscriptionFilter {
+    let mut accepted = requested.clone();
+    if let Some(uris) = &mut accepted.resource_subscriptions {
+        uris.retain(|uri| Address::parse(uri).is_ok());
+        uris.truncate(PER_CONVERSATION);
+    }
+    accepted
+}
+
+/// `subscriptions/listen`: enters what was accepted; it is taken out when the returned value is dropped.
+///
+/// # Errors
+/// As [`subscribe`].
+pub fn listen(
+    server: &Arc<Server>,
+    caller: &Arc<Caller>,
+    subscription: &SubscriptionContext,
+) -> Result<Box<dyn Any + Send>, ErrorData> {
+    let held = Held { book: Arc::clone(&server.book), number: server.book.conversation() };
+    for uri in subscription.accepted().resource_subscriptions.iter().flatten() {
+        let ear = Arc::new(SinkEar(subscription.sink().clone()));
+        enter(server, held.number, caller, uri, resources::parse(uri)?, ear).map_err(|error| fault(&error))?;
+    }
+    Ok(Box::new(held))
+}
+
+/// `logging/setLevel`.
+///
+/// # Errors
+/// `permission_denied` for a caller that may not read the log.
+pub fn listen_to_log(asked: &Asked, level: &str) -> Result<(), ErrorData> {
+    needs_conversation(asked)?;
+    let Asked { server, caller, conversation, context, .. } = asked;
+    let world = &server.pipeline.world;
+    let least = rank(level).unwrap_or(0);
+    resources::parse(LOG)?.resource.admit(world, caller).map_err(|error| fault(&error))?;
+    let ear = Arc::new(PeerEar(context.peer.clone()));
+    let start = server.book.listen_to_log(conversation.number, caller, least, &world.log, ear);
+    employ(server, start.map_err(|error| fault(&error))?);
+    Ok(())
+}
+
+fn enter(
+    server: &Arc<Server>,
+    number: u64,
+    caller: &Arc<Caller>,
+    uri: &str,
+    address: Address,
+    ear: Arc<dyn Ear>,
+) -> Result<(), ToolError> {
+    let world = &server.pipeline.world;
+    address.resource.admit(world, caller)?;
+    // The query is judged now: nobody reads an address that can hold nothing.
+    world.registry.prepare(address.resource.entry(world)?, Value::Object(address.args.clone()))?;
+    employ(server, server.book.subscribe(number, caller, uri, address, &world.log, ear)?);
+    Ok(())
+}
+
+fn employ(server: &Arc<Server>, start: bool) {
+    if start {
+        let world = Arc::clone(&server.pipeline.world);
+        server.tasks.spawn(courier::run(world, Arc::clone(&server.book), server.stop.clone()));
+    }
+}
+
+fn needs_conversation(asked: &Asked) -> Result<(), ErrorData> {
+    if asked.converses() {
+        return Ok(());
+    }
+    let why = "nothing can be sent to you over this endpoint later; open a session at /mcp";
+    Err(ErrorData::new(ErrorCode::INVALID_REQUEST, why, None))
+}
+
+/// Subscriptions of one `subscriptions/listen`.
+struct Held {
+    book: Arc<Book>,
+    number: u64,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.book.forget(self.number);
+    }
+}
