@@ -64,7 +64,9 @@ impl Prompt {
         PROMPTS.iter().copied().find(|prompt| prompt.name == name).ok_or_else(|| {
             let known: Vec<&str> = PROMPTS.iter().map(|prompt| prompt.name).collect();
             let shown: String = name.chars().take(128).collect();
-            ToolError::invalid(format!("Unknown prompt: {shown}")).with("name", shown).hint(format!("there are: {}", known.join(", ")))
+            ToolError::invalid(format!("Unknown prompt: {shown}"))
+                .with("name", shown)
+                .hint(format!("there are: {}", known.join(", ")))
         })
     }
 

@@ -99,7 +99,9 @@ mod tests {
     fn strange_addresses_are_refused_for_what_they_are() {
         let refused = |uri: &str| Address::parse(uri).unwrap_err().code;
         let long = format!("raspi://audit?tool={}", "x".repeat(LONGEST));
-        for uri in ["", "raspi://", "raspi://Health", "raspi://health/", "raspi://health#x", "file:///etc/passwd", &long] {
+        for uri in
+            ["", "raspi://", "raspi://Health", "raspi://health/", "raspi://health#x", "file:///etc/passwd", &long]
+        {
             assert_eq!(refused(uri), ErrorCode::NotFound, "{uri}");
         }
         for uri in [

@@ -159,7 +159,8 @@ impl Book {
     /// Takes a subscription out. Nothing happens when there was none: the client is where it wanted to be.
     pub fn unsubscribe(&self, conversation: u64, uri: &str) {
         self.retain(|entry| {
-            entry.conversation != conversation || !matches!(&entry.wants, Wants::Updates { uri: known, .. } if known == uri)
+            entry.conversation != conversation
+                || !matches!(&entry.wants, Wants::Updates { uri: known, .. } if known == uri)
         });
     }
 
@@ -262,7 +263,8 @@ impl Entry {
     fn take_due(&mut self, log: &Ring) -> Option<Due> {
         let news = match &self.wants {
             Wants::Log { least } => {
-                let since = log.since(&mut self.mark, LINES, |line| is_ours(line) && rank(line.severity()) >= Some(*least));
+                let since =
+                    log.since(&mut self.mark, LINES, |line| is_ours(line) && rank(line.severity()) >= Some(*least));
                 (!since.lines.is_empty() || since.left_out > 0).then_some(News::Log(since))
             }
             Wants::Updates { uri, address } => {

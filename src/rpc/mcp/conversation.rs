@@ -1,7 +1,7 @@
 //! One conversation with a client: what it has asked to be told, and that it is forgotten when it ends.
 
-use crate::resources::book::{Book, Ear};
 use crate::log::Since;
+use crate::resources::book::{Book, Ear};
 use futures::future::BoxFuture;
 use rmcp::{
     Peer, RoleServer,

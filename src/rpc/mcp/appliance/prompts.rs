@@ -33,9 +33,8 @@ pub async fn get(asked: &Asked, params: &GetPromptRequestParams) -> Result<GetPr
     let client = asked.context.peer.peer_info().map(|info| info.client_info.name.clone());
     let naming = asked.server.options.naming.settle(client.as_deref());
     let given = params.arguments.clone().unwrap_or_default();
-    let parts = known
-        .write(&asked.server.pipeline.world, &asked.caller, naming, &given)
-        .map_err(|error| fault(&error))?;
+    let parts =
+        known.write(&asked.server.pipeline.world, &asked.caller, naming, &given).map_err(|error| fault(&error))?;
     let mut messages = Vec::with_capacity(parts.len());
     for part in parts {
         messages.push(match part {
