@@ -49,7 +49,7 @@ async fn it_counts_what_happened() {
     for text in [json!("one"), json!("two"), json!(3)] {
         wire.call("test.echo", json!({ "text": text })).await.result();
     }
-    wire.call("test.panics", json!({})).await.failed("internal");
+    wire.call("test.panic", json!({})).await.failed("internal");
     wire.call("test.admin", json!({})).await.failed("permission_denied");
     let held = wire.ask("tools/call", json!({"name": "test.hold", "arguments": {}}));
     pi.bench.until_inside(1).await;
@@ -59,7 +59,7 @@ async fn it_counts_what_happened() {
     for (name, value) in [
         (r#"raspi_mcp_calls_total{tool="test.echo",outcome="ok"}"#, 2.0),
         (r#"raspi_mcp_calls_total{tool="test.echo",outcome="invalid_argument"}"#, 1.0),
-        (r#"raspi_mcp_calls_total{tool="test.panics",outcome="internal"}"#, 1.0),
+        (r#"raspi_mcp_calls_total{tool="test.panic",outcome="internal"}"#, 1.0),
         (r#"raspi_mcp_calls_total{tool="test.admin",outcome="permission_denied"}"#, 1.0),
         (r#"raspi_mcp_call_duration_seconds_count{tool="test.echo"}"#, 3.0),
         (r#"raspi_mcp_call_duration_seconds_bucket{tool="test.echo",le="+Inf"}"#, 3.0),

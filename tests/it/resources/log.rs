@@ -78,15 +78,13 @@ async fn a_flood_is_cut_and_counted_and_does_not_feed_itself() {
     for _ in 0..3 {
         read(&mut wire, "raspi://logs/app?limit=1").await;
     }
-    let before = pi.server().pipeline.world.log.mark();
+    let log = pi.server().pipeline.world.log.clone();
+    let mut mark = log.mark();
     tracing::info!(target: "raspi_mcp::test", "one more");
     while message_or_update(&mut wire).await != json!("one more") {}
-    assert_eq!(
-        pi.server().pipeline.world.log.mark(),
-        before + 1,
-        "{:#?}",
-        pi.server().pipeline.world.log.newest(|_| true)[0]
-    );
+    // Libraries speak at levels that the real log leaves out; what of them gets there is not delivered.
+    let ours = log.since(&mut mark, 100, |line| line.target.starts_with("raspi_mcp"));
+    assert_eq!(ours.lines.len(), 1, "{:#?}", ours.lines);
 }
 
 async fn message_or_update(wire: &mut Wire) -> Value {
