@@ -9,7 +9,10 @@ use super::{
     change,
 };
 use crate::{
-    tools::system::{capabilities, health_snapshot},
+    tools::system::{
+        capabilities::{self, Present},
+        health_snapshot,
+    },
     world::World,
 };
 use futures::future::join_all;
@@ -71,7 +74,7 @@ async fn deliver(due: Vec<Due>) {
 #[derive(Default)]
 struct Seen {
     health: Option<Value>,
-    capabilities: Option<Vec<(&'static str, Result<Vec<String>, String>)>>,
+    capabilities: Option<Present>,
 }
 
 impl Seen {

@@ -116,8 +116,11 @@ async fn agent(world: &World) -> Result<Found, String> {
     }
 }
 
-/// What of the answer can change while the server runs: each module's devices, or why it is not there.
-pub async fn present(world: &World) -> Vec<(&'static str, Result<Vec<String>, String>)> {
+/// Each module's name with its devices, or why it is not there.
+pub type Present = Vec<(&'static str, Result<Vec<String>, String>)>;
+
+/// What of the answer can change while the server runs.
+pub async fn present(world: &World) -> Present {
     let probed = modules::MODULES.iter().map(|each| (each.name, (each.probe)(&world.machine)));
     let through_agent = [("agent", agent(world).await)];
     probed.chain(through_agent).map(|(name, found)| (name, found.map(|found| found.devices))).collect()
