@@ -20,6 +20,8 @@ pub const BOUNDS_US: [u64; 10] = [500, 1000, 5000, 10_000, 50_000, 100_000, 500_
 pub struct Metrics {
     /// By name, sorted.
     tools: Vec<Tool>,
+    /// Addresses of the registry's own names, sorted, with places in `tools`: comparing names takes five times as long.
+    places: Vec<(usize, usize)>,
     refused: [AtomicU64; Refused::ALL.len()],
 }
 
@@ -70,19 +72,29 @@ impl Metrics {
     pub fn new(registry: &Registry) -> Self {
         let mut tools: Vec<Tool> = registry.entries().map(|entry| Tool::new(entry.name())).collect();
         tools.sort_by_key(|tool| tool.name);
-        Self { tools, refused: Default::default() }
+        let mut places: Vec<_> = tools.iter().map(|tool| address(tool.name)).zip(0..).collect();
+        places.sort_unstable();
+        Self { tools, places, refused: Default::default() }
     }
 
-    /// Counts a call that has ended.
-    pub fn called(&self, tool: &str, error: Option<&ToolError>, duration: Duration) {
-        let Ok(at) = self.tools.binary_search_by(|known| known.name.cmp(tool)) else { return };
-        let tool = &self.tools[at];
+    /// Counts a call that has ended. `tool` is the name that its entry in the registry has.
+    pub fn called(&self, tool: &'static str, error: Option<&ToolError>, duration: Duration) {
+        let Some(tool) = self.find(tool) else { return };
         let outcome = error.map_or(&tool.ok, |error| &tool.failed[error.code as usize]);
         let us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
         let bucket = BOUNDS_US.iter().position(|bound| us <= *bound).unwrap_or(BOUNDS_US.len());
         add(outcome, 1);
         add(&tool.took[bucket], 1);
         add(&tool.total_us, us);
+    }
+
+    fn find(&self, tool: &'static str) -> Option<&Tool> {
+        let at = match self.places.binary_search_by_key(&address(tool), |(address, _)| *address) {
+            Ok(at) => self.places[at].1,
+            // A copy of the name.
+            Err(_) => self.tools.binary_search_by_key(&tool, |known| known.name).ok()?,
+        };
+        Some(&self.tools[at])
     }
 
     /// Counts a request that was turned away.
@@ -137,6 +149,10 @@ impl Tool {
     }
 }
 
+fn address(name: &'static str) -> usize {
+    name.as_ptr().addr()
+}
+
 fn add(counter: &AtomicU64, n: u64) {
     counter.fetch_add(n, Ordering::Relaxed);
 }
@@ -165,9 +181,11 @@ mod tests {
         metrics.called("system.get_clock", None, Duration::from_micros(500));
         metrics.called("system.get_clock", None, Duration::from_micros(501));
         metrics.called("system.get_clock", Some(&ToolError::denied("no")), Duration::from_secs(31));
+        let copy: &'static str = String::from("system.reboot").leak();
+        metrics.called(copy, Some(&ToolError::internal("x")), Duration::ZERO);
         metrics.called("no.such_tool", None, Duration::ZERO);
         let called: Vec<&Tool> = metrics.called_tools().collect();
-        assert_eq!(called.len(), 1);
+        assert_eq!(called.iter().map(|tool| tool.name).collect::<Vec<_>>(), ["system.get_clock", "system.reboot"]);
         assert_eq!(called[0].calls(), 3);
         assert_eq!(called[0].outcomes().collect::<Vec<_>>(), [("ok", 2), ("permission_denied", 1)]);
         let within: Vec<u64> = called[0].within().map(|(_, count)| count).collect();

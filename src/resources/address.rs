@@ -71,7 +71,8 @@ fn decoded(text: &str) -> Option<String> {
             continue;
         }
         let (digits, after) = tail.split_at_checked(2)?;
-        bytes.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
+        let digit = |byte: u8| char::from(byte).to_digit(16);
+        bytes.push(u8::try_from(digit(digits[0])? * 16 + digit(digits[1])?).ok()?);
         rest = after;
     }
     String::from_utf8(bytes).ok()

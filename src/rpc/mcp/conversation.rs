@@ -29,8 +29,8 @@ impl Conversation {
         self.log_level.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub fn set_log_level(&self, level: &str) {
-        level.clone_into(&mut self.log_level.lock().unwrap_or_else(PoisonError::into_inner));
+    pub fn set_log_level(&self, level: String) {
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = level;
     }
 }
 

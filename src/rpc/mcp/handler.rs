@@ -167,7 +167,7 @@ impl ServerHandler for Handler {
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
         let caller = self.caller(subscription.request_context())?;
-        let _held = self.server.provider.listen(&self.server, &caller, &subscription)?;
+        let _held = self.server.provider.listen(&self.server, &caller, &subscription).await?;
         // A stop ends it with a result, which says that this is no accident.
         self.server.stop.run_until_cancelled(self.server.listeners.hold(subscription)).await;
         Ok(())
@@ -181,9 +181,8 @@ impl ServerHandler for Handler {
         if self.server.provider.capabilities().logging.is_none() {
             return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
         }
-        let level = json!(request.level);
-        let level = level.as_str().unwrap_or_default();
-        self.server.provider.set_log_level(&self.asked(context)?, level)?;
+        let level = json!(request.level).as_str().unwrap_or_default().to_owned();
+        self.server.provider.set_log_level(self.asked(context)?, level.clone()).await?;
         self.conversation.set_log_level(level);
         Ok(())
     }

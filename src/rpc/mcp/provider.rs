@@ -94,20 +94,20 @@ pub trait Provider: Send + Sync {
     ///
     /// # Errors
     /// What ends it at once.
-    fn listen(
-        &self,
-        _server: &Arc<Server>,
-        _caller: &Arc<Caller>,
-        _subscription: &SubscriptionContext,
-    ) -> Result<Box<dyn Any + Send>, ErrorData> {
-        Ok(Box::new(()))
+    fn listen<'a>(
+        &'a self,
+        _server: &'a Arc<Server>,
+        _caller: &'a Arc<Caller>,
+        _subscription: &'a SubscriptionContext,
+    ) -> Answer<'a, Box<dyn Any + Send>> {
+        Box::pin(std::future::ready(Ok(Box::new(()) as _)))
     }
     /// Until 2025-11-25: the client wants log messages from this severity on. A word of MCP's.
     ///
     /// # Errors
     /// When it may not have them.
-    fn set_log_level(&self, _asked: &Asked, _level: &str) -> Result<(), ErrorData> {
-        Ok(())
+    fn set_log_level(&self, _asked: Asked, _level: String) -> Answer<'_, ()> {
+        Box::pin(std::future::ready(Ok(())))
     }
     fn list_prompts(&self, _asked: Asked, _page: Option<PaginatedRequestParams>) -> Answer<'_, ListPromptsResult> {
         not_offered::<ListPromptsRequestMethod, _>()

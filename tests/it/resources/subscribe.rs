@@ -158,6 +158,8 @@ async fn what_cannot_be_read_cannot_be_subscribed_to() {
     let id = wire.ask("subscriptions/listen", modern_meta(listen));
     wire.answer_to(id).await.fault(-32001);
     assert_eq!(pi.server().book.count(), 0);
+    // Refused attempts are on record: two subscriptions and a level.
+    pi.audit_of(3, "permission_denied").await;
 
     let pi = Pi::start().await;
     let mut wire = conversation(&pi, Door::Stdio).await;

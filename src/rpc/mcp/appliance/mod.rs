@@ -66,7 +66,7 @@ impl Provider for Appliance {
         async move { resources::read(&asked, &params.uri).await.map(Into::into) }.boxed()
     }
     fn subscribe(&self, asked: Asked, uri: String) -> Answer<'_, ()> {
-        ready(subscriptions::subscribe(&asked, &uri)).boxed()
+        async move { subscriptions::subscribe(&asked, &uri).await }.boxed()
     }
     fn unsubscribe(&self, asked: Asked, uri: String) -> Answer<'_, ()> {
         asked.server.book.unsubscribe(asked.conversation.number, &uri);
@@ -75,16 +75,16 @@ impl Provider for Appliance {
     fn accept(&self, requested: &SubscriptionFilter) -> SubscriptionFilter {
         subscriptions::accept(requested)
     }
-    fn listen(
-        &self,
-        server: &Arc<Server>,
-        caller: &Arc<Caller>,
-        subscription: &SubscriptionContext,
-    ) -> Result<Box<dyn Any + Send>, ErrorData> {
-        subscriptions::listen(server, caller, subscription)
+    fn listen<'a>(
+        &'a self,
+        server: &'a Arc<Server>,
+        caller: &'a Arc<Caller>,
+        subscription: &'a SubscriptionContext,
+    ) -> Answer<'a, Box<dyn Any + Send>> {
+        subscriptions::listen(server, caller, subscription).boxed()
     }
-    fn set_log_level(&self, asked: &Asked, level: &str) -> Result<(), ErrorData> {
-        subscriptions::listen_to_log(asked, level)
+    fn set_log_level(&self, asked: Asked, level: String) -> Answer<'_, ()> {
+        async move { subscriptions::listen_to_log(&asked, &level).await }.boxed()
     }
     fn list_prompts(&self, asked: Asked, page: Option<PaginatedRequestParams>) -> Answer<'_, ListPromptsResult> {
         ready(only_page(page).map(|()| {

@@ -4,6 +4,7 @@ use super::{Asked, fault, resources};
 use crate::{
     access::caller::Caller,
     error::ToolError,
+    registry::pipeline::Call,
     resources::{
         Address,
         book::{Book, Ear, PER_CONVERSATION, rank},
@@ -16,11 +17,12 @@ use crate::{
 };
 use rmcp::{
     ErrorData,
-    model::{ErrorCode, SubscriptionFilter},
+    model::{ErrorCode, RequestId, SubscriptionFilter},
     service::SubscriptionContext,
 };
 use serde_json::Value;
 use std::{any::Any, sync::Arc};
+use tokio_util::sync::CancellationToken;
 
 /// The tool whose lines log messages are: who may not call it does not get them either.
 const LOG: &str = "raspi://logs/app";
@@ -29,11 +31,13 @@ const LOG: &str = "raspi://logs/app";
 ///
 /// # Errors
 /// As reading it, but for what the tool would say; and beyond the bounds of [`Book`].
-pub fn subscribe(asked: &Asked, uri: &str) -> Result<(), ErrorData> {
+pub async fn subscribe(asked: &Asked, uri: &str) -> Result<(), ErrorData> {
     needs_conversation(asked)?;
+    let Asked { server, caller, conversation, context, .. } = asked;
     let address = resources::parse(uri)?;
-    let ear = Arc::new(PeerEar(asked.context.peer.clone()));
-    enter(&asked.server, asked.conversation.number, &asked.caller, uri, address, ear).map_err(|error| fault(&error))
+    judge(server, caller, &context.id, &address).await.map_err(|error| fault(&error))?;
+    let ear = Arc::new(PeerEar(context.peer.clone()));
+    enter(server, conversation.number, caller, uri, address, ear).map_err(|error| fault(&error))
 }
 
 /// What of a filter names something here: unknown and surplus addresses are left out, and the acknowledgement says so.
@@ -50,15 +54,18 @@ pub fn accept(requested: &SubscriptionFilter) -> SubscriptionFilter {
 ///
 /// # Errors
 /// As [`subscribe`].
-pub fn listen(
+pub async fn listen(
     server: &Arc<Server>,
     caller: &Arc<Caller>,
     subscription: &SubscriptionContext,
 ) -> Result<Box<dyn Any + Send>, ErrorData> {
     let held = Held { book: Arc::clone(&server.book), number: server.book.conversation() };
     for uri in subscription.accepted().resource_subscriptions.iter().flatten() {
+        let address = resources::parse(uri)?;
+        let id = &subscription.request_context().id;
+        judge(server, caller, id, &address).await.map_err(|error| fault(&error))?;
         let ear = Arc::new(SinkEar(subscription.sink().clone()));
-        enter(server, held.number, caller, uri, resources::parse(uri)?, ear).map_err(|error| fault(&error))?;
+        enter(server, held.number, caller, uri, address, ear).map_err(|error| fault(&error))?;
     }
     Ok(Box::new(held))
 }
@@ -67,16 +74,39 @@ pub fn listen(
 ///
 /// # Errors
 /// `permission_denied` for a caller that may not read the log.
-pub fn listen_to_log(asked: &Asked, level: &str) -> Result<(), ErrorData> {
+pub async fn listen_to_log(asked: &Asked, level: &str) -> Result<(), ErrorData> {
     needs_conversation(asked)?;
     let Asked { server, caller, conversation, context, .. } = asked;
     let world = &server.pipeline.world;
     let least = rank(level).unwrap_or(0);
-    resources::parse(LOG)?.resource.admit(world, caller).map_err(|error| fault(&error))?;
+    judge(server, caller, &context.id, &resources::parse(LOG)?).await.map_err(|error| fault(&error))?;
     let ear = Arc::new(PeerEar(context.peer.clone()));
     let start = server.book.listen_to_log(conversation.number, caller, least, &world.log, ear);
     employ(server, start.map_err(|error| fault(&error))?);
     Ok(())
+}
+
+/// Whether the caller may read what the address holds, without reading it. A refusal is a refused call of the tool behind
+/// it, and recorded as such.
+async fn judge(server: &Arc<Server>, caller: &Arc<Caller>, id: &RequestId, address: &Address) -> Result<(), ToolError> {
+    let world = &server.pipeline.world;
+    let entry = address.resource.entry(world)?;
+    let args = Value::Object(address.args.clone());
+    let admitted = world.policy.admit(entry.meta, caller);
+    let Err(refusal) = admitted.and_then(|()| world.registry.prepare(entry, args.clone()).map(drop)) else {
+        return Ok(());
+    };
+    let call = Call {
+        entry,
+        caller: Arc::clone(caller),
+        args,
+        request_id: id.to_string(),
+        correlation_id: None,
+        cancel: CancellationToken::new(),
+        progress: Default::default(),
+        peer: None,
+    };
+    server.pipeline.run(call).await.result.and(Err(refusal))
 }
 
 fn enter(
@@ -87,11 +117,8 @@ fn enter(
     address: Address,
     ear: Arc<dyn Ear>,
 ) -> Result<(), ToolError> {
-    let world = &server.pipeline.world;
-    address.resource.admit(world, caller)?;
-    // The query is judged now: nobody reads an address that can hold nothing.
-    world.registry.prepare(address.resource.entry(world)?, Value::Object(address.args.clone()))?;
-    employ(server, server.book.subscribe(number, caller, uri, address, &world.log, ear)?);
+    let log = &server.pipeline.world.log;
+    employ(server, server.book.subscribe(number, caller, uri, address, log, ear)?);
     Ok(())
 }
 
