@@ -28,6 +28,14 @@ use tracing_subscriber::{
 /// Longest message or field kept, in characters.
 const LONGEST: usize = 1024;
 
+/// Severities of log messages, mildest first (RFC 5424, as MCP names them).
+pub const SEVERITIES: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
+/// The place of a severity among [`SEVERITIES`]; `None` for words that MCP does not know.
+pub fn rank(severity: &str) -> Option<usize> {
+    SEVERITIES.iter().position(|known| *known == severity)
+}
+
 /// One line of the log.
 #[derive(Clone, Debug)]
 pub struct Line {

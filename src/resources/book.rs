@@ -3,38 +3,21 @@
 //! The audit marks subscriptions as records come (see [`Book::recorded`]); for the log each has its place in the ring.
 //! [`super::courier`] takes out what is due and delivers it.
 
-use super::{Address, Source};
-use crate::{
-    access::caller::Caller,
-    error::ToolError,
-    log::{Line, Ring, Since},
-    registry::meta::Role,
+use super::{
+    Address, Source,
+    subscription::{Due, Ear, Entry, Wants},
 };
-use futures::future::BoxFuture;
+use crate::{access::caller::Caller, error::ToolError, log::Ring};
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
     atomic::{AtomicU64, AtomicUsize, Ordering},
 };
 use tokio::sync::Notify;
-use tracing::Level;
 
 /// Subscriptions of one conversation: every resource in some variants, and the log.
 pub const PER_CONVERSATION: usize = 16;
 /// Subscriptions of all conversations: about 200 bytes each.
 pub const IN_ALL: usize = 256;
-/// Log lines that one delivery holds; what is left out is counted.
-const LINES: usize = 64;
-/// Severities of log messages, mildest first (RFC 5424, as MCP names them).
-pub const SEVERITIES: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
-
-/// A subscriber's end. Delivery must not log, or the log would feed itself.
-pub trait Ear: Send + Sync {
-    /// The resource at this address has changed.
-    fn updated<'a>(&'a self, uri: &'a str) -> BoxFuture<'a, ()>;
-    /// Lines of the server's log, oldest first.
-    fn log(&self, lines: Since) -> BoxFuture<'_, ()>;
-}
-
 /// Everybody who listens.
 #[derive(Default)]
 pub struct Book {
@@ -52,39 +35,12 @@ struct Inner {
     courier: bool,
 }
 
-struct Entry {
-    conversation: u64,
-    caller: Arc<Caller>,
-    ear: Arc<dyn Ear>,
-    wants: Wants,
-    /// Something has changed since the last delivery.
-    due: bool,
-    /// The newest line of the log that it knows of.
-    mark: u64,
-}
-
-enum Wants {
-    Updates { uri: String, address: Address },
-    Log { least: usize },
-}
-
 /// What the courier has to look at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     pub log: bool,
     pub health: bool,
     pub capabilities: bool,
-}
-
-/// One delivery.
-pub struct Due {
-    pub ear: Arc<dyn Ear>,
-    pub news: News,
-}
-
-pub enum News {
-    Updated(String),
-    Log(Since),
 }
 
 impl Book {
@@ -116,7 +72,7 @@ impl Book {
         self.enter(Entry { conversation, caller: Arc::clone(caller), ear, wants, due: false, mark: log.mark() })
     }
 
-    /// Sends log messages at least as severe as `least` (of [`SEVERITIES`]) from now on. One level a conversation.
+    /// Sends log messages at least as severe as `least` (its [`crate::log::rank`]) from now on. One level a conversation.
     /// Returns whether a courier must be started.
     ///
     /// # Errors
@@ -238,64 +194,4 @@ impl Book {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-impl Entry {
-    fn is_same_as(&self, other: &Self) -> bool {
-        self.conversation == other.conversation
-            && match (&self.wants, &other.wants) {
-                (Wants::Updates { uri, .. }, Wants::Updates { uri: other, .. }) => uri == other,
-                (Wants::Log { .. }, Wants::Log { .. }) => true,
-                _ => false,
-            }
-    }
-
-    fn sees(&self, principal: &str, tool: &str, outcome: &str) -> bool {
-        let Wants::Updates { address, .. } = &self.wants else { return false };
-        let fits = |name: &str, value: &str| address.arg(name).is_none_or(|wanted| wanted == value);
-        address.resource.source == Source::Audit
-            && tool != address.resource.tool
-            && (self.caller.role >= Role::Admin || self.caller.principal == principal)
-            && fits("tool", tool)
-            && fits("outcome", outcome)
-    }
-
-    fn take_due(&mut self, log: &Ring) -> Option<Due> {
-        let news = match &self.wants {
-            Wants::Log { least } => {
-                let since =
-                    log.since(&mut self.mark, LINES, |line| is_ours(line) && rank(line.severity()) >= Some(*least));
-                (!since.lines.is_empty() || since.left_out > 0).then_some(News::Log(since))
-            }
-            Wants::Updates { uri, address } => {
-                if address.resource.source == Source::Log {
-                    let least = least_level(address);
-                    let since = log.since(&mut self.mark, 1, |line| is_ours(line) && line.level <= least);
-                    self.due |= !since.lines.is_empty() || since.left_out > 0;
-                }
-                std::mem::take(&mut self.due).then(|| News::Updated(uri.clone()))
-            }
-        };
-        news.map(|news| Due { ear: Arc::clone(&self.ear), news })
-    }
-}
-
-/// As `logs.get_recent_app_logs` takes its argument, which has judged it: its "debug" is everything.
-fn least_level(address: &Address) -> Level {
-    match address.arg("level") {
-        Some("error") => Level::ERROR,
-        Some("warn") => Level::WARN,
-        Some("info") => Level::INFO,
-        _ => Level::TRACE,
-    }
-}
-
-/// Lines of libraries that carry the delivery would call for the next one, at levels that only a developer sets.
-fn is_ours(line: &Line) -> bool {
-    line.target.starts_with("raspi_mcp")
-}
-
-/// The place of a severity among [`SEVERITIES`]; `None` for words that MCP does not know.
-pub fn rank(severity: &str) -> Option<usize> {
-    SEVERITIES.iter().position(|known| *known == severity)
 }

@@ -5,8 +5,9 @@
 
 use super::{
     Source,
-    book::{Book, Due, Needs, News},
+    book::{Book, Needs},
     change,
+    subscription::{Due, News},
 };
 use crate::{
     tools::system::{

@@ -7,6 +7,7 @@ pub mod address;
 pub mod book;
 pub mod change;
 pub mod courier;
+pub mod subscription;
 
 pub use address::Address;
 

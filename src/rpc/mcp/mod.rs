@@ -4,6 +4,7 @@ pub mod appliance;
 pub mod bridge;
 mod call;
 pub mod conversation;
+mod ear;
 #[cfg(feature = "conformance-fixtures")]
 pub mod fixtures;
 pub mod handler;

@@ -3,8 +3,8 @@
 use super::tasks;
 use crate::{
     error::{ErrorCode, ToolError},
+    log::rank,
     registry::context::{Change, Peer as Port, Work},
-    resources::book::rank,
     rpc::door::Server,
 };
 use futures::future::BoxFuture;

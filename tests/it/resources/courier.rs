@@ -6,11 +6,7 @@ use raspi_mcp::{
     access::caller::{Caller, Door},
     log::Since,
     registry::meta::Role,
-    resources::{
-        Address,
-        book::{Book, Ear},
-        courier,
-    },
+    resources::{Address, book::Book, courier, subscription::Ear},
 };
 use std::{
     sync::{Arc, Mutex},

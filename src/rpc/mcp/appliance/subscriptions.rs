@@ -4,15 +4,17 @@ use super::{Asked, fault, resources};
 use crate::{
     access::caller::Caller,
     error::ToolError,
+    log::rank,
     registry::pipeline::Call,
     resources::{
         Address,
-        book::{Book, Ear, PER_CONVERSATION, rank},
+        book::{Book, PER_CONVERSATION},
         courier,
+        subscription::Ear,
     },
     rpc::{
         door::Server,
-        mcp::conversation::{PeerEar, SinkEar},
+        mcp::ear::{PeerEar, SinkEar},
     },
 };
 use rmcp::{
@@ -24,7 +26,7 @@ use serde_json::Value;
 use std::{any::Any, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
-/// The tool whose lines log messages are: who may not call it does not get them either.
+/// What log messages are lines of: who may not read it does not get them either.
 const LOG: &str = "raspi://logs/app";
 
 /// `resources/subscribe`.
