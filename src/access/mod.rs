@@ -8,6 +8,7 @@ pub mod canonical;
 pub mod groups;
 pub mod jwt;
 pub mod ledger;
+pub mod observed;
 pub mod policy;
 pub mod rate;
 pub mod redact;

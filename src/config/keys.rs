@@ -119,6 +119,8 @@ pub const KEYS: &[Key] = &[
         "How long a sender may take over one request body."),
     key("http.max_connections", count(1, 1024), Lower,
         "TCP connections at once. One address beyond loopback gets a quarter of them."),
+    key("http.metrics", Kind::Bool, Off,
+        "Whether `/metrics` answers, in Prometheus' text format, to whoever may call tools."),
 
     key("tls.enabled", Kind::Bool, Never, "Whether HTTP is spoken through TLS. Needed beyond loopback."),
     key("tls.certificate", Kind::File, Never,

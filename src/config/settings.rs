@@ -76,6 +76,7 @@ pub struct Http {
     pub session_idle_seconds: u64,
     pub body_timeout_seconds: u64,
     pub max_connections: usize,
+    pub metrics: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -219,6 +220,7 @@ impl Settings {
                 session_idle_seconds: 900,
                 body_timeout_seconds: 10,
                 max_connections: 64,
+                metrics: true,
             },
             tls: Tls {
                 enabled: false,

@@ -1,11 +1,12 @@
-//! HTTP: `/mcp` (Streamable HTTP), `/api/mcp` (plain JSON-RPC POST, document 003), `/ws`, `/healthz`; through TLS where
-//! the configuration says so.
+//! HTTP: `/mcp` (Streamable HTTP), `/api/mcp` (plain JSON-RPC POST, document 003), `/ws`, `/healthz`, `/metrics`; through
+//! TLS where the configuration says so.
 
 mod body;
 mod doorman;
 mod guard;
 mod listen;
 mod metadata;
+mod metrics;
 mod peer;
 mod places;
 mod post;
@@ -24,6 +25,7 @@ use crate::{
     },
     config::Settings,
     error::ToolError,
+    metrics::Refused,
     rpc::{
         connection::PARTING,
         door::Server,
@@ -56,6 +58,8 @@ pub struct App {
     /// What the listener speaks through, and which names that certificate is for.
     tls: Option<Arc<Shown>>,
     body_timeout: Duration,
+    /// Whether there is a `/metrics`.
+    metrics: bool,
     /// Calls that run for somebody, by who and request id, so that a cancellation in another request finds them.
     running: Running,
 }
@@ -95,6 +99,7 @@ impl App {
             metadata,
             tls,
             body_timeout: options.body_timeout,
+            metrics: options.metrics,
             running: Running::default(),
             server,
         })
@@ -116,12 +121,13 @@ impl App {
 
     /// Answers one request. By hand: four paths need no router, and a router's boxes cost more than the answer.
     pub(super) async fn answer(self: Arc<Self>, request: Request, peer: Peer) -> Response<Body> {
-        let probe = matches!(*request.method(), Method::GET | Method::HEAD);
+        let probe = is_probe(&request);
         if request.uri().path() == "/healthz" {
             return if probe { self.health() } else { not_allowed("GET, HEAD") };
         }
         // Host and Origin first, then who it is.
         if let Err(refusal) = self.guard.check(request.uri(), request.headers(), |host| self.goes_by(host, peer)) {
+            self.server.metrics.refused(Refused::Origin);
             return post::refuse(StatusCode::FORBIDDEN, &refusal);
         }
         if let Some(metadata) = self.metadata.as_ref().filter(|metadata| metadata.is_at(request.uri().path())) {
@@ -129,7 +135,10 @@ impl App {
         }
         match self.doorman.identify(request.headers()) {
             Ok(known) => self.admitted(request, known).await,
-            Err(unknown) => refused::answer(&self, unknown, peer).await,
+            Err(unknown) => {
+                self.server.metrics.refused(Refused::Unauthenticated);
+                refused::answer(&self, unknown, peer).await
+            }
         }
     }
 
@@ -156,6 +165,7 @@ impl App {
     }
 
     async fn dispatch(self: Arc<Self>, request: Request) -> Response<Body> {
+        let probe = is_probe(&request);
         match (request.uri().path(), request.method().as_str()) {
             ("/mcp", "POST") => post::serve(&self, Endpoint::Streamable, request).await,
             // GET opens the stream of a session, DELETE ends it: both are rmcp's.
@@ -164,6 +174,8 @@ impl App {
             ("/api/mcp", "POST") => post::serve(&self, Endpoint::Plain, request).await,
             ("/api/mcp", _) => not_allowed("POST"),
             ("/ws", _) => ws(&self, request).await,
+            ("/metrics", _) if self.metrics && !probe => not_allowed("GET, HEAD"),
+            ("/metrics", _) if self.metrics => metrics::page(&self).await,
             _ => post::refuse(
                 StatusCode::NOT_FOUND,
                 &ToolError::not_found("there is nothing at this path")
@@ -179,6 +191,10 @@ impl App {
         }
         "ok\n".into_response()
     }
+}
+
+fn is_probe(request: &Request) -> bool {
+    matches!(*request.method(), Method::GET | Method::HEAD)
 }
 
 async fn ws(app: &App, request: Request) -> Response<Body> {
