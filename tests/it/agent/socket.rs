@@ -244,7 +244,8 @@ async fn a_refusal_is_heard_even_when_the_agent_hung_up_before_the_question_was_
         use std::io::Write;
         for _ in 0..ROUNDS {
             let (mut stream, _) = listener.accept().unwrap();
-            let refusal = r#"{"id":null,"error":{"code":"permission_denied","message":"bob may not talk to the agent"}}"#;
+            let refusal =
+                r#"{"id":null,"error":{"code":"permission_denied","message":"bob may not talk to the agent"}}"#;
             stream.write_all(format!("{refusal}\n").as_bytes()).unwrap();
         }
     });
