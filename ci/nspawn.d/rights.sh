@@ -77,8 +77,8 @@ probe() {
   c tee /usr/local/bin/probe.pl <"$ROOT/ci/nspawn.d/probe.pl" >/dev/null
   c chmod 755 /usr/local/bin/probe.pl
   c sed -e 's|^ExecStart=.*|ExecStart=/usr/bin/perl /usr/local/bin/probe.pl|' -e 's|^Type=.*|Type=oneshot|' \
-    -e '/^WatchdogSec=/d' -e '/^Restart/d' -e '/^Wants=/d' "/usr/lib/systemd/system/$unit.service" >"$work/$copy"
-  c tee "/run/systemd/system/$copy.service" <"$work/$copy" >/dev/null
+    -e '/^WatchdogSec=/d' -e '/^Restart/d' -e '/^Wants=/d' "/usr/lib/systemd/system/$unit.service" >"$WORK/$copy"
+  c tee "/run/systemd/system/$copy.service" <"$WORK/$copy" >/dev/null
   c mkdir -p "/run/systemd/system/$copy.service.d"
   printf '[Service]\nRuntimeDirectoryPreserve=yes\nEnvironment="ATTEMPTS=%s"\n' "$(printf '%s;' "${@% *}")" |
     c tee "/run/systemd/system/$copy.service.d/attempts.conf" >/dev/null

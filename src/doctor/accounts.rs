@@ -31,7 +31,7 @@ fn people(subject: &Subject, group: &str, may: &str) -> Option<Finding> {
         Some(members) if members.is_empty() => {
             Finding::note(about, format!("nobody is in {group}; only root {may}"), format!("usermod -aG {group} NAME"))
         }
-        Some(members) if members.iter().any(|member| *member == subject.account.name) => Finding::wrong(
+        Some(members) if members.contains(&subject.account.name) => Finding::wrong(
             about,
             format!("the server's own account is in {group}"),
             format!("gpasswd -d {} {group}: the server must not decide for people", subject.account.name),
