@@ -1,12 +1,13 @@
 //! All the wiring of `raspi-mcp serve`, in order: settings, machine, agent, audit, pipeline, doors, ready, stop.
 
 use crate::{
-    access::{approval::Asking, audit::Audit, policy::Policy},
+    access::{approval::Asking, audit::Audit, observed::Observed, policy::Policy},
     agent::AgentLink,
     config::Settings,
     halves,
     instance::{self, Instance},
     log::Ring,
+    metrics::Metrics,
     os::notify::Manager,
     registry::{
         Registry,
@@ -14,6 +15,7 @@ use crate::{
         meta::Role,
         pipeline::{Bounds, Pipeline},
     },
+    resources::book::Book,
     rpc::{
         connection::PARTING,
         door::{Options, Server},
@@ -174,8 +176,10 @@ fn server(
         patience: Duration::from_secs(approval.wait_seconds),
         elicitation_clients: approval.elicitation_clients,
     };
-    let pipeline = Pipeline::new(world, bounds, Arc::new(audit.clone()), Arc::new(gate));
-    Server { pipeline, options, stop, tasks, provider, listeners: Listeners::default() }
+    let (metrics, book) = (Arc::new(Metrics::new(&world.registry)), Arc::new(Book::default()));
+    let ledger = Observed { ledger: audit.clone(), metrics: Arc::clone(&metrics), book: Arc::clone(&book) };
+    let pipeline = Pipeline::new(world, bounds, Arc::new(ledger), Arc::new(gate));
+    Server { pipeline, options, stop, tasks, provider, listeners: Listeners::default(), book, metrics }
 }
 
 /// Binds every door, then opens and names them: whoever reads one address can use all of them.

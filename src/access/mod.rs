@@ -6,6 +6,7 @@ pub mod caller;
 pub mod canonical;
 pub mod groups;
 pub mod ledger;
+pub mod observed;
 pub mod policy;
 pub mod rate;
 pub mod redact;

@@ -12,7 +12,7 @@ use crate::{
     log,
     os::notify::Manager,
     registry::{Registry, meta::Role},
-    rpc::mcp::provider::{Provider, ToolsOnly},
+    rpc::mcp::{appliance::Appliance, provider::Provider},
 };
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ impl Args {
         if self.conformance {
             return (Registry::with_fixtures(), Arc::new(crate::rpc::mcp::fixtures::Fixtures::default()));
         }
-        (Registry::standard(), Arc::new(ToolsOnly))
+        (Registry::standard(), Arc::new(Appliance))
     }
 
     /// Fixtures ask and tell anybody anything: they are for a suite on this very machine.

@@ -115,6 +115,8 @@ pub const KEYS: &[Key] = &[
     key("http.body_timeout_seconds", seconds(1, 120), Lower,
         "How long a sender may take over one request body."),
     key("http.max_connections", count(1, 1024), Lower, "TCP connections at once."),
+    key("http.metrics", Kind::Bool, Off,
+        "Whether `/metrics` answers, in Prometheus' text format, to whoever may call tools."),
 
     key("socket.enabled", Kind::Bool, Off, "Whether to listen on the unix socket."),
     key("socket.path", Kind::SocketPath, Never, "Where it is. By default `mcp.sock` in `places.runtime_dir`."),

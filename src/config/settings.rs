@@ -74,6 +74,7 @@ pub struct Http {
     pub session_idle_seconds: u64,
     pub body_timeout_seconds: u64,
     pub max_connections: usize,
+    pub metrics: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -191,6 +192,7 @@ impl Settings {
                 session_idle_seconds: 900,
                 body_timeout_seconds: 10,
                 max_connections: 64,
+                metrics: true,
             },
             socket: Socket { enabled: true, path: places.runtime_dir.join("mcp.sock"), max_connections: 32 },
             limits: Limits {

@@ -21,6 +21,7 @@ pub mod mounts;
 pub mod net_dev;
 pub mod notify;
 pub mod os_release;
+pub mod own;
 mod root;
 pub mod thermal;
 pub mod uptime;

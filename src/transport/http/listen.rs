@@ -18,6 +18,8 @@ pub struct Options {
     pub session_idle: Duration,
     pub body_timeout: Duration,
     pub max_connections: usize,
+    /// Whether there is a `/metrics`.
+    pub metrics: bool,
 }
 
 impl Options {
@@ -31,6 +33,7 @@ impl Options {
             session_idle: Duration::from_secs(http.session_idle_seconds),
             body_timeout: Duration::from_secs(http.body_timeout_seconds),
             max_connections: http.max_connections,
+            metrics: http.metrics,
         }
     }
 }

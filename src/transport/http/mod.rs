@@ -1,9 +1,11 @@
-//! HTTP: `/mcp` (Streamable HTTP), `/api/mcp` (plain JSON-RPC POST, document 003), `/ws`, `/healthz`.
+//! HTTP: `/mcp` (Streamable HTTP), `/api/mcp` (plain JSON-RPC POST, document 003), `/ws`, `/healthz`,
+//! `/metrics`.
 
 mod body;
 mod guard;
 mod identify;
 mod listen;
+mod metrics;
 mod post;
 
 pub use identify::identify;
@@ -12,6 +14,7 @@ pub use listen::{Listener, Options};
 use crate::{
     access::caller::{Caller, Door},
     error::ToolError,
+    metrics::Refused,
     rpc::{
         connection::PARTING,
         door::Server,
@@ -36,6 +39,8 @@ pub struct App {
     guard: guard::Guard,
     identify: Identify,
     body_timeout: Duration,
+    /// Whether there is a `/metrics`.
+    metrics: bool,
     /// Calls that run for somebody, by who and request id, so that a cancellation in another request finds them.
     running: Running,
 }
@@ -51,6 +56,7 @@ impl App {
             guard: guard::Guard::new(&options.allowed_hosts, &options.allowed_origins),
             identify,
             body_timeout: options.body_timeout,
+            metrics: options.metrics,
             running: Running::default(),
             server,
         })
@@ -84,6 +90,8 @@ impl App {
             ("/api/mcp", "POST") => post::serve(&self, Endpoint::Plain, request).await,
             ("/api/mcp", _) => not_allowed("POST"),
             ("/ws", _) => ws(&self, request).await,
+            ("/metrics", _) if self.metrics && !probe => not_allowed("GET, HEAD"),
+            ("/metrics", _) if self.metrics => metrics::page(&self).await,
             _ => post::refuse(
                 StatusCode::NOT_FOUND,
                 &ToolError::not_found("there is nothing at this path")
@@ -94,10 +102,13 @@ impl App {
 
     /// Host and Origin first, then who it is; the handlers find an `Arc<Caller>` in the extensions.
     fn admit(&self, mut request: Request) -> Result<Request, Box<Response<Body>>> {
+        let counts = &self.server.metrics;
         if let Err(refusal) = self.guard.check(request.uri(), request.headers()) {
+            counts.refused(Refused::Origin);
             return Err(Box::new(post::refuse(StatusCode::FORBIDDEN, &refusal)));
         }
         let caller = (self.identify)(request.headers()).map_err(|error| {
+            counts.refused(Refused::Unauthenticated);
             let mut response = post::refuse(StatusCode::UNAUTHORIZED, &error);
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             Box::new(response)
