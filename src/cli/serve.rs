@@ -51,7 +51,7 @@ impl Args {
     #[cfg(feature = "conformance-fixtures")]
     fn stay_local(&self, settings: &Settings) -> Result<(), Failure> {
         let listen = settings.http.listen;
-        if self.conformance && settings.http.enabled && !listen.ip().is_loopback() {
+        if self.conformance && settings.http.enabled && !crate::config::is_loopback(listen.ip()) {
             let why = format!(
                 "--conformance serves this machine only, and {listen} is not a loopback address; \
                  listen on 127.0.0.1, or leave --conformance out"

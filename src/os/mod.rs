@@ -6,6 +6,7 @@
 
 pub mod about;
 pub mod activity;
+pub mod addresses;
 pub mod clock;
 pub mod cpu_stat;
 pub mod cpufreq;

@@ -4,6 +4,8 @@
 
 mod access;
 mod agent;
+mod attacks;
+mod bridge;
 mod cli;
 mod config;
 #[cfg(feature = "conformance-fixtures")]

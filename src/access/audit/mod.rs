@@ -210,10 +210,7 @@ impl Audit {
             }
             Err(error) => {
                 // They go with the next commit, if there is room; else the chain will say how many are missing.
-                waiting.lost += lost;
-                if let Err(reads) = waiting.reads.put_before(reads) {
-                    waiting.lost += reads.count() as u64;
-                }
+                waiting.lost += lost + waiting.reads.put_before(reads) as u64;
                 waiting.broken = Some(error.clone());
                 Err(error)
             }

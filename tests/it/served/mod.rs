@@ -8,8 +8,10 @@
 
 mod answer;
 pub mod bench;
+pub mod issuer;
 mod post;
 pub mod process;
+pub mod secure;
 mod wire;
 
 pub use answer::Answer;
