@@ -119,6 +119,9 @@ CONTENDERS = [
     Server("raspi-mcp", "stdio", ours_stdio, INFO, 10_000, OUR_MIX, True),
     Server("raspi-mcp", "HTTP /mcp", ours_http(), INFO, 10_000, OUR_MIX, True),
     Server("raspi-mcp", "HTTP /api/mcp, bare method", ours_http("/api/mcp"), ("system.get_basic_info", {}), 10_000, None, True),
+    # What the kernel takes for waking, reading and writing: the others' figures contain it.
+    Server("nothing (ci/bench.d/nothing.c)", "stdio", plain_stdio(f"{BUILD}/bench/nothing"), ECHO, 10_000),
+    Server("nothing (ci/bench.d/nothing.c)", "HTTP", plain_http(f"{BUILD}/bench/nothing"), ECHO, 10_000),
     Server("TypeScript SDK 1.32.2 echo", "stdio", plain_stdio(NODE, f"{BUILD}/peers-npm/echo.mjs"), ECHO, 5_000, ECHO_MIX),
     Server("TypeScript SDK 1.32.2 echo", "HTTP /mcp", plain_http(NODE, f"{BUILD}/peers-npm/echo.mjs"), ECHO, 2_000, ECHO_MIX),
     Server("Python SDK 2.3.0 echo", "stdio", plain_stdio(f"{BUILD}/peers-py-sdk/bin/python", f"{HERE}/echo.py"), ECHO, 500),
@@ -296,6 +299,23 @@ def goals():
     return rows, missed
 
 
+def above_nothing(ours, echo, nothing):
+    """What is left of a ratio when what the kernel takes in any case is taken away on both sides."""
+    least = statistics.median(nothing.cpu_us)
+    return (statistics.median(ours.cpu_us) - least) / (statistics.median(echo.cpu_us) - least)
+
+
+def beyond_the_kernel():
+    shares = []
+    for ours, other in (("stdio", "stdio"), ("HTTP /mcp", "HTTP")):
+        try:
+            share = above_nothing(find("raspi-mcp", ours), find("TypeScript", ours), find("nothing", other))
+            shares.append(f"{share:.2f} over {other}")
+        except (statistics.StatisticsError, ZeroDivisionError):
+            shares.append(f"not measured over {other}")
+    return f"Without the CPU that `nothing` takes too, raspi-mcp / TypeScript SDK's echo is {', '.join(shares)}."
+
+
 def machine():
     model = "unknown processor"
     with open("/proc/cpuinfo") as f:
@@ -314,8 +334,9 @@ def main():
         "Written by `./ci/bench`; do not edit. All servers in one run, interleaved, one request in flight, minimum / median.", "",
         f"On {time.strftime('%Y-%m-%d', time.gmtime())}: {machine()}. {STARTS} starts, {ROUNDS} rounds of calls,"
         f" {MIXED} mixed calls where a second memory figure is given, {IDLE_SECONDS} s idle.", "",
-        "## Goals", "", *goal_rows, "", "## Side by side", "", *table(), "",
+        "## Goals", "", *goal_rows, "", beyond_the_kernel(), "", "## Side by side", "", *table(), "",
         "- Every server keeps its folder from start to start; the first start, which makes it, is not counted.",
+        "- `nothing` answers a constant: its CPU is the kernel's for waking, reading and writing, and in every other figure too.",
         "- CPU is user plus system time of all threads and child processes, by the scheduler's clock; memory is VmRSS likewise.",
         "- raspi-mcp answers `system.get_basic_info`, the SDKs an echo of eleven bytes, the others their cheapest call.",
         "- raspi-mcp's mix holds reads, lists, searches, bare methods, refused arguments and unknown tools, audited all.",

@@ -10,6 +10,7 @@ use axum::{
     http::{HeaderValue, Request, Response, header, request::Parts},
 };
 use bytes::Bytes;
+use futures::{FutureExt, future::BoxFuture};
 use http_body_util::Full;
 use rmcp::transport::streamable_http_server::{
     StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
@@ -69,22 +70,22 @@ impl McpHttp {
         }
     }
 
-    /// Hands over a request whose body has been read.
-    pub async fn handle(
+    /// Hands over a request whose body has been read. In a box: rmcp's futures are large, and without it every tool call
+    /// would carry the room for one.
+    pub fn handle(
         &self,
         endpoint: Endpoint,
         mut parts: Parts,
         body: Bytes,
         caller: &Arc<Caller>,
-    ) -> Response<Body> {
+    ) -> BoxFuture<'_, Response<Body>> {
         accept_both(&mut parts);
         parts.extensions.insert(Arc::clone(caller));
         let request = Request::from_parts(parts, Full::new(body));
-        let response = match endpoint {
-            Endpoint::Streamable => self.streamable.handle(request).await,
-            Endpoint::Plain => self.plain.handle(request).await,
-        };
-        response.map(Body::new)
+        match endpoint {
+            Endpoint::Streamable => self.streamable.handle(request).map(|response| response.map(Body::new)).boxed(),
+            Endpoint::Plain => self.plain.handle(request).map(|response| response.map(Body::new)).boxed(),
+        }
     }
 
     /// Hands over `initialize` and enters the session it opens in the books.
