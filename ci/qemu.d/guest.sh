@@ -8,15 +8,15 @@ GUEST_PARTS=$GUEST/parts
 
 # need_qemu: QEMU 9 or newer: older ones have no I2C on their Raspberry Pi boards. Debian 12 has it in its backports.
 need_qemu() {
+  local as_root=()
   if ! qemu_is_new; then
+    [ "$(id -u)" = 0 ] || as_root=(sudo)
     debian_update
     say "installing from Debian: qemu-system-arm"
-    local as_root=()
-    [ "$(id -u)" = 0 ] || as_root=(sudo)
-    # The newest suite that has it; packages of the system that QEMU shares with it may have to follow.
-    "${as_root[@]}" bash -c "export DEBIAN_FRONTEND=noninteractive; $(declare -f debian_apt); $(declare -p DEBIAN_APT HOST_ARCH)
-      debian_apt apt-get install -y -qq --no-install-recommends -t '$(newest_suite_of qemu-system-arm)' qemu-system-arm" \
-      >"$GUEST/install-qemu.log" 2>&1 || die "QEMU could not be installed: $(tail -3 "$GUEST/install-qemu.log")"
+    # From the newest suite that has it; packages of the system that QEMU shares with it may have to follow.
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get "${DEBIAN_OPTIONS[@]}" install -y -qq --no-install-recommends \
+      -t "$(debian_suite qemu-system-arm)" qemu-system-arm >"$GUEST/install-qemu.log" 2>&1 ||
+      die "QEMU could not be installed: $(tail -3 "$GUEST/install-qemu.log")"
   fi
   qemu_is_new || die "qemu-system-aarch64 9 or newer is needed; here is: $(qemu-system-aarch64 --version 2>&1 | head -1)"
 }
@@ -25,28 +25,24 @@ qemu_is_new() {
   [[ $(qemu-system-aarch64 --version 2>/dev/null) =~ version\ ([0-9]+) ]] && [ "${BASH_REMATCH[1]}" -ge 9 ]
 }
 
-newest_suite_of() {
-  debian_apt apt-cache madison "$1" | awk -F'|' '{ split($3, from, " "); sub("/.*", "", from[2]); print from[2]; exit }'
-}
-
 # need_guest_parts: kernel and user space of the guest, U-Boot, and a busybox that runs here, to ask it for its applets.
 need_guest_parts() {
-  debian_update_if_missing
-  [ -s "$GUEST/kernel.packages" ] || GUEST_IMAGE=$(guest_kernel_package)
-  debian_unpack kernel "$GUEST_KERNEL" "${GUEST_IMAGE:-}"
+  # Named only when it has to be fetched: finding the name takes the lists.
+  local image=
+  if [ ! -s "$GUEST/kernel.packages" ]; then
+    debian_update
+    image=$(guest_kernel_package)
+  fi
+  debian_unpack kernel "$GUEST_KERNEL" "$image"
   debian_unpack parts "$GUEST_PARTS" busybox-static:arm64 libc6:arm64 libgcc-s1:arm64
   debian_unpack host "$GUEST/host" u-boot-qemu "busybox-static:$HOST_ARCH"
   GUEST_RELEASE=$(basename "$GUEST_KERNEL"/lib/modules/*)
   [ -f "$GUEST_KERNEL/lib/modules/$GUEST_RELEASE/modules.dep.bin" ] || depmod -b "$GUEST_KERNEL" "$GUEST_RELEASE"
 }
 
-debian_update_if_missing() {
-  if [ ! -s "$GUEST/kernel.packages" ] || [ ! -s "$GUEST/parts.packages" ]; then debian_update; fi
-}
-
 # The package behind linux-image-arm64, from the newest suite: its name has the version in it.
 guest_kernel_package() {
-  debian_apt apt-cache -t "$(newest_suite_of linux-image-arm64)" depends linux-image-arm64:arm64 |
+  apt-cache "${DEBIAN_OPTIONS[@]}" -t "$(debian_suite linux-image-arm64)" depends linux-image-arm64:arm64 |
     sed -n 's/^ *Depends: \(linux-image-[^ :]*\).*/\1:arm64/p' | head -1
 }
 
