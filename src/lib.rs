@@ -9,6 +9,7 @@ pub mod config;
 #[cfg(feature = "conformance-fixtures")]
 pub mod conformance;
 pub mod daemon;
+pub mod doctor;
 pub mod error;
 pub mod halves;
 pub mod hw;

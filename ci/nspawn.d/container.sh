@@ -52,7 +52,7 @@ install_product() {
   chroot "$root" useradd bob
 }
 
-# boot_container ROOT: boots it, again after each reboot from inside, and waits until it is up. Sets LEADER, BOOTED_MS.
+# boot_container ROOT: boots it, again after each reboot from inside, and waits until it is up. Sets LEADER.
 boot_container() {
   local started=${EPOCHREALTIME/./}
   # systemd-nspawn(1): with --keep-unit a container that restarts itself ends with 133, for others to start it again.
@@ -62,14 +62,14 @@ boot_container() {
       status=0
       systemd-nspawn --quiet --boot --private-network --register=no --keep-unit --link-journal=no \
         --machine="raspi-mcp-ci-$$" --directory="$1" &
-      echo $! >"$work/nspawn.pid"
+      echo $! >"$WORK/nspawn.pid"
       wait $! || status=$?
     done
     exit "$status"
-  ) </dev/null >"$work/console" 2>&1 &
+  ) </dev/null >"$WORK/console" 2>&1 &
   SUPERVISOR=$!
   until_true 60 "the container is up" is_up
-  BOOTED_MS=$(((${EPOCHREALTIME/./} - started) / 1000))
+  say "booted in $(((${EPOCHREALTIME/./} - started) / 1000)) ms: $(c systemctl --version | head -1), Debian $(c cat /etc/debian_version)"
 }
 
 # Everything that is started at boot has started, or failed.
@@ -77,16 +77,16 @@ is_up() { find_leader && c systemctl is-system-running 2>/dev/null | grep -qE 'r
 
 # find_leader: sets LEADER to the process number that the container's first process has out here.
 find_leader() {
-  LEADER=$(pgrep -P "$(cat "$work/nspawn.pid")" -x systemd 2>/dev/null) && [ -n "$LEADER" ]
+  LEADER=$(pgrep -P "$(cat "$WORK/nspawn.pid")" -x systemd 2>/dev/null) && [ -n "$LEADER" ]
 }
 
 stop_container() {
   [ -n "${SUPERVISOR:-}" ] || return 0
   # nspawn answers SIGTERM by telling the system inside to power off.
-  kill "$(cat "$work/nspawn.pid")" 2>/dev/null || true
+  kill "$(cat "$WORK/nspawn.pid")" 2>/dev/null || true
   if ! timeout 30 tail --pid="$SUPERVISOR" -f /dev/null; then
     say "the container did not power off in 30 s and is killed"
-    kill -KILL "$(cat "$work/nspawn.pid")" 2>/dev/null || true
+    kill -KILL "$(cat "$WORK/nspawn.pid")" 2>/dev/null || true
   fi
   wait "$SUPERVISOR" 2>/dev/null || true
   SUPERVISOR=

@@ -77,8 +77,8 @@ probe() {
   c tee /usr/local/bin/probe.pl <"$ROOT/ci/nspawn.d/probe.pl" >/dev/null
   c chmod 755 /usr/local/bin/probe.pl
   c sed -e 's|^ExecStart=.*|ExecStart=/usr/bin/perl /usr/local/bin/probe.pl|' -e 's|^Type=.*|Type=oneshot|' \
-    -e '/^WatchdogSec=/d' -e '/^Restart/d' -e '/^Wants=/d' "/usr/lib/systemd/system/$unit.service" >"$work/$copy"
-  c tee "/run/systemd/system/$copy.service" <"$work/$copy" >/dev/null
+    -e '/^WatchdogSec=/d' -e '/^Restart/d' -e '/^Wants=/d' "/usr/lib/systemd/system/$unit.service" >"$WORK/$copy"
+  c tee "/run/systemd/system/$copy.service" <"$WORK/$copy" >/dev/null
   c mkdir -p "/run/systemd/system/$copy.service.d"
   printf '[Service]\nRuntimeDirectoryPreserve=yes\nEnvironment="ATTEMPTS=%s"\n' "$(printf '%s;' "${@% *}")" |
     c tee "/run/systemd/system/$copy.service.d/attempts.conf" >/dev/null
@@ -121,12 +121,11 @@ check_bus() {
 
 # The kernel names the peers of the unix sockets, and the group decides.
 check_callers() {
-  as bob raspi-mcp call --socket /run/raspi-mcp/mcp.sock system.get_basic_info >/dev/null
-  fails_with "bob restarts the machine" 5 'admin' as bob raspi-mcp call --socket /run/raspi-mcp/mcp.sock system.reboot
-  fails_with "bob at the agent" 5 'may not talk to the agent' \
-    as bob raspi-mcp --set places.agent_socket=/run/raspi-mcp-agent/agent.sock approve --list
-  as ann raspi-mcp --set places.agent_socket=/run/raspi-mcp-agent/agent.sock approve --list >/dev/null
-  as ann raspi-mcp call --socket /run/raspi-mcp/mcp.sock system.reboot -a cancel=true >/dev/null
+  as bob raspi-mcp call system.get_basic_info >/dev/null
+  fails_with "bob restarts the machine" 5 'admin' as bob raspi-mcp call system.reboot
+  fails_with "bob at the agent" 5 'may not talk to the agent' as bob raspi-mcp approve --list
+  as ann raspi-mcp approve --list >/dev/null
+  as ann raspi-mcp call system.reboot -a cancel=true >/dev/null
   fails_with "ann reads the server's folder" 2 'denied' as ann ls /var/lib/raspi-mcp
   fails_with "raspi-mcp reads the agent's folder" 2 'denied' as raspi-mcp ls /var/lib/raspi-mcp-agent
   say "ann (raspi-mcp-admin, -approver) may, bob may not, by the kernel's word"

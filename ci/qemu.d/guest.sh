@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # What a guest is made of: QEMU itself, Debian's arm64 kernel, an initramfs, and a root with busybox and our binary. No root
-# rights and no loop devices anywhere. Sourced, after ci/lib.sh and ci/qemu.d/debian.sh. ci/qemu and ci/qemu-hw share it.
+# rights and no loop devices anywhere. Sourced, after ci/lib.sh and ci/debian.sh. ci/qemu and ci/qemu-hw share it.
 
 GUEST=$BUILD/qemu
 GUEST_KERNEL=$GUEST/kernel
@@ -12,6 +12,7 @@ need_qemu() {
   if ! qemu_is_new; then
     [ "$(id -u)" = 0 ] || as_root=(sudo)
     debian_update
+    mkdir -p "$GUEST"
     say "installing from Debian: qemu-system-arm"
     # From the newest suite that has it; packages of the system that QEMU shares with it may have to follow.
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get "${DEBIAN_OPTIONS[@]}" install -y -qq --no-install-recommends \
@@ -27,15 +28,14 @@ qemu_is_new() {
 
 # need_guest_parts: kernel and user space of the guest, U-Boot, and a busybox that runs here, to ask it for its applets.
 need_guest_parts() {
-  # Named only when it has to be fetched: finding the name takes the lists.
   local image=
-  if [ ! -s "$GUEST/kernel.packages" ]; then
+  if [ ! -s "$GUEST_KERNEL/.packages" ]; then
     debian_update
     image=$(guest_kernel_package)
   fi
-  debian_unpack kernel "$GUEST_KERNEL" "$image"
-  debian_unpack parts "$GUEST_PARTS" busybox-static:arm64 libc6:arm64 libgcc-s1:arm64
-  debian_unpack host "$GUEST/host" u-boot-qemu "busybox-static:$HOST_ARCH"
+  debian_unpack "$GUEST_KERNEL" "$image"
+  debian_unpack "$GUEST_PARTS" busybox-static:arm64 libc6:arm64 libgcc-s1:arm64
+  debian_unpack "$GUEST/host" u-boot-qemu "busybox-static:$HOST_ARCH"
   GUEST_RELEASE=$(basename "$GUEST_KERNEL"/lib/modules/*)
   [ -f "$GUEST_KERNEL/lib/modules/$GUEST_RELEASE/modules.dep.bin" ] || depmod -b "$GUEST_KERNEL" "$GUEST_RELEASE"
 }

@@ -1,6 +1,7 @@
 //! Group membership from `/etc/passwd` and `/etc/group`: enough for an appliance, and no NSS library in the process.
 
 use crate::os::Root;
+use std::collections::BTreeSet;
 
 /// Whether the user `uid` with primary group `gid` is in `group`.
 pub fn contains(root: &Root, group: &str, uid: u32, gid: u32) -> bool {
@@ -29,6 +30,24 @@ pub fn user_id(root: &Root, name: &str) -> Option<u32> {
         let mut fields = line.split(':');
         (fields.next()? == name).then(|| fields.nth(1)?.parse().ok())?
     })
+}
+
+/// The numbers of the groups that the user `name` is in, the primary one too.
+pub fn of_user(root: &Root, name: &str) -> BTreeSet<u32> {
+    let (users, groups) = (root.read("etc/passwd").unwrap_or_default(), root.read("etc/group").unwrap_or_default());
+    let primary = users
+        .lines()
+        .filter(|line| line.split(':').next() == Some(name))
+        .find_map(|line| line.split(':').nth(3)?.parse().ok());
+    let others = groups.lines().filter_map(parse).filter(|line| line.members.split(',').any(|member| member == name));
+    others.map(|line| line.gid).chain(primary).collect()
+}
+
+/// Who is listed in `group`; `None` when there is no such group.
+pub fn members(root: &Root, group: &str) -> Option<Vec<String>> {
+    let groups = root.read("etc/group").ok()?;
+    let line = groups.lines().filter_map(parse).find(|line| line.name == group)?;
+    Some(line.members.split(',').filter(|member| !member.is_empty()).map(str::to_owned).collect())
 }
 
 struct Line<'a> {

@@ -122,6 +122,10 @@ impl Connection {
         let _forget = Forget(&self.waiting, id);
         let written = write_line(&mut *self.writer.lock().await, &Request { id, op }).await;
         if let Err(error) = written {
+            if error.kind() != io::ErrorKind::TimedOut {
+                // Whoever hangs up may have said why before: heard first, which ends with the connection.
+                let _ = tokio::time::timeout(limit, answer).await;
+            }
             let mut waiting = lock(&self.waiting);
             waiting.closed = true;
             return waiting.refusal.clone().map(Err).ok_or_else(|| error.to_string());

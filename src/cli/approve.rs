@@ -39,7 +39,8 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
         ));
     }
     let settings = sources.settings(&Registry::standard(), Vec::new())?;
-    let agent = AgentLink::Socket(Client::new(&settings.places.agent_socket));
+    let socket = sources::reach(&settings.places.agent_socket, |places| places.agent_socket.clone());
+    let agent = AgentLink::Socket(Client::new(&socket));
     let runtime = super::runtime()?;
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     runtime.block_on(converse(&agent, args, &mut input, &mut output))

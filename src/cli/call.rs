@@ -48,7 +48,10 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
         None => {
             let path = match &args.socket {
                 Some(path) => path.clone(),
-                None => sources.settings(&Registry::standard(), Vec::new())?.socket.path,
+                None => {
+                    let own = sources.settings(&Registry::standard(), Vec::new())?.socket.path;
+                    sources::reach(&own, |places| places.runtime_dir.join("mcp.sock"))
+                }
             };
             runtime.block_on(client::unix(&path, &request))?
         }

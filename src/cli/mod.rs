@@ -4,6 +4,7 @@ mod agent;
 pub mod approve;
 mod audit;
 mod call;
+pub mod doctor;
 pub mod exit;
 pub mod schema;
 mod serve;
@@ -11,7 +12,7 @@ mod sources;
 mod token;
 pub mod tools;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use exit::Exit;
 
 /// Turns a Raspberry Pi into an appliance that an AI assistant can operate safely, over MCP.
@@ -48,6 +49,13 @@ enum Command {
     Approve(approve::Args),
     /// Check or show the record of all calls
     Audit(audit::Args),
+    /// Say what is wrong or missing on this machine, and how to mend it
+    Doctor(doctor::Args),
+}
+
+/// The whole command line, for those who describe it: the man page and the shells' completions in dist/.
+pub fn command() -> clap::Command {
+    Cli::command()
 }
 
 /// Runs the command line of this process.
@@ -62,6 +70,7 @@ pub fn run() -> std::process::ExitCode {
         Command::Token(args) => token::run(args),
         Command::Approve(args) => approve::run(&args, &cli.sources),
         Command::Audit(args) => audit::run(args, &cli.sources),
+        Command::Doctor(args) => doctor::run(&args, &cli.sources),
     };
     match done {
         Ok(()) => Exit::Done.into(),

@@ -5,7 +5,7 @@ use crate::{
     config::{self, Flag, Places, Settings, Sources},
     registry::Registry,
 };
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -20,6 +20,14 @@ pub struct Args {
 fn key_value(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("write KEY=VALUE")?;
     Ok((key.trim().to_owned(), value.trim().to_owned()))
+}
+
+/// Where a person's command reaches a half: at `own`, the place of this user's server; where nothing was set, nobody is
+/// there and the machine's service is, at that one's. The kernel tells the service who is asking.
+pub fn reach(own: &Path, place: fn(&Places) -> PathBuf) -> PathBuf {
+    let service = place(&Places::system());
+    let unset = Places::detect().is_ok_and(|places| place(&places) == own);
+    if unset && !own.exists() && service.exists() { service } else { own.to_owned() }
 }
 
 impl Args {

@@ -15,6 +15,11 @@ use std::path::PathBuf;
 /// # Errors
 /// Every fault in the image, the site, the environment and the flags; then nothing should start.
 pub fn load(sources: &Sources) -> Result<Settings, Faults> {
+    loaded(sources).map(|(settings, _)| settings)
+}
+
+/// The settings, and the draft that knows who set what.
+pub(super) fn loaded(sources: &Sources) -> Result<(Settings, Draft), Faults> {
     let mut faults = Vec::new();
     let base = base(sources, None, &mut faults);
     let over = overrides(sources, true, &mut faults);
@@ -56,7 +61,7 @@ pub fn load_agent(sources: &Sources) -> Result<Settings, Faults> {
             }
         }
     }
-    finish(draft, &over, restricted, faults)
+    finish(draft, &over, restricted, faults).map(|(settings, _)| settings)
 }
 
 /// What image and site say.
@@ -167,7 +172,7 @@ fn finish(
     over: &[Assignment],
     restricted: Vec<String>,
     mut faults: Vec<Fault>,
-) -> Result<Settings, Faults> {
+) -> Result<(Settings, Draft), Faults> {
     for assignment in over {
         faults.extend(draft.apply(assignment).err());
     }
@@ -175,7 +180,7 @@ fn finish(
         Ok(mut settings) => {
             faults.extend(together::check(&draft, &settings));
             settings.restricted = restricted;
-            if faults.is_empty() { Ok(settings) } else { Err(Faults(faults)) }
+            if faults.is_empty() { Ok((settings, draft)) } else { Err(Faults(faults)) }
         }
         Err(fault) => {
             faults.push(fault);

@@ -8,6 +8,7 @@
 mod assignment;
 pub mod docs;
 mod draft;
+mod explain;
 mod fault;
 mod found;
 mod fragment;
@@ -23,6 +24,7 @@ mod tokens;
 mod words;
 
 pub use assignment::variable_of;
+pub use explain::{InForce, explain};
 pub use fault::{Fault, Faults, Origin, Position};
 pub use kind::KnownTools;
 pub use load::{load, load_agent};

@@ -9,6 +9,7 @@ mod config;
 #[cfg(feature = "conformance-fixtures")]
 mod conformance;
 mod contract;
+mod doctor;
 mod grounds;
 mod hw;
 mod layout;

@@ -53,7 +53,6 @@ struct Entry {
     /// The module that spoke.
     source: String,
     message: String,
-    #[serde(skip_serializing_if = "Map::is_empty")]
     fields: Map<String, Value>,
 }
 

@@ -1,6 +1,9 @@
 //! What this machine has that tools could use: a table of probes.
 
-use crate::machine::Machine;
+use crate::{
+    hw::devices::{Device, Devices},
+    machine::Machine,
+};
 
 /// What a probe found.
 #[derive(Debug, PartialEq, Eq)]
@@ -17,11 +20,11 @@ pub struct Module {
 }
 
 pub static MODULES: &[Module] = &[
-    Module { name: "gpio", namespace: "gpio", probe: |machine| hardware(machine, "GPIO chip", gpio_chips(machine)) },
+    Module { name: "gpio", namespace: "gpio", probe: |machine| hardware(machine, "GPIO chip", |all| all.gpio) },
     // A pin's PWM is set by a tool of gpio.
-    Module { name: "pwm", namespace: "gpio", probe: |machine| hardware(machine, "PWM chip", pwm_chips(machine)) },
-    Module { name: "i2c", namespace: "i2c", probe: |machine| hardware(machine, "I2C bus", i2c_buses(machine)) },
-    Module { name: "camera", namespace: "camera", probe: |machine| hardware(machine, "camera", cameras(machine)) },
+    Module { name: "pwm", namespace: "gpio", probe: |machine| hardware(machine, "PWM chip", |all| all.pwm) },
+    Module { name: "i2c", namespace: "i2c", probe: |machine| hardware(machine, "I2C bus", |all| all.i2c) },
+    Module { name: "camera", namespace: "camera", probe: |machine| hardware(machine, "camera", cameras) },
     Module {
         name: "systemd",
         namespace: "service",
@@ -36,54 +39,25 @@ pub static MODULES: &[Module] = &[
     Module { name: "throttling", namespace: "system", probe: throttling },
 ];
 
-/// Video devices that are parts of the processor and no camera (names of Raspberry Pi's kernel drivers).
-const NO_CAMERAS: [&str; 5] = ["bcm2835-codec", "bcm2835-isp", "rpivid", "rpi-hevc-dec", "pispbe"];
-
-fn hardware(machine: &Machine, what: &str, found: Vec<String>) -> Result<Found, String> {
+fn hardware(machine: &Machine, what: &str, which: fn(Devices) -> Vec<Device>) -> Result<Found, String> {
     if machine.board.is_simulated() {
         // Real devices of this machine are not the simulated board's.
         return Err(format!("the board is simulated and has no {what} in this version"));
     }
-    some(found, || format!("no {what} that the kernel knows"))
+    let found = which(Devices::read(&machine.root));
+    some(found.iter().map(Device::described).collect(), || format!("no {what} that the kernel knows"))
+}
+
+fn cameras(all: Devices) -> Vec<Device> {
+    all.video.into_iter().filter(Device::is_camera).collect()
 }
 
 fn some(devices: Vec<String>, why_not: impl FnOnce() -> String) -> Result<Found, String> {
     if devices.is_empty() { Err(why_not()) } else { Ok(Found { devices }) }
 }
 
-fn devices(machine: &Machine, prefix: &str) -> Vec<String> {
-    let names = machine.root.list("dev").unwrap_or_default();
-    names.into_iter().filter(|name| numbered(name, prefix)).map(|name| format!("/dev/{name}")).collect()
-}
-
 fn numbered(name: &str, prefix: &str) -> bool {
     name.strip_prefix(prefix).is_some_and(|number| number.parse::<u32>().is_ok())
-}
-
-/// Chips of the GPIO character device, each with the device it belongs to: the folder above it in sysfs
-/// (Documentation/ABI/testing/gpio-cdev; its label takes an ioctl).
-fn gpio_chips(machine: &Machine) -> Vec<String> {
-    let owner = |device: &str| {
-        let name = device.trim_start_matches("/dev/");
-        let link = machine.root.link(&format!("sys/bus/gpio/devices/{name}")).ok()?;
-        Some(link.parent()?.file_name()?.to_str()?.to_owned())
-    };
-    devices(machine, "gpiochip").into_iter().map(|device| called(&device, owner(&device))).collect()
-}
-
-/// PWM chips have no device files: programs use sysfs (Documentation/ABI/testing/sysfs-class-pwm).
-fn pwm_chips(machine: &Machine) -> Vec<String> {
-    let channels = |chip: &str| machine.root.number(&format!("{chip}/npwm")).ok().map(|n| format!("channels: {n}"));
-    class(machine, "sys/class/pwm", "pwmchip").iter().map(|chip| called(chip, channels(chip))).collect()
-}
-
-/// A bus with the device file that programs open; the module i2c-dev makes it.
-fn i2c_buses(machine: &Machine) -> Vec<String> {
-    let adapter = |device: &str| {
-        let name = device.trim_start_matches("/dev/");
-        machine.root.line(&format!("sys/class/i2c-adapter/{name}/name")).ok()
-    };
-    devices(machine, "i2c-").into_iter().map(|device| called(&device, adapter(&device))).collect()
 }
 
 /// A device, and what it is called when the kernel tells.
@@ -98,17 +72,6 @@ fn called(device: &str, name: Option<String>) -> String {
 fn class(machine: &Machine, folder: &str, prefix: &str) -> Vec<String> {
     let names = machine.root.list(folder).unwrap_or_default();
     names.into_iter().filter(|name| numbered(name, prefix)).map(|name| format!("/{folder}/{name}")).collect()
-}
-
-fn cameras(machine: &Machine) -> Vec<String> {
-    let name_of = |device: &str| {
-        let name = device.trim_start_matches("/dev/");
-        machine.root.line(&format!("sys/class/video4linux/{name}/name")).ok()
-    };
-    let is_camera =
-        |name: &Option<String>| !name.as_ref().is_some_and(|name| NO_CAMERAS.iter().any(|part| name.starts_with(part)));
-    let with_names = devices(machine, "video").into_iter().map(|device| (name_of(&device), device));
-    with_names.filter(|(name, _)| is_camera(name)).map(|(name, device)| called(&device, name)).collect()
 }
 
 fn running(machine: &Machine, what: &str, place: &str) -> Result<Found, String> {

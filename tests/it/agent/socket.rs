@@ -170,7 +170,7 @@ fn standing_comes_from_users_and_groups() {
     let server = Peer::judge(&settings, 0, 0, None).unwrap();
     assert_eq!(server.standing, Standing::Server, "a server that runs as root answers nothing either");
     assert!(server.may(&Op::Answer { id: "X".into(), approve: true }).is_err());
-    assert!(pi.may(&Op::Reboot(reboot(&json!({}), None))).is_err(), "an approver runs nothing");
+    assert!(pi.may(&Op::Power(reboot(&json!({}), None))).is_err(), "an approver runs nothing");
 }
 
 #[test]
@@ -232,4 +232,27 @@ async fn two_agents_do_not_share_a_folder_or_a_socket() {
     let world = World { clock: Arc::new(|| NOON), machine: Arc::clone(&pi.machine) as _ };
     let error = Agent::start(pi.settings.clone(), world).err().unwrap();
     assert_eq!(error.code, ErrorCode::Conflict);
+}
+
+#[tokio::test]
+async fn a_refusal_is_heard_even_when_the_agent_hung_up_before_the_question_was_sent() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("agent.sock");
+    let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    // An agent as quick as can be: on a thread of its own, so that it is gone before, during or after the question.
+    let agent = std::thread::spawn(move || {
+        use std::io::Write;
+        for _ in 0..ROUNDS {
+            let (mut stream, _) = listener.accept().unwrap();
+            let refusal =
+                r#"{"id":null,"error":{"code":"permission_denied","message":"bob may not talk to the agent"}}"#;
+            stream.write_all(format!("{refusal}\n").as_bytes()).unwrap();
+        }
+    });
+    const ROUNDS: usize = 300;
+    for round in 0..ROUNDS {
+        let error = Client::new(&path).request(Op::Status {}, Duration::ZERO).await.unwrap_err();
+        assert_eq!(error.message, "bob may not talk to the agent", "round {round}");
+    }
+    agent.join().unwrap();
 }

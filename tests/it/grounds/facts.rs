@@ -30,6 +30,8 @@ use Presence::{Always, Perhaps};
 /// In every answer.
 const ANYWHERE: &[Fact] = &[
     Fact("_meta/execution_time_ms", Number, Always),
+    // Somebody asked the same a moment ago.
+    Fact("_meta/cached_age_ms", Number, Perhaps),
     // The board is simulated where there is none.
     Fact("_meta/simulated", Flag, Perhaps),
 ];
@@ -109,12 +111,14 @@ fn facts_of(tool: &str) -> &'static [Fact] {
             Fact("config_summary/tools/enable", List, Always),
             Fact("config_summary/log/target", Text, Always),
             Fact("agent/in_process", Flag, Always),
+            Fact("agent/last_reboot", Object, Perhaps),
         ],
         "logs.get_recent_app_logs" => &[
             Fact("entries", List, Always),
             Fact("pagination/returned_count", Number, Always),
             Fact("pagination/total_count", Number, Always),
             Fact("pagination/has_more", Flag, Always),
+            Fact("pagination/next_offset", Number, Perhaps),
         ],
         "logs.get_recent_audit_logs" => &[
             Fact("entries/*/seq", Number, Always),
@@ -125,6 +129,7 @@ fn facts_of(tool: &str) -> &'static [Fact] {
             Fact("entries/*/simulated", Flag, Always),
             Fact("pagination/total_count", Number, Always),
             Fact("pagination/has_more", Flag, Always),
+            Fact("pagination/next_offset", Number, Perhaps),
         ],
         _ => &[],
     }

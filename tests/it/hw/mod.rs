@@ -1,5 +1,6 @@
 //! Board, firmware and temperature, on captured trees.
 
 mod board;
+mod devices;
 mod firmware;
 mod temperature;

@@ -96,7 +96,8 @@ impl Pi {
         settings.access.stdio_role = Role::Admin;
         change(&mut settings);
         let bench = Bench::of(&settings.places.state_dir);
-        let serve = Serve { settings, registry, stdio: false, log: Ring::new(100), provider };
+        let log = Ring::new(settings.log.ring_lines);
+        let serve = Serve { settings, registry, stdio: false, log, provider };
         let running = daemon::start(serve).await.unwrap();
         Self { running, bench, _root: root }
     }

@@ -1,0 +1,139 @@
+//! `raspi-mcp doctor`
+
+use super::{
+    exit::{Exit, Failure},
+    sources,
+};
+use crate::{
+    access::groups,
+    agent::{AgentLink, Client},
+    client,
+    config::{self, Places, SERVER_USER, Settings, Sources},
+    doctor::{self, Account, Report, State, Subject},
+    error::ToolError,
+    hw::devices::Device,
+    os::Root,
+    registry::Registry,
+};
+use serde_json::json;
+use std::{fmt::Write, path::Path, time::Duration};
+
+/// Whoever does not answer a question about itself in this time hangs.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Show every setting with where it comes from, not only those that differ from the default
+    #[arg(long)]
+    all: bool,
+    /// For programs: everything, as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
+    let sources = sources.gather(&Registry::standard(), Vec::new())?;
+    let report = doctor::examine(&super::runtime()?.block_on(look(sources, Root::system())));
+    if args.json {
+        let text = serde_json::to_string_pretty(&report);
+        println!("{}", text.map_err(|error| Failure::new(Exit::Failed, format!("the report: {error}")))?);
+    } else {
+        print!("{}", told(&report, args.all));
+    }
+    match report.wrong {
+        0 => Ok(()),
+        // Said already.
+        _ => Err(Failure::new(Exit::Failed, "")),
+    }
+}
+
+async fn look(sources: Sources, root: Root) -> Subject {
+    let settings = config::explain(&sources);
+    let fallback = Settings::default_for(&sources.places);
+    let known = settings.as_ref().map_or(&fallback, |(settings, _)| settings);
+    let agent = ask_agent(&known.places.agent_socket).await;
+    let server = ask_server(&known.socket.path).await;
+    let is_root = rustix::process::geteuid().is_root();
+    Subject {
+        agent_settings: (is_root && sources.places.policy_owner.is_some()).then(|| config::load_agent(&sources)),
+        account: account(&sources.places, &root),
+        settings,
+        agent,
+        server,
+        places: sources.places,
+        root,
+    }
+}
+
+/// The service's account where the places are the system's; whoever this is otherwise.
+fn account(places: &Places, root: &Root) -> Account {
+    if places.policy_owner.is_some() {
+        return Account { name: SERVER_USER.into(), uid: groups::user_id(root, SERVER_USER), is_service: true };
+    }
+    let uid = rustix::process::geteuid().as_raw();
+    let name = groups::user_name(root, uid).unwrap_or_else(|| format!("user {uid}"));
+    Account { name, uid: Some(uid), is_service: false }
+}
+
+async fn ask_agent(socket: &Path) -> Result<crate::agent::Status, ToolError> {
+    let link = AgentLink::Socket(Client::new(socket));
+    tokio::time::timeout(PATIENCE, link.status())
+        .await
+        .unwrap_or_else(|_| Err(ToolError::timeout("the agent", PATIENCE)))
+}
+
+/// The version of the server that answers there.
+async fn ask_server(socket: &Path) -> Result<String, ToolError> {
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": "manage.get_server_status", "params": {}});
+    let answer = tokio::time::timeout(PATIENCE, client::unix(socket, &request)).await;
+    let answer = answer.unwrap_or_else(|_| Err(ToolError::timeout("the server", PATIENCE)))?;
+    answer["result"]["version"].as_str().map(str::to_owned).ok_or_else(|| {
+        let why = answer["error"]["message"].as_str().unwrap_or("its answer has no version");
+        ToolError::unavailable(format!("the server on {} does not tell how it is: {why}", socket.display()))
+            .hint("look at: journalctl -u raspi-mcp")
+    })
+}
+
+/// The report for a person: what is wrong first.
+pub fn told(report: &Report, all: bool) -> String {
+    let mut text = format!("raspi-mcp {}", report.version);
+    if let Some(board) = &report.board {
+        let _ = write!(text, " on {board}");
+    }
+    let whose = if report.service { "the service, user" } else { "the server of" };
+    let _ = writeln!(text, "; about {whose} {}\n", report.account);
+    for state in [State::Wrong, State::Note, State::Ok] {
+        for finding in report.findings.iter().filter(|finding| finding.state == state) {
+            let mark = match state {
+                State::Wrong => "WRONG",
+                State::Note => "note",
+                State::Ok => "ok",
+            };
+            let _ = writeln!(text, "{mark:<6} {:<14} {}", finding.about, finding.says);
+            if let Some(mend) = &finding.mend {
+                let _ = writeln!(text, "{:<6} {:<14}   -> {mend}", "", "");
+            }
+        }
+    }
+    text.push_str("\ndevices\n");
+    let kinds = &report.devices;
+    for (kind, devices) in
+        [("gpio", &kinds.gpio), ("i2c", &kinds.i2c), ("spi", &kinds.spi), ("video", &kinds.video), ("pwm", &kinds.pwm)]
+    {
+        let described: Vec<String> = devices.iter().map(Device::described).collect();
+        let _ =
+            writeln!(text, "  {kind:<6} {}", if described.is_empty() { "none".into() } else { described.join(", ") });
+    }
+    let _ =
+        writeln!(text, "\nsettings{}", if all { "" } else { " that differ from the default; --all shows the rest" });
+    for setting in report.settings.iter().filter(|setting| all || setting.from != "default") {
+        let _ = writeln!(text, "  {} = {}  ({})", setting.key, setting.value, setting.from);
+    }
+    let count = |number: usize, one: &str, more: &str| match number {
+        1 => format!("1 {one}"),
+        _ => format!("{number} {more}"),
+    };
+    let wrong = count(report.wrong, "thing is wrong", "things are wrong");
+    let _ = writeln!(text, "\n{wrong}, {} worth knowing", count(report.notes, "thing is", "things are"));
+    text
+}

@@ -1,0 +1,100 @@
+//! The halves themselves, and the services of the machine that they use.
+
+use super::{Finding, Subject};
+use crate::{
+    config::{AgentChoice, Settings},
+    os::Root,
+};
+
+/// Where unit files lie, what an administrator writes first (systemd.unit(5)).
+const UNIT_FOLDERS: [&str; 4] =
+    ["etc/systemd/system", "run/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"];
+const UNITS: [&str; 2] = ["raspi-mcp.service", "raspi-mcp-agent.service"];
+
+pub(super) fn check(subject: &Subject, settings: &Settings, simulated: bool) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if subject.account.is_service && subject.root.has("run/systemd/system") {
+        findings.extend(UNITS.map(|unit| installed(&subject.root, unit)));
+    } else if subject.account.is_service {
+        let mend = "let this machine's init start both: raspi-mcp agent as root, raspi-mcp serve as user raspi-mcp";
+        findings.push(Finding::note("unit", "systemd does not run here, so there are no units to look for", mend));
+    }
+    findings.push(server(subject, settings));
+    findings.push(agent(subject, settings, simulated));
+    findings.push(socket(subject, "d-bus", "run/dbus/system_bus_socket", "units, logins and network are read over it"));
+    findings.push(socket(subject, "journal", "run/systemd/journal/socket", "the log goes to standard error instead"));
+    findings
+}
+
+fn installed(root: &Root, unit: &str) -> Finding {
+    let about = "unit";
+    let Some(folder) = UNIT_FOLDERS.iter().find(|folder| root.has(&format!("{folder}/{unit}"))) else {
+        let mend = format!("install dist/systemd/{unit}, then: systemctl enable --now {unit}");
+        return Finding::wrong(about, format!("{unit} is not installed"), mend);
+    };
+    // A link that leads nowhere under this root is one all the same.
+    let enabled =
+        UNIT_FOLDERS.iter().any(|folder| root.link(&format!("{folder}/multi-user.target.wants/{unit}")).is_ok());
+    if !enabled {
+        let says = format!("{unit} does not start with the machine");
+        return Finding::wrong(about, says, format!("systemctl enable {unit}"));
+    }
+    Finding::ok(about, format!("/{folder}/{unit}, starts with the machine"))
+}
+
+fn server(subject: &Subject, settings: &Settings) -> Finding {
+    let about = "server";
+    let socket = settings.socket.path.display();
+    let start = if subject.account.is_service { "systemctl start raspi-mcp" } else { "raspi-mcp serve" };
+    match &subject.server {
+        Ok(version) if version == env!("CARGO_PKG_VERSION") => Finding::ok(about, format!("answers on {socket}")),
+        Ok(version) => Finding::wrong(
+            about,
+            format!("the server that runs is {version}, this program {}", env!("CARGO_PKG_VERSION")),
+            "restart it: systemctl restart raspi-mcp",
+        ),
+        Err(_) if !settings.socket.enabled => Finding::note(
+            about,
+            "its unix socket is off (socket.enabled), so it was not asked",
+            "nothing, if that is meant",
+        ),
+        Err(error) if subject.account.is_service => Finding::wrong(about, error.message.clone(), start),
+        Err(error) => Finding::note(about, error.message.clone(), start),
+    }
+}
+
+fn agent(subject: &Subject, settings: &Settings, simulated: bool) -> Finding {
+    let about = "agent";
+    match &subject.agent {
+        Ok(status) if status.version != env!("CARGO_PKG_VERSION") => Finding::wrong(
+            about,
+            format!("the agent that runs is {}, this program {}", status.version, env!("CARGO_PKG_VERSION")),
+            "both come from one package: systemctl restart raspi-mcp-agent raspi-mcp",
+        ),
+        Ok(status) => match status.faults.first() {
+            Some(fault) => Finding::wrong(about, fault.clone(), "look at: journalctl -u raspi-mcp-agent"),
+            None => Finding::ok(about, format!("answers on {}", settings.places.agent_socket.display())),
+        },
+        Err(_) if simulated && !subject.account.is_service && settings.agent != AgentChoice::Socket => {
+            Finding::ok(about, "runs inside the server, since the board is simulated; no server runs now")
+        }
+        Err(error) => {
+            let mend = error.hint.clone().unwrap_or_else(|| "systemctl start raspi-mcp-agent".into());
+            Finding::wrong(about, error.message.clone(), mend)
+        }
+    }
+}
+
+/// A service that the halves use and do without where they must.
+fn socket(subject: &Subject, about: &'static str, path: &str, for_what: &str) -> Finding {
+    if subject.root.has(path) {
+        return Finding::ok(about, format!("/{path}"));
+    }
+    let (says, mend) =
+        (format!("no /{path}: {for_what}"), "start it; a container or an image without systemd has none");
+    // A service under systemd has both, or something is badly off.
+    if subject.account.is_service && subject.root.has("run/systemd/system") {
+        return Finding::wrong(about, says, mend);
+    }
+    Finding::note(about, says, mend)
+}
