@@ -3,6 +3,7 @@
 use super::{
     events::{Events, LONGEST, TooLong},
     message::{Message, answers, negotiated},
+    standing::Standing,
 };
 use crate::{client::Remote, error::ToolError, rpc::mcp::http::SESSION_ID};
 use reqwest::{RequestBuilder, Response, StatusCode, header};
@@ -10,7 +11,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 /// Before the stream for the server's own messages is opened again: at first, and at most.
 const PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
@@ -24,6 +25,8 @@ pub struct Link {
     state: Mutex<State>,
     /// One at a time opens a session anew.
     opening: tokio::sync::Mutex<()>,
+    /// Somebody has: whoever listens begins anew.
+    reopened: Notify,
 }
 
 #[derive(Default)]
@@ -33,11 +36,12 @@ struct State {
     version: Option<String>,
     /// The client's own `initialize`, to be said again to a server that has forgotten it.
     opened_by: Option<Vec<u8>>,
+    standing: Standing,
 }
 
 impl Link {
     pub fn new(remote: Remote, out: Out) -> Self {
-        Self { remote, out, state: Mutex::default(), opening: tokio::sync::Mutex::default() }
+        Self { remote, out, state: Mutex::default(), opening: tokio::sync::Mutex::default(), reopened: Notify::new() }
     }
 
     /// Sends one message; whatever comes back goes to the client. A request is answered whatever happens.
@@ -53,11 +57,15 @@ impl Link {
 
     /// Whether there is a session, in which the server may say something by itself.
     pub fn has_session(&self) -> bool {
-        self.state().session.is_some()
+        self.session().is_some()
+    }
+
+    fn session(&self) -> Option<String> {
+        self.state().session.clone()
     }
 
     async fn exchange(&self, message: &Message, body: Vec<u8>) -> Result<(), ToolError> {
-        let session = self.state().session.clone();
+        let session = self.session();
         let mut response = self.post(message, body.clone()).await?;
         let forgotten = response.status() == StatusCode::NOT_FOUND && session.is_some() && message.headers.is_empty();
         if forgotten && !message.is("initialize") {
@@ -65,11 +73,12 @@ impl Link {
             response = self.post(message, body.clone()).await?;
         }
         if message.is("initialize") {
-            let mut state = self.state();
-            state.session = session_of(&response);
-            state.opened_by = Some(body);
+            *self.state() = State { session: session_of(&response), opened_by: Some(body), ..State::default() };
+            return self.deliver(message, response).await;
         }
-        self.deliver(message, response).await
+        self.deliver(message, response).await?;
+        self.state().standing.note(message, body);
+        Ok(())
     }
 
     async fn post(&self, message: &Message, body: Vec<u8>) -> Result<Response, ToolError> {
@@ -132,13 +141,12 @@ impl Link {
     /// Says the client's `initialize` again, once for everybody who found the session gone. The client need not know.
     async fn open_again(&self, gone: Option<String>) -> Result<(), ToolError> {
         let _turn = self.opening.lock().await;
-        let body = {
-            let mut state = self.state();
+        let (body, standing) = {
+            let state = self.state();
             if state.session != gone {
                 return Ok(());
             }
-            state.session = None;
-            state.opened_by.clone()
+            (state.opened_by.clone(), state.standing.all())
         };
         let Some(body) = body else { return Ok(()) };
         let message = Message::read(&body);
@@ -152,13 +160,19 @@ impl Link {
         let _ = response.bytes().await;
         self.state().session = session;
         let ready = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_vec();
-        self.post(&Message::read(&ready), ready).await.map(drop)
+        self.post(&Message::read(&ready), ready).await?;
+        for body in standing {
+            let answer = self.post(&Message::read(&body), body).await?;
+            let _ = answer.bytes().await;
+        }
+        self.reopened.notify_waiters();
+        Ok(())
     }
 
     /// Listens to what the server says by itself, until there is no session or the server has no such stream.
     pub async fn listen(&self) {
         let (mut pause, mut last_id) = (PAUSE.0, None::<String>);
-        while self.has_session() {
+        while let Some(session) = self.session() {
             let get = self.with_token(self.remote.client.get(self.remote.url.clone()));
             let mut get = self.in_session(get).header(header::ACCEPT, "text/event-stream");
             if let Some(id) = &last_id {
@@ -178,13 +192,19 @@ impl Link {
                     }
                     last_id = events.last_id.filter(|id| !id.is_empty());
                 }
-                // Forgotten: the next request opens it again, and this goes on then.
-                Ok(response) if response.status() == StatusCode::NOT_FOUND => last_id = None,
+                Ok(response) if response.status() == StatusCode::NOT_FOUND => {
+                    last_id = None;
+                    if self.open_again(Some(session)).await.is_ok() {
+                        continue;
+                    }
+                }
                 Ok(response) if response.status().is_client_error() => return,
                 _ => {}
             }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(PAUSE.1);
+            // Until it is worth trying again, or a request found the server first.
+            if tokio::time::timeout(pause, self.reopened.notified()).await.is_err() {
+                pause = (pause * 2).min(PAUSE.1);
+            }
         }
     }
 

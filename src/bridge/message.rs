@@ -10,6 +10,8 @@ pub struct Message {
     /// Of a request; `None` for anything that gets no answer.
     pub id: Option<Box<RawValue>>,
     pub method: Option<String>,
+    /// The resource it is about, if it is about one.
+    pub uri: Option<String>,
     /// Headers of the 2026-07-28 era; empty before it.
     pub headers: Vec<(&'static str, String)>,
 }
@@ -46,6 +48,7 @@ impl Message {
         let method = shape.method.map(Cow::into_owned);
         let params: Params<'_> =
             shape.params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default();
+        let uri = params.uri.as_deref().map(str::to_owned);
         let mut headers = Vec::new();
         if let (Some(method), Some(version)) = (&method, params.meta.and_then(|meta| meta.version)) {
             headers.push(("mcp-protocol-version", version));
@@ -58,7 +61,7 @@ impl Message {
             headers.extend(named.map(|name| ("mcp-name", name.into_owned())));
         }
         let id = method.is_some().then(|| shape.id.map(RawValue::to_owned)).flatten();
-        Self { id, method, headers }
+        Self { id, method, uri, headers }
     }
 
     pub fn is(&self, method: &str) -> bool {

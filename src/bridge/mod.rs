@@ -8,6 +8,7 @@
 mod events;
 mod link;
 mod message;
+mod standing;
 
 use crate::{
     client::Remote,

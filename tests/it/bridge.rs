@@ -109,9 +109,45 @@ async fn a_server_that_was_restarted_is_found_again() {
     let fault = bridge.wire.call("test.echo", json!({"text": "nobody"})).await;
     assert!(fault.fault(-32006)["message"].as_str().unwrap().contains("no server answers"), "{fault:?}");
 
-    let _secure = owner.starts(|settings| settings.http.listen.set_port(port)).await;
+    let again = owner.starts(|settings| settings.http.listen.set_port(port)).await;
     bridge.wire.call("test.echo", json!({"text": "after"})).await.ok();
     bridge.wire.request("ping", json!({})).await.result();
+    drop(again);
+}
+
+/// The next message that is news of a resource.
+async fn news(wire: &mut Wire) -> String {
+    loop {
+        let message = wire.next().await.expect("the bridge goes on").message;
+        if message["method"] == "notifications/resources/updated" {
+            return message["params"]["uri"].as_str().unwrap().to_owned();
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_was_subscribed_to_is_still_told_after_a_restart() {
+    let owner = Owner::new();
+    let secure = owner.starts(|_| {}).await;
+    let port = secure.address().port();
+    let mut bridge = Bridge::of(&secure);
+    bridge.wire.initialize("2025-11-25", "a desktop").await.result();
+    bridge.wire.request("resources/subscribe", json!({"uri": "raspi://audit"})).await.result();
+    secure.on(Door::Api).call("test.write", json!({})).await;
+    assert_eq!(news(&mut bridge.wire).await, "raspi://audit");
+    secure.pi.stop().await.unwrap();
+
+    // Nobody asks the bridge for anything: it finds the server by itself.
+    let again = owner.starts(|settings| settings.http.listen.set_port(port)).await;
+    let server = again.pi.server();
+    soon(async {
+        while server.book.count() == 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    again.on(Door::Api).call("test.write", json!({})).await;
+    assert_eq!(news(&mut bridge.wire).await, "raspi://audit");
 }
 
 #[tokio::test]
