@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Test drivers that Debian's arm64 kernel leaves out, built for it out of tree from Debian's own sources: gpio-sim, i2c-stub,
-# pwm-gpio, v4l2loopback. Sourced by ci/qemu-hw, after ci/qemu.d/debian.sh and guest.sh.
+# pwm-gpio, v4l2loopback. Sourced by ci/qemu-hw, after ci/debian.sh and ci/qemu.d/guest.sh.
 
 DRIVERS=$GUEST/drivers
 
@@ -9,13 +9,12 @@ need_drivers() {
   if [ "$(cat "$DRIVERS/.release" 2>/dev/null)" = "$GUEST_RELEASE" ]; then return; fi
   need_debian make make
   need_debian aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
-  debian_update
   local common=linux-headers-${GUEST_RELEASE%-arm64}-common headers=$GUEST/headers/usr/src tree=$DRIVERS.new
-  debian_unpack headers "$GUEST/headers" "linux-headers-$GUEST_RELEASE:arm64" "$common" \
+  debian_unpack "$GUEST/headers" "linux-headers-$GUEST_RELEASE:arm64" "$common" \
     "linux-kbuild-${GUEST_RELEASE%-arm64}:$HOST_ARCH"
   # The source of that very release is gone from the archive as soon as there is a newer one; these drivers do not change
   # within a long-term series.
-  debian_unpack sources "$GUEST/sources" "linux-source-$(cut -d. -f1-2 <<<"$GUEST_RELEASE")" v4l2loopback-dkms
+  debian_unpack "$GUEST/sources" "linux-source-$(cut -d. -f1-2 <<<"$GUEST_RELEASE")" v4l2loopback-dkms
   # The headers include each other by the place where the package puts them; and without vmlinux nothing tries to make BTF
   # of it, which takes a tool more and is of no use here.
   printf 'include %s/%s/Makefile\n' "$headers" "$common" >"$headers/linux-headers-$GUEST_RELEASE/Makefile"
@@ -33,7 +32,7 @@ need_drivers() {
   mkdir -p "$DRIVERS"
   mv "$tree"/*.ko "$DRIVERS/"
   echo "$GUEST_RELEASE" >"$DRIVERS/.release"
-  rm -rf "$tree" "$GUEST/sources" "$GUEST/sources.packages" "$GUEST/headers" "$GUEST/headers.packages"
+  rm -rf "$tree" "$GUEST/sources" "$GUEST/headers"
 }
 
 # driver_sources INTO: the few files out of the kernel's source, and how they are built.

@@ -70,7 +70,7 @@ def virt(pi, look):
     look.sees("pwm-gpio", modules["pwm"]["devices"], "(channels: 1)")
 
     # i2c-stub holds registers: 25.5 degrees in an LM75's, high byte first.
-    bus = pi.hand.run("dirname $(grep -l 'SMBus stub' /sys/class/i2c-adapter/i2c-*/name)").strip()
+    bus = pi.hand.run("dirname $(grep -l 'SMBus stub' /sys/bus/i2c/devices/i2c-*/name)").strip()
     pi.hand.run(f"i2cset -y {bus.rpartition('-')[2]} 0x48 0 0x8019 w && echo lm75 0x48 >{bus}/new_device")
     look.sees("the LM75 behind i2c-stub", look.modules()["temperature"]["devices"], "(lm75)")
     look.check("it measures", look.call("system.get_health_snapshot")["cpu_temperature_celsius"], 25.5)

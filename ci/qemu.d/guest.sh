@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # What a guest is made of: QEMU itself, Debian's arm64 kernel, an initramfs, and a root with busybox and our binary. No root
-# rights and no loop devices anywhere. Sourced, after ci/lib.sh and ci/qemu.d/debian.sh. ci/qemu and ci/qemu-hw share it.
+# rights and no loop devices anywhere. Sourced, after ci/lib.sh and ci/debian.sh. ci/qemu and ci/qemu-hw share it.
 
 GUEST=$BUILD/qemu
 GUEST_KERNEL=$GUEST/kernel
@@ -31,17 +31,16 @@ newest_suite_of() {
 
 # need_guest_parts: kernel and user space of the guest, U-Boot, and a busybox that runs here, to ask it for its applets.
 need_guest_parts() {
-  debian_update_if_missing
-  [ -s "$GUEST/kernel.packages" ] || GUEST_IMAGE=$(guest_kernel_package)
-  debian_unpack kernel "$GUEST_KERNEL" "${GUEST_IMAGE:-}"
-  debian_unpack parts "$GUEST_PARTS" busybox-static:arm64 libc6:arm64 libgcc-s1:arm64
-  debian_unpack host "$GUEST/host" u-boot-qemu "busybox-static:$HOST_ARCH"
+  local image=
+  if [ ! -s "$GUEST_KERNEL/.packages" ]; then
+    debian_update
+    image=$(guest_kernel_package)
+  fi
+  debian_unpack "$GUEST_KERNEL" "$image"
+  debian_unpack "$GUEST_PARTS" busybox-static:arm64 libc6:arm64 libgcc-s1:arm64
+  debian_unpack "$GUEST/host" u-boot-qemu "busybox-static:$HOST_ARCH"
   GUEST_RELEASE=$(basename "$GUEST_KERNEL"/lib/modules/*)
   [ -f "$GUEST_KERNEL/lib/modules/$GUEST_RELEASE/modules.dep.bin" ] || depmod -b "$GUEST_KERNEL" "$GUEST_RELEASE"
-}
-
-debian_update_if_missing() {
-  if [ ! -s "$GUEST/kernel.packages" ] || [ ! -s "$GUEST/parts.packages" ]; then debian_update; fi
 }
 
 # The package behind linux-image-arm64, from the newest suite: its name has the version in it.

@@ -67,6 +67,7 @@ impl Policy {
             ToolError::denied(format!("{name} does not run in environment {:?}", self.environment))
         } else if self.mode(meta) == Mode::Deny {
             ToolError::denied(format!("{name} is denied by policy"))
+                .hint(format!("the owner can set policy.\"{name}\" to \"ask\" in the configuration of both halves"))
         } else {
             return None;
         };

@@ -5,12 +5,15 @@ use super::{
     asks::{Ask, AskState, Asks, BoundCall},
     files,
     heads::Heads,
+    hostname,
     log::OpLog,
     machine::{Machine, RealMachine, SimulatedMachine},
     peer::{Peer, Standing},
-    policy::AGENT_TOOLS,
+    policy::{AGENT_TOOLS, HOSTNAME},
     power::Power,
-    protocol::{CancelledReboot, Done, MAX_WAIT_MS, Op, PROTOCOL, RebootRequest, ScheduledReboot, Status},
+    protocol::{
+        CancelledPower, Done, Hostname, HostnameRequest, MAX_WAIT_MS, Op, PROTOCOL, PowerRequest, Scheduled, Status,
+    },
     settings::AgentSettings,
     system_clock,
 };
@@ -45,6 +48,7 @@ pub struct Agent {
     settings: AgentSettings,
     clock: Clock,
     asks: Asks,
+    machine: Arc<dyn Machine>,
     power: Power,
     heads: Heads,
     log: OpLog,
@@ -70,7 +74,8 @@ impl Agent {
         let per_hour = settings.policy.reboots_per_hour;
         let agent = Self {
             asks: Asks::load(folder, Arc::clone(&clock), settings.policy.ask_expiry, &mut faults),
-            power: Power::load(folder, Arc::clone(&clock), machine, per_hour, &mut faults)?,
+            power: Power::load(folder, Arc::clone(&clock), Arc::clone(&machine), per_hour, &mut faults)?,
+            machine,
             heads: Heads::load(folder, Arc::clone(&clock))?,
             log: OpLog::new(folder, Arc::clone(&clock)),
             started_ms: clock(),
@@ -145,16 +150,20 @@ impl Agent {
                 self.note_ask("ask answered", peer, &ask)?;
                 Ok(Done::Ask(ask))
             }
-            Op::Reboot(request) => {
-                let result = self.reboot(peer, request.clone());
-                let outcome = result.as_ref().err().map_or("ok", |error| error.code.symbol());
-                self.log.write("reboot", peer, json!({ "request": request, "outcome": outcome }))?;
-                result.map(Done::Reboot)
+            Op::Power(request) => {
+                let result = self.go_down(peer, request.clone());
+                self.note_done(request.action.name(), peer, json!(request), result.as_ref().err())?;
+                result.map(Done::Power)
             }
-            Op::CancelReboot {} => {
-                let cancelled = self.power.cancel()?;
-                self.log.write("cancel_reboot", peer, json!({ "cancelled": cancelled }))?;
-                Ok(Done::Cancelled(CancelledReboot { cancelled, simulated: self.simulated }))
+            Op::CancelPower { action } => {
+                let cancelled = self.power.cancel(action)?;
+                self.log.write("cancel", peer, json!({ "action": action, "cancelled": cancelled }))?;
+                Ok(Done::Cancelled(CancelledPower { cancelled, simulated: self.simulated }))
+            }
+            Op::SetHostname(request) => {
+                let result = self.set_hostname(peer, &request);
+                self.note_done("set_hostname", peer, json!(request), result.as_ref().err())?;
+                result.map(Done::Hostname)
             }
             Op::RecordHead(head) => {
                 let (chain, seq) = (head.chain.clone(), head.seq);
@@ -176,27 +185,65 @@ impl Agent {
         }
     }
 
-    fn reboot(&self, peer: &Peer, request: RebootRequest) -> Result<ScheduledReboot, ToolError> {
-        const TOOL: &str = "system.reboot";
-        if request.tool != TOOL {
-            return Err(ToolError::denied(format!("{} is not a tool that may restart the machine", request.tool)));
+    fn go_down(&self, peer: &Peer, request: PowerRequest) -> Result<Scheduled, ToolError> {
+        let tool = request.action.tool();
+        if request.tool != tool {
+            return Err(ToolError::denied(format!("{} is not the tool for a {}", request.tool, request.action.name())));
         }
-        let mode = self.settings.policy.check(TOOL)?;
+        let mode = self.settings.policy.check(tool)?;
         self.power.check()?;
-        if mode == Mode::Ask {
-            let id = request.ask_id.as_deref().ok_or_else(|| {
-                ToolError::denied("the agent's policy wants a person to approve system.reboot")
-                    .with("tool", TOOL)
-                    .hint("the server has to ask first; its policy may be wider than the agent's")
+        let call = BoundCall { tool, principal: &request.principal, args_sha256: &request.args_sha256 };
+        self.redeem(peer, mode, &call, request.ask_id.as_deref(), |ask| shows_power(ask, &request))?;
+        self.power.schedule(request.action, request.delay_seconds, request.reason, request.principal)
+    }
+
+    fn set_hostname(&self, peer: &Peer, request: &HostnameRequest) -> Result<Hostname, ToolError> {
+        let mode = self.settings.policy.check(HOSTNAME)?;
+        let previous = self.machine.hostname()?;
+        hostname::check(&request.hostname)?;
+        if !request.dry_run {
+            let call = BoundCall { tool: HOSTNAME, principal: &request.principal, args_sha256: &request.args_sha256 };
+            self.redeem(peer, mode, &call, request.ask_id.as_deref(), |ask| {
+                ask.request.args.get("hostname") == Some(&json!(request.hostname))
             })?;
-            let call = BoundCall { tool: TOOL, principal: &request.principal, args_sha256: &request.args_sha256 };
-            let (ask, _) = self.asks.redeem(id, &call, false)?;
-            shown_is_done(&ask, &request)?;
-            // Used up before the act: after a power cut in between, a person is asked again.
-            let (ask, _) = self.asks.redeem(id, &call, true)?;
-            self.note_ask("ask used", peer, &ask)?;
+            if previous != request.hostname {
+                self.machine.set_hostname(&request.hostname)?;
+            }
         }
-        self.power.schedule(request.delay_seconds, request.reason, request.principal)
+        Ok(Hostname { previous, simulated: self.simulated })
+    }
+
+    /// Uses the approval up that `mode` wants for `call`, once `shows` has found that the person saw this very deed.
+    fn redeem(
+        &self,
+        peer: &Peer,
+        mode: Mode,
+        call: &BoundCall<'_>,
+        ask_id: Option<&str>,
+        shows: impl Fn(&Ask) -> bool,
+    ) -> Result<(), ToolError> {
+        if mode != Mode::Ask {
+            return Ok(());
+        }
+        let id = ask_id.ok_or_else(|| {
+            ToolError::denied(format!("the agent's policy wants a person to approve {}", call.tool))
+                .with("tool", call.tool)
+                .hint("the server has to ask first; its policy may be wider than the agent's")
+        })?;
+        let (ask, _) = self.asks.redeem(id, call, false)?;
+        if !shows(&ask) {
+            return Err(ToolError::denied(format!("ask {} showed the person something else than this call", ask.id))
+                .with("ask_id", ask.id.clone())
+                .with("differs", "arguments"));
+        }
+        // Used up before the act: after a power cut in between, a person is asked again.
+        let (ask, _) = self.asks.redeem(id, call, true)?;
+        self.note_ask("ask used", peer, &ask)
+    }
+
+    fn note_done(&self, what: &str, peer: &Peer, request: Value, error: Option<&ToolError>) -> Result<(), ToolError> {
+        let outcome = error.map_or("ok", |error| error.code.symbol());
+        self.log.write(what, peer, json!({ "request": request, "outcome": outcome }))
     }
 
     fn status(&self) -> Status {
@@ -206,8 +253,8 @@ impl Agent {
             simulated: self.simulated,
             started_ms: self.started_ms,
             pending_asks: self.asks.pending().len(),
-            reboot: self.power.pending(),
-            last_reboot: self.power.last(),
+            power: self.power.pending(),
+            last_power: self.power.last(),
             audit_head: self.heads.last(),
             faults: self.faults.clone(),
         }
@@ -259,17 +306,11 @@ fn hello(protocol: u32) -> Result<Done, ToolError> {
 }
 
 /// The person approved what they were shown; the agent does exactly that, whatever hash the server named.
-fn shown_is_done(ask: &Ask, request: &RebootRequest) -> Result<(), ToolError> {
+fn shows_power(ask: &Ask, request: &PowerRequest) -> bool {
     let args = &ask.request.args;
     let delay = args.get("delay_seconds").map_or(Some(5), Value::as_u64);
     let reason = request.reason.as_ref().map(|reason| redact::redact(&json!(reason)));
-    let same = delay == Some(u64::from(request.delay_seconds))
+    delay == Some(u64::from(request.delay_seconds))
         && args.get("reason").filter(|reason| !reason.is_null()) == reason.as_ref()
-        && args.get("cancel").and_then(Value::as_bool) != Some(true);
-    if same {
-        return Ok(());
-    }
-    Err(ToolError::denied(format!("ask {} showed the person something else than this reboot", ask.id))
-        .with("ask_id", ask.id.clone())
-        .with("differs", "arguments"))
+        && args.get("cancel").and_then(Value::as_bool) != Some(true)
 }

@@ -3,7 +3,7 @@
 use super::{
     Agent, Client, Peer,
     asks::{Ask, AskRequest},
-    protocol::{CancelledReboot, Done, Op, RebootRequest, ScheduledReboot, Status},
+    protocol::{CancelledPower, Done, Hostname, HostnameRequest, Op, PowerAction, PowerRequest, Scheduled, Status},
 };
 use crate::{
     access::audit::{Approval, Head, KnownHeads},
@@ -96,14 +96,19 @@ impl AgentLink {
         expect!(self, op, Duration::ZERO, Done::Ask(ask) => Ok(ask))
     }
 
-    /// Schedules a reboot.
-    pub async fn reboot(&self, request: RebootRequest) -> Result<ScheduledReboot, ToolError> {
-        expect!(self, Op::Reboot(request), Duration::ZERO, Done::Reboot(reboot) => Ok(reboot))
+    /// Schedules a reboot or shutdown.
+    pub async fn power(&self, request: PowerRequest) -> Result<Scheduled, ToolError> {
+        expect!(self, Op::Power(request), Duration::ZERO, Done::Power(scheduled) => Ok(scheduled))
     }
 
-    /// Takes a scheduled reboot back; says whether there was one.
-    pub async fn cancel_reboot(&self) -> Result<CancelledReboot, ToolError> {
-        expect!(self, Op::CancelReboot {}, Duration::ZERO, Done::Cancelled(cancelled) => Ok(cancelled))
+    /// Takes a scheduled reboot or shutdown back; says whether there was one.
+    pub async fn cancel_power(&self, action: PowerAction) -> Result<CancelledPower, ToolError> {
+        expect!(self, Op::CancelPower { action }, Duration::ZERO, Done::Cancelled(cancelled) => Ok(cancelled))
+    }
+
+    /// Names the machine.
+    pub async fn set_hostname(&self, request: HostnameRequest) -> Result<Hostname, ToolError> {
+        expect!(self, Op::SetHostname(request), Duration::ZERO, Done::Hostname(hostname) => Ok(hostname))
     }
 
     /// Gives the end of the audit chain into the agent's keeping.

@@ -1,18 +1,29 @@
 //! What the agent's operations act on: this machine, or a simulated one.
 
+use super::protocol::PowerAction;
 use crate::{error::ToolError, os::Root};
 use std::{
     process::{Command, Stdio},
     sync::{Mutex, PoisonError},
 };
 
-/// A machine that can be restarted.
+/// A machine that can be restarted, switched off and named.
 pub trait Machine: Send + Sync {
-    /// Starts the restart and returns; services stop in order after that.
+    /// Starts to go down and returns; services stop in order after that.
     ///
     /// # Errors
     /// `unavailable` when the machine cannot be told.
-    fn reboot(&self) -> Result<(), ToolError>;
+    fn go_down(&self, action: PowerAction) -> Result<(), ToolError>;
+    /// The name it goes by now.
+    ///
+    /// # Errors
+    /// `unavailable` when it cannot be read.
+    fn hostname(&self) -> Result<String, ToolError>;
+    /// Names it, now and for every later start.
+    ///
+    /// # Errors
+    /// `unavailable` when that cannot be kept.
+    fn set_hostname(&self, name: &str) -> Result<(), ToolError>;
     /// Names this start of the machine: another one after every restart.
     fn boot_id(&self) -> String;
     fn is_simulated(&self) -> bool;
@@ -24,28 +35,24 @@ pub struct RealMachine {
 }
 
 impl Machine for RealMachine {
-    fn reboot(&self) -> Result<(), ToolError> {
-        // By absolute path: the agent is root, a search path is somebody's choice.
-        let program = ["usr/bin/systemctl", "bin/systemctl"]
-            .into_iter()
-            .map(|path| self.root.path(path))
-            .find(|path| path.exists());
-        let Some(program) = program else {
-            return Err(ToolError::unavailable("there is no systemctl on this machine to restart it with")
-                .hint("images without systemd are not supported yet"));
+    fn go_down(&self, action: PowerAction) -> Result<(), ToolError> {
+        let verb = match action {
+            PowerAction::Reboot => "reboot",
+            PowerAction::Shutdown => "poweroff",
         };
         // `--no-block` answers as soon as systemd has queued it; systemd then stops services in order, this one too.
-        let output = Command::new(&program)
-            .args(["--no-block", "reboot"])
-            .env_clear()
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|error| ToolError::unavailable(format!("cannot run {}: {error}", program.display())))?;
-        if output.status.success() {
-            return Ok(());
-        }
-        let said: String = String::from_utf8_lossy(&output.stderr).trim().chars().take(200).collect();
-        Err(ToolError::unavailable(format!("systemd refused the restart: {said}")).hint("look at `systemctl status`"))
+        self.run("systemctl", &["--no-block", verb])
+    }
+
+    fn hostname(&self) -> Result<String, ToolError> {
+        self.root
+            .line("proc/sys/kernel/hostname")
+            .map_err(|error| ToolError::unavailable(format!("the host name cannot be read: {error}")))
+    }
+
+    fn set_hostname(&self, name: &str) -> Result<(), ToolError> {
+        // systemd-hostnamed tells the kernel and replaces /etc/hostname in one step, wherever an image keeps it.
+        self.run("hostnamectl", &["set-hostname", name])
     }
 
     fn boot_id(&self) -> String {
@@ -57,11 +64,37 @@ impl Machine for RealMachine {
     }
 }
 
+impl RealMachine {
+    /// Runs one of systemd's own tools. By absolute path: the agent is root, a search path is somebody's choice.
+    fn run(&self, name: &str, args: &[&str]) -> Result<(), ToolError> {
+        let program =
+            ["usr/bin", "bin"].into_iter().map(|folder| self.root.path(folder).join(name)).find(|path| path.exists());
+        let Some(program) = program else {
+            return Err(ToolError::unavailable(format!("there is no {name} on this machine"))
+                .hint("images without systemd are not supported yet"));
+        };
+        let output = Command::new(&program)
+            .args(args)
+            .env_clear()
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| ToolError::unavailable(format!("cannot run {}: {error}", program.display())))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said: String = String::from_utf8_lossy(&output.stderr).trim().chars().take(200).collect();
+        Err(ToolError::unavailable(format!("{name} {} failed: {said}", args.join(" ")))
+            .hint("look at `systemctl status` on the device"))
+    }
+}
+
 /// A machine that only notes what was asked of it.
 #[derive(Default)]
 pub struct SimulatedMachine {
     boot_id: String,
     reboots: Mutex<u32>,
+    shutdowns: Mutex<u32>,
+    name: Mutex<String>,
     /// What the next reboot says instead, for tests.
     fault: Mutex<Option<ToolError>>,
 }
@@ -69,7 +102,7 @@ pub struct SimulatedMachine {
 impl SimulatedMachine {
     /// A machine in its start number `boot_id`.
     pub fn new(boot_id: impl Into<String>) -> Self {
-        Self { boot_id: boot_id.into(), ..Self::default() }
+        Self { boot_id: boot_id.into(), name: Mutex::new("simulated".into()), ..Self::default() }
     }
 
     /// A simulated machine that starts anew when this one does.
@@ -82,6 +115,11 @@ impl SimulatedMachine {
         *self.reboots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// How often it was switched off.
+    pub fn shutdowns(&self) -> u32 {
+        *self.shutdowns.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Makes the next restart fail.
     pub fn fail_next(&self, error: ToolError) {
         *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
@@ -89,11 +127,24 @@ impl SimulatedMachine {
 }
 
 impl Machine for SimulatedMachine {
-    fn reboot(&self) -> Result<(), ToolError> {
+    fn go_down(&self, action: PowerAction) -> Result<(), ToolError> {
         if let Some(error) = self.fault.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(error);
         }
-        *self.reboots.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        let count = match action {
+            PowerAction::Reboot => &self.reboots,
+            PowerAction::Shutdown => &self.shutdowns,
+        };
+        *count.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        Ok(())
+    }
+
+    fn hostname(&self) -> Result<String, ToolError> {
+        Ok(self.name.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
+    fn set_hostname(&self, name: &str) -> Result<(), ToolError> {
+        name.clone_into(&mut self.name.lock().unwrap_or_else(PoisonError::into_inner));
         Ok(())
     }
 

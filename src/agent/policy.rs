@@ -7,7 +7,9 @@ use std::{
 };
 
 /// The tools whose calls become an operation of the agent: it redeems their asks itself.
-pub const AGENT_TOOLS: &[&str] = &["system.reboot"];
+pub const AGENT_TOOLS: &[&str] = &["system.reboot", "system.shutdown", HOSTNAME];
+/// The one that an enabled namespace is enough for.
+pub const HOSTNAME: &str = "system.set_hostname";
 
 /// The agent's copy of the policy.
 #[derive(Clone, Debug)]
@@ -43,9 +45,14 @@ impl Default for AgentPolicy {
 }
 
 impl AgentPolicy {
-    /// What this policy says about a privileged tool. Silent means a person is asked.
+    /// What this policy says about a privileged tool. Silent means a person is asked; a shutdown, which nobody far away
+    /// can take back, has to be named.
     pub fn mode(&self, tool: &str) -> Mode {
-        self.modes.get(tool).copied().unwrap_or(Mode::Ask)
+        self.modes.get(tool).copied().unwrap_or(match tool {
+            "system.shutdown" => Mode::Deny,
+            HOSTNAME => Mode::Allow,
+            _ => Mode::Ask,
+        })
     }
 
     /// Whether the agent does this for anybody, and whether a person has to be asked first.

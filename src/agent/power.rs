@@ -1,10 +1,10 @@
-//! Scheduled reboots. One at a time, cancellable, on the card before it is answered, and never lost silently: an
-//! agent that starts later either keeps the date or says in its status why not.
+//! Scheduled reboots and shutdowns. One at a time, cancellable, on the card before it is answered, and never lost
+//! silently: an agent that starts later either keeps the date or says in its status why not.
 
 use super::{
     Clock, files,
     machine::Machine,
-    protocol::{PastReboot, RebootOutcome, ScheduledReboot},
+    protocol::{PastPower, PowerAction, PowerOutcome, Scheduled},
 };
 use crate::error::{ErrorCode, ToolError};
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ struct OnCard {
     #[serde(default)]
     pending: Option<Pending>,
     #[serde(default)]
-    last: Option<PastReboot>,
+    last: Option<PastPower>,
     /// When reboots were begun, within the last hour.
     #[serde(default)]
     recent_ms: Vec<i64>,
@@ -38,7 +38,7 @@ struct OnCard {
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Pending {
-    reboot: ScheduledReboot,
+    scheduled: Scheduled,
     /// The start of the machine it was scheduled in.
     boot_id: String,
     /// The machine has been told.
@@ -72,7 +72,7 @@ impl Power {
         per_hour: usize,
         faults: &mut Vec<String>,
     ) -> Result<Self, ToolError> {
-        let path = folder.join("reboot.json");
+        let path = folder.join("power.json");
         let card = match files::read(&path)? {
             None => OnCard::default(),
             Some(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|error| {
@@ -92,56 +92,58 @@ impl Power {
         let mut now = self.lock();
         let Some(pending) = now.card.pending.clone() else { return Ok(()) };
         let restarted = pending.boot_id != self.0.machine.boot_id();
-        let late_ms = (self.0.clock)() - pending.reboot.at_ms;
+        let late_ms = (self.0.clock)() - pending.scheduled.at_ms;
         let (outcome, note) = match (restarted, pending.begun) {
-            (true, true) => (RebootOutcome::Done, None),
-            (true, false) => (RebootOutcome::Overtaken, Some("the machine restarted before the time".to_owned())),
-            (false, true) => (RebootOutcome::Failed, Some("the machine was told to restart and did not".to_owned())),
+            (true, true) => (PowerOutcome::Done, None),
+            (true, false) => (PowerOutcome::Overtaken, Some("the machine restarted before the time".to_owned())),
+            (false, true) => (PowerOutcome::Failed, Some("the machine was told to go down and did not".to_owned())),
             (false, false) if late_ms > GRACE_MS => {
-                (RebootOutcome::Missed, Some(format!("the agent was not running until {} s after it", late_ms / 1000)))
+                (PowerOutcome::Missed, Some(format!("the agent was not running until {} s after it", late_ms / 1000)))
             }
             (false, false) => {
-                tracing::warn!(target: "agent", at_ms = pending.reboot.at_ms, "scheduled reboot resumed");
+                tracing::warn!(target: "agent", at_ms = pending.scheduled.at_ms, action = pending.scheduled.action.name(), "resumed");
                 self.arm(&mut now, &pending);
                 return Ok(());
             }
         };
-        tracing::warn!(target: "agent", ?outcome, note, "scheduled reboot of the run before");
+        tracing::warn!(target: "agent", ?outcome, note, "what the run before had scheduled");
         self.settle(&mut now, outcome, note)
     }
 
-    /// Schedules a reboot; it is on the card when this returns.
+    /// Schedules a reboot or shutdown; it is on the card when this returns.
     ///
     /// # Errors
     /// `conflict` when one is scheduled already, `resource_exhausted` after too many in an hour, `invalid_argument` for
     /// a delay over 600 s, `unavailable` when it cannot be written down.
     pub(super) fn schedule(
         &self,
+        action: PowerAction,
         delay_seconds: u32,
         reason: Option<String>,
         principal: String,
-    ) -> Result<ScheduledReboot, ToolError> {
+    ) -> Result<Scheduled, ToolError> {
         if delay_seconds > MAX_DELAY_SECONDS {
-            return Err(ToolError::invalid(format!("a reboot can wait {MAX_DELAY_SECONDS} s at most"))
+            return Err(ToolError::invalid(format!("a {} can wait {MAX_DELAY_SECONDS} s at most", action.name()))
                 .with("parameter", "delay_seconds")
                 .with("provided_value", delay_seconds));
         }
         let now_ms = (self.0.clock)();
         let mut now = self.lock();
         self.may_schedule(&mut now.card, now_ms)?;
-        let reboot = ScheduledReboot {
+        let scheduled = Scheduled {
+            action,
             at_ms: now_ms + i64::from(delay_seconds) * 1000,
             reason,
             principal,
             simulated: self.0.machine.is_simulated(),
         };
-        let pending = Pending { reboot: reboot.clone(), boot_id: self.0.machine.boot_id(), begun: false };
+        let pending = Pending { scheduled: scheduled.clone(), boot_id: self.0.machine.boot_id(), begun: false };
         let mut card = now.card.clone();
         card.pending = Some(pending.clone());
         self.save(&card)?;
         now.card = card;
         self.arm(&mut now, &pending);
-        Ok(reboot)
+        Ok(scheduled)
     }
 
     /// Whether one could be scheduled now, without doing it: so that no approval is used up for nothing.
@@ -154,10 +156,12 @@ impl Power {
 
     fn may_schedule(&self, card: &mut OnCard, now_ms: i64) -> Result<(), ToolError> {
         if let Some(pending) = &card.pending {
-            return Err(ToolError::new(ErrorCode::Conflict, "a reboot is scheduled already")
-                .with("reboot_at", crate::access::audit::rfc3339(pending.reboot.at_ms))
-                .with("principal", pending.reboot.principal.clone())
-                .hint("cancel it first: system.reboot with cancel = true"));
+            let action = pending.scheduled.action;
+            return Err(ToolError::new(ErrorCode::Conflict, format!("a {} is scheduled already", action.name()))
+                .with("action", action.name())
+                .with("at", crate::access::audit::rfc3339(pending.scheduled.at_ms))
+                .with("principal", pending.scheduled.principal.clone())
+                .hint(format!("cancel it first: {} with cancel = true", action.tool())));
         }
         // By distance, not by order: a clock that was wrong must not lock the machine up.
         card.recent_ms.retain(|at| (now_ms - at).abs() < HOUR_MS);
@@ -172,36 +176,42 @@ impl Power {
         Ok(())
     }
 
-    /// Takes the scheduled reboot back; says whether there was one.
+    /// Takes a scheduled `action` back; says whether there was one.
     ///
     /// # Errors
-    /// `conflict` when it has begun; `unavailable` when that cannot be written down.
-    pub(super) fn cancel(&self) -> Result<bool, ToolError> {
+    /// `conflict` when it has begun, or is the other action; `unavailable` when that cannot be written down.
+    pub(super) fn cancel(&self, action: PowerAction) -> Result<bool, ToolError> {
         let mut now = self.lock();
         match &now.card.pending {
             None => return Ok(false),
+            Some(Pending { scheduled, .. }) if scheduled.action != action => {
+                let (has, tool) = (scheduled.action.name(), scheduled.action.tool());
+                return Err(ToolError::new(ErrorCode::Conflict, format!("a {has} is scheduled, no {}", action.name()))
+                    .hint(format!("cancel it with {tool}")));
+            }
             Some(pending) if pending.begun => {
-                return Err(ToolError::new(ErrorCode::Conflict, "the reboot has begun and cannot be cancelled"));
+                let why = format!("the {} has begun and cannot be cancelled", action.name());
+                return Err(ToolError::new(ErrorCode::Conflict, why));
             }
             Some(_) => {}
         }
-        self.settle(&mut now, RebootOutcome::Cancelled, None)?;
+        self.settle(&mut now, PowerOutcome::Cancelled, None)?;
         if let Some(timer) = now.timer.take() {
             timer.abort();
         }
         Ok(true)
     }
 
-    pub(super) fn pending(&self) -> Option<ScheduledReboot> {
-        self.lock().card.pending.as_ref().map(|pending| pending.reboot.clone())
+    pub(super) fn pending(&self) -> Option<Scheduled> {
+        self.lock().card.pending.as_ref().map(|pending| pending.scheduled.clone())
     }
 
-    pub(super) fn last(&self) -> Option<PastReboot> {
+    pub(super) fn last(&self) -> Option<PastPower> {
         self.lock().card.last.clone()
     }
 
     fn arm(&self, now: &mut Now, pending: &Pending) {
-        let wait = u64::try_from(pending.reboot.at_ms - (self.0.clock)()).unwrap_or(0);
+        let wait = u64::try_from(pending.scheduled.at_ms - (self.0.clock)()).unwrap_or(0);
         let power = self.clone();
         let task = tokio::spawn(async move {
             tokio::time::sleep(Duration::from_millis(wait).max(SHORTEST)).await;
@@ -215,29 +225,30 @@ impl Power {
         let at = (self.0.clock)();
         let Some(pending) = now.card.pending.as_mut() else { return };
         pending.begun = true;
+        let action = pending.scheduled.action;
         now.card.recent_ms.push(at);
         // Written before the act, or the next start would take it for one still to come. A card that cannot be
         // written is no reason to stay up: a reboot may be what it needs.
         if let Err(error) = self.save(&now.card) {
-            tracing::error!(target: "agent", %error, "reboot begun without a note of it");
+            tracing::error!(target: "agent", %error, action = action.name(), "begun without a note of it");
         }
-        let outcome = match self.0.machine.reboot() {
-            Ok(()) if self.0.machine.is_simulated() => (RebootOutcome::Simulated, None),
+        let outcome = match self.0.machine.go_down(action) {
+            Ok(()) if self.0.machine.is_simulated() => (PowerOutcome::Simulated, None),
             // The machine goes down now; the next start of the agent settles this.
             Ok(()) => return,
-            Err(error) => (RebootOutcome::Failed, Some(error.message)),
+            Err(error) => (PowerOutcome::Failed, Some(error.message)),
         };
-        tracing::warn!(target: "agent", outcome = ?outcome.0, note = outcome.1, "reboot");
+        tracing::warn!(target: "agent", outcome = ?outcome.0, note = outcome.1, "{}", action.name());
         if let Err(error) = self.settle(&mut now, outcome.0, outcome.1) {
-            tracing::error!(target: "agent", %error, "the outcome of a reboot could not be noted");
+            tracing::error!(target: "agent", %error, "the outcome of a {} could not be noted", action.name());
         }
     }
 
-    /// Moves the pending reboot to the past.
-    fn settle(&self, now: &mut Now, outcome: RebootOutcome, note: Option<String>) -> Result<(), ToolError> {
+    /// Moves what is pending to the past.
+    fn settle(&self, now: &mut Now, outcome: PowerOutcome, note: Option<String>) -> Result<(), ToolError> {
         let mut card = now.card.clone();
         if let Some(pending) = card.pending.take() {
-            card.last = Some(PastReboot { reboot: pending.reboot, outcome, note });
+            card.last = Some(PastPower { scheduled: pending.scheduled, outcome, note });
         }
         self.save(&card)?;
         now.card = card;
@@ -245,7 +256,7 @@ impl Power {
     }
 
     fn save(&self, card: &OnCard) -> Result<(), ToolError> {
-        let json = serde_json::to_vec(card).map_err(|error| ToolError::internal(format!("reboot.json: {error}")))?;
+        let json = serde_json::to_vec(card).map_err(|error| ToolError::internal(format!("power.json: {error}")))?;
         files::replace(&self.0.path, &json)
     }
 

@@ -1,6 +1,6 @@
 //! What travels between the halves: one JSON object a line, at most 64 KiB, versioned.
 //!
-//! A request is `{"id": 7, "op": {"reboot": {...}}}`, its answer `{"id": 7, "ok": {...}}` or `{"id": 7, "error":
+//! A request is `{"id": 7, "op": {"power": {...}}}`, its answer `{"id": 7, "ok": {...}}` or `{"id": 7, "error":
 //! {...}}`. The first request of a connection is `hello`; without it, or with another protocol, nothing else is done.
 //! Answers come in the order they are ready, so a long wait holds nothing up.
 
@@ -60,8 +60,11 @@ pub enum Op {
         approve: bool,
         client: String,
     },
-    Reboot(RebootRequest),
-    CancelReboot {},
+    Power(PowerRequest),
+    CancelPower {
+        action: PowerAction,
+    },
+    SetHostname(HostnameRequest),
     RecordHead(Head),
     Heads {},
 }
@@ -78,18 +81,48 @@ impl Op {
             Self::ListAsks {} => "list_asks",
             Self::Answer { .. } => "answer",
             Self::Elicited { .. } => "elicited",
-            Self::Reboot(_) => "reboot",
-            Self::CancelReboot {} => "cancel_reboot",
+            Self::Power(request) => request.action.name(),
+            Self::CancelPower { action: PowerAction::Reboot } => "cancel_reboot",
+            Self::CancelPower { action: PowerAction::Shutdown } => "cancel_shutdown",
+            Self::SetHostname(_) => "set_hostname",
             Self::RecordHead(_) => "record_head",
             Self::Heads {} => "heads",
         }
     }
 }
 
-/// A reboot, as the agent's policy judges it.
+/// How the machine goes down.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PowerAction {
+    /// It comes up again.
+    #[default]
+    Reboot,
+    /// It stays down until somebody at the device gives it power.
+    Shutdown,
+}
+
+impl PowerAction {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Reboot => "reboot",
+            Self::Shutdown => "shutdown",
+        }
+    }
+    /// The one tool that may ask for it.
+    pub fn tool(self) -> &'static str {
+        match self {
+            Self::Reboot => "system.reboot",
+            Self::Shutdown => "system.shutdown",
+        }
+    }
+}
+
+/// A reboot or shutdown, as the agent's policy judges it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RebootRequest {
+pub struct PowerRequest {
+    pub action: PowerAction,
     /// 0 to 600.
     pub delay_seconds: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,6 +136,28 @@ pub struct RebootRequest {
     pub ask_id: Option<String>,
 }
 
+/// A new host name, as the agent's policy judges it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostnameRequest {
+    /// One label of RFC 1123 in lower case.
+    pub hostname: String,
+    /// Judge it and change nothing.
+    pub dry_run: bool,
+    pub principal: String,
+    pub args_sha256: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask_id: Option<String>,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hostname {
+    pub previous: String,
+    pub simulated: bool,
+}
+
 /// What comes back.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -112,16 +167,19 @@ pub enum Done {
     Ask(Ask),
     Asks(Vec<Ask>),
     Approval(Approval),
-    Reboot(ScheduledReboot),
-    Cancelled(CancelledReboot),
+    Power(Scheduled),
+    Hostname(Hostname),
+    Cancelled(CancelledPower),
     Heads(KnownHeads),
     Done {},
 }
 
-/// A reboot that will come.
+/// A reboot or shutdown that will come.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ScheduledReboot {
+pub struct Scheduled {
+    #[serde(default)]
+    pub action: PowerAction,
     /// Milliseconds since 1970.
     pub at_ms: i64,
     pub reason: Option<String>,
@@ -133,18 +191,18 @@ pub struct ScheduledReboot {
 /// What became of a wish to cancel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct CancelledReboot {
+pub struct CancelledPower {
     /// Whether there was one to cancel.
     pub cancelled: bool,
     pub simulated: bool,
 }
 
-/// How a reboot ended, or did not.
+/// How a reboot or shutdown ended, or did not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PastReboot {
-    pub reboot: ScheduledReboot,
-    pub outcome: RebootOutcome,
+pub struct PastPower {
+    pub scheduled: Scheduled,
+    pub outcome: PowerOutcome,
     /// More about it, for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -152,7 +210,7 @@ pub struct PastReboot {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum RebootOutcome {
+pub enum PowerOutcome {
     /// The machine came up anew after it.
     Done,
     /// The simulated machine noted it.
@@ -178,9 +236,9 @@ pub struct Status {
     pub started_ms: i64,
     pub pending_asks: usize,
     #[serde(default)]
-    pub reboot: Option<ScheduledReboot>,
+    pub power: Option<Scheduled>,
     #[serde(default)]
-    pub last_reboot: Option<PastReboot>,
+    pub last_power: Option<PastPower>,
     /// The newest audit head the agent has.
     #[serde(default)]
     pub audit_head: Option<Head>,

@@ -54,7 +54,8 @@ impl Devices {
             gpio: numbered("gpiochip").into_iter().map(|name| device(name, owner(root, name))).collect(),
             i2c: numbered("i2c-")
                 .into_iter()
-                .map(|name| device(name, line(format!("sys/class/i2c-adapter/{name}/name"))))
+                // Not of the class i2c-adapter, which kernels without CONFIG_I2C_COMPAT lack, Debian's among them.
+                .map(|name| device(name, line(format!("sys/bus/i2c/devices/{name}/name"))))
                 .collect(),
             spi: dev
                 .iter()

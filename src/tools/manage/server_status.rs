@@ -4,7 +4,7 @@ use crate::{
     access::audit::rfc3339,
     agent::{
         self,
-        protocol::{PastReboot, RebootOutcome},
+        protocol::{PastPower, PowerAction, PowerOutcome},
     },
     clock,
     error::ToolError,
@@ -48,23 +48,32 @@ struct AgentState {
     version: Option<String>,
     /// Calls that wait for a person.
     pending_asks: usize,
-    /// When the machine will reboot, if a reboot is scheduled.
+    /// The reboot or shutdown that is scheduled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String", extend("format" = "date-time"))]
-    reboot_at: Option<String>,
-    /// How the last scheduled reboot ended.
+    #[schemars(with = "NextPower")]
+    next_power: Option<NextPower>,
+    /// How the last scheduled reboot or shutdown ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "LastReboot")]
-    last_reboot: Option<LastReboot>,
+    #[schemars(with = "LastPower")]
+    last_power: Option<LastPower>,
     /// What it found wrong when it started.
     faults: Vec<String>,
 }
 
-/// A reboot that is past, one way or another.
+/// A reboot or shutdown to come.
 #[derive(Serialize, JsonSchema)]
-struct LastReboot {
+struct NextPower {
+    action: PowerAction,
+    #[schemars(extend("format" = "date-time"))]
+    at: String,
+}
+
+/// One that is past, one way or another.
+#[derive(Serialize, JsonSchema)]
+struct LastPower {
+    action: PowerAction,
     /// done; simulated; cancelled; overtaken by another restart; missed, since the agent was away; or failed.
-    outcome: RebootOutcome,
+    outcome: PowerOutcome,
     /// When it was to be.
     #[schemars(extend("format" = "date-time"))]
     scheduled_for: String,
@@ -73,9 +82,14 @@ struct LastReboot {
     note: Option<String>,
 }
 
-impl From<PastReboot> for LastReboot {
-    fn from(past: PastReboot) -> Self {
-        Self { outcome: past.outcome, scheduled_for: rfc3339(past.reboot.at_ms), note: past.note }
+impl From<PastPower> for LastPower {
+    fn from(past: PastPower) -> Self {
+        Self {
+            action: past.scheduled.action,
+            outcome: past.outcome,
+            scheduled_for: rfc3339(past.scheduled.at_ms),
+            note: past.note,
+        }
     }
 }
 
@@ -115,8 +129,8 @@ impl Tool for GetServerStatus {
                 in_process: matches!(world.agent, agent::AgentLink::InProcess(_)),
                 version: Some(status.version),
                 pending_asks: status.pending_asks,
-                reboot_at: status.reboot.map(|reboot| rfc3339(reboot.at_ms)),
-                last_reboot: status.last_reboot.map(LastReboot::from),
+                next_power: status.power.map(|next| NextPower { action: next.action, at: rfc3339(next.at_ms) }),
+                last_power: status.last_power.map(LastPower::from),
                 faults: status.faults,
             },
             Err(error) => AgentState {
@@ -125,8 +139,8 @@ impl Tool for GetServerStatus {
                 in_process: false,
                 version: None,
                 pending_asks: 0,
-                reboot_at: None,
-                last_reboot: None,
+                next_power: None,
+                last_power: None,
                 faults: Vec::new(),
             },
         };

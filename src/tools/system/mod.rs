@@ -1,12 +1,15 @@
-//! `system.*`: what this machine is, how it is, and restarting it.
+//! `system.*`: what this machine is, how it is, its name, restarting it and switching it off.
 
 mod basic_info;
 pub mod capabilities;
 mod clock;
 pub mod health_snapshot;
 mod modules;
+mod power;
 mod rates;
 mod reboot;
+mod set_hostname;
+mod shutdown;
 mod throttling;
 
 use crate::registry::tool::Entry;
@@ -16,5 +19,7 @@ pub static TOOLS: &[Entry] = &[
     Entry::of::<health_snapshot::GetHealthSnapshot>(),
     Entry::of::<capabilities::GetCapabilities>(),
     Entry::of::<clock::GetClock>(),
+    Entry::of::<set_hostname::SetHostname>(),
     Entry::of::<reboot::Reboot>(),
+    Entry::of::<shutdown::Shutdown>(),
 ];

@@ -231,5 +231,5 @@ async fn no_audit_no_write() {
     server.pi.says(&asked, true).await.unwrap();
     let error = server.admin("system.reboot", json!({})).await.unwrap_err();
     assert_eq!(error.code.symbol(), "unavailable");
-    assert_eq!(server.pi.server().status().await.unwrap().reboot, None, "nothing was scheduled");
+    assert_eq!(server.pi.server().status().await.unwrap().power, None, "nothing was scheduled");
 }

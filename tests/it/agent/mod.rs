@@ -3,13 +3,15 @@
 mod asks;
 mod calls;
 mod heads;
+mod hostname;
 mod power;
 mod socket;
 
 use raspi_mcp::{
     access::canonical,
     agent::{
-        Agent, AgentLink, AgentPolicy, AgentSettings, Ask, AskRequest, Clock, Peer, RebootRequest, Standing, World,
+        Agent, AgentLink, AgentPolicy, AgentSettings, Ask, AskRequest, Clock, Peer, PowerAction, PowerRequest,
+        Standing, World,
         machine::SimulatedMachine,
         protocol::{Done, Op},
     },
@@ -140,8 +142,9 @@ pub fn ask(tool: &str, args: Value) -> AskRequest {
 }
 
 /// The reboot that the call with these arguments asks for.
-fn reboot(args: &Value, ask_id: Option<&str>) -> RebootRequest {
-    RebootRequest {
+fn reboot(args: &Value, ask_id: Option<&str>) -> PowerRequest {
+    PowerRequest {
+        action: PowerAction::Reboot,
         delay_seconds: args["delay_seconds"].as_u64().unwrap_or(5) as u32,
         reason: args["reason"].as_str().map(str::to_owned),
         principal: "token:fleet".into(),

@@ -4,7 +4,7 @@ use super::*;
 use raspi_mcp::{
     agent::{
         machine::{Machine, RealMachine},
-        protocol::RebootOutcome,
+        protocol::PowerOutcome,
     },
     error::ErrorCode,
     registry::meta::Mode,
@@ -31,7 +31,7 @@ async fn an_approved_reboot_happens_at_its_time_and_once() {
     // The pipeline's check leaves the approval to the operation.
     let hash = canonical::sha256_hex(&args);
     server.redeem_ask(&opened.id, "system.reboot", "token:fleet", &hash).await.unwrap();
-    let scheduled = server.reboot(reboot(&args, Some(&opened.id))).await.unwrap();
+    let scheduled = server.power(reboot(&args, Some(&opened.id))).await.unwrap();
     assert_eq!(scheduled.at_ms, NOON + 60_000);
 
     pi.pass(59).await;
@@ -39,10 +39,10 @@ async fn an_approved_reboot_happens_at_its_time_and_once() {
     pi.pass(2).await;
     assert_eq!(pi.machine.reboots(), 1);
     let status = server.status().await.unwrap();
-    assert_eq!(status.reboot, None);
-    assert_eq!(status.last_reboot.unwrap().outcome, RebootOutcome::Simulated);
+    assert_eq!(status.power, None);
+    assert_eq!(status.last_power.unwrap().outcome, PowerOutcome::Simulated);
 
-    let again = server.reboot(reboot(&args, Some(&opened.id))).await.unwrap_err();
+    let again = server.power(reboot(&args, Some(&opened.id))).await.unwrap_err();
     assert_eq!(again.code, ErrorCode::PermissionDenied);
     assert!(pi.log().contains("\"reboot\""));
 }
@@ -53,11 +53,11 @@ async fn the_agent_wants_its_own_ask_whatever_the_server_says() {
     let server = pi.server();
     let args = kernel_update();
     for ask_id in [None, Some("ABCDEF")] {
-        let error = server.reboot(reboot(&args, ask_id)).await.unwrap_err();
+        let error = server.power(reboot(&args, ask_id)).await.unwrap_err();
         assert!(matches!(error.code, ErrorCode::PermissionDenied | ErrorCode::NotFound), "{error}");
     }
     let opened = server.open_ask(ask("system.reboot", args.clone())).await.unwrap();
-    let error = server.reboot(reboot(&args, Some(&opened.id))).await.unwrap_err();
+    let error = server.power(reboot(&args, Some(&opened.id))).await.unwrap_err();
     assert!(error.message.contains("not been answered"), "{error}");
 }
 
@@ -69,13 +69,13 @@ async fn what_was_shown_is_what_is_done() {
     let opened = server.open_ask(ask("system.reboot", shown.clone())).await.unwrap();
     pi.says(&opened, true).await.unwrap();
     // A server that lies about the arguments keeps the hash and changes the deed.
-    let sooner = RebootRequest { delay_seconds: 0, ..reboot(&shown, Some(&opened.id)) };
-    let unsaid = RebootRequest { reason: None, ..reboot(&shown, Some(&opened.id)) };
+    let sooner = PowerRequest { delay_seconds: 0, ..reboot(&shown, Some(&opened.id)) };
+    let unsaid = PowerRequest { reason: None, ..reboot(&shown, Some(&opened.id)) };
     for lie in [sooner, unsaid] {
-        let error = server.reboot(lie).await.unwrap_err();
+        let error = server.power(lie).await.unwrap_err();
         assert_eq!((error.code, &error.details["differs"]), (ErrorCode::PermissionDenied, &json!("arguments")));
     }
-    server.reboot(reboot(&shown, Some(&opened.id))).await.expect("the lies did not use the approval up");
+    server.power(reboot(&shown, Some(&opened.id))).await.expect("the lies did not use the approval up");
 }
 
 #[tokio::test]
@@ -88,7 +88,7 @@ async fn a_policy_that_says_no_is_asked_before_any_person() {
         let server = pi.server();
         let error = server.open_ask(ask("system.reboot", json!({}))).await.unwrap_err();
         assert!(error.message.contains(words), "{error}");
-        let error = server.reboot(reboot(&json!({}), None)).await.unwrap_err();
+        let error = server.power(reboot(&json!({}), None)).await.unwrap_err();
         assert!(error.message.contains(words), "{error}");
     }
 }
@@ -97,24 +97,24 @@ async fn a_policy_that_says_no_is_asked_before_any_person() {
 async fn a_scheduled_reboot_can_be_taken_back() {
     let pi = trusting();
     let server = pi.server();
-    server.reboot(reboot(&kernel_update(), None)).await.unwrap();
-    let second = server.reboot(reboot(&kernel_update(), None)).await.unwrap_err();
+    server.power(reboot(&kernel_update(), None)).await.unwrap();
+    let second = server.power(reboot(&kernel_update(), None)).await.unwrap_err();
     assert_eq!(second.code, ErrorCode::Conflict);
-    assert_eq!(second.details["reboot_at"], "2023-11-14T22:14:20.000Z");
-    assert!(server.cancel_reboot().await.unwrap().cancelled);
-    assert!(!server.cancel_reboot().await.unwrap().cancelled, "there is none any more");
+    assert_eq!(second.details["at"], "2023-11-14T22:14:20.000Z");
+    assert!(server.cancel_power(PowerAction::Reboot).await.unwrap().cancelled);
+    assert!(!server.cancel_power(PowerAction::Reboot).await.unwrap().cancelled, "there is none any more");
     pi.pass(120).await;
     assert_eq!(pi.machine.reboots(), 0);
-    assert_eq!(server.status().await.unwrap().last_reboot.unwrap().outcome, RebootOutcome::Cancelled);
+    assert_eq!(server.status().await.unwrap().last_power.unwrap().outcome, PowerOutcome::Cancelled);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_reboot_is_kept_by_the_agent_that_comes_after() {
     let mut pi = trusting();
-    pi.server().reboot(reboot(&kernel_update(), None)).await.unwrap();
+    pi.server().power(reboot(&kernel_update(), None)).await.unwrap();
     pi.now_ms.fetch_add(20_000, Ordering::SeqCst);
     pi.restart_agent();
-    assert_eq!(pi.server().status().await.unwrap().reboot.unwrap().at_ms, NOON + 60_000);
+    assert_eq!(pi.server().status().await.unwrap().power.unwrap().at_ms, NOON + 60_000);
     pi.pass(39).await;
     assert_eq!(pi.machine.reboots(), 0);
     pi.pass(2).await;
@@ -123,14 +123,14 @@ async fn a_reboot_is_kept_by_the_agent_that_comes_after() {
 
 #[tokio::test(start_paused = true)]
 async fn a_reboot_just_missed_is_made_good_and_one_long_missed_is_reported() {
-    for (away_seconds, reboots, outcome) in [(100, 1, RebootOutcome::Simulated), (3600, 0, RebootOutcome::Missed)] {
+    for (away_seconds, reboots, outcome) in [(100, 1, PowerOutcome::Simulated), (3600, 0, PowerOutcome::Missed)] {
         let mut pi = trusting();
-        pi.server().reboot(reboot(&kernel_update(), None)).await.unwrap();
+        pi.server().power(reboot(&kernel_update(), None)).await.unwrap();
         pi.now_ms.fetch_add(away_seconds * 1000, Ordering::SeqCst);
         pi.restart_agent();
         pi.pass(1).await;
         assert_eq!(pi.machine.reboots(), reboots);
-        let last = pi.server().status().await.unwrap().last_reboot.unwrap();
+        let last = pi.server().status().await.unwrap().last_power.unwrap();
         assert_eq!(last.outcome, outcome);
     }
 }
@@ -138,51 +138,51 @@ async fn a_reboot_just_missed_is_made_good_and_one_long_missed_is_reported() {
 #[tokio::test(start_paused = true)]
 async fn a_machine_that_restarted_meanwhile_is_not_restarted_again() {
     let mut pi = trusting();
-    pi.server().reboot(reboot(&kernel_update(), None)).await.unwrap();
+    pi.server().power(reboot(&kernel_update(), None)).await.unwrap();
     pi.restart_machine();
     pi.pass(120).await;
     assert_eq!(pi.machine.reboots(), 0);
-    assert_eq!(pi.server().status().await.unwrap().last_reboot.unwrap().outcome, RebootOutcome::Overtaken);
+    assert_eq!(pi.server().status().await.unwrap().last_power.unwrap().outcome, PowerOutcome::Overtaken);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_reboot_that_fails_says_so() {
     let pi = trusting();
     pi.machine.fail_next(ToolError::unavailable("systemd is busy"));
-    pi.server().reboot(reboot(&kernel_update(), None)).await.unwrap();
+    pi.server().power(reboot(&kernel_update(), None)).await.unwrap();
     pi.pass(61).await;
-    let last = pi.server().status().await.unwrap().last_reboot.unwrap();
-    assert_eq!((last.outcome, last.note.as_deref()), (RebootOutcome::Failed, Some("systemd is busy")));
+    let last = pi.server().status().await.unwrap().last_power.unwrap();
+    assert_eq!((last.outcome, last.note.as_deref()), (PowerOutcome::Failed, Some("systemd is busy")));
 }
 
 #[tokio::test(start_paused = true)]
 async fn four_reboots_an_hour_are_enough_even_across_restarts() {
     let mut pi = trusting();
     for _ in 0..4 {
-        pi.server().reboot(reboot(&json!({"delay_seconds": 1}), None)).await.unwrap();
+        pi.server().power(reboot(&json!({"delay_seconds": 1}), None)).await.unwrap();
         pi.pass(2).await;
         pi.restart_agent();
     }
     assert_eq!(pi.machine.reboots(), 4);
-    let fifth = pi.server().reboot(reboot(&json!({}), None)).await.unwrap_err();
+    let fifth = pi.server().power(reboot(&json!({}), None)).await.unwrap_err();
     assert_eq!(fifth.code, ErrorCode::ResourceExhausted);
     pi.pass(3600).await;
-    pi.server().reboot(reboot(&json!({}), None)).await.unwrap();
+    pi.server().power(reboot(&json!({}), None)).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_delay_over_ten_minutes_is_refused() {
-    let error = trusting().server().reboot(reboot(&json!({"delay_seconds": 601}), None)).await.unwrap_err();
+    let error = trusting().server().power(reboot(&json!({"delay_seconds": 601}), None)).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::InvalidArgument);
 }
 
 #[tokio::test]
 async fn a_spoiled_note_is_reported_not_fatal() {
     let mut pi = trusting();
-    std::fs::write(pi.dir.path().join("agent/reboot.json"), "{ half").unwrap();
+    std::fs::write(pi.dir.path().join("agent/power.json"), "{ half").unwrap();
     pi.restart_agent();
     let faults = pi.server().status().await.unwrap().faults;
-    assert!(faults[0].contains("reboot.json"), "{faults:?}");
+    assert!(faults[0].contains("power.json"), "{faults:?}");
 }
 
 /// A root with a systemctl that notes how it was called and ends with this code.
@@ -209,17 +209,21 @@ fn machine_with_systemctl(code: u8) -> (TempDir, RealMachine) {
 #[test]
 fn a_real_machine_is_told_through_systemd() {
     let (dir, machine) = machine_with_systemctl(0);
-    machine.reboot().unwrap();
-    assert_eq!(std::fs::read_to_string(dir.path().join("called")).unwrap(), "--no-block reboot\n");
+    for (action, words) in
+        [(PowerAction::Reboot, "--no-block reboot\n"), (PowerAction::Shutdown, "--no-block poweroff\n")]
+    {
+        machine.go_down(action).unwrap();
+        assert_eq!(std::fs::read_to_string(dir.path().join("called")).unwrap(), words);
+    }
     assert!(!machine.is_simulated());
 
     let (_dir, machine) = machine_with_systemctl(1);
-    let error = machine.reboot().unwrap_err();
+    let error = machine.go_down(PowerAction::Reboot).unwrap_err();
     assert_eq!(error.code, ErrorCode::Unavailable);
     assert!(error.message.contains("Access denied"), "{error}");
 
     let nothing = RealMachine { root: Root::at("/nonexistent") };
-    assert_eq!(nothing.reboot().unwrap_err().code, ErrorCode::Unavailable);
+    assert_eq!(nothing.go_down(PowerAction::Reboot).unwrap_err().code, ErrorCode::Unavailable);
 }
 
 #[tokio::test(start_paused = true)]
@@ -237,16 +241,47 @@ async fn a_real_reboot_is_settled_by_the_next_start() {
         AgentLink::InProcess(Agent::start(settings.clone(), world).unwrap())
     };
     let agent = start();
-    assert!(!agent.reboot(reboot(&json!({"delay_seconds": 1}), None)).await.unwrap().simulated);
+    assert!(!agent.power(reboot(&json!({"delay_seconds": 1}), None)).await.unwrap().simulated);
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert!(dir.path().join("called").exists());
-    let begun = agent.cancel_reboot().await.unwrap_err();
+    let begun = agent.cancel_power(PowerAction::Reboot).await.unwrap_err();
     assert_eq!(begun.code, ErrorCode::Conflict);
     drop(agent);
 
     std::fs::write(boot_id.join("boot_id"), "after\n").unwrap();
     let status = start().status().await.unwrap();
-    assert_eq!((status.reboot, status.last_reboot.unwrap().outcome), (None, RebootOutcome::Done));
+    assert_eq!((status.power, status.last_power.unwrap().outcome), (None, PowerOutcome::Done));
+}
+
+fn shutdown(args: &Value, ask_id: Option<&str>) -> PowerRequest {
+    PowerRequest { action: PowerAction::Shutdown, tool: "system.shutdown".into(), ..reboot(args, ask_id) }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_has_to_be_named_by_policy_and_is_then_like_a_reboot() {
+    let silent = Pi::new();
+    let error = silent.server().power(shutdown(&json!({}), None)).await.unwrap_err();
+    assert!(error.message.contains("denies system.shutdown"), "{error}");
+
+    let pi = Pi::with(|settings| {
+        settings.policy.modes.insert("system.shutdown".into(), Mode::Ask);
+    });
+    let server = pi.server();
+    let opened = server.open_ask(ask("system.shutdown", kernel_update())).await.unwrap();
+    pi.says(&opened, true).await.unwrap();
+    // An approval to switch off is none to restart, and the other way round.
+    server.power(reboot(&kernel_update(), Some(&opened.id))).await.unwrap_err();
+    let disguised = PowerRequest { tool: "system.reboot".into(), ..shutdown(&kernel_update(), Some(&opened.id)) };
+    server.power(disguised).await.unwrap_err();
+    server.power(shutdown(&kernel_update(), Some(&opened.id))).await.unwrap();
+    assert_eq!(server.status().await.unwrap().power.unwrap().action, PowerAction::Shutdown);
+
+    let other = server.cancel_power(PowerAction::Reboot).await.unwrap_err();
+    assert_eq!((other.code, other.message.as_str()), (ErrorCode::Conflict, "a shutdown is scheduled, no reboot"));
+    pi.pass(61).await;
+    assert_eq!((pi.machine.reboots(), pi.machine.shutdowns()), (0, 1));
+    let last = server.status().await.unwrap().last_power.unwrap();
+    assert_eq!((last.scheduled.action, last.outcome), (PowerAction::Shutdown, PowerOutcome::Simulated));
 }
 
 #[test]

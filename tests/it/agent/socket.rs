@@ -170,7 +170,7 @@ fn standing_comes_from_users_and_groups() {
     let server = Peer::judge(&settings, 0, 0, None).unwrap();
     assert_eq!(server.standing, Standing::Server, "a server that runs as root answers nothing either");
     assert!(server.may(&Op::Answer { id: "X".into(), approve: true }).is_err());
-    assert!(pi.may(&Op::Reboot(reboot(&json!({}), None))).is_err(), "an approver runs nothing");
+    assert!(pi.may(&Op::Power(reboot(&json!({}), None))).is_err(), "an approver runs nothing");
 }
 
 #[test]

@@ -113,7 +113,8 @@ async fn a_killed_agent_is_followed_by_one_that_knows_what_was_scheduled() {
     };
     let asked = machine.link().open_ask(request.clone()).await.unwrap();
     machine.link().answer(&asked.id, true).await.unwrap();
-    let reboot = raspi_mcp::agent::RebootRequest {
+    let reboot = raspi_mcp::agent::PowerRequest {
+        action: raspi_mcp::agent::PowerAction::Reboot,
         delay_seconds: 600,
         reason: None,
         principal: "stdio".into(),
@@ -121,13 +122,13 @@ async fn a_killed_agent_is_followed_by_one_that_knows_what_was_scheduled() {
         args_sha256: request.args_sha256,
         ask_id: Some(asked.id),
     };
-    let scheduled = machine.link().reboot(reboot).await.unwrap();
+    let scheduled = machine.link().power(reboot).await.unwrap();
     agent.kill().await.unwrap();
     assert_eq!(machine.link().status().await.unwrap_err().code.symbol(), "unavailable");
 
     let _agent = machine.agent().await;
     let status = machine.link().status().await.unwrap();
-    assert_eq!(status.reboot, Some(scheduled));
+    assert_eq!(status.power, Some(scheduled));
 }
 
 #[tokio::test]

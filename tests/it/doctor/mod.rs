@@ -104,8 +104,8 @@ fn status() -> Status {
         simulated: false,
         started_ms: 0,
         pending_asks: 0,
-        reboot: None,
-        last_reboot: None,
+        power: None,
+        last_power: None,
         audit_head: None,
         faults: Vec::new(),
     }

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # Debian packages that this machine does not have and should not get: of arm64, and of backports. apt works with lists and
-# sources of its own below build/qemu/apt; the system's stay as they are. Sourced, after ci/lib.sh.
+# sources of its own below build/apt; the system's stay as they are. Sourced, after ci/lib.sh.
 
-DEBIAN_APT=$BUILD/qemu/apt
+DEBIAN_APT=$BUILD/apt
 HOST_ARCH=$(dpkg --print-architecture)
 
 # debian_apt COMMAND ARGUMENTS...: apt-get or apt-cache, which knows arm64 and backports as well.
@@ -38,18 +38,18 @@ debian_sources() {
     die "apt on this machine knows no Debian main archive of \"$codename\": run apt-get update, on Debian 12 or newer"
 }
 
-# debian_unpack STAMP INTO PACKAGE...: downloads packages and unpacks them into a fresh folder; kept until the stamp goes.
+# debian_unpack INTO PACKAGE...: downloads packages and unpacks them into a fresh folder, kept until that is deleted.
 # Packages may be NAME, NAME:ARCH or NAME/SUITE; several names in one call come from one moment of the archive.
 debian_unpack() {
-  local stamp=$BUILD/qemu/$1.packages into=$2 debs=$BUILD/qemu/$1.debs
-  shift 2
-  if [ -s "$stamp" ] && [ -d "$into" ]; then return; fi
+  local into=$1 debs=$1.debs deb
+  shift
+  if [ -s "$into/.packages" ]; then return; fi
   debian_update
   say "fetching from Debian: $*"
-  rm -rf "$into" "$debs" "$stamp"
+  rm -rf "$into" "$debs"
   mkdir -p "$into" "$debs"
   (cd "$debs" && debian_apt apt-get -qq download "$@")
   for deb in "$debs"/*.deb; do dpkg-deb --extract "$deb" "$into"; done
-  (cd "$debs" && printf '%s\n' *.deb) >"$stamp"
+  (cd "$debs" && printf '%s\n' *.deb) >"$into/.packages"
   rm -rf "$debs"
 }

@@ -1,0 +1,59 @@
+//! The host name: judged by the agent, tried without effect, set once.
+
+use super::*;
+use raspi_mcp::{
+    agent::{HostnameRequest, machine::Machine},
+    error::ErrorCode,
+    registry::meta::Mode,
+};
+
+fn name(hostname: &str) -> HostnameRequest {
+    HostnameRequest {
+        hostname: hostname.into(),
+        dry_run: false,
+        principal: "token:fleet".into(),
+        args_sha256: canonical::sha256_hex(&json!({ "hostname": hostname })),
+        ask_id: None,
+    }
+}
+
+#[tokio::test]
+async fn a_name_is_tried_first_then_given() {
+    let pi = Pi::new();
+    let server = pi.server();
+    let tried = server.set_hostname(HostnameRequest { dry_run: true, ..name("kitchen") }).await.unwrap();
+    assert_eq!((tried.previous.as_str(), tried.simulated), ("simulated", true));
+    assert_eq!(pi.machine.hostname().unwrap(), "simulated", "a dry run changes nothing");
+    server.set_hostname(name("kitchen")).await.unwrap();
+    assert_eq!(server.set_hostname(name("cellar")).await.unwrap().previous, "kitchen");
+    assert_eq!(pi.machine.hostname().unwrap(), "cellar");
+    assert!(pi.log().contains("\"set_hostname\""));
+}
+
+#[tokio::test]
+async fn what_is_no_name_changes_nothing() {
+    let pi = Pi::new();
+    for bad in ["", "-", "Kitchen", "kitchen.local", "localhost", "a b", "--static"] {
+        let error = pi.server().set_hostname(name(bad)).await.unwrap_err();
+        assert_eq!(error.code, ErrorCode::InvalidArgument, "{bad:?}");
+    }
+    assert_eq!(pi.machine.hostname().unwrap(), "simulated");
+}
+
+#[tokio::test]
+async fn the_owner_may_want_to_be_asked() {
+    let pi = Pi::with(|settings| {
+        settings.policy.modes.insert("system.set_hostname".into(), Mode::Ask);
+    });
+    let server = pi.server();
+    let error = server.set_hostname(name("kitchen")).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::PermissionDenied);
+    let opened = server.open_ask(ask("system.set_hostname", json!({"hostname": "kitchen"}))).await.unwrap();
+    pi.says(&opened, true).await.unwrap();
+    let approved = HostnameRequest { ask_id: Some(opened.id.clone()), ..name("kitchen") };
+    let lie = HostnameRequest { hostname: "evil".into(), ..approved.clone() };
+    assert_eq!(server.set_hostname(lie).await.unwrap_err().details["differs"], "arguments");
+    server.set_hostname(approved.clone()).await.unwrap();
+    assert_eq!(pi.machine.hostname().unwrap(), "kitchen");
+    server.set_hostname(approved).await.expect_err("an approval is used once");
+}
