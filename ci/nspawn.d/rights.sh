@@ -60,14 +60,17 @@ check_agent_rights() {
   local pid
   pid=$(show raspi-mcp-agent MainPID)
   expect uid "$(printf '0\t0\t0\t0')" "$(field "$pid" Uid)"
+  capless "$pid" CapInh CapPrm CapEff CapBnd CapAmb
   expect "no new privileges" 1 "$(field "$pid" NoNewPrivs)"
+  # The container has no more than lo either: it must be another one.
+  [ "$(c readlink "/proc/$pid/ns/net")" != "$(c readlink /proc/1/ns/net)" ] || die "the agent is in the machine's network"
   expect "interfaces" lo "$(c nsenter --target "$pid" --net sed -n 's/^ *\([a-z0-9]*\):.*/\1/p' /proc/net/dev)"
   probe raspi-mcp-agent \
     'socket AF_INET no' 'socket AF_INET6 no' 'socket AF_NETLINK no' 'socket AF_PACKET no' 'socket AF_UNIX ok' \
     'write /var/lib/raspi-mcp-agent ok' 'write /run/raspi-mcp-agent ok' \
     'write /etc/raspi-mcp no' 'write /usr no' 'write /root no' 'read /var/lib/raspi-mcp no' \
     'write /sys/kernel no' 'write /proc/sys/kernel no' 'mount no' 'unshare no'
-  say "root without a network: only unix sockets can be made, only its own folders written"
+  say "root to systemd, without a capability or a network: only unix sockets, only its own folders"
 }
 
 # probe UNIT 'ATTEMPT ok|no'...: tries things from inside a copy of the unit whose program is ci/nspawn.d/probe.pl.
