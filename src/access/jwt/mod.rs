@@ -122,7 +122,8 @@ impl Validator {
     /// # Errors
     /// The first thing that is wrong with it.
     pub fn judge(&self, token: &str, now: OffsetDateTime) -> Result<Bearer, Fault> {
-        self.claims(&self.signed(token)?, now)
+        let claims = self.signed(token)?;
+        self.claims(&claims, now)
     }
 
     /// The claims, once the signature is known to be good.
