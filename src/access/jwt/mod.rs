@@ -6,13 +6,16 @@
 //! token says is read before its signature has been found good.
 
 mod keys;
+mod known;
 
 pub use keys::{Keys, Signer};
 
 use super::{base64url, token::EARLIEST};
 use crate::{config::Jwt, registry::meta::Role, watched::Watched};
+use known::{Claims, Known};
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 use time::{Duration, OffsetDateTime};
 
 /// A longer token is not looked at. Real ones have 500 to 2000 bytes.
@@ -95,6 +98,7 @@ pub struct Validator {
     role_claim: String,
     skew: Duration,
     keys: Watched<Keys>,
+    known: Known,
 }
 
 impl Validator {
@@ -109,6 +113,7 @@ impl Validator {
             role_claim: settings.role_claim.clone(),
             skew: Duration::seconds(settings.clock_skew_seconds.into()),
             keys: Watched::new(vec![settings.keys_file.clone()], |files| Keys::read(&files[0]))?,
+            known: Known::default(),
         })
     }
 
@@ -121,29 +126,17 @@ impl Validator {
     }
 
     /// The claims, once the signature is known to be good.
-    fn signed(&self, token: &str) -> Result<Map<String, Value>, Fault> {
+    fn signed(&self, token: &str) -> Result<Claims, Fault> {
         if token.len() > LONGEST {
             return Err(Fault::Malformed);
         }
-        let (signed, signature) = token.rsplit_once('.').ok_or(Fault::Malformed)?;
-        let (header, claims) = signed.split_once('.').ok_or(Fault::Malformed)?;
-        // `crit` must be understood or refused (RFC 7515, 4.1.11); this server understands none.
-        let header: Header = json(header).filter(|_| !claims.contains('.')).ok_or(Fault::Malformed)?;
-        let known_type = header.typ.as_deref().is_none_or(|typ| {
-            let typ = typ.to_ascii_lowercase();
-            ["jwt", "at+jwt", "application/at+jwt"].contains(&typ.as_str())
-        });
-        if header.crit.is_some() || !known_type {
-            return Err(Fault::Algorithm);
+        let (keys, hash) = (self.keys.get(), Known::hash(token));
+        if let Some(claims) = self.known.find(&hash, &keys) {
+            return Ok(claims);
         }
-        let signer = Signer::of(&header.alg).ok_or(Fault::Algorithm)?;
-        let keys = self.keys.get();
-        let key = keys.find(signer, header.kid.as_deref()).ok_or(Fault::Key)?;
-        let signature = base64url::decode(signature).ok_or(Fault::Malformed)?;
-        if !key.verifies(signed.as_bytes(), &signature) {
-            return Err(Fault::Signature);
-        }
-        json(claims).ok_or(Fault::Malformed)
+        let claims: Claims = Arc::new(check(token, &keys)?);
+        self.known.keep(hash, keys, Arc::clone(&claims));
+        Ok(claims)
     }
 
     fn claims(&self, claims: &Map<String, Value>, now: OffsetDateTime) -> Result<Bearer, Fault> {
@@ -175,6 +168,28 @@ impl Validator {
         let role = role(claims.get(&self.role_claim)).ok_or(Fault::Role)?;
         Ok(Bearer { subject, role, until })
     }
+}
+
+/// What the token claims, if one of `keys` signed it.
+fn check(token: &str, keys: &Keys) -> Result<Map<String, Value>, Fault> {
+    let (signed, signature) = token.rsplit_once('.').ok_or(Fault::Malformed)?;
+    let (header, claims) = signed.split_once('.').ok_or(Fault::Malformed)?;
+    // `crit` must be understood or refused (RFC 7515, 4.1.11); this server understands none.
+    let header: Header = json(header).filter(|_| !claims.contains('.')).ok_or(Fault::Malformed)?;
+    let known_type = header.typ.as_deref().is_none_or(|typ| {
+        let typ = typ.to_ascii_lowercase();
+        ["jwt", "at+jwt", "application/at+jwt"].contains(&typ.as_str())
+    });
+    if header.crit.is_some() || !known_type {
+        return Err(Fault::Algorithm);
+    }
+    let signer = Signer::of(&header.alg).ok_or(Fault::Algorithm)?;
+    let key = keys.find(signer, header.kid.as_deref()).ok_or(Fault::Key)?;
+    let signature = base64url::decode(signature).ok_or(Fault::Malformed)?;
+    if !key.verifies(signed.as_bytes(), &signature) {
+        return Err(Fault::Signature);
+    }
+    json(claims).ok_or(Fault::Malformed)
 }
 
 /// The part of a header that says how to check. Unknown members mean nothing (RFC 7515, 4); a member twice is an error.

@@ -219,3 +219,31 @@ fn key_sets_that_cannot_be_meant_are_refused() {
     let missing = Keys::read(std::path::Path::new("/nowhere/jwks.json")).err().unwrap();
     assert!(missing.starts_with("jwt.keys_file /nowhere/jwks.json: "), "{missing}");
 }
+
+#[test]
+fn many_callers_are_told_apart_whoever_came_before() {
+    let issuer = Issuer::new();
+    let (judge, _folder) = validator(&issuer, |_| {});
+    let now = OffsetDateTime::now_utc();
+    let tokens: Vec<String> = (0..40)
+        .map(|n| {
+            let mut claims = Issuer::claims(if n % 2 == 0 { "admin" } else { "read_only" });
+            claims["sub"] = json!(format!("caller {n}"));
+            issuer.signed(&header("ES256", "ec"), &claims)
+        })
+        .collect();
+    for _ in 0..3 {
+        for (n, token) in tokens.iter().enumerate() {
+            let bearer = judge.judge(token, now).unwrap();
+            assert_eq!((bearer.subject, bearer.role == Role::Admin), (format!("caller {n}"), n % 2 == 0));
+            assert_eq!(
+                judge.judge(token, now + Duration::hours(1)),
+                Err(Fault::Expired),
+                "accepted once is not for ever"
+            );
+            let mut other = token.clone().into_bytes();
+            *other.last_mut().unwrap() = if other.ends_with(b"A") { b"Q" } else { b"A" }[0];
+            assert!(judge.judge(std::str::from_utf8(&other).unwrap(), now).is_err(), "nor is one that looks like it");
+        }
+    }
+}

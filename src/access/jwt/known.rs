@@ -1,0 +1,53 @@
+//! Tokens whose signature was found good a moment ago. A client shows the same one with each call, and checking an elliptic
+//! signature costs more than the call. Only the signature is remembered: time, issuer and the rest are judged each time.
+
+use super::Keys;
+use ring::digest;
+use serde_json::{Map, Value};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// Callers of an appliance at one time; the oldest makes room.
+const MOST: usize = 16;
+
+/// SHA-256 of a whole token, signature included.
+pub type Hash = [u8; 32];
+pub type Claims = Arc<Map<String, Value>>;
+
+#[derive(Default)]
+pub struct Known(Mutex<VecDeque<Entry>>);
+
+struct Entry {
+    token: Hash,
+    /// With which it was checked: after a rotation it counts no more.
+    keys: Arc<Keys>,
+    claims: Claims,
+}
+
+impl Known {
+    pub fn hash(token: &str) -> Hash {
+        let mut hash = [0; 32];
+        hash.copy_from_slice(digest::digest(&digest::SHA256, token.as_bytes()).as_ref());
+        hash
+    }
+
+    /// What the token claims, if it was accepted with these very keys.
+    pub fn find(&self, token: &Hash, keys: &Arc<Keys>) -> Option<Claims> {
+        let known = self.lock();
+        let entry = known.iter().find(|entry| entry.token == *token && Arc::ptr_eq(&entry.keys, keys))?;
+        Some(Arc::clone(&entry.claims))
+    }
+
+    pub fn keep(&self, token: Hash, keys: Arc<Keys>, claims: Claims) {
+        let mut known = self.lock();
+        known.retain(|entry| Arc::ptr_eq(&entry.keys, &keys));
+        known.truncate(MOST - 1);
+        known.push_front(Entry { token, keys, claims });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Entry>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
