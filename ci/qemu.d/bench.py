@@ -96,7 +96,7 @@ def main(arguments):
         return 2
     factory = Disk.factory(os.path.join(build, "factory.img"), os.path.join(build, "pieces"))
     failed = [name for name in wanted if not tell(name, scenarios[name], os.path.join(build, "runs", name), factory)]
-    print(f"\nqemu: {len(wanted) - len(failed)} of {len(wanted)} scenarios passed" + (f"; failed: {', '.join(failed)}" if failed else ""))
+    print(f"\nqemu: {len(wanted) - len(failed)} of {len(wanted)} scenarios passed{'; failed: ' * bool(failed)}{', '.join(failed)}")
     return 1 if failed else 0
 
 

@@ -15,6 +15,7 @@
 # U-Boot 2023.01 or newer with: env import/export, setexpr, load on FAT, part, booti, and read/write of the boot device.
 
 setenv ab_addr ${kernel_addr_r}
+setenv ab_names ab_seq ab_order ab_left_A ab_left_B
 setenv ab_block_1 800
 setenv ab_block_2 2800
 ${devtype} dev ${devnum}
@@ -38,20 +39,25 @@ setenv ab_newer ${ab_block_1}
 if test ${ab_copy} = 2; then setenv ab_older ${ab_block_1}; setenv ab_newer ${ab_block_2}; fi
 if test ${ab_copy} -gt 0; then
   ${devtype} read ${ab_addr} ${ab_newer} 1
-  env import -c ${ab_addr} 200 ab_seq ab_order ab_left_A ab_left_B
+  env import -c ${ab_addr} 200 ${ab_names}
 fi
 echo "raspi-mcp boot: state copy ${ab_copy}, seq ${ab_seq}, order ${ab_order}, left A ${ab_left_A} B ${ab_left_B}"
 
 # Writes the state over its older copy: a cut in the middle leaves the newer one.
-setenv ab_save 'setexpr ab_seq ${ab_seq} + 1; env export -c -s 200 ${ab_addr} ab_seq ab_order ab_left_A ab_left_B; ${devtype} write ${ab_addr} ${ab_older} 1; setenv ab_swap ${ab_older}; setenv ab_older ${ab_newer}; setenv ab_newer ${ab_swap}'
+setenv ab_swap 'setenv ab_was ${ab_older}; setenv ab_older ${ab_newer}; setenv ab_newer ${ab_was}'
+setenv ab_write 'env export -c -s 200 ${ab_addr} ${ab_names} && ${devtype} write ${ab_addr} ${ab_older} 1'
+setenv ab_save 'setexpr ab_seq ${ab_seq} + 1; run ab_write && run ab_swap'
 
 # Starts slot ${ab_slot}; comes back only when its files do not load or are no kernel. The root is found by PARTUUID, which
 # U-Boot reads from the very disk it booted from. slot_args come last, so that a slot can overrule panic=10.
-setenv ab_start 'setenv slot_kernel; setenv slot_initrd; setenv slot_args; setenv ab_initrd -; run ab_load_env && run ab_load_kernel && run ab_load_initrd && run ab_go'
-setenv ab_load_env 'part uuid ${devtype} ${devnum}:${ab_root} ab_uuid && load ${ab_from} ${ab_addr} slot.env && env import -t ${ab_addr} ${filesize} slot_kernel slot_initrd slot_args'
+setenv ab_start 'run ab_forget; run ab_load_env && run ab_load_kernel && run ab_load_initrd && run ab_go'
+setenv ab_forget 'setenv slot_kernel; setenv slot_initrd; setenv slot_args; setenv ab_initrd -'
+setenv ab_load_env 'load ${ab_from} ${ab_addr} slot.env && env import -t ${ab_addr} ${filesize} slot_kernel slot_initrd slot_args'
 setenv ab_load_kernel 'load ${ab_from} ${kernel_addr_r} ${slot_kernel}'
-setenv ab_load_initrd 'if test -n "${slot_initrd}"; then load ${ab_from} ${ramdisk_addr_r} ${slot_initrd} && setenv ab_initrd ${ramdisk_addr_r}:${filesize}; fi'
-setenv ab_go 'setenv bootargs panic=10 root=PARTUUID=${ab_uuid} ro raspi_mcp.slot=${ab_slot} ${slot_args}; booti ${kernel_addr_r} ${ab_initrd} ${ab_fdt}'
+setenv ab_load_initrd 'test -z "${slot_initrd}" || run ab_initrd_too'
+setenv ab_initrd_too 'load ${ab_from} ${ramdisk_addr_r} ${slot_initrd} && setenv ab_initrd ${ramdisk_addr_r}:${filesize}'
+setenv ab_go 'part uuid ${devtype} ${devnum}:${ab_root} ab_uuid && run ab_args && booti ${kernel_addr_r} ${ab_initrd} ${ab_fdt}'
+setenv ab_args 'setenv bootargs panic=10 root=PARTUUID=${ab_uuid} ro raspi_mcp.slot=${ab_slot} ${slot_args}'
 # Boards whose firmware hands over a device tree say where (Pi); else U-Boot's own.
 if test -n "${fdt_addr}"; then setenv ab_fdt ${fdt_addr}; else setenv ab_fdt ${fdtcontroladdr}; fi
 

@@ -18,6 +18,7 @@ def story(bench):
         said = [line for line in done.stdout.splitlines() if "tools answered alike" in line]
         # A filter that matches nothing is a success to cargo.
         if done.returncode or not said:
-            raise Missed(f"the conversation went otherwise (is the guest's binary of this commit? ./ci/cross aarch64):\n{done.stdout}")
+            hint = "is the guest's binary of this commit? ./ci/cross aarch64"
+            raise Missed(f"the conversation went otherwise ({hint}):\n{done.stdout}")
         bench.says(said[0])
         pi.power_off()

@@ -1,6 +1,10 @@
 """Power on, a real MCP call from outside, power off; then on again: the same slot, the same data."""
 
-HALVES = r"""for pid in $(pidof raspi-mcp); do echo "$(tr '\0' ' ' </proc/$pid/cmdline | cut -d' ' -f2) as $(stat -c %U /proc/$pid)"; done | sort"""
+HALVES = r"""
+for pid in $(pidof raspi-mcp); do
+  echo "$(tr '\0' ' ' </proc/$pid/cmdline | cut -d' ' -f2) as $(stat -c %U /proc/$pid)"
+done | sort
+"""
 
 
 def story(bench):
