@@ -5,21 +5,17 @@
 DEBIAN_APT=$BUILD/apt
 HOST_ARCH=$(dpkg --print-architecture)
 
-# debian_apt COMMAND ARGUMENTS...: apt-get or apt-cache, which knows arm64 and backports as well.
-debian_apt() {
-  local command=$1
-  shift
-  "$command" -o Dir::Etc::SourceList="$DEBIAN_APT/sources.list" -o Dir::Etc::SourceParts=/dev/null \
-    -o Dir::State::Lists="$DEBIAN_APT/lists" -o Dir::Cache="$DEBIAN_APT/cache" -o APT::Sandbox::User="" \
-    -o APT::Architectures::="$HOST_ARCH" -o APT::Architectures::=arm64 "$@"
-}
+# For apt-get and apt-cache, which with them know arm64 and backports as well.
+DEBIAN_OPTIONS=(-o "Dir::Etc::SourceList=$DEBIAN_APT/sources.list" -o Dir::Etc::SourceParts=/dev/null
+  -o "Dir::State::Lists=$DEBIAN_APT/lists" -o "Dir::Cache=$DEBIAN_APT/cache" -o APT::Sandbox::User=
+  -o "APT::Architectures::=$HOST_ARCH" -o APT::Architectures::=arm64)
 
 # debian_update: the lists, fetched once a run.
 debian_update() {
   if [ -n "${DEBIAN_UPDATED:-}" ]; then return; fi
   mkdir -p "$DEBIAN_APT/lists/partial" "$DEBIAN_APT/cache/archives/partial"
   debian_sources >"$DEBIAN_APT/sources.list"
-  debian_apt apt-get -qq update
+  apt-get "${DEBIAN_OPTIONS[@]}" -qq update
   DEBIAN_UPDATED=yes
 }
 
@@ -48,8 +44,14 @@ debian_unpack() {
   say "fetching from Debian: $*"
   rm -rf "$into" "$debs"
   mkdir -p "$into" "$debs"
-  (cd "$debs" && debian_apt apt-get -qq download "$@")
+  (cd "$debs" && apt-get "${DEBIAN_OPTIONS[@]}" -qq download "$@")
   for deb in "$debs"/*.deb; do dpkg-deb --extract "$deb" "$into"; done
   (cd "$debs" && printf '%s\n' *.deb) >"$into/.packages"
   rm -rf "$debs"
+}
+
+# debian_suite PACKAGE: the suite with the newest version of it.
+debian_suite() {
+  apt-cache "${DEBIAN_OPTIONS[@]}" madison "$1" |
+    awk -F'|' '{ split($3, from, " "); sub("/.*", "", from[2]); print from[2]; exit }'
 }

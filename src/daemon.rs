@@ -1,19 +1,21 @@
 //! All the wiring of `raspi-mcp serve`, in order: settings, machine, agent, audit, pipeline, doors, ready, stop.
 
 use crate::{
-    access::{approval::Asking, audit::Audit, policy::Policy},
+    access::{approval::Asking, audit::Audit, observed::Observed, policy::Policy},
     agent::AgentLink,
     config::Settings,
     halves,
     instance::{self, Instance},
     log::Ring,
-    os::notify::Manager,
+    metrics::Metrics,
+    os::{clock, notify::Manager},
     registry::{
         Registry,
         listing::Limits,
         meta::Role,
         pipeline::{Bounds, Pipeline},
     },
+    resources::book::Book,
     rpc::{
         connection::PARTING,
         door::{Options, Server},
@@ -116,8 +118,9 @@ pub async fn start(serve: Serve) -> Result<Running, String> {
 impl Running {
     /// Where it listens, in a line for people.
     fn doors(&self) -> String {
-        let socket = &self.server.pipeline.world.settings.socket;
-        let http = self.http.map(|address| format!("http://{address}/mcp"));
+        let settings = &self.server.pipeline.world.settings;
+        let socket = &settings.socket;
+        let http = self.http.map(|address| url(settings, address));
         let doors: Vec<String> =
             http.into_iter().chain(socket.enabled.then(|| socket.path.display().to_string())).collect();
         format!("listening on {}", doors.join(" and "))
@@ -174,20 +177,32 @@ fn server(
         patience: Duration::from_secs(approval.wait_seconds),
         elicitation_clients: approval.elicitation_clients,
     };
-    let pipeline = Pipeline::new(world, bounds, Arc::new(audit.clone()), Arc::new(gate));
-    Server { pipeline, options, stop, tasks, provider, listeners: Listeners::default() }
+    let (metrics, book) = (Arc::new(Metrics::new(&world.registry)), Arc::new(Book::default()));
+    let ledger = Observed { ledger: audit.clone(), metrics: Arc::clone(&metrics), book: Arc::clone(&book) };
+    let pipeline = Pipeline::new(world, bounds, Arc::new(ledger), Arc::new(gate));
+    Server { pipeline, options, stop, tasks, provider, listeners: Listeners::default(), book, metrics }
+}
+
+/// Where clients find the HTTP door.
+fn url(settings: &Settings, address: SocketAddr) -> String {
+    let scheme = if settings.tls.enabled { "https" } else { "http" };
+    format!("{scheme}://{address}/mcp")
 }
 
 /// Binds every door, then opens and names them: whoever reads one address can use all of them.
 async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<Option<SocketAddr>, String> {
     let (mut http, mut socket) = (None, None);
     if settings.http.enabled {
-        let options = http::Options::of(settings);
+        // Believed all the same: an isolated network has no time server (docs/decisions.md).
+        if settings.jwt.is_on() && clock::synchronized(&server.pipeline.world.machine.root) == Some(false) {
+            tracing::warn!("the clock is not set from the network yet; until then a JWT may pass that has expired");
+        }
+        let (options, entrance) = (http::Options::of(settings), http::Entrance::of(settings)?);
         let listener = http::Listener::bind(&options)
             .await
-            .map_err(|error| format!("cannot listen on http://{}: {error}", options.listen))?;
+            .map_err(|error| format!("cannot listen on {}: {error}", url(settings, options.listen)))?;
         let address = listener.address().map_err(|error| error.to_string())?;
-        let app = http::App::new(Arc::clone(server), &options, http::identify(&settings.access));
+        let app = http::App::new(Arc::clone(server), &options, entrance);
         http = Some((listener, app, address));
     }
     if settings.socket.enabled {
@@ -197,7 +212,7 @@ async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<Option<
     }
     let address = http.map(|(listener, app, address)| {
         server.tasks.spawn(listener.run(app));
-        tracing::info!("listening on http://{address}/mcp");
+        tracing::info!("listening on {}", url(settings, address));
         address
     });
     if let Some(listener) = socket {

@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod agent;
+pub mod bridge;
 pub mod cli;
 pub mod client;
 pub mod clock;
@@ -16,10 +17,15 @@ pub mod hw;
 pub mod instance;
 pub mod log;
 pub mod machine;
+pub mod metrics;
 pub mod os;
+pub mod prompts;
 pub mod registry;
+pub mod resources;
 pub mod rpc;
 pub mod store;
+pub mod tls;
 pub mod tools;
 pub mod transport;
+pub mod watched;
 pub mod world;

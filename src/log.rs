@@ -9,8 +9,9 @@ use serde_json::{Map, Value};
 use std::{
     collections::VecDeque,
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
+use tokio::sync::Notify;
 use tracing::{
     Event, Level, Subscriber,
     field::{Field, Visit},
@@ -27,6 +28,14 @@ use tracing_subscriber::{
 /// Longest message or field kept, in characters.
 const LONGEST: usize = 1024;
 
+/// Severities of log messages, mildest first (RFC 5424, as MCP names them).
+pub const SEVERITIES: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
+/// The place of a severity among [`SEVERITIES`]; `None` for words that MCP does not know.
+pub fn rank(severity: &str) -> Option<usize> {
+    SEVERITIES.iter().position(|known| *known == severity)
+}
+
 /// One line of the log.
 #[derive(Clone, Debug)]
 pub struct Line {
@@ -38,39 +47,96 @@ pub struct Line {
     pub fields: Map<String, Value>,
 }
 
+impl Line {
+    /// The level in the words of RFC 5424, which MCP uses.
+    pub fn severity(&self) -> &'static str {
+        match self.level {
+            Level::ERROR => "error",
+            Level::WARN => "warning",
+            Level::INFO => "info",
+            Level::DEBUG | Level::TRACE => "debug",
+        }
+    }
+}
+
 /// The newest lines. Cheap to clone.
 #[derive(Clone)]
-pub struct Ring(Arc<Mutex<VecDeque<Line>>>, usize);
+pub struct Ring(Arc<Shared>);
+
+struct Shared {
+    kept: Mutex<Kept>,
+    capacity: usize,
+    arrived: Notify,
+}
+
+#[derive(Default)]
+struct Kept {
+    lines: VecDeque<Line>,
+    /// How many lines there ever were; the number of the newest.
+    seen: u64,
+}
+
+/// What came after a mark.
+#[derive(Debug, Default)]
+pub struct Since {
+    /// Oldest first.
+    pub lines: Vec<Line>,
+    /// Lines that came and are not among them: too many, or gone already.
+    pub left_out: u64,
+}
 
 impl Ring {
     /// Keeps up to `lines` lines.
     pub fn new(lines: usize) -> Self {
-        Self(Arc::default(), lines)
+        Self(Arc::new(Shared { kept: Mutex::default(), capacity: lines, arrived: Notify::new() }))
     }
 
     /// The kept lines that `wanted` accepts, newest first.
     pub fn newest(&self, wanted: impl Fn(&Line) -> bool) -> Vec<Line> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .iter()
-            .rev()
-            .filter(|line| wanted(line))
-            .cloned()
-            .collect()
+        self.lock().lines.iter().rev().filter(|line| wanted(line)).cloned().collect()
+    }
+
+    /// The number of the newest line, to be given to [`Ring::since`].
+    pub fn mark(&self) -> u64 {
+        self.lock().seen
+    }
+
+    /// The lines after `mark` that `wanted` accepts, the newest `most` of them; `mark` moves on.
+    pub fn since(&self, mark: &mut u64, most: usize, wanted: impl Fn(&Line) -> bool) -> Since {
+        let kept = self.lock();
+        let new = kept.seen.saturating_sub(*mark);
+        *mark = kept.seen;
+        let here = usize::try_from(new).unwrap_or(usize::MAX).min(kept.lines.len());
+        let mut left_out = new - here as u64;
+        let wanted: Vec<&Line> = kept.lines.range(kept.lines.len() - here..).filter(|line| wanted(line)).collect();
+        let skipped = wanted.len().saturating_sub(most);
+        left_out += skipped as u64;
+        Since { lines: wanted[skipped..].iter().map(|&line| line.clone()).collect(), left_out }
+    }
+
+    /// Returns when a line has come since the last time this returned. For one listener.
+    pub async fn arrived(&self) {
+        self.0.arrived.notified().await;
     }
 
     /// How many lines can be kept.
     pub fn capacity(&self) -> usize {
-        self.1
+        self.0.capacity
     }
 
     fn keep(&self, line: Line) {
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if lines.len() == self.1 {
-            lines.pop_front();
+        let mut kept = self.lock();
+        if kept.lines.len() == self.0.capacity {
+            kept.lines.pop_front();
         }
-        lines.push_back(line);
+        kept.lines.push_back(line);
+        kept.seen += 1;
+        drop(kept);
+        self.0.arrived.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.0.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

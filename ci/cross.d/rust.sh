@@ -21,7 +21,7 @@ bring_cross_rust() {
   [ "$HOST_ARCH" = amd64 ] || die "ci/cross builds on amd64; this is $HOST_ARCH"
   debian_update
   # What rustc loads: its driver and LLVM have their versions in their names.
-  mapfile -t packages < <(debian_apt apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks \
+  mapfile -t packages < <(apt-cache "${DEBIAN_OPTIONS[@]}" depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks \
     --no-replaces --no-enhances rustc-web | grep -E '^(rustc-web|libstd-rust-web|libllvm|libz3|libedit|libbsd|libmd)[^:]*$' | sort -u)
   [[ " ${packages[*]} " == *" libllvm"* ]] || die "found no rustc-web with its LLVM in the Debian sources of this machine"
   debian_unpack "$RUST" "${packages[@]}" libstd-rust-web-dev:arm64 rust-web-src

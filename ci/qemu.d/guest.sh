@@ -8,25 +8,22 @@ GUEST_PARTS=$GUEST/parts
 
 # need_qemu: QEMU 9 or newer: older ones have no I2C on their Raspberry Pi boards. Debian 12 has it in its backports.
 need_qemu() {
+  local as_root=()
   if ! qemu_is_new; then
-    debian_update
-    say "installing from Debian: qemu-system-arm"
-    local as_root=()
     [ "$(id -u)" = 0 ] || as_root=(sudo)
-    # The newest suite that has it; packages of the system that QEMU shares with it may have to follow.
-    "${as_root[@]}" bash -c "export DEBIAN_FRONTEND=noninteractive; $(declare -f debian_apt); $(declare -p DEBIAN_APT HOST_ARCH)
-      debian_apt apt-get install -y -qq --no-install-recommends -t '$(newest_suite_of qemu-system-arm)' qemu-system-arm" \
-      >"$GUEST/install-qemu.log" 2>&1 || die "QEMU could not be installed: $(tail -3 "$GUEST/install-qemu.log")"
+    debian_update
+    mkdir -p "$GUEST"
+    say "installing from Debian: qemu-system-arm"
+    # From the newest suite that has it; packages of the system that QEMU shares with it may have to follow.
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get "${DEBIAN_OPTIONS[@]}" install -y -qq --no-install-recommends \
+      -t "$(debian_suite qemu-system-arm)" qemu-system-arm >"$GUEST/install-qemu.log" 2>&1 ||
+      die "QEMU could not be installed: $(tail -3 "$GUEST/install-qemu.log")"
   fi
   qemu_is_new || die "qemu-system-aarch64 9 or newer is needed; here is: $(qemu-system-aarch64 --version 2>&1 | head -1)"
 }
 
 qemu_is_new() {
   [[ $(qemu-system-aarch64 --version 2>/dev/null) =~ version\ ([0-9]+) ]] && [ "${BASH_REMATCH[1]}" -ge 9 ]
-}
-
-newest_suite_of() {
-  debian_apt apt-cache madison "$1" | awk -F'|' '{ split($3, from, " "); sub("/.*", "", from[2]); print from[2]; exit }'
 }
 
 # need_guest_parts: kernel and user space of the guest, U-Boot, and a busybox that runs here, to ask it for its applets.
@@ -45,7 +42,7 @@ need_guest_parts() {
 
 # The package behind linux-image-arm64, from the newest suite: its name has the version in it.
 guest_kernel_package() {
-  debian_apt apt-cache -t "$(newest_suite_of linux-image-arm64)" depends linux-image-arm64:arm64 |
+  apt-cache "${DEBIAN_OPTIONS[@]}" -t "$(debian_suite linux-image-arm64)" depends linux-image-arm64:arm64 |
     sed -n 's/^ *Depends: \(linux-image-[^ :]*\).*/\1:arm64/p' | head -1
 }
 

@@ -88,9 +88,9 @@ class Machine:
 
 
 def appliance(disk, log, extra=()):
-    """The bench's Raspberry Pi: an arm64 board with U-Boot, a disk, a watchdog and a network card."""
+    """The bench's Raspberry Pi: an arm64 board with U-Boot, a GPIO chip (acpi=off), a disk, a watchdog and a network card."""
     return Machine([
-        "qemu-system-aarch64", "-M", "virt", "-accel", "tcg", "-cpu", "cortex-a72", "-smp", "1", "-m", "512",
+        "qemu-system-aarch64", "-M", "virt,acpi=off", "-accel", "tcg", "-cpu", "cortex-a72", "-smp", "1", "-m", "512",
         "-bios", os.path.join(disk.pieces, "u-boot.bin"),
         "-drive", f"if=none,id=disk,format=raw,cache=writeback,file={disk.path}", "-device", "virtio-blk-pci,drive=disk",
         "-device", "i6300esb", "-action", "watchdog=reset",

@@ -84,7 +84,7 @@ class Lines:
             try:
                 chunk = self.end.recv(1 << 16)
             except socket.timeout:
-                raise Missed(f"no {waiting_for} within {within} s") from None
+                raise Missed(f"no {waiting_for} within {within:.0f} s") from None
             except ConnectionResetError:
                 chunk = b""
             if not chunk:

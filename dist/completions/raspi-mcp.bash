@@ -25,6 +25,9 @@ _raspi__mcp() {
             raspi__mcp,audit)
                 cmd="raspi__mcp__subcmd__audit"
                 ;;
+            raspi__mcp,bridge)
+                cmd="raspi__mcp__subcmd__bridge"
+                ;;
             raspi__mcp,call)
                 cmd="raspi__mcp__subcmd__call"
                 ;;
@@ -36,6 +39,9 @@ _raspi__mcp() {
                 ;;
             raspi__mcp,serve)
                 cmd="raspi__mcp__subcmd__serve"
+                ;;
+            raspi__mcp,tls)
+                cmd="raspi__mcp__subcmd__tls"
                 ;;
             raspi__mcp,token)
                 cmd="raspi__mcp__subcmd__token"
@@ -49,6 +55,12 @@ _raspi__mcp() {
             raspi__mcp__subcmd__audit,verify)
                 cmd="raspi__mcp__subcmd__audit__subcmd__verify"
                 ;;
+            raspi__mcp__subcmd__tls,init)
+                cmd="raspi__mcp__subcmd__tls__subcmd__init"
+                ;;
+            raspi__mcp__subcmd__tls,show)
+                cmd="raspi__mcp__subcmd__tls__subcmd__show"
+                ;;
             raspi__mcp__subcmd__token,new)
                 cmd="raspi__mcp__subcmd__token__subcmd__new"
                 ;;
@@ -59,7 +71,7 @@ _raspi__mcp() {
 
     case "${cmd}" in
         raspi__mcp)
-            opts="-h -V --config --set --help --version serve agent call tools schema token approve audit doctor"
+            opts="-h -V --config --set --help --version serve agent call bridge tools schema token tls approve audit doctor"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -214,8 +226,42 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        raspi__subcmd__mcp__subcmd__bridge)
+            opts="-h --url --pin --token-file --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pin)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         raspi__subcmd__mcp__subcmd__call)
-            opts="-a -h --arg --args --url --socket --token-file --json --config --set --help"
+            opts="-a -h --arg --args --url --pin --socket --token-file --json --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -234,6 +280,10 @@ _raspi__mcp() {
                     return 0
                     ;;
                 --url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pin)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -327,6 +377,76 @@ _raspi__mcp() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        raspi__subcmd__mcp__subcmd__tls)
+            opts="-h --config --set --help init show"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        raspi__subcmd__mcp__subcmd__tls__subcmd__init)
+            opts="-h --name --replace --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        raspi__subcmd__mcp__subcmd__tls__subcmd__show)
+            opts="-h --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -31,9 +31,11 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -s V -l version -d 'Pr
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "serve" -d 'Serve MCP: to the client that started this (--stdio), or over HTTP and a unix socket'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "agent" -d 'Run the privileged half, which changes the machine for the server'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "call" -d 'Call one tool of a running server'
+complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "bridge" -d 'Join a client on standard input and output to a server in the network'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "tools" -d 'List the tools, with what the configuration says about each'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "schema" -d 'Print, write or check the JSON Schema files of the tools'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "token" -d 'Make bearer tokens'
+complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "tls" -d 'Make a certificate for this server, or show the one it has'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "approve" -d 'Say yes or no to what a caller wants to do'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "audit" -d 'Check or show the record of all calls'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "doctor" -d 'Say what is wrong or missing on this machine, and how to mend it'
@@ -48,13 +50,20 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand agent" -l set -d 'Se
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand agent" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand call" -s a -l arg -d 'One argument; the value is JSON, or else a string. May be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand call" -l args -d 'All arguments as one JSON object' -r
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand call" -l url -d 'A server\'s address, e.g. http://127.0.0.1:8765; without it, the unix socket of the server on this machine' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand call" -l url -d 'A server\'s address, e.g. https://pi.local:8765; without it, the unix socket of the server on this machine' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand call" -l pin -d 'The server\'s certificate, by its fingerprint (sha256:...); without it, an authority this machine trusts must vouch for it' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand call" -l socket -d 'Another unix socket' -r -F
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand call" -l token-file -d 'A file that holds the bearer token' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand call" -l token-file -d 'A file that holds the bearer token; without it, the variable RASPI_MCP_TOKEN' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand call" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand call" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand call" -l json -d 'For programs: the result as JSON'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand call" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bridge" -l url -d 'The server\'s address, e.g. https://pi.local:8765/mcp' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bridge" -l pin -d 'The server\'s certificate, by its fingerprint (sha256:...); without it, an authority this machine trusts must vouch for it' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bridge" -l token-file -d 'A file that holds the bearer token; without it, the variable RASPI_MCP_TOKEN' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bridge" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bridge" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bridge" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tools" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tools" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tools" -l policy -d 'Show role, tier, policy and time limit of every tool, as the configuration has them'
@@ -75,6 +84,19 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_se
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tls; and not __fish_seen_subcommand_from init show" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tls; and not __fish_seen_subcommand_from init show" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tls; and not __fish_seen_subcommand_from init show" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tls; and not __fish_seen_subcommand_from init show" -f -a "init" -d 'Make a key and a self-signed certificate where tls.key and tls.certificate say, and print the fingerprint that clients pin'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tls; and not __fish_seen_subcommand_from init show" -f -a "show" -d 'Print the fingerprint of the certificate there is'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tls; and __fish_seen_subcommand_from init" -l name -d 'A name or address by which clients reach this machine, beside those it knows of; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tls; and __fish_seen_subcommand_from init" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tls; and __fish_seen_subcommand_from init" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tls; and __fish_seen_subcommand_from init" -l replace -d 'Take the place of those there are; clients that pinned the old one must be told the new one'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tls; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tls; and __fish_seen_subcommand_from show" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tls; and __fish_seen_subcommand_from show" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tls; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l deny -d 'Say no, without a question'

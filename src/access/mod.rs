@@ -2,11 +2,15 @@
 
 pub mod approval;
 pub mod audit;
+pub mod base64url;
 pub mod caller;
 pub mod canonical;
 pub mod groups;
+pub mod jwt;
 pub mod ledger;
+pub mod observed;
 pub mod policy;
 pub mod rate;
 pub mod redact;
+pub mod refusals;
 pub mod token;

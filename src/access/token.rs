@@ -1,5 +1,6 @@
 //! Bearer tokens: made here, shown once, kept as SHA-256, compared in constant time.
 
+use super::base64url;
 use crate::{
     config::{Sha256, TokenSetting},
     error::ToolError,
@@ -10,7 +11,7 @@ use ring::{
     rand::{SecureRandom, SystemRandom},
 };
 use std::fmt;
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+use time::{OffsetDateTime, format_description::well_known::Rfc3339, macros::datetime};
 
 /// What every token starts with, so that redaction and secret scanners recognise one.
 pub const PREFIX: &str = "rmcp_";
@@ -31,7 +32,7 @@ impl Token {
             ToolError::internal("the system gave no random bytes, so no token was made")
                 .hint("check that /dev/urandom exists and the kernel has getrandom(2)")
         })?;
-        Ok(Self(format!("{PREFIX}{}", base64url(&bytes))))
+        Ok(Self(format!("{PREFIX}{}", base64url::encode(&bytes))))
     }
 
     /// The secret itself, to be shown once.
@@ -51,12 +52,28 @@ impl fmt::Debug for Token {
     }
 }
 
-/// The setting that `presented` belongs to, unless it has expired by `now`.
+/// A clock before this was never set (a Pi has no battery for one): what ends at some time cannot be judged by it.
+pub const EARLIEST: OffsetDateTime = datetime!(2026-01-01 00:00 UTC);
+
+/// Why a token is not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// No token of this server.
+    Unknown,
+    Expired,
+    /// It expires, and this machine does not know the time.
+    Clock,
+}
+
+/// The setting that `presented` belongs to.
 ///
 /// Every entry is compared, and each in the same time, so that how long it takes says nothing about any of them.
-pub fn find<'a>(tokens: &'a [TokenSetting], presented: &str, now: OffsetDateTime) -> Option<&'a TokenSetting> {
+///
+/// # Errors
+/// When there is none, or it has expired by `now`.
+pub fn judge<'a>(tokens: &'a [TokenSetting], presented: &str, now: OffsetDateTime) -> Result<&'a TokenSetting, Fault> {
     if presented.len() > LONGEST {
-        return None;
+        return Err(Fault::Unknown);
     }
     let presented = hash(presented);
     let mut found = None;
@@ -65,7 +82,12 @@ pub fn find<'a>(tokens: &'a [TokenSetting], presented: &str, now: OffsetDateTime
             found = Some(token);
         }
     }
-    found.filter(|token| token.expires.is_none_or(|expires| now < expires))
+    let token = found.ok_or(Fault::Unknown)?;
+    match token.expires {
+        Some(_) if now < EARLIEST => Err(Fault::Clock),
+        Some(expires) if now >= expires => Err(Fault::Expired),
+        _ => Ok(token),
+    }
 }
 
 /// `raspi-mcp token new`: makes a token and says, once, what it is and which lines make the server accept it.
@@ -106,32 +128,9 @@ fn same(left: &[u8; 32], right: &[u8; 32]) -> bool {
     left.iter().zip(right).fold(0, |difference, (left, right)| std::hint::black_box(difference | (left ^ right))) == 0
 }
 
-/// Base64 for URLs without padding (RFC 4648, section 5).
-fn base64url(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let bits = group.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - group.len()));
-        // n bytes make n + 1 letters of six bits each, the highest first.
-        for letter in 0..=group.len() {
-            text.push(char::from(ALPHABET[(bits >> (18 - 6 * letter)) as usize & 63]));
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn base64_is_that_of_rfc_4648() {
-        let pairs = [("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"), ("fooba", "Zm9vYmE")];
-        for (plain, coded) in pairs {
-            assert_eq!(base64url(plain.as_bytes()), coded);
-        }
-        assert_eq!(base64url(&[0xfb, 0xff, 0xfe]), "-__-");
-    }
 
     #[test]
     fn sameness_looks_at_every_byte() {

@@ -4,7 +4,12 @@ use super::{
     exit::{Exit, Failure},
     sources,
 };
-use crate::{client, error::ErrorCode, registry::Registry};
+use crate::{
+    client::{self, Remote},
+    error::ErrorCode,
+    registry::Registry,
+    tls::Fingerprint,
+};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 
@@ -18,13 +23,16 @@ pub struct Args {
     /// All arguments as one JSON object
     #[arg(long, value_name = "JSON", conflicts_with = "arguments")]
     args: Option<String>,
-    /// A server's address, e.g. http://127.0.0.1:8765; without it, the unix socket of the server on this machine
+    /// A server's address, e.g. https://pi.local:8765; without it, the unix socket of the server on this machine
     #[arg(long)]
     url: Option<String>,
+    /// The server's certificate, by its fingerprint (sha256:...); without it, an authority this machine trusts must vouch for it
+    #[arg(long, value_name = "PIN", requires = "url", value_parser = pin)]
+    pin: Option<Fingerprint>,
     /// Another unix socket
     #[arg(long, value_name = "PATH", conflicts_with = "url")]
     socket: Option<PathBuf>,
-    /// A file that holds the bearer token
+    /// A file that holds the bearer token; without it, the variable RASPI_MCP_TOKEN
     #[arg(long, value_name = "FILE", requires = "url")]
     token_file: Option<PathBuf>,
     /// For programs: the result as JSON
@@ -42,8 +50,9 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
     let runtime = super::runtime()?;
     let answer = match &args.url {
         Some(url) => {
-            let token = args.token_file.as_deref().map(read_token).transpose()?;
-            runtime.block_on(client::http(url, token.as_deref(), &request))?
+            // A URL without a path means the plain endpoint.
+            let remote = Remote::new(url, "/api/mcp", args.pin, args.token_file.clone())?;
+            runtime.block_on(client::http(&remote, &request))?
         }
         None => {
             let path = match &args.socket {
@@ -77,10 +86,10 @@ fn arguments(args: &Args) -> Result<Value, Failure> {
     Ok(Value::Object(map))
 }
 
-fn read_token(path: &std::path::Path) -> Result<String, Failure> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::new(Exit::Failed, format!("{}: {error}", path.display())))?;
-    Ok(text.trim().to_owned())
+/// A fingerprint as `raspi-mcp tls show` prints it.
+pub fn pin(text: &str) -> Result<Fingerprint, String> {
+    Fingerprint::parse(text)
+        .ok_or_else(|| "write sha256: and 64 hexadecimal digits, as `raspi-mcp tls show` does".into())
 }
 
 fn print(answer: &Value, as_json: bool) -> Result<(), Failure> {

@@ -3,12 +3,14 @@
 mod agent;
 pub mod approve;
 mod audit;
+mod bridge;
 mod call;
 pub mod doctor;
 pub mod exit;
 pub mod schema;
 mod serve;
 mod sources;
+mod tls;
 mod token;
 pub mod tools;
 
@@ -39,12 +41,16 @@ enum Command {
     Agent(agent::Args),
     /// Call one tool of a running server
     Call(call::Args),
+    /// Join a client on standard input and output to a server in the network
+    Bridge(bridge::Args),
     /// List the tools, with what the configuration says about each
     Tools(tools::Args),
     /// Print, write or check the JSON Schema files of the tools
     Schema(schema::Args),
     /// Make bearer tokens
     Token(token::Args),
+    /// Make a certificate for this server, or show the one it has
+    Tls(tls::Args),
     /// Say yes or no to what a caller wants to do
     Approve(approve::Args),
     /// Check or show the record of all calls
@@ -65,9 +71,11 @@ pub fn run() -> std::process::ExitCode {
         Command::Serve(args) => serve::run(args, &cli.sources),
         Command::Agent(args) => agent::run(&args, &cli.sources),
         Command::Call(args) => call::run(args, &cli.sources),
+        Command::Bridge(args) => bridge::run(args),
         Command::Tools(args) => tools::run(&args, &cli.sources),
         Command::Schema(args) => schema::run(&args),
         Command::Token(args) => token::run(args),
+        Command::Tls(args) => tls::run(args, &cli.sources),
         Command::Approve(args) => approve::run(&args, &cli.sources),
         Command::Audit(args) => audit::run(args, &cli.sources),
         Command::Doctor(args) => doctor::run(&args, &cli.sources),

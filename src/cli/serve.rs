@@ -12,7 +12,7 @@ use crate::{
     log,
     os::notify::Manager,
     registry::{Registry, meta::Role},
-    rpc::mcp::provider::{Provider, ToolsOnly},
+    rpc::mcp::{appliance::Appliance, provider::Provider},
 };
 use std::sync::Arc;
 
@@ -44,14 +44,14 @@ impl Args {
         if self.conformance {
             return (Registry::with_fixtures(), Arc::new(crate::rpc::mcp::fixtures::Fixtures::default()));
         }
-        (Registry::standard(), Arc::new(ToolsOnly))
+        (Registry::standard(), Arc::new(Appliance))
     }
 
     /// Fixtures ask and tell anybody anything: they are for a suite on this very machine.
     #[cfg(feature = "conformance-fixtures")]
     fn stay_local(&self, settings: &Settings) -> Result<(), Failure> {
         let listen = settings.http.listen;
-        if self.conformance && settings.http.enabled && !listen.ip().is_loopback() {
+        if self.conformance && settings.http.enabled && !crate::config::is_loopback(listen.ip()) {
             let why = format!(
                 "--conformance serves this machine only, and {listen} is not a loopback address; \
                  listen on 127.0.0.1, or leave --conformance out"

@@ -56,9 +56,11 @@ pub const NAMESPACES: &[&str] =
 pub const SECTIONS: &[(&str, &str)] = &[
     ("", "Top level: these come first in a file, before any `[section]`."),
     ("http", "Streamable HTTP, plain JSON-RPC and WebSocket on one port."),
+    ("tls", "TLS on the port of `[http]`: 1.2 and 1.3, on ring."),
     ("socket", "The unix socket; callers are known by their user and group."),
     ("limits", "What one server does at once, and for one caller."),
     ("access", "Who is who. Roles, each including the ones before: `read_only`, `ops_rw`, `admin`."),
+    ("jwt", "Tokens made by somebody else: JSON Web Tokens, signed with EdDSA, ES256 or RS256."),
     ("tools", "Which tools there are. A fresh server only reads."),
     ("policy", "What happens when a tool is called by somebody who may call it: one line a tool."),
     ("approval", "How long a question to a person stays open, and who may carry it."),
@@ -101,11 +103,12 @@ pub const KEYS: &[Key] = &[
         "Where this machine stands; some tools are confined to some of these."),
 
     key("http.enabled", Kind::Bool, Off, "Whether to listen on HTTP at all."),
-    // Free only while nothing but loopback passes the check: a state fragment must never open the server to a network.
-    key("http.listen", Kind::Loopback, Free,
-        "Address and port. Only loopback for now: anything else needs TLS and tokens, which are not built yet."),
+    // Never in a state fragment: the server must not open itself to a network.
+    key("http.listen", Kind::Address, Never,
+        "Address and port. Beyond loopback it needs `tls.enabled` and a way to know callers: a token, or `[jwt]`."),
     key("http.allowed_hosts", Kind::Hosts, Never,
-        "Names accepted in the `Host` header beside the loopback ones. Guards against DNS rebinding."),
+        "Names accepted in the `Host` header beside the loopback ones, and with TLS those in the certificate and the \
+         address a request came to. Guards against DNS rebinding."),
     key("http.allowed_origins", Kind::Origins, Never,
         "Web pages that may call, as `Origin` gives them, beside those on loopback."),
     key("http.session_limit", count(1, 1024), Lower,
@@ -114,7 +117,15 @@ pub const KEYS: &[Key] = &[
         "A session nobody used for so long is ended."),
     key("http.body_timeout_seconds", seconds(1, 120), Lower,
         "How long a sender may take over one request body."),
-    key("http.max_connections", count(1, 1024), Lower, "TCP connections at once."),
+    key("http.max_connections", count(1, 1024), Lower,
+        "TCP connections at once. One address beyond loopback gets a quarter of them."),
+    key("http.metrics", Kind::Bool, Off,
+        "Whether `/metrics` answers, in Prometheus' text format, to whoever may call tools."),
+
+    key("tls.enabled", Kind::Bool, Never, "Whether HTTP is spoken through TLS. Needed beyond loopback."),
+    key("tls.certificate", Kind::File, Never,
+        "Certificate and chain, PEM. `raspi-mcp tls init` makes one. Changed files count from the next connection on."),
+    key("tls.key", Kind::File, Never, "Its private key, PEM. Only the server's user may read it."),
 
     key("socket.enabled", Kind::Bool, Off, "Whether to listen on the unix socket."),
     key("socket.path", Kind::SocketPath, Never, "Where it is. By default `mcp.sock` in `places.runtime_dir`."),
@@ -137,11 +148,23 @@ pub const KEYS: &[Key] = &[
 
     key("access.stdio_role", ROLES, Never, "Role of whoever started the server with `--stdio`."),
     key("access.loopback_role", ROLES, Never, "Role of a caller on loopback that brings no token."),
+    key("access.require_token", Kind::Bool, Never,
+        "Whether HTTP callers on loopback must bring a token too. Beyond loopback everybody must."),
     key("access.admin_group", Kind::Account, Never,
         "Members of this group are `admin` on the unix socket, as root is; others are `read_only`."),
     key("access.approver_group", Kind::Account, Never, "Members of this group may answer `raspi-mcp approve`, as root may."),
     key("access.tokens", Kind::Tokens, Never,
         "Bearer tokens, one `[[access.tokens]]` each. Those of all files count together; only files can hold them."),
+
+    key("jwt.issuer", Kind::Text, Never, "The `iss` that is believed. Empty: no JWT is."),
+    key("jwt.audience", Kind::Text, Never,
+        "What `aud` must hold: the address clients know this server by, like \"https://pi.local:8765/mcp\"."),
+    key("jwt.keys_file", Kind::File, Never,
+        "The issuer's public keys, a JWK set: Ed25519, P-256, or RSA of 2048 to 8192 bits. Read again when it changes; never \
+         fetched."),
+    key("jwt.role_claim", Kind::Text, Never,
+        "The claim that holds the role: `read_only`, `ops_rw` or `admin`, alone, in a list, or among words. The highest counts."),
+    key("jwt.clock_skew_seconds", seconds(0, 300), Lower, "How far the issuer's clock and this one may be apart."),
 
     key("tools.enable", Kind::Namespaces, Fewer,
         "Namespaces whose writing tools are on. Everything else only reads."),

@@ -24,10 +24,14 @@ pub enum Kind {
     },
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// Address and port on loopback.
-    Loopback,
+    /// Address and port.
+    Address,
+    /// One line of text, or nothing.
+    Text,
     /// A full path without `..`.
     Folder,
+    /// The same, to a file.
+    File,
     /// The same, and short enough for a socket address.
     SocketPath,
     /// Name of a user or group.
@@ -56,6 +60,8 @@ pub enum Unit {
 
 /// The longest path of a unix socket: `sun_path` has 108 bytes, the last of them zero (unix(7)).
 const SOCKET_PATH_BYTES: usize = 107;
+/// The longest line of text: an address, a name.
+const TEXT_BYTES: usize = 512;
 /// The longest list: far more than anybody writes by hand, little enough to keep.
 const LIST_ENTRIES: usize = 256;
 
@@ -77,8 +83,10 @@ impl Kind {
             },
             Self::Choice(words) => one_of(words),
             Self::Mode => one_of(MODES),
-            Self::Loopback => "an address and port like \"127.0.0.1:8765\"".into(),
+            Self::Text => format!("one line of at most {TEXT_BYTES} bytes, or \"\" for none"),
+            Self::Address => "an address and port like \"127.0.0.1:8765\"".into(),
             Self::Folder => "a full path without \"..\", like \"/var/lib/raspi-mcp\"".into(),
+            Self::File => "a full path without \"..\", like \"/etc/raspi-mcp/key.pem\"".into(),
             Self::SocketPath => format!("a full path without \"..\" of at most {SOCKET_PATH_BYTES} bytes"),
             Self::Account => "a group name of 1 to 32 characters from a-z, 0-9, \"_\" and \"-\"".into(),
             Self::Hosts => "a list of host names like \"pi.local\" or \"pi.local:8765\"".into(),
@@ -116,16 +124,14 @@ impl Kind {
             }
             (Self::Choice(words), Written::Text(text)) => word(words, text),
             (Self::Mode, Written::Text(text)) => word(MODES, text),
-            (Self::Loopback, Written::Text(text)) => {
+            (Self::Address, Written::Text(text)) => {
                 let address: SocketAddr = text.parse().map_err(|_| String::new())?;
-                if address.ip().to_canonical().is_loopback() {
-                    return Ok(address.to_string().into());
-                }
-                Err("; beyond loopback a server needs TLS and tokens, which are not built yet: \
-                     listen on 127.0.0.1 or [::1] and reach it through an SSH tunnel"
-                    .into())
+                Ok(address.to_string().into())
             }
-            (Self::Folder, Written::Text(text)) if full_path(text) => Ok(text.as_str().into()),
+            (Self::Text, Written::Text(text)) if text.len() <= TEXT_BYTES && !text.contains(char::is_control) => {
+                Ok(text.as_str().into())
+            }
+            (Self::Folder | Self::File, Written::Text(text)) if full_path(text) => Ok(text.as_str().into()),
             (Self::SocketPath, Written::Text(text)) if full_path(text) && text.len() <= SOCKET_PATH_BYTES => {
                 Ok(text.as_str().into())
             }

@@ -32,7 +32,7 @@ pub use nearest::nearest;
 pub use places::{Places, SERVER_USER};
 pub use settings::*;
 pub use token::{Sha256, TokenSetting};
-pub use words::is_name;
+pub use words::{is_loopback, is_name};
 
 use crate::registry::meta::Mode;
 use std::path::PathBuf;

@@ -21,9 +21,11 @@ pub struct Settings {
     pub tool_names: ToolNames,
     pub environment: Environment,
     pub http: Http,
+    pub tls: Tls,
     pub socket: Socket,
     pub limits: Limits,
     pub access: Access,
+    pub jwt: Jwt,
     pub tools: Tools,
     /// What the configuration says about single tools; a tool that is not here has its own default.
     pub policy: BTreeMap<String, Mode>,
@@ -74,6 +76,16 @@ pub struct Http {
     pub session_idle_seconds: u64,
     pub body_timeout_seconds: u64,
     pub max_connections: usize,
+    pub metrics: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tls {
+    pub enabled: bool,
+    /// PEM: the certificate, then what it was signed with, if anything.
+    pub certificate: PathBuf,
+    /// PEM: PKCS #8, SEC 1 or PKCS #1.
+    pub key: PathBuf,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -102,9 +114,26 @@ pub struct Limits {
 pub struct Access {
     pub stdio_role: Role,
     pub loopback_role: Role,
+    pub require_token: bool,
     pub admin_group: String,
     pub approver_group: String,
     pub tokens: Vec<TokenSetting>,
+}
+
+/// JSON Web Tokens; off while `issuer` is empty.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Jwt {
+    pub issuer: String,
+    pub audience: String,
+    pub keys_file: PathBuf,
+    pub role_claim: String,
+    pub clock_skew_seconds: u32,
+}
+
+impl Jwt {
+    pub fn is_on(&self) -> bool {
+        !self.issuer.is_empty()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -191,6 +220,12 @@ impl Settings {
                 session_idle_seconds: 900,
                 body_timeout_seconds: 10,
                 max_connections: 64,
+                metrics: true,
+            },
+            tls: Tls {
+                enabled: false,
+                certificate: places.state_dir.join("tls/certificate.pem"),
+                key: places.state_dir.join("tls/key.pem"),
             },
             socket: Socket { enabled: true, path: places.runtime_dir.join("mcp.sock"), max_connections: 32 },
             limits: Limits {
@@ -208,9 +243,17 @@ impl Settings {
             access: Access {
                 stdio_role: Role::ReadOnly,
                 loopback_role: Role::ReadOnly,
+                require_token: false,
                 admin_group: "raspi-mcp-admin".into(),
                 approver_group: "raspi-mcp-approver".into(),
                 tokens: Vec::new(),
+            },
+            jwt: Jwt {
+                issuer: String::new(),
+                audience: String::new(),
+                keys_file: places.site_dir.join("jwks.json"),
+                role_claim: "role".into(),
+                clock_skew_seconds: 60,
             },
             tools: Tools { enable: BTreeSet::new(), disable: BTreeSet::new() },
             policy: BTreeMap::new(),

@@ -4,6 +4,7 @@ use super::{
     draft::Draft,
     fault::Fault,
     settings::{AgentChoice, BoardChoice, Settings},
+    words::is_loopback,
 };
 use std::path::Path;
 
@@ -31,6 +32,7 @@ pub fn check(draft: &Draft, settings: &Settings) -> Vec<Fault> {
                 .into(),
         );
     }
+    network(settings, &mut broken);
     for (index, token) in settings.access.tokens.iter().enumerate() {
         if let Some(same) = settings.access.tokens[..index].iter().find(|other| other.sha256 == token.sha256) {
             broken(
@@ -66,6 +68,46 @@ pub fn check(draft: &Draft, settings: &Settings) -> Vec<Fault> {
         );
     }
     faults
+}
+
+/// What a listener beyond this machine must have.
+fn network(settings: &Settings, broken: &mut impl FnMut(&[&str], String)) {
+    let (http, access) = (&settings.http, &settings.access);
+    let knows_callers = !access.tokens.is_empty() || settings.jwt.is_on();
+    if http.enabled && !is_loopback(http.listen.ip()) {
+        let listen = http.listen;
+        if !settings.tls.enabled {
+            broken(
+                &["http.listen", "tls.enabled"],
+                format!(
+                    "http.listen = \"{listen}\" reaches beyond this machine, which needs TLS: run \"raspi-mcp tls init\" and set \
+                     tls.enabled = true, or listen on 127.0.0.1 and come through an SSH tunnel"
+                ),
+            );
+        }
+        if !knows_callers {
+            broken(
+                &["http.listen", "access.tokens", "jwt.issuer"],
+                format!(
+                    "http.listen = \"{listen}\" reaches beyond this machine, and nobody could be known there: \
+                     \"raspi-mcp token new\" makes a token and its lines for this configuration"
+                ),
+            );
+        }
+    }
+    if http.enabled && access.require_token && !knows_callers {
+        broken(
+            &["access.require_token", "access.tokens", "jwt.issuer"],
+            "access.require_token = true, and there is no token to bring: \"raspi-mcp token new\" makes one".into(),
+        );
+    }
+    if settings.jwt.is_on() && (settings.jwt.audience.is_empty() || settings.jwt.role_claim.is_empty()) {
+        broken(
+            &["jwt.issuer", "jwt.audience", "jwt.role_claim"],
+            "jwt.issuer needs jwt.audience and jwt.role_claim beside it: a token made for another server must not count here"
+                .into(),
+        );
+    }
 }
 
 /// `sun_path` has 108 bytes, the last of them zero (unix(7)).

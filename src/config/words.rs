@@ -1,7 +1,10 @@
 //! The small grammar of values: what is a path, a name, a host, and how choices and sizes are put into words.
 
 use super::found::quoted;
-use std::{net::Ipv6Addr, path::Path};
+use std::{
+    net::{IpAddr, Ipv6Addr},
+    path::Path,
+};
 
 /// `"a", "b" or "c"`.
 pub fn one_of(words: &[&str]) -> String {
@@ -45,4 +48,9 @@ pub fn is_host(text: &str) -> bool {
     let good = v6.map_or_else(|| named(host), |inner| inner.parse::<Ipv6Addr>().is_ok());
     // 253: the longest name the DNS can hold.
     good && (1..=253).contains(&host.len()) && port.is_none_or(|port| port.parse::<u16>().is_ok())
+}
+
+/// Whether an address stays on this machine; `::ffff:127.0.0.1` does too.
+pub fn is_loopback(address: IpAddr) -> bool {
+    address.to_canonical().is_loopback()
 }

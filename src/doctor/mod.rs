@@ -6,6 +6,7 @@
 mod accounts;
 mod clock;
 mod hardware;
+mod network;
 mod services;
 mod settings;
 mod state;
@@ -121,6 +122,7 @@ pub fn examine(subject: &Subject) -> Report {
     findings.extend(hardware::check(subject, &board, &devices));
     findings.extend(accounts::check(subject, in_force));
     findings.extend(state::check(subject, in_force));
+    findings.extend(network::check(subject, in_force));
     findings.extend(services::check(subject, in_force, simulated));
     findings.extend(clock::check(subject));
     let count = |state| findings.iter().filter(|finding| finding.state == state).count();

@@ -6,6 +6,7 @@
 
 pub mod about;
 pub mod activity;
+pub mod addresses;
 pub mod clock;
 pub mod cpu_stat;
 pub mod cpufreq;
@@ -21,6 +22,7 @@ pub mod mounts;
 pub mod net_dev;
 pub mod notify;
 pub mod os_release;
+pub mod own;
 mod root;
 pub mod thermal;
 pub mod uptime;

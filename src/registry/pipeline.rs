@@ -69,6 +69,17 @@ pub struct Bounds {
     pub response_bytes: usize,
 }
 
+/// How busy a server is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// Calls that run.
+    pub running: usize,
+    /// Calls that wait for a place to run in.
+    pub waiting: usize,
+    /// Approvals, long waits and streams.
+    pub streams: usize,
+}
+
 /// Serves calls.
 pub struct Pipeline {
     pub world: Arc<World>,
@@ -124,6 +135,15 @@ impl Pipeline {
             waiting: AtomicUsize::new(0),
             streams: Semaphore::new(bounds.streams),
             cache: super::cache::Cache::default(),
+        }
+    }
+
+    /// What is going on now.
+    pub fn load(&self) -> Load {
+        Load {
+            running: self.bounds.concurrent.saturating_sub(self.places.available_permits()),
+            waiting: self.waiting.load(Ordering::Acquire),
+            streams: self.bounds.streams.saturating_sub(self.streams.available_permits()),
         }
     }
 

@@ -10,10 +10,12 @@ use super::{
 };
 use crate::{
     access::caller::Caller,
+    metrics::Metrics,
     registry::{
         names::{Dialect, Naming, Unknown},
         pipeline::Pipeline,
     },
+    resources::book::Book,
 };
 use serde_json::{json, value::RawValue};
 use std::{sync::Arc, time::Duration};
@@ -29,8 +31,11 @@ pub struct Server {
     pub tasks: TaskTracker,
     /// What of MCP there is beside tools.
     pub provider: Arc<dyn Provider>,
-    /// Clients that want to hear of changes.
+    /// Clients that want to hear of changed lists.
     pub listeners: Listeners,
+    /// Clients that subscribed to resources, or listen to the log.
+    pub book: Arc<Book>,
+    pub metrics: Arc<Metrics>,
 }
 
 /// How the front door behaves.

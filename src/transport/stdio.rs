@@ -20,17 +20,26 @@ use tokio::{
     net::{UnixStream, unix::pipe},
 };
 
-type Reader = Box<dyn AsyncRead + Unpin + Send>;
-type Writer = Box<dyn AsyncWrite + Unpin + Send>;
+/// Standard input, or output, as bytes that can be awaited.
+pub type Reader = Box<dyn AsyncRead + Unpin + Send>;
+pub type Writer = Box<dyn AsyncWrite + Unpin + Send>;
 
 /// Serves standard input and output until the client hangs up or the server stops.
 ///
 /// # Errors
 /// When the descriptors cannot be used at all.
 pub async fn serve(server: Arc<Server>, role: Role) -> io::Result<()> {
-    let (reader, writer) = (reader(io::stdin().as_fd())?, writer(io::stdout().as_fd())?);
+    let (reader, writer) = ends()?;
     lines::serve(server, Caller::new("stdio", role, Door::Stdio), reader, writer).await;
     Ok(())
+}
+
+/// Standard input and output of this process.
+///
+/// # Errors
+/// When the descriptors cannot be used at all.
+pub fn ends() -> io::Result<(Reader, Writer)> {
+    Ok((reader(io::stdin().as_fd())?, writer(io::stdout().as_fd())?))
 }
 
 enum Kind {

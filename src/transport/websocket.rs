@@ -18,10 +18,17 @@ use futures::{
     SinkExt, StreamExt,
     stream::{SplitSink, SplitStream},
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// Accepts the upgrade and serves the connection beside this request.
-pub fn upgrade(server: Arc<Server>, caller: Caller, upgrade: WebSocketUpgrade) -> Response<Body> {
+///
+/// `remaining`: how much longer the caller's token holds; the connection ends with it.
+pub fn upgrade(
+    server: Arc<Server>,
+    caller: Caller,
+    remaining: Option<Duration>,
+    upgrade: WebSocketUpgrade,
+) -> Response<Body> {
     let limit = server.options.request_bytes;
     upgrade
         .protocols(["mcp"])
@@ -31,15 +38,24 @@ pub fn upgrade(server: Arc<Server>, caller: Caller, upgrade: WebSocketUpgrade) -
         .write_buffer_size(0)
         .on_upgrade(move |socket| {
             let tasks = server.tasks.clone();
-            tasks.track_future(serve(server, caller, socket))
+            tasks.track_future(serve(server, caller, remaining, socket))
         })
 }
 
-async fn serve(server: Arc<Server>, caller: Caller, socket: WebSocket) {
+async fn serve(server: Arc<Server>, caller: Caller, remaining: Option<Duration>, socket: WebSocket) {
     let (sink, mut stream) = socket.split();
     let (mut connection, outgoing) = Connection::new(Arc::clone(&server), caller);
     let mut writing = tokio::spawn(write(outgoing, sink));
-    let goodbye = read(&server, &mut connection, &mut stream).await;
+    let expired = async {
+        match remaining {
+            Some(remaining) => tokio::time::sleep(remaining).await,
+            None => std::future::pending().await,
+        }
+    };
+    let goodbye = tokio::select! {
+        goodbye = read(&server, &mut connection, &mut stream) => goodbye,
+        () = expired => Some(parting(close_code::POLICY, "the token has expired")),
+    };
     if goodbye.is_none() {
         connection.abandon();
     }

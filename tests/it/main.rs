@@ -4,6 +4,8 @@
 
 mod access;
 mod agent;
+mod attacks;
+mod bridge;
 mod cli;
 mod config;
 #[cfg(feature = "conformance-fixtures")]
@@ -13,8 +15,11 @@ mod doctor;
 mod grounds;
 mod hw;
 mod layout;
+mod metrics;
 mod os;
 mod pi;
+mod prompts;
+mod resources;
 mod rpc;
 mod served;
 mod store;

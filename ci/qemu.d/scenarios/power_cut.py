@@ -1,4 +1,4 @@
-"""The plug is pulled in the middle of every boot: each was counted before it began, and no state is torn."""
+"""The plug is pulled in the middle of every boot: each was counted before it began, and three are enough."""
 
 
 def story(bench):

@@ -65,10 +65,10 @@ impl Batch {
         (self.count > 0).then(|| Prepared::reads(self.newest_ms, &self.calls))
     }
 
-    /// Puts `older` in front; gives it back when there is no room for both.
-    pub(super) fn put_before(&mut self, mut older: Self) -> Result<(), Self> {
+    /// Puts `older` in front. Returns how many are lost: all of them when there is no room for both.
+    pub(super) fn put_before(&mut self, mut older: Self) -> usize {
         if older.count + self.count >= MAX_RECORDS || older.calls.len() + self.calls.len() >= MAX_BYTES {
-            return Err(older);
+            return older.count;
         }
         if self.count > 0 {
             // The first of these says everything: it had nobody before it.
@@ -79,7 +79,7 @@ impl Batch {
         }
         older.count += self.count;
         *self = older;
-        Ok(())
+        0
     }
 
     /// Empty again, its memory kept for the next ones.

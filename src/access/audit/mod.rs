@@ -5,6 +5,7 @@
 //! lose that second of reads, never a write. The privileged half keeps keyed copies of the chain's heads
 //! (see [`crate::agent::heads`]), so that the half that writes the chain cannot rewrite it unnoticed.
 
+mod backlog;
 mod batch;
 mod chain;
 mod ledger;
@@ -13,6 +14,7 @@ mod reads;
 mod record;
 mod verify;
 
+pub use backlog::Backlog;
 pub use chain::Head;
 pub use query::{Filter, recent_file};
 pub use record::{Approval, Record, rfc3339};
@@ -208,10 +210,7 @@ impl Audit {
             }
             Err(error) => {
                 // They go with the next commit, if there is room; else the chain will say how many are missing.
-                waiting.lost += lost;
-                if let Err(reads) = waiting.reads.put_before(reads) {
-                    waiting.lost += reads.count() as u64;
-                }
+                waiting.lost += lost + waiting.reads.put_before(reads) as u64;
                 waiting.broken = Some(error.clone());
                 Err(error)
             }

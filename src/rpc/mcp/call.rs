@@ -1,6 +1,6 @@
 //! Tool calls that rmcp carries, since they converse or report: the same pipeline, with the client's end beside it.
 
-use super::peer::RmcpPeer;
+use super::{peer::RmcpPeer, provider::until_gone};
 use crate::{
     access::caller::Caller,
     registry::{pipeline::Call, progress::Progress},
@@ -12,7 +12,7 @@ use rmcp::{
     service::RequestContext,
 };
 use serde_json::{Value, json};
-use std::{convert::Infallible, sync::Arc};
+use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -67,17 +67,8 @@ pub async fn run(
         progress,
         peer: Some(Arc::new(peer)),
     };
-    // rmcp's token says that the client is gone; the call then ends like any other that is cancelled.
-    let gone = async {
-        context.ct.cancelled().await;
-        cancel.cancel();
-        std::future::pending::<Infallible>().await
-    };
     let run = async { tokio::join!(server.pipeline.run(call), reports).0 };
-    let finished = tokio::select! {
-        finished = run => finished,
-        never = gone => match never {},
-    };
+    let finished = until_gone(context, &cancel, run).await;
     if let Err(error) = &finished.result
         && let Some(protocol) = &error.protocol
     {

@@ -2,6 +2,7 @@
 
 use super::{
     call::{self, With, is_modern},
+    conversation::Conversation,
     provider::{self, Asked},
 };
 use crate::{
@@ -27,7 +28,7 @@ use rmcp::{
     task_manager::TaskManager,
 };
 use serde_json::json;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// One per conversation.
@@ -38,8 +39,7 @@ pub struct Handler {
     caller: Option<Arc<Caller>>,
     /// The open requests of a stream, whose ids the connection keeps.
     running: Running,
-    /// The severity that `logging/setLevel` asked for. Until it does, the server may choose: `info`.
-    log_level: Arc<Mutex<String>>,
+    conversation: Arc<Conversation>,
 }
 
 const INSTRUCTIONS: &str = "Operates the machine this server runs on, usually a Raspberry Pi. Start with \
@@ -50,7 +50,8 @@ conversation. Errors carry a hint: follow it.";
 impl Handler {
     /// For HTTP: requests bring what is known of them.
     pub fn new(server: Arc<Server>) -> Self {
-        Self { server, caller: None, running: Running::default(), log_level: Arc::new(Mutex::new("info".into())) }
+        let conversation = Arc::new(Conversation::new(&server.book));
+        Self { server, caller: None, running: Running::default(), conversation }
     }
 
     /// For a conversation over a stream.
@@ -65,7 +66,13 @@ impl Handler {
     }
 
     fn asked(&self, context: RequestContext<RoleServer>) -> Result<Asked, ErrorData> {
-        Ok(Asked { caller: self.caller(&context)?, context })
+        Ok(Asked {
+            server: Arc::clone(&self.server),
+            caller: self.caller(&context)?,
+            conversation: Arc::clone(&self.conversation),
+            cancel: self.cancel(&context),
+            context,
+        })
     }
 
     fn tasks<M: ConstString>(&self) -> Result<&TaskManager, ErrorData> {
@@ -78,7 +85,7 @@ impl Handler {
             let level = context.meta.get("io.modelcontextprotocol/logLevel")?;
             return level.as_str().map(str::to_owned);
         }
-        Some(self.log_level.lock().unwrap_or_else(PoisonError::into_inner).clone())
+        Some(self.conversation.log_level())
     }
 
     fn caller(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Caller>, ErrorData> {
@@ -146,7 +153,7 @@ impl ServerHandler for Handler {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        if provider::has_changes(&self.server.provider.capabilities()) {
+        if provider::lists_change(&self.server.provider.capabilities()) {
             self.server.listeners.add(context.peer);
         }
     }
@@ -154,10 +161,13 @@ impl ServerHandler for Handler {
     /// rmcp narrows this to what was announced.
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         // A server on which nothing ever changes has nothing to listen to.
-        provider::has_changes(&self.server.provider.capabilities()).then(|| requested.clone())
+        let provider = &self.server.provider;
+        provider::has_changes(&provider.capabilities()).then(|| provider.accept(requested))
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
+        let caller = self.caller(subscription.request_context())?;
+        let _held = self.server.provider.listen(&self.server, &caller, &subscription).await?;
         // A stop ends it with a result, which says that this is no accident.
         self.server.stop.run_until_cancelled(self.server.listeners.hold(subscription)).await;
         Ok(())
@@ -166,14 +176,14 @@ impl ServerHandler for Handler {
     async fn set_level(
         &self,
         request: SetLevelRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         if self.server.provider.capabilities().logging.is_none() {
             return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
         }
-        let level = json!(request.level);
-        let level = level.as_str().unwrap_or_default();
-        level.clone_into(&mut self.log_level.lock().unwrap_or_else(PoisonError::into_inner));
+        let level = json!(request.level).as_str().unwrap_or_default().to_owned();
+        self.server.provider.set_log_level(self.asked(context)?, level.clone()).await?;
+        self.conversation.set_log_level(level);
         Ok(())
     }
 

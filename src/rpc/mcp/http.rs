@@ -81,6 +81,7 @@ impl McpHttp {
     ) -> BoxFuture<'_, Response<Body>> {
         accept_both(&mut parts);
         parts.extensions.insert(Arc::clone(caller));
+        parts.extensions.insert(endpoint);
         let request = Request::from_parts(parts, Full::new(body));
         match endpoint {
             Endpoint::Streamable => self.streamable.handle(request).map(|response| response.map(Body::new)).boxed(),

@@ -1,7 +1,10 @@
 //! rmcp behind the front door: everything of MCP that is not a tool call or a tool list.
 
+pub mod appliance;
 pub mod bridge;
 mod call;
+pub mod conversation;
+mod ear;
 #[cfg(feature = "conformance-fixtures")]
 pub mod fixtures;
 pub mod handler;

@@ -3,6 +3,7 @@
 use super::tasks;
 use crate::{
     error::{ErrorCode, ToolError},
+    log::rank,
     registry::context::{Change, Peer as Port, Work},
     rpc::door::Server,
 };
@@ -14,9 +15,6 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
-
-/// Severities of log messages, mildest first (RFC 5424, as MCP names them).
-const SEVERITIES: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 /// rmcp's peer behind our port.
 pub struct RmcpPeer {
@@ -91,7 +89,6 @@ impl Port for RmcpPeer {
 
 /// Whether `severity` is at least `least`; words that MCP does not know reach nothing.
 fn reaches(severity: &str, least: &str) -> bool {
-    let rank = |word: &str| SEVERITIES.iter().position(|known| *known == word);
     matches!((rank(severity), rank(least)), (Some(severity), Some(least)) if severity >= least)
 }
 

@@ -3,7 +3,8 @@
 //! A method is offered by being implemented, and announced by [`Provider::capabilities`]; the two must agree. Everything
 //! that is not offered is answered with "method not found", as MCP wants it for capabilities that were not declared.
 
-use crate::access::caller::Caller;
+use super::{conversation::Conversation, http::Endpoint};
+use crate::{access::caller::Caller, rpc::door::Server};
 use futures::future::BoxFuture;
 use rmcp::{
     ErrorData, RoleServer,
@@ -12,20 +13,50 @@ use rmcp::{
         GetPromptRequestParams, GetPromptResponse, ListPromptsRequestMethod, ListPromptsResult,
         ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
         ListResourcesResult, PaginatedRequestParams, ReadResourceRequestMethod, ReadResourceRequestParams,
-        ReadResourceResponse, ServerCapabilities, SubscribeRequestMethod, UnsubscribeRequestMethod,
+        ReadResourceResponse, ServerCapabilities, SubscribeRequestMethod, SubscriptionFilter, UnsubscribeRequestMethod,
     },
-    service::RequestContext,
+    service::{RequestContext, SubscriptionContext},
     task_manager::TaskManager,
 };
-use std::sync::Arc;
+use std::{any::Any, convert::Infallible, sync::Arc};
+use tokio_util::sync::CancellationToken;
 
 /// What a method answers.
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, ErrorData>>;
 
 /// Who asks, and in which conversation.
 pub struct Asked {
+    pub server: Arc<Server>,
     pub caller: Arc<Caller>,
+    pub conversation: Arc<Conversation>,
+    /// Fires when the request is cancelled. rmcp's own token, in `context`, says that the client is gone.
+    pub cancel: CancellationToken,
     pub context: RequestContext<RoleServer>,
+}
+
+impl Asked {
+    /// Whether anything can be sent to this client later: the plain endpoint answers and forgets.
+    pub fn converses(&self) -> bool {
+        let parts = self.context.extensions.get::<axum::http::request::Parts>();
+        parts.is_none_or(|parts| parts.extensions.get::<Endpoint>() != Some(&Endpoint::Plain))
+    }
+}
+
+/// Runs `work` to its end; a client that goes away cancels it like any other cancellation.
+pub async fn until_gone<T>(
+    context: &RequestContext<RoleServer>,
+    cancel: &CancellationToken,
+    work: impl Future<Output = T>,
+) -> T {
+    let gone = async {
+        context.ct.cancelled().await;
+        cancel.cancel();
+        std::future::pending::<Infallible>().await
+    };
+    tokio::select! {
+        done = work => done,
+        never = gone => match never {},
+    }
 }
 
 /// The part of MCP that is not tools. Shared by every conversation of the server.
@@ -55,6 +86,29 @@ pub trait Provider: Send + Sync {
     fn unsubscribe(&self, _asked: Asked, _uri: String) -> Answer<'_, ()> {
         not_offered::<UnsubscribeRequestMethod, _>()
     }
+    /// What of a `subscriptions/listen` is accepted (2026-07-28); rmcp narrows it to what was announced.
+    fn accept(&self, requested: &SubscriptionFilter) -> SubscriptionFilter {
+        requested.clone()
+    }
+    /// A `subscriptions/listen` was accepted. What is returned is dropped when it ends.
+    ///
+    /// # Errors
+    /// What ends it at once.
+    fn listen<'a>(
+        &'a self,
+        _server: &'a Arc<Server>,
+        _caller: &'a Arc<Caller>,
+        _subscription: &'a SubscriptionContext,
+    ) -> Answer<'a, Box<dyn Any + Send>> {
+        Box::pin(std::future::ready(Ok(Box::new(()) as _)))
+    }
+    /// Until 2025-11-25: the client wants log messages from this severity on. A word of MCP's.
+    ///
+    /// # Errors
+    /// When it may not have them.
+    fn set_log_level(&self, _asked: Asked, _level: String) -> Answer<'_, ()> {
+        Box::pin(std::future::ready(Ok(())))
+    }
     fn list_prompts(&self, _asked: Asked, _page: Option<PaginatedRequestParams>) -> Answer<'_, ListPromptsResult> {
         not_offered::<ListPromptsRequestMethod, _>()
     }
@@ -79,12 +133,17 @@ impl Provider for ToolsOnly {
     }
 }
 
-/// Whether these capabilities announce that anything will ever change.
-pub fn has_changes(capabilities: &ServerCapabilities) -> bool {
+/// Whether these capabilities announce that a list will ever change.
+pub fn lists_change(capabilities: &ServerCapabilities) -> bool {
     let said = |flag: Option<bool>| flag == Some(true);
     capabilities.tools.as_ref().is_some_and(|tools| said(tools.list_changed))
         || capabilities.prompts.as_ref().is_some_and(|prompts| said(prompts.list_changed))
-        || capabilities.resources.as_ref().is_some_and(|all| said(all.list_changed) || said(all.subscribe))
+        || capabilities.resources.as_ref().is_some_and(|all| said(all.list_changed))
+}
+
+/// Whether these capabilities announce anything that can be listened to.
+pub fn has_changes(capabilities: &ServerCapabilities) -> bool {
+    lists_change(capabilities) || capabilities.resources.as_ref().is_some_and(|all| all.subscribe == Some(true))
 }
 
 fn not_offered<M: ConstString, T: Send + 'static>() -> Answer<'static, T> {

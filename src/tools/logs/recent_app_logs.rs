@@ -84,6 +84,7 @@ impl Tool for GetRecentAppLogs {
         estimated_tokens: 1500,
         paginated: true,
         tags: &["logs", "diagnosis"],
+        resource_uri: Some("raspi://logs/app"),
         ..Meta::READ
     };
 

@@ -116,6 +116,7 @@ impl Tool for GetRecentAuditLogs {
         estimated_tokens: 4000,
         paginated: true,
         tags: &["audit", "history"],
+        resource_uri: Some("raspi://audit"),
         ..Meta::READ
     };
 

@@ -10,6 +10,7 @@ use crate::{
         tool::Tool,
     },
     tools::none::NoArgs,
+    world::World,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -108,11 +109,21 @@ fn board(board: &Board) -> BoardOut {
 }
 
 /// Whether the half that may change the machine answers.
-async fn agent(cx: &Context) -> Result<Found, String> {
-    match cx.world.agent.status().await {
-        Ok(_) => Ok(Found { devices: vec![cx.world.settings.places.agent_socket.display().to_string()] }),
+async fn agent(world: &World) -> Result<Found, String> {
+    match world.agent.status().await {
+        Ok(_) => Ok(Found { devices: vec![world.settings.places.agent_socket.display().to_string()] }),
         Err(error) => Err(error.message),
     }
+}
+
+/// Each module's name with its devices, or why it is not there.
+pub type Present = Vec<(&'static str, Result<Vec<String>, String>)>;
+
+/// What of the answer can change while the server runs.
+pub async fn present(world: &World) -> Present {
+    let probed = modules::MODULES.iter().map(|each| (each.name, (each.probe)(&world.machine)));
+    let through_agent = [("agent", agent(world).await)];
+    probed.chain(through_agent).map(|(name, found)| (name, found.map(|found| found.devices))).collect()
 }
 
 async fn read(cx: &Context) -> Capabilities {
@@ -147,7 +158,7 @@ async fn read(cx: &Context) -> Capabilities {
         let whose = format!("{}.* tools", each.namespace);
         (each.name, module((each.probe)(&world.machine), &whose, &|meta| meta.namespace() == each.namespace))
     });
-    let through_agent = module(agent(cx).await, "tools that change the machine", &|meta| meta.effect.is_write());
+    let through_agent = module(agent(world).await, "tools that change the machine", &|meta| meta.effect.is_write());
     Capabilities {
         board: board(&world.machine.board),
         modules: probed.chain([("agent", through_agent)]).collect(),
@@ -166,6 +177,7 @@ impl Tool for GetCapabilities {
         description: "What hardware and services this machine has, and which tools are on.\n\nUse when: before GPIO, I2C, camera, service or network work, or when a tool is refused.\n\nReturns: the board, each module with its devices or why it is missing, each tool with whether you may call it.",
         estimated_tokens: 700,
         tags: &["system", "hardware", "discovery"],
+        resource_uri: Some("raspi://capabilities"),
         ..Meta::READ
     };
 

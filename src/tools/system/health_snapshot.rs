@@ -130,6 +130,7 @@ impl Tool for GetHealthSnapshot {
         description: "How this machine is now: load, memory, disk, temperature, power, traffic.\n\nUse when: it seems slow, hot or unstable, or before work that needs room.\n\nReturns: processor, memory and disk use, temperature, throttling now and since boot, network and disk rates.\n\nNote: what this machine cannot measure is absent, never 0.",
         estimated_tokens: 400,
         tags: &["system", "health", "temperature", "power"],
+        resource_uri: Some("raspi://health"),
         ..Meta::READ
     };
 

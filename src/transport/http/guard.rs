@@ -19,16 +19,18 @@ impl Guard {
         Self { hosts: lower(hosts), origins: lower(origins) }
     }
 
+    /// `goes_by`: other names of this server, asked for one that is on no list, without its port.
+    ///
     /// # Errors
     /// `permission_denied` naming the header and the setting that would admit it.
-    pub fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), ToolError> {
+    pub fn check(&self, uri: &Uri, headers: &HeaderMap, goes_by: impl Fn(&str) -> bool) -> Result<(), ToolError> {
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = match (hosts.next(), hosts.next()) {
             (Some(host), None) => host.to_str().ok(),
             (Some(_), Some(_)) => None,
             (None, _) => uri.authority().map(Authority::as_str),
         };
-        if !host.is_some_and(|host| self.knows_host(host)) {
+        if !host.is_some_and(|host| self.knows_host(host, goes_by)) {
             return Err(ToolError::denied("this server does not answer to the Host of the request")
                 .with("host", host.unwrap_or_default())
                 .hint("add the name to http.allowed_hosts"));
@@ -44,12 +46,14 @@ impl Guard {
         Ok(())
     }
 
-    fn knows_host(&self, host: &str) -> bool {
+    fn knows_host(&self, host: &str, goes_by: impl Fn(&str) -> bool) -> bool {
         let Ok(authority) = host.parse::<Authority>() else { return false };
         let (name, whole) = (authority.host().to_ascii_lowercase(), host.to_ascii_lowercase());
         // `user@host` is no Host header a browser or client of ours sends.
         !whole.contains('@')
-            && (LOOPBACK.contains(&name.as_str()) || self.hosts.iter().any(|known| *known == name || *known == whole))
+            && (LOOPBACK.contains(&name.as_str())
+                || self.hosts.iter().any(|known| *known == name || *known == whole)
+                || goes_by(&name))
     }
 
     fn knows_origin(&self, origin: &str) -> bool {
@@ -73,14 +77,21 @@ mod tests {
     fn check(pairs: &[(HeaderName, &str)]) -> bool {
         let guard = Guard::new(&["pi.example:8443".into(), "pi.local".into()], &["https://desk.example".into()]);
         let headers = pairs.iter().map(|(name, value)| (name.clone(), value.parse().unwrap())).collect();
-        guard.check(&Uri::from_static("/mcp"), &headers).is_ok()
+        guard.check(&Uri::from_static("/mcp"), &headers, |host| host == "pi.lan").is_ok()
     }
 
     #[test]
     fn only_known_hosts() {
-        for good in
-            ["localhost", "LOCALHOST:8765", "127.0.0.1:1", "[::1]:8765", "pi.local", "pi.local:80", "pi.example:8443"]
-        {
+        for good in [
+            "localhost",
+            "LOCALHOST:8765",
+            "127.0.0.1:1",
+            "[::1]:8765",
+            "pi.local",
+            "pi.local:80",
+            "pi.example:8443",
+            "PI.lan:1",
+        ] {
             assert!(check(&[(header::HOST, good)]), "{good}");
         }
         for bad in [

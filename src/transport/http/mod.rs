@@ -1,32 +1,50 @@
-//! HTTP: `/mcp` (Streamable HTTP), `/api/mcp` (plain JSON-RPC POST, document 003), `/ws`, `/healthz`.
+//! HTTP: `/mcp` (Streamable HTTP), `/api/mcp` (plain JSON-RPC POST, document 003), `/ws`, `/healthz`, `/metrics`; through
+//! TLS where the configuration says so.
 
 mod body;
+mod doorman;
 mod guard;
-mod identify;
 mod listen;
+mod metadata;
+mod metrics;
+mod peer;
+mod places;
 mod post;
+mod refused;
+mod stream;
 
-pub use identify::identify;
+pub use doorman::Doorman;
 pub use listen::{Listener, Options};
+pub use metadata::Metadata;
+pub use peer::Peer;
 
 use crate::{
-    access::caller::{Caller, Door},
+    access::{
+        caller::{Caller, Door},
+        refusals::Refusals,
+    },
+    config::Settings,
     error::ToolError,
+    metrics::Refused,
     rpc::{
         connection::PARTING,
         door::Server,
         mcp::http::{Endpoint, McpHttp},
         running::Running,
     },
+    tls::shown::Shown,
     transport::websocket,
 };
 use axum::{
     body::Body,
     extract::{FromRequestParts, Request, WebSocketUpgrade},
-    http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header},
+    http::{HeaderValue, Method, Response, StatusCode, header},
     response::IntoResponse,
 };
+use doorman::Known;
+use futures::StreamExt;
 use std::{sync::Arc, time::Duration};
+use time::OffsetDateTime;
 use tokio::time::timeout;
 
 /// What the HTTP handlers share.
@@ -34,26 +52,61 @@ pub struct App {
     pub server: Arc<Server>,
     pub mcp: McpHttp,
     guard: guard::Guard,
-    identify: Identify,
+    doorman: Doorman,
+    refusals: Refusals,
+    metadata: Option<Metadata>,
+    /// What the listener speaks through, and which names that certificate is for.
+    tls: Option<Arc<Shown>>,
     body_timeout: Duration,
+    /// Whether there is a `/metrics`.
+    metrics: bool,
     /// Calls that run for somebody, by who and request id, so that a cancellation in another request finds them.
     running: Running,
 }
 
-/// Says who sent a request: by its token, or as an anonymous peer of the loopback interface.
-pub type Identify = Box<dyn Fn(&HeaderMap) -> Result<Caller, crate::error::ToolError> + Send + Sync>;
+/// Who may come in, and how.
+pub struct Entrance {
+    pub doorman: Doorman,
+    pub metadata: Option<Metadata>,
+    pub tls: Option<Arc<Shown>>,
+}
+
+impl Entrance {
+    /// # Errors
+    /// A sentence for the person who starts the server, when a certificate or key set cannot be used.
+    pub fn of(settings: &Settings) -> Result<Self, String> {
+        Ok(Self {
+            doorman: Doorman::of(settings)?,
+            metadata: Metadata::of(&settings.jwt),
+            tls: settings.tls.enabled.then(|| Shown::load(&settings.tls)).transpose()?.map(Arc::new),
+        })
+    }
+}
+
+/// How much longer the caller's token holds.
+#[derive(Clone, Copy)]
+struct Remaining(Duration);
 
 impl App {
-    pub fn new(server: Arc<Server>, options: &Options, identify: Identify) -> Arc<Self> {
+    pub fn new(server: Arc<Server>, options: &Options, entrance: Entrance) -> Arc<Self> {
         let mcp = McpHttp::new(&server, options.session_limit, options.session_idle);
+        let Entrance { doorman, metadata, tls } = entrance;
         Arc::new(Self {
             mcp,
             guard: guard::Guard::new(&options.allowed_hosts, &options.allowed_origins),
-            identify,
+            doorman,
+            refusals: Refusals::default(),
+            metadata,
+            tls,
             body_timeout: options.body_timeout,
+            metrics: options.metrics,
             running: Running::default(),
             server,
         })
+    }
+
+    fn metadata_url(&self) -> Option<&str> {
+        self.metadata.as_ref().map(|metadata| metadata.url.as_str())
     }
 
     /// After the stop: lets what runs finish, cancels what does not within the grace, then ends the event streams.
@@ -67,15 +120,52 @@ impl App {
     }
 
     /// Answers one request. By hand: four paths need no router, and a router's boxes cost more than the answer.
-    pub(super) async fn answer(self: Arc<Self>, request: Request) -> Response<Body> {
-        let probe = matches!(*request.method(), Method::GET | Method::HEAD);
+    pub(super) async fn answer(self: Arc<Self>, request: Request, peer: Peer) -> Response<Body> {
+        let probe = is_probe(&request);
         if request.uri().path() == "/healthz" {
             return if probe { self.health() } else { not_allowed("GET, HEAD") };
         }
-        let request = match self.admit(request) {
-            Ok(request) => request,
-            Err(refusal) => return *refusal,
-        };
+        // Host and Origin first, then who it is.
+        if let Err(refusal) = self.guard.check(request.uri(), request.headers(), |host| self.goes_by(host, peer)) {
+            self.server.metrics.refused(Refused::Origin);
+            return post::refuse(StatusCode::FORBIDDEN, &refusal);
+        }
+        if let Some(metadata) = self.metadata.as_ref().filter(|metadata| metadata.is_at(request.uri().path())) {
+            return if probe { metadata.answer() } else { not_allowed("GET, HEAD") };
+        }
+        match self.doorman.identify(request.headers()) {
+            Ok(known) => self.admitted(request, known).await,
+            Err(unknown) => {
+                self.server.metrics.refused(Refused::Unauthenticated);
+                refused::answer(&self, unknown, peer).await
+            }
+        }
+    }
+
+    /// Whether a Host beside the configured ones means this server: the address a request came to, or a name in the
+    /// certificate, which nobody else can have.
+    fn goes_by(&self, host: &str, peer: Peer) -> bool {
+        self.tls.as_ref().is_some_and(|tls| peer.came_to(host) || tls.now().is_for(host))
+    }
+
+    /// The handlers find an `Arc<Caller>` in the extensions.
+    async fn admitted(self: Arc<Self>, mut request: Request, known: Known) -> Response<Body> {
+        request.extensions_mut().insert(Arc::new(known.caller));
+        let Some(until) = known.until else { return self.dispatch(request).await };
+        let left = Duration::try_from(until - OffsetDateTime::now_utc()).unwrap_or_default();
+        request.extensions_mut().insert(Remaining(left));
+        let response = self.dispatch(request).await;
+        let kind = response.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+        if !kind.is_some_and(|kind| kind.starts_with(b"text/event-stream")) {
+            return response;
+        }
+        // An event stream may go on for days; the token it was opened with does not.
+        let until = Box::pin(tokio::time::sleep(left));
+        response.map(|body| Body::from_stream(body.into_data_stream().take_until(until)))
+    }
+
+    async fn dispatch(self: Arc<Self>, request: Request) -> Response<Body> {
+        let probe = is_probe(&request);
         match (request.uri().path(), request.method().as_str()) {
             ("/mcp", "POST") => post::serve(&self, Endpoint::Streamable, request).await,
             // GET opens the stream of a session, DELETE ends it: both are rmcp's.
@@ -84,26 +174,14 @@ impl App {
             ("/api/mcp", "POST") => post::serve(&self, Endpoint::Plain, request).await,
             ("/api/mcp", _) => not_allowed("POST"),
             ("/ws", _) => ws(&self, request).await,
+            ("/metrics", _) if self.metrics && !probe => not_allowed("GET, HEAD"),
+            ("/metrics", _) if self.metrics => metrics::page(&self).await,
             _ => post::refuse(
                 StatusCode::NOT_FOUND,
                 &ToolError::not_found("there is nothing at this path")
                     .hint("MCP is at /mcp, plain JSON-RPC at /api/mcp, WebSocket at /ws"),
             ),
         }
-    }
-
-    /// Host and Origin first, then who it is; the handlers find an `Arc<Caller>` in the extensions.
-    fn admit(&self, mut request: Request) -> Result<Request, Box<Response<Body>>> {
-        if let Err(refusal) = self.guard.check(request.uri(), request.headers()) {
-            return Err(Box::new(post::refuse(StatusCode::FORBIDDEN, &refusal)));
-        }
-        let caller = (self.identify)(request.headers()).map_err(|error| {
-            let mut response = post::refuse(StatusCode::UNAUTHORIZED, &error);
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-            Box::new(response)
-        })?;
-        request.extensions_mut().insert(Arc::new(caller));
-        Ok(request)
     }
 
     /// For probes and load balancers: the process serves. Says nothing about the machine.
@@ -115,14 +193,19 @@ impl App {
     }
 }
 
+fn is_probe(request: &Request) -> bool {
+    matches!(*request.method(), Method::GET | Method::HEAD)
+}
+
 async fn ws(app: &App, request: Request) -> Response<Body> {
     let (mut parts, _) = request.into_parts();
     let Some(caller) = parts.extensions.get::<Arc<Caller>>() else {
         return StatusCode::UNAUTHORIZED.into_response();
     };
     let caller = Caller { door: Door::Ws, ..(**caller).clone() };
+    let remaining = parts.extensions.get::<Remaining>().map(|remaining| remaining.0);
     match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
-        Ok(upgrade) => websocket::upgrade(Arc::clone(&app.server), caller, upgrade),
+        Ok(upgrade) => websocket::upgrade(Arc::clone(&app.server), caller, remaining, upgrade),
         Err(refusal) => refusal.into_response(),
     }
 }

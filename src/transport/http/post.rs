@@ -7,6 +7,7 @@ use super::{
 use crate::{
     access::caller::Caller,
     error::{ErrorCode, ToolError},
+    metrics::Refused,
     rpc::{
         batch,
         connection::too_long_reply,
@@ -48,14 +49,20 @@ pub async fn serve(app: &App, endpoint: Endpoint, request: Request) -> Response<
     let Some(caller) = parts.extensions.get::<Arc<Caller>>().cloned() else {
         return StatusCode::UNAUTHORIZED.into_response();
     };
+    let counts = &app.server.metrics;
     if !is_json(&parts) {
+        counts.refused(Refused::Body);
         return refuse(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             &ToolError::invalid("Content-Type must be application/json"),
         );
     }
     let limit = app.server.options.request_bytes;
-    let bytes = match body::read(body, limit, app.body_timeout).await {
+    let body = body::read(body, limit, app.body_timeout).await;
+    if body.is_err() {
+        counts.refused(Refused::Body);
+    }
+    let bytes = match body {
         Ok(bytes) => bytes,
         Err(Unread::TooLong) => return closing(json(StatusCode::PAYLOAD_TOO_LARGE, too_long_reply(limit))),
         Err(Unread::TooSlow) => {
@@ -92,6 +99,7 @@ pub async fn pass(app: &App, request: Request) -> Response<Body> {
 fn visit(app: &App, parts: &Parts, caller: &Caller) -> Result<Option<Session>, Box<Response<Body>>> {
     let Some(id) = parts.headers.get(SESSION_ID) else { return Ok(None) };
     id.to_str().ok().and_then(|id| app.mcp.sessions.visit(id, &caller.principal)).map(Some).ok_or_else(|| {
+        app.server.metrics.refused(Refused::Session);
         let error = ToolError::not_found("there is no such session (it ended, or never was yours)")
             .hint("send initialize to open one");
         Box::new(refuse(StatusCode::NOT_FOUND, &error))
@@ -173,6 +181,7 @@ impl Post<'_> {
     async fn initialize(self, id: &Id, params: Option<&RawValue>, bytes: Bytes) -> Response<Body> {
         let sessions = &self.app.mcp.sessions;
         if !sessions.make_room().await {
+            self.app.server.metrics.refused(Refused::Sessions);
             let limit = sessions.limit();
             let error = ToolError::exhausted(format!("{limit} sessions are open already"))
                 .with("limit", limit)

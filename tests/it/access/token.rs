@@ -2,7 +2,7 @@
 
 use crate::config::Machine;
 use raspi_mcp::{
-    access::token::{PREFIX, Token, find, run_new},
+    access::token::{EARLIEST, Fault, PREFIX, Token, judge, run_new},
     error::ErrorCode,
     registry::meta::Role,
 };
@@ -25,14 +25,16 @@ fn what_was_printed_is_accepted_until_it_expires() {
     assert!(!lines.contains(&token), "the configuration never has the secret");
     let tokens = Machine::new().site(&lines).starts().access.tokens;
 
-    let found = find(&tokens, &token, NOW).expect("known");
+    let found = judge(&tokens, &token, NOW).expect("known");
     assert_eq!((found.name.as_str(), found.role), ("laptop", Role::OpsRw));
-    assert!(find(&tokens, &token, expires - Duration::seconds(1)).is_some());
-    assert!(find(&tokens, &token, expires).is_none(), "expired");
-    assert!(find(&tokens, &token[..token.len() - 1], NOW).is_none());
-    assert!(find(&tokens, "", NOW).is_none());
-    assert!(find(&tokens, &"x".repeat(100_000), NOW).is_none());
-    assert!(find(&[], &token, NOW).is_none());
+    let refused = |presented: &str, now| judge(&tokens, presented, now).expect_err("refused");
+    assert!(judge(&tokens, &token, expires - Duration::seconds(1)).is_ok());
+    assert_eq!(refused(&token, expires), Fault::Expired);
+    assert_eq!(refused(&token, EARLIEST - Duration::seconds(1)), Fault::Clock);
+    assert_eq!(refused(&token[..token.len() - 1], NOW), Fault::Unknown);
+    assert_eq!(refused("", NOW), Fault::Unknown);
+    assert_eq!(refused(&"x".repeat(100_000), NOW), Fault::Unknown);
+    assert_eq!(judge(&[], &token, NOW), Err(Fault::Unknown));
 }
 
 #[test]
@@ -46,7 +48,7 @@ fn each_of_many_is_found_as_itself() {
     }
     let tokens = pi.starts().access.tokens;
     for (token, name, role) in minted {
-        let found = find(&tokens, &token, NOW).expect("known");
+        let found = judge(&tokens, &token, NOW).expect("known");
         assert_eq!((found.name.as_str(), found.role), (name, role));
     }
 }

@@ -6,3 +6,4 @@ mod approve;
 #[cfg(not(feature = "conformance-fixtures"))]
 mod pages;
 mod service;
+mod tls;

@@ -3,6 +3,7 @@
 mod agent;
 mod any;
 mod layers;
+mod network;
 mod places;
 mod site;
 mod state;

@@ -36,7 +36,7 @@ fn an_unknown_key_far_from_all_is_answered_with_what_there_is() {
     refused(
         "[zzzzzzzzzz]\n",
         "1:2: unknown key \"zzzzzzzzzz\"; at the top level there are board, agent, tool_names, environment, then the \
-         sections http, socket, limits, access, tools, policy, approval, places, audit, log",
+         sections http, tls, socket, limits, access, jwt, tools, policy, approval, places, audit, log",
     );
 }
 
@@ -68,17 +68,6 @@ fn a_bad_value_is_answered_with_what_was_expected() {
         "[http]\nallowed_hosts = [\"pi.local\", \"http://pi.local/\"]\n",
         "2:30: http.allowed_hosts must be a list of host names like \"pi.local\" or \"pi.local:8765\"; \"http://pi.local/\" is none",
     );
-}
-
-#[test]
-fn beyond_loopback_is_refused_with_the_reason() {
-    refused(
-        "[http]\nlisten = \"0.0.0.0:8765\"\n",
-        "2:10: http.listen must be an address and port like \"127.0.0.1:8765\", not \"0.0.0.0:8765\"; beyond loopback a server \
-         needs TLS and tokens, which are not built yet: listen on 127.0.0.1 or [::1] and reach it through an SSH tunnel",
-    );
-    let settings = Machine::new().site("[http]\nlisten = \"[::1]:99\"\n").starts();
-    assert_eq!(settings.http.listen.to_string(), "[::1]:99");
 }
 
 #[test]
@@ -118,8 +107,8 @@ fn all_faults_of_all_files_come_at_once() {
         pi.refuses(),
         [
             "/usr/lib/raspi-mcp/conf.d/00-image.toml:1:1: unknown key \"colour\"; at the top level there are board, agent, \
-             tool_names, environment, then the sections http, socket, limits, access, tools, policy, approval, places, \
-             audit, log",
+             tool_names, environment, then the sections http, tls, socket, limits, access, jwt, tools, policy, approval, \
+             places, audit, log",
             "/etc/raspi-mcp/10-site.toml:2:9: log.level must be \"error\", \"warn\", \"info\", \"debug\" or \"trace\", not 7",
             "/etc/raspi-mcp/10-site.toml:3:14: log.ring_lines must be a whole number from 10 to 100000, not 3",
             "/etc/raspi-mcp/20-more.toml:1:9: not TOML: string values must be quoted, expected literal string",

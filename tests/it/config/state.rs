@@ -67,7 +67,12 @@ fn it_may_not_say_who_is_who_or_where_things_are() {
         ("places.agent_socket", "\"/tmp/mine.sock\""),
         ("socket.path", "\"/tmp/mine.sock\""),
         ("audit.max_bytes", "1048576"),
+        ("http.listen", "\"127.0.0.1:1\""),
         ("http.allowed_hosts", "[\"evil.example\"]"),
+        ("tls.enabled", "true"),
+        ("tls.key", "\"/tmp/key.pem\""),
+        ("jwt.issuer", "\"https://evil.example\""),
+        ("jwt.keys_file", "\"/tmp/jwks.json\""),
         ("approval.elicitation_clients", "[\"friend\"]"),
     ] {
         let pi = Machine::new().state(&format!("{key} = {value}\n"));

@@ -105,6 +105,9 @@ fn facts_of(tool: &str) -> &'static [Fact] {
             Fact("config_summary/board", Text, Always),
             Fact("config_summary/agent", Text, Always),
             Fact("config_summary/http/listen", Text, Always),
+            Fact("config_summary/tls/certificate", Text, Always),
+            Fact("config_summary/tls/key", Text, Always),
+            Fact("config_summary/jwt/keys_file", Text, Always),
             Fact("config_summary/socket/path", Text, Always),
             Fact("config_summary/places/*", Text, Always),
             // What its owner has switched on; a caller who may only read is answered the same.

@@ -20,7 +20,7 @@ fn beside_tools() -> Vec<(&'static str, Value)> {
 
 #[tokio::test]
 async fn a_server_of_tools_announces_tools_and_finds_nothing_else() {
-    let pi = Pi::start().await;
+    let pi = Pi::tools_only().await;
     for door in [Door::Stdio, Door::Unix, Door::Http, Door::Ws] {
         let mut wire = pi.on(door).await;
         let answer = wire.initialize("2025-11-25", "a client").await;
@@ -39,8 +39,25 @@ async fn a_server_of_tools_announces_tools_and_finds_nothing_else() {
 }
 
 #[tokio::test]
-async fn nor_does_it_since_2026_07_28() {
+async fn the_shipped_server_announces_what_it_has() {
     let pi = Pi::start().await;
+    let has = json!({
+        "tools": {}, "resources": {"subscribe": true}, "prompts": {}, "completions": {}, "logging": {},
+    });
+    for mut wire in pi.on_all(&[Door::Stdio, Door::Unix, Door::Http, Door::Ws]).await {
+        let answer = wire.initialize("2025-11-25", "a client").await;
+        assert_eq!(answer.result()["capabilities"], has, "{:?}", wire.door);
+    }
+    for mut wire in pi.every_door().await {
+        wire.modern("server/discover", None);
+        let answer = wire.request("server/discover", modern_meta(json!({}))).await;
+        assert_eq!(answer.result()["capabilities"], has, "{:?}", wire.door);
+    }
+}
+
+#[tokio::test]
+async fn nor_does_it_since_2026_07_28() {
+    let pi = Pi::tools_only().await;
     for mut wire in pi.on_all(&[Door::Stdio, Door::Unix, Door::Http, Door::Ws]).await {
         let listen = ("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
         for (method, params) in beside_tools().into_iter().chain([listen]) {

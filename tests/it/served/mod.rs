@@ -8,8 +8,10 @@
 
 mod answer;
 pub mod bench;
+pub mod issuer;
 mod post;
 pub mod process;
+pub mod secure;
 mod wire;
 
 pub use answer::Answer;
@@ -24,7 +26,10 @@ use raspi_mcp::{
     registry::{Registry, meta::Role, tool::Entry},
     rpc::{
         door::Server,
-        mcp::provider::{Provider, ToolsOnly},
+        mcp::{
+            appliance::Appliance,
+            provider::{Provider, ToolsOnly},
+        },
     },
     tools, transport,
 };
@@ -35,6 +40,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
+use tracing_subscriber::layer::SubscriberExt;
 
 /// Nothing here takes this long; a test that waits longer has found a hang.
 pub const PATIENCE: Duration = Duration::from_secs(20);
@@ -75,12 +81,17 @@ impl Pi {
     /// A server whose settings differ from the defaults.
     pub async fn with(change: impl FnOnce(&mut Settings)) -> Self {
         let slices: Vec<&'static [Entry]> = tools::NAMESPACES.iter().copied().chain([bench::TOOLS]).collect();
-        Self::of(Registry::of(&slices), Arc::new(ToolsOnly), change).await
+        Self::of(Registry::of(&slices), Arc::new(Appliance), change).await
+    }
+
+    /// A server that offers nothing beside its tools.
+    pub async fn tools_only() -> Self {
+        Self::of(Registry::standard(), Arc::new(ToolsOnly), |_| {}).await
     }
 
     /// A server with the tools of `src/tools` alone.
     pub async fn standard(change: impl FnOnce(&mut Settings)) -> Self {
-        Self::of(Registry::standard(), Arc::new(ToolsOnly), change).await
+        Self::of(Registry::standard(), Arc::new(Appliance), change).await
     }
 
     /// A server with what the conformance suite looks for.
@@ -155,6 +166,12 @@ impl Pi {
     /// `tools/call` over a conversation of its own.
     pub async fn call(&self, tool: &str, args: Value) -> Answer {
         self.on(Door::Stdio).await.call(tool, args).await
+    }
+
+    /// Lines that this thread logs go to this server's log, until the returned value is dropped.
+    pub fn logs(&self) -> tracing::subscriber::DefaultGuard {
+        let ring = self.running.server.pipeline.world.log.clone();
+        tracing::subscriber::set_default(tracing_subscriber::registry().with(ring))
     }
 
     /// The newest audit records first.

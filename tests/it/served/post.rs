@@ -7,7 +7,8 @@ use tokio::task::JoinSet;
 
 /// Sends POSTs; each runs beside the others, and is cut off when this is dropped.
 pub struct Poster {
-    client: reqwest::Client,
+    /// How it connects: with what trust, from where.
+    pub client: reqwest::Client,
     url: String,
     pub headers: Vec<(String, String)>,
     session: Arc<Mutex<Option<String>>>,

@@ -42,14 +42,18 @@ impl Process {
 
     /// `serve --http 127.0.0.1:0`; returns once it listens on both its doors.
     pub async fn http(args: &[&str]) -> Self {
-        let root = TempDir::new().unwrap();
+        Self::http_in(TempDir::new().unwrap(), args).await
+    }
+
+    /// The same in a folder with something in it. With TLS the URL says so.
+    pub async fn http_in(root: TempDir, args: &[&str]) -> Self {
         let mut child = command(&root, &[&["serve", "--http", "127.0.0.1:0"], args].concat()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let (mut url, mut text) = (None, String::new());
         while let Some(line) = soon(lines.next_line()).await.unwrap() {
-            if let Some((_, found)) = line.split_once("listening on http://") {
+            if let Some((_, found)) = line.split_once("listening on http") {
                 let found = found.split("/mcp").next().unwrap();
-                url = Some(format!("http://{found}"));
+                url = Some(format!("http{found}"));
             }
             text.push_str(&line);
             text.push('\n');
@@ -70,6 +74,17 @@ impl Process {
 
     pub fn socket(&self) -> std::path::PathBuf {
         self.root.path().join("run/mcp.sock")
+    }
+
+    pub fn path(&self, name: &str) -> std::path::PathBuf {
+        self.root.path().join(name)
+    }
+
+    /// Resident memory, in KiB.
+    pub fn resident_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id().expect("it runs"))).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
     }
 
     /// What systemd does to stop a service.

@@ -1,5 +1,9 @@
 //! The smallest client: one request, one answer. For `raspi-mcp call`.
 
+mod remote;
+
+pub use remote::{Remote, TOKEN_VARIABLE};
+
 use crate::error::{ErrorCode, ToolError};
 use serde_json::Value;
 use std::{path::Path, time::Duration};
@@ -41,46 +45,24 @@ pub async fn unix(path: &Path, request: &Value) -> Result<Value, ToolError> {
     tokio::time::timeout(PATIENCE, answer).await.unwrap_or_else(|_| Err(ToolError::timeout("the server", PATIENCE)))
 }
 
-/// Asks a server over HTTP. A URL without a path means `/api/mcp`.
+/// Asks a server over HTTP.
 ///
 /// # Errors
 /// `unavailable` when nobody answers, `unauthenticated` for a token that is not accepted.
-pub async fn http(url: &str, token: Option<&str>, request: &Value) -> Result<Value, ToolError> {
-    // reqwest is built without a crypto library of its own: ring is the one there is.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut address: reqwest::Url = url.parse().map_err(|error| {
-        ToolError::invalid(format!("--url {url}: {error}")).hint("write it like http://127.0.0.1:8765")
-    })?;
-    if address.path() == "/" {
-        address.set_path("/api/mcp");
-    }
-    let offline = |error: reqwest::Error| {
-        ToolError::unavailable(format!("no server answers at {url}: {}", root_cause(&error)))
-            .hint("start one with `raspi-mcp serve`, or check the address")
-    };
-    let mut client = reqwest::Client::builder().timeout(PATIENCE);
-    if address.scheme() == "http" {
-        // A small image has no certificates at all, and a client that would look for them is not even made there.
-        client = client.tls_certs_only([]);
-    }
-    let client = client.build().map_err(offline)?;
-    let mut post = client.post(address).json(request);
-    if let Some(token) = token {
+pub async fn http(remote: &Remote, request: &Value) -> Result<Value, ToolError> {
+    let mut post = remote.client.post(remote.url.clone()).timeout(PATIENCE).json(request);
+    if let Some(token) = remote.token() {
         post = post.bearer_auth(token);
     }
-    let response = post.send().await.map_err(offline)?;
+    let response = post.send().await.map_err(|error| remote.offline(&error))?;
     let status = response.status();
     let answer: Value = response.json().await.map_err(|_| {
-        ToolError::unavailable(format!("{url} answered {status} and no JSON"))
-            .hint("is this the address of a raspi-mcp server?")
+        ToolError::unavailable(format!("{} answered {status} and no JSON", remote.url))
+            .hint("is this the address of a raspi-mcp server? Does it speak TLS (https://)?")
     })?;
-    if status == reqwest::StatusCode::UNAUTHORIZED {
+    if matches!(status.as_u16(), 401 | 429) {
         let message = answer["error"]["message"].as_str().unwrap_or("the token is not accepted");
         return Err(ToolError::new(ErrorCode::Unauthenticated, message));
     }
     Ok(answer)
-}
-
-fn root_cause(error: &dyn std::error::Error) -> String {
-    error.source().map_or_else(|| error.to_string(), root_cause)
 }

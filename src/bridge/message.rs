@@ -1,0 +1,128 @@
+//! What the bridge must know of a message to send it on: its id, and what the headers of each era repeat.
+
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
+use std::borrow::Cow;
+
+/// A message as a client wrote it. What cannot be read stays opaque: the server says what is wrong with it.
+#[derive(Debug, Default)]
+pub struct Message {
+    /// Of a request; `None` for anything that gets no answer.
+    pub id: Option<Box<RawValue>>,
+    pub method: Option<String>,
+    /// The resource it is about, if it is about one.
+    pub uri: Option<String>,
+    /// Headers of the 2026-07-28 era; empty before it.
+    pub headers: Vec<(&'static str, String)>,
+}
+
+#[derive(Deserialize)]
+struct Shape<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    method: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+struct Params<'a> {
+    #[serde(borrow)]
+    name: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    uri: Option<Cow<'a, str>>,
+    #[serde(rename = "_meta")]
+    meta: Option<Meta>,
+}
+
+#[derive(Deserialize)]
+struct Meta {
+    #[serde(rename = "io.modelcontextprotocol/protocolVersion")]
+    version: Option<String>,
+}
+
+impl Message {
+    pub fn read(bytes: &[u8]) -> Self {
+        let Ok(shape) = serde_json::from_slice::<Shape<'_>>(bytes) else { return Self::default() };
+        let method = shape.method.map(Cow::into_owned);
+        let params: Params<'_> =
+            shape.params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default();
+        let uri = params.uri.as_deref().map(str::to_owned);
+        let mut headers = Vec::new();
+        if let (Some(method), Some(version)) = (&method, params.meta.and_then(|meta| meta.version)) {
+            headers.push(("mcp-protocol-version", version));
+            headers.push(("mcp-method", method.clone()));
+            let named = match method.as_str() {
+                "tools/call" | "prompts/get" => params.name,
+                "resources/read" => params.uri,
+                _ => None,
+            };
+            headers.extend(named.map(|name| ("mcp-name", name.into_owned())));
+        }
+        let id = method.is_some().then(|| shape.id.map(RawValue::to_owned)).flatten();
+        Self { id, method, uri, headers }
+    }
+
+    pub fn is(&self, method: &str) -> bool {
+        self.method.as_deref() == Some(method)
+    }
+}
+
+/// Whether `answer` is the answer to `id`, and if it has none (it was refused unread) the same with the id put in.
+pub fn answers(answer: &[u8], id: &RawValue) -> Option<Vec<u8>> {
+    #[derive(Deserialize)]
+    struct Answer<'a> {
+        #[serde(borrow, default)]
+        id: Option<&'a RawValue>,
+        method: Option<serde::de::IgnoredAny>,
+        #[serde(borrow)]
+        error: Option<&'a RawValue>,
+    }
+    let shape: Answer<'_> = serde_json::from_slice(answer).ok()?;
+    if shape.method.is_some() {
+        return None;
+    }
+    match (shape.id, shape.error) {
+        (Some(found), _) if found.get() != "null" => (found.get() == id.get()).then(|| answer.to_vec()),
+        (_, Some(error)) => {
+            Some(format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"error\":{}}}", id.get(), error.get()).into_bytes())
+        }
+        _ => None,
+    }
+}
+
+/// The revision that the answer to `initialize` settles on.
+pub fn negotiated(answer: &[u8]) -> Option<String> {
+    let answer: Value = serde_json::from_slice(answer).ok()?;
+    answer["result"]["protocolVersion"].as_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_era_has_its_headers() {
+        let old = Message::read(br#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"x.y"}}"#);
+        assert_eq!((old.id.unwrap().get(), old.headers), ("\"a\"", vec![]));
+        let new = Message::read(
+            br#"{"id":1,"method":"tools/call","params":{"name":"x.y","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#,
+        );
+        let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "x.y")];
+        assert_eq!(new.headers, headers.map(|(name, value)| (name, value.to_owned())));
+        assert!(Message::read(br#"{"id":1,"result":{}}"#).id.is_none(), "an answer is not answered");
+        assert!(Message::read(b"rubbish").method.is_none());
+    }
+
+    #[test]
+    fn an_answer_without_an_id_gets_that_of_its_request() {
+        let id = RawValue::from_string("7".into()).unwrap();
+        let put = |text: &str| answers(text.as_bytes(), &id).map(|bytes| String::from_utf8(bytes).unwrap());
+        assert_eq!(put(r#"{"id":7,"result":1}"#).unwrap(), r#"{"id":7,"result":1}"#);
+        assert_eq!(put(r#"{"id":8,"result":1}"#), None);
+        assert_eq!(put(r#"{"method":"notifications/progress"}"#), None);
+        let fixed = r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32002}}"#;
+        assert_eq!(put(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32002}}"#).unwrap(), fixed);
+    }
+}

@@ -1,0 +1,50 @@
+//! What a client asked for once and counts on since: its log level and its subscriptions. They are asked for again in a session
+//! that took the place of a forgotten one, or the client would wait for news that never comes.
+
+use super::message::Message;
+
+/// Far more than a server lets one conversation have.
+const MOST: usize = 64;
+
+/// The requests themselves, by what they are about; the newest of each.
+#[derive(Debug, Default)]
+pub struct Standing(Vec<(String, Vec<u8>)>);
+
+impl Standing {
+    /// Takes note of a request that was answered.
+    pub fn note(&mut self, message: &Message, body: Vec<u8>) {
+        let about = match (message.method.as_deref(), &message.uri) {
+            (Some("logging/setLevel"), _) => "level".to_owned(),
+            (Some("resources/subscribe" | "resources/unsubscribe"), Some(uri)) => format!("resource {uri}"),
+            _ => return,
+        };
+        self.0.retain(|(known, _)| *known != about);
+        if !message.is("resources/unsubscribe") && self.0.len() < MOST {
+            self.0.push((about, body));
+        }
+    }
+
+    pub fn all(&self) -> Vec<Vec<u8>> {
+        self.0.iter().map(|(_, body)| body.clone()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_of_each_stands_until_it_is_taken_back() {
+        let mut standing = Standing::default();
+        let mut say = |body: &str| standing.note(&Message::read(body.as_bytes()), body.as_bytes().to_vec());
+        let subscribe = r#"{"id":1,"method":"resources/subscribe","params":{"uri":"raspi://health"}}"#;
+        let level = r#"{"id":3,"method":"logging/setLevel","params":{"level":"error"}}"#;
+        say(subscribe);
+        say(r#"{"id":2,"method":"logging/setLevel","params":{"level":"info"}}"#);
+        say(r#"{"id":4,"method":"tools/list"}"#);
+        say(level);
+        say(r#"{"id":5,"method":"resources/subscribe","params":{"uri":"raspi://audit"}}"#);
+        say(r#"{"id":6,"method":"resources/unsubscribe","params":{"uri":"raspi://audit"}}"#);
+        assert_eq!(standing.all(), [subscribe.as_bytes(), level.as_bytes()]);
+    }
+}

@@ -1,0 +1,63 @@
+//! `raspi-mcp tls`
+
+use super::{exit::Failure, sources};
+use crate::{
+    config::is_loopback,
+    error::ToolError,
+    os::{Root, addresses},
+    registry::Registry,
+    tls::{Fingerprint, certificate, shown},
+};
+
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Make a key and a self-signed certificate where tls.key and tls.certificate say, and print the fingerprint that clients pin
+    Init {
+        /// A name or address by which clients reach this machine, beside those it knows of; may be repeated
+        #[arg(long = "name", value_name = "NAME")]
+        names: Vec<String>,
+        /// Take the place of those there are; clients that pinned the old one must be told the new one
+        #[arg(long)]
+        replace: bool,
+    },
+    /// Print the fingerprint of the certificate there is
+    Show,
+}
+
+pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
+    let settings = sources.settings(&Registry::standard(), Vec::new())?;
+    let tls = &settings.tls;
+    match args.command {
+        Command::Show => {
+            let chain = shown::chain(&tls.certificate).map_err(ToolError::unavailable)?;
+            println!("{}", Fingerprint::of(&chain[0]));
+        }
+        Command::Init { names, replace } => {
+            let mut all = addresses::names(&Root::system());
+            all.extend(names.into_iter().filter(|name| !all.contains(name)).collect::<Vec<_>>());
+            let made = certificate::init(tls, all, replace)?;
+            println!("certificate  {}\nkey          {}", tls.certificate.display(), tls.key.display());
+            println!("good for     {}\npin          {}\n", made.names.join(", "), made.fingerprint);
+            if !tls.enabled || is_loopback(settings.http.listen.ip()) {
+                println!(
+                    "To be reached from other machines, with a token from `raspi-mcp token new`:\n\n[tls]\nenabled = true\n\n\
+                     [http]\nlisten = \"0.0.0.0:{}\"\n",
+                    settings.http.listen.port()
+                );
+            }
+            println!(
+                "Clients: raspi-mcp bridge --url https://{}:{}/mcp --pin {} --token-file FILE",
+                made.names.iter().find(|name| name.ends_with(".local")).map_or("HOST", String::as_str),
+                settings.http.listen.port(),
+                made.fingerprint,
+            );
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,137 @@
+//! A server somewhere else, reached over HTTP: the address, the certificate it must show, and the token it wants.
+
+use crate::{
+    error::ToolError,
+    tls::{Fingerprint, pin},
+    watched::Watched,
+};
+use reqwest::{Client, ClientBuilder, Url, redirect};
+use std::{fs, path::PathBuf, sync::Arc, time::Duration};
+
+/// Connecting takes longer only where nobody answers.
+const CONNECT: Duration = Duration::from_secs(10);
+/// A peer that is gone without a word is noticed after about four of these.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+/// Where `--token-file` is not given. Never a flag: every user of a machine reads its command lines.
+pub const TOKEN_VARIABLE: &str = "RASPI_MCP_TOKEN";
+/// Longer than any tool may run, with an approval before it; a server that is silent for so long is gone.
+const SILENCE: Duration = Duration::from_secs(900);
+const LARGEST_TOKEN: usize = 16 * 1024;
+
+/// How to reach it.
+pub struct Remote {
+    pub url: Url,
+    pub client: Client,
+    token: Option<Token>,
+}
+
+enum Token {
+    Fixed(String),
+    /// Read again when it changes: tokens that expire are replaced in place.
+    File(Watched<String>),
+}
+
+impl Remote {
+    /// `path`: what a URL without one means.
+    ///
+    /// # Errors
+    /// `invalid_argument` for an address, pin or token that cannot be used, or a token that would travel unencrypted.
+    pub fn new(
+        url: &str,
+        path: &str,
+        pin: Option<Fingerprint>,
+        token_file: Option<PathBuf>,
+    ) -> Result<Self, ToolError> {
+        // reqwest is built without a crypto library of its own: ring is the one there is.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut url: Url = url.parse().map_err(|error| {
+            ToolError::invalid(format!("--url {url}: {error}")).hint("write it like https://pi.local:8765")
+        })?;
+        if url.path() == "/" {
+            url.set_path(path);
+        }
+        let token = token(token_file)?;
+        let builder = match url.scheme() {
+            "https" => encrypted(pin)?,
+            "http" if pin.is_some() => {
+                return Err(ToolError::invalid("--pin is about a certificate, and http:// has none")
+                    .hint("write the address with https://"));
+            }
+            "http" if token.is_some() && !is_local(&url) => {
+                return Err(ToolError::invalid("the token would travel to another machine unencrypted")
+                    .hint("write the address with https://, or come through an SSH tunnel"));
+            }
+            // A proxy must not see what was meant for this machine. And a small image has no certificates at all: a client
+            // that would look for them is not even made there.
+            "http" => Client::builder().no_proxy().tls_certs_only([]),
+            other => {
+                return Err(ToolError::invalid(format!("--url begins with {other}://"))
+                    .hint("a server is at http:// on this machine, at https:// elsewhere"));
+            }
+        };
+        let client = builder
+            .connect_timeout(CONNECT)
+            .read_timeout(SILENCE)
+            .tcp_keepalive(KEEPALIVE)
+            // A token is for the server it was made for, and for nobody that one points to.
+            .redirect(redirect::Policy::none())
+            .build()
+            .map_err(|error| ToolError::internal(format!("no HTTP client: {error}")))?;
+        Ok(Self { url, client, token })
+    }
+
+    /// What goes into the Authorization header.
+    pub fn token(&self) -> Option<Arc<String>> {
+        match self.token.as_ref()? {
+            Token::Fixed(token) => Some(Arc::new(token.clone())),
+            Token::File(file) => Some(file.get()),
+        }
+    }
+
+    /// What a failed request means to a person.
+    pub fn offline(&self, error: &dyn std::error::Error) -> ToolError {
+        let address = self.url.origin().ascii_serialization();
+        ToolError::unavailable(format!("no server answers at {address}: {}", root_cause(error)))
+            .hint("start one with `raspi-mcp serve`, or check the address")
+    }
+}
+
+fn encrypted(pin: Option<Fingerprint>) -> Result<ClientBuilder, ToolError> {
+    let Some(pin) = pin else { return Ok(Client::builder()) };
+    let config =
+        pin::client_config(pin).map_err(|error| ToolError::internal(format!("TLS cannot be set up: {error}")))?;
+    Ok(Client::builder().tls_backend_preconfigured(config))
+}
+
+fn token(file: Option<PathBuf>) -> Result<Option<Token>, ToolError> {
+    let Some(file) = file else {
+        let Ok(text) = std::env::var(TOKEN_VARIABLE) else { return Ok(None) };
+        let token = checked(&text).map_err(|why| ToolError::invalid(format!("{TOKEN_VARIABLE}: {why}")))?;
+        return Ok(Some(Token::Fixed(token)));
+    };
+    let read = |files: &[PathBuf]| {
+        let named = |why: String| format!("--token-file {}: {why}", files[0].display());
+        let text = fs::read_to_string(&files[0]).map_err(|error| named(error.to_string()))?;
+        checked(&text).map_err(|why| named(why.into()))
+    };
+    Watched::new(vec![file], read).map(|file| Some(Token::File(file))).map_err(ToolError::invalid)
+}
+
+/// A token can stand in a header (RFC 6750, 2.1).
+fn checked(text: &str) -> Result<String, &'static str> {
+    let token = text.trim();
+    if token.is_empty() || token.len() > LARGEST_TOKEN || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err("it holds no token: one line of printable characters without spaces");
+    }
+    Ok(token.to_owned())
+}
+
+fn is_local(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || bare.parse().is_ok_and(crate::config::is_loopback)
+}
+
+fn root_cause(error: &dyn std::error::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), root_cause)
+}

@@ -1,0 +1,195 @@
+//! Counters of what the server did, for `/metrics`: a handful of atomic additions a call, no lock and no allocation.
+//!
+//! Cardinality is bounded by what there is: tools of the registry, outcomes of the error table, reasons of [`Refused`].
+
+pub mod text;
+
+use crate::{
+    error::{ErrorCode, ToolError},
+    registry::Registry,
+};
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
+
+/// Upper bounds of the latency histogram, in microseconds: from an answer out of memory to the longest call by default.
+pub const BOUNDS_US: [u64; 10] = [500, 1000, 5000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 5_000_000, 30_000_000];
+
+/// Everything that is counted.
+pub struct Metrics {
+    /// By name, sorted.
+    tools: Vec<Tool>,
+    /// Addresses of the registry's own names, sorted, with places in `tools`: comparing names takes five times as long.
+    places: Vec<(usize, usize)>,
+    refused: [AtomicU64; Refused::ALL.len()],
+}
+
+/// What one tool did.
+pub struct Tool {
+    pub name: &'static str,
+    /// Calls that succeeded.
+    ok: AtomicU64,
+    /// Calls that failed, in the order of [`ErrorCode::ALL`].
+    failed: [AtomicU64; ErrorCode::ALL.len()],
+    /// Calls by duration: one place for each bound, and one for what took longer.
+    took: [AtomicU64; BOUNDS_US.len() + 1],
+    /// Microseconds in all.
+    total_us: AtomicU64,
+}
+
+/// Why an HTTP request was turned away before there was a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// A Host or Origin that this server does not answer to.
+    Origin,
+    /// No token, or none that is good.
+    Unauthenticated,
+    /// No such session.
+    Session,
+    /// All sessions are taken.
+    Sessions,
+    /// The body is too long, too slow, broken or no JSON.
+    Body,
+}
+
+impl Refused {
+    pub const ALL: [Self; 5] = [Self::Origin, Self::Unauthenticated, Self::Session, Self::Sessions, Self::Body];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Origin => "origin",
+            Self::Unauthenticated => "unauthenticated",
+            Self::Session => "unknown_session",
+            Self::Sessions => "too_many_sessions",
+            Self::Body => "body",
+        }
+    }
+}
+
+impl Metrics {
+    /// A row of zeros for each tool.
+    pub fn new(registry: &Registry) -> Self {
+        let mut tools: Vec<Tool> = registry.entries().map(|entry| Tool::new(entry.name())).collect();
+        tools.sort_by_key(|tool| tool.name);
+        let mut places: Vec<_> = tools.iter().map(|tool| address(tool.name)).zip(0..).collect();
+        places.sort_unstable();
+        Self { tools, places, refused: Default::default() }
+    }
+
+    /// Counts a call that has ended. `tool` is the name that its entry in the registry has.
+    pub fn called(&self, tool: &'static str, error: Option<&ToolError>, duration: Duration) {
+        let Some(tool) = self.find(tool) else { return };
+        let outcome = error.map_or(&tool.ok, |error| &tool.failed[error.code as usize]);
+        let us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+        let bucket = BOUNDS_US.iter().position(|bound| us <= *bound).unwrap_or(BOUNDS_US.len());
+        add(outcome, 1);
+        add(&tool.took[bucket], 1);
+        add(&tool.total_us, us);
+    }
+
+    fn find(&self, tool: &'static str) -> Option<&Tool> {
+        let at = match self.places.binary_search_by_key(&address(tool), |(address, _)| *address) {
+            Ok(at) => self.places[at].1,
+            // A copy of the name.
+            Err(_) => self.tools.binary_search_by_key(&tool, |known| known.name).ok()?,
+        };
+        Some(&self.tools[at])
+    }
+
+    /// Counts a request that was turned away.
+    pub fn refused(&self, reason: Refused) {
+        add(&self.refused[reason as usize], 1);
+    }
+
+    /// How many were turned away for this reason.
+    pub fn refusals(&self, reason: Refused) -> u64 {
+        read(&self.refused[reason as usize])
+    }
+
+    /// What the tools did that were called at all.
+    pub fn called_tools(&self) -> impl Iterator<Item = &Tool> {
+        self.tools.iter().filter(|tool| tool.calls() > 0)
+    }
+}
+
+impl Tool {
+    fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            ok: AtomicU64::default(),
+            failed: Default::default(),
+            took: Default::default(),
+            total_us: AtomicU64::default(),
+        }
+    }
+
+    /// Calls that ended, one way or another.
+    pub fn calls(&self) -> u64 {
+        self.took.iter().map(read).sum()
+    }
+
+    /// Calls by outcome, as far as there were any: `ok`, or the symbol of an error.
+    pub fn outcomes(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let failed = ErrorCode::ALL.iter().zip(&self.failed).map(|(code, count)| (code.symbol(), read(count)));
+        [("ok", read(&self.ok))].into_iter().chain(failed).filter(|(_, count)| *count > 0)
+    }
+
+    /// For each of [`BOUNDS_US`], how many calls took at most so long.
+    pub fn within(&self) -> impl Iterator<Item = (u64, u64)> {
+        let mut sum = 0;
+        BOUNDS_US.iter().zip(&self.took).map(move |(bound, count)| {
+            sum += read(count);
+            (*bound, sum)
+        })
+    }
+
+    pub fn total(&self) -> Duration {
+        Duration::from_micros(read(&self.total_us))
+    }
+}
+
+fn address(name: &'static str) -> usize {
+    name.as_ptr().addr()
+}
+
+fn add(counter: &AtomicU64, n: u64) {
+    counter.fetch_add(n, Ordering::Relaxed);
+}
+
+fn read(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_and_reason_has_a_place_of_its_own() {
+        for (at, code) in ErrorCode::ALL.iter().enumerate() {
+            assert_eq!(*code as usize, at, "{code:?}");
+        }
+        for (at, reason) in Refused::ALL.iter().enumerate() {
+            assert_eq!(*reason as usize, at, "{reason:?}");
+        }
+    }
+
+    #[test]
+    fn calls_are_counted_by_outcome_and_by_time() {
+        let metrics = Metrics::new(&Registry::standard());
+        metrics.called("system.get_clock", None, Duration::from_micros(500));
+        metrics.called("system.get_clock", None, Duration::from_micros(501));
+        metrics.called("system.get_clock", Some(&ToolError::denied("no")), Duration::from_secs(31));
+        let copy: &'static str = String::from("system.reboot").leak();
+        metrics.called(copy, Some(&ToolError::internal("x")), Duration::ZERO);
+        metrics.called("no.such_tool", None, Duration::ZERO);
+        let called: Vec<&Tool> = metrics.called_tools().collect();
+        assert_eq!(called.iter().map(|tool| tool.name).collect::<Vec<_>>(), ["system.get_clock", "system.reboot"]);
+        assert_eq!(called[0].calls(), 3);
+        assert_eq!(called[0].outcomes().collect::<Vec<_>>(), [("ok", 2), ("permission_denied", 1)]);
+        let within: Vec<u64> = called[0].within().map(|(_, count)| count).collect();
+        assert_eq!(within, [1, 2, 2, 2, 2, 2, 2, 2, 2, 2]);
+        assert_eq!(called[0].total(), Duration::from_micros(31_001_001));
+    }
+}

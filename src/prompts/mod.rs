@@ -1,0 +1,145 @@
+//! Prompts: instructions that a person picks by name, written for this machine and this caller.
+//!
+//! A prompt grants nothing: it says which tools to use, and what it embeds is read as the caller.
+
+mod diagnose;
+mod safe_reboot;
+
+use crate::{
+    access::caller::Caller,
+    error::ToolError,
+    registry::{meta::Meta, names::Naming},
+    world::World,
+};
+use serde_json::{Map, Value};
+
+/// One prompt.
+pub struct Prompt {
+    pub name: &'static str,
+    pub title: &'static str,
+    pub description: &'static str,
+    pub arguments: &'static [Argument],
+    write: fn(&Scene<'_>) -> Result<Vec<Part>, ToolError>,
+}
+
+/// What a prompt can be given. Always text, as MCP has it.
+pub struct Argument {
+    pub name: &'static str,
+    pub description: &'static str,
+    pub required: bool,
+    /// In characters.
+    longest: usize,
+    /// Values to suggest.
+    pub suggestions: &'static [&'static str],
+    /// Nothing but a suggested value is taken.
+    closed: bool,
+}
+
+/// A piece of a prompt: one message.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Part {
+    Text(String),
+    /// The resource at this address, embedded.
+    Resource(&'static str),
+}
+
+/// Every prompt, in the order they are listed.
+pub static PROMPTS: &[&Prompt] = &[&diagnose::PROMPT, &safe_reboot::PROMPT];
+
+/// For whom a prompt is written.
+pub struct Scene<'a> {
+    pub world: &'a World,
+    pub caller: &'a Caller,
+    /// How this client spells tools.
+    pub naming: Naming,
+    given: &'a Map<String, Value>,
+}
+
+impl Prompt {
+    /// The prompt called `name`.
+    ///
+    /// # Errors
+    /// `invalid_argument`, as MCP has it, naming those that there are.
+    pub fn find(name: &str) -> Result<&'static Self, ToolError> {
+        PROMPTS.iter().copied().find(|prompt| prompt.name == name).ok_or_else(|| {
+            let known: Vec<&str> = PROMPTS.iter().map(|prompt| prompt.name).collect();
+            let shown: String = name.chars().take(128).collect();
+            ToolError::invalid(format!("Unknown prompt: {shown}"))
+                .with("name", shown)
+                .hint(format!("there are: {}", known.join(", ")))
+        })
+    }
+
+    /// Writes the prompt.
+    ///
+    /// # Errors
+    /// `invalid_argument` naming the argument that is missing, unknown, too long or not to be understood.
+    pub fn write(
+        &self,
+        world: &World,
+        caller: &Caller,
+        naming: Naming,
+        given: &Map<String, Value>,
+    ) -> Result<Vec<Part>, ToolError> {
+        for (name, value) in given {
+            self.argument(name)?.check(value)?;
+        }
+        let missing = self.arguments.iter().find(|argument| argument.required && !given.contains_key(argument.name));
+        if let Some(argument) = missing {
+            return Err(argument.refusal(format!("{} needs the argument {}", self.name, argument.name)));
+        }
+        (self.write)(&Scene { world, caller, naming, given })
+    }
+
+    /// # Errors
+    /// `invalid_argument` naming those that there are.
+    pub fn argument(&self, name: &str) -> Result<&'static Argument, ToolError> {
+        self.arguments.iter().find(|argument| argument.name == name).ok_or_else(|| {
+            let known: Vec<&str> = self.arguments.iter().map(|argument| argument.name).collect();
+            let shown: String = name.chars().take(128).collect();
+            ToolError::invalid(format!("{} has no argument {shown}", self.name))
+                .with("argument", shown)
+                .hint(format!("it takes: {}", known.join(", ")))
+        })
+    }
+}
+
+impl Argument {
+    fn check(&self, value: &Value) -> Result<(), ToolError> {
+        let Some(text) = value.as_str() else {
+            return Err(self.refusal(format!("{} must be a string", self.name)));
+        };
+        if text.chars().count() > self.longest {
+            return Err(self.refusal(format!("{} may have {} characters", self.name, self.longest)));
+        }
+        if self.closed && !self.suggestions.contains(&text) {
+            return Err(self.refusal(format!("{} must be one of: {}", self.name, self.suggestions.join(", "))));
+        }
+        Ok(())
+    }
+
+    fn refusal(&self, message: String) -> ToolError {
+        ToolError::invalid(message).with("argument", self.name).hint(self.description)
+    }
+}
+
+impl Scene<'_> {
+    /// An argument that was given and is not blank.
+    fn given(&self, name: &str) -> Option<&str> {
+        self.given.get(name)?.as_str().map(str::trim).filter(|text| !text.is_empty())
+    }
+
+    /// A tool's name as this client spells it.
+    fn tool(&self, name: &str) -> String {
+        self.naming.spell(name)
+    }
+
+    /// Why this caller cannot use a tool; `None` when it can.
+    fn refusal(&self, name: &str) -> Option<ToolError> {
+        let meta: Result<&'static Meta, ToolError> = match self.world.registry.names.resolve(name) {
+            Ok((entry, _)) => Ok(entry.meta),
+            Err(_) => Err(ToolError::not_found(format!("this server has no {name}"))),
+        };
+        meta.and_then(|meta| self.world.policy.admit(meta, self.caller)).err()
+    }
+}

@@ -1,0 +1,120 @@
+//! `raspi://logs/app?level=warn`: which resource, and the arguments of the tool behind it.
+
+use super::{RESOURCES, Resource};
+use crate::error::ToolError;
+use serde_json::{Map, Value};
+
+/// Longest address, in bytes: subscriptions keep them.
+pub const LONGEST: usize = 512;
+
+/// A resource with what the query narrows it to.
+#[derive(Clone, Debug)]
+pub struct Address {
+    pub resource: &'static Resource,
+    /// Arguments of the tool, as far as the query gave them. The tool's own schema judges them.
+    pub args: Map<String, Value>,
+}
+
+impl Address {
+    /// # Errors
+    /// `not_found` when there is no such resource, `invalid_argument` when its query is at fault.
+    pub fn parse(uri: &str) -> Result<Self, ToolError> {
+        let (base, query) = match uri.split_once('?') {
+            Some((base, query)) => (base, Some(query)),
+            None => (uri, None),
+        };
+        let resource =
+            RESOURCES.iter().find(|resource| resource.uri == base && uri.len() <= LONGEST).ok_or_else(|| {
+                let shown: String = uri.chars().take(LONGEST).collect();
+                ToolError::not_found(format!("Resource not found: {shown}"))
+                    .with("uri", shown)
+                    .hint("resources/list and resources/templates/list name them all")
+            })?;
+        let mut args = Map::new();
+        for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let known = resource.parameters.iter().find(|parameter| parameter.name == name);
+            let Some(parameter) = known.filter(|_| !args.contains_key(name)) else {
+                return Err(bad_query(resource, name));
+            };
+            let text = decoded(value).ok_or_else(|| bad_query(resource, name))?;
+            let value = match text.parse::<u64>() {
+                Ok(number) if parameter.number => number.into(),
+                _ => text.into(),
+            };
+            args.insert(name.to_owned(), value);
+        }
+        Ok(Self { resource, args })
+    }
+
+    /// A text argument that the query gave.
+    pub fn arg(&self, name: &str) -> Option<&str> {
+        self.args.get(name)?.as_str()
+    }
+}
+
+fn bad_query(resource: &Resource, name: &str) -> ToolError {
+    let takes = resource.template().unwrap_or_else(|| resource.uri.to_owned());
+    ToolError::invalid(format!("{name:?} in the query is unknown, doubled or not percent-encoded UTF-8"))
+        .with("parameter", name)
+        .hint(format!("the address is {takes}"))
+}
+
+/// Percent-encoding undone (RFC 3986, 2.1); `None` when it is broken.
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        rest = tail;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let (digits, after) = tail.split_at_checked(2)?;
+        let digit = |byte: u8| char::from(byte).to_digit(16);
+        bytes.push(u8::try_from(digit(digits[0])? * 16 + digit(digits[1])?).ok()?);
+        rest = after;
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorCode;
+    use serde_json::json;
+
+    #[test]
+    fn a_query_becomes_arguments() {
+        let parse = |uri| Address::parse(uri).map(|address| (address.resource.tool, Value::Object(address.args)));
+        assert_eq!(parse("raspi://health").unwrap(), ("system.get_health_snapshot", json!({})));
+        assert_eq!(parse("raspi://logs/app?level=warn&limit=5").unwrap().1, json!({"level": "warn", "limit": 5}));
+        assert_eq!(parse("raspi://audit?tool=gpio%2Ewrite_pin").unwrap().1, json!({"tool": "gpio.write_pin"}));
+        // What is no number is left to the tool's schema, which says so.
+        assert_eq!(parse("raspi://audit?limit=many").unwrap().1, json!({"limit": "many"}));
+        // A text parameter stays text.
+        assert_eq!(parse("raspi://audit?tool=7&").unwrap().1, json!({"tool": "7"}));
+    }
+
+    #[test]
+    fn strange_addresses_are_refused_for_what_they_are() {
+        let refused = |uri: &str| Address::parse(uri).unwrap_err().code;
+        let long = format!("raspi://audit?tool={}", "x".repeat(LONGEST));
+        for uri in
+            ["", "raspi://", "raspi://Health", "raspi://health/", "raspi://health#x", "file:///etc/passwd", &long]
+        {
+            assert_eq!(refused(uri), ErrorCode::NotFound, "{uri}");
+        }
+        for uri in [
+            "raspi://health?level=warn",
+            "raspi://audit?principal=root",
+            "raspi://audit?tool=a&tool=b",
+            "raspi://audit?tool=%zz",
+            "raspi://audit?tool=%",
+            "raspi://audit?tool=%ff",
+            "raspi://audit?tool=%+1",
+        ] {
+            assert_eq!(refused(uri), ErrorCode::InvalidArgument, "{uri}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Who wants to hear of what: the book of subscriptions, bounded, and what of them is due.
+//!
+//! The audit marks subscriptions as records come (see [`Book::recorded`]); for the log each has its place in the ring.
+//! [`super::courier`] takes out what is due and delivers it.
+
+use super::{
+    Address, Source,
+    subscription::{Due, Ear, Entry, Wants},
+};
+use crate::{access::caller::Caller, error::ToolError, log::Ring};
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicU64, AtomicUsize, Ordering},
+};
+use tokio::sync::Notify;
+
+/// Subscriptions of one conversation: every resource in some variants, and the log.
+pub const PER_CONVERSATION: usize = 16;
+/// Subscriptions of all conversations: about 200 bytes each.
+pub const IN_ALL: usize = 256;
+/// Everybody who listens.
+#[derive(Default)]
+pub struct Book {
+    inner: Mutex<Inner>,
+    /// How many there are, to be read without the lock: with none, nothing costs anything.
+    count: AtomicUsize,
+    conversations: AtomicU64,
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct Inner {
+    entries: Vec<Entry>,
+    /// A courier is at work.
+    courier: bool,
+}
+
+/// What the courier has to look at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    pub log: bool,
+    pub health: bool,
+    pub capabilities: bool,
+}
+
+impl Book {
+    /// A number for a conversation that may come to listen.
+    pub fn conversation(&self) -> u64 {
+        self.conversations.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// How many subscriptions there are.
+    pub fn count(&self) -> usize {
+        self.count.load(Ordering::Acquire)
+    }
+
+    /// Enters a subscription; the same one again changes nothing. Returns whether a courier must be started.
+    ///
+    /// # Errors
+    /// `resource_exhausted` beyond the bounds.
+    #[must_use = "a courier may be needed"]
+    pub fn subscribe(
+        &self,
+        conversation: u64,
+        caller: &Arc<Caller>,
+        uri: &str,
+        address: Address,
+        log: &Ring,
+        ear: Arc<dyn Ear>,
+    ) -> Result<bool, ToolError> {
+        let wants = Wants::Updates { uri: uri.to_owned(), address };
+        self.enter(Entry { conversation, caller: Arc::clone(caller), ear, wants, due: false, mark: log.mark() })
+    }
+
+    /// Sends log messages at least as severe as `least` (its [`crate::log::rank`]) from now on. One level a conversation.
+    /// Returns whether a courier must be started.
+    ///
+    /// # Errors
+    /// `resource_exhausted` beyond the bounds.
+    #[must_use = "a courier may be needed"]
+    pub fn listen_to_log(
+        &self,
+        conversation: u64,
+        caller: &Arc<Caller>,
+        least: usize,
+        log: &Ring,
+        ear: Arc<dyn Ear>,
+    ) -> Result<bool, ToolError> {
+        let wants = Wants::Log { least };
+        self.enter(Entry { conversation, caller: Arc::clone(caller), ear, wants, due: false, mark: log.mark() })
+    }
+
+    fn enter(&self, entry: Entry) -> Result<bool, ToolError> {
+        let mut inner = self.lock();
+        if let Some(known) = inner.entries.iter_mut().find(|known| known.is_same_as(&entry)) {
+            known.wants = entry.wants;
+            return Ok(false);
+        }
+        let own = inner.entries.iter().filter(|known| known.conversation == entry.conversation).count();
+        let (limit, whose) =
+            if own >= PER_CONVERSATION { (PER_CONVERSATION, "this conversation") } else { (IN_ALL, "the server") };
+        if own >= PER_CONVERSATION || inner.entries.len() >= IN_ALL {
+            return Err(ToolError::exhausted(format!("{whose} has {limit} subscriptions already"))
+                .with("limit", limit)
+                .hint("unsubscribe from something first"));
+        }
+        inner.entries.push(entry);
+        self.count.store(inner.entries.len(), Ordering::Release);
+        let start = !std::mem::replace(&mut inner.courier, true);
+        drop(inner);
+        self.changed.notify_one();
+        Ok(start)
+    }
+
+    /// Takes a subscription out. Nothing happens when there was none: the client is where it wanted to be.
+    pub fn unsubscribe(&self, conversation: u64, uri: &str) {
+        self.retain(|entry| {
+            entry.conversation != conversation
+                || !matches!(&entry.wants, Wants::Updates { uri: known, .. } if known == uri)
+        });
+    }
+
+    /// The conversation is over.
+    pub fn forget(&self, conversation: u64) {
+        if self.count() > 0 {
+            self.retain(|entry| entry.conversation != conversation);
+        }
+    }
+
+    /// A call was recorded. Marks those who may see its record; see [`Source::Audit`].
+    pub fn recorded(&self, principal: &str, tool: &str, outcome: &str) {
+        let mut news = false;
+        for entry in &mut self.lock().entries {
+            news |= entry.sees(principal, tool, outcome) && !std::mem::replace(&mut entry.due, true);
+        }
+        if news {
+            self.changed.notify_one();
+        }
+    }
+
+    /// A look at the machine showed something new about this source.
+    pub fn moved(&self, source: Source) {
+        for entry in &mut self.lock().entries {
+            entry.due |= matches!(&entry.wants, Wants::Updates { address, .. } if address.resource.source == source);
+        }
+    }
+
+    /// What somebody listens to.
+    pub fn needs(&self) -> Needs {
+        let mut needs = Needs::default();
+        for entry in &self.lock().entries {
+            match &entry.wants {
+                Wants::Log { .. } => needs.log = true,
+                Wants::Updates { address, .. } => match address.resource.source {
+                    Source::Log => needs.log = true,
+                    Source::Health => needs.health = true,
+                    Source::Capabilities => needs.capabilities = true,
+                    Source::Audit => {}
+                },
+            }
+        }
+        needs
+    }
+
+    /// Whether nobody is left, in which case the courier goes: the next subscriber starts another.
+    pub fn dismiss(&self) -> bool {
+        let mut inner = self.lock();
+        inner.courier = !inner.entries.is_empty();
+        !inner.courier
+    }
+
+    /// Returns when a subscription came or went, or became due, since the last time this returned. For the courier.
+    pub async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    /// Everything that is to be delivered now; it is due no longer.
+    pub fn due(&self, log: &Ring) -> Vec<Due> {
+        self.lock().entries.iter_mut().filter_map(|entry| entry.take_due(log)).collect()
+    }
+
+    fn retain(&self, keep: impl Fn(&Entry) -> bool) {
+        let mut inner = self.lock();
+        let before = inner.entries.len();
+        inner.entries.retain(keep);
+        let after = inner.entries.len();
+        self.count.store(after, Ordering::Release);
+        drop(inner);
+        if after < before {
+            self.changed.notify_one();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,63 @@
+//! Which difference between two looks at the machine is news to a subscriber.
+
+use serde_json::Value;
+
+/// Numbers of the health snapshot, and by how much one must move. Below that it is noise.
+const STEPS: &[(&str, f64)] = &[("cpu_usage_percent", 20.0), ("cpu_temperature_celsius", 2.0)];
+/// Amounts and what they are a part of; news when the part moves by this many per cent of the whole.
+const SHARES: &[(&str, &str, f64)] =
+    &[("memory_used_bytes", "memory_total_bytes", 5.0), ("disk_used_bytes", "disk_total_bytes", 1.0)];
+/// Any difference counts.
+const EXACT: &[&str] = &["throttling_flags", "unreadable", "disk_mount", "memory_total_bytes", "disk_total_bytes"];
+
+/// Whether two health snapshots differ by more than noise.
+pub fn of_health(before: &Value, now: &Value) -> bool {
+    let number = |of: &Value, name: &str| of[name].as_f64();
+    let moved = |name: &str| match (number(before, name), number(now, name)) {
+        (Some(before), Some(now)) => (now - before).abs(),
+        (None, None) => 0.0,
+        // It can be measured no longer, or again.
+        _ => f64::INFINITY,
+    };
+    STEPS.iter().any(|(name, step)| moved(name) >= *step)
+        || SHARES.iter().any(|(part, whole, percent)| {
+            let whole = number(now, whole).unwrap_or(0.0);
+            whole > 0.0 && moved(part) * 100.0 / whole >= *percent
+        })
+        || EXACT.iter().any(|name| before[name] != now[name])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_moves_a_little_is_no_news_and_what_moves_enough_is() {
+        let before = json!({
+            "timestamp": "1", "cpu_usage_percent": 10.0, "cpu_temperature_celsius": 50.0, "memory_used_bytes": 500,
+            "memory_total_bytes": 1000, "disk_used_bytes": 500, "disk_total_bytes": 1000, "disk_mount": "/",
+            "throttling_flags": {"under_voltage": false},
+        });
+        for (field, noise, news) in [
+            ("timestamp", json!("2"), None),
+            ("cpu_usage_percent", json!(29.9), Some(json!(30.0))),
+            ("cpu_temperature_celsius", json!(51.9), Some(json!(52.0))),
+            ("cpu_temperature_celsius", json!(48.1), Some(Value::Null)),
+            ("memory_used_bytes", json!(549), Some(json!(550))),
+            ("disk_used_bytes", json!(509), Some(json!(510))),
+            ("throttling_flags", json!({"under_voltage": false}), Some(json!({"under_voltage": true}))),
+            ("unreadable", Value::Null, Some(json!({"load_average": "no"}))),
+        ] {
+            let with = |value: Value| {
+                let mut now = before.clone();
+                now[field] = value;
+                now
+            };
+            assert!(!of_health(&before, &with(noise)), "{field}");
+            if let Some(news) = news {
+                assert!(of_health(&before, &with(news)), "{field}");
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Brings news to those who subscribed: at once when it is the first for a while, then together, at most once a second.
+//!
+//! There is a courier only while there are subscriptions. The log and the audit wake it; it looks at the machine by
+//! itself only for those who listen to health or capabilities.
+
+use super::{
+    Source,
+    book::{Book, Needs},
+    change,
+    subscription::{Due, News},
+};
+use crate::{
+    tools::system::{
+        capabilities::{self, Present},
+        health_snapshot,
+    },
+    world::World,
+};
+use futures::future::join_all;
+use serde_json::Value;
+use std::{sync::Arc, time::Duration};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+/// How often the machine is looked at while somebody listens to its health or capabilities.
+pub const EVERY: Duration = Duration::from_secs(10);
+/// The shortest time between two deliveries.
+pub const PACE: Duration = Duration::from_secs(1);
+/// A client that does not read must not hold up the others for longer than this.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Delivers until nobody listens any more, or the server stops.
+pub async fn run(world: Arc<World>, book: Arc<Book>, stop: CancellationToken) {
+    // What it delivers is cut short too: a stop does not wait for a client that does not read.
+    stop.run_until_cancelled(rounds(&world, &book)).await;
+}
+
+async fn rounds(world: &World, book: &Book) {
+    let mut seen = Seen::default();
+    let mut next_look = Instant::now();
+    while !book.dismiss() {
+        let needs = book.needs();
+        seen.forget_all_but(needs);
+        tokio::select! {
+            () = book.changed() => {}
+            () = world.log.arrived(), if needs.log => {}
+            () = sleep_until(next_look), if needs.health || needs.capabilities => {
+                seen.look(world, book, needs).await;
+                next_look = Instant::now() + EVERY;
+            }
+        }
+        let due = book.due(&world.log);
+        if !due.is_empty() {
+            deliver(due).await;
+            sleep(PACE).await;
+        }
+    }
+}
+
+async fn deliver(due: Vec<Due>) {
+    join_all(due.into_iter().map(|Due { ear, news }| async move {
+        let told = async {
+            match news {
+                News::Updated(uri) => ear.updated(&uri).await,
+                News::Log(since) => ear.log(since).await,
+            }
+        };
+        // Whoever is too slow has it in its queue already, or has missed it: an update says "read again", nothing more.
+        let _ = timeout(PATIENCE, told).await;
+    }))
+    .await;
+}
+
+/// The machine as it was when subscribers last heard of it.
+#[derive(Default)]
+struct Seen {
+    health: Option<Value>,
+    capabilities: Option<Present>,
+}
+
+impl Seen {
+    /// What nobody listens to grows old, and is no base to compare with.
+    fn forget_all_but(&mut self, needs: Needs) {
+        if !needs.health {
+            self.health = None;
+        }
+        if !needs.capabilities {
+            self.capabilities = None;
+        }
+    }
+
+    async fn look(&mut self, world: &World, book: &Book, needs: Needs) {
+        if needs.health {
+            // A machine that cannot be read is a change as well: whoever reads then is told why.
+            let now = match health_snapshot::read(&world.machine).await {
+                Ok(snapshot) => serde_json::to_value(snapshot).unwrap_or_default(),
+                Err(error) => Value::String(error.message),
+            };
+            match &self.health {
+                Some(before) if !change::of_health(before, &now) => {}
+                Some(_) => {
+                    book.moved(Source::Health);
+                    self.health = Some(now);
+                }
+                None => self.health = Some(now),
+            }
+        }
+        if needs.capabilities {
+            let now = capabilities::present(world).await;
+            if self.capabilities.replace(now.clone()).is_some_and(|before| before != now) {
+                book.moved(Source::Capabilities);
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! `raspi://…`: answers of tools under addresses that a client can keep, embed and subscribe to.
+//!
+//! A resource has no data and no rights of its own: reading it runs the tool behind it, as the caller, through the same
+//! pipeline. So role, policy, rate, redaction and audit hold as they do for the tool.
+
+pub mod address;
+pub mod book;
+pub mod change;
+pub mod courier;
+pub mod subscription;
+
+pub use address::Address;
+
+use crate::{
+    access::caller::Caller,
+    error::ToolError,
+    registry::{meta::Meta, tool::Entry},
+    world::World,
+};
+
+/// One resource: where it is, and whose answer it holds.
+#[derive(Debug)]
+pub struct Resource {
+    /// Its address without a query. The tool names the same in [`Meta::resource_uri`].
+    pub uri: &'static str,
+    pub tool: &'static str,
+    pub description: &'static str,
+    /// Arguments of the tool that the query may give, by the same names.
+    pub parameters: &'static [Parameter],
+    /// How long a client may keep what it read, in milliseconds (2026-07-28, `ttlMs`).
+    pub ttl_ms: u64,
+    pub source: Source,
+}
+
+/// One argument that the query may give.
+#[derive(Debug)]
+pub struct Parameter {
+    pub name: &'static str,
+    /// Numbers are numbers in the tool's arguments, everything else is text.
+    pub number: bool,
+}
+
+/// Where changes of a resource come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Looked at every [`courier::EVERY`] while somebody is subscribed.
+    Health,
+    /// As health.
+    Capabilities,
+    /// Each line of the server's log.
+    Log,
+    /// Each record of the audit that the subscriber may see, but for those of reading the audit: a client that reads at
+    /// every change would never come to rest.
+    Audit,
+}
+
+const fn text(name: &'static str) -> Parameter {
+    Parameter { name, number: false }
+}
+const fn number(name: &'static str) -> Parameter {
+    Parameter { name, number: true }
+}
+
+/// Every resource, in the order they are listed.
+pub static RESOURCES: &[Resource] = &[
+    Resource {
+        uri: "raspi://health",
+        tool: "system.get_health_snapshot",
+        description: "How the machine is now: load, memory, disk, temperature, power, traffic.",
+        parameters: &[],
+        ttl_ms: 1000,
+        source: Source::Health,
+    },
+    Resource {
+        uri: "raspi://capabilities",
+        tool: "system.get_capabilities",
+        description: "What hardware and services the machine has, and which tools are on for you.",
+        parameters: &[],
+        ttl_ms: 10_000,
+        source: Source::Capabilities,
+    },
+    Resource {
+        uri: "raspi://audit",
+        tool: "logs.get_recent_audit_logs",
+        description: "The newest calls: who, what, how it ended. Below role admin only your own.",
+        parameters: &[text("tool"), text("outcome"), number("limit"), number("offset")],
+        ttl_ms: 0,
+        source: Source::Audit,
+    },
+    Resource {
+        uri: "raspi://logs/app",
+        tool: "logs.get_recent_app_logs",
+        description: "The newest lines of this server's own log, without secrets.",
+        parameters: &[text("level"), number("limit"), number("offset")],
+        ttl_ms: 0,
+        source: Source::Log,
+    },
+];
+
+impl Resource {
+    /// What the address of this resource may look like (RFC 6570), if it takes parameters.
+    pub fn template(&self) -> Option<String> {
+        let names: Vec<&str> = self.parameters.iter().map(|parameter| parameter.name).collect();
+        (!names.is_empty()).then(|| format!("{}{{?{}}}", self.uri, names.join(",")))
+    }
+
+    /// The tool behind it, in this server's registry.
+    ///
+    /// # Errors
+    /// `not_found` in a server that is built without it.
+    pub fn entry(&self, world: &World) -> Result<&'static Entry, ToolError> {
+        let found = world.registry.names.resolve(self.tool).map(|(entry, _)| entry);
+        found.map_err(|_| ToolError::not_found(format!("this server has no {}", self.tool)).with("resource", self.uri))
+    }
+
+    /// The tool's declaration, when this caller may use it: what one may not call is not listed either.
+    ///
+    /// # Errors
+    /// As [`Resource::entry`], and `permission_denied`.
+    pub fn admit(&self, world: &World, caller: &Caller) -> Result<&'static Meta, ToolError> {
+        let meta = self.entry(world)?.meta;
+        world.policy.admit(meta, caller)?;
+        Ok(meta)
+    }
+}

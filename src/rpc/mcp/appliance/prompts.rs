@@ -1,0 +1,58 @@
+//! Prompts as MCP messages.
+
+use super::{Asked, fault, resources};
+use crate::{
+    prompts::{PROMPTS, Part, Prompt as Known},
+    resources::Address,
+};
+use rmcp::{
+    ErrorData,
+    model::{
+        ContentBlock, EmbeddedResource, GetPromptRequestParams, GetPromptResult, Prompt, PromptArgument, PromptMessage,
+        Role,
+    },
+};
+
+pub fn list() -> Vec<Prompt> {
+    PROMPTS.iter().map(|known| described(known)).collect()
+}
+
+fn described(known: &Known) -> Prompt {
+    let arguments = known.arguments.iter().map(|argument| {
+        PromptArgument::new(argument.name).with_description(argument.description).with_required(argument.required)
+    });
+    Prompt::new(known.name, Some(known.description), Some(arguments.collect())).with_title(known.title)
+}
+
+/// Writes one prompt, with what it embeds read as the caller.
+///
+/// # Errors
+/// -32602 for an unknown prompt or unfit arguments.
+pub async fn get(asked: &Asked, params: &GetPromptRequestParams) -> Result<GetPromptResult, ErrorData> {
+    let known = Known::find(&params.name).map_err(|error| fault(&error))?;
+    let client = asked.context.peer.peer_info().map(|info| info.client_info.name.clone());
+    let naming = asked.server.options.naming.settle(client.as_deref());
+    let given = params.arguments.clone().unwrap_or_default();
+    let parts =
+        known.write(&asked.server.pipeline.world, &asked.caller, naming, &given).map_err(|error| fault(&error))?;
+    let mut messages = Vec::with_capacity(parts.len());
+    for part in parts {
+        messages.push(match part {
+            Part::Text(text) => PromptMessage::new_text(Role::User, text),
+            Part::Resource(uri) => embedded(asked, uri).await,
+        });
+    }
+    Ok(GetPromptResult::new(messages).with_description(known.description))
+}
+
+/// The resource, or a sentence that says why it is not there: the rest of the prompt is still good.
+async fn embedded(asked: &Asked, uri: &str) -> PromptMessage {
+    let contents = match Address::parse(uri) {
+        Ok(address) => resources::contents(asked, uri, address).await,
+        Err(error) => Err(error),
+    };
+    match contents {
+        Ok(contents) => PromptMessage::new(Role::User, ContentBlock::Resource(EmbeddedResource::new(contents))),
+        Err(error) => PromptMessage::new_text(Role::User, format!("{uri} cannot be read: {}", error.advice())),
+    }
+}

@@ -1,0 +1,100 @@
+//! Listing resources, and reading one: the tool behind it runs as the caller.
+
+use super::{Asked, fault, hints};
+use crate::{
+    error::{ErrorCode, ToolError},
+    registry::pipeline::{Call, Finished},
+    resources::{Address, RESOURCES, Resource as Known},
+    rpc::mcp::provider::until_gone,
+};
+use rmcp::{
+    ErrorData,
+    model::{MetaObject, ReadResourceResult, Resource, ResourceContents, ResourceTemplate},
+};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+const JSON: &str = "application/json";
+
+/// Those that the caller may read.
+pub fn list(asked: &Asked) -> Vec<Resource> {
+    admitted(asked, |known, title| {
+        let resource = Resource::new(known.uri, name(known)).with_title(title);
+        Some(resource.with_description(known.description).with_mime_type(JSON))
+    })
+}
+
+/// The forms of addresses that take parameters.
+pub fn templates(asked: &Asked) -> Vec<ResourceTemplate> {
+    admitted(asked, |known, title| {
+        let template = ResourceTemplate::new(known.template()?, name(known)).with_title(title);
+        Some(template.with_description(known.description).with_mime_type(JSON))
+    })
+}
+
+/// Reads one.
+///
+/// # Errors
+/// -32002 (since 2026-07-28 -32602) when there is none, else what the tool says.
+pub async fn read(asked: &Asked, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    let address = parse(uri)?;
+    let ttl_ms = address.resource.ttl_ms;
+    let contents = contents(asked, uri, address).await.map_err(|error| fault(&error))?;
+    let mut result = ReadResourceResult::new(vec![contents]);
+    (result.ttl_ms, result.cache_scope) = hints(asked, ttl_ms);
+    Ok(result)
+}
+
+/// The address in an MCP request.
+///
+/// # Errors
+/// As [`read`].
+pub fn parse(uri: &str) -> Result<Address, ErrorData> {
+    Address::parse(uri).map_err(|error| {
+        if error.code != ErrorCode::NotFound {
+            return fault(&error);
+        }
+        let mut data = error.data();
+        data["uri"] = error.details["uri"].clone();
+        ErrorData::resource_not_found(error.message, Some(data))
+    })
+}
+
+/// What the resource at this address holds now.
+///
+/// # Errors
+/// What the tool behind it says.
+pub async fn contents(asked: &Asked, uri: &str, address: Address) -> Result<ResourceContents, ToolError> {
+    let Finished { result, meta } = run(asked, address).await?;
+    let output = result?;
+    let contents = ResourceContents::text(output.json.get(), uri).with_mime_type(JSON);
+    Ok(match json!(meta) {
+        Value::Object(meta) => contents.with_meta(MetaObject(meta)),
+        _ => contents,
+    })
+}
+
+async fn run(asked: &Asked, address: Address) -> Result<Finished, ToolError> {
+    let Asked { server, caller, cancel, context, .. } = asked;
+    let call = Call {
+        entry: address.resource.entry(&server.pipeline.world)?,
+        caller: Arc::clone(caller),
+        args: Value::Object(address.args),
+        request_id: context.id.to_string(),
+        correlation_id: context.meta.get("correlation_id").and_then(Value::as_str).map(str::to_owned),
+        cancel: cancel.clone(),
+        progress: Default::default(),
+        peer: None,
+    };
+    Ok(until_gone(context, cancel, server.pipeline.run(call)).await)
+}
+
+fn admitted<T>(asked: &Asked, show: impl Fn(&Known, &str) -> Option<T>) -> Vec<T> {
+    let world = &asked.server.pipeline.world;
+    let may = |known: &&Known| known.admit(world, &asked.caller).ok().map(|meta| meta.title);
+    RESOURCES.iter().filter_map(|known| show(known, may(&known)?)).collect()
+}
+
+fn name(known: &Known) -> &'static str {
+    known.uri.trim_start_matches("raspi://")
+}

@@ -1,0 +1,152 @@
+//! Subscribing, in both eras, and log messages.
+
+use super::{Asked, fault, resources};
+use crate::{
+    access::caller::Caller,
+    error::ToolError,
+    log::rank,
+    registry::pipeline::Call,
+    resources::{
+        Address,
+        book::{Book, PER_CONVERSATION},
+        courier,
+        subscription::Ear,
+    },
+    rpc::{
+        door::Server,
+        mcp::ear::{PeerEar, SinkEar},
+    },
+};
+use rmcp::{
+    ErrorData,
+    model::{ErrorCode, RequestId, SubscriptionFilter},
+    service::SubscriptionContext,
+};
+use serde_json::Value;
+use std::{any::Any, sync::Arc};
+use tokio_util::sync::CancellationToken;
+
+/// What log messages are lines of: who may not read it does not get them either.
+const LOG: &str = "raspi://logs/app";
+
+/// `resources/subscribe`.
+///
+/// # Errors
+/// As reading it, but for what the tool would say; and beyond the bounds of [`Book`].
+pub async fn subscribe(asked: &Asked, uri: &str) -> Result<(), ErrorData> {
+    needs_conversation(asked)?;
+    let Asked { server, caller, conversation, context, .. } = asked;
+    let address = resources::parse(uri)?;
+    judge(server, caller, &context.id, &address).await.map_err(|error| fault(&error))?;
+    let ear = Arc::new(PeerEar(context.peer.clone()));
+    enter(server, conversation.number, caller, uri, address, ear).map_err(|error| fault(&error))
+}
+
+/// What of a filter names something here: unknown and surplus addresses are left out, and the acknowledgement says so.
+pub fn accept(requested: &SubscriptionFilter) -> SubscriptionFilter {
+    let mut accepted = requested.clone();
+    if let Some(uris) = &mut accepted.resource_subscriptions {
+        uris.retain(|uri| Address::parse(uri).is_ok());
+        uris.truncate(PER_CONVERSATION);
+    }
+    accepted
+}
+
+/// `subscriptions/listen`: enters what was accepted; it is taken out when the returned value is dropped.
+///
+/// # Errors
+/// As [`subscribe`].
+pub async fn listen(
+    server: &Arc<Server>,
+    caller: &Arc<Caller>,
+    subscription: &SubscriptionContext,
+) -> Result<Box<dyn Any + Send>, ErrorData> {
+    let held = Held { book: Arc::clone(&server.book), number: server.book.conversation() };
+    for uri in subscription.accepted().resource_subscriptions.iter().flatten() {
+        let address = resources::parse(uri)?;
+        let id = &subscription.request_context().id;
+        judge(server, caller, id, &address).await.map_err(|error| fault(&error))?;
+        let ear = Arc::new(SinkEar(subscription.sink().clone()));
+        enter(server, held.number, caller, uri, address, ear).map_err(|error| fault(&error))?;
+    }
+    Ok(Box::new(held))
+}
+
+/// `logging/setLevel`.
+///
+/// # Errors
+/// `permission_denied` for a caller that may not read the log.
+pub async fn listen_to_log(asked: &Asked, level: &str) -> Result<(), ErrorData> {
+    needs_conversation(asked)?;
+    let Asked { server, caller, conversation, context, .. } = asked;
+    let world = &server.pipeline.world;
+    let least = rank(level).unwrap_or(0);
+    judge(server, caller, &context.id, &resources::parse(LOG)?).await.map_err(|error| fault(&error))?;
+    let ear = Arc::new(PeerEar(context.peer.clone()));
+    let start = server.book.listen_to_log(conversation.number, caller, least, &world.log, ear);
+    employ(server, start.map_err(|error| fault(&error))?);
+    Ok(())
+}
+
+/// Whether the caller may read what the address holds, without reading it. A refusal is a refused call of the tool behind
+/// it, and recorded as such.
+async fn judge(server: &Arc<Server>, caller: &Arc<Caller>, id: &RequestId, address: &Address) -> Result<(), ToolError> {
+    let world = &server.pipeline.world;
+    let entry = address.resource.entry(world)?;
+    let args = Value::Object(address.args.clone());
+    let admitted = world.policy.admit(entry.meta, caller);
+    let Err(refusal) = admitted.and_then(|()| world.registry.prepare(entry, args.clone()).map(drop)) else {
+        return Ok(());
+    };
+    let call = Call {
+        entry,
+        caller: Arc::clone(caller),
+        args,
+        request_id: id.to_string(),
+        correlation_id: None,
+        cancel: CancellationToken::new(),
+        progress: Default::default(),
+        peer: None,
+    };
+    server.pipeline.run(call).await.result.and(Err(refusal))
+}
+
+fn enter(
+    server: &Arc<Server>,
+    number: u64,
+    caller: &Arc<Caller>,
+    uri: &str,
+    address: Address,
+    ear: Arc<dyn Ear>,
+) -> Result<(), ToolError> {
+    let log = &server.pipeline.world.log;
+    employ(server, server.book.subscribe(number, caller, uri, address, log, ear)?);
+    Ok(())
+}
+
+fn employ(server: &Arc<Server>, start: bool) {
+    if start {
+        let world = Arc::clone(&server.pipeline.world);
+        server.tasks.spawn(courier::run(world, Arc::clone(&server.book), server.stop.clone()));
+    }
+}
+
+fn needs_conversation(asked: &Asked) -> Result<(), ErrorData> {
+    if asked.converses() {
+        return Ok(());
+    }
+    let why = "nothing can be sent to you over this endpoint later; open a session at /mcp";
+    Err(ErrorData::new(ErrorCode::INVALID_REQUEST, why, None))
+}
+
+/// Subscriptions of one `subscriptions/listen`.
+struct Held {
+    book: Arc<Book>,
+    number: u64,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.book.forget(self.number);
+    }
+}

@@ -1,0 +1,33 @@
+//! One conversation with a client: what it has asked to be told, and that it is forgotten when it ends.
+
+use crate::resources::book::Book;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Lives as long as rmcp serves the conversation.
+pub struct Conversation {
+    pub number: u64,
+    book: Arc<Book>,
+    /// The severity that `logging/setLevel` asked for.
+    log_level: Mutex<String>,
+}
+
+impl Conversation {
+    /// Until the client says which log messages it wants, a tool that speaks to it may choose: `info`.
+    pub fn new(book: &Arc<Book>) -> Self {
+        Self { number: book.conversation(), book: Arc::clone(book), log_level: Mutex::new("info".into()) }
+    }
+
+    pub fn log_level(&self) -> String {
+        self.log_level.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn set_log_level(&self, level: String) {
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = level;
+    }
+}
+
+impl Drop for Conversation {
+    fn drop(&mut self) {
+        self.book.forget(self.number);
+    }
+}

@@ -1,0 +1,74 @@
+//! A client that knows its server by fingerprint: no authority is asked, no name is compared, and nobody else will do.
+
+use super::{Fingerprint, provider};
+use rustls::{
+    ClientConfig, DigitallySignedStruct, Error, SignatureScheme,
+    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature},
+    pki_types::{CertificateDer, ServerName, UnixTime},
+};
+use std::sync::Arc;
+
+/// What a client needs to talk only to the server with this certificate.
+///
+/// # Errors
+/// When ring offers no protocol version: a build fault.
+pub fn client_config(pin: Fingerprint) -> Result<ClientConfig, Error> {
+    let provider = provider();
+    let verifier = Pinned { pin, provider: Arc::clone(&provider) };
+    Ok(ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth())
+}
+
+/// Dates and names do not count: the fingerprint says more than either. The handshake's signature does, or
+/// anybody could show a copy of the certificate.
+#[derive(Debug)]
+struct Pinned {
+    pin: Fingerprint,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for Pinned {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let found = Fingerprint::of(end_entity);
+        if found == self.pin {
+            return Ok(ServerCertVerified::assertion());
+        }
+        Err(Error::General(format!(
+            "the certificate there is {found}, the pinned one {}: it was replaced, or somebody is in between",
+            self.pin
+        )))
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}

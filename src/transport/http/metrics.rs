@@ -1,0 +1,113 @@
+//! `/metrics`: what this server does and how its process and machine are, for Prometheus.
+//!
+//! Whoever may call tools may read it: it says less than `manage.get_server_status` and the health snapshot. Numbers that
+//! cannot be read are left out, never 0.
+
+use super::App;
+use crate::{
+    hw::temperature,
+    metrics::{
+        Refused,
+        text::{CONTENT_TYPE, Kind, Text},
+    },
+    os::own,
+    registry::listing::TOOLING_VERSION,
+    world::World,
+};
+use axum::{
+    body::Body,
+    http::{HeaderValue, Response, header},
+    response::IntoResponse,
+};
+
+/// The page.
+pub async fn page(app: &App) -> Response<Body> {
+    let world = &app.server.pipeline.world;
+    let mut text = Text::default();
+    calls(app, &mut text);
+    http(app, &mut text);
+    audit(world, &mut text);
+    process(world, &mut text);
+    machine(world, &mut text).await;
+    ([(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE))], text.done()).into_response()
+}
+
+fn calls(app: &App, text: &mut Text) {
+    let counted: Vec<_> = app.server.metrics.called_tools().collect();
+    text.family("raspi_mcp_calls_total", Kind::Counter, "Tool calls that ended, by tool and outcome.");
+    for tool in &counted {
+        for (outcome, count) in tool.outcomes() {
+            text.sample("raspi_mcp_calls_total", &[("tool", tool.name), ("outcome", outcome)], count);
+        }
+    }
+    text.family("raspi_mcp_call_duration_seconds", Kind::Histogram, "How long tool calls took, waits included.");
+    for tool in &counted {
+        for (bound_us, count) in tool.within() {
+            let bound = (bound_us as f64 / 1e6).to_string();
+            text.sample("raspi_mcp_call_duration_seconds_bucket", &[("tool", tool.name), ("le", &bound)], count);
+        }
+        let calls = tool.calls();
+        text.sample("raspi_mcp_call_duration_seconds_bucket", &[("tool", tool.name), ("le", "+Inf")], calls);
+        text.sample("raspi_mcp_call_duration_seconds_sum", &[("tool", tool.name)], tool.total().as_secs_f64());
+        text.sample("raspi_mcp_call_duration_seconds_count", &[("tool", tool.name)], calls);
+    }
+    let load = app.server.pipeline.load();
+    text.single("raspi_mcp_calls_running", Kind::Gauge, "Tool calls that run now.", load.running);
+    text.single("raspi_mcp_calls_waiting", Kind::Gauge, "Tool calls that wait for a place to run in.", load.waiting);
+    text.single("raspi_mcp_streams_running", Kind::Gauge, "Approvals, long waits and streams.", load.streams);
+}
+
+fn http(app: &App, text: &mut Text) {
+    let sessions = app.mcp.sessions.count();
+    text.single("raspi_mcp_http_sessions", Kind::Gauge, "Open MCP sessions over HTTP.", sessions);
+    let subscriptions = app.server.book.count();
+    text.single("raspi_mcp_subscriptions", Kind::Gauge, "Subscriptions to resources and to the log.", subscriptions);
+    let help = "HTTP requests turned away before there was a call, by reason.";
+    text.family("raspi_mcp_http_refused_total", Kind::Counter, help);
+    for reason in Refused::ALL {
+        let count = app.server.metrics.refusals(reason);
+        text.sample("raspi_mcp_http_refused_total", &[("reason", reason.name())], count);
+    }
+}
+
+fn audit(world: &World, text: &mut Text) {
+    let backlog = world.audit.backlog();
+    let ok = u8::from(world.audit.check().is_ok());
+    text.single("raspi_mcp_audit_ok", Kind::Gauge, "1 while calls can be recorded; without that no write is done.", ok);
+    text.single("raspi_mcp_audit_waiting", Kind::Gauge, "Reads that wait to be recorded.", backlog.records);
+    text.single("raspi_mcp_audit_lost", Kind::Gauge, "Reads not recorded since the last success.", backlog.lost);
+}
+
+fn process(world: &World, text: &mut Text) {
+    let labels = [("version", TOOLING_VERSION), ("commit", option_env!("RASPI_MCP_BUILD").unwrap_or(""))];
+    text.family("raspi_mcp_build_info", Kind::Gauge, "Always 1; the labels say which build this is.");
+    text.sample("raspi_mcp_build_info", &labels, 1);
+    let started = world.started.unix_timestamp_nanos() as f64 / 1e9;
+    text.single("process_start_time_seconds", Kind::Gauge, "When the server started, in Unix time.", started);
+    let used = own::cpu_time().as_secs_f64();
+    text.single("process_cpu_seconds_total", Kind::Counter, "Processor time used.", used);
+    if let Ok(own) = own::read(&world.machine.root) {
+        text.single("process_resident_memory_bytes", Kind::Gauge, "Resident memory.", own.resident);
+        text.single("process_open_fds", Kind::Gauge, "Open file descriptors, up to 1024.", own.descriptors);
+        text.single("process_threads", Kind::Gauge, "Threads.", own.threads);
+    }
+}
+
+async fn machine(world: &World, text: &mut Text) {
+    let machine = &world.machine;
+    let simulated = u8::from(machine.board.is_simulated());
+    text.single("raspi_mcp_board_simulated", Kind::Gauge, "1 when the board's numbers are made up.", simulated);
+    if let Ok(Some(reading)) = temperature::read(&machine.root, &machine.board, &machine.firmware).await {
+        text.single("raspi_mcp_cpu_temperature_celsius", Kind::Gauge, "Of the processor.", reading.celsius);
+    }
+    let Ok(Some(word)) = machine.firmware.throttled().await else { return };
+    text.family("raspi_mcp_throttled", Kind::Gauge, "1 while the firmware holds the board back, by reason.");
+    for (reason, now) in [
+        ("under_voltage", word.under_voltage()),
+        ("freq_capped", word.freq_capped()),
+        ("throttled", word.throttled()),
+        ("soft_temperature_limit", word.soft_temperature_limit()),
+    ] {
+        text.sample("raspi_mcp_throttled", &[("reason", reason)], u8::from(now));
+    }
+}

@@ -1,0 +1,104 @@
+//! What somebody gets whom the server does not know, and what the audit gets of it.
+
+use super::{App, doorman::Unknown, peer::Peer, post};
+use crate::{
+    access::{
+        audit::Record,
+        canonical,
+        refusals::{Network, Tally, WINDOW},
+    },
+    clock,
+    error::{ErrorCode, ToolError},
+    rpc::door::Server,
+};
+use axum::{
+    body::Body,
+    http::{HeaderValue, Response, StatusCode, header},
+};
+use serde_json::{Value, json};
+use std::{sync::Arc, time::Instant};
+use time::OffsetDateTime;
+
+/// The tool's place in records of refusals at the door.
+const AT_THE_DOOR: &str = "access.authenticate";
+
+/// Answers, after the audit has it: 401 with a challenge, 403 for somebody known without a role, 429 when it comes too often.
+pub(super) async fn answer(app: &Arc<App>, unknown: Unknown, peer: Peer) -> Response<Body> {
+    let told = app.refusals.note(peer.address, unknown.reason(), unknown != Unknown::Missing, Instant::now());
+    if told.record {
+        let args = json!({ "address": Network::of(peer.address).to_string(), "reason": unknown.reason() });
+        record(&app.server, args, unknown.error().code, unknown.sentence()).await;
+    }
+    if told.opens {
+        let app = Arc::clone(app);
+        app.server.tasks.clone().spawn(async move { gather(&app).await });
+    }
+    if let Some(wait) = told.wait {
+        let seconds = wait.as_secs_f64().ceil() as u64;
+        let error = ToolError::exhausted("too many tokens from this address were not accepted")
+            .with("retry_after_ms", u64::try_from(wait.as_millis()).unwrap_or(u64::MAX))
+            .hint("check which token the client sends; a right one is served at once");
+        let mut response = post::refuse(StatusCode::TOO_MANY_REQUESTS, &error);
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        return response;
+    }
+    let error = unknown.error();
+    let status = StatusCode::from_u16(error.code.http()).unwrap_or(StatusCode::UNAUTHORIZED);
+    let mut response = post::refuse(status, &error);
+    if let Ok(challenge) = HeaderValue::from_str(&challenge(unknown, app.metadata_url())) {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+    }
+    response
+}
+
+/// RFC 6750, 3: no error code when nothing was presented; RFC 9728, 5.1: where to find out who gives tokens.
+fn challenge(unknown: Unknown, metadata_url: Option<&str>) -> String {
+    let mut text = String::from("Bearer realm=\"raspi-mcp\"");
+    if unknown != Unknown::Missing {
+        let error = match unknown.error().code {
+            ErrorCode::PermissionDenied => "insufficient_scope",
+            _ => "invalid_token",
+        };
+        text.push_str(&format!(", error=\"{error}\", error_description=\"{}\"", unknown.sentence()));
+    }
+    if let Some(url) = metadata_url {
+        text.push_str(&format!(", resource_metadata=\"{url}\""));
+    }
+    text
+}
+
+/// Waits for the window's end, or the server's, and records what came in it: one record for each network.
+async fn gather(app: &App) {
+    let server = &app.server;
+    let _ = tokio::time::timeout(WINDOW, server.stop.cancelled()).await;
+    for Tally { network, refused, reasons } in app.refusals.gathered() {
+        let address = network.map_or_else(|| "others".to_owned(), |network| network.to_string());
+        let message = format!("{refused} more requests without an accepted token");
+        let args = json!({ "address": address, "refused": refused, "reasons": reasons });
+        record(server, args, ErrorCode::Unauthenticated, &message).await;
+    }
+}
+
+async fn record(server: &Server, args: Value, outcome: ErrorCode, message: &str) {
+    let record = Record {
+        ts_ms: clock::millis(OffsetDateTime::now_utc()),
+        principal: "anonymous".into(),
+        role: None,
+        door: "http",
+        tool: AT_THE_DOOR.into(),
+        args_sha256: canonical::sha256_hex(&args).into(),
+        args,
+        outcome: outcome.symbol(),
+        message: Some(message.into()),
+        duration_ms: 0,
+        request_id: None,
+        correlation_id: None,
+        approval: None,
+        simulated: false,
+        changed: false,
+    };
+    if let Err(error) = server.pipeline.world.audit.write(record).await {
+        // The caller is refused all the same: nothing was done that would need a record first.
+        tracing::error!(target: "audit", %error, "a refusal at the door could not be recorded");
+    }
+}

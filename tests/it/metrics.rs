@@ -1,0 +1,117 @@
+//! `/metrics`: who may read it, and that its numbers are those of what happened.
+
+use crate::served::{Door, Pi, soon, token};
+use raspi_mcp::registry::meta::Role;
+use serde_json::json;
+use std::collections::HashMap;
+
+/// Samples by name with labels. Fails on a page that is not the text format.
+fn samples(page: &str) -> HashMap<String, f64> {
+    let mut family = String::new();
+    let mut samples = HashMap::new();
+    for line in page.lines() {
+        if let Some(rest) = line.strip_prefix("# TYPE ") {
+            family = rest.split(' ').next().unwrap().to_owned();
+            continue;
+        }
+        if line.starts_with("# HELP ") {
+            continue;
+        }
+        let (name, value) = line.rsplit_once(' ').unwrap();
+        assert!(name.starts_with(&family), "{line} stands under {family}");
+        let known = samples.insert(name.to_owned(), value.parse().unwrap());
+        assert_eq!(known, None, "{name} twice");
+    }
+    samples
+}
+
+async fn scrape(pi: &Pi, headers: &[(&str, String)]) -> (u16, String) {
+    let mut get = reqwest::Client::new().get(format!("http://{}/metrics", pi.address()));
+    for (name, value) in headers {
+        get = get.header(*name, value);
+    }
+    let response = soon(get.send()).await.unwrap();
+    let status = response.status().as_u16();
+    if status == 200 {
+        assert_eq!(response.headers()["content-type"], "text/plain; version=0.0.4; charset=utf-8");
+    }
+    (status, soon(response.text()).await.unwrap())
+}
+
+#[tokio::test]
+async fn it_counts_what_happened() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let pi = Pi::start().await;
+    let before = samples(&scrape(&pi, &[]).await.1);
+    assert!(!before.keys().any(|name| name.contains("test.echo")), "nobody called it");
+    let mut wire = pi.on(Door::Http).await;
+    wire.initialize("2025-11-25", "a client").await.result();
+    for text in [json!("one"), json!("two"), json!(3)] {
+        wire.call("test.echo", json!({ "text": text })).await.result();
+    }
+    wire.call("test.panic", json!({})).await.failed("internal");
+    wire.call("test.admin", json!({})).await.failed("permission_denied");
+    let held = wire.ask("tools/call", json!({"name": "test.hold", "arguments": {}}));
+    pi.bench.until_inside(1).await;
+
+    let page = scrape(&pi, &[]).await.1;
+    let now = samples(&page);
+    for (name, value) in [
+        (r#"raspi_mcp_calls_total{tool="test.echo",outcome="ok"}"#, 2.0),
+        (r#"raspi_mcp_calls_total{tool="test.echo",outcome="invalid_argument"}"#, 1.0),
+        (r#"raspi_mcp_calls_total{tool="test.panic",outcome="internal"}"#, 1.0),
+        (r#"raspi_mcp_calls_total{tool="test.admin",outcome="permission_denied"}"#, 1.0),
+        (r#"raspi_mcp_call_duration_seconds_count{tool="test.echo"}"#, 3.0),
+        (r#"raspi_mcp_call_duration_seconds_bucket{tool="test.echo",le="+Inf"}"#, 3.0),
+        (r#"raspi_mcp_call_duration_seconds_bucket{tool="test.echo",le="30"}"#, 3.0),
+        ("raspi_mcp_calls_running", 1.0),
+        ("raspi_mcp_calls_waiting", 0.0),
+        ("raspi_mcp_http_sessions", 1.0),
+        ("raspi_mcp_audit_ok", 1.0),
+        ("raspi_mcp_audit_lost", 0.0),
+        ("raspi_mcp_board_simulated", 1.0),
+    ] {
+        assert_eq!(now.get(name), Some(&value), "{name}:\n{page}");
+    }
+    assert!(!now.keys().any(|name| name.starts_with("raspi_mcp_calls_total{tool=\"test.hold\"")), "it has not ended");
+    assert!(now["process_resident_memory_bytes"] > 1e6 && now["process_start_time_seconds"] > 1.6e9);
+    assert!(now["process_cpu_seconds_total"] > before["process_cpu_seconds_total"]);
+    assert!((0.0..120.0).contains(&now["raspi_mcp_cpu_temperature_celsius"]));
+    assert!(now.contains_key(r#"raspi_mcp_throttled{reason="under_voltage"}"#));
+    assert!(now.keys().any(|name| name.starts_with("raspi_mcp_build_info{version=")));
+    let le = |bound: &str| now[&format!(r#"raspi_mcp_call_duration_seconds_bucket{{tool="test.echo",le="{bound}"}}"#)];
+    assert!(le("0.0005") <= le("0.001") && le("0.001") <= le("0.005"), "{page}");
+
+    pi.bench.release.add_permits(1);
+    wire.answer_to(held).await.ok();
+    wire.request("resources/subscribe", json!({"uri": "raspi://audit"})).await.result();
+    let after = samples(&scrape(&pi, &[]).await.1);
+    assert_eq!((after["raspi_mcp_calls_running"], after["raspi_mcp_subscriptions"]), (0.0, 1.0));
+    // A scrape is no call.
+    assert!(pi.audit().await.iter().all(|record| !record.to_string().contains("metrics")));
+}
+
+#[tokio::test]
+async fn it_is_for_whoever_may_call_tools_and_can_be_switched_off() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let (good, setting) = token("prometheus", Role::ReadOnly);
+    let pi = Pi::with(|settings| settings.access.tokens = vec![setting]).await;
+    assert_eq!(scrape(&pi, &[("authorization", format!("Bearer {good}"))]).await.0, 200);
+    assert_eq!(scrape(&pi, &[("authorization", "Bearer rmcp_wrong".into())]).await.0, 401);
+    assert_eq!(scrape(&pi, &[("host", "evil.example".into())]).await.0, 403);
+    assert_eq!(scrape(&pi, &[("origin", "https://evil.example".into())]).await.0, 403);
+    let mut lost = pi.on(Door::Http).await;
+    lost.post().join_session(Some("no-such-session".into()));
+    lost.request_unread("ping", json!({})).await.under(404);
+    let now = samples(&scrape(&pi, &[]).await.1);
+    for (reason, count) in [("origin", 2.0), ("unauthenticated", 1.0), ("unknown_session", 1.0), ("body", 0.0)] {
+        assert_eq!(now[&format!(r#"raspi_mcp_http_refused_total{{reason="{reason}"}}"#)], count, "{reason}");
+    }
+    let client = reqwest::Client::new();
+    let url = format!("http://{}/metrics", pi.address());
+    assert_eq!(soon(client.post(&url).send()).await.unwrap().status(), 405);
+    assert_eq!(soon(client.head(&url).send()).await.unwrap().status(), 200);
+
+    let off = Pi::with(|settings| settings.http.metrics = false).await;
+    assert_eq!(scrape(&off, &[]).await.0, 404);
+}
