@@ -73,15 +73,16 @@ boot_container() {
 }
 
 # Everything that is started at boot has started, or failed.
-is_up() { find_leader && c systemctl is-system-running 2>/dev/null | grep -qE 'running|degraded'; }
+is_up() { find_leader && PATIENCE=3 c systemctl is-system-running 2>/dev/null | grep -qE 'running|degraded'; }
 
 # find_leader: sets LEADER to the process number that the container's first process has out here.
 find_leader() {
-  LEADER=$(pgrep -P "$(cat "$WORK/nspawn.pid")" -x systemd 2>/dev/null) && [ -n "$LEADER" ]
+  LEADER=$(pgrep -P "$(cat "$WORK/nspawn.pid" 2>/dev/null)" -x systemd 2>/dev/null) && [ -n "$LEADER" ]
 }
 
 stop_container() {
-  [ -n "${SUPERVISOR:-}" ] || return 0
+  # Switched off already: the number of its process may be another's by now.
+  if ! kill -0 "${SUPERVISOR:-none}" 2>/dev/null; then return 0; fi
   # nspawn answers SIGTERM by telling the system inside to power off.
   kill "$(cat "$WORK/nspawn.pid")" 2>/dev/null || true
   if ! timeout 30 tail --pid="$SUPERVISOR" -f /dev/null; then
@@ -92,9 +93,10 @@ stop_container() {
   SUPERVISOR=
 }
 
-# c COMMAND...: runs it in the container as root, with nothing of this environment.
+# c COMMAND...: runs it in the container as root, with nothing of this environment. For a minute at most, and then
+# by force: a system that goes down stops all processes first, and nsenter stops with the one it waits for.
 c() {
-  nsenter --target "$LEADER" --all env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"
+  timeout --foreground --signal=KILL "${PATIENCE:-60}" nsenter --target "$LEADER" --all env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"
 }
 
 # as USER COMMAND...: the same as another user, with that user's groups.

@@ -18,7 +18,7 @@ check_journal_fields() {
   c raspi-mcp call system.reboot -a cancel=true >/dev/null
   until_true 10 "the call is in the journal" audited '"tool":"system.reboot"'
   lines=$(c journalctl --no-pager --quiet --output json -u raspi-mcp-agent TARGET=agent F_PEER="raspi-mcp ($(c id -u raspi-mcp))")
-  expect_in "the agent's line" '"MESSAGE":"cancel_reboot"' "$lines"
+  expect_in "the agent's line" '"MESSAGE":"cancel"' "$lines"
   say "calls (TARGET=audit, F_RECORD) and what the agent does (TARGET=agent, F_PEER) are in the journal by field"
 }
 
@@ -101,7 +101,7 @@ check_agent_restarted() {
   pid=$(show raspi-mcp-agent MainPID)
   signal KILL "$pid"
   until_true 10 "systemd has restarted the agent" restarted raspi-mcp-agent "$pid"
-  expect_in "the date is kept" '"pending":\{"reboot".*"kept"' "$(c cat /var/lib/raspi-mcp-agent/reboot.json)"
+  expect_in "the date is kept" '"pending":\{.*"kept"' "$(c cat /var/lib/raspi-mcp-agent/power.json)"
   expect_in "the date can be taken back" 'cancelled: yes' "$(c raspi-mcp call system.reboot -a cancel=true)"
   say "killed and restarted: the scheduled reboot is kept and can still be taken back"
 }
@@ -185,9 +185,44 @@ check_reboot() {
   until_true 60 "the machine is up again" up_again "$before"
   expect "the server, by itself" active "$(c systemctl is-active raspi-mcp)"
   expect "the agent, by itself" active "$(c systemctl is-active raspi-mcp-agent)"
-  expect_in "what the agent knows" '"outcome":"done"' "$(c cat /var/lib/raspi-mcp-agent/reboot.json)"
+  expect_in "what the agent knows" '"outcome":"done"' "$(c cat /var/lib/raspi-mcp-agent/power.json)"
   expect_in "the audit across the restart" 'the audit is whole' "$(c raspi-mcp audit verify)"
   say "asked, approved, and really restarted; both halves came back, the agent knows it was done, the audit is whole"
 }
 
-up_again() { is_up && [ "$(boot_id)" != "$1" ]; }
+check_hostname() {
+  local before name=pi-in-a-nutshell
+  before=$(c hostname)
+  expect_in "a dry run" 'changed: yes' "$(c raspi-mcp call system.set_hostname -a hostname=$name -a dry_run=true)"
+  expect "after a dry run" "$before" "$(c hostname)"
+  c raspi-mcp call system.set_hostname -a hostname=$name >"$WORK/call" 2>&1 &
+  CALL=$!
+  # Asked first or not: that is the policy's business, and another check's.
+  until_true 10 "it is asked, or done" asked_or_done
+  [ -z "$ASK" ] || approve y >/dev/null
+  expect_in "the call" "hostname: $name" "$(answered)"
+  expect "the machine's name" "$name" "$(c hostname)"
+  expect "the name for later starts" "$name" "$(c cat /etc/hostname)"
+  # The server was started before: a sandbox with a name of its own would hide the new one.
+  expect_in "what the server reads" "hostname: $name" "$(c raspi-mcp call system.get_basic_info)"
+  say "$before is $name now, kept for later starts, and the server that runs sees it"
+}
+
+asked_or_done() { open_question || ! kill -0 "$CALL" 2>/dev/null; }
+
+# The last one: nothing answers after it.
+check_shutdown() {
+  fails_with "a shutdown that no policy names" 5 'policy|den' c raspi-mcp call system.shutdown
+  printf '[policy]\n"system.shutdown" = "ask"\n' | c tee /etc/raspi-mcp/60-shutdown.toml >/dev/null
+  c systemctl restart raspi-mcp-agent raspi-mcp
+  c raspi-mcp call system.shutdown -a delay_seconds=1 >"$WORK/call" 2>&1 &
+  CALL=$!
+  until_true 10 "a question is open" open_question
+  approve y >/dev/null
+  expect_in "the call" 'scheduled: yes' "$(answered)"
+  timeout 60 tail --pid="$SUPERVISOR" -f /dev/null || die "it is still on after 60 s"
+  expect_in "its last words" 'Powering off|Power down|poweroff' "$(tail -5 "$WORK/console" | tr -d '\0')"
+  say "denied until the policy names it; then asked, approved, and really off"
+}
+
+up_again() { is_up && [ "$(PATIENCE=3 boot_id)" != "$1" ]; }
