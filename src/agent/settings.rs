@@ -47,4 +47,9 @@ impl AgentSettings {
             root,
         }
     }
+
+    /// Whether the network half has a user of its own, who must reach this one's socket.
+    pub fn serves_another_user(&self) -> bool {
+        self.server_uid.is_some_and(|uid| uid != rustix::process::getuid().as_raw())
+    }
 }

@@ -10,7 +10,8 @@ use tokio_util::sync::CancellationToken;
 /// # Errors
 /// `conflict` when another agent has the folder or the socket; `unavailable` when either cannot be used.
 pub async fn run(settings: AgentSettings, stop: CancellationToken, ready: impl FnOnce()) -> Result<(), ToolError> {
-    let (path, open) = (settings.socket.clone(), !settings.simulated);
+    // Before a simulated board its own user is enough, unless the server is installed with one of its own.
+    let (path, open) = (settings.socket.clone(), !settings.simulated || settings.serves_another_user());
     let world = World::of(&settings);
     let agent = Agent::start(settings, world)?;
     let listener = bind(&path, open)?;

@@ -79,6 +79,25 @@ async fn both_halves_talk_over_the_socket() {
 }
 
 #[tokio::test]
+async fn a_server_with_a_user_of_its_own_reaches_the_agent_before_a_simulated_board_too() {
+    use std::os::unix::fs::PermissionsExt;
+    for (server_uid, mode) in [(None, 0o600), (Some(me()), 0o600), (Some(me() + 1), 0o666)] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut settings = Pi::settings_in(dir.path());
+        settings.server_uid = server_uid;
+        let (socket, stop) = (settings.socket.clone(), CancellationToken::new());
+        let (ready, is_ready) = tokio::sync::oneshot::channel();
+        let running =
+            tokio::spawn(raspi_mcp::agent::run(settings, stop.clone(), move || ready.send(()).unwrap_or_default()));
+        is_ready.await.unwrap();
+        let permissions = std::fs::metadata(&socket).unwrap().permissions();
+        assert_eq!(permissions.mode() & 0o777, mode, "{server_uid:?}");
+        stop.cancel();
+        running.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
 async fn a_bad_line_gets_an_answer_and_the_connection_lives() {
     let pi = Pi::new();
     let _served = Served::of(&pi);
