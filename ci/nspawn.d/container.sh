@@ -72,8 +72,13 @@ boot_container() {
   say "booted in $(((${EPOCHREALTIME/./} - started) / 1000)) ms: $(c systemctl --version | head -1), Debian $(c cat /etc/debian_version)"
 }
 
-# Everything that is started at boot has started, or failed.
-is_up() { find_leader && PATIENCE=3 c systemctl is-system-running 2>/dev/null | grep -qE 'running|degraded'; }
+# Everything that is started at boot has started, or failed: that is for the checks to say.
+is_up() {
+  local state
+  find_leader || return 1
+  state=$(PATIENCE=3 c systemctl is-system-running 2>/dev/null) || true
+  [[ $state == running || $state == degraded ]]
+}
 
 # find_leader: sets LEADER to the process number that the container's first process has out here.
 find_leader() {
