@@ -111,6 +111,9 @@ impl Agent {
                 if AGENT_TOOLS.contains(&request.tool.as_str()) {
                     // Nobody is asked for what the agent would refuse anyway.
                     self.settings.policy.check(&request.tool)?;
+                    if request.tool != HOSTNAME {
+                        self.power.check()?;
+                    }
                 }
                 let (ask, new) = self.asks.open(request)?;
                 if new {

@@ -120,6 +120,9 @@ async fn a_reboot_waits_for_a_person_and_is_made_once() {
     assert_eq!((&record["outcome"], &record["changed"]), (&json!("ok"), &json!(true)));
     assert_eq!(record["args_sha256"], canonical::sha256_hex(&args));
 
+    let second = server.admin("system.reboot", args.clone()).await.unwrap_err();
+    assert_eq!(second.code.symbol(), "conflict", "one is scheduled, and nobody is asked about a second: {second}");
+    server.admin("system.reboot", json!({"cancel": true})).await.unwrap();
     let again = server.admin("system.reboot", args).await.unwrap_err();
     assert_eq!(again.code.symbol(), "failed_precondition", "asked anew: {again}");
     assert!(server.pipeline.world.audit.verify().await.unwrap().ok);

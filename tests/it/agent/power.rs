@@ -101,6 +101,9 @@ async fn a_scheduled_reboot_can_be_taken_back() {
     let second = server.power(reboot(&kernel_update(), None)).await.unwrap_err();
     assert_eq!(second.code, ErrorCode::Conflict);
     assert_eq!(second.details["at"], "2023-11-14T22:14:20.000Z");
+    let asked = server.open_ask(ask("system.reboot", json!({}))).await.unwrap_err();
+    assert_eq!(asked.code, ErrorCode::Conflict, "nobody is asked for what would be refused");
+    assert!(server.list_asks().await.unwrap().is_empty());
     assert!(server.cancel_power(PowerAction::Reboot).await.unwrap().cancelled);
     assert!(!server.cancel_power(PowerAction::Reboot).await.unwrap().cancelled, "there is none any more");
     pi.pass(120).await;

@@ -2,6 +2,7 @@
 
 use super::{parameters, probe};
 use crate::served::{Door, Pi};
+use raspi_mcp::config::Settings;
 use raspi_mcp::registry::{
     Registry,
     meta::{Mode, Tier},
@@ -110,15 +111,17 @@ fn arguments(entry: &Entry) -> Value {
     args
 }
 
+/// Every tool on, and nobody asked: what policy denies is refused before its arguments are looked at.
+fn allow_everything(settings: &mut Settings) {
+    for entry in Registry::standard().entries() {
+        settings.tools.enable.insert(entry.meta.namespace().to_owned());
+        settings.policy.insert(entry.name().to_owned(), Mode::Allow);
+    }
+}
+
 #[tokio::test]
 async fn every_tool_answers_a_real_call_as_its_schema_says() {
-    let pi = Pi::standard(|settings| {
-        for entry in Registry::standard().entries() {
-            settings.tools.enable.insert(entry.meta.namespace().to_owned());
-            settings.policy.insert(entry.name().to_owned(), Mode::Allow);
-        }
-    })
-    .await;
+    let pi = Pi::standard(allow_everything).await;
     let mut wire = pi.on(Door::Stdio).await;
     for entry in Registry::standard().entries() {
         let answer = wire.call(entry.name(), arguments(entry)).await;
@@ -133,14 +136,7 @@ async fn every_tool_answers_a_real_call_as_its_schema_says() {
 
 #[tokio::test]
 async fn every_tool_refuses_what_no_schema_allows() {
-    let pi = Pi::standard(|settings| {
-        for entry in Registry::standard().entries() {
-            settings.tools.enable.insert(entry.meta.namespace().to_owned());
-            // What policy denies is refused before its arguments are looked at.
-            settings.policy.insert(entry.name().to_owned(), Mode::Allow);
-        }
-    })
-    .await;
+    let pi = Pi::standard(allow_everything).await;
     let mut wire = pi.on(Door::Stdio).await;
     for entry in Registry::standard().entries() {
         wire.call(entry.name(), json!({"no_such_parameter": 1})).await.failed("invalid_argument");
