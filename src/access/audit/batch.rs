@@ -11,7 +11,7 @@ use std::mem;
 /// Most reads of one row.
 const MAX_RECORDS: usize = 4096;
 /// Most bytes of one row: part of the server's memory budget, and hundreds of records a commit under load.
-const MAX_BYTES: usize = 64 * 1024;
+const MAX_BYTES: usize = 32 * 1024;
 
 /// Calls in the order they ended.
 #[derive(Default)]
