@@ -61,17 +61,18 @@ fn select(connection: &Connection, filter: &Filter, limit: u32, offset: u64) -> 
         ":since": filter.since_ms, ":until": filter.until_ms,
     })?;
     let wanted = Wanted::of(filter);
-    let mut page = Page { records: Vec::new(), total: 0, shown: offset..offset + u64::from(limit) };
+    let mut page = Page { records: Vec::new(), total: 0, shown: offset..offset.saturating_add(limit.into()) };
     while let Some(row) = rows.next()? {
         let (seq, kind, body): (i64, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        match (kind.as_str(), Reads::parse(&body)) {
-            ("reads", Some(reads)) => {
+        // Only rows of reads are taken apart; the others were judged by SQLite.
+        match (kind == "reads").then(|| Reads::parse(&body)).flatten() {
+            Some(reads) => {
                 for found in reads.find(&wanted).iter().rev() {
                     page.add(|| reads.whole(found, seq));
                 }
             }
             // A record that is no JSON was tampered with: shown as it is, `audit verify` says where.
-            _ => page.add(|| serde_json::from_str(&body).unwrap_or(Value::String(body))),
+            None => page.add(|| serde_json::from_str(&body).unwrap_or(Value::String(body))),
         }
     }
     Ok((page.records, page.total))
