@@ -1,7 +1,7 @@
 //! All the wiring of `raspi-mcp serve`, in order: settings, machine, agent, audit, pipeline, doors, ready, stop.
 
 use crate::{
-    access::{approval::Asking, audit::Audit, observed::Observed, policy::Policy},
+    access::{approval::Asking, audit::Audit, observed::Observed},
     agent::AgentLink,
     config::Settings,
     halves,
@@ -26,7 +26,6 @@ use crate::{
     world::World,
 };
 use std::{net::SocketAddr, sync::Arc, time::Duration};
-use time::OffsetDateTime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -99,18 +98,9 @@ pub async fn start(serve: Serve) -> Result<Running, String> {
     let machine = halves::machine(&settings)?;
     let agent = halves::link(&settings, machine.board.is_simulated(), &stop)?;
     let store = Store::open(&settings.places.state_dir.join("store.db")).map_err(|error| error.to_string())?;
-    let audit = Audit::new(store, settings.audit.max_bytes, Some(agent.clone()));
-    let world = Arc::new(World {
-        policy: Policy::of(&settings),
-        registry,
-        agent: agent.clone(),
-        audit: audit.clone(),
-        log,
-        machine,
-        started: OffsetDateTime::now_utc(),
-        settings: Arc::clone(&settings),
-    });
-    let server = Arc::new(server(world, agent, &audit, stop, tasks, provider));
+    let audit = Audit::new(store.clone(), settings.audit.max_bytes, Some(agent.clone()));
+    let world = World::new(Arc::clone(&settings), registry, machine, agent.clone(), store, audit.clone(), log);
+    let server = Arc::new(server(Arc::new(world), agent, &audit, stop, tasks, provider));
     let http = if stdio { None } else { open_doors(&server, &settings).await? };
     Ok(Running { server, http, _instance: instance })
 }

@@ -6,7 +6,9 @@ use crate::{
     config::Settings,
     log::Ring,
     machine::Machine,
+    os::bus::Bus,
     registry::Registry,
+    store::Store,
 };
 use std::sync::Arc;
 use time::OffsetDateTime;
@@ -18,9 +20,39 @@ pub struct World {
     /// The half that may change the machine.
     pub agent: AgentLink,
     pub audit: Audit,
+    /// Where samples and jobs are kept, and the audit.
+    pub store: Store,
     /// The newest lines of the server's own log.
     pub log: Ring,
     /// The machine itself, to be read.
     pub machine: Machine,
+    /// systemd, NetworkManager and whoever else speaks D-Bus.
+    pub bus: Bus,
     pub started: OffsetDateTime,
+}
+
+impl World {
+    /// The world of a server with these settings, which starts now.
+    pub fn new(
+        settings: Arc<Settings>,
+        registry: Registry,
+        machine: Machine,
+        agent: AgentLink,
+        store: Store,
+        audit: Audit,
+        log: Ring,
+    ) -> Self {
+        Self {
+            policy: Policy::of(&settings),
+            registry,
+            agent,
+            audit,
+            store,
+            log,
+            machine,
+            bus: Bus::system(),
+            started: OffsetDateTime::now_utc(),
+            settings,
+        }
+    }
 }

@@ -5,7 +5,7 @@
 
 use super::{canonical, redact};
 use crate::{
-    agent::{AgentLink, Ask as Question, AskRequest, AskState, policy::AGENT_TOOLS},
+    agent::{AgentLink, AgentPolicy, Ask as Question, AskRequest, AskState},
     error::ToolError,
     registry::{
         context::Peer,
@@ -51,7 +51,7 @@ impl Asking {
             _ => question,
         };
         match answered.state {
-            AskState::Approved if AGENT_TOOLS.contains(&tool) => {
+            AskState::Approved if AgentPolicy::is_deed(tool) => {
                 // The agent uses the approval up itself, when it is given the operation.
                 Ok(Approval {
                     ask_id: answered.id,

@@ -5,33 +5,31 @@ use super::{
     asks::{Ask, AskState, Asks, BoundCall},
     files,
     heads::Heads,
-    hostname,
     log::OpLog,
     machine::{Machine, RealMachine, SimulatedMachine},
     peer::{Peer, Standing},
-    policy::{AGENT_TOOLS, HOSTNAME},
+    policy::AgentPolicy,
     power::Power,
-    protocol::{
-        CancelledPower, Done, Hostname, HostnameRequest, MAX_WAIT_MS, Op, PROTOCOL, PowerRequest, Scheduled, Status,
-    },
+    protocol::{CancelledPower, Done, MAX_WAIT_MS, Op, PROTOCOL, PowerAction, Status},
     settings::AgentSettings,
     system_clock,
 };
-use crate::{
-    access::redact,
-    error::{ErrorCode, ToolError},
-    registry::meta::Mode,
-};
+use crate::error::{ErrorCode, ToolError};
 use serde_json::{Value, json};
 use std::{fs::File, sync::Arc, time::Duration};
 
-/// What the agent reaches outside itself.
+/// What the agent reaches outside itself: one port for each kind of thing it can do.
 pub struct World {
     pub clock: Clock,
     pub machine: Arc<dyn Machine>,
 }
 
 impl World {
+    /// That machine and clock, and every other port to go with them: simulated ones where the machine is.
+    pub fn new(clock: Clock, machine: Arc<dyn Machine>) -> Self {
+        Self { clock, machine }
+    }
+
     /// The machine `settings` speak of, and its clock.
     pub fn of(settings: &AgentSettings) -> Self {
         let machine: Arc<dyn Machine> = if settings.simulated {
@@ -39,21 +37,21 @@ impl World {
         } else {
             Arc::new(RealMachine { root: settings.root.clone() })
         };
-        Self { clock: system_clock(), machine }
+        Self::new(system_clock(), machine)
     }
 }
 
 /// The privileged half.
 pub struct Agent {
-    settings: AgentSettings,
+    pub(super) settings: AgentSettings,
     clock: Clock,
-    asks: Asks,
-    machine: Arc<dyn Machine>,
-    power: Power,
+    pub(super) asks: Asks,
+    pub(super) machine: Arc<dyn Machine>,
+    pub(super) power: Power,
     heads: Heads,
     log: OpLog,
     started_ms: i64,
-    simulated: bool,
+    pub(super) simulated: bool,
     faults: Vec<String>,
     /// Held as long as the agent lives: one agent a folder.
     _lock: File,
@@ -108,10 +106,10 @@ impl Agent {
             Op::Hello { protocol, .. } => hello(protocol),
             Op::Status {} => Ok(Done::Status(self.status())),
             Op::OpenAsk(request) => {
-                if AGENT_TOOLS.contains(&request.tool.as_str()) {
+                if AgentPolicy::is_deed(&request.tool) {
                     // Nobody is asked for what the agent would refuse anyway.
                     self.settings.policy.check(&request.tool)?;
-                    if request.tool != HOSTNAME {
+                    if PowerAction::ALL.iter().any(|action| action.tool() == request.tool) {
                         self.power.check()?;
                     }
                 }
@@ -133,7 +131,7 @@ impl Agent {
             Op::RedeemAsk { id, tool, principal, args_sha256 } => {
                 let call = BoundCall { tool: &tool, principal: &principal, args_sha256: &args_sha256 };
                 // The agent's own operations redeem theirs when they are done.
-                let (ask, approval) = self.asks.redeem(&id, &call, !AGENT_TOOLS.contains(&tool.as_str()))?;
+                let (ask, approval) = self.asks.redeem(&id, &call, !AgentPolicy::is_deed(&tool))?;
                 if ask.state == AskState::Consumed {
                     self.note_ask("ask used", peer, &ask)?;
                 }
@@ -188,63 +186,14 @@ impl Agent {
         }
     }
 
-    fn go_down(&self, peer: &Peer, request: PowerRequest) -> Result<Scheduled, ToolError> {
-        let tool = request.action.tool();
-        if request.tool != tool {
-            return Err(ToolError::denied(format!("{} is not the tool for a {}", request.tool, request.action.name())));
-        }
-        let mode = self.settings.policy.check(tool)?;
-        self.power.check()?;
-        let call = BoundCall { tool, principal: &request.principal, args_sha256: &request.args_sha256 };
-        self.redeem(peer, mode, &call, request.ask_id.as_deref(), |ask| shows_power(ask, &request))?;
-        self.power.schedule(request.action, request.delay_seconds, request.reason, request.principal)
-    }
-
-    fn set_hostname(&self, peer: &Peer, request: &HostnameRequest) -> Result<Hostname, ToolError> {
-        let mode = self.settings.policy.check(HOSTNAME)?;
-        let previous = self.machine.hostname()?;
-        hostname::check(&request.hostname)?;
-        if !request.dry_run {
-            let call = BoundCall { tool: HOSTNAME, principal: &request.principal, args_sha256: &request.args_sha256 };
-            self.redeem(peer, mode, &call, request.ask_id.as_deref(), |ask| {
-                ask.request.args.get("hostname") == Some(&json!(request.hostname))
-            })?;
-            if previous != request.hostname {
-                self.machine.set_hostname(&request.hostname)?;
-            }
-        }
-        Ok(Hostname { previous, simulated: self.simulated })
-    }
-
-    /// Uses the approval up that `mode` wants for `call`, once `shows` has found that the person saw this very deed.
-    fn redeem(
+    /// A deed, its request and how it ended, in the agent's own log.
+    pub(super) fn note_done(
         &self,
+        what: &str,
         peer: &Peer,
-        mode: Mode,
-        call: &BoundCall<'_>,
-        ask_id: Option<&str>,
-        shows: impl Fn(&Ask) -> bool,
+        request: Value,
+        error: Option<&ToolError>,
     ) -> Result<(), ToolError> {
-        if mode != Mode::Ask {
-            return Ok(());
-        }
-        let id = ask_id.ok_or_else(|| {
-            ToolError::denied(format!("the agent's policy wants a person to approve {}", call.tool))
-                .with("tool", call.tool)
-                .hint("the server has to ask first; its policy may be wider than the agent's")
-        })?;
-        let (ask, _) = self.asks.redeem(id, call, false)?;
-        if !shows(&ask) {
-            return Err(ToolError::denied(format!("ask {} showed the person something else than this call", ask.id))
-                .with("ask_id", ask.id.clone())
-                .with("differs", "arguments"));
-        }
-        // Used up before the act: after a power cut in between, a person is asked again.
-        let (ask, _) = self.asks.redeem(id, call, true)?;
-        self.note_ask("ask used", peer, &ask)
-    }
-
-    fn note_done(&self, what: &str, peer: &Peer, request: Value, error: Option<&ToolError>) -> Result<(), ToolError> {
         let outcome = error.map_or("ok", |error| error.code.symbol());
         self.log.write(what, peer, json!({ "request": request, "outcome": outcome }))
     }
@@ -263,7 +212,7 @@ impl Agent {
         }
     }
 
-    fn note_ask(&self, what: &str, peer: &Peer, ask: &Ask) -> Result<(), ToolError> {
+    pub(super) fn note_ask(&self, what: &str, peer: &Peer, ask: &Ask) -> Result<(), ToolError> {
         self.log.write(
             what,
             peer,
@@ -306,14 +255,4 @@ fn hello(protocol: u32) -> Result<Done, ToolError> {
     .with("caller_protocol", protocol)
     .with("agent_version", env!("CARGO_PKG_VERSION"))
     .hint("both halves come from one package: restart the one that is still the old version"))
-}
-
-/// The person approved what they were shown; the agent does exactly that, whatever hash the server named.
-fn shows_power(ask: &Ask, request: &PowerRequest) -> bool {
-    let args = &ask.request.args;
-    let delay = args.get("delay_seconds").map_or(Some(5), Value::as_u64);
-    let reason = request.reason.as_ref().map(|reason| redact::redact(&json!(reason)));
-    delay == Some(u64::from(request.delay_seconds))
-        && args.get("reason").filter(|reason| !reason.is_null()) == reason.as_ref()
-        && args.get("cancel").and_then(Value::as_bool) != Some(true)
 }

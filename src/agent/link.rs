@@ -56,8 +56,8 @@ impl AgentLink {
         expect!(self, Op::WithdrawAsk { id: id.into() }, Duration::ZERO, Done::Ask(ask) => Ok(ask))
     }
 
-    /// Judges an approved ask for this very call and uses it up; a tool of [`super::policy::AGENT_TOOLS`] leaves that to
-    /// its operation. Call it right before the tool runs.
+    /// Judges an approved ask for this very call and uses it up; a tool whose calls become a deed of the agent's
+    /// leaves that to the deed. Call it right before the tool runs.
     ///
     /// # Errors
     /// `permission_denied` when it was not approved, was used, or was for another call.

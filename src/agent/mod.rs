@@ -7,6 +7,7 @@
 pub mod asks;
 mod client;
 mod core;
+mod deeds;
 mod files;
 pub mod heads;
 pub mod hostname;
@@ -20,6 +21,7 @@ pub mod protocol;
 mod server;
 mod settings;
 mod start;
+mod warrant;
 mod wire;
 
 pub use self::core::{Agent, World};
@@ -32,6 +34,7 @@ pub use protocol::{HostnameRequest, PowerAction, PowerRequest, Status};
 pub use server::{bind, serve};
 pub use settings::AgentSettings;
 pub use start::{in_process, run};
+pub use warrant::Warrant;
 
 use std::sync::Arc;
 

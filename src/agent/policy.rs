@@ -6,10 +6,10 @@ use std::{
     time::Duration,
 };
 
-/// The tools whose calls become an operation of the agent: it redeems their asks itself.
-pub const AGENT_TOOLS: &[&str] = &["system.reboot", "system.shutdown", HOSTNAME];
-/// The one that an enabled namespace is enough for.
-pub const HOSTNAME: &str = "system.set_hostname";
+/// The tools whose calls become a deed of the agent's, and what its policy is when the configuration is silent. It redeems
+/// their asks itself. A shutdown, which nobody far away can take back, has to be named.
+const DEEDS: &[(&str, Mode)] =
+    &[("system.reboot", Mode::Ask), ("system.shutdown", Mode::Deny), ("system.set_hostname", Mode::Allow)];
 
 /// The agent's copy of the policy.
 #[derive(Clone, Debug)]
@@ -45,14 +45,15 @@ impl Default for AgentPolicy {
 }
 
 impl AgentPolicy {
-    /// What this policy says about a privileged tool. Silent means a person is asked; a shutdown, which nobody far away
-    /// can take back, has to be named.
+    /// Whether a call of `tool` becomes a deed of the agent's.
+    pub fn is_deed(tool: &str) -> bool {
+        DEEDS.iter().any(|(deed, _)| *deed == tool)
+    }
+
+    /// What this policy says about `tool`. A tool it does not know is asked about.
     pub fn mode(&self, tool: &str) -> Mode {
-        self.modes.get(tool).copied().unwrap_or(match tool {
-            "system.shutdown" => Mode::Deny,
-            HOSTNAME => Mode::Allow,
-            _ => Mode::Ask,
-        })
+        let silent = DEEDS.iter().find(|(deed, _)| *deed == tool).map_or(Mode::Ask, |(_, mode)| *mode);
+        self.modes.get(tool).copied().unwrap_or(silent)
     }
 
     /// Whether the agent does this for anybody, and whether a person has to be asked first.

@@ -4,7 +4,10 @@
 //! {...}}`. The first request of a connection is `hello`; without it, or with another protocol, nothing else is done.
 //! Answers come in the order they are ready, so a long wait holds nothing up.
 
-use super::asks::{Ask, AskRequest};
+use super::{
+    asks::{Ask, AskRequest},
+    warrant::Warrant,
+};
 use crate::{
     access::audit::{Approval, Head, KnownHeads},
     error::{ErrorCode, ToolError},
@@ -70,6 +73,11 @@ pub enum Op {
 }
 
 impl Op {
+    /// Whether it may take its time: then it holds up nothing that comes after it, and ends with its connection.
+    pub fn waits(&self) -> bool {
+        matches!(self, Self::AskState { .. })
+    }
+
     pub fn name(&self) -> &'static str {
         match self {
             Self::Hello { .. } => "hello",
@@ -103,6 +111,8 @@ pub enum PowerAction {
 }
 
 impl PowerAction {
+    pub const ALL: [Self; 2] = [Self::Reboot, Self::Shutdown];
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Reboot => "reboot",
@@ -127,13 +137,7 @@ pub struct PowerRequest {
     pub delay_seconds: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Who called the tool.
-    pub principal: String,
-    pub tool: String,
-    pub args_sha256: String,
-    /// The ask a person answered, where the policy wants one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ask_id: Option<String>,
+    pub warrant: Warrant,
 }
 
 /// A new host name, as the agent's policy judges it.
@@ -144,10 +148,7 @@ pub struct HostnameRequest {
     pub hostname: String,
     /// Judge it and change nothing.
     pub dry_run: bool,
-    pub principal: String,
-    pub args_sha256: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ask_id: Option<String>,
+    pub warrant: Warrant,
 }
 
 /// What became of it.

@@ -197,7 +197,7 @@ async fn converse(agent: Arc<Agent>, peer: Peer, stream: UnixStream) -> io::Resu
             continue;
         };
         let (agent, peer, writer) = (Arc::clone(&agent), peer.clone(), Arc::clone(&writer));
-        if matches!(op, Op::AskState { .. }) {
+        if op.waits() {
             waits.spawn(async move {
                 let _permit = permit;
                 let result = agent.handle(&peer, op).await;
@@ -205,7 +205,7 @@ async fn converse(agent: Arc<Agent>, peer: Peer, stream: UnixStream) -> io::Resu
                 let _ = answer(&writer, Some(id), result).await;
             });
         } else {
-            // Everything but a wait is short, and in order.
+            // Everything else is short, and in order.
             let result = agent.handle(&peer, op).await;
             answer(&writer, Some(id), result).await?;
         }

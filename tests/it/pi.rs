@@ -6,7 +6,6 @@ use raspi_mcp::{
     access::{
         audit::Audit,
         caller::{Caller, Door},
-        policy::Policy,
     },
     agent::{AgentLink, Client},
     config::{Places, Settings},
@@ -24,7 +23,6 @@ use raspi_mcp::{
 use serde_json::Value;
 use std::{path::Path, sync::Arc};
 use tempfile::TempDir;
-use time::OffsetDateTime;
 use tokio_util::sync::CancellationToken;
 
 /// One server on one machine, without doors: its tools, its world, no agent.
@@ -52,16 +50,8 @@ impl Pi {
         let settings = Arc::new(Settings::default_for(&places(home.path())));
         let store = Store::open(&home.path().join("store.db")).unwrap();
         let agent = AgentLink::Socket(Client::new(&settings.places.agent_socket));
-        let world = World {
-            registry: Registry::standard(),
-            policy: Policy::of(&settings),
-            audit: Audit::new(store, settings.audit.max_bytes, None),
-            agent,
-            log: Ring::new(10),
-            machine,
-            started: OffsetDateTime::now_utc(),
-            settings,
-        };
+        let audit = Audit::new(store.clone(), settings.audit.max_bytes, None);
+        let world = World::new(settings, Registry::standard(), machine, agent, store, audit, Ring::new(10));
         Self { world: Arc::new(world), cancel: CancellationToken::new(), role: Role::ReadOnly, _home: home }
     }
 

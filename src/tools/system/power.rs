@@ -2,7 +2,7 @@
 
 use crate::{
     access::audit::rfc3339,
-    agent::{PowerAction, PowerRequest},
+    agent::{PowerAction, PowerRequest, Warrant},
     error::ToolError,
     registry::context::Context,
 };
@@ -89,10 +89,7 @@ pub(super) async fn call(cx: &Context, action: PowerAction, args: Args) -> Resul
             action,
             delay_seconds: args.delay_seconds,
             reason: args.reason,
-            principal: cx.caller.principal.clone(),
-            tool: action.tool().to_owned(),
-            args_sha256: cx.args_sha256.to_string(),
-            ask_id: cx.approval.clone(),
+            warrant: Warrant::of(cx),
         })
         .await?;
     mark(cx, scheduled.simulated, true);

@@ -3,7 +3,7 @@
 use super::power::mark;
 use crate::{
     agent::{
-        HostnameRequest,
+        HostnameRequest, Warrant,
         hostname::{LONGEST, PATTERN, is_label},
     },
     error::ToolError,
@@ -69,9 +69,7 @@ impl Tool for SetHostname {
             .set_hostname(HostnameRequest {
                 hostname: args.hostname.clone(),
                 dry_run: args.dry_run,
-                principal: cx.caller.principal.clone(),
-                args_sha256: cx.args_sha256.to_string(),
-                ask_id: cx.approval.clone(),
+                warrant: Warrant::of(cx),
             })
             .await?;
         let changed = done.previous != args.hostname;

@@ -6,7 +6,6 @@ use raspi_mcp::{
         approval::Asking,
         audit::Audit,
         caller::{Caller, Door},
-        policy::Policy,
     },
     config::{Places, Settings},
     hw::board::{Board, Choice},
@@ -19,7 +18,7 @@ use raspi_mcp::{
         pipeline::{Bounds, Call, Pipeline},
     },
     store::Store,
-    world,
+    world::World,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -45,7 +44,7 @@ impl Server {
         change(&mut settings);
         let root = Root::at(pi.dir.path());
         let store = Store::open(&pi.dir.path().join("store.db")).unwrap();
-        let (agent, audit) = (link(&pi), Audit::new(store, 1 << 20, Some(link(&pi))));
+        let (agent, audit) = (link(&pi), Audit::new(store.clone(), 1 << 20, Some(link(&pi))));
         let bounds = Bounds {
             limits: Limits { reads_per_minute: 1000, writes_per_minute: 1000, request_timeout_seconds: 30 },
             concurrent: 10,
@@ -53,16 +52,9 @@ impl Server {
             streams: 10,
             response_bytes: 1 << 20,
         };
-        let world = world::World {
-            policy: Policy::of(&settings),
-            registry: Registry::standard(),
-            agent: agent.clone(),
-            audit: audit.clone(),
-            log: Ring::new(10),
-            machine: Machine::new(root.clone(), Board::detect(Choice::Simulated, &root).unwrap(), None),
-            started: time::OffsetDateTime::now_utc(),
-            settings: Arc::new(settings),
-        };
+        let machine = Machine::new(root.clone(), Board::detect(Choice::Simulated, &root).unwrap(), None);
+        let (settings, registry) = (Arc::new(settings), Registry::standard());
+        let world = World::new(settings, registry, machine, agent.clone(), store, audit.clone(), Ring::new(10));
         let gate = Asking { agent, patience: Duration::from_millis(1), elicitation_clients: Vec::new() };
         Self { pi, pipeline: Pipeline::new(Arc::new(world), bounds, Arc::new(audit), Arc::new(gate)) }
     }

@@ -11,7 +11,7 @@ use raspi_mcp::{
     access::canonical,
     agent::{
         Agent, AgentLink, AgentPolicy, AgentSettings, Ask, AskRequest, Clock, Peer, PowerAction, PowerRequest,
-        Standing, World,
+        Standing, Warrant, World,
         machine::SimulatedMachine,
         protocol::{Done, Op},
     },
@@ -86,7 +86,7 @@ impl Pi {
         self.agent = None;
         let now_ms = Arc::clone(&self.now_ms);
         let clock: Clock = Arc::new(move || now_ms.load(Ordering::SeqCst));
-        let world = World { clock, machine: Arc::clone(&self.machine) as _ };
+        let world = World::new(clock, Arc::clone(&self.machine) as _);
         self.agent = Some(Agent::start(self.settings.clone(), world).unwrap());
     }
 
@@ -147,8 +147,14 @@ fn reboot(args: &Value, ask_id: Option<&str>) -> PowerRequest {
         action: PowerAction::Reboot,
         delay_seconds: args["delay_seconds"].as_u64().unwrap_or(5) as u32,
         reason: args["reason"].as_str().map(str::to_owned),
+        warrant: warrant(args, ask_id),
+    }
+}
+
+/// What goes with the deed of a call with these arguments.
+pub fn warrant(args: &Value, ask_id: Option<&str>) -> Warrant {
+    Warrant {
         principal: "token:fleet".into(),
-        tool: "system.reboot".into(),
         args_sha256: canonical::sha256_hex(args),
         ask_id: ask_id.map(str::to_owned),
     }

@@ -117,10 +117,11 @@ async fn a_killed_agent_is_followed_by_one_that_knows_what_was_scheduled() {
         action: raspi_mcp::agent::PowerAction::Reboot,
         delay_seconds: 600,
         reason: None,
-        principal: "stdio".into(),
-        tool: "system.reboot".into(),
-        args_sha256: request.args_sha256,
-        ask_id: Some(asked.id),
+        warrant: raspi_mcp::agent::Warrant {
+            principal: "stdio".into(),
+            args_sha256: request.args_sha256,
+            ask_id: Some(asked.id),
+        },
     };
     let scheduled = machine.link().power(reboot).await.unwrap();
     agent.kill().await.unwrap();

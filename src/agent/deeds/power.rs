@@ -1,0 +1,28 @@
+//! A reboot or shutdown, in a while.
+
+use crate::{
+    access::redact,
+    agent::{Agent, Ask, Peer, PowerRequest, protocol::Scheduled},
+    error::ToolError,
+};
+use serde_json::{Value, json};
+
+impl Agent {
+    pub(in crate::agent) fn go_down(&self, peer: &Peer, request: PowerRequest) -> Result<Scheduled, ToolError> {
+        let tool = request.action.tool();
+        self.settings.policy.check(tool)?;
+        self.power.check()?;
+        self.admit(peer, tool, &request.warrant, |ask| shows(ask, &request))?;
+        self.power.schedule(request.action, request.delay_seconds, request.reason, request.warrant.principal)
+    }
+}
+
+/// The person approved what they were shown; the agent does exactly that, whatever hash the server named.
+fn shows(ask: &Ask, request: &PowerRequest) -> bool {
+    let args = &ask.request.args;
+    let delay = args.get("delay_seconds").map_or(Some(5), Value::as_u64);
+    let reason = request.reason.as_ref().map(|reason| redact::redact(&json!(reason)));
+    delay == Some(u64::from(request.delay_seconds))
+        && args.get("reason").filter(|reason| !reason.is_null()) == reason.as_ref()
+        && args.get("cancel").and_then(Value::as_bool) != Some(true)
+}

@@ -1,0 +1,66 @@
+//! For whom the server wants a deed done, and by which approval: what the agent judges before every deed.
+
+use super::{
+    Agent, Peer,
+    asks::{Ask, BoundCall},
+};
+use crate::{error::ToolError, registry::context::Context, registry::meta::Mode};
+use serde::{Deserialize, Serialize};
+
+/// What goes with every deed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Warrant {
+    /// Who called the tool.
+    pub principal: String,
+    /// SHA-256 of the canonical JSON of its arguments.
+    pub args_sha256: String,
+    /// The ask a person answered, where the policy wants one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask_id: Option<String>,
+}
+
+impl Warrant {
+    /// That of the call `cx` serves.
+    pub fn of(cx: &Context) -> Self {
+        Self {
+            principal: cx.caller.principal.clone(),
+            args_sha256: cx.args_sha256.to_string(),
+            ask_id: cx.approval.clone(),
+        }
+    }
+}
+
+impl Agent {
+    /// Lets a deed of `tool` pass: by the policy and, where that asks, by an approval that is used up here, once `shows` has
+    /// found that the person saw this very deed. Call it last, after every check that could still refuse.
+    ///
+    /// # Errors
+    /// `permission_denied` naming the setting or the ask that stands in the way.
+    pub(super) fn admit(
+        &self,
+        peer: &Peer,
+        tool: &str,
+        warrant: &Warrant,
+        shows: impl Fn(&Ask) -> bool,
+    ) -> Result<(), ToolError> {
+        if self.settings.policy.check(tool)? != Mode::Ask {
+            return Ok(());
+        }
+        let id = warrant.ask_id.as_deref().ok_or_else(|| {
+            ToolError::denied(format!("the agent's policy wants a person to approve {tool}"))
+                .with("tool", tool)
+                .hint("the server has to ask first; its policy may be wider than the agent's")
+        })?;
+        let call = BoundCall { tool, principal: &warrant.principal, args_sha256: &warrant.args_sha256 };
+        let (ask, _) = self.asks.redeem(id, &call, false)?;
+        if !shows(&ask) {
+            return Err(ToolError::denied(format!("ask {} showed the person something else than this call", ask.id))
+                .with("ask_id", ask.id.clone())
+                .with("differs", "arguments"));
+        }
+        // Used up before the act: after a power cut in between, a person is asked again.
+        let (ask, _) = self.asks.redeem(id, &call, true)?;
+        self.note_ask("ask used", peer, &ask)
+    }
+}

@@ -1,0 +1,118 @@
+//! The system bus: one connection, made when it is needed and made again when it was lost.
+//!
+//! Methods and properties are called by name. zbus' proxies would keep a cache of every property and a match rule each;
+//! what is asked here is asked once.
+
+use crate::error::ToolError;
+use serde::Serialize;
+use std::time::Duration;
+use tokio::sync::Mutex;
+use zbus::{Connection, DynamicType, Message, connection::Builder, fdo};
+
+/// Longest wait for one answer. What takes longer on systemd's side is a job, and awaited by its signal.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// A bus and the connection to it.
+pub struct Bus {
+    /// `None` is the system's own ($DBUS_SYSTEM_BUS_ADDRESS or /run/dbus/system_bus_socket).
+    address: Option<String>,
+    connection: Mutex<Option<Connection>>,
+}
+
+/// Who is spoken to: bus name, object and interface.
+#[derive(Clone, Copy, Debug)]
+pub struct Object<'a> {
+    pub service: &'a str,
+    pub path: &'a str,
+    pub interface: &'a str,
+}
+
+impl Bus {
+    /// The system bus. Nothing is connected yet.
+    pub fn system() -> Self {
+        Self { address: None, connection: Mutex::new(None) }
+    }
+
+    /// The bus at a D-Bus address like `unix:path=/run/dbus/system_bus_socket`.
+    pub fn at(address: &str) -> Self {
+        Self { address: Some(address.into()), connection: Mutex::new(None) }
+    }
+
+    /// The connection, for signals.
+    ///
+    /// # Errors
+    /// `capability_missing` when this machine has no bus, `unavailable` when it does not answer.
+    pub async fn connection(&self) -> Result<Connection, ToolError> {
+        let mut slot = self.connection.lock().await;
+        if let Some(connection) = slot.as_ref().filter(|connection| !connection.is_closed()) {
+            return Ok(connection.clone());
+        }
+        let builder = match &self.address {
+            Some(address) => Builder::address(address.as_str()),
+            None => Builder::system(),
+        };
+        let made = tokio::time::timeout(ANSWER, builder.method_timeout(ANSWER).build()).await;
+        let connection = made
+            .map_err(|_| ToolError::unavailable("the system bus does not answer").hint("systemctl status dbus"))?
+            .map_err(|error| no_bus(&error))?;
+        *slot = Some(connection.clone());
+        Ok(connection)
+    }
+
+    /// Calls `method` of `object`.
+    ///
+    /// # Errors
+    /// As [`Bus::connection`], and what the service answered: see [`refusal`].
+    pub async fn call<B: Serialize + DynamicType>(
+        &self,
+        object: Object<'_>,
+        method: &str,
+        body: &B,
+    ) -> Result<Message, ToolError> {
+        let connection = self.connection().await?;
+        let answer =
+            connection.call_method(Some(object.service), object.path, Some(object.interface), method, body).await;
+        answer.map_err(|error| refusal(object.service, method, &error))
+    }
+}
+
+fn no_bus(error: &zbus::Error) -> ToolError {
+    let absent = matches!(error, zbus::Error::InputOutput(fault) if fault.kind() == std::io::ErrorKind::NotFound);
+    let message = format!("the system bus cannot be reached: {error}");
+    let error = if absent { ToolError::missing(message) } else { ToolError::unavailable(message) };
+    error.with("resource", "system bus").hint("it needs dbus-daemon or dbus-broker; see `systemctl status dbus`")
+}
+
+/// What `service` said to `method`, as an error of the call that needed it: `capability_missing` when nobody has that name,
+/// `permission_denied`, `not_found`, `invalid_argument`, otherwise `unavailable` with its words. `details.dbus_error` has the
+/// error's name on the bus, like `org.freedesktop.systemd1.NoSuchUnit`.
+pub fn refusal(service: &str, method: &str, error: &zbus::Error) -> ToolError {
+    let said = format!("{service} did not do {method}: {error}");
+    let (tool_error, name) = match error {
+        zbus::Error::FDO(fault) => match fault.as_ref() {
+            fdo::Error::ServiceUnknown(_) | fdo::Error::NameHasNoOwner(_) => (
+                ToolError::missing(format!("{service} does not run on this machine"))
+                    .hint("nobody has this name on the system bus"),
+                "org.freedesktop.DBus.Error.ServiceUnknown",
+            ),
+            fdo::Error::AccessDenied(_)
+            | fdo::Error::AuthFailed(_)
+            | fdo::Error::InteractiveAuthorizationRequired(_) => (
+                ToolError::denied(said).hint("the bus or polkit lets this user not do that"),
+                "org.freedesktop.DBus.Error.AccessDenied",
+            ),
+            fdo::Error::NoReply(_) | fdo::Error::Timeout(_) | fdo::Error::TimedOut(_) => (
+                ToolError::unavailable(said).hint("it is busy or hangs; try again"),
+                "org.freedesktop.DBus.Error.NoReply",
+            ),
+            fdo::Error::UnknownObject(_) => (ToolError::not_found(said), "org.freedesktop.DBus.Error.UnknownObject"),
+            fdo::Error::InvalidArgs(_) => (ToolError::invalid(said), "org.freedesktop.DBus.Error.InvalidArgs"),
+            _ => (ToolError::unavailable(said), "org.freedesktop.DBus.Error"),
+        },
+        zbus::Error::MethodError(name, _, _) => {
+            return ToolError::unavailable(said).with("resource", service).with("dbus_error", name.as_str());
+        }
+        _ => return ToolError::unavailable(said).with("resource", service).hint("try again"),
+    };
+    tool_error.with("resource", service).with("dbus_error", name)
+}
