@@ -1,9 +1,11 @@
 //! The privileged half. Each file is one conversation partner of it.
 
+mod any;
 mod asks;
 mod calls;
 mod heads;
 mod hostname;
+mod oracle;
 mod power;
 mod socket;
 
