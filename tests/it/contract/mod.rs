@@ -2,8 +2,8 @@
 //!
 //! style.md's three tests are here: generated equals committed, inputs only widen, schema and parser agree.
 
-mod oracle;
-mod probe;
+pub mod oracle;
+pub mod probe;
 mod tools;
 mod widens;
 
