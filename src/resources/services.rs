@@ -1,13 +1,18 @@
 //! Hears of changes of single services from systemd, for those who subscribed to them.
 
 use super::book::Book;
-use crate::{os::systemd::watch, world::World};
+use crate::{
+    error::ToolError,
+    os::systemd::{properties, watch},
+    world::World,
+};
 use futures::StreamExt;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 use tokio::task::JoinHandle;
+use zbus::MessageStream;
 
 /// The services that are listened to, each with what listens to it.
 #[derive(Default)]
@@ -25,6 +30,13 @@ impl Drop for Listener {
     }
 }
 
+/// Changes of the service behind `name`: systemd tells them of the unit itself, not of its aliases.
+async fn changes(world: &World, name: &str) -> Result<MessageStream, ToolError> {
+    let answer = properties::of_unit(&world.bus, name).await?;
+    let id = answer.read()?.owned("Id");
+    watch::unit(&world.bus, id.as_deref().unwrap_or(name)).await
+}
+
 impl Services {
     /// Listens to these services and no others.
     pub async fn listen_to(&mut self, world: &World, book: &Arc<Book>, wanted: &BTreeSet<String>) {
@@ -34,7 +46,7 @@ impl Services {
             if self.listeners.contains_key(name) {
                 continue;
             }
-            match watch::unit(&world.bus, name).await {
+            match changes(world, name).await {
                 Ok(mut changes) => {
                     let (book, unit) = (Arc::clone(book), name.clone());
                     let listen = async move {
