@@ -161,10 +161,6 @@ impl FakeSystemd {
         self.lock().aliases.insert(name.into(), of.into());
     }
 
-    pub fn unit(&self, name: &str) -> FakeUnit {
-        self.lock().units[name].clone()
-    }
-
     /// The methods called since this was asked last, `Member argument`.
     pub fn calls(&self) -> Vec<String> {
         std::mem::take(&mut self.lock().calls)

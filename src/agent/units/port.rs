@@ -30,16 +30,15 @@ impl Action {
     }
 }
 
-/// What happens to a job for the same unit that waits already (systemctl(1), --job-mode). The modes that would stop or
+/// What happens to a job for the same unit that waits already (systemctl(1), --job-mode): it is replaced, or stays and this
+/// one fails. The modes that would stop or
 /// cancel what has nothing to do with the unit (isolate, flush, replace-irreversibly) or pass over dependencies are left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum JobMode {
-    /// It is replaced.
     #[default]
     Replace,
-    /// It stays, and this call fails.
     Fail,
 }
 

@@ -33,7 +33,7 @@ pub struct Args {
     /// Answer once it is queued, without waiting for its end.
     #[serde(default)]
     no_block: bool,
-    /// What happens to a job that is queued for it already.
+    /// A job that is queued for it already is replaced, or lets this call fail.
     #[serde(default)]
     mode: JobMode,
     /// Override the dependents check (admin), with confirm_breaking_dependencies.

@@ -193,7 +193,7 @@ async fn the_agent_has_a_list_of_its_own() {
         assert_eq!(refused.details["required_permission"], format!("service:restart:{service}.service"));
         assert_eq!(refused.code, ErrorCode::PermissionDenied);
     }
-    let pi = Pi::with(|settings| drop(settings.policy.namespaces.remove("service")));
+    let pi = Pi::with(|settings| settings.policy.namespaces.retain(|name| name != "service"));
     assert_eq!(pi.told("web", Action::Start).await.unwrap_err().details["namespace"], "service");
     assert_eq!(pi.enabled("web", true).await.unwrap_err().details["namespace"], "service");
 }

@@ -135,7 +135,7 @@ async fn bad_arguments_are_refused_by_name() {
 #[tokio::test]
 async fn a_machine_without_a_bus_says_so() {
     let refusal = Pi::like("pi-4b").call(TOOL, json!({})).await.refused();
-    assert_eq!(refusal["error_code"], "capability_missing");
+    assert_eq!(refusal["error_code"], "capability_missing", "{refusal}");
     assert_eq!(refusal["details"]["resource"], "system bus");
 }
 
