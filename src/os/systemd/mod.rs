@@ -8,6 +8,7 @@ pub mod glob;
 pub mod list;
 pub mod name;
 pub mod properties;
+pub mod resident;
 pub mod unit_file;
 pub mod watch;
 

@@ -1,7 +1,7 @@
 //! What a running service uses, from its properties.
 
 use crate::{
-    os::systemd::{Properties, monotonic},
+    os::systemd::{Properties, monotonic, resident},
     registry::context::Context,
 };
 use schemars::JsonSchema;
@@ -17,6 +17,7 @@ pub struct Running {
     #[schemars(with = "u64", range(min = 1))]
     pid: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// What the kernel accounts to it; where it keeps no account, what its processes have resident.
     #[schemars(with = "u64")]
     memory_bytes: Option<u64>,
     /// Share of all cores: since the last reading if that is 0.5 to 60 s old, else since it started.
@@ -49,13 +50,19 @@ impl Running {
         let round = |value: f64| (value * 100.0).round() / 100.0;
         Self {
             pid,
-            memory_bytes: properties.number("MemoryCurrent").filter(|_| uptime.is_some()),
+            memory_bytes: (pid.is_some() || uptime.is_some()).then(|| memory(cx, properties)).flatten(),
             cpu_percent: cpu.map(|(percent, _)| round(percent)),
             cpu_interval_seconds: cpu.map(|(_, seconds)| round(seconds)),
             uptime_seconds: uptime.map(|uptime| uptime.as_secs()),
             restart_count: properties.number("NRestarts"),
         }
     }
+}
+
+/// By the kernel's account; on a kernel that keeps none, of its processes.
+fn memory(cx: &Context, properties: &Properties<'_>) -> Option<u64> {
+    let summed = || resident::of_group(&cx.world.machine.root, properties.text("ControlGroup")?);
+    properties.number("MemoryCurrent").or_else(summed)
 }
 
 /// For how long it has been active. systemd's clock is CLOCK_MONOTONIC, in microseconds.
