@@ -13,8 +13,12 @@ use super::{
     protocol::{CancelledPower, Done, MAX_WAIT_MS, Op, PROTOCOL, PowerAction, Status},
     settings::AgentSettings,
     system_clock,
+    units::{RealUnits, SimulatedUnits, Units},
 };
-use crate::error::{ErrorCode, ToolError};
+use crate::{
+    error::{ErrorCode, ToolError},
+    os::{Root, bus::Bus},
+};
 use serde_json::{Value, json};
 use std::{fs::File, sync::Arc, time::Duration};
 
@@ -22,12 +26,18 @@ use std::{fs::File, sync::Arc, time::Duration};
 pub struct World {
     pub clock: Clock,
     pub machine: Arc<dyn Machine>,
+    pub units: Arc<dyn Units>,
 }
 
 impl World {
     /// That machine and clock, and every other port to go with them: simulated ones where the machine is.
     pub fn new(clock: Clock, machine: Arc<dyn Machine>) -> Self {
-        Self { clock, machine }
+        let units: Arc<dyn Units> = if machine.is_simulated() {
+            Arc::new(SimulatedUnits::default())
+        } else {
+            Arc::new(RealUnits::new(Bus::system(), Root::system()))
+        };
+        Self { clock, machine, units }
     }
 
     /// The machine `settings` speak of, and its clock.
@@ -48,6 +58,7 @@ pub struct Agent {
     pub(super) asks: Asks,
     pub(super) machine: Arc<dyn Machine>,
     pub(super) power: Power,
+    pub(super) units: Arc<dyn Units>,
     heads: Heads,
     log: OpLog,
     started_ms: i64,
@@ -63,7 +74,7 @@ impl Agent {
     /// # Errors
     /// `unavailable` when its folder cannot be used, `conflict` when another agent uses it.
     pub fn start(settings: AgentSettings, world: World) -> Result<Arc<Self>, ToolError> {
-        let World { clock, machine } = world;
+        let World { clock, machine, units } = world;
         let folder = settings.state_dir.as_path();
         files::make_folder(folder)?;
         let lock = files::lock(folder)?;
@@ -74,6 +85,7 @@ impl Agent {
             asks: Asks::load(folder, Arc::clone(&clock), settings.policy.ask_expiry, &mut faults),
             power: Power::load(folder, Arc::clone(&clock), Arc::clone(&machine), per_hour, &mut faults)?,
             machine,
+            units,
             heads: Heads::load(folder, Arc::clone(&clock))?,
             log: OpLog::new(folder, Arc::clone(&clock)),
             started_ms: clock(),
@@ -165,6 +177,16 @@ impl Agent {
                 let result = self.set_hostname(peer, &request);
                 self.note_done("set_hostname", peer, json!(request), result.as_ref().err())?;
                 result.map(Done::Hostname)
+            }
+            Op::ControlUnit(request) => {
+                let result = self.control_unit(peer, &request).await;
+                self.note_done("control_unit", peer, json!(request), result.as_ref().err())?;
+                result.map(Done::Unit)
+            }
+            Op::EnableUnit(request) => {
+                let result = self.enable_unit(peer, &request).await;
+                self.note_done("enable_unit", peer, json!(request), result.as_ref().err())?;
+                result.map(Done::Enabled)
             }
             Op::RecordHead(head) => {
                 let (chain, seq) = (head.chain.clone(), head.seq);

@@ -7,7 +7,7 @@
 pub mod asks;
 mod client;
 mod core;
-mod deeds;
+pub mod deeds;
 mod files;
 pub mod heads;
 pub mod hostname;
@@ -21,6 +21,7 @@ pub mod protocol;
 mod server;
 mod settings;
 mod start;
+pub mod units;
 mod warrant;
 mod wire;
 

@@ -6,6 +6,10 @@
 
 use super::{
     asks::{Ask, AskRequest},
+    deeds::{
+        enable::{EnableRequest, Enabled},
+        unit::{ControlRequest, Controlled},
+    },
     warrant::Warrant,
 };
 use crate::{
@@ -68,6 +72,8 @@ pub enum Op {
         action: PowerAction,
     },
     SetHostname(HostnameRequest),
+    ControlUnit(ControlRequest),
+    EnableUnit(EnableRequest),
     RecordHead(Head),
     Heads {},
 }
@@ -75,7 +81,7 @@ pub enum Op {
 impl Op {
     /// Whether it may take its time: then it holds up nothing that comes after it, and ends with its connection.
     pub fn waits(&self) -> bool {
-        matches!(self, Self::AskState { .. })
+        matches!(self, Self::AskState { .. } | Self::ControlUnit(_) | Self::EnableUnit(_))
     }
 
     pub fn name(&self) -> &'static str {
@@ -93,6 +99,8 @@ impl Op {
             Self::CancelPower { action: PowerAction::Reboot } => "cancel_reboot",
             Self::CancelPower { action: PowerAction::Shutdown } => "cancel_shutdown",
             Self::SetHostname(_) => "set_hostname",
+            Self::ControlUnit(_) => "control_unit",
+            Self::EnableUnit(_) => "enable_unit",
             Self::RecordHead(_) => "record_head",
             Self::Heads {} => "heads",
         }
@@ -170,6 +178,8 @@ pub enum Done {
     Approval(Approval),
     Power(Scheduled),
     Hostname(Hostname),
+    Unit(Controlled),
+    Enabled(Enabled),
     Cancelled(CancelledPower),
     Heads(KnownHeads),
     Done {},

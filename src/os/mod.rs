@@ -25,6 +25,7 @@ pub mod notify;
 pub mod os_release;
 pub mod own;
 mod root;
+pub mod systemd;
 pub mod thermal;
 pub mod uptime;
 

@@ -105,11 +105,18 @@ fn arguments(entry: &Entry) -> Value {
         "system.reboot" | "system.shutdown" => json!({"cancel": true}),
         _ => probe::good(&entry.input_schema())[0].clone(),
     };
+    // Reads are of this host, which has a bus if it has anything; writes are of the simulated machine.
+    if entry.meta.namespace() == "service" && args.get("service_name").is_some() {
+        args["service_name"] = json!(if entry.meta.effect.is_write() { "web" } else { "dbus" });
+    }
     if entry.meta.dry_run {
         args["dry_run"] = json!(true);
     }
     args
 }
+
+/// Tools that read a service of the host over D-Bus. A build machine may have none.
+const NEED_A_BUS: &[&str] = &["service.list_services", "service.get_status", "service.validate_unit_file"];
 
 /// Every tool on, and nobody asked: what policy denies is refused before its arguments are looked at.
 fn allow_everything(settings: &mut Settings) {
@@ -125,6 +132,12 @@ async fn every_tool_answers_a_real_call_as_its_schema_says() {
     let mut wire = pi.on(Door::Stdio).await;
     for entry in Registry::standard().entries() {
         let answer = wire.call(entry.name(), arguments(entry)).await;
+        if NEED_A_BUS.contains(&entry.name())
+            && answer.result()["structuredContent"]["error_code"] == "capability_missing"
+        {
+            // This host has none; tests/it/tools has their answers on one of its own.
+            continue;
+        }
         let executed = oracle(&entry.output_schema());
         let faults: Vec<String> =
             executed.iter_errors(answer.ok()).map(|fault| format!("{}: {fault}", fault.instance_path())).collect();
