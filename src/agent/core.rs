@@ -3,10 +3,12 @@
 use super::{
     Clock,
     asks::{Ask, AskState, Asks, BoundCall},
+    connections::Connections,
     files,
     heads::Heads,
     log::OpLog,
     machine::{Machine, RealMachine, SimulatedMachine},
+    network::{Network, RealNetwork, SimulatedNetwork},
     peer::{Peer, Standing},
     policy::AgentPolicy,
     power::Power,
@@ -14,7 +16,10 @@ use super::{
     settings::AgentSettings,
     system_clock,
 };
-use crate::error::{ErrorCode, ToolError};
+use crate::{
+    error::{ErrorCode, ToolError},
+    os::bus::Bus,
+};
 use serde_json::{Value, json};
 use std::{fs::File, sync::Arc, time::Duration};
 
@@ -22,12 +27,18 @@ use std::{fs::File, sync::Arc, time::Duration};
 pub struct World {
     pub clock: Clock,
     pub machine: Arc<dyn Machine>,
+    pub network: Arc<dyn Network>,
 }
 
 impl World {
     /// That machine and clock, and every other port to go with them: simulated ones where the machine is.
     pub fn new(clock: Clock, machine: Arc<dyn Machine>) -> Self {
-        Self { clock, machine }
+        let network: Arc<dyn Network> = if machine.is_simulated() {
+            Arc::new(SimulatedNetwork::default())
+        } else {
+            Arc::new(RealNetwork { bus: Bus::system() })
+        };
+        Self { clock, machine, network }
     }
 
     /// The machine `settings` speak of, and its clock.
@@ -44,10 +55,11 @@ impl World {
 /// The privileged half.
 pub struct Agent {
     pub(super) settings: AgentSettings,
-    clock: Clock,
+    pub(super) clock: Clock,
     pub(super) asks: Asks,
     pub(super) machine: Arc<dyn Machine>,
     pub(super) power: Power,
+    pub(super) connections: Connections,
     heads: Heads,
     log: OpLog,
     started_ms: i64,
@@ -63,7 +75,7 @@ impl Agent {
     /// # Errors
     /// `unavailable` when its folder cannot be used, `conflict` when another agent uses it.
     pub fn start(settings: AgentSettings, world: World) -> Result<Arc<Self>, ToolError> {
-        let World { clock, machine } = world;
+        let World { clock, machine, network } = world;
         let folder = settings.state_dir.as_path();
         files::make_folder(folder)?;
         let lock = files::lock(folder)?;
@@ -74,6 +86,7 @@ impl Agent {
             asks: Asks::load(folder, Arc::clone(&clock), settings.policy.ask_expiry, &mut faults),
             power: Power::load(folder, Arc::clone(&clock), Arc::clone(&machine), per_hour, &mut faults)?,
             machine,
+            connections: Connections::load(folder, Arc::clone(&clock), network, &mut faults)?,
             heads: Heads::load(folder, Arc::clone(&clock))?,
             log: OpLog::new(folder, Arc::clone(&clock)),
             started_ms: clock(),
@@ -166,6 +179,16 @@ impl Agent {
                 self.note_done("set_hostname", peer, json!(request), result.as_ref().err())?;
                 result.map(Done::Hostname)
             }
+            Op::ActivateConnection(request) => {
+                let result = self.activate_connection(peer, &request).await;
+                self.note_done("activate_connection", peer, json!(request), result.as_ref().err())?;
+                result.map(Done::Connected)
+            }
+            Op::ConfirmConnection(request) => {
+                let result = self.confirm_connection(peer, &request).await;
+                self.note_done("confirm_connection", peer, json!(request), result.as_ref().err())?;
+                result.map(Done::Confirmed)
+            }
             Op::RecordHead(head) => {
                 let (chain, seq) = (head.chain.clone(), head.seq);
                 match self.heads.record(head) {
@@ -207,6 +230,7 @@ impl Agent {
             pending_asks: self.asks.pending().len(),
             power: self.power.pending(),
             last_power: self.power.last(),
+            network_change: self.connections.shown().map(Into::into),
             audit_head: self.heads.last(),
             faults: self.faults.clone(),
         }

@@ -3,6 +3,7 @@
 use super::{
     Agent, Client, Peer,
     asks::{Ask, AskRequest},
+    deeds::connection::{ACTIVATION, ConfirmRequest, Confirmed, Connected, ConnectionRequest},
     protocol::{CancelledPower, Done, Hostname, HostnameRequest, Op, PowerAction, PowerRequest, Scheduled, Status},
 };
 use crate::{
@@ -109,6 +110,16 @@ impl AgentLink {
     /// Names the machine.
     pub async fn set_hostname(&self, request: HostnameRequest) -> Result<Hostname, ToolError> {
         expect!(self, Op::SetHostname(request), Duration::ZERO, Done::Hostname(hostname) => Ok(hostname))
+    }
+
+    /// Activates a profile of the network; it goes back unless it is confirmed.
+    pub async fn activate_connection(&self, request: ConnectionRequest) -> Result<Connected, ToolError> {
+        expect!(self, Op::ActivateConnection(request), ACTIVATION * 2, Done::Connected(done) => Ok(done))
+    }
+
+    /// Confirms that, or takes it back at once.
+    pub async fn confirm_connection(&self, request: ConfirmRequest) -> Result<Confirmed, ToolError> {
+        expect!(self, Op::ConfirmConnection(request), ACTIVATION * 2, Done::Confirmed(done) => Ok(done))
     }
 
     /// Gives the end of the audit chain into the agent's keeping.

@@ -6,14 +6,16 @@
 
 pub mod asks;
 mod client;
+mod connections;
 mod core;
-mod deeds;
+pub mod deeds;
 mod files;
 pub mod heads;
 pub mod hostname;
 mod link;
 mod log;
 pub mod machine;
+pub mod network;
 mod peer;
 pub mod policy;
 pub mod power;

@@ -8,8 +8,13 @@ use std::{
 
 /// The tools whose calls become a deed of the agent's, and what its policy is when the configuration is silent. It redeems
 /// their asks itself. A shutdown, which nobody far away can take back, has to be named.
-const DEEDS: &[(&str, Mode)] =
-    &[("system.reboot", Mode::Ask), ("system.shutdown", Mode::Deny), ("system.set_hostname", Mode::Allow)];
+const DEEDS: &[(&str, Mode)] = &[
+    ("system.reboot", Mode::Ask),
+    ("system.shutdown", Mode::Deny),
+    ("system.set_hostname", Mode::Allow),
+    ("network.activate_connection", Mode::Allow),
+    ("network.confirm_connection", Mode::Allow),
+];
 
 /// The agent's copy of the policy.
 #[derive(Clone, Debug)]

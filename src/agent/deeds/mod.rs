@@ -1,4 +1,5 @@
 //! What the agent does to the machine, one file a deed. Each checks by its own copy of the policy, and does it.
 
+pub mod connection;
 mod hostname;
 mod power;
