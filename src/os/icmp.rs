@@ -2,17 +2,14 @@
 //!
 //! The kernel chooses the identifier, computes the checksum and hands over only answers to this socket's own requests.
 
-use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, connect, ipproto, recv, send, socket_with,
-};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with};
 use std::{
     io,
     net::{IpAddr, SocketAddr},
-    os::fd::OwnedFd,
     time::Duration,
 };
 use tokio::{
-    io::{Interest, unix::AsyncFd},
+    net::UdpSocket,
     time::{Instant, timeout_at},
 };
 
@@ -25,7 +22,8 @@ const REPLY_V6: u8 = 129;
 
 /// A socket that asks one address for echoes.
 pub struct Echo {
-    socket: AsyncFd<OwnedFd>,
+    /// A datagram socket to the standard library; what protocol it speaks, the kernel knows.
+    socket: UdpSocket,
     v6: bool,
 }
 
@@ -48,8 +46,9 @@ impl Echo {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = socket_with(family, SocketType::DGRAM, flags, Some(protocol))
             .map_err(|fault| Refusal::NotAllowed(fault.into()))?;
-        connect(&socket, &target).map_err(|fault| Refusal::NoWay(fault.into()))?;
-        let socket = AsyncFd::with_interest(socket, Interest::READABLE).map_err(Refusal::NoWay)?;
+        let socket = std::net::UdpSocket::from(socket);
+        socket.connect(target).map_err(Refusal::NoWay)?;
+        let socket = UdpSocket::from_std(socket).map_err(Refusal::NoWay)?;
         Ok(Self { socket, v6 })
     }
 
@@ -60,18 +59,11 @@ impl Echo {
     /// What the network says: `HostUnreachable`, `NetworkUnreachable`, ...
     pub async fn probe(&self, sequence: u16, wait: Duration) -> io::Result<Option<Duration>> {
         let sent = Instant::now();
-        let request = packet(self.v6, sequence);
-        send(self.socket.get_ref(), &request, SendFlags::empty())?;
+        self.socket.send(&packet(self.v6, sequence)).await?;
         let answered = async {
             let mut buffer = [0; LENGTH * 2];
             loop {
-                let length = self
-                    .socket
-                    .async_io(Interest::READABLE, |socket| {
-                        let (_, length) = recv(socket, &mut buffer, RecvFlags::empty())?;
-                        Ok(length)
-                    })
-                    .await?;
+                let length = self.socket.recv(&mut buffer).await?;
                 // An echo of an earlier request comes too late: it counted as lost.
                 if is_answer(self.v6, sequence, buffer.get(..length).unwrap_or_default()) {
                     return Ok::<_, io::Error>(sent.elapsed());

@@ -12,6 +12,7 @@ use raspi_mcp::{
     error::ToolError,
     log::Ring,
     machine::Machine,
+    os::bus::Bus,
     registry::{
         Registry,
         context::{Context, Notes},
@@ -55,6 +56,12 @@ impl Pi {
         Self { world: Arc::new(world), cancel: CancellationToken::new(), role: Role::ReadOnly, _home: home }
     }
 
+    /// The same with another system bus.
+    pub fn with_bus(mut self, address: &str) -> Self {
+        Arc::get_mut(&mut self.world).expect("nobody has called yet").bus = Bus::at(address);
+        self
+    }
+
     pub async fn call(&self, tool: &str, args: Value) -> Answer {
         let notes = Arc::new(Notes::default());
         let cx = Context {
@@ -85,6 +92,10 @@ impl Pi {
 }
 
 impl Answer {
+    /// The answer, or the refusal's payload.
+    pub fn result(self) -> Result<Value, Value> {
+        self.result.map_err(|error| error.payload())
+    }
     #[track_caller]
     pub fn ok(self) -> Value {
         self.result.unwrap_or_else(|error| panic!("{}", error.payload()))

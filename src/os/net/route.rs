@@ -199,7 +199,7 @@ mod tests {
         let eth = of(&v4("eth0", [0; 4], [192, 0, 2, 1], "0003", 100, [0; 4]));
         let refused = of(&v4("eth1", [0; 4], [0; 4], "0201", 1, [0; 4]));
         let chosen = Defaults::of(&[wlan, eth.clone(), refused]);
-        assert_eq!((chosen.interface(), chosen.v4), (Some("eth0"), Some(eth)));
+        assert_eq!((chosen.interface(), &chosen.v4), (Some("eth0"), &Some(eth)));
         assert_eq!(Defaults::of(&[]).interface(), None);
     }
 }

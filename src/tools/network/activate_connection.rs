@@ -79,7 +79,7 @@ pub struct Out {
     previous: Vec<Profile>,
     activated: bool,
     /// When it goes back by itself; absent with dry_run.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("format" = "date-time"))]
     confirm_by: Option<String>,
     dry_run: bool,

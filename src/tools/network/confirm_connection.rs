@@ -29,7 +29,7 @@ pub struct Out {
     /// What was before is coming back. Both are false when nothing waited.
     reverted: bool,
     /// The connection it was about.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Profile")]
     connection: Option<Profile>,
     /// What was active before it.

@@ -42,7 +42,7 @@ struct Connection {
     kind: String,
     active: bool,
     /// activating, activated, deactivating, deactivated or unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     state: Option<&'static str>,
     /// Interfaces it is active on.
@@ -51,21 +51,21 @@ struct Connection {
     default: bool,
     autoconnect: bool,
     /// The one interface it is for, if it is for one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     interface: Option<String>,
     /// Of a Wi-Fi profile.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     ssid: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     ipv4_method: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     ipv6_method: Option<String>,
     /// Absent for one that never was.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("format" = "date-time"))]
     last_active: Option<String>,
 }

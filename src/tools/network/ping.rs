@@ -77,13 +77,13 @@ pub struct Out {
     #[schemars(range(min = 0, max = 100))]
     packet_loss_percent: f64,
     /// Round trip times are absent without an answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64")]
     min_rtt_ms: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64")]
     avg_rtt_ms: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64")]
     max_rtt_ms: Option<f64>,
     /// Each request, in order.
@@ -94,11 +94,11 @@ pub struct Out {
 struct Probe {
     sequence: u32,
     /// Absent without an answer in time.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64")]
     rtt_ms: Option<f64>,
     /// What the network said in its place.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     error: Option<String>,
 }

@@ -25,11 +25,11 @@ pub struct Out {
     /// unknown: nobody has looked.
     connectivity: Connectivity,
     /// The one that most of what leaves goes through.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     primary_interface: Option<String>,
     /// Absent without a default route.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Gateway")]
     default_gateway: Option<Gateway>,
     dns_servers: Vec<String>,
@@ -37,7 +37,7 @@ pub struct Out {
     interfaces: Vec<Summary>,
     network_manager: Manager,
     /// A change that goes back by itself unless network.confirm_connection keeps it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Pending")]
     pending_change: Option<Pending>,
 }
@@ -56,27 +56,27 @@ struct Summary {
 struct Manager {
     running: bool,
     /// Why not.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     reason: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     version: Option<String>,
     /// asleep, disconnected, disconnecting, connecting, connected_local, connected_site, connected_global or unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     state: Option<&'static str>,
     /// Name of the connection on primary_interface.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     primary_connection: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     primary_connection_uuid: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     networking_enabled: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     wireless_enabled: Option<bool>,
 }

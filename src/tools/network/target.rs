@@ -1,6 +1,7 @@
 //! Whom `network.ping` asks: an address, or a name that is looked up.
 
 use crate::{
+    agent::deeds::connection::is_device,
     error::ToolError,
     os::{Root, icmp::is_one_machine},
 };
@@ -76,7 +77,7 @@ fn literal(root: &Root, target: &str) -> Result<Option<SocketAddr>, ToolError> {
     match (address.parse::<IpAddr>(), zone) {
         (Ok(address), None) => Ok(Some(SocketAddr::new(address, 0))),
         (Ok(IpAddr::V6(address)), Some(zone)) => {
-            let known = crate::agent::deeds::connection::is_device(zone);
+            let known = is_device(zone) && !zone.starts_with('.');
             let number = known.then(|| root.number(&format!("sys/class/net/{zone}/ifindex")).ok()).flatten();
             let index = number.and_then(|number| u32::try_from(number).ok()).ok_or_else(|| {
                 about(ToolError::not_found(format!("there is no interface {zone}")), target)
@@ -115,4 +116,49 @@ fn unknown(name: &str, fault: &io::Error) -> ToolError {
 
 fn about(error: ToolError, target: &str) -> ToolError {
     error.with("parameter", "address").with("provided_value", target)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorCode;
+
+    fn refused(target: &str, family: Family) -> ErrorCode {
+        let root = Root::system();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(resolve(&root, target, family)).expect_err(target).code
+    }
+
+    #[test]
+    fn what_can_be_a_target() {
+        for good in ["pi", "pi.local", "192.0.2.1", "::1", "fe80::1%eth0", "_dns.example", "xn--bcher-kva.example"] {
+            assert!(is_target(good), "{good}");
+        }
+        let too_long = "a".repeat(LONGEST + 1);
+        for bad in ["", "-c", "--flood", "a b", "a\0", "a\n", "$(reboot)", "a;b", "b\u{fc}cher", "a/b", &too_long] {
+            assert!(!is_target(bad), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn addresses_of_one_machine() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let root = Root::system();
+        let loopback = runtime.block_on(resolve(&root, "127.0.0.1", Family::Any)).unwrap();
+        assert_eq!(loopback.to_string(), "127.0.0.1:0");
+        let zone = runtime.block_on(resolve(&root, "fe80::1%lo", Family::Ipv6)).unwrap();
+        assert_eq!(zone.to_string(), "[fe80::1%1]:0");
+        for (bad, family, code) in [
+            ("224.0.0.1", Family::Any, ErrorCode::InvalidArgument),
+            ("0.0.0.0", Family::Any, ErrorCode::InvalidArgument),
+            ("ff02::1", Family::Any, ErrorCode::InvalidArgument),
+            ("127.0.0.1", Family::Ipv6, ErrorCode::NotFound),
+            ("127.0.0.1%lo", Family::Any, ErrorCode::InvalidArgument),
+            ("fe80::1%nosuch0", Family::Any, ErrorCode::NotFound),
+            ("fe80::1%..", Family::Any, ErrorCode::NotFound),
+            ("pi%lo", Family::Any, ErrorCode::InvalidArgument),
+        ] {
+            assert_eq!(refused(bad, family), code, "{bad}");
+        }
+    }
 }

@@ -67,23 +67,23 @@ pub struct Out {
     /// At most 128, by name.
     interfaces: Vec<Interface>,
     /// At most 1000, IPv4 before IPv6.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<RouteEntry>")]
     routing_table: Option<Vec<RouteEntry>>,
     /// One page.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<Connection>")]
     connections: Option<Vec<Connection>>,
     /// Of connections.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Pagination")]
     pagination: Option<Pagination>,
     /// Interfaces and routes that are not listed; absent when all are.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "usize")]
     omitted: Option<usize>,
     /// Fields that are empty although this machine has a source for them, and what went wrong.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, String>")]
     unreadable: BTreeMap<&'static str, String>,
 }
@@ -93,11 +93,11 @@ struct RouteEntry {
     /// The network's address; for IPv6 with its prefix.
     destination: String,
     /// Absent where the destination is on the link itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     gateway: Option<String>,
     /// IPv4 only.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     netmask: Option<String>,
     /// U up, G gateway, H host, R reinstated, D and M by redirect, ! rejected.
@@ -118,7 +118,7 @@ struct Connection {
     /// NONE for UDP.
     state: &'static str,
     /// Of sockets of this server's own user; the kernel does not say those of others.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32")]
     pid: Option<u32>,
 }

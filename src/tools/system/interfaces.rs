@@ -33,7 +33,7 @@ pub struct Interface {
     #[schemars(regex(pattern = "^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$"))]
     mac_address: String,
     /// Largest packet, in bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32")]
     mtu: Option<u32>,
     /// unknown: the driver keeps no such state (loopback, tunnels).
@@ -42,17 +42,17 @@ pub struct Interface {
     #[serde(rename = "type")]
     kind: Type,
     /// Beyond document 000: megabits a second, where the driver tells.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32")]
     speed_mbps: Option<u32>,
     pub ipv4_addresses: Vec<Address4>,
     pub ipv6_addresses: Vec<Address6>,
     /// Since the interface came up. Absent for the loopback.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Statistics")]
     statistics: Option<Statistics>,
     /// Beyond document 000: the Wi-Fi network it is in, as far as the driver and NetworkManager tell.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Wifi")]
     wifi: Option<Wifi>,
 }
@@ -84,7 +84,7 @@ pub struct Address4 {
     pub address: String,
     #[schemars(extend("format" = "ipv4"))]
     netmask: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("format" = "ipv4"))]
     broadcast: Option<String>,
     /// Beyond document 000: the netmask as a number of bits.
@@ -123,20 +123,20 @@ struct Statistics {
 
 #[derive(Serialize, JsonSchema)]
 struct Wifi {
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     ssid: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     bssid: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32")]
     frequency_mhz: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64")]
     signal_dbm: Option<f64>,
     /// As NetworkManager rates it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u8", range(min = 0, max = 100))]
     signal_percent: Option<u8>,
 }
@@ -144,10 +144,10 @@ struct Wifi {
 /// Where what has no way of its own goes.
 #[derive(Clone, Serialize, JsonSchema)]
 pub struct Gateway {
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("format" = "ipv4"))]
     ipv4: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("format" = "ipv6"))]
     ipv6: Option<String>,
     /// The one of the IPv4 route, else of the IPv6 route.

@@ -18,17 +18,17 @@ pub struct Out {
     /// At most 128, by name.
     interfaces: Vec<Interface>,
     /// Absent without a default route.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Gateway")]
     default_gateway: Option<Gateway>,
     /// Configured DNS servers; behind systemd-resolved the ones it asks.
     dns_servers: Vec<String>,
     /// Interfaces that are not listed; absent when all are.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "usize")]
     omitted_interfaces: Option<usize>,
     /// Fields that are empty although this machine has a source for them, and what went wrong.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, String>")]
     unreadable: BTreeMap<&'static str, String>,
 }

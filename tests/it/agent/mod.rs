@@ -2,6 +2,7 @@
 
 mod asks;
 mod calls;
+mod connection;
 mod heads;
 mod hostname;
 mod power;
