@@ -5,6 +5,9 @@
 SUITE=bookworm
 PACKAGES=systemd,systemd-sysv,dbus,libpam-systemd,polkitd,udev
 
+# More options of systemd-nspawn for boot_container.
+NSPAWN_OPTIONS=()
+
 # make_root FOLDER: unpacks the Debian, made once and kept in build/nspawn under a name that says what is in it.
 make_root() {
   local kept=$BUILD/nspawn/$SUITE-${PACKAGES//,/-}.tar
@@ -60,7 +63,7 @@ boot_container() {
     status=133
     while [ "$status" = 133 ]; do
       status=0
-      systemd-nspawn --quiet --boot --private-network --register=no --keep-unit --link-journal=no \
+      systemd-nspawn --quiet --boot --private-network --register=no --keep-unit --link-journal=no "${NSPAWN_OPTIONS[@]}" \
         --machine="raspi-mcp-ci-$$" --directory="$1" &
       echo $! >"$WORK/nspawn.pid"
       wait $! || status=$?

@@ -33,7 +33,7 @@ pub use link::AgentLink;
 pub use peer::{Peer, Standing};
 pub use policy::AgentPolicy;
 pub use protocol::{HostnameRequest, PowerAction, PowerRequest, Status};
-pub use server::{bind, serve};
+pub use server::{bind, converse, serve};
 pub use settings::AgentSettings;
 pub use start::{in_process, run};
 pub use warrant::Warrant;

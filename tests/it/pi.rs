@@ -47,19 +47,19 @@ impl Pi {
     }
 
     pub fn on(machine: Machine) -> Self {
+        Self::on_bus(machine, Bus::at("unix:path=/nowhere"))
+    }
+
+    /// With a system bus of the test's own.
+    pub fn on_bus(machine: Machine, bus: Bus) -> Self {
         let home = tempfile::tempdir().unwrap();
         let settings = Arc::new(Settings::default_for(&places(home.path())));
         let store = Store::open(&home.path().join("store.db")).unwrap();
         let agent = AgentLink::Socket(Client::new(&settings.places.agent_socket));
         let audit = Audit::new(store.clone(), settings.audit.max_bytes, None);
-        let world = World::new(settings, Registry::standard(), machine, agent, store, audit, Ring::new(10));
+        let mut world = World::new(settings, Registry::standard(), machine, agent, store, audit, Ring::new(10));
+        world.bus = bus;
         Self { world: Arc::new(world), cancel: CancellationToken::new(), role: Role::ReadOnly, _home: home }
-    }
-
-    /// The same with another system bus.
-    pub fn with_bus(mut self, address: &str) -> Self {
-        Arc::get_mut(&mut self.world).expect("nobody has called yet").bus = Bus::at(address);
-        self
     }
 
     pub async fn call(&self, tool: &str, args: Value) -> Answer {

@@ -1,10 +1,12 @@
 //! The privileged half. Each file is one conversation partner of it.
 
+mod any;
 mod asks;
 mod calls;
 mod connection;
 mod heads;
 mod hostname;
+mod oracle;
 mod power;
 mod socket;
 

@@ -129,7 +129,11 @@ fn message(kind: u16, body: &[u8]) -> Vec<u8> {
 }
 
 fn pi(tree: &Copied) -> Pi {
-    Pi::on(machine(tree.root())).with_bus("unix:path=/nonexistent/bus")
+    Pi::on(machine(tree.root()))
+}
+
+fn pi_on(tree: &Copied, daemon: &Daemon) -> Pi {
+    Pi::on_bus(machine(tree.root()), daemon.bus())
 }
 
 fn by_name<'a>(interfaces: &'a Value, name: &str) -> &'a Value {
@@ -248,7 +252,7 @@ async fn without_networkmanager_status_says_what_the_kernel_knows() {
 #[tokio::test]
 async fn a_bus_without_networkmanager_is_no_networkmanager() {
     let (tree, daemon) = (tree(), Daemon::start());
-    let pi = pi(&tree).with_bus(&daemon.address);
+    let pi = pi_on(&tree, &daemon);
     let refused = pi.call("network.list_connections", json!({})).await.refused();
     assert_eq!(refused["error_code"], "capability_missing");
     let nm = NetworkManager::on(&daemon).await;
@@ -262,7 +266,7 @@ async fn a_bus_without_networkmanager_is_no_networkmanager() {
 async fn networkmanager_is_asked_where_it_runs() {
     let (tree, daemon) = (tree(), Daemon::start());
     let nm = NetworkManager::on(&daemon).await;
-    let pi = pi(&tree).with_bus(&daemon.address);
+    let pi = pi_on(&tree, &daemon);
     let status = pi.call("network.get_status", json!({})).await.ok();
     assert_eq!((&status["connectivity"], &status["primary_interface"]), (&json!("full"), &json!("eth0")));
     assert_eq!(
