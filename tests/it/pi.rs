@@ -92,6 +92,10 @@ impl Pi {
 }
 
 impl Answer {
+    /// The answer, or the refusal's payload.
+    pub fn result(self) -> Result<Value, Value> {
+        self.result.map_err(|error| error.payload())
+    }
     #[track_caller]
     pub fn ok(self) -> Value {
         self.result.unwrap_or_else(|error| panic!("{}", error.payload()))

@@ -3,6 +3,7 @@
 mod any;
 mod asks;
 mod calls;
+mod connection;
 mod heads;
 mod hostname;
 mod oracle;
