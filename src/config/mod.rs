@@ -17,6 +17,7 @@ mod kind;
 mod load;
 mod nearest;
 mod places;
+pub mod sections;
 mod settings;
 mod together;
 mod token;

@@ -2,6 +2,7 @@
 
 pub mod logs;
 pub mod manage;
+pub mod metrics;
 pub mod none;
 pub mod page;
 pub mod system;
@@ -13,7 +14,7 @@ use crate::registry::tool::Entry;
 use serde::{Deserialize, Deserializer, de::Error};
 
 /// Every tool the server offers, grouped by namespace, in the order they are listed.
-pub static NAMESPACES: &[&[Entry]] = &[system::TOOLS, manage::TOOLS, logs::TOOLS, tools::TOOLS];
+pub static NAMESPACES: &[&[Entry]] = &[system::TOOLS, metrics::TOOLS, manage::TOOLS, logs::TOOLS, tools::TOOLS];
 
 /// A string of `MIN` to `MAX` characters: the parser's half of a schema's `minLength` and `maxLength`.
 ///

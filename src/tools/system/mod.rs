@@ -11,6 +11,7 @@ mod reboot;
 mod set_hostname;
 mod shutdown;
 mod throttling;
+mod wear;
 
 use crate::registry::tool::Entry;
 

@@ -101,6 +101,9 @@ async fn what_a_host_hands_its_model_stays_small() {
 fn arguments(entry: &Entry) -> Value {
     let mut args = match entry.name() {
         "tools.search" => json!({"query": "reboot"}),
+        "metrics.start_sampling_job" => json!({"interval_seconds": 60}),
+        "metrics.stop_sampling_job" => json!({"job_id": "contract"}),
+        "metrics.query_history" => json!({"metric_names": ["cpu_percent"], "start_time": "2026-01-01T00:00:00Z"}),
         // Nothing is scheduled: nothing is taken back, and nothing restarts.
         "system.reboot" | "system.shutdown" => json!({"cancel": true}),
         _ => probe::good(&entry.input_schema())[0].clone(),
@@ -123,6 +126,7 @@ fn allow_everything(settings: &mut Settings) {
 async fn every_tool_answers_a_real_call_as_its_schema_says() {
     let pi = Pi::standard(allow_everything).await;
     let mut wire = pi.on(Door::Stdio).await;
+    wire.call("metrics.start_sampling_job", json!({"interval_seconds": 3600, "job_id": "contract"})).await.ok();
     for entry in Registry::standard().entries() {
         let answer = wire.call(entry.name(), arguments(entry)).await;
         let executed = validator(&entry.output_schema()).unwrap();
