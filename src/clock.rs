@@ -96,7 +96,8 @@ mod tests {
     #[test]
     fn the_fast_stamp_says_what_the_other_says() {
         let all = (0..2000).map(|n| n * 86_399_999_123 % 253_402_300_799_999);
-        let edges = [0, 951_782_400_000, 951_868_799_999, 1_709_164_800_000, 4_107_542_400_000, 253_402_300_799_999, -1];
+        let edges =
+            [0, 951_782_400_000, 951_868_799_999, 1_709_164_800_000, 4_107_542_400_000, 253_402_300_799_999, -1];
         for ms in all.chain(edges) {
             let at = OffsetDateTime::from_unix_timestamp_nanos(i128::from(ms) * 1_000_000).unwrap();
             assert_eq!(Stamp(ms).to_string(), stamp(at), "{ms}");

@@ -106,7 +106,11 @@ mod tests {
     #[test]
     fn malformed() {
         for bad in ["", "0x01", "0x01 0x02 0x03", "1 2", "0x0c 0x01", "0xzz 0x01", "worn out"] {
-            assert_eq!(card(Some(bad), None).life_used_percent.unwrap_err().kind(), io::ErrorKind::InvalidData, "{bad}");
+            assert_eq!(
+                card(Some(bad), None).life_used_percent.unwrap_err().kind(),
+                io::ErrorKind::InvalidData,
+                "{bad}"
+            );
         }
         for bad in ["", "0x04", "normal", "1"] {
             assert_eq!(card(None, Some(bad)).spare.unwrap_err().kind(), io::ErrorKind::InvalidData, "{bad}");

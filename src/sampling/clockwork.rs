@@ -12,7 +12,10 @@ use super::{
     metric::{Sample, Set},
     shelf::{self, Block},
 };
-use crate::{os::activity::{Interval, Reading}, world::World};
+use crate::{
+    os::activity::{Interval, Reading},
+    world::World,
+};
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep_until};
 
@@ -59,7 +62,10 @@ impl Sampling {
         let (wanted, moving) = {
             let state = self.state();
             let due = || state.jobs.iter().filter(|job| job.is_running() && job.next <= now);
-            (due().fold(Set::NONE, |all, job| all.and(job.kept.metrics)), due().any(|job| job.kept.metrics.has_any(&MOVING)))
+            (
+                due().fold(Set::NONE, |all, job| all.and(job.kept.metrics)),
+                due().any(|job| job.kept.metrics.has_any(&MOVING)),
+            )
         };
         if wanted != Set::NONE {
             let fresh = self.first_interval(world, moving, now).await;
@@ -130,8 +136,13 @@ impl Sampling {
         if taken.is_empty() {
             return;
         }
-        let (blocks, samples): (Vec<_>, Vec<_>) =
-            taken.into_iter().map(|(block, samples)| { let job = block.job; (block, (job, samples)) }).unzip();
+        let (blocks, samples): (Vec<_>, Vec<_>) = taken
+            .into_iter()
+            .map(|(block, samples)| {
+                let job = block.job;
+                (block, (job, samples))
+            })
+            .unzip();
         // Handed to the store in the same breath as it is taken from the jobs: a query comes before or after both.
         let appended = self.0.store.run(move |connection| shelf::append(connection, &blocks).map(|()| blocks)).await;
         let mut state = self.state();

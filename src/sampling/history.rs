@@ -131,9 +131,12 @@ impl Sampling {
         let buckets = span.buckets();
         let cells = buckets.saturating_mul(i64::try_from(metrics.len()).unwrap_or(i64::MAX));
         if cells > MOST_CELLS {
-            return Err(ToolError::invalid(format!("{buckets} buckets of {} metrics are more than {MOST_CELLS}", metrics.len()))
-                .with("parameter", "resolution")
-                .hint("ask for less time, fewer metrics or a coarser resolution"));
+            return Err(ToolError::invalid(format!(
+                "{buckets} buckets of {} metrics are more than {MOST_CELLS}",
+                metrics.len()
+            ))
+            .with("parameter", "resolution")
+            .hint("ask for less time, fewer metrics or a coarser resolution"));
         }
         let empty = vec![Cell::EMPTY; usize::try_from(buckets).unwrap_or(0)];
         let series = metrics.iter().map(|metric| Series { metric: *metric, cells: empty.clone() }).collect();

@@ -114,7 +114,9 @@ impl Sampling {
         tokio::spawn(async move {
             match sampling.tidy().await {
                 Ok(()) => sampling.wake(&world),
-                Err(error) => tracing::warn!(%error, "sampling jobs could not be read; they rest until a tool asks for them"),
+                Err(error) => {
+                    tracing::warn!(%error, "sampling jobs could not be read; they rest until a tool asks for them")
+                }
             }
         });
     }
@@ -145,9 +147,12 @@ impl Sampling {
         let number = state.jobs.iter().map(|job| job.kept.number).max().map_or(1, |most| most + 1);
         let id = match request.id {
             Some(id) if taken(&id) => {
-                return Err(ToolError::new(crate::error::ErrorCode::Conflict, format!("there is a sampling job '{id}' already"))
-                    .with("parameter", "job_id")
-                    .hint("take another name, or end that job with metrics.stop_sampling_job and discard_samples"));
+                return Err(ToolError::new(
+                    crate::error::ErrorCode::Conflict,
+                    format!("there is a sampling job '{id}' already"),
+                )
+                .with("parameter", "job_id")
+                .hint("take another name, or end that job with metrics.stop_sampling_job and discard_samples"));
             }
             Some(id) => id,
             None => (number..).map(|n| format!("job-{n}")).find(|id| !taken(id)).unwrap_or_default(),

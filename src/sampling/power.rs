@@ -12,7 +12,7 @@ use crate::{
 };
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 use tokio::{sync::Mutex, time::Instant};
 
 /// A flag that stays up is news to the card this often.
@@ -62,7 +62,9 @@ impl Story {
     fn look(&mut self, word: Throttled, boot: &str, at_ms: i64) -> bool {
         if self.boot != boot {
             boot.clone_into(&mut self.boot);
-            for seen in [&mut self.under_voltage, &mut self.freq_capped, &mut self.throttled, &mut self.soft_temperature_limit] {
+            for seen in
+                [&mut self.under_voltage, &mut self.freq_capped, &mut self.throttled, &mut self.soft_temperature_limit]
+            {
                 (seen.now, seen.in_boot) = (false, false);
             }
         }
@@ -80,8 +82,11 @@ impl Story {
     }
 }
 
-/// The story and the store it is kept in.
-pub struct Record {
+/// The story and the store it is kept in. Cheap to clone.
+#[derive(Clone)]
+pub struct Record(Arc<Inner>);
+
+struct Inner {
     store: Store,
     state: Mutex<State>,
 }
@@ -95,12 +100,12 @@ struct State {
 
 impl Record {
     pub fn new(store: Store) -> Self {
-        Self { store, state: Mutex::default() }
+        Self(Arc::new(Inner { store, state: Mutex::default() }))
     }
 
     /// Takes note of a word that was just read. What cannot be kept is kept with the next one.
     pub async fn seen(&self, word: Throttled, root: &Root, at_ms: i64) {
-        let mut state = self.state.lock().await;
+        let mut state = self.0.state.lock().await;
         if let Err(error) = self.load(&mut state).await {
             return tracing::warn!(%error, "the record of low voltage cannot be read");
         }
@@ -121,14 +126,14 @@ impl Record {
     /// # Errors
     /// The store's.
     pub async fn story(&self) -> Result<Option<Story>, ToolError> {
-        let mut state = self.state.lock().await;
+        let mut state = self.0.state.lock().await;
         self.load(&mut state).await?;
         Ok(state.story.clone())
     }
 
     /// Keeps what is not kept yet: at a stop.
     pub async fn save(&self) {
-        let mut state = self.state.lock().await;
+        let mut state = self.0.state.lock().await;
         if state.unsaved {
             self.write(&mut state).await;
         }
@@ -136,7 +141,7 @@ impl Record {
 
     async fn load(&self, state: &mut State) -> Result<(), ToolError> {
         if state.story.is_none() {
-            state.story = self.store.run(load).await?;
+            state.story = self.0.store.run(load).await?;
         }
         Ok(())
     }
@@ -145,7 +150,7 @@ impl Record {
         let Some(story) = &state.story else { return };
         let body = serde_json::to_string(story).unwrap_or_default();
         state.saved = Some(Instant::now());
-        match self.store.run(move |connection| save(connection, &body)).await {
+        match self.0.store.run(move |connection| save(connection, &body)).await {
             Ok(()) => state.unsaved = false,
             Err(error) => tracing::warn!(%error, "the record of low voltage could not be kept"),
         }
@@ -186,7 +191,8 @@ mod tests {
 
     #[test]
     fn it_counts_beginnings() {
-        let seen = times(&[(0, "a", 1), (NOW | EVER, "a", 2), (NOW | EVER, "a", 3), (EVER, "a", 4), (NOW | EVER, "a", 5)]);
+        let seen =
+            times(&[(0, "a", 1), (NOW | EVER, "a", 2), (NOW | EVER, "a", 3), (EVER, "a", 4), (NOW | EVER, "a", 5)]);
         assert_eq!((seen.times, seen.first_ms, seen.last_ms), (2, Some(2), Some(5)));
     }
 

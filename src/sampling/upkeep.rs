@@ -79,7 +79,9 @@ impl Sampling {
             samples: job.most_samples(),
             // A tenth more than it must, so that it is not done at every flush.
             bytes: match excess {
-                1.. if Some(job.kept.number) == largest => job.tally.bytes.saturating_sub(excess + self.0.max_bytes / 10),
+                1.. if Some(job.kept.number) == largest => {
+                    job.tally.bytes.saturating_sub(excess + self.0.max_bytes / 10)
+                }
                 _ => u64::MAX,
             },
         };

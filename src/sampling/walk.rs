@@ -1,10 +1,6 @@
 //! Going through samples: the store's blocks of some jobs, then what of theirs still waits for the card.
 
-use super::{
-    Sampling,
-    metric::Sample,
-    shelf,
-};
+use super::{Sampling, metric::Sample, shelf};
 use crate::error::ToolError;
 use std::{ops::Range, sync::Arc};
 

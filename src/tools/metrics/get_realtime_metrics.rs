@@ -12,7 +12,9 @@ use crate::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
+// The snapshot is closed by itself, and flattening opens it.
 #[derive(Serialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = false))]
 pub struct Out {
     #[serde(flatten)]
     health: HealthSnapshot,

@@ -29,7 +29,9 @@ pub fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error
     if starts && id.bytes().all(plain) && id.len() <= LONGEST {
         return Ok(id);
     }
-    Err(D::Error::custom(format!("a job's name is 1 to {LONGEST} of A-Z, a-z, 0-9, _, . and -, first a letter or digit")))
+    Err(D::Error::custom(format!(
+        "a job's name is 1 to {LONGEST} of A-Z, a-z, 0-9, _, . and -, first a letter or digit"
+    )))
 }
 
 /// The same where it may be left out.

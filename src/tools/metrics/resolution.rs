@@ -27,7 +27,8 @@ impl Resolution {
             "d" => 86_400,
             _ => return None,
         };
-        let plain = (1..=5).contains(&number.len()) && !number.starts_with('0') && number.bytes().all(|b| b.is_ascii_digit());
+        let plain =
+            (1..=5).contains(&number.len()) && !number.starts_with('0') && number.bytes().all(|b| b.is_ascii_digit());
         let number: i64 = plain.then(|| number.parse().ok())??;
         Some(Self { text: text.to_owned(), ms: number * seconds * 1000 })
     }
@@ -72,14 +73,17 @@ mod tests {
         for (text, ms) in [("1s", 1000), ("1m", 60_000), ("90m", 5_400_000), ("99999d", 99_999 * 86_400_000)] {
             assert_eq!(Resolution::parse(text).map(|resolution| resolution.ms), Some(ms));
         }
-        for bad in ["", "m", "0m", "01m", "1", "1w", "1M", "-1m", "1.5m", "100000s", " 1m", "1m\n", "1ü", "ü", "１m"] {
+        for bad in ["", "m", "0m", "01m", "1", "1w", "1M", "-1m", "1.5m", "100000s", " 1m", "1m\n", "1ü", "ü", "１m"]
+        {
             assert_eq!(Resolution::parse(bad), None, "{bad:?}");
         }
     }
 
     #[test]
     fn one_that_fits_the_span() {
-        for (minutes, text) in [(0, "10s"), (20, "10s"), (30, "1m"), (120, "1m"), (1440, "15m"), (10_080, "3h"), (1 << 30, "7d")] {
+        for (minutes, text) in
+            [(0, "10s"), (20, "10s"), (30, "1m"), (120, "1m"), (1440, "15m"), (10_080, "3h"), (1 << 30, "7d")]
+        {
             assert_eq!(Resolution::for_span(minutes * 60_000).text, text, "{minutes}");
         }
     }

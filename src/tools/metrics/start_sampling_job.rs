@@ -33,7 +33,7 @@ pub struct Args {
     dry_run: bool,
 }
 
-/// For the schema: one name.
+// One name, for its schema.
 #[derive(JsonSchema)]
 #[schemars(inline)]
 #[expect(dead_code)] // Its schema is what it is for.

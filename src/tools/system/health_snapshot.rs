@@ -103,7 +103,15 @@ impl Faults {
 /// # Errors
 /// `capability_missing` or `unavailable` when processor, memory or disk cannot be read.
 pub async fn read(world: &World) -> Result<HealthSnapshot, ToolError> {
-    look(world).await.map(|(health, ..)| health)
+    look(world, true).await.map(|(health, ..)| health)
+}
+
+/// The same without the past, for those who look again and again: it waits for no card.
+///
+/// # Errors
+/// As [`read`].
+pub async fn glance(world: &World) -> Result<HealthSnapshot, ToolError> {
+    look(world, false).await.map(|(health, ..)| health)
 }
 
 /// The same, and what a sampling job would keep of this moment.
@@ -111,7 +119,7 @@ pub async fn read(world: &World) -> Result<HealthSnapshot, ToolError> {
 /// # Errors
 /// As [`read`].
 pub async fn with_sample(world: &World) -> Result<(HealthSnapshot, Sample), ToolError> {
-    let (health, interval, word) = look(world).await?;
+    let (health, interval, word) = look(world, true).await?;
     let still = Set::ALL.without(&FLAGS);
     let (mut sample, _) = Looker::default().look(&world.machine, still, world.sampling.now_ms()).await;
     moved(&mut sample, &interval);
@@ -119,7 +127,7 @@ pub async fn with_sample(world: &World) -> Result<(HealthSnapshot, Sample), Tool
     Ok((health, sample))
 }
 
-async fn look(world: &World) -> Result<(HealthSnapshot, Interval, Option<Throttled>), ToolError> {
+async fn look(world: &World, with_past: bool) -> Result<(HealthSnapshot, Interval, Option<Throttled>), ToolError> {
     let machine = &world.machine;
     let root = &machine.root;
     let interval = machine.activity.measure(root).await.map_err(|fault| unreadable("processor time", &fault))?;
@@ -140,16 +148,24 @@ async fn look(world: &World) -> Result<(HealthSnapshot, Interval, Option<Throttl
     let celsius = faults.or_absent("cpu_temperature_celsius", temperature).flatten().map(|reading| reading.celsius);
     let throttled = faults.or_absent("throttling_flags", machine.firmware.throttled().await).flatten();
     let throttling_history = match throttled {
-        Some(word) => {
+        Some(word) if with_past => {
             world.sampling.power().seen(word, root, world.sampling.now_ms()).await;
             let story = world.sampling.power().story().await.map_err(|fault| io::Error::other(fault.advice()));
             faults.or_absent("throttling_history", story).flatten()
         }
+        Some(word) => {
+            let (record, root, now_ms) = (world.sampling.power().clone(), root.clone(), world.sampling.now_ms());
+            tokio::spawn(async move { record.seen(word, &root, now_ms).await });
+            None
+        }
         None => None,
     };
-    let note_card = |fault: io::Error| faults.note("cards", &fault, fault.kind());
-    let cards = interval.now.disks.as_ref().ok().and_then(|disks| wear::cards(machine, disks, note_card));
-    let last_reset = faults.or_absent("last_reset", wear::last_reset(machine).await).flatten();
+    let (mut cards, mut last_reset) = (None, None);
+    if with_past {
+        let note_card = |fault: io::Error| faults.note("cards", &fault, fault.kind());
+        cards = interval.now.disks.as_ref().ok().and_then(|disks| wear::cards(machine, disks, note_card));
+        last_reset = faults.or_absent("last_reset", wear::last_reset(machine).await).flatten();
+    }
     let load_average = faults.or_absent("load_average", loadavg::read(root));
     let cpu_frequency_hz = faults.or_absent("cpu_frequency_hz", cpufreq::hertz(root));
     let health = HealthSnapshot {

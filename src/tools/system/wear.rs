@@ -108,7 +108,8 @@ pub fn cards(machine: &Machine, disks: &[Disk], mut fault: impl FnMut(io::Error)
         .take(MOST_CARDS)
         .map(|disk| {
             let card = cards::read(&machine.root, &disk.name);
-            let per_day = |uptime: Duration| rounded(disk.written_bytes as f64 / uptime.as_secs_f64() * 86_400.0, 0) as u64;
+            let per_day =
+                |uptime: Duration| rounded(disk.written_bytes as f64 / uptime.as_secs_f64() * 86_400.0, 0) as u64;
             CardWear {
                 device: disk.name.clone(),
                 kind: card.kind.ok(),

@@ -20,7 +20,9 @@ async fn every_field_of_every_tool() {
     };
     let alone = |tool: &'static str, field: &str, value: Value| (tool, field.to_owned(), json!({field: value}));
     let mut cases = Vec::new();
-    for bad in [json!(4), json!(3601), json!(0), json!(-5), json!(5.5), json!("5"), json!(null), json!(u64::MAX), json!([5])] {
+    for bad in
+        [json!(4), json!(3601), json!(0), json!(-5), json!(5.5), json!("5"), json!(null), json!(u64::MAX), json!([5])]
+    {
         cases.push(start("interval_seconds", bad));
     }
     for bad in [json!(0), json!(169), json!("24"), json!(-1), json!(1.5), json!(null)] {
@@ -33,7 +35,15 @@ async fn every_field_of_every_tool() {
         cases.push(alone("get_samples", "job_id", json!(bad)));
         cases.push(query("job_id", json!(bad)));
     }
-    for bad in [json!([]), json!("cpu_percent"), json!([1]), json!([""]), json!(vec!["cpu_percent"; 33]), json!({}), json!(["x".repeat(65)])] {
+    for bad in [
+        json!([]),
+        json!("cpu_percent"),
+        json!([1]),
+        json!([""]),
+        json!(vec!["cpu_percent"; 33]),
+        json!({}),
+        json!(["x".repeat(65)]),
+    ] {
         cases.push(start("metrics", bad.clone()));
         cases.push(query("metric_names", bad));
     }
@@ -69,7 +79,10 @@ async fn an_unknown_metric_names_the_nearest() {
         let refusal = scene.call(tool, args).await.refused();
         assert_eq!(refusal["error_code"], "invalid_argument");
         assert_eq!(refusal["hint"], "did you mean 'cpu_percent'?");
-        assert_eq!((&refusal["details"]["parameter"], &refusal["details"]["provided_value"]), (&json!(parameter), &json!("cpu_precent")));
+        assert_eq!(
+            (&refusal["details"]["parameter"], &refusal["details"]["provided_value"]),
+            (&json!(parameter), &json!("cpu_precent"))
+        );
         assert_eq!(refusal["details"]["metrics"].as_array().unwrap().len(), 17);
     }
     assert_eq!(scene.call("list_sampling_jobs", json!({})).await.ok()["jobs"], json!([]));
@@ -81,10 +94,16 @@ async fn a_start_that_is_no_start() {
     for (start, end) in [(at(10), json!(at(10))), (at(11), json!(at(10))), (at(60), Value::Null)] {
         let args = json!({"metric_names": ["cpu_percent"], "start_time": start, "end_time": end});
         let refusal = scene.call("query_history", args).await.refused();
-        assert_eq!((&refusal["error_code"], &refusal["details"]["parameter"]), (&json!("invalid_argument"), &json!("start_time")));
+        assert_eq!(
+            (&refusal["error_code"], &refusal["details"]["parameter"]),
+            (&json!("invalid_argument"), &json!("start_time"))
+        );
     }
     let refusal = scene.call("get_samples", json!({"since": at(1), "until": at(0)})).await.refused();
-    assert_eq!((&refusal["error_code"], &refusal["details"]["parameter"]), (&json!("invalid_argument"), &json!("since")));
+    assert_eq!(
+        (&refusal["error_code"], &refusal["details"]["parameter"]),
+        (&json!("invalid_argument"), &json!("since"))
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -98,6 +117,9 @@ async fn more_buckets_than_an_answer_may_have() {
         json!({"metric_names": ["cpu_percent"], "start_time": "0000-01-01T00:00:00Z", "end_time": "9999-12-31T23:59:59Z", "resolution": "1s"}),
     ] {
         let refusal = scene.call("query_history", args).await.refused();
-        assert_eq!((&refusal["error_code"], &refusal["details"]["parameter"]), (&json!("invalid_argument"), &json!("resolution")));
+        assert_eq!(
+            (&refusal["error_code"], &refusal["details"]["parameter"]),
+            (&json!("invalid_argument"), &json!("resolution"))
+        );
     }
 }

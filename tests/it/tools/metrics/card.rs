@@ -59,7 +59,8 @@ async fn a_damaged_block_is_told_and_stepped_over() {
     assert_eq!(answer["pagination"]["total_count"], left.len());
     let page = scene.samples(json!({"limit": 10, "offset": 55})).await;
     assert_eq!(page, left[55..65], "pages lead over the gap");
-    let args = json!({"metric_names": ["load_average_1m"], "start_time": at(0), "end_time": at(1010), "resolution": "1m"});
+    let args =
+        json!({"metric_names": ["load_average_1m"], "start_time": at(0), "end_time": at(1010), "resolution": "1m"});
     let history = scene.call("query_history", args).await.ok();
     assert_eq!(history["damaged_blocks"], 1);
     assert!(history["data_points"].as_u64().unwrap() >= 10);
@@ -73,28 +74,34 @@ async fn a_full_card_is_told_everywhere_and_samples_wait() {
     let scene = Scene::new().await;
     scene.job(json!({"interval_seconds": 5})).await;
     scene.run(61, 5).await;
-    let stored = scene.only_job().await["stored_bytes"].clone();
     sql(&scene, "PRAGMA max_page_count = 1").await;
-    scene.run(61, 5).await;
+    // What room there is on its pages it may still use.
+    let mut steps = 61;
+    while scene.only_job().await.get("fault").is_none() {
+        assert!(steps < 5000, "it is never full");
+        scene.run(61, 5).await;
+        steps += 61;
+    }
     let job = scene.only_job().await;
-    assert_eq!((&job["stored_bytes"], &job["samples"], &job["status"]), (&stored, &json!(123), &json!("running")));
+    assert_eq!((&job["samples"], &job["status"]), (&json!(steps + 1), &json!("running")), "none is lost yet");
     let fault = job["fault"].as_str().unwrap();
     assert!(fault.contains("full") && fault.contains("free some space"), "{fault}");
     let health = scene.pi.call("system.get_health_snapshot", json!({})).await.ok();
     assert_eq!(health["sampling_fault"], fault);
-    assert_eq!(scene.samples(json!({"limit": 1000})).await.len(), 123, "they are in memory");
 
-    // An hour of them, then the oldest go.
+    // An hour of them waits, then the oldest go.
     scene.run(900, 5).await;
     let job = scene.only_job().await;
-    assert_eq!((&job["samples"], &job["lost_samples"]), (&json!(61 + 720), &json!(123 + 900 - 61 - 720)));
+    let (samples, lost) = (job["samples"].as_u64().unwrap(), job["lost_samples"].as_u64().unwrap());
+    assert!(samples + lost == steps + 901 && lost > 180, "{job:#}");
+    let (stored, shown) = (job["stored_bytes"].clone(), scene.samples(json!({"limit": 1000})).await.len() as u64);
+    assert_eq!(shown, samples.min(1000), "those in memory too");
 
     sql(&scene, "PRAGMA max_page_count = 1073741823").await;
     scene.run(61, 5).await;
     let job = scene.only_job().await;
     assert!(job.get("fault").is_none() && job["stored_bytes"].as_u64() > stored.as_u64(), "{job:#}");
     assert!(scene.pi.call("system.get_health_snapshot", json!({})).await.ok().get("sampling_fault").is_none());
-    assert_eq!(scene.samples(json!({"limit": 1000})).await.len(), job["samples"].as_u64().unwrap() as usize);
 }
 
 #[tokio::test(start_paused = true)]
@@ -102,11 +109,10 @@ async fn a_job_can_be_ended_while_the_card_takes_nothing() {
     let scene = Scene::new().await;
     scene.job(json!({"interval_seconds": 5})).await;
     scene.run(3, 5).await;
-    sql(&scene, "PRAGMA max_page_count = 1").await;
-    let refusal = scene.call("start_sampling_job", json!({"interval_seconds": 5, "job_id": "x".repeat(64)})).await;
-    let _ = refusal; // A small row may still fit a page; what counts is that the other one ends.
+    sql(&scene, "PRAGMA query_only = 1").await;
     let ended = scene.call("stop_sampling_job", json!({"job_id": "job-1"})).await.ok();
     assert_eq!(ended["status"], "stopped");
+    assert!(ended["fault"].as_str().unwrap().contains("readonly"), "{ended:#}");
     scene.run(3, 5).await;
     let jobs = scene.call("list_sampling_jobs", json!({})).await.ok();
     assert_eq!((&jobs["jobs"][0]["status"], &jobs["jobs"][0]["samples"]), (&json!("stopped"), &json!(4)));

@@ -28,7 +28,10 @@ async fn means_least_and_most_by_the_names_that_were_asked_for() {
             {"timestamp": at(120), "value": 29.5, "min": 24.0, "max": 35.0},
         ])
     );
-    assert_eq!(answer["metrics"].as_object().unwrap().keys().collect::<Vec<_>>(), ["cpu_temperature_celsius", "memory_percent"]);
+    assert_eq!(
+        answer["metrics"].as_object().unwrap().keys().collect::<Vec<_>>(),
+        ["cpu_temperature_celsius", "memory_percent"]
+    );
     assert_eq!((&answer["data_points"], &answer["resolution"]), (&json!(2), &json!("1m")));
     assert_eq!((&answer["start_time"], &answer["end_time"]), (&json!(at(60)), &json!(at(180))));
 }
@@ -67,9 +70,11 @@ async fn gaps_are_gaps_and_flags_are_shares() {
     scene.run(3, 15).await;
     scene.restart().await;
     tokio::time::advance(std::time::Duration::from_secs(195)).await;
-    scene.run(1, 0).await;
-    let answer = history(&scene, json!({"metric_names": ["under_voltage"], "start_time": at(0), "resolution": "1m"})).await;
-    let point = |second: i64, value: f64, max: f64| json!({"timestamp": at(second), "value": value, "min": 0.0, "max": max});
+    scene.run(2, 1).await;
+    let answer =
+        history(&scene, json!({"metric_names": ["under_voltage"], "start_time": at(0), "resolution": "1m"})).await;
+    let point =
+        |second: i64, value: f64, max: f64| json!({"timestamp": at(second), "value": value, "min": 0.0, "max": max});
     assert_eq!(answer["metrics"]["under_voltage"], json!([point(0, 0.25, 1.0), point(240, 0.0, 0.0)]));
     assert_eq!(answer["data_points"], 2);
     assert_eq!(scene.samples(json!({})).await[0]["under_voltage"], true);
@@ -82,14 +87,20 @@ async fn jobs_together_or_one_alone() {
     scene.job(json!({"interval_seconds": 5, "job_id": "a", "metrics": ["cpu_temperature_celsius"]})).await;
     scene.run(1, 1).await;
     scene.celsius(60.0);
-    scene.job(json!({"interval_seconds": 3600, "job_id": "b", "metrics": ["cpu_temperature_celsius", "cpu_percent"]})).await;
+    scene
+        .job(json!({"interval_seconds": 3600, "job_id": "b", "metrics": ["cpu_temperature_celsius", "cpu_percent"]}))
+        .await;
     let ask = |job: Value| json!({"metric_names": ["cpu_temperature_celsius"], "start_time": at(0), "end_time": at(60), "resolution": "1h", "job_id": job});
     let value = |answer: Value| answer["metrics"]["cpu_temperature_celsius"][0]["value"].clone();
     assert_eq!(value(history(&scene, ask(Value::Null)).await), 50.0);
     assert_eq!(value(history(&scene, ask(json!("b"))).await), 60.0);
     let none = json!({"metric_names": ["cpu_percent"], "start_time": at(0), "end_time": at(60), "job_id": "a"});
     let none = history(&scene, none).await;
-    assert_eq!((&none["metrics"], &none["data_points"]), (&json!({"cpu_percent": []}), &json!(0)), "a does not sample it");
+    assert_eq!(
+        (&none["metrics"], &none["data_points"]),
+        (&json!({"cpu_percent": []}), &json!(0)),
+        "a does not sample it"
+    );
     let unknown = scene.call("query_history", ask(json!("c"))).await.refused();
     assert_eq!(unknown["error_code"], "not_found");
 }
@@ -99,7 +110,9 @@ async fn without_a_resolution_there_are_at_most_120_buckets() {
     let scene = Scene::new().await;
     let ask = |start: i64| {
         let scene = &scene;
-        async move { history(scene, json!({"metric_names": ["cpu_percent"], "start_time": at(start), "end_time": at(0)})).await["resolution"].clone() }
+        async move {
+            history(scene, json!({"metric_names": ["cpu_percent"], "start_time": at(start), "end_time": at(0)})).await["resolution"].clone()
+        }
     };
     assert_eq!(ask(-600).await, "10s");
     assert_eq!(ask(-3600).await, "1m");

@@ -48,6 +48,10 @@ impl Scene {
         let passed = move || i64::try_from(began.elapsed().as_millis()).unwrap();
         let wall = Wall::of(move || START + passed() + ahead.load(Ordering::Relaxed));
         let pi = start(&tree, home.path(), &wall).await;
+        // Somebody has just looked: the first sample has something to compare with, and time does not stir for it.
+        pi.world.machine.activity.measure(&pi.world.machine.root).await.unwrap();
+        advance(Duration::from_millis(750)).await;
+        jumped.fetch_sub(1000, Ordering::Relaxed);
         Self { tree, home, jumped, wall, pi }
     }
 
@@ -113,6 +117,8 @@ async fn start(tree: &Copied, home: &Path, wall: &Wall) -> Pi {
     let pi = Pi::living_in(machine(tree.root()), home, wall.clone());
     // Its task ends before it begins: the test looks.
     pi.world.sampling.close().await.unwrap();
+    // As at a start: what was kept goes on.
+    pi.world.sampling.list().await.unwrap();
     pi
 }
 

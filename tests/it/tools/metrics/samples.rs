@@ -7,7 +7,10 @@ use serde_json::{Value, json};
 async fn a_sample_holds_what_the_machine_says() {
     let scene = Scene::new().await;
     scene.job(json!({"interval_seconds": 5})).await;
-    scene.tree.write("proc/stat", "cpu  0 0 0 0 0 0 0 0 0 0\n").write("proc/net/dev", "eth0: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n");
+    scene
+        .tree
+        .write("proc/stat", "cpu  0 0 0 0 0 0 0 0 0 0\n")
+        .write("proc/net/dev", "eth0: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n");
     scene.tree.write("proc/diskstats", "179 0 mmcblk0 0 0 0 0 0 0 0 0 0 0 0\n");
     scene.run(1, 5).await;
     scene.tree.write("proc/stat", "cpu  125 0 0 375 0 0 0 0 0 0\n");
@@ -43,6 +46,7 @@ async fn a_sample_holds_what_the_machine_says() {
 async fn the_first_sample_is_a_short_measurement_and_a_reset_counter_is_still() {
     let scene = Scene::new().await;
     scene.tree.write("proc/stat", "cpu  100 0 0 900 0 0 0 0 0 0\n");
+    tokio::time::advance(std::time::Duration::from_secs(61)).await;
     let began = tokio::time::Instant::now();
     scene.job(json!({"interval_seconds": 5})).await;
     assert_eq!(began.elapsed().as_millis(), 250, "it waited for something to compare with");
@@ -50,7 +54,10 @@ async fn the_first_sample_is_a_short_measurement_and_a_reset_counter_is_still() 
     assert_eq!(first["cpu_usage_percent"], 0.0, "nothing moved in these files: {first}");
     assert!(first.get("network_sent_bytes_per_sec").is_some());
 
-    scene.tree.write("proc/stat", "cpu  0 0 0 10 0 0 0 0 0 0\n").write("proc/net/dev", "eth0: 1 1 0 0 0 0 0 0 1 1 0 0 0 0 0 0\n");
+    scene
+        .tree
+        .write("proc/stat", "cpu  0 0 0 10 0 0 0 0 0 0\n")
+        .write("proc/net/dev", "eth0: 1 1 0 0 0 0 0 0 1 1 0 0 0 0 0 0\n");
     scene.run(1, 5).await;
     let second = &scene.samples(json!({})).await[1];
     assert_eq!((&second["network_sent_bytes_per_sec"], &second["cpu_usage_percent"]), (&json!(0), &json!(0.0)));
