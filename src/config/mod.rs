@@ -17,7 +17,7 @@ mod kind;
 mod load;
 mod nearest;
 mod places;
-mod sections;
+pub mod sections;
 mod settings;
 mod together;
 mod token;

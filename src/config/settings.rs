@@ -2,7 +2,11 @@
 //!
 //! Units are in the names: `_seconds`, `_bytes`, `_per_minute`. Field names are the keys of the files.
 
-use super::{places::Places, sections::Service, token::TokenSetting};
+use super::{
+    places::Places,
+    sections::{Service, metrics::MetricSettings},
+    token::TokenSetting,
+};
 use crate::registry::meta::{Environment, Mode, Role};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -33,6 +37,7 @@ pub struct Settings {
     pub service: Service,
     pub places: PlaceSettings,
     pub audit: AuditLog,
+    pub metrics: MetricSettings,
     pub log: Log,
     /// Why only the fundamental tier may run: one line for each fragment that was set aside. Empty when all is well.
     #[serde(skip)]
@@ -267,6 +272,7 @@ impl Settings {
                 agent_socket: places.agent_socket.clone(),
             },
             audit: AuditLog { max_bytes: 64 * MIB as u64 },
+            metrics: MetricSettings::default(),
             log: Log { level: LogLevel::Info, target: LogTarget::Auto, ring_lines: 1000 },
             restricted: Vec::new(),
         }

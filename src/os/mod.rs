@@ -8,6 +8,7 @@ pub mod about;
 pub mod activity;
 pub mod addresses;
 pub mod bus;
+pub mod cards;
 pub mod clock;
 pub mod cpu_stat;
 pub mod cpufreq;

@@ -2,6 +2,7 @@
 
 pub mod logs;
 pub mod manage;
+pub mod metrics;
 pub mod network;
 pub mod none;
 pub mod page;
@@ -16,7 +17,7 @@ use serde::{Deserialize, Deserializer, de::Error};
 
 /// Every tool the server offers, grouped by namespace, in the order they are listed.
 pub static NAMESPACES: &[&[Entry]] =
-    &[system::TOOLS, network::TOOLS, service::TOOLS, manage::TOOLS, logs::TOOLS, tools::TOOLS];
+    &[system::TOOLS, metrics::TOOLS, network::TOOLS, service::TOOLS, manage::TOOLS, logs::TOOLS, tools::TOOLS];
 
 /// A string of `MIN` to `MAX` characters: the parser's half of a schema's `minLength` and `maxLength`.
 ///

@@ -36,7 +36,7 @@ fn an_unknown_key_far_from_all_is_answered_with_what_there_is() {
     refused(
         "[zzzzzzzzzz]\n",
         "1:2: unknown key \"zzzzzzzzzz\"; at the top level there are board, agent, tool_names, environment, then the \
-         sections http, tls, socket, limits, access, jwt, tools, policy, approval, service, places, audit, log",
+         sections http, tls, socket, limits, access, jwt, tools, policy, approval, service, places, audit, metrics, log",
     );
 }
 

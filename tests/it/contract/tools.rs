@@ -110,6 +110,9 @@ const NEEDS: &[&str] = &[
 fn arguments(entry: &Entry) -> Value {
     let mut args = match entry.name() {
         "tools.search" => json!({"query": "reboot"}),
+        "metrics.start_sampling_job" => json!({"interval_seconds": 60}),
+        "metrics.stop_sampling_job" => json!({"job_id": "contract"}),
+        "metrics.query_history" => json!({"metric_names": ["cpu_percent"], "start_time": "2026-01-01T00:00:00Z"}),
         // Nothing is scheduled: nothing is taken back, and nothing restarts.
         "network.activate_connection" => json!({"connection": "simulated-static"}),
         // Nothing was changed: nothing is taken back.
@@ -140,6 +143,7 @@ fn allow_everything(settings: &mut Settings) {
 async fn every_tool_answers_a_real_call_as_its_schema_says() {
     let pi = Pi::standard(allow_everything).await;
     let mut wire = pi.on(Door::Stdio).await;
+    wire.call("metrics.start_sampling_job", json!({"interval_seconds": 3600, "job_id": "contract"})).await.ok();
     for entry in Registry::standard().entries() {
         let answer = wire.call(entry.name(), arguments(entry)).await;
         if NEEDS.contains(&entry.name()) && answer.is_refusal("capability_missing") {
