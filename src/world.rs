@@ -6,7 +6,7 @@ use crate::{
     config::Settings,
     log::Ring,
     machine::Machine,
-    os::bus::Bus,
+    os::{bus::Bus, roots::Roots},
     registry::Registry,
     store::Store,
 };
@@ -28,6 +28,8 @@ pub struct World {
     pub machine: Machine,
     /// systemd, NetworkManager and whoever else speaks D-Bus.
     pub bus: Bus,
+    /// The folders that `files.*` may reach.
+    pub files: Roots,
     pub started: OffsetDateTime,
 }
 
@@ -51,6 +53,7 @@ impl World {
             log,
             machine,
             bus: Bus::system(),
+            files: Roots::of(&settings.files.roots),
             started: OffsetDateTime::now_utc(),
             settings,
         }

@@ -5,6 +5,7 @@ use super::{
     found::{Found, Written},
     keys::NAMESPACES,
     nearest::nearest,
+    sections::files,
     tokens,
     words::{full_path, is_host, is_name, one_of, sized},
 };
@@ -48,6 +49,8 @@ pub enum Kind {
     Mode,
     /// The tables of `[[access.tokens]]`.
     Tokens,
+    /// The tables of `[[files.roots]]`.
+    Roots,
 }
 
 /// What an integer counts.
@@ -95,6 +98,7 @@ impl Kind {
             Self::Namespaces => format!("a list of namespaces out of {}", NAMESPACES.join(", ")),
             Self::ToolsOrNamespaces => "a list of tools (\"system.reboot\") and namespaces (\"gpio\")".into(),
             Self::Tokens => "tables [[access.tokens]] with name, sha256, role and, if wanted, expires".into(),
+            Self::Roots => files::EXPECTED.into(),
         }
     }
 
@@ -102,6 +106,7 @@ impl Kind {
     pub fn check(self, name: &str, found: &Found, tools: &KnownTools, wrong: &mut Vec<Complaint>) -> Option<Value> {
         match self {
             Self::Tokens => tokens::check(found, wrong),
+            Self::Roots => files::check(found, wrong),
             Self::Hosts | Self::Origins | Self::Clients | Self::Namespaces | Self::ToolsOrNamespaces => {
                 self.check_list(name, found, tools, wrong)
             }
@@ -113,6 +118,11 @@ impl Kind {
                 }
             },
         }
+    }
+
+    /// Whether it is written as tables, so that only a file can hold it.
+    pub fn is_tables(self) -> bool {
+        matches!(self, Self::Tokens | Self::Roots)
     }
 
     /// A single value; the error is what to add after "must be ..., not ...".

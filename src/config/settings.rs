@@ -2,7 +2,7 @@
 //!
 //! Units are in the names: `_seconds`, `_bytes`, `_per_minute`. Field names are the keys of the files.
 
-use super::{places::Places, token::TokenSetting};
+use super::{places::Places, sections::files::Files, token::TokenSetting};
 use crate::registry::meta::{Environment, Mode, Role};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -33,6 +33,7 @@ pub struct Settings {
     pub places: PlaceSettings,
     pub audit: AuditLog,
     pub log: Log,
+    pub files: Files,
     /// Why only the fundamental tier may run: one line for each fragment that was set aside. Empty when all is well.
     #[serde(skip)]
     pub restricted: Vec<String>,
@@ -266,6 +267,7 @@ impl Settings {
             },
             audit: AuditLog { max_bytes: 64 * MIB as u64 },
             log: Log { level: LogLevel::Info, target: LogTarget::Auto, ring_lines: 1000 },
+            files: Files::default(),
             restricted: Vec::new(),
         }
     }

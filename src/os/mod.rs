@@ -7,6 +7,7 @@
 pub mod about;
 pub mod activity;
 pub mod addresses;
+pub mod beneath;
 pub mod bus;
 pub mod clock;
 pub mod cpu_stat;
@@ -24,7 +25,9 @@ pub mod net_dev;
 pub mod notify;
 pub mod os_release;
 pub mod own;
+pub mod replace;
 mod root;
+pub mod roots;
 pub mod thermal;
 pub mod uptime;
 

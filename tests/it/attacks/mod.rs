@@ -1,5 +1,6 @@
-//! Attacks on the network door, tried against the real listener.
+//! Attacks: on the network door, tried against the real listener, and on the folders that files.* may reach.
 
+mod files;
 mod flood;
 mod names;
 mod tls;
