@@ -16,6 +16,7 @@ pub mod cpuinfo;
 pub mod diskstats;
 pub mod hwmon;
 pub mod ids;
+pub mod journal;
 pub mod kernel;
 pub mod live;
 pub mod loadavg;

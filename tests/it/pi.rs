@@ -16,6 +16,7 @@ use raspi_mcp::{
         Registry,
         context::{Context, Notes},
         meta::Role,
+        progress::Progress,
     },
     store::Store,
     world::World,
@@ -29,6 +30,8 @@ use tokio_util::sync::CancellationToken;
 pub struct Pi {
     pub world: Arc<World>,
     pub cancel: CancellationToken,
+    /// Where the next calls report to.
+    pub progress: Progress,
     role: Role,
     _home: TempDir,
 }
@@ -52,7 +55,13 @@ impl Pi {
         let agent = AgentLink::Socket(Client::new(&settings.places.agent_socket));
         let audit = Audit::new(store.clone(), settings.audit.max_bytes, None);
         let world = World::new(settings, Registry::standard(), machine, agent, store, audit, Ring::new(10));
-        Self { world: Arc::new(world), cancel: CancellationToken::new(), role: Role::ReadOnly, _home: home }
+        Self {
+            world: Arc::new(world),
+            cancel: CancellationToken::new(),
+            progress: Progress::default(),
+            role: Role::ReadOnly,
+            _home: home,
+        }
     }
 
     pub async fn call(&self, tool: &str, args: Value) -> Answer {
@@ -61,7 +70,7 @@ impl Pi {
             world: Arc::clone(&self.world),
             caller: Arc::new(Caller::new("test", self.role, Door::Stdio)),
             cancel: self.cancel.clone(),
-            progress: Default::default(),
+            progress: self.progress.clone(),
             approval: None,
             args_sha256: "".into(),
             peer: None,

@@ -54,7 +54,7 @@ pub struct Out {
     /// Bytes in the files.
     bytes: u64,
     /// The tag it had, where one was given.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     previous_etag: Option<String>,
     /// Whether it is gone; false with dry_run.

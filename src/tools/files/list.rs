@@ -82,7 +82,7 @@ struct Listed {
     /// Full path, for files.read.
     path: String,
     /// The name's bytes in base64, where they are no UTF-8; such a name can be listed and no more.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     name_base64: Option<String>,
     r#type: Kind,
@@ -93,7 +93,7 @@ struct Listed {
     /// Permission bits.
     mode: u32,
     /// What a symbolic link says; it is followed by files.read if that is in the root.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     target: Option<String>,
 }

@@ -61,11 +61,11 @@ pub struct Out {
     /// Name of the root it is in.
     root: String,
     /// With encoding utf-8 or ascii.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     content: Option<String>,
     /// With encoding base64.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     content_base64: Option<String>,
     encoding: Encoding,
@@ -83,7 +83,7 @@ pub struct Out {
     /// Whether the file goes on after the content.
     truncated: bool,
     /// Where it goes on.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     next_offset: Option<u64>,
     /// The file has the tag you gave; there is no content.

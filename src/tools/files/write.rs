@@ -46,6 +46,8 @@ pub struct Args {
     #[schemars(length(max = 128))]
     etag: Option<String>,
     /// Permission bits as a number (0644 of a new file is 420), or in place of create and overwrite how to write.
+    #[serde(default)]
+    #[schemars(with = "Mode")]
     mode: Option<Mode>,
     /// Make the folders on the way that are not there; true unless told.
     mkdirs: Option<bool>,
@@ -97,7 +99,7 @@ impl JsonSchema for Mode {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "anyOf": [
-            { "type": "integer", "minimum": 0, "maximum": 0o777 },
+            { "type": ["integer", "null"], "minimum": 0, "maximum": 0o777 },
             { "type": "string", "enum": ["overwrite", "append", "create_new"] },
         ] })
     }
@@ -124,7 +126,7 @@ pub struct Out {
     /// Permission bits.
     mode: u32,
     /// What was there before.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Before")]
     previous: Option<Before>,
     /// Folders that were made on the way.

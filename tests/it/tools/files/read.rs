@@ -167,7 +167,7 @@ async fn what_the_user_may_not_read_is_denied_and_says_so() {
     }
     let files = Files::new().await;
     let path = files.has("secret", "x");
-    fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0)).unwrap();
+    fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o000)).unwrap();
     let answer = files.call("files.read", json!({ "path": "secret" })).await;
     let refused = answer.failed("permission_denied");
     assert_eq!(refused["details"]["required_permission"], format!("files:read:{}", path.display()));
