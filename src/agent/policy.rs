@@ -9,7 +9,13 @@ use std::{
 /// The tools whose calls become a deed of the agent's, and what its policy is when the configuration is silent. It redeems
 /// their asks itself. A shutdown, which nobody far away can take back, has to be named.
 const DEEDS: &[(&str, Mode)] =
-    &[("system.reboot", Mode::Ask), ("system.shutdown", Mode::Deny), ("system.set_hostname", Mode::Allow)];
+    &[
+        ("system.reboot", Mode::Ask),
+        ("system.shutdown", Mode::Deny),
+        ("system.set_hostname", Mode::Allow),
+        ("process.send_signal", Mode::Allow),
+        ("exec.run", Mode::Ask),
+    ];
 
 /// The agent's copy of the policy.
 #[derive(Clone, Debug)]
@@ -84,6 +90,21 @@ impl AgentPolicy {
                 .hint(format!("policy.\"{tool}\" in /etc/raspi-mcp decides this"))),
             mode => Ok(mode),
         }
+    }
+
+    /// Whether the agent reads this for anybody: reads need no namespace and no person.
+    ///
+    /// # Errors
+    /// `permission_denied` naming the setting that stands in the way.
+    pub fn check_read(&self, tool: &str) -> Result<(), ToolError> {
+        let namespace = tool.split_once('.').map_or(tool, |(namespace, _)| namespace);
+        let denied = self.modes.get(tool) == Some(&Mode::Deny);
+        if denied || self.disabled.contains(tool) || self.disabled.contains(namespace) {
+            return Err(ToolError::denied(format!("the agent's configuration switches {tool} off"))
+                .with("tool", tool)
+                .hint("see tools.disable and policy in /etc/raspi-mcp, and restart raspi-mcp-agent"));
+        }
+        Ok(())
     }
 
     /// Whether an answer through MCP client `client` counts: some clients answer by themselves.

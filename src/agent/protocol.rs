@@ -6,11 +6,16 @@
 
 use super::{
     asks::{Ask, AskRequest},
+    deeds::{
+        exec::{CommandEnd, CommandOutput, CommandRef, CommandRequest},
+        process::{InspectRequest, SignalRequest, Signalled},
+    },
     warrant::Warrant,
 };
 use crate::{
     access::audit::{Approval, Head, KnownHeads},
     error::{ErrorCode, ToolError},
+    os::processes::detail::Detail,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -68,6 +73,11 @@ pub enum Op {
         action: PowerAction,
     },
     SetHostname(HostnameRequest),
+    RunCommand(CommandRequest),
+    CommandOutput(CommandRef),
+    StopCommand(CommandRef),
+    SignalProcess(SignalRequest),
+    InspectProcess(InspectRequest),
     RecordHead(Head),
     Heads {},
 }
@@ -75,7 +85,7 @@ pub enum Op {
 impl Op {
     /// Whether it may take its time: then it holds up nothing that comes after it, and ends with its connection.
     pub fn waits(&self) -> bool {
-        matches!(self, Self::AskState { .. })
+        matches!(self, Self::AskState { .. } | Self::RunCommand(_) | Self::CommandOutput(_))
     }
 
     pub fn name(&self) -> &'static str {
@@ -93,6 +103,11 @@ impl Op {
             Self::CancelPower { action: PowerAction::Reboot } => "cancel_reboot",
             Self::CancelPower { action: PowerAction::Shutdown } => "cancel_shutdown",
             Self::SetHostname(_) => "set_hostname",
+            Self::RunCommand(_) => "run_command",
+            Self::CommandOutput(_) => "command_output",
+            Self::StopCommand(_) => "stop_command",
+            Self::SignalProcess(_) => "signal_process",
+            Self::InspectProcess(_) => "inspect_process",
             Self::RecordHead(_) => "record_head",
             Self::Heads {} => "heads",
         }
@@ -170,6 +185,10 @@ pub enum Done {
     Approval(Approval),
     Power(Scheduled),
     Hostname(Hostname),
+    Command(Box<CommandEnd>),
+    Output(CommandOutput),
+    Signalled(Signalled),
+    Process(Box<Detail>),
     Cancelled(CancelledPower),
     Heads(KnownHeads),
     Done {},

@@ -4,7 +4,7 @@ use super::{
     assignment::Assignment,
     fault::{Fault, Origin},
     keys::InState,
-    kind::KnownTools,
+    kind::{Kind, KnownTools},
     places::Places,
     settings::Settings,
 };
@@ -48,20 +48,21 @@ impl Draft {
         self.set_by.insert(name, (self.steps, origin.clone()));
     }
 
-    /// Lays one assignment over what is there: later ones win, tokens add up.
+    /// Lays one assignment over what is there: later ones win, tables add up.
     ///
     /// # Errors
     /// A token whose name is taken.
     pub fn apply(&mut self, assignment: &Assignment) -> Result<(), Fault> {
         let (name, slot) = (assignment.name(), self.slot(assignment));
         match (assignment.key.name, slot, &assignment.value) {
-            ("access.tokens", Value::Array(held), Value::Array(more)) => {
-                for token in more {
-                    if let Some(taken) = held.iter().find(|one| one["name"] == token["name"]) {
-                        let message = format!("there is a token named {} already; names must differ", taken["name"]);
+            (_, Value::Array(held), Value::Array(more)) if assignment.key.kind.is_tables() => {
+                let what = if assignment.key.kind == Kind::Tokens { "token" } else { "command" };
+                for table in more {
+                    if let Some(taken) = held.iter().find(|one| one["name"] == table["name"]) {
+                        let message = format!("there is a {what} named {} already; names must differ", taken["name"]);
                         return Err(Fault::new(assignment.origin.clone(), message));
                     }
-                    held.push(token.clone());
+                    held.push(table.clone());
                 }
             }
             (_, slot, value) => *slot = value.clone(),

@@ -2,7 +2,7 @@
 //!
 //! Units are in the names: `_seconds`, `_bytes`, `_per_minute`. Field names are the keys of the files.
 
-use super::{places::Places, token::TokenSetting};
+use super::{places::Places, sections::exec::Exec, token::TokenSetting};
 use crate::registry::meta::{Environment, Mode, Role};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -33,6 +33,8 @@ pub struct Settings {
     pub places: PlaceSettings,
     pub audit: AuditLog,
     pub log: Log,
+    pub process: Process,
+    pub exec: Exec,
     /// Why only the fundamental tier may run: one line for each fragment that was set aside. Empty when all is well.
     #[serde(skip)]
     pub restricted: Vec<String>,
@@ -171,6 +173,25 @@ pub struct Log {
     pub ring_lines: usize,
 }
 
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Process {
+    /// Names of processes that get no signal.
+    pub protected: Vec<String>,
+}
+
+/// What keeps the machine up and within reach: init, the bus, logins, the network.
+const PROTECTED: [&str; 9] = [
+    "init",
+    "systemd",
+    "systemd-journal",
+    "systemd-logind",
+    "systemd-udevd",
+    "dbus-daemon",
+    "dbus-broker",
+    "NetworkManager",
+    "sshd",
+];
+
 /// `log.level`, most severe first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -266,6 +287,8 @@ impl Settings {
             },
             audit: AuditLog { max_bytes: 64 * MIB as u64 },
             log: Log { level: LogLevel::Info, target: LogTarget::Auto, ring_lines: 1000 },
+            process: Process { protected: PROTECTED.map(str::to_owned).to_vec() },
+            exec: Exec::default(),
             restricted: Vec::new(),
         }
     }

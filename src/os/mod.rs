@@ -24,6 +24,7 @@ pub mod net_dev;
 pub mod notify;
 pub mod os_release;
 pub mod own;
+pub mod processes;
 mod root;
 pub mod thermal;
 pub mod uptime;

@@ -12,6 +12,8 @@ mod set_hostname;
 mod shutdown;
 mod throttling;
 
+pub use rates::rounded;
+
 use crate::registry::tool::Entry;
 
 pub static TOOLS: &[Entry] = &[

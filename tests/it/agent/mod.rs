@@ -2,6 +2,7 @@
 
 mod asks;
 mod calls;
+mod exec;
 mod heads;
 mod hostname;
 mod power;
@@ -63,6 +64,9 @@ impl Pi {
             approver_group: "raspi-mcp-approver".into(),
             simulated: true,
             policy,
+            exec: Default::default(),
+            protected_processes: Vec::new(),
+            server_places: Vec::new(),
             root: Root::at(dir),
         }
     }
