@@ -70,7 +70,7 @@ pub fn run() -> io::Result<()> {
     let _ = rustix::process::setsid();
     socket.set_nonblocking(true)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(guard(UnixStream::from_std(socket)?))
+    runtime.block_on(async { guard(UnixStream::from_std(socket)?).await })
 }
 
 async fn guard(socket: UnixStream) -> io::Result<()> {
