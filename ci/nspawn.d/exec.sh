@@ -56,8 +56,11 @@ run_sh() {
   local args
   args="{\"command\":\"${COMMAND:-sh}\",\"args\":[\"-c\",$(json_string "$1")]"
   shift
-  c raspi-mcp call exec.run --json --args "$args${1:+,$1}}"
+  call exec.run "$args${1:+,$1}}"
 }
+
+# call TOOL ARGUMENTS: the answer as JSON, on one line.
+call() { c raspi-mcp call "$1" --json --args "$2" | sed -e 's/^ *//' -e 's/^\("[a-z_]*":\) /\1/' | tr -d '\n'; }
 
 # Processes of commands, by their control group; a line each.
 of_commands() { c sh -c 'grep -l raspi-mcp-exec- /proc/[0-9]*/cgroup 2>/dev/null | while read -r f; do echo "${f%/cgroup}"; done' || true; }
@@ -116,7 +119,7 @@ check_exec_orphans() {
   # The caller goes away: the server withdraws the request.
   orphans
   # shellcheck disable=SC2016
-  c sh -c 'for p in /proc/[0-9]*; do grep -qs "^raspi-mcp.call.exec.run" "$p/cmdline" && kill "${p#/proc/}"; done; true'
+  c sh -c 'for p in /proc/[0-9]*; do case $(tr "\0" " " <"$p/cmdline" 2>/dev/null) in "raspi-mcp call exec.run"*) kill "${p#/proc/}" ;; esac; done; true'
   wait "$CALL" 2>/dev/null || true
   until_true 20 "nothing is left after the caller went away" none_left
 
@@ -148,19 +151,19 @@ check_signals() {
   setup_exec
   c systemd-run --quiet --collect --unit=victim --uid=bob sleep 600
   pid=$(show victim MainPID)
-  said=$(c raspi-mcp call process.get_process_details --json --args "{\"pid\":$pid}")
+  said=$(call process.get_process_details "{\"pid\":$pid}")
   expect_in "another user's environment, through the agent" '"environment":\{' "$said"
   expect_in "another user's program, through the agent" '"exe":"[^"]*/sleep"' "$said"
-  expect_in "a dry run" '"sent":false' "$(c raspi-mcp call process.send_signal --json --args "{\"pid\":$pid,\"dry_run\":true}")"
+  expect_in "a dry run" '"sent":false' "$(call process.send_signal "{\"pid\":$pid,\"dry_run\":true}")"
   expect "after a dry run" active "$(c systemctl is-active victim)"
-  c raspi-mcp call process.send_signal --json --args "{\"pid\":$pid,\"signal\":\"KILL\"}" >/dev/null
+  call process.send_signal "{\"pid\":$pid,\"signal\":\"KILL\"}" >/dev/null
   until_true 10 "it has ended" c sh -c "! test -e /proc/$pid"
   for pid in 1 "$(show raspi-mcp MainPID)" "$(show raspi-mcp-agent MainPID)" "$(show dbus MainPID)"; do
     fails_with "a signal to $pid" 5 'gets no signal' c raspi-mcp call process.send_signal -a "pid=$pid" -a signal=KILL
   done
   c systemctl stop raspi-mcp-agent
   pid=$(show dbus MainPID)
-  expect_in "details without an agent" '"unavailable":\{' "$(c raspi-mcp call process.get_process_details --json --args "{\"pid\":$pid}")"
+  expect_in "details without an agent" '"unavailable":\{' "$(call process.get_process_details "{\"pid\":$pid}")"
   c systemctl start raspi-mcp-agent
   say "details of others' processes and signals to them go through the agent; what keeps the machine up is left alone"
 }

@@ -82,8 +82,9 @@ impl Runner for Transient {
 
 impl Transient {
     async fn swept(&self) -> Result<(), ToolError> {
-        let none: [&str; 0] = [];
-        let answer = self.bus.call(MANAGER, "ListUnitsByPatterns", &(none, [format!("{PREFIX}*.service")])).await?;
+        // Units in any state, by their names. Lists, not arrays: those would go out as structures.
+        let (states, names) = (Vec::<&str>::new(), vec![format!("{PREFIX}*.service")]);
+        let answer = self.bus.call(MANAGER, "ListUnitsByPatterns", &(states, names)).await?;
         type Row<'a> = (
             &'a str,
             &'a str,

@@ -1,3 +1,5 @@
 //! The tools, through the front of the registry: schema, parser, handler, and the answer against its own schema.
 
+mod exec;
+mod process;
 mod system;
