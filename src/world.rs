@@ -6,7 +6,7 @@ use crate::{
     config::Settings,
     log::Ring,
     machine::Machine,
-    os::bus::Bus,
+    os::{bus::Bus, systemd::Systemd},
     registry::Registry,
     store::Store,
 };
@@ -28,6 +28,8 @@ pub struct World {
     pub machine: Machine,
     /// systemd, NetworkManager and whoever else speaks D-Bus.
     pub bus: Bus,
+    /// What is kept of systemd between calls.
+    pub systemd: Systemd,
     pub started: OffsetDateTime,
 }
 
@@ -51,6 +53,7 @@ impl World {
             log,
             machine,
             bus: Bus::system(),
+            systemd: Systemd::default(),
             started: OffsetDateTime::now_utc(),
             settings,
         }

@@ -16,10 +16,11 @@ use super::{
     protocol::{CancelledPower, Done, MAX_WAIT_MS, Op, PROTOCOL, PowerAction, Status},
     settings::AgentSettings,
     system_clock,
+    units::{RealUnits, SimulatedUnits, Units},
 };
 use crate::{
     error::{ErrorCode, ToolError},
-    os::Root,
+    os::{Root, bus::Bus},
 };
 use serde_json::{Value, json};
 use std::{fs::File, sync::Arc, time::Duration};
@@ -30,6 +31,7 @@ pub struct World {
     pub machine: Arc<dyn Machine>,
     pub runner: Arc<dyn Runner>,
     pub processes: Arc<dyn Processes>,
+    pub units: Arc<dyn Units>,
 }
 
 impl World {
@@ -42,7 +44,12 @@ impl World {
         } else {
             Arc::new(RealProcesses { root: Root::system() })
         };
-        Self { clock, machine, runner, processes }
+        let units: Arc<dyn Units> = if machine.is_simulated() {
+            Arc::new(SimulatedUnits::default())
+        } else {
+            Arc::new(RealUnits::new(Bus::system(), Root::system()))
+        };
+        Self { clock, machine, runner, processes, units }
     }
 
     /// The machine `settings` speak of, and its clock.
@@ -66,6 +73,7 @@ pub struct Agent {
     pub(super) runner: Arc<dyn Runner>,
     pub(super) commands: Commands,
     pub(super) processes: Arc<dyn Processes>,
+    pub(super) units: Arc<dyn Units>,
     heads: Heads,
     pub(super) log: OpLog,
     started_ms: i64,
@@ -81,7 +89,7 @@ impl Agent {
     /// # Errors
     /// `unavailable` when its folder cannot be used, `conflict` when another agent uses it.
     pub fn start(settings: AgentSettings, world: World) -> Result<Arc<Self>, ToolError> {
-        let World { clock, machine, runner, processes } = world;
+        let World { clock, machine, runner, processes, units } = world;
         let folder = settings.state_dir.as_path();
         files::make_folder(folder)?;
         let lock = files::lock(folder)?;
@@ -95,6 +103,7 @@ impl Agent {
             runner,
             commands: Commands::default(),
             processes,
+            units,
             heads: Heads::load(folder, Arc::clone(&clock))?,
             log: OpLog::new(folder, Arc::clone(&clock)),
             started_ms: clock(),
@@ -198,6 +207,16 @@ impl Agent {
                 result.map(Done::Signalled)
             }
             Op::InspectProcess(request) => self.inspect_process(request).map(Box::new).map(Done::Process),
+            Op::ControlUnit(request) => {
+                let result = self.control_unit(peer, &request).await;
+                self.note_done("control_unit", peer, json!(request), result.as_ref().err())?;
+                result.map(Done::Unit)
+            }
+            Op::EnableUnit(request) => {
+                let result = self.enable_unit(peer, &request).await;
+                self.note_done("enable_unit", peer, json!(request), result.as_ref().err())?;
+                result.map(Done::Enabled)
+            }
             Op::RecordHead(head) => {
                 let (chain, seq) = (head.chain.clone(), head.seq);
                 match self.heads.record(head) {

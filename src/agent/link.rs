@@ -3,6 +3,10 @@
 use super::{
     Agent, Client, CommandEnd, CommandOutput, CommandRef, CommandRequest, InspectRequest, Peer, SignalRequest, Signalled,
     asks::{Ask, AskRequest},
+    deeds::{
+        enable::{EnableRequest, Enabled},
+        unit::{self, ControlRequest, Controlled},
+    },
     protocol::{CancelledPower, Done, Hostname, HostnameRequest, Op, PowerAction, PowerRequest, Scheduled, Status},
 };
 use crate::{
@@ -137,6 +141,18 @@ impl AgentLink {
     /// Ends a running command.
     pub async fn stop_command(&self, command: CommandRef) -> Result<(), ToolError> {
         expect!(self, Op::StopCommand(command), Duration::ZERO, Done::Done {} => Ok(()))
+    }
+
+    /// Starts, stops, restarts or reloads a service, and waits for its end unless told not to.
+    pub async fn control_unit(&self, request: ControlRequest) -> Result<Controlled, ToolError> {
+        let wait = if request.wait { unit::WAIT } else { Duration::ZERO };
+        expect!(self, Op::ControlUnit(request), wait, Done::Unit(controlled) => Ok(controlled))
+    }
+
+    /// Has a service start at boot, or not.
+    pub async fn enable_unit(&self, request: EnableRequest) -> Result<Enabled, ToolError> {
+        // systemd reads all of its files again.
+        expect!(self, Op::EnableUnit(request), Duration::from_secs(20), Done::Enabled(enabled) => Ok(enabled))
     }
 
     /// Gives the end of the audit chain into the agent's keeping.

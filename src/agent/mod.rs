@@ -7,7 +7,7 @@
 pub mod asks;
 mod client;
 mod core;
-mod deeds;
+pub mod deeds;
 pub mod exec;
 mod files;
 pub mod heads;
@@ -23,6 +23,7 @@ pub mod protocol;
 mod server;
 mod settings;
 mod start;
+pub mod units;
 mod warrant;
 mod wire;
 
@@ -36,7 +37,7 @@ pub use peer::{Peer, Standing};
 pub use policy::AgentPolicy;
 pub use processes::SignalName;
 pub use protocol::{HostnameRequest, PowerAction, PowerRequest, Status};
-pub use server::{bind, serve};
+pub use server::{bind, converse, serve};
 pub use settings::AgentSettings;
 pub use start::{in_process, run};
 pub use warrant::Warrant;

@@ -9,6 +9,8 @@ use super::{
     deeds::{
         exec::{CommandEnd, CommandOutput, CommandRef, CommandRequest},
         process::{InspectRequest, SignalRequest, Signalled},
+        enable::{EnableRequest, Enabled},
+        unit::{ControlRequest, Controlled},
     },
     warrant::Warrant,
 };
@@ -78,6 +80,8 @@ pub enum Op {
     StopCommand(CommandRef),
     SignalProcess(SignalRequest),
     InspectProcess(InspectRequest),
+    ControlUnit(ControlRequest),
+    EnableUnit(EnableRequest),
     RecordHead(Head),
     Heads {},
 }
@@ -85,7 +89,14 @@ pub enum Op {
 impl Op {
     /// Whether it may take its time: then it holds up nothing that comes after it, and ends with its connection.
     pub fn waits(&self) -> bool {
-        matches!(self, Self::AskState { .. } | Self::RunCommand(_) | Self::CommandOutput(_))
+        matches!(
+            self,
+            Self::AskState { .. }
+                | Self::ControlUnit(_)
+                | Self::EnableUnit(_)
+                | Self::RunCommand(_)
+                | Self::CommandOutput(_)
+        )
     }
 
     pub fn name(&self) -> &'static str {
@@ -108,6 +119,8 @@ impl Op {
             Self::StopCommand(_) => "stop_command",
             Self::SignalProcess(_) => "signal_process",
             Self::InspectProcess(_) => "inspect_process",
+            Self::ControlUnit(_) => "control_unit",
+            Self::EnableUnit(_) => "enable_unit",
             Self::RecordHead(_) => "record_head",
             Self::Heads {} => "heads",
         }
@@ -189,6 +202,8 @@ pub enum Done {
     Output(CommandOutput),
     Signalled(Signalled),
     Process(Box<Detail>),
+    Unit(Controlled),
+    Enabled(Enabled),
     Cancelled(CancelledPower),
     Heads(KnownHeads),
     Done {},

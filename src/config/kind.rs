@@ -7,7 +7,7 @@ use super::{
     nearest::nearest,
     sections::exec,
     tokens,
-    words::{full_path, is_host, is_name, one_of, sized},
+    words::{full_path, is_host, is_name, is_service, one_of, sized},
 };
 use crate::registry::meta::Mode;
 use serde_json::Value;
@@ -43,6 +43,8 @@ pub enum Kind {
     Origins,
     /// Names MCP clients give themselves.
     Clients,
+    /// Names of services, with `*` and `?`.
+    Services,
     Namespaces,
     ToolsOrNamespaces,
     /// `allow`, `ask` or `deny`.
@@ -99,6 +101,7 @@ impl Kind {
             Self::Hosts => "a list of host names like \"pi.local\" or \"pi.local:8765\"".into(),
             Self::Origins => "a list of origins like \"http://pi.local:8765\"".into(),
             Self::Clients => "a list of client names of 1 to 128 characters".into(),
+            Self::Services => "a list of services like \"nginx.service\" or \"app-*.service\"".into(),
             Self::Namespaces => format!("a list of namespaces out of {}", NAMESPACES.join(", ")),
             Self::ToolsOrNamespaces => "a list of tools (\"system.reboot\") and namespaces (\"gpio\")".into(),
             Self::Tokens => "tables [[access.tokens]] with name, sha256, role and, if wanted, expires".into(),
@@ -136,6 +139,7 @@ impl Kind {
             Self::Hosts
                 | Self::Origins
                 | Self::Clients
+                | Self::Services
                 | Self::Namespaces
                 | Self::ToolsOrNamespaces
                 | Self::Folders
@@ -210,6 +214,7 @@ impl Kind {
             // TASK_COMM_LEN: 16 with the zero.
             Self::Processes if (1..=15).contains(&text.len()) && !text.contains(char::is_control) => {}
             Self::Clients if (1..=128).contains(&text.chars().count()) && !text.contains(char::is_control) => {}
+            Self::Services if is_service(text) => {}
             Self::Namespaces if namespaces().any(|known| known == text) => {}
             Self::Namespaces => return Err(meant(text, namespaces())),
             Self::ToolsOrNamespaces if namespaces().chain(grouped()).chain(names()).any(|known| known == text) => {}

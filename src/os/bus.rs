@@ -77,7 +77,12 @@ impl Bus {
 }
 
 fn no_bus(error: &zbus::Error) -> ToolError {
-    let absent = matches!(error, zbus::Error::InputOutput(fault) if fault.kind() == std::io::ErrorKind::NotFound);
+    let absent = match error {
+        zbus::Error::InputOutput(fault) | zbus::Error::Connection(fault, _) => {
+            fault.kind() == std::io::ErrorKind::NotFound
+        }
+        _ => false,
+    };
     let message = format!("the system bus cannot be reached: {error}");
     let error = if absent { ToolError::missing(message) } else { ToolError::unavailable(message) };
     error.with("resource", "system bus").hint("it needs dbus-daemon or dbus-broker; see `systemctl status dbus`")

@@ -26,6 +26,7 @@ pub mod os_release;
 pub mod own;
 pub mod processes;
 mod root;
+pub mod systemd;
 pub mod thermal;
 pub mod uptime;
 

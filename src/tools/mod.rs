@@ -6,6 +6,7 @@ pub mod manage;
 pub mod none;
 pub mod page;
 pub mod process;
+pub mod service;
 pub mod system;
 pub mod time;
 #[expect(clippy::module_inception)] // The namespace is called "tools".
@@ -15,7 +16,15 @@ use crate::registry::tool::Entry;
 use serde::{Deserialize, Deserializer, de::Error};
 
 /// Every tool the server offers, grouped by namespace, in the order they are listed.
-pub static NAMESPACES: &[&[Entry]] = &[system::TOOLS, manage::TOOLS, process::TOOLS, logs::TOOLS, exec::TOOLS, tools::TOOLS];
+pub static NAMESPACES: &[&[Entry]] = &[
+    system::TOOLS,
+    service::TOOLS,
+    process::TOOLS,
+    manage::TOOLS,
+    logs::TOOLS,
+    exec::TOOLS,
+    tools::TOOLS,
+];
 
 /// A string of `MIN` to `MAX` characters: the parser's half of a schema's `minLength` and `maxLength`.
 ///

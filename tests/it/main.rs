@@ -18,6 +18,7 @@ mod layout;
 mod metrics;
 mod os;
 mod pi;
+mod private_bus;
 mod prompts;
 mod resources;
 mod rpc;

@@ -12,6 +12,7 @@ use raspi_mcp::{
     error::ToolError,
     log::Ring,
     machine::Machine,
+    os::bus::Bus,
     registry::{
         Registry,
         context::{Context, Notes},
@@ -46,12 +47,18 @@ impl Pi {
     }
 
     pub fn on(machine: Machine) -> Self {
+        Self::on_bus(machine, Bus::at("unix:path=/nowhere"))
+    }
+
+    /// With a system bus of the test's own.
+    pub fn on_bus(machine: Machine, bus: Bus) -> Self {
         let home = tempfile::tempdir().unwrap();
         let settings = Arc::new(Settings::default_for(&places(home.path())));
         let store = Store::open(&home.path().join("store.db")).unwrap();
         let agent = AgentLink::Socket(Client::new(&settings.places.agent_socket));
         let audit = Audit::new(store.clone(), settings.audit.max_bytes, None);
-        let world = World::new(settings, Registry::standard(), machine, agent, store, audit, Ring::new(10));
+        let mut world = World::new(settings, Registry::standard(), machine, agent, store, audit, Ring::new(10));
+        world.bus = bus;
         Self { world: Arc::new(world), cancel: CancellationToken::new(), role: Role::ReadOnly, _home: home }
     }
 

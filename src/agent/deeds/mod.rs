@@ -1,6 +1,8 @@
 //! What the agent does to the machine, one file a deed. Each checks by its own copy of the policy, and does it.
 
+pub mod enable;
 pub mod exec;
 mod hostname;
 mod power;
 pub mod process;
+pub mod unit;

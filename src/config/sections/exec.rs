@@ -239,16 +239,13 @@ fn pattern(text: &str) -> Result<Value, String> {
 ///
 /// # Errors
 /// What is wrong with it, for the person who wrote it.
-pub fn whole(pattern: &str) -> Result<regex::Regex, String> {
+pub fn whole(pattern: &str) -> Result<regex_lite::Regex, String> {
     if pattern.len() > PATTERN_BYTES {
         return Err(format!("{} is longer than {PATTERN_BYTES} bytes", quoted(pattern)));
     }
-    let compile = |text: &str| regex::RegexBuilder::new(text).size_limit(PATTERN_MEMORY).build();
-    let bad = |error: regex::Error| {
-        // The last line has the reason; those before it draw a picture.
-        let why = error.to_string();
-        let why = why.lines().last().unwrap_or_default().trim().to_owned();
-        format!("{} is no regular expression: {why}", quoted(pattern))
+    let compile = |text: &str| regex_lite::RegexBuilder::new(text).size_limit(PATTERN_MEMORY).build();
+    let bad = |error: regex_lite::Error| {
+        format!("{} is no regular expression: {error}", quoted(pattern))
     };
     // Alone first: "a)|(b" must not climb out of the brackets it is put in.
     compile(pattern).map_err(bad)?;

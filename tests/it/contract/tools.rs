@@ -1,12 +1,12 @@
 //! What every entry of the registry must be.
 
-use super::{parameters, probe};
+use super::{oracle, parameters, probe};
 use crate::served::{Door, Pi};
 use raspi_mcp::config::Settings;
 use raspi_mcp::registry::{
     Registry,
     meta::{Mode, Tier},
-    schema::validator,
+    schema::Checker,
     tool::Entry,
 };
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ fn schemas_are_closed_and_promises_match_parameters() {
         let (input, output) = (entry.input_schema(), entry.output_schema());
         for schema in [&input, &output] {
             assert!(jsonschema::draft202012::meta::is_valid(schema), "{name}: no schema by the meta-schema");
-            means_the_same_in_draft_7(name, schema);
+            Checker::new(schema).unwrap_or_else(|error| panic!("{name}: {error}"));
         }
         assert_eq!(input["type"], "object", "{name}");
         assert_eq!(input["additionalProperties"], false, "{name}: an unknown parameter must be refused");
@@ -105,11 +105,18 @@ fn arguments(entry: &Entry) -> Value {
         "system.reboot" | "system.shutdown" => json!({"cancel": true}),
         _ => probe::good(&entry.input_schema())[0].clone(),
     };
+    // Reads are of this host, which has a bus if it has anything; writes are of the simulated machine.
+    if entry.meta.namespace() == "service" && args.get("service_name").is_some() {
+        args["service_name"] = json!(if entry.meta.effect.is_write() { "web" } else { "dbus" });
+    }
     if entry.meta.dry_run {
         args["dry_run"] = json!(true);
     }
     args
 }
+
+/// Tools that read a service of the host over D-Bus. A build machine may have none.
+const NEED_A_BUS: &[&str] = &["service.list_services", "service.get_status", "service.validate_unit_file"];
 
 /// Every tool on, and nobody asked: what policy denies is refused before its arguments are looked at.
 fn allow_everything(settings: &mut Settings) {
@@ -125,7 +132,13 @@ async fn every_tool_answers_a_real_call_as_its_schema_says() {
     let mut wire = pi.on(Door::Stdio).await;
     for entry in Registry::standard().entries() {
         let answer = wire.call(entry.name(), arguments(entry)).await;
-        let executed = validator(&entry.output_schema()).unwrap();
+        if NEED_A_BUS.contains(&entry.name())
+            && answer.result()["structuredContent"]["error_code"] == "capability_missing"
+        {
+            // This host has none; tests/it/tools has their answers on one of its own.
+            continue;
+        }
+        let executed = oracle(&entry.output_schema());
         let faults: Vec<String> =
             executed.iter_errors(answer.ok()).map(|fault| format!("{}: {fault}", fault.instance_path())).collect();
         assert!(faults.is_empty(), "{}: {faults:#?}\n{:#}", entry.name(), answer.ok());
@@ -140,53 +153,5 @@ async fn every_tool_refuses_what_no_schema_allows() {
     let mut wire = pi.on(Door::Stdio).await;
     for entry in Registry::standard().entries() {
         wire.call(entry.name(), json!({"no_such_parameter": 1})).await.failed("invalid_argument");
-    }
-}
-
-/// `registry::schema::validator` executes schemas as Draft 7: a keyword that this draft lacks would be passed over.
-fn means_the_same_in_draft_7(tool: &str, schema: &Value) {
-    const SHARED: &[&str] = &[
-        "type",
-        "properties",
-        "required",
-        "additionalProperties",
-        "items",
-        "enum",
-        "const",
-        "anyOf",
-        "oneOf",
-        "minimum",
-        "maximum",
-        "exclusiveMinimum",
-        "exclusiveMaximum",
-        "minLength",
-        "maxLength",
-        "minItems",
-        "maxItems",
-        "uniqueItems",
-        "pattern",
-        "format",
-        "default",
-        "description",
-        "title",
-        "propertyNames",
-    ];
-    match schema {
-        Value::Object(map) => {
-            for (keyword, inside) in map {
-                assert!(SHARED.contains(&keyword.as_str()), "{tool}: {keyword} is not a keyword of both drafts");
-                match keyword.as_str() {
-                    "properties" => {
-                        inside.as_object().unwrap().values().for_each(|inside| means_the_same_in_draft_7(tool, inside))
-                    }
-                    "items" | "additionalProperties" | "propertyNames" | "anyOf" | "oneOf" => {
-                        means_the_same_in_draft_7(tool, inside)
-                    }
-                    _ => {}
-                }
-            }
-        }
-        Value::Array(schemas) => schemas.iter().for_each(|inside| means_the_same_in_draft_7(tool, inside)),
-        _ => {}
     }
 }

@@ -2,4 +2,5 @@
 
 mod exec;
 mod process;
+mod service;
 mod system;
