@@ -75,7 +75,7 @@ pub fn judge(exec: &Exec, wanted: &Wanted<'_>) -> Result<Allowed, ToolError> {
         .ok_or_else(|| unknown(exec, wanted.command))?;
     arguments(command, wanted.args)?;
     if let Some(name) = wanted.env.keys().find(|name| !command.env.contains(name)) {
-        return Err(not_listed(command, "env", format!("{} may not get the variable {name}", command.name)));
+        return Err(not_listed(command, "env", format!("{} may not get the variable {}", command.name, short(name))));
     }
     if wanted.stdin.is_some() && !command.stdin {
         return Err(not_listed(command, "stdin", format!("{} is given nothing to read", command.name)));
@@ -126,7 +126,7 @@ fn sane(wanted: &Wanted<'_>) -> Result<(), ToolError> {
         return bad("args", format!("a command has at most {MOST_ARGS} arguments and {MOST_ENV} variables"));
     }
     let args = wanted.args.iter().enumerate().map(|(at, text)| (format!("args.{at}"), text.as_str()));
-    let env = wanted.env.iter().map(|(name, value)| (format!("env.{name}"), value.as_str()));
+    let env = wanted.env.iter().map(|(name, value)| (format!("env.{}", short(name).trim_matches('"')), value.as_str()));
     let mut all = 0;
     for (parameter, text) in args.chain(env).chain([("command".to_owned(), wanted.command)]) {
         all += text.len();
@@ -142,8 +142,7 @@ fn sane(wanted: &Wanted<'_>) -> Result<(), ToolError> {
         return bad("args", format!("arguments and variables have {all} bytes, at most {ALL_BYTES} are passed"));
     }
     if let Some(name) = wanted.env.keys().find(|name| !is_variable(name)) {
-        let shown: String = name.chars().take(64).collect();
-        return bad("env", format!("{shown:?} is no name of a variable: A-Z, 0-9 and _, at most 64"));
+        return bad("env", format!("{} is no name of a variable: A-Z, 0-9 and _, at most 64", short(name)));
     }
     if wanted.stdin.is_some_and(|bytes| bytes > STDIN_BYTES) {
         return bad("stdin", format!("at most {STDIN_BYTES} bytes are given to a command to read"));
@@ -154,17 +153,23 @@ fn sane(wanted: &Wanted<'_>) -> Result<(), ToolError> {
     Ok(())
 }
 
+/// Quoted and cut: an error is not a mirror.
+fn short(text: &str) -> String {
+    let shown: String = text.chars().take(64).collect();
+    format!("{shown:?}")
+}
+
 fn unknown(exec: &Exec, name: &str) -> ToolError {
     let names: Vec<&str> = exec.commands.iter().map(|command| command.name.as_str()).take(16).collect();
-    let shown: String = name.chars().take(80).collect();
+    let shown = short(name);
     let hint = if names.is_empty() {
         "no command is configured; the owner adds [[exec.commands]] tables for both halves".to_owned()
     } else {
         format!("these are: {}", names.join(", "))
     };
-    ToolError::denied(format!("{shown:?} is none of the commands that may be run"))
+    ToolError::denied(format!("{shown} is none of the commands that may be run"))
         .with("parameter", "command")
-        .with("required_permission", format!("exec:run:{shown}"))
+        .with("required_permission", format!("exec:run:{}", shown.trim_matches('"')))
         .hint(hint)
 }
 
@@ -183,16 +188,24 @@ fn arguments(command: &CommandSetting, args: &[String]) -> Result<(), ToolError>
         let refused = |why: String| Err(not_listed(command, &format!("args.{at}"), why));
         if arg.starts_with('-') {
             if !any(&command.options, arg)? {
-                return refused(format!("argument {} of {name} is an option that is not listed: {arg:?}", at + 1));
+                return refused(format!(
+                    "argument {} of {name} is an option that is not listed: {}",
+                    at + 1,
+                    short(arg)
+                ));
             }
             continue;
         }
         let Some(pattern) = command.args.get(place).or(command.more_args.as_ref()) else {
-            return refused(format!("{name} takes {} arguments, and {arg:?} is one more", command.args.len()));
+            return refused(format!("{name} takes {} arguments, and {} is one more", command.args.len(), short(arg)));
         };
         place += 1;
         if !any(std::slice::from_ref(pattern), arg)? {
-            return refused(format!("argument {} of {name} must match {pattern} as a whole, not {arg:?}", at + 1));
+            return refused(format!(
+                "argument {} of {name} must match {pattern} as a whole, not {}",
+                at + 1,
+                short(arg)
+            ));
         }
     }
     if place < command.args.len() {

@@ -196,9 +196,7 @@ impl Agent {
                 self.note_done("set_hostname", peer, json!(request), result.as_ref().err())?;
                 result.map(Done::Hostname)
             }
-            Op::RunCommand(request) => {
-                self.run_command(peer, &request).await.map(|end| Done::Command(Box::new(end)))
-            }
+            Op::RunCommand(request) => self.run_command(peer, &request).await.map(|end| Done::Command(Box::new(end))),
             Op::CommandOutput(command) => self.command_output(&command).await.map(Done::Output),
             Op::StopCommand(command) => self.stop_command(&command).map(|()| Done::Done {}),
             Op::SignalProcess(request) => {

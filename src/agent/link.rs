@@ -1,7 +1,8 @@
 //! The one way the server reaches the agent, wherever the agent is.
 
 use super::{
-    Agent, Client, CommandEnd, CommandOutput, CommandRef, CommandRequest, InspectRequest, Peer, SignalRequest, Signalled,
+    Agent, Client, CommandEnd, CommandOutput, CommandRef, CommandRequest, InspectRequest, Peer, SignalRequest,
+    Signalled,
     asks::{Ask, AskRequest},
     deeds::{
         enable::{EnableRequest, Enabled},

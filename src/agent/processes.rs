@@ -85,14 +85,8 @@ impl Processes for RealProcesses {
         let stat = proc.stat(pid).map_err(|error| failed(pid, &error))?;
         let uid = proc.owner(pid).map_err(|error| failed(pid, &error))?;
         let groups = self.root.read(&format!("proc/{pid}/cgroup")).map_err(|error| failed(pid, &error))?;
-        let target = Target {
-            pid,
-            name: stat.comm,
-            uid,
-            start_ticks: stat.start_ticks,
-            is_kernel: stat.is_kernel,
-            groups,
-        };
+        let target =
+            Target { pid, name: stat.comm, uid, start_ticks: stat.start_ticks, is_kernel: stat.is_kernel, groups };
         Ok(Box::new(Real { target, fd }))
     }
 }

@@ -7,9 +7,9 @@
 use super::{
     asks::{Ask, AskRequest},
     deeds::{
+        enable::{EnableRequest, Enabled},
         exec::{CommandEnd, CommandOutput, CommandRef, CommandRequest},
         process::{InspectRequest, SignalRequest, Signalled},
-        enable::{EnableRequest, Enabled},
         unit::{ControlRequest, Controlled},
     },
     warrant::Warrant,

@@ -208,7 +208,7 @@ pub const KEYS: &[Key] = &[
         "The account commands run under: one of its own, never root's or the server's."),
     key("exec.cwd_roots", Kind::Folders, Never,
         "Folders that commands may run and write in; they begin in the first, or in `/` without any."),
-    key("exec.shell", Kind::Bool, Off,
+    key("exec.shell", Kind::Bool, Never,
         "Whether `shell: true` may hand a whole line to `/bin/sh`. Then the list of commands bounds nothing."),
     key("exec.max_output_bytes", bytes(KIB, 256 * KIB), Lower,
         "Kept of a command's output, and as much of its errors: the first half and the last. What lay between is counted."),

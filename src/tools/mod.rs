@@ -16,15 +16,8 @@ use crate::registry::tool::Entry;
 use serde::{Deserialize, Deserializer, de::Error};
 
 /// Every tool the server offers, grouped by namespace, in the order they are listed.
-pub static NAMESPACES: &[&[Entry]] = &[
-    system::TOOLS,
-    service::TOOLS,
-    process::TOOLS,
-    manage::TOOLS,
-    logs::TOOLS,
-    exec::TOOLS,
-    tools::TOOLS,
-];
+pub static NAMESPACES: &[&[Entry]] =
+    &[system::TOOLS, service::TOOLS, process::TOOLS, manage::TOOLS, logs::TOOLS, exec::TOOLS, tools::TOOLS];
 
 /// A string of `MIN` to `MAX` characters: the parser's half of a schema's `minLength` and `maxLength`.
 ///

@@ -1,37 +1,34 @@
 //! A command: judged by the agent's own list, run by its runner, ended with whoever wanted it.
 
+mod plan;
+mod running;
+
+pub(in crate::agent) use running::Commands;
+
 use crate::{
     access::{
         base64url, canonical,
-        commands::{Allowed, Wanted, judge, outside},
-        groups, redact,
+        commands::{Wanted, judge},
+        redact,
     },
     agent::{
         Agent, Ask, Peer, Warrant,
         exec::{
-            Account, Ending, Plan, Started,
-            output::{Chunk, Kept, Live, Output, Stream},
+            Ending, Plan, Started,
+            output::{Chunk, Kept, Output, Stream},
         },
     },
-    config::sections::exec::is_ours,
     error::ToolError,
 };
+use running::Seat;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use std::{
-    collections::{BTreeMap, HashMap},
-    fs, io,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, io, time::Duration};
 use tokio::{
     io::AsyncReadExt,
     time::{Instant, sleep_until, timeout},
 };
-use tokio_util::sync::CancellationToken;
 
 const TOOL: &str = "exec.run";
 /// From the first SIGTERM to the last process: the grace, and what a machine under load needs for the rest.
@@ -92,52 +89,6 @@ pub struct CommandOutput {
     pub ended: bool,
 }
 
-/// The commands that run, by their id.
-#[derive(Default)]
-pub(in crate::agent) struct Commands(Mutex<HashMap<String, Handle>>);
-
-#[derive(Clone)]
-struct Handle {
-    live: Arc<Live>,
-    stop: CancellationToken,
-}
-
-/// A place among the commands that run; given back when dropped, whatever the reason.
-struct Seat<'a> {
-    commands: &'a Commands,
-    id: &'a str,
-    handle: Handle,
-}
-
-impl Commands {
-    fn seat<'a>(&'a self, id: &'a str, most: usize) -> Result<Seat<'a>, ToolError> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= most {
-            return Err(ToolError::exhausted(format!("{most} commands run already"))
-                .with("limit", most)
-                .hint("wait for one to end and call again"));
-        }
-        if id.len() != 32 || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) || all.contains_key(id) {
-            return Err(ToolError::invalid("a command's id is 32 hexadecimal digits, and its own").with("id", id));
-        }
-        let handle = Handle { live: Arc::default(), stop: CancellationToken::new() };
-        all.insert(id.to_owned(), handle.clone());
-        Ok(Seat { commands: self, id, handle })
-    }
-
-    fn find(&self, id: &str) -> Result<Handle, ToolError> {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.get(id).cloned().ok_or_else(|| ToolError::not_found("no such command runs").with("id", id))
-    }
-}
-
-impl Drop for Seat<'_> {
-    fn drop(&mut self) {
-        self.handle.live.end();
-        self.commands.0.lock().unwrap_or_else(PoisonError::into_inner).remove(self.id);
-    }
-}
-
 /// Says in the log that a command was ended because its connection was.
 struct Abandoned<'a> {
     agent: &'a Agent,
@@ -189,7 +140,8 @@ impl Agent {
     fn begin<'a>(&'a self, peer: &Peer, request: &'a CommandRequest) -> Result<(Seat<'a>, Plan), ToolError> {
         self.settings.policy.check(TOOL)?;
         let stdin = request.stdin.as_deref().map(|text| {
-            base64url::decode(text).ok_or_else(|| ToolError::invalid("stdin is no base64url").with("parameter", "stdin"))
+            base64url::decode(text)
+                .ok_or_else(|| ToolError::invalid("stdin is no base64url").with("parameter", "stdin"))
         });
         let stdin = stdin.transpose()?;
         let allowed = judge(
@@ -208,73 +160,6 @@ impl Agent {
         let seat = self.commands.seat(&request.id, self.settings.exec.max_running)?;
         self.admit(peer, TOOL, &request.warrant, |ask| shows(ask, request))?;
         Ok((seat, plan))
-    }
-
-    /// What the machine has to say about an allowed command: its program, its folder, its account.
-    fn plan(&self, id: &str, allowed: Allowed, stdin: Vec<u8>) -> Result<Plan, ToolError> {
-        let simulated = self.runner.is_simulated();
-        let Allowed { program, args, user, roots, cwd, mut env, network, limit } = allowed;
-        let account = if simulated { Account { name: user, uid: 0, gid: 0 } } else { self.account(user)? };
-        let mut plan = Plan {
-            id: id.to_owned(),
-            program,
-            args,
-            cwd,
-            env: Vec::new(),
-            stdin,
-            network,
-            writable: roots.clone(),
-            hidden: self.settings.hidden_from_commands(),
-            limit,
-            account,
-        };
-        if !simulated {
-            plan.program = trusted(&plan.program)?;
-            plan.cwd = inside(&plan.cwd, &roots)?;
-        }
-        let home = plan.cwd.display().to_string();
-        let fixed = [
-            ("PATH", "/usr/local/bin:/usr/bin:/bin"),
-            ("LANG", "C.UTF-8"),
-            ("HOME", home.as_str()),
-            ("USER", plan.account.name.as_str()),
-            ("LOGNAME", plan.account.name.as_str()),
-            ("RASPI_MCP_EXEC_ID", id),
-        ];
-        env.retain(|(name, _)| name != "RASPI_MCP_EXEC_ID" && name != "USER" && name != "LOGNAME");
-        for (name, value) in fixed {
-            if !env.iter().any(|(given, _)| given == name) {
-                env.push((name.to_owned(), value.to_owned()));
-            }
-        }
-        plan.env = env;
-        Ok(plan)
-    }
-
-    /// The account commands run under: there, and neither root's, nor the server's, nor an approver's.
-    fn account(&self, name: String) -> Result<Account, ToolError> {
-        let root = &self.settings.root;
-        let Some((uid, gid)) = groups::user_ids(root, &name) else {
-            return Err(ToolError::precondition(format!("there is no account {name} to run commands under"))
-                .with("user", name)
-                .hint("systemd-sysusers makes it from dist/sysusers.d, or name another in exec.user"));
-        };
-        let refuse = |why: &str| {
-            Err(ToolError::denied(format!("nothing is run as {name}: {why}"))
-                .with("user", name.clone())
-                .hint("set exec.user to an account of its own"))
-        };
-        let own = rustix::process::geteuid().as_raw();
-        if uid == 0 {
-            return refuse("it is root");
-        } else if self.settings.server_uid == Some(uid) {
-            return refuse("it is the server's account");
-        } else if own != 0 && own != uid {
-            return refuse("the agent is not root");
-        } else if groups::contains(root, &self.settings.approver_group, uid, gid) {
-            return refuse("it may approve calls");
-        }
-        Ok(Account { name, uid, gid })
     }
 
     async fn attend(&self, plan: &Plan, seat: &Seat<'_>) -> Result<CommandEnd, ToolError> {
@@ -377,47 +262,4 @@ fn shows(ask: &Ask, request: &CommandRequest) -> bool {
         && given("env").unwrap_or_else(|| json!({})) == json!(request.env)
         && given("stdin") == stdin
         && given("shell").unwrap_or(json!(false)) == json!(request.shell)
-}
-
-/// The program once links are resolved: a file that runs, that nobody but root could have put there, and not ours.
-fn trusted(program: &Path) -> Result<PathBuf, ToolError> {
-    let shown = program.display().to_string();
-    let refuse = |error: ToolError| Err(error.with("resource", shown.clone()));
-    let path = match fs::canonicalize(program) {
-        Ok(path) => path,
-        Err(error) => return refuse(ToolError::not_found(format!("there is no program {shown}: {error}"))),
-    };
-    let (own, file) = (fs::metadata("/proc/self/exe"), fs::metadata(&path));
-    let Ok(file) = file else {
-        return refuse(ToolError::not_found(format!("the program {shown} cannot be looked at")));
-    };
-    if is_ours(&path) || own.is_ok_and(|own| (own.dev(), own.ino()) == (file.dev(), file.ino())) {
-        return refuse(ToolError::denied("raspi-mcp is never run as a command"));
-    }
-    if !file.is_file() || file.mode() & 0o111 == 0 {
-        return refuse(ToolError::precondition(format!("{shown} is no program")));
-    }
-    let owner = rustix::process::geteuid().as_raw();
-    if (file.uid() != 0 && file.uid() != owner) || file.mode() & 0o022 != 0 {
-        return refuse(
-            ToolError::denied(format!("{shown} could be changed by others than root"))
-                .hint("chown root and chmod go-w, or name another program"),
-        );
-    }
-    Ok(path)
-}
-
-/// The working directory once links are resolved; still in a root, that is.
-fn inside(cwd: &Path, roots: &[PathBuf]) -> Result<PathBuf, ToolError> {
-    let missing = |error: io::Error| {
-        ToolError::not_found(format!("the working directory {} cannot be used: {error}", cwd.display()))
-            .with("parameter", "cwd")
-            .hint("make the folder, for the account commands run under")
-    };
-    let path = fs::canonicalize(cwd).map_err(missing)?;
-    let roots_there: Vec<PathBuf> = roots.iter().filter_map(|root| fs::canonicalize(root).ok()).collect();
-    if roots.is_empty() || roots_there.iter().any(|root| path.starts_with(root)) {
-        return Ok(path);
-    }
-    Err(outside(roots))
 }

@@ -52,7 +52,9 @@ impl Agent {
         let held = self.processes.hold(request.pid)?;
         let target = held.target();
         if request.start_ticks.is_none() && !self.simulated {
-            return Err(ToolError::invalid("the process that is meant has a time it began").with("parameter", "start_ticks"));
+            return Err(
+                ToolError::invalid("the process that is meant has a time it began").with("parameter", "start_ticks")
+            );
         }
         if request.start_ticks.is_some_and(|began| began != target.start_ticks) {
             return Err(ToolError::new(ErrorCode::Conflict, format!("process {} is another one by now", request.pid))
@@ -100,12 +102,17 @@ impl Agent {
                 .hint("process.list_processes has those that run")
         };
         let root = &self.settings.root;
-        let same = || Proc::open(root).and_then(|mut proc| proc.stat(pid)).is_ok_and(|stat| stat.start_ticks == start_ticks);
+        let same =
+            || Proc::open(root).and_then(|mut proc| proc.stat(pid)).is_ok_and(|stat| stat.start_ticks == start_ticks);
         if !same() {
             return Err(gone());
         }
         let detail = Detail::read(root, pid, memory_maps).map_err(|error| {
-            if is_gone(&error) { gone() } else { ToolError::unavailable(format!("process {pid} cannot be read: {error}")) }
+            if is_gone(&error) {
+                gone()
+            } else {
+                ToolError::unavailable(format!("process {pid} cannot be read: {error}"))
+            }
         })?;
         if same() { Ok(detail) } else { Err(gone()) }
     }

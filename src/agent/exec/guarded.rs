@@ -37,8 +37,8 @@ impl Guarded {
             .stderr(Stdio::from(OwnedFd::from(err)))
             .spawn()?;
         let mut guard = Guard::new(child, UnixStream::from_std(ours)?);
-        let account = (plan.account.uid != rustix::process::geteuid().as_raw())
-            .then_some((plan.account.uid, plan.account.gid));
+        let account =
+            (plan.account.uid != rustix::process::geteuid().as_raw()).then_some((plan.account.uid, plan.account.gid));
         let mut order = serde_json::to_vec(&Order {
             id: plan.id.clone(),
             program: plan.program.clone(),

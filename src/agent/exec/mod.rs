@@ -3,8 +3,8 @@
 //! Whoever starts a command has all of it: dropping the [`Process`] ends every process the command has made, also those
 //! that left its session, changed their parent or ignore SIGTERM.
 
-mod guarded;
 pub mod guard;
+mod guarded;
 pub mod output;
 mod simulated;
 mod transient;

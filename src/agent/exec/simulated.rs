@@ -20,7 +20,12 @@ impl Runner for SimulatedRunner {
             Ok(Started {
                 stdout: Box::new(Cursor::new(output)),
                 stderr: Box::new(tokio::io::empty()),
-                process: Box::new(Simulated { until: Instant::now() + pause, code, stopped: false, told: Notify::new() }),
+                process: Box::new(Simulated {
+                    until: Instant::now() + pause,
+                    code,
+                    stopped: false,
+                    told: Notify::new(),
+                }),
             })
         })
     }
@@ -46,9 +51,12 @@ fn run(plan: &Plan) -> Result<(Vec<u8>, i32, Duration), ToolError> {
             None => (Vec::new(), 1, none),
         },
         _ => {
-            return Err(ToolError::not_found(format!("the simulated machine has no program {}", plan.program.display()))
-                .with("resource", plan.program.display().to_string())
-                .hint(format!("it has {}", PROGRAMS.join(", "))));
+            return Err(ToolError::not_found(format!(
+                "the simulated machine has no program {}",
+                plan.program.display()
+            ))
+            .with("resource", plan.program.display().to_string())
+            .hint(format!("it has {}", PROGRAMS.join(", "))));
         }
     })
 }

@@ -244,9 +244,7 @@ pub fn whole(pattern: &str) -> Result<regex_lite::Regex, String> {
         return Err(format!("{} is longer than {PATTERN_BYTES} bytes", quoted(pattern)));
     }
     let compile = |text: &str| regex_lite::RegexBuilder::new(text).size_limit(PATTERN_MEMORY).build();
-    let bad = |error: regex_lite::Error| {
-        format!("{} is no regular expression: {error}", quoted(pattern))
-    };
+    let bad = |error: regex_lite::Error| format!("{} is no regular expression: {error}", quoted(pattern));
     // Alone first: "a)|(b" must not climb out of the brackets it is put in.
     compile(pattern).map_err(bad)?;
     compile(&format!(r"\A(?:{pattern})\z")).map_err(bad)

@@ -83,9 +83,7 @@ impl Detail {
     pub fn read(root: &Root, pid: u32, maps: bool) -> io::Result<Self> {
         let at = |name: &str| format!("proc/{pid}/{name}");
         let mut detail = Self::default();
-        let gone = |result: &io::Result<()>| {
-            matches!(result, Err(error) if is_gone(error) && !root.has(&format!("proc/{pid}/stat")))
-        };
+        let gone = |result: &io::Result<()>| matches!(result, Err(error) if is_gone(error) && !root.has(&format!("proc/{pid}/stat")));
         let mut ended = false;
         let mut part = |name: &str, result: io::Result<()>| {
             ended |= gone(&result);

@@ -108,7 +108,10 @@ mod tests {
     fn parts_of_one_file_count_together() {
         let text = "1-2 r--p 0 08:01 1 /bin/a b\nSize: 4 kB\nRss: 4 kB\n2-3 r-xp 0 08:01 1 /bin/a b\nSize: 8 kB\nRss: 0 kB\nVmFlags: rd\n3-4 rw-p 0 00:00 0\nSize: 16 kB\nRss: 16 kB\n";
         let maps = parse_maps(text);
-        assert_eq!(maps.iter().map(|map| (map.path.as_str(), map.size >> 10)).collect::<Vec<_>>(), [("[anonymous]", 16), ("/bin/a b", 12)]);
+        assert_eq!(
+            maps.iter().map(|map| (map.path.as_str(), map.size >> 10)).collect::<Vec<_>>(),
+            [("[anonymous]", 16), ("/bin/a b", 12)]
+        );
         assert_eq!(maps[1].perms, "r--p");
     }
 }

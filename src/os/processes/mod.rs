@@ -74,7 +74,8 @@ impl Proc {
     /// See [`is_gone`]; `InvalidData` when they cannot be understood.
     pub fn stat(&mut self, pid: u32) -> io::Result<Stat> {
         let length = self.fill(pid, "stat")?;
-        Stat::parse(&self.buffer[..length]).ok_or_else(|| super::malformed(&format!("proc/{pid}/stat"), "its form is new"))
+        Stat::parse(&self.buffer[..length])
+            .ok_or_else(|| super::malformed(&format!("proc/{pid}/stat"), "its form is new"))
     }
 
     /// Reads `/proc/PID/NAME` into the buffer, as far as that reaches.

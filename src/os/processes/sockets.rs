@@ -169,7 +169,10 @@ mod tests {
         let fds = HashMap::from([(4242, 7)]);
         let tcp = "   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4242 1 0000 100";
         let found = internet(tcp, "AF_INET", "SOCK_STREAM", &fds).unwrap();
-        assert_eq!((found.fd, found.local_port, found.remote_port, found.status.as_str()), (7, Some(8080), None, "LISTEN"));
+        assert_eq!(
+            (found.fd, found.local_port, found.remote_port, found.status.as_str()),
+            (7, Some(8080), None, "LISTEN")
+        );
         let line = "0000000000000000: 00000002 00000000 00010000 0001 01 4242 /run/a b.sock";
         let found = unix(line, &fds).unwrap();
         assert_eq!((found.local_address.as_str(), found.status.as_str()), ("/run/a b.sock", "LISTEN"));

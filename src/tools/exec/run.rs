@@ -35,6 +35,7 @@ pub struct Args {
     #[schemars(length(min = 1, max = ARG_BYTES))]
     #[serde(deserialize_with = "bounded::<_, 1, ARG_BYTES>")]
     command: String,
+    /// Its arguments, one each.
     #[schemars(length(max = MOST_ARGS), inner(length(max = ARG_BYTES)))]
     #[serde(default, deserialize_with = "arguments")]
     args: Vec<String>,
@@ -50,10 +51,11 @@ pub struct Args {
     #[schemars(range(min = *TIMEOUT_MS.start(), max = *TIMEOUT_MS.end()))]
     #[serde(default = "timeout", deserialize_with = "milliseconds")]
     timeout_ms: u32,
-    /// What it reads.
+    /// What it is given to read.
     #[schemars(length(max = STDIN_BYTES))]
     #[serde(default, deserialize_with = "input")]
     stdin: Option<String>,
+    /// Run command through /bin/sh.
     #[serde(default)]
     shell: bool,
     /// Also send output as it comes.
@@ -201,8 +203,9 @@ impl Tool for Run {
             end = agent.run_command(request, limit) => end,
             () = listen(cx, args.stream, &id, limit) => Err(ToolError::internal("the listener ended")),
         };
-        stop.id = None;
+        // An answer that did not come says nothing of the command.
         let end = end?;
+        stop.id = None;
         if end.simulated {
             cx.notes.simulated();
         }
@@ -260,7 +263,8 @@ fn tell(cx: &Context, chunk: &Chunk, bytes: usize) {
 
 /// A command that was ended because its time was up: 001's fields go with the error.
 fn late(out: &Out, limit: Duration) -> ToolError {
-    let mut error = ToolError::timeout(Run::META.name, limit).hint("give it more time with timeout_ms, up to the command's own limit");
+    let mut error = ToolError::timeout(Run::META.name, limit)
+        .hint("give it more time with timeout_ms, up to the command's own limit");
     if let Ok(Value::Object(fields)) = serde_json::to_value(out) {
         error.details.extend(fields);
     }

@@ -19,6 +19,7 @@ pub const LARGEST_PID: u32 = 4_194_304;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
+    /// Its number.
     #[schemars(range(min = 1, max = LARGEST_PID))]
     #[serde(deserialize_with = "pid")]
     pid: u32,
@@ -90,7 +91,11 @@ impl Tool for GetProcessDetails {
                 Err(error) if error.code == ErrorCode::NotFound => return Err(error),
                 Err(error) => {
                     let why = format!("not permitted to the server, and of the agent: {}", error.message);
-                    detail.unavailable.values_mut().filter(|old| *old == "not permitted").for_each(|old| old.clone_from(&why));
+                    detail
+                        .unavailable
+                        .values_mut()
+                        .filter(|old| *old == "not permitted")
+                        .for_each(|old| old.clone_from(&why));
                 }
             }
         }

@@ -20,10 +20,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    #[serde(default)]
+    /// All that is given must hold.
+    #[serde(default, deserialize_with = "Filter::of_an_object")]
     filter: Filter,
+    /// What comes first.
     #[serde(default)]
     sort_by: SortBy,
+    /// Up or down.
     #[serde(default)]
     sort_order: SortOrder,
     /// Also exe and cwd, where they may be seen.

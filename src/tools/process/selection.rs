@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de::Error};
 use std::{cmp::Ordering, collections::HashMap, io};
 
-/// All that are given must hold.
+/// Which processes.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Filter {
@@ -84,6 +84,12 @@ pub struct Looks<'a> {
 }
 
 impl Filter {
+    /// The parser by itself would take a list for the fields in their order.
+    pub fn of_an_object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let object = serde_json::Map::deserialize(deserializer)?;
+        Self::deserialize(serde_json::Value::Object(object)).map_err(D::Error::custom)
+    }
+
     /// Cheap questions first: the kernel is asked again only for those that are left.
     pub fn admits(&self, stat: &Stat, looks: &mut Looks<'_>) -> io::Result<bool> {
         let enough = |least: Option<f64>, has: f64| least.is_none_or(|least| has >= least);
@@ -111,7 +117,9 @@ pub fn sort(stats: &mut [Stat], by: SortBy, order: SortOrder, looks: &Looks<'_>)
     let users: HashMap<u32, String> = match by {
         SortBy::Username => stats
             .iter()
-            .map(|stat| (stat.pid, looks.proc.owner(stat.pid).map(|uid| looks.scale.user(uid).into_owned()).unwrap_or_default()))
+            .map(|stat| {
+                (stat.pid, looks.proc.owner(stat.pid).map(|uid| looks.scale.user(uid).into_owned()).unwrap_or_default())
+            })
             .collect(),
         _ => HashMap::new(),
     };

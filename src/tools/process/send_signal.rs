@@ -19,9 +19,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
+    /// Whom to send it.
     #[schemars(range(min = 1, max = LARGEST_PID))]
     #[serde(deserialize_with = "pid")]
     pid: u32,
+    /// What to send.
     #[serde(default)]
     signal: SignalName,
     /// As listed: another process by that number is then left alone.
@@ -67,8 +69,9 @@ impl Tool for SendSignal {
         // What runs on a simulated machine only its agent knows.
         if !cx.world.machine.board.is_simulated() {
             let machine = &cx.world.machine;
-            let failed =
-                |fault: std::io::Error| if is_gone(&fault) { absent(args.pid) } else { unreadable("the process", &fault) };
+            let failed = |fault: std::io::Error| {
+                if is_gone(&fault) { absent(args.pid) } else { unreadable("the process", &fault) }
+            };
             let stat = Proc::open(&machine.root).and_then(|mut proc| proc.stat(args.pid)).map_err(failed)?;
             let began = Scale::read(machine)?.create_time(&stat);
             // The wall clock may be set between two calls, by a little.

@@ -5,11 +5,7 @@ use crate::{
     machine::{Machine, unreadable},
     os::{
         meminfo,
-        processes::{
-            Proc, Stat, environment,
-            load::Since,
-            stat::TICKS,
-        },
+        processes::{Proc, Stat, environment, load::Since, stat::TICKS},
         uptime::Uptime,
     },
     tools::system::rounded,
@@ -89,7 +85,8 @@ pub struct Scale {
 impl Scale {
     pub fn read(machine: &Machine) -> Result<Self, ToolError> {
         let root = &machine.root;
-        let now = Uptime::open(root).and_then(|uptime| uptime.now()).map_err(|fault| unreadable("the uptime", &fault))?;
+        let now =
+            Uptime::open(root).and_then(|uptime| uptime.now()).map_err(|fault| unreadable("the uptime", &fault))?;
         let memory = meminfo::read(root).map_err(|fault| unreadable("memory", &fault))?;
         let wall = time::OffsetDateTime::now_utc().unix_timestamp_nanos() as f64 / 1e9;
         Ok(Self {

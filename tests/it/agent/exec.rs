@@ -134,7 +134,8 @@ async fn its_environment_is_clean_and_it_runs_under_its_own_account() {
     let env = BTreeMap::from([("COLOUR".to_owned(), "$HOME".to_owned())]);
     let said = run(&pi, CommandRequest { env, ..sh("env; id -u; umask; pwd") }).await.unwrap().stdout.text();
     let names: Vec<&str> = said.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
-    let known = ["PATH", "LANG", "HOME", "USER", "LOGNAME", "COLOUR", "RASPI_MCP_EXEC_ID", "PWD", "SHLVL", "_", "OLDPWD"];
+    let known =
+        ["PATH", "LANG", "HOME", "USER", "LOGNAME", "COLOUR", "RASPI_MCP_EXEC_ID", "PWD", "SHLVL", "_", "OLDPWD"];
     assert!(names.iter().all(|name| known.contains(name)), "{said}");
     assert!(said.contains("COLOUR=$HOME\n") && said.ends_with("0077\n/\n"), "{said}");
     assert!(!said.lines().any(|line| line == "0"), "not as root: {said}");

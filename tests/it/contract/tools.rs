@@ -101,6 +101,10 @@ async fn what_a_host_hands_its_model_stays_small() {
 fn arguments(entry: &Entry) -> Value {
     let mut args = match entry.name() {
         "tools.search" => json!({"query": "reboot"}),
+        "process.get_process_details" => json!({"pid": std::process::id()}),
+        // One of the simulated machine's.
+        "process.send_signal" => json!({"pid": 4242}),
+        "exec.run" => json!({"command": "echo"}),
         // Nothing is scheduled: nothing is taken back, and nothing restarts.
         "system.reboot" | "system.shutdown" => json!({"cancel": true}),
         _ => probe::good(&entry.input_schema())[0].clone(),
@@ -124,6 +128,8 @@ fn allow_everything(settings: &mut Settings) {
         settings.tools.enable.insert(entry.meta.namespace().to_owned());
         settings.policy.insert(entry.name().to_owned(), Mode::Allow);
     }
+    let echo = json!({"name": "echo", "program": "/bin/echo"});
+    settings.exec.commands.push(serde_json::from_value(echo).unwrap());
 }
 
 #[tokio::test]

@@ -33,7 +33,10 @@ async fn a_listed_command_runs_and_says_that_it_is_simulated() {
     let pi = pi().await;
     let answer = pi.call("exec.run", json!({"command": "echo", "args": ["hello", "there"]})).await;
     let out = answer.ok();
-    assert_eq!((&out["exit_code"], &out["stdout"], &out["timed_out"]), (&json!(0), &json!("hello there\n"), &json!(false)));
+    assert_eq!(
+        (&out["exit_code"], &out["stdout"], &out["timed_out"]),
+        (&json!(0), &json!("hello there\n"), &json!(false))
+    );
     assert_eq!((&answer.meta()["simulated"], &answer.meta()["changed"]), (&json!(true), &json!(true)));
     let code = |args: Value| {
         let pi = &pi;
@@ -131,9 +134,10 @@ async fn output_comes_as_it_is_written_and_once_more_at_the_end() {
     let mut wire = pi.on(Door::Stdio).await;
     let answer = wire.request("exec/run", json!({"command": "echo", "args": ["hello"], "stream": true})).await;
     assert_eq!(answer.result()["stdout"], "hello\n");
-    let pieces: Vec<&Value> = wire.seen.iter().map(|seen| &seen.message).filter(|m| m["method"] == "exec/stream").collect();
+    let pieces: Vec<&Value> =
+        wire.seen.iter().map(|seen| &seen.message).filter(|m| m["method"] == "exec/stream").collect();
     let text: String = pieces.iter().map(|piece| piece["params"]["data"].as_str().unwrap()).collect();
-    assert!(pieces.iter().all(|piece| piece["params"]["id"] == answer.id().to_string()), "{pieces:?}");
+    assert!(pieces.iter().all(|piece| piece["params"]["id"] == json!(answer.id().to_string())), "{pieces:?}");
     assert!("hello\n".starts_with(&text), "{text:?}");
     // Without `stream` there are none.
     let before = wire.seen.len();

@@ -58,7 +58,10 @@ async fn a_page_of_those_that_run() {
     let sleeper = Sleeper::new();
     let all = list(&pi, json!({"limit": 1000, "detail": true})).await;
     let mine = all["processes"].as_array().unwrap().iter().find(|process| process["pid"] == sleeper.pid()).unwrap();
-    assert_eq!((&mine["name"], &mine["status"], &mine["ppid"]), (&json!("sleep"), &json!("sleeping"), &json!(std::process::id())));
+    assert_eq!(
+        (&mine["name"], &mine["status"], &mine["ppid"]),
+        (&json!("sleep"), &json!("sleeping"), &json!(std::process::id()))
+    );
     assert_eq!((&mine["cmdline"], &mine["num_threads"]), (&json!(["/bin/sleep", "600"]), &json!(1)));
     assert!(mine["exe"].as_str().unwrap().contains("/bin/") && mine["memory_rss"].as_u64() > Some(0));
     let now = time::OffsetDateTime::now_utc().unix_timestamp() as f64;
@@ -87,7 +90,8 @@ async fn filters_and_orders() {
     };
     let both = vec![u64::from(one.pid().min(two.pid())), u64::from(one.pid().max(two.pid()))];
     assert_eq!(ours(json!({"filter": {"name_pattern": "sl*p"}, "limit": 1000})).await, both);
-    let down = json!({"filter": {"name_pattern": "sleep", "status": ["sleeping"]}, "sort_order": "desc", "limit": 1000});
+    let down =
+        json!({"filter": {"name_pattern": "sleep", "status": ["sleeping"]}, "sort_order": "desc", "limit": 1000});
     assert_eq!(ours(down).await, both.iter().rev().copied().collect::<Vec<_>>());
     for nothing in [
         json!({"name_pattern": "sleeper"}),
@@ -136,7 +140,9 @@ async fn details_of_one() {
     let seen = seen.ok();
     assert_eq!(seen["environment"]["PLAIN"], "to be seen");
     assert!(!seen.to_string().contains("hunter2"), "a secret left: {seen}");
-    assert!(seen["memory"]["pss"].as_u64() <= seen["memory"]["rss"].as_u64() && seen["io_counters"]["read_count"].is_u64());
+    assert!(
+        seen["memory"]["pss"].as_u64() <= seen["memory"]["rss"].as_u64() && seen["io_counters"]["read_count"].is_u64()
+    );
     assert!(seen["memory_maps"].as_array().unwrap().iter().any(|map| map["path"].as_str().unwrap().contains("sleep")));
     assert!(seen["cpu_interval_seconds"].as_f64() > Some(0.0) && seen["cpu_times"]["user"].is_number());
     let null = seen["open_files"].as_array().unwrap().iter().find(|file| file["fd"] == 0).unwrap();
@@ -214,7 +220,10 @@ async fn signal(pi: &Pi, args: Value) -> Answer {
 async fn a_simulated_machines_processes_get_signals() {
     let pi = writable().await;
     let tried = signal(&pi, json!({"pid": 4242, "dry_run": true})).await;
-    assert_eq!(tried.ok(), &json!({"pid": 4242, "name": "simulated", "signal": "TERM", "sent": false, "dry_run": true}));
+    assert_eq!(
+        tried.ok(),
+        &json!({"pid": 4242, "name": "simulated", "signal": "TERM", "sent": false, "dry_run": true})
+    );
     assert!(tried.meta().get("changed").is_none_or(|changed| changed == false));
     signal(&pi, json!({"pid": 4242, "signal": "HUP"})).await.ok();
     let sent = signal(&pi, json!({"pid": 4242, "signal": "KILL"})).await;

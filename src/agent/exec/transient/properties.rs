@@ -21,7 +21,8 @@ pub(super) fn of(
     let program = text(&plan.program)?;
     let argv: Vec<String> = std::iter::once(program.clone()).chain(plan.args.iter().cloned()).collect();
     let env: Vec<String> = plan.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let hidden = plan.hidden.iter().map(|path| Ok(format!("-{}", text(path)?))).collect::<Result<Vec<_>, ToolError>>()?;
+    let hidden =
+        plan.hidden.iter().map(|path| Ok(format!("-{}", text(path)?))).collect::<Result<Vec<_>, ToolError>>()?;
     let writable =
         plan.writable.iter().map(|path| Ok(format!("-{}", text(path)?))).collect::<Result<Vec<_>, ToolError>>()?;
     // A root in somebody's home would be empty otherwise.

@@ -19,7 +19,8 @@ pub(super) struct Watch {
 impl Watch {
     pub(super) async fn start(bus: &Bus, unit: &str) -> Result<Self, ToolError> {
         let failed = |error: zbus::Error| {
-            ToolError::unavailable(format!("systemd's signals cannot be followed: {error}")).hint("systemctl status dbus")
+            ToolError::unavailable(format!("systemd's signals cannot be followed: {error}"))
+                .hint("systemctl status dbus")
         };
         // Without it systemd tells nobody; a second time it says so, which is as good.
         let _ = bus.call(MANAGER, "Subscribe", &()).await;
@@ -40,7 +41,9 @@ impl Watch {
         while let Some(signal) = self.signals.next().await {
             let Ok(signal) = signal else { continue };
             let body = signal.body();
-            let Ok((_, changed, _)) = body.deserialize::<(&str, HashMap<&str, Variant<'_>>, Vec<&str>)>() else { continue };
+            let Ok((_, changed, _)) = body.deserialize::<(&str, HashMap<&str, Variant<'_>>, Vec<&str>)>() else {
+                continue;
+            };
             if self.heard(&changed) {
                 return self.ending();
             }
@@ -67,7 +70,9 @@ impl Watch {
             (1, status @ 200..=243) if !self.active => {
                 Err(ToolError::unavailable(format!("systemd could not start the command: {}", reason(status)))
                     .with("systemd_status", status)
-                    .hint("check program, user and cwd_roots in [[exec.commands]]; the journal of the device says more"))
+                    .hint(
+                        "check program, user and cwd_roots in [[exec.commands]]; the journal of the device says more",
+                    ))
             }
             (1, status) => Ok(Ending::Exited(status)),
             (2 | 3, signal) => Ok(Ending::Killed(signal)),
