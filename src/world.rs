@@ -3,11 +3,13 @@
 use crate::{
     access::{audit::Audit, policy::Policy},
     agent::AgentLink,
+    clock::Wall,
     config::Settings,
     log::Ring,
     machine::Machine,
     os::{bus::Bus, systemd::Systemd},
     registry::Registry,
+    sampling::Sampling,
     store::Store,
 };
 use std::sync::Arc;
@@ -22,6 +24,8 @@ pub struct World {
     pub audit: Audit,
     /// Where samples and jobs are kept, and the audit.
     pub store: Store,
+    /// The sampling jobs, and what they have kept.
+    pub sampling: Sampling,
     /// The newest lines of the server's own log.
     pub log: Ring,
     /// The machine itself, to be read.
@@ -49,6 +53,7 @@ impl World {
             registry,
             agent,
             audit,
+            sampling: Sampling::new(store.clone(), settings.metrics.max_bytes, Wall::system()),
             store,
             log,
             machine,

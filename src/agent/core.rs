@@ -3,12 +3,14 @@
 use super::{
     Clock,
     asks::{Ask, AskState, Asks, BoundCall},
+    connections::Connections,
     deeds::exec::Commands,
     exec::{self, Runner, SimulatedRunner},
     files,
     heads::Heads,
     log::OpLog,
     machine::{Machine, RealMachine, SimulatedMachine},
+    network::{Network, RealNetwork, SimulatedNetwork},
     peer::{Peer, Standing},
     policy::AgentPolicy,
     power::Power,
@@ -32,6 +34,7 @@ pub struct World {
     pub runner: Arc<dyn Runner>,
     pub processes: Arc<dyn Processes>,
     pub units: Arc<dyn Units>,
+    pub network: Arc<dyn Network>,
 }
 
 impl World {
@@ -49,7 +52,12 @@ impl World {
         } else {
             Arc::new(RealUnits::new(Bus::system(), Root::system()))
         };
-        Self { clock, machine, runner, processes, units }
+        let network: Arc<dyn Network> = if machine.is_simulated() {
+            Arc::new(SimulatedNetwork::default())
+        } else {
+            Arc::new(RealNetwork { bus: Bus::system() })
+        };
+        Self { clock, machine, runner, processes, units, network }
     }
 
     /// The machine `settings` speak of, and its clock.
@@ -66,7 +74,7 @@ impl World {
 /// The privileged half.
 pub struct Agent {
     pub(super) settings: AgentSettings,
-    clock: Clock,
+    pub(super) clock: Clock,
     pub(super) asks: Asks,
     pub(super) machine: Arc<dyn Machine>,
     pub(super) power: Power,
@@ -74,6 +82,7 @@ pub struct Agent {
     pub(super) commands: Commands,
     pub(super) processes: Arc<dyn Processes>,
     pub(super) units: Arc<dyn Units>,
+    pub(super) connections: Connections,
     heads: Heads,
     pub(super) log: OpLog,
     started_ms: i64,
@@ -89,7 +98,7 @@ impl Agent {
     /// # Errors
     /// `unavailable` when its folder cannot be used, `conflict` when another agent uses it.
     pub fn start(settings: AgentSettings, world: World) -> Result<Arc<Self>, ToolError> {
-        let World { clock, machine, runner, processes, units } = world;
+        let World { clock, machine, runner, processes, units, network } = world;
         let folder = settings.state_dir.as_path();
         files::make_folder(folder)?;
         let lock = files::lock(folder)?;
@@ -104,6 +113,7 @@ impl Agent {
             commands: Commands::default(),
             processes,
             units,
+            connections: Connections::load(folder, Arc::clone(&clock), network, &mut faults)?,
             heads: Heads::load(folder, Arc::clone(&clock))?,
             log: OpLog::new(folder, Arc::clone(&clock)),
             started_ms: clock(),
@@ -215,6 +225,16 @@ impl Agent {
                 self.note_done("enable_unit", peer, json!(request), result.as_ref().err())?;
                 result.map(Done::Enabled)
             }
+            Op::ActivateConnection(request) => {
+                let result = self.activate_connection(peer, &request).await;
+                self.note_done("activate_connection", peer, json!(request), result.as_ref().err())?;
+                result.map(Done::Connected)
+            }
+            Op::ConfirmConnection(request) => {
+                let result = self.confirm_connection(peer, &request).await;
+                self.note_done("confirm_connection", peer, json!(request), result.as_ref().err())?;
+                result.map(Done::Confirmed)
+            }
             Op::RecordHead(head) => {
                 let (chain, seq) = (head.chain.clone(), head.seq);
                 match self.heads.record(head) {
@@ -256,6 +276,7 @@ impl Agent {
             pending_asks: self.asks.pending().len(),
             power: self.power.pending(),
             last_power: self.power.last(),
+            network_change: self.connections.shown().map(Into::into),
             audit_head: self.heads.last(),
             faults: self.faults.clone(),
         }

@@ -5,6 +5,7 @@ use super::{
     Signalled,
     asks::{Ask, AskRequest},
     deeds::{
+        connection::{ACTIVATION, ConfirmRequest, Confirmed, Connected, ConnectionRequest},
         enable::{EnableRequest, Enabled},
         unit::{self, ControlRequest, Controlled},
     },
@@ -154,6 +155,16 @@ impl AgentLink {
     pub async fn enable_unit(&self, request: EnableRequest) -> Result<Enabled, ToolError> {
         // systemd reads all of its files again.
         expect!(self, Op::EnableUnit(request), Duration::from_secs(20), Done::Enabled(enabled) => Ok(enabled))
+    }
+
+    /// Activates a profile of the network; it goes back unless it is confirmed.
+    pub async fn activate_connection(&self, request: ConnectionRequest) -> Result<Connected, ToolError> {
+        expect!(self, Op::ActivateConnection(request), ACTIVATION * 2, Done::Connected(done) => Ok(done))
+    }
+
+    /// Confirms that, or takes it back at once.
+    pub async fn confirm_connection(&self, request: ConfirmRequest) -> Result<Confirmed, ToolError> {
+        expect!(self, Op::ConfirmConnection(request), ACTIVATION * 2, Done::Confirmed(done) => Ok(done))
     }
 
     /// Gives the end of the audit chain into the agent's keeping.

@@ -6,6 +6,7 @@
 
 pub mod asks;
 mod client;
+mod connections;
 mod core;
 pub mod deeds;
 pub mod exec;
@@ -15,6 +16,7 @@ pub mod hostname;
 mod link;
 mod log;
 pub mod machine;
+pub mod network;
 mod peer;
 pub mod policy;
 pub mod power;

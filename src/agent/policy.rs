@@ -19,6 +19,8 @@ const DEEDS: &[(&str, Mode)] = &[
     ("service.stop", Mode::Allow),
     ("service.restart", Mode::Allow),
     ("service.set_enabled", Mode::Allow),
+    ("network.activate_connection", Mode::Allow),
+    ("network.confirm_connection", Mode::Allow),
 ];
 
 /// The agent's copy of the policy.

@@ -7,6 +7,7 @@
 use super::{
     asks::{Ask, AskRequest},
     deeds::{
+        connection::{Change, ConfirmRequest, Confirmed, Connected, ConnectionRequest},
         enable::{EnableRequest, Enabled},
         exec::{CommandEnd, CommandOutput, CommandRef, CommandRequest},
         process::{InspectRequest, SignalRequest, Signalled},
@@ -82,6 +83,8 @@ pub enum Op {
     InspectProcess(InspectRequest),
     ControlUnit(ControlRequest),
     EnableUnit(EnableRequest),
+    ActivateConnection(ConnectionRequest),
+    ConfirmConnection(ConfirmRequest),
     RecordHead(Head),
     Heads {},
 }
@@ -96,6 +99,8 @@ impl Op {
                 | Self::EnableUnit(_)
                 | Self::RunCommand(_)
                 | Self::CommandOutput(_)
+                | Self::ActivateConnection(_)
+                | Self::ConfirmConnection(_)
         )
     }
 
@@ -121,6 +126,8 @@ impl Op {
             Self::InspectProcess(_) => "inspect_process",
             Self::ControlUnit(_) => "control_unit",
             Self::EnableUnit(_) => "enable_unit",
+            Self::ActivateConnection(_) => "activate_connection",
+            Self::ConfirmConnection(_) => "confirm_connection",
             Self::RecordHead(_) => "record_head",
             Self::Heads {} => "heads",
         }
@@ -204,6 +211,8 @@ pub enum Done {
     Process(Box<Detail>),
     Unit(Controlled),
     Enabled(Enabled),
+    Connected(Connected),
+    Confirmed(Confirmed),
     Cancelled(CancelledPower),
     Heads(KnownHeads),
     Done {},
@@ -274,6 +283,9 @@ pub struct Status {
     pub power: Option<Scheduled>,
     #[serde(default)]
     pub last_power: Option<PastPower>,
+    /// A change of the network that goes back unless it is confirmed.
+    #[serde(default)]
+    pub network_change: Option<Change>,
     /// The newest audit head the agent has.
     #[serde(default)]
     pub audit_head: Option<Head>,

@@ -67,6 +67,7 @@ pub const SECTIONS: &[(&str, &str)] = &[
     ("service", "Which services `service.*` may touch."),
     ("places", "Folders and sockets. Full paths."),
     ("audit", "The record of who did what."),
+    ("metrics", "Samples that jobs take of this machine."),
     ("log", "What the server says about itself."),
     ("process", "Processes that `process.send_signal` leaves alone, beside the first one, the kernel's and our own."),
     ("exec", "The commands of `exec.run`. Without one, it runs nothing."),
@@ -195,6 +196,9 @@ pub const KEYS: &[Key] = &[
 
     key("audit.max_bytes", bytes(MIB, 4 * GIB), Never,
         "Size of the record; beyond it the oldest part goes, behind a checkpoint that carries the chain on."),
+
+    key("metrics.max_bytes", bytes(MIB, GIB), Lower,
+        "What all samples together may take; beyond it the oldest of the largest job go before their time."),
 
     key("log.level", Kind::Choice(&["error", "warn", "info", "debug", "trace"]), Free, "The least severe lines kept."),
     key("log.target", Kind::Choice(&["auto", "journal", "stderr"]), Never,

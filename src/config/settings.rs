@@ -4,7 +4,7 @@
 
 use super::{
     places::Places,
-    sections::{Service, exec::Exec},
+    sections::{Service, exec::Exec, metrics::MetricSettings},
     token::TokenSetting,
 };
 use crate::registry::meta::{Environment, Mode, Role};
@@ -37,6 +37,7 @@ pub struct Settings {
     pub service: Service,
     pub places: PlaceSettings,
     pub audit: AuditLog,
+    pub metrics: MetricSettings,
     pub log: Log,
     pub process: Process,
     pub exec: Exec,
@@ -292,6 +293,7 @@ impl Settings {
                 agent_socket: places.agent_socket.clone(),
             },
             audit: AuditLog { max_bytes: 64 * MIB as u64 },
+            metrics: MetricSettings::default(),
             log: Log { level: LogLevel::Info, target: LogTarget::Auto, ring_lines: 1000 },
             process: Process { protected: PROTECTED.map(str::to_owned).to_vec() },
             exec: Exec::default(),

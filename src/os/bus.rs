@@ -110,6 +110,9 @@ pub fn refusal(service: &str, method: &str, error: &zbus::Error) -> ToolError {
                 ToolError::unavailable(said).hint("it is busy or hangs; try again"),
                 "org.freedesktop.DBus.Error.NoReply",
             ),
+            fdo::Error::UnknownMethod(_) | fdo::Error::UnknownInterface(_) => {
+                (ToolError::unavailable(said), "org.freedesktop.DBus.Error.UnknownMethod")
+            }
             fdo::Error::UnknownObject(_) => (ToolError::not_found(said), "org.freedesktop.DBus.Error.UnknownObject"),
             fdo::Error::InvalidArgs(_) => (ToolError::invalid(said), "org.freedesktop.DBus.Error.InvalidArgs"),
             _ => (ToolError::unavailable(said), "org.freedesktop.DBus.Error"),

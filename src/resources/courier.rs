@@ -95,7 +95,7 @@ impl Seen {
     async fn look(&mut self, world: &World, book: &Book, needs: &Needs) {
         if needs.health {
             // A machine that cannot be read is a change as well: whoever reads then is told why.
-            let now = match health_snapshot::read(&world.machine).await {
+            let now = match health_snapshot::glance(world).await {
                 Ok(snapshot) => serde_json::to_value(snapshot).unwrap_or_default(),
                 Err(error) => Value::String(error.message),
             };

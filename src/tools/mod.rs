@@ -3,6 +3,8 @@
 pub mod exec;
 pub mod logs;
 pub mod manage;
+pub mod metrics;
+pub mod network;
 pub mod none;
 pub mod page;
 pub mod process;
@@ -16,8 +18,17 @@ use crate::registry::tool::Entry;
 use serde::{Deserialize, Deserializer, de::Error};
 
 /// Every tool the server offers, grouped by namespace, in the order they are listed.
-pub static NAMESPACES: &[&[Entry]] =
-    &[system::TOOLS, service::TOOLS, process::TOOLS, manage::TOOLS, logs::TOOLS, exec::TOOLS, tools::TOOLS];
+pub static NAMESPACES: &[&[Entry]] = &[
+    system::TOOLS,
+    metrics::TOOLS,
+    network::TOOLS,
+    service::TOOLS,
+    process::TOOLS,
+    manage::TOOLS,
+    logs::TOOLS,
+    exec::TOOLS,
+    tools::TOOLS,
+];
 
 /// A string of `MIN` to `MAX` characters: the parser's half of a schema's `minLength` and `maxLength`.
 ///

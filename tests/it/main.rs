@@ -16,6 +16,7 @@ mod grounds;
 mod hw;
 mod layout;
 mod metrics;
+mod network_manager;
 mod os;
 mod pi;
 mod private_bus;

@@ -48,6 +48,8 @@ fn any_line() -> impl Strategy<Value = Vec<u8>> {
         "power",
         "cancel_power",
         "set_hostname",
+        "activate_connection",
+        "confirm_connection",
         "record_head",
         "heads",
         "format_card",

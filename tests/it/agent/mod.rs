@@ -3,6 +3,7 @@
 mod any;
 mod asks;
 mod calls;
+mod connection;
 mod exec;
 mod heads;
 mod hostname;

@@ -1,6 +1,8 @@
 //! The tools, through the front of the registry: schema, parser, handler, and the answer against its own schema.
 
 mod exec;
+mod metrics;
+mod network;
 mod process;
 mod service;
 mod system;
