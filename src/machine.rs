@@ -6,7 +6,7 @@ use crate::{
         board::Board,
         firmware::{Firmware, Mailbox},
     },
-    os::{Root, about::About, activity::Activity},
+    os::{Root, about::About, activity::Activity, processes::load::Load},
 };
 use std::io;
 
@@ -17,6 +17,8 @@ pub struct Machine {
     pub firmware: Firmware,
     pub about: About,
     pub activity: Activity,
+    /// Processor time of each process, at earlier calls.
+    pub load: Load,
 }
 
 impl Machine {
@@ -24,7 +26,7 @@ impl Machine {
     pub fn new(root: Root, board: Board, mailbox: Option<Mailbox>) -> Self {
         let firmware = Firmware::new(&root, &board, mailbox);
         let (about, activity) = (About::new(root.clone()), Activity::default());
-        Self { root, board, firmware, about, activity }
+        Self { root, board, firmware, about, activity, load: Load::default() }
     }
 }
 

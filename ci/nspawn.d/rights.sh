@@ -60,7 +60,9 @@ check_agent_rights() {
   local pid
   pid=$(show raspi-mcp-agent MainPID)
   expect uid "$(printf '0\t0\t0\t0')" "$(field "$pid" Uid)"
-  capless "$pid" CapInh CapPrm CapEff CapBnd CapAmb
+  capless "$pid" CapInh CapAmb
+  # CAP_DAC_READ_SEARCH, CAP_KILL and CAP_SYS_PTRACE, and no other.
+  expect "the agent's capabilities" 0000000000080024 "$(field "$pid" CapBnd)"
   expect "no new privileges" 1 "$(field "$pid" NoNewPrivs)"
   # The container has no more than lo either: it must be another one.
   [ "$(c readlink "/proc/$pid/ns/net")" != "$(c readlink /proc/1/ns/net)" ] || die "the agent is in the machine's network"
@@ -68,9 +70,9 @@ check_agent_rights() {
   probe raspi-mcp-agent \
     'socket AF_INET no' 'socket AF_INET6 no' 'socket AF_NETLINK no' 'socket AF_PACKET no' 'socket AF_UNIX ok' \
     'write /var/lib/raspi-mcp-agent ok' 'write /run/raspi-mcp-agent ok' \
-    'write /etc/raspi-mcp no' 'write /usr no' 'write /root no' 'read /var/lib/raspi-mcp no' \
+    'write /etc/raspi-mcp no' 'write /usr no' 'write /root no' 'read /var/lib/raspi-mcp/store.db no' \
     'write /sys/kernel no' 'write /proc/sys/kernel no' 'mount no' 'unshare no'
-  say "root to systemd, without a capability or a network: only unix sockets, only its own folders"
+  say "root to systemd, with three capabilities and no network: only unix sockets, only its own folders"
 }
 
 # probe UNIT 'ATTEMPT ok|no'...: tries things from inside a copy of the unit whose program is ci/nspawn.d/probe.pl.

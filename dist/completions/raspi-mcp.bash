@@ -34,6 +34,9 @@ _raspi__mcp() {
             raspi__mcp,doctor)
                 cmd="raspi__mcp__subcmd__doctor"
                 ;;
+            raspi__mcp,guard)
+                cmd="raspi__mcp__subcmd__guard"
+                ;;
             raspi__mcp,schema)
                 cmd="raspi__mcp__subcmd__schema"
                 ;;
@@ -71,7 +74,7 @@ _raspi__mcp() {
 
     case "${cmd}" in
         raspi__mcp)
-            opts="-h -V --config --set --help --version serve agent call bridge tools schema token tls approve audit doctor"
+            opts="-h -V --config --set --help --version serve agent call bridge tools schema token tls approve audit guard doctor"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -312,6 +315,28 @@ _raspi__mcp() {
             ;;
         raspi__subcmd__mcp__subcmd__doctor)
             opts="-h --all --json --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        raspi__subcmd__mcp__subcmd__guard)
+            opts="-h --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

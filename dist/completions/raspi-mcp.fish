@@ -38,6 +38,7 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "token" -d 'Make
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "tls" -d 'Make a certificate for this server, or show the one it has'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "approve" -d 'Say yes or no to what a caller wants to do'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "audit" -d 'Check or show the record of all calls'
+complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "guard" -d 'Stand between the agent and a command it runs'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "doctor" -d 'Say what is wrong or missing on this machine, and how to mend it'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand serve" -l http -d 'Listen for HTTP here instead of 127.0.0.1:8765; port 0 takes a free one' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand serve" -l role -d 'What callers on this machine may do: read_only (default), ops_rw or admin. For your own PC' -r
@@ -121,6 +122,9 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_se
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_seen_subcommand_from show" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_seen_subcommand_from show" -l json -d 'For programs: one record a line'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand guard" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand guard" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand guard" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand doctor" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand doctor" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand doctor" -l all -d 'Show every setting with where it comes from, not only those that differ from the default'

@@ -40,7 +40,7 @@ impl Asking {
             .open_ask(AskRequest {
                 tool: tool.to_owned(),
                 summary: format!("{} asks for {tool}: {}", ask.caller.principal, ask.entry.meta.title),
-                args: redact::redact(ask.args),
+                args: ask.entry.shown(ask.args).unwrap_or_else(|| redact::redact(ask.args)),
                 args_sha256: args_sha256.clone(),
                 principal: ask.caller.principal.clone(),
             })

@@ -32,6 +32,19 @@ pub fn user_id(root: &Root, name: &str) -> Option<u32> {
     })
 }
 
+/// The numbers of the user `name` and of its primary group.
+pub fn user_ids(root: &Root, name: &str) -> Option<(u32, u32)> {
+    let users = root.read("etc/passwd").ok()?;
+    users.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        if fields.next()? != name {
+            return None;
+        }
+        let uid = fields.nth(1)?.parse().ok()?;
+        Some((uid, fields.next()?.parse().ok()?))
+    })
+}
+
 /// Whether there is a group `name`.
 pub fn is_group(root: &Root, name: &str) -> bool {
     members(root, name).is_some()

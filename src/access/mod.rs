@@ -5,6 +5,7 @@ pub mod audit;
 pub mod base64url;
 pub mod caller;
 pub mod canonical;
+pub mod commands;
 pub mod groups;
 pub mod jwt;
 pub mod ledger;

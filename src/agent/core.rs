@@ -4,6 +4,8 @@ use super::{
     Clock,
     asks::{Ask, AskState, Asks, BoundCall},
     connections::Connections,
+    deeds::exec::Commands,
+    exec::{self, Runner, SimulatedRunner},
     files,
     heads::Heads,
     log::OpLog,
@@ -12,6 +14,7 @@ use super::{
     peer::{Peer, Standing},
     policy::AgentPolicy,
     power::Power,
+    processes::{Processes, RealProcesses, SimulatedProcesses},
     protocol::{CancelledPower, Done, MAX_WAIT_MS, Op, PROTOCOL, PowerAction, Status},
     settings::AgentSettings,
     system_clock,
@@ -28,6 +31,8 @@ use std::{fs::File, sync::Arc, time::Duration};
 pub struct World {
     pub clock: Clock,
     pub machine: Arc<dyn Machine>,
+    pub runner: Arc<dyn Runner>,
+    pub processes: Arc<dyn Processes>,
     pub units: Arc<dyn Units>,
     pub network: Arc<dyn Network>,
 }
@@ -35,6 +40,13 @@ pub struct World {
 impl World {
     /// That machine and clock, and every other port to go with them: simulated ones where the machine is.
     pub fn new(clock: Clock, machine: Arc<dyn Machine>) -> Self {
+        let runner: Arc<dyn Runner> =
+            if machine.is_simulated() { Arc::new(SimulatedRunner) } else { exec::of_machine(&Root::system()) };
+        let processes: Arc<dyn Processes> = if machine.is_simulated() {
+            Arc::new(SimulatedProcesses::default())
+        } else {
+            Arc::new(RealProcesses { root: Root::system() })
+        };
         let units: Arc<dyn Units> = if machine.is_simulated() {
             Arc::new(SimulatedUnits::default())
         } else {
@@ -45,7 +57,7 @@ impl World {
         } else {
             Arc::new(RealNetwork { bus: Bus::system() })
         };
-        Self { clock, machine, units, network }
+        Self { clock, machine, runner, processes, units, network }
     }
 
     /// The machine `settings` speak of, and its clock.
@@ -66,10 +78,13 @@ pub struct Agent {
     pub(super) asks: Asks,
     pub(super) machine: Arc<dyn Machine>,
     pub(super) power: Power,
+    pub(super) runner: Arc<dyn Runner>,
+    pub(super) commands: Commands,
+    pub(super) processes: Arc<dyn Processes>,
     pub(super) units: Arc<dyn Units>,
     pub(super) connections: Connections,
     heads: Heads,
-    log: OpLog,
+    pub(super) log: OpLog,
     started_ms: i64,
     pub(super) simulated: bool,
     faults: Vec<String>,
@@ -83,7 +98,7 @@ impl Agent {
     /// # Errors
     /// `unavailable` when its folder cannot be used, `conflict` when another agent uses it.
     pub fn start(settings: AgentSettings, world: World) -> Result<Arc<Self>, ToolError> {
-        let World { clock, machine, units, network } = world;
+        let World { clock, machine, runner, processes, units, network } = world;
         let folder = settings.state_dir.as_path();
         files::make_folder(folder)?;
         let lock = files::lock(folder)?;
@@ -94,6 +109,9 @@ impl Agent {
             asks: Asks::load(folder, Arc::clone(&clock), settings.policy.ask_expiry, &mut faults),
             power: Power::load(folder, Arc::clone(&clock), Arc::clone(&machine), per_hour, &mut faults)?,
             machine,
+            runner,
+            commands: Commands::default(),
+            processes,
             units,
             connections: Connections::load(folder, Arc::clone(&clock), network, &mut faults)?,
             heads: Heads::load(folder, Arc::clone(&clock))?,
@@ -188,6 +206,15 @@ impl Agent {
                 self.note_done("set_hostname", peer, json!(request), result.as_ref().err())?;
                 result.map(Done::Hostname)
             }
+            Op::RunCommand(request) => self.run_command(peer, &request).await.map(|end| Done::Command(Box::new(end))),
+            Op::CommandOutput(command) => self.command_output(&command).await.map(Done::Output),
+            Op::StopCommand(command) => self.stop_command(&command).map(|()| Done::Done {}),
+            Op::SignalProcess(request) => {
+                let result = self.signal_process(peer, &request);
+                self.note_done("send_signal", peer, json!(request), result.as_ref().err())?;
+                result.map(Done::Signalled)
+            }
+            Op::InspectProcess(request) => self.inspect_process(request).map(Box::new).map(Done::Process),
             Op::ControlUnit(request) => {
                 let result = self.control_unit(peer, &request).await;
                 self.note_done("control_unit", peer, json!(request), result.as_ref().err())?;

@@ -1,7 +1,8 @@
 //! The one way the server reaches the agent, wherever the agent is.
 
 use super::{
-    Agent, Client, Peer,
+    Agent, Client, CommandEnd, CommandOutput, CommandRef, CommandRequest, InspectRequest, Peer, SignalRequest,
+    Signalled,
     asks::{Ask, AskRequest},
     deeds::{
         connection::{ACTIVATION, ConfirmRequest, Confirmed, Connected, ConnectionRequest},
@@ -13,6 +14,7 @@ use super::{
 use crate::{
     access::audit::{Approval, Head, KnownHeads},
     error::ToolError,
+    os::processes::detail::Detail,
 };
 use std::{sync::Arc, time::Duration};
 
@@ -114,6 +116,33 @@ impl AgentLink {
     /// Names the machine.
     pub async fn set_hostname(&self, request: HostnameRequest) -> Result<Hostname, ToolError> {
         expect!(self, Op::SetHostname(request), Duration::ZERO, Done::Hostname(hostname) => Ok(hostname))
+    }
+
+    /// Sends a process a signal.
+    pub async fn signal_process(&self, request: SignalRequest) -> Result<Signalled, ToolError> {
+        expect!(self, Op::SignalProcess(request), Duration::ZERO, Done::Signalled(done) => Ok(done))
+    }
+
+    /// What root sees of a process.
+    pub async fn inspect_process(&self, request: InspectRequest) -> Result<Detail, ToolError> {
+        expect!(self, Op::InspectProcess(request), Duration::ZERO, Done::Process(detail) => Ok(*detail))
+    }
+
+    /// Runs a command to its end, which is at most `limit` and some seconds away.
+    pub async fn run_command(&self, request: CommandRequest, limit: Duration) -> Result<CommandEnd, ToolError> {
+        // What the agent itself waits for after it told a command to end.
+        const END: Duration = Duration::from_secs(15);
+        expect!(self, Op::RunCommand(request), limit + END, Done::Command(end) => Ok(*end))
+    }
+
+    /// What a running command has written since the last time; waits up to `limit` for it.
+    pub async fn command_output(&self, command: CommandRef, limit: Duration) -> Result<CommandOutput, ToolError> {
+        expect!(self, Op::CommandOutput(command), limit, Done::Output(output) => Ok(output))
+    }
+
+    /// Ends a running command.
+    pub async fn stop_command(&self, command: CommandRef) -> Result<(), ToolError> {
+        expect!(self, Op::StopCommand(command), Duration::ZERO, Done::Done {} => Ok(()))
     }
 
     /// Starts, stops, restarts or reloads a service, and waits for its end unless told not to.

@@ -12,6 +12,8 @@ const DEEDS: &[(&str, Mode)] = &[
     ("system.reboot", Mode::Ask),
     ("system.shutdown", Mode::Deny),
     ("system.set_hostname", Mode::Allow),
+    ("process.send_signal", Mode::Allow),
+    ("exec.run", Mode::Ask),
     ("service.control_service", Mode::Allow),
     ("service.start", Mode::Allow),
     ("service.stop", Mode::Allow),
@@ -97,6 +99,21 @@ impl AgentPolicy {
                 .hint(format!("policy.\"{tool}\" in /etc/raspi-mcp decides this"))),
             mode => Ok(mode),
         }
+    }
+
+    /// Whether the agent reads this for anybody: reads need no namespace and no person.
+    ///
+    /// # Errors
+    /// `permission_denied` naming the setting that stands in the way.
+    pub fn check_read(&self, tool: &str) -> Result<(), ToolError> {
+        let namespace = tool.split_once('.').map_or(tool, |(namespace, _)| namespace);
+        let denied = self.modes.get(tool) == Some(&Mode::Deny);
+        if denied || self.disabled.contains(tool) || self.disabled.contains(namespace) {
+            return Err(ToolError::denied(format!("the agent's configuration switches {tool} off"))
+                .with("tool", tool)
+                .hint("see tools.disable and policy in /etc/raspi-mcp, and restart raspi-mcp-agent"));
+        }
+        Ok(())
     }
 
     /// Whether an answer through MCP client `client` counts: some clients answer by themselves.

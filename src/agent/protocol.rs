@@ -9,6 +9,8 @@ use super::{
     deeds::{
         connection::{Change, ConfirmRequest, Confirmed, Connected, ConnectionRequest},
         enable::{EnableRequest, Enabled},
+        exec::{CommandEnd, CommandOutput, CommandRef, CommandRequest},
+        process::{InspectRequest, SignalRequest, Signalled},
         unit::{ControlRequest, Controlled},
     },
     warrant::Warrant,
@@ -16,6 +18,7 @@ use super::{
 use crate::{
     access::audit::{Approval, Head, KnownHeads},
     error::{ErrorCode, ToolError},
+    os::processes::detail::Detail,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -73,6 +76,11 @@ pub enum Op {
         action: PowerAction,
     },
     SetHostname(HostnameRequest),
+    RunCommand(CommandRequest),
+    CommandOutput(CommandRef),
+    StopCommand(CommandRef),
+    SignalProcess(SignalRequest),
+    InspectProcess(InspectRequest),
     ControlUnit(ControlRequest),
     EnableUnit(EnableRequest),
     ActivateConnection(ConnectionRequest),
@@ -89,6 +97,8 @@ impl Op {
             Self::AskState { .. }
                 | Self::ControlUnit(_)
                 | Self::EnableUnit(_)
+                | Self::RunCommand(_)
+                | Self::CommandOutput(_)
                 | Self::ActivateConnection(_)
                 | Self::ConfirmConnection(_)
         )
@@ -109,6 +119,11 @@ impl Op {
             Self::CancelPower { action: PowerAction::Reboot } => "cancel_reboot",
             Self::CancelPower { action: PowerAction::Shutdown } => "cancel_shutdown",
             Self::SetHostname(_) => "set_hostname",
+            Self::RunCommand(_) => "run_command",
+            Self::CommandOutput(_) => "command_output",
+            Self::StopCommand(_) => "stop_command",
+            Self::SignalProcess(_) => "signal_process",
+            Self::InspectProcess(_) => "inspect_process",
             Self::ControlUnit(_) => "control_unit",
             Self::EnableUnit(_) => "enable_unit",
             Self::ActivateConnection(_) => "activate_connection",
@@ -190,6 +205,10 @@ pub enum Done {
     Approval(Approval),
     Power(Scheduled),
     Hostname(Hostname),
+    Command(Box<CommandEnd>),
+    Output(CommandOutput),
+    Signalled(Signalled),
+    Process(Box<Detail>),
     Unit(Controlled),
     Enabled(Enabled),
     Connected(Connected),

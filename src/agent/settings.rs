@@ -3,7 +3,7 @@
 use super::policy::AgentPolicy;
 use crate::{
     access::groups,
-    config::{SERVER_USER, Settings},
+    config::{Exec, SERVER_USER, Settings},
     os::Root,
 };
 use std::{path::PathBuf, time::Duration};
@@ -21,6 +21,12 @@ pub struct AgentSettings {
     /// The machine behind is a simulated one: nothing here touches the real one.
     pub simulated: bool,
     pub policy: AgentPolicy,
+    /// The commands it runs.
+    pub exec: Exec,
+    /// Names of processes it sends no signal.
+    pub protected_processes: Vec<String>,
+    /// The server's own folders and sockets.
+    pub server_places: Vec<PathBuf>,
     /// Where the root file system is, for `/etc/passwd`, `/etc/group` and `/proc`.
     pub root: Root,
 }
@@ -45,8 +51,23 @@ impl AgentSettings {
                 ask_expiry: Duration::from_secs(settings.approval.expire_seconds),
                 ..AgentPolicy::default()
             },
+            exec: settings.exec.clone(),
+            protected_processes: settings.process.protected.clone(),
+            server_places: vec![
+                settings.places.state_dir.clone(),
+                settings.places.runtime_dir.clone(),
+                settings.socket.path.clone(),
+                settings.tls.key.clone(),
+            ],
             root,
         }
+    }
+
+    /// What commands must not see: sockets, state, configuration and this program.
+    pub fn hidden_from_commands(&self) -> Vec<PathBuf> {
+        let own = ["/etc/raspi-mcp", "/usr/bin/raspi-mcp", "/run/raspi-mcp", "/run/raspi-mcp-agent"].map(PathBuf::from);
+        let agent = [self.state_dir.clone(), self.socket.clone()];
+        own.into_iter().chain(agent).chain(self.server_places.iter().cloned()).collect()
     }
 
     /// Whether the network half has a user of its own, who must reach this one's socket.

@@ -14,6 +14,9 @@ pub async fn run(settings: AgentSettings, stop: CancellationToken, ready: impl F
     let (path, open) = (settings.socket.clone(), !settings.simulated || settings.serves_another_user());
     let world = World::of(&settings);
     let agent = Agent::start(settings, world)?;
+    if agent.settings.exec.is_on() {
+        agent.runner.sweep().await;
+    }
     let listener = bind(&path, open)?;
     ready();
     serve(listener, agent, stop).await;

@@ -55,6 +55,9 @@ enum Command {
     Approve(approve::Args),
     /// Check or show the record of all calls
     Audit(audit::Args),
+    /// Stand between the agent and a command it runs
+    #[command(hide = true)]
+    Guard,
     /// Say what is wrong or missing on this machine, and how to mend it
     Doctor(doctor::Args),
 }
@@ -78,6 +81,8 @@ pub fn run() -> std::process::ExitCode {
         Command::Tls(args) => tls::run(args, &cli.sources),
         Command::Approve(args) => approve::run(&args, &cli.sources),
         Command::Audit(args) => audit::run(args, &cli.sources),
+        Command::Guard => crate::guard::run()
+            .map_err(|error| exit::Failure::new(Exit::Failed, format!("the agent starts this, nobody else: {error}"))),
         Command::Doctor(args) => doctor::run(&args, &cli.sources),
     };
     match done {

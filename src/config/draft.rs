@@ -69,7 +69,11 @@ impl Draft {
         let (name, slot) = (assignment.name(), self.slot(assignment));
         match (assignment.key.name, slot, &assignment.value) {
             (_, Value::Array(held), Value::Array(more)) if assignment.key.kind.is_tables() => {
-                let what = if assignment.key.kind == Kind::Tokens { "token" } else { "root" };
+                let what = match assignment.key.kind {
+                    Kind::Tokens => "token",
+                    Kind::Roots => "root",
+                    _ => "command",
+                };
                 for table in more {
                     if let Some(taken) = held.iter().find(|one| one["name"] == table["name"]) {
                         let message = format!("there is a {what} named {} already; names must differ", taken["name"]);

@@ -70,6 +70,8 @@ pub const SECTIONS: &[(&str, &str)] = &[
     ("metrics", "Samples that jobs take of this machine."),
     ("log", "What the server says about itself."),
     ("files", "The folders of `files.*`. Without one, those tools reach nothing."),
+    ("process", "Processes that `process.send_signal` leaves alone, beside the first one, the kernel's and our own."),
+    ("exec", "The commands of `exec.run`. Without one, it runs nothing."),
 ];
 
 const KIB: i64 = 1024;
@@ -208,6 +210,21 @@ pub const KEYS: &[Key] = &[
         "Folders, one `[[files.roots]]` each; relative paths begin in the first. None may overlap another, state, \
          configuration, `/run`, `/dev`, `/proc` or `/sys`. As a service, a writable one also needs `ReadWritePaths=` in a \
          drop-in (`systemctl edit raspi-mcp`)."),
+    key("process.protected", Kind::Processes, More,
+        "Names (`comm`) of processes that get no signal: what keeps the machine up and reachable."),
+
+    key("exec.user", Kind::Account, Never,
+        "The account commands run under: one of its own, never root's or the server's."),
+    key("exec.cwd_roots", Kind::Folders, Never,
+        "Folders that commands may run and write in; they begin in the first, or in `/` without any."),
+    key("exec.shell", Kind::Bool, Never,
+        "Whether `shell: true` may hand a whole line to `/bin/sh`. Then the list of commands bounds nothing."),
+    key("exec.max_output_bytes", bytes(KIB, 256 * KIB), Lower,
+        "Kept of a command's output, and as much of its errors: the first half and the last. What lay between is counted."),
+    key("exec.max_running", count(1, 16), Lower, "Commands at once."),
+    key("exec.commands", Kind::Commands, Never,
+        "What may be run, one `[[exec.commands]]` each. Patterns are regular expressions that match whole arguments: `args` \
+         the first, second, …; `more_args` all further ones; `options` those that begin with `-`."),
 ];
 
 /// The key called `name`; for `policy.<tool>` that is `policy`.

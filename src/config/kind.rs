@@ -5,7 +5,7 @@ use super::{
     found::{Found, Written},
     keys::NAMESPACES,
     nearest::nearest,
-    sections::files,
+    sections::{exec, files},
     tokens,
     words::{full_path, is_host, is_name, is_service, one_of, sized},
 };
@@ -53,6 +53,12 @@ pub enum Kind {
     Tokens,
     /// The tables of `[[files.roots]]`.
     Roots,
+    /// The tables of `[[exec.commands]]`.
+    Commands,
+    /// Full paths without `..`.
+    Folders,
+    /// Names of processes.
+    Processes,
 }
 
 /// What an integer counts.
@@ -102,6 +108,9 @@ impl Kind {
             Self::ToolsOrNamespaces => "a list of tools (\"system.reboot\") and namespaces (\"gpio\")".into(),
             Self::Tokens => "tables [[access.tokens]] with name, sha256, role and, if wanted, expires".into(),
             Self::Roots => files::EXPECTED.into(),
+            Self::Commands => exec::EXPECTED.into(),
+            Self::Folders => "a list of full paths without \"..\", like \"/srv/work\"".into(),
+            Self::Processes => "a list of process names of 1 to 15 bytes".into(),
         }
     }
 
@@ -109,13 +118,9 @@ impl Kind {
     pub fn check(self, name: &str, found: &Found, tools: &KnownTools, wrong: &mut Vec<Complaint>) -> Option<Value> {
         match self {
             Self::Tokens => tokens::check(found, wrong),
-            Self::Hosts
-            | Self::Origins
-            | Self::Clients
-            | Self::Services
-            | Self::Namespaces
-            | Self::ToolsOrNamespaces => self.check_list(name, found, tools, wrong),
             Self::Roots => files::check(found, wrong),
+            Self::Commands => exec::check(found, wrong),
+            _ if self.is_list() => self.check_list(name, found, tools, wrong),
             _ => match self.check_one(found) {
                 Ok(value) => Some(value),
                 Err(hint) => {
@@ -128,7 +133,22 @@ impl Kind {
 
     /// Whether it is written as tables, so that only a file can hold it.
     pub fn is_tables(self) -> bool {
-        matches!(self, Self::Tokens | Self::Roots)
+        matches!(self, Self::Tokens | Self::Roots | Self::Commands)
+    }
+
+    /// Whether it is a list of words.
+    fn is_list(self) -> bool {
+        matches!(
+            self,
+            Self::Hosts
+                | Self::Origins
+                | Self::Clients
+                | Self::Services
+                | Self::Namespaces
+                | Self::ToolsOrNamespaces
+                | Self::Folders
+                | Self::Processes
+        )
     }
 
     /// A single value; the error is what to add after "must be ..., not ...".
@@ -194,6 +214,9 @@ impl Kind {
             Self::Hosts if is_host(text) => {}
             Self::Origins
                 if text.split_once("://").is_some_and(|(scheme, host)| is_name(scheme, 32) && is_host(host)) => {}
+            Self::Folders if full_path(text) => {}
+            // TASK_COMM_LEN: 16 with the zero.
+            Self::Processes if (1..=15).contains(&text.len()) && !text.contains(char::is_control) => {}
             Self::Clients if (1..=128).contains(&text.chars().count()) && !text.contains(char::is_control) => {}
             Self::Services if is_service(text) => {}
             Self::Namespaces if namespaces().any(|known| known == text) => {}
@@ -210,12 +233,7 @@ impl Kind {
         let value = match self {
             Self::Bool => text.parse().ok().map(Written::Boolean),
             Self::Integer { .. } => text.replace('_', "").parse().ok().map(Written::Integer),
-            Self::Hosts
-            | Self::Origins
-            | Self::Clients
-            | Self::Services
-            | Self::Namespaces
-            | Self::ToolsOrNamespaces => {
+            _ if self.is_list() => {
                 let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
                 Some(Written::List(items.map(Found::text).collect()))
             }

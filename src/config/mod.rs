@@ -33,6 +33,7 @@ pub use nearest::nearest;
 pub use places::{Places, SERVER_USER};
 pub use sections::{
     Service,
+    exec::{CommandSetting, EXEC_USER, Exec},
     files::{FileRoot, Files},
 };
 pub use settings::*;

@@ -4,7 +4,7 @@
 
 use super::{
     places::Places,
-    sections::{Service, files::Files, metrics::MetricSettings},
+    sections::{Service, exec::Exec, files::Files, metrics::MetricSettings},
     token::TokenSetting,
 };
 use crate::registry::meta::{Environment, Mode, Role};
@@ -40,6 +40,8 @@ pub struct Settings {
     pub metrics: MetricSettings,
     pub log: Log,
     pub files: Files,
+    pub process: Process,
+    pub exec: Exec,
     /// Why only the fundamental tier may run: one line for each fragment that was set aside. Empty when all is well.
     #[serde(skip)]
     pub restricted: Vec<String>,
@@ -178,6 +180,25 @@ pub struct Log {
     pub ring_lines: usize,
 }
 
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Process {
+    /// Names of processes that get no signal.
+    pub protected: Vec<String>,
+}
+
+/// What keeps the machine up and within reach: init, the bus, logins, the network.
+const PROTECTED: [&str; 9] = [
+    "init",
+    "systemd",
+    "systemd-journal",
+    "systemd-logind",
+    "systemd-udevd",
+    "dbus-daemon",
+    "dbus-broker",
+    "NetworkManager",
+    "sshd",
+];
+
 /// `log.level`, most severe first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -276,6 +297,8 @@ impl Settings {
             metrics: MetricSettings::default(),
             log: Log { level: LogLevel::Info, target: LogTarget::Auto, ring_lines: 1000 },
             files: Files::default(),
+            process: Process { protected: PROTECTED.map(str::to_owned).to_vec() },
+            exec: Exec::default(),
             restricted: Vec::new(),
         }
     }

@@ -30,6 +30,7 @@ pub mod network_manager;
 pub mod notify;
 pub mod os_release;
 pub mod own;
+pub mod processes;
 pub mod replace;
 mod root;
 pub mod roots;

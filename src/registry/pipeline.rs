@@ -150,7 +150,10 @@ impl Pipeline {
     /// Runs `call` to its end. Never panics, never answers twice; dropping the future cancels the call.
     pub async fn run(&self, call: Call) -> Finished {
         let started = Instant::now();
-        let audited_args = self.ledger.redact(&call.args);
+        let audited_args = match call.entry.shown(&call.args) {
+            Some(shown) => self.ledger.redact(&shown),
+            None => self.ledger.redact(&call.args),
+        };
         let args_sha256: Arc<str> = crate::access::canonical::sha256_hex(&call.args).into();
         let (entry, caller) = (call.entry, Arc::clone(&call.caller));
         let (request_id, correlation_id) = (call.request_id.clone(), call.correlation_id.clone());

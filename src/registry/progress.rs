@@ -23,6 +23,19 @@ pub struct Update {
     pub stream: &'static str,
 }
 
+/// A piece of output that a call passes on as it comes (`exec/stream`, document 001, section 4.4).
+#[derive(Clone, Copy, Debug, serde::Serialize)]
+pub struct Piece<'a> {
+    /// `stdout` or `stderr`.
+    pub stream: &'static str,
+    /// Where it begins, in bytes.
+    pub offset: u64,
+    pub data: &'a str,
+}
+
+/// Sends one piece on its way, under the same lock as a [`Sink`].
+pub type Pieces = Box<dyn Fn(&Piece<'_>) + Send + Sync>;
+
 /// Sends one update on its way. Called under a lock: it must not block.
 pub type Sink = Box<dyn Fn(&Update) + Send + Sync>;
 
@@ -32,6 +45,7 @@ pub struct Progress(Option<Arc<Mutex<State>>>);
 
 struct State {
     sink: Option<Sink>,
+    pieces: Option<Pieces>,
     sent: Option<Instant>,
     last: f64,
     pending: Option<Update>,
@@ -40,8 +54,17 @@ struct State {
 
 impl Progress {
     pub fn to(sink: Sink) -> Self {
+        Self::of(Some(sink), None)
+    }
+
+    /// With a listener for steps, for pieces of output, or for both.
+    pub fn of(sink: Option<Sink>, pieces: Option<Pieces>) -> Self {
+        if sink.is_none() && pieces.is_none() {
+            return Self::default();
+        }
         Self(Some(Arc::new(Mutex::new(State {
-            sink: Some(sink),
+            sink,
+            pieces,
             sent: None,
             last: f64::NEG_INFINITY,
             pending: None,
@@ -80,11 +103,21 @@ impl Progress {
         }
     }
 
+    /// Passes a piece of output on, where somebody takes pieces.
+    pub fn piece(&self, piece: &Piece<'_>) {
+        if let Some(shared) = &self.0
+            && let Some(send) = &shared.lock().unwrap_or_else(PoisonError::into_inner).pieces
+        {
+            send(piece);
+        }
+    }
+
     /// The terminal answer is about to go out: nothing may follow it.
     pub fn close(&self) {
         if let Some(shared) = &self.0 {
             let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
             state.sink = None;
+            state.pieces = None;
             state.pending = None;
         }
     }

@@ -31,6 +31,11 @@ pub trait Tool: 'static {
         true
     }
 
+    /// What a person who is asked sees in place of the redacted arguments, and the audit in place of the plain ones.
+    fn shown(_args: &Value) -> Option<Value> {
+        None
+    }
+
     /// Does the work. Runs under a deadline; dropping the future must leave nothing behind.
     fn call(cx: &Context, args: Self::Args) -> impl Future<Output = Result<Self::Out, ToolError>> + Send;
 
@@ -89,6 +94,7 @@ pub struct Entry {
     pub meta: &'static Meta,
     input: fn() -> Value,
     output: fn() -> Value,
+    shown: fn(&Value) -> Option<Value>,
     parse: fn(Value) -> Result<Box<dyn Prepared>, serde_json::Error>,
 }
 
@@ -98,6 +104,7 @@ impl Entry {
             meta: &T::META,
             input: schema::of_arguments::<T::Args>,
             output: schema::of::<T::Out>,
+            shown: T::shown,
             parse: |args| Ok(Box::new(Typed::<T>(serde_json::from_value(args)?))),
         }
     }
@@ -118,6 +125,11 @@ impl Entry {
     /// JSON Schema 2020-12 of the result; null when results are no data.
     pub fn output_schema(&self) -> Value {
         (self.output)()
+    }
+
+    /// See [`Tool::shown`].
+    pub fn shown(&self, args: &Value) -> Option<Value> {
+        (self.shown)(args)
     }
 
     /// Arguments that passed the schema, as the handler's own type.

@@ -9,7 +9,7 @@ use crate::{
         context::Peer,
         names::Dialect,
         pipeline::{Call, Finished},
-        progress::{self, Progress},
+        progress::{self, Piece, Pieces, Progress, Sink, Update},
         tool::{Entry, Output},
     },
 };
@@ -36,13 +36,25 @@ impl Ticket {
         Self { id: id.clone(), entry, dialect, modern, args, meta }
     }
 
-    /// Progress that goes out through `send` as `notifications/progress`, when the caller gave a token.
-    pub fn progress(&self, send: impl Fn(Vec<u8>) + Send + Sync + 'static) -> Progress {
-        let Some(token) = self.meta.progress_token.clone() else { return Progress::default() };
+    /// Progress that goes out through `send`: as `notifications/progress` when the caller gave a token, and as
+    /// `exec/stream` when a bare call asks for its output as it comes.
+    pub fn progress(&self, send: impl Fn(Vec<u8>) + Clone + Send + Sync + 'static) -> Progress {
         let (tool, id) = (self.entry.name(), self.id.key());
-        Progress::to(Box::new(move |update| {
-            send(reply::notification("notifications/progress", &progress::params(&token, tool, &id, update)));
-        }))
+        let pieces = (!matches!(self.dialect, Dialect::Mcp) && self.args["stream"] == true).then(|| {
+            let (send, id) = (send.clone(), id.clone());
+            Box::new(move |piece: &Piece<'_>| {
+                let mut params = json!(piece);
+                params["id"] = json!(id);
+                params["ts"] = json!(crate::clock::now());
+                send(reply::notification("exec/stream", &params));
+            }) as Pieces
+        });
+        let steps = self.meta.progress_token.clone().map(|token| {
+            Box::new(move |update: &Update| {
+                send(reply::notification("notifications/progress", &progress::params(&token, tool, &id, update)));
+            }) as Sink
+        });
+        Progress::of(steps, pieces)
     }
 
     /// Splits into the call and what is needed to answer it.

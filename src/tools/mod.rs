@@ -1,5 +1,6 @@
 //! The tools, one folder a namespace, one file an operation.
 
+pub mod exec;
 pub mod files;
 pub mod logs;
 pub mod manage;
@@ -7,6 +8,7 @@ pub mod metrics;
 pub mod network;
 pub mod none;
 pub mod page;
+pub mod process;
 pub mod service;
 pub mod system;
 pub mod time;
@@ -22,9 +24,11 @@ pub static NAMESPACES: &[&[Entry]] = &[
     metrics::TOOLS,
     network::TOOLS,
     service::TOOLS,
+    process::TOOLS,
     manage::TOOLS,
     logs::TOOLS,
     files::TOOLS,
+    exec::TOOLS,
     tools::TOOLS,
 ];
 

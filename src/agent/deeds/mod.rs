@@ -2,6 +2,8 @@
 
 pub mod connection;
 pub mod enable;
+pub mod exec;
 mod hostname;
 mod power;
+pub mod process;
 pub mod unit;

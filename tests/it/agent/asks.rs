@@ -175,7 +175,7 @@ async fn after_a_restart_of_the_agent_open_questions_are_expired_not_forgotten()
 #[tokio::test]
 async fn nobody_is_asked_about_arguments_nobody_can_read() {
     let pi = Pi::new();
-    let error = pi.server().open_ask(ask("exec.run", json!({"text": "x".repeat(9000)}))).await.unwrap_err();
+    let error = pi.server().open_ask(ask("camera.capture", json!({"text": "x".repeat(9000)}))).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::ContentTooLarge);
 }
 

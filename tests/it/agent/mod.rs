@@ -4,6 +4,7 @@ mod any;
 mod asks;
 mod calls;
 mod connection;
+mod exec;
 mod heads;
 mod hostname;
 mod oracle;
@@ -71,6 +72,9 @@ impl Pi {
             approver_group: "raspi-mcp-approver".into(),
             simulated: true,
             policy,
+            exec: Default::default(),
+            protected_processes: Vec::new(),
+            server_places: Vec::new(),
             root: Root::at(dir),
         }
     }

@@ -2,6 +2,7 @@
 
 mod agent;
 mod any;
+mod commands;
 mod files;
 mod layers;
 mod network;

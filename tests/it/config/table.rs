@@ -116,6 +116,8 @@ fn the_default_file_with_every_line_switched_on_changes_nothing() {
     let mut settings = pi.site(&text).starts();
     assert_eq!(settings.access.tokens.drain(..).map(|token| token.name).collect::<Vec<_>>(), ["laptop"], "the example");
     assert_eq!(settings.files.roots.drain(..).map(|root| root.name).collect::<Vec<_>>(), ["data"], "the example");
+    let commands: Vec<_> = settings.exec.commands.drain(..).map(|command| command.name).collect();
+    assert_eq!(commands, ["disk-usage"], "the example");
     assert_eq!(settings.policy.remove("system.reboot"), Some(Mode::Ask), "the example");
     assert_eq!(settings, untouched);
 }

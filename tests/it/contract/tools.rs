@@ -110,6 +110,10 @@ const NEEDS: &[&str] = &[
 fn arguments(entry: &Entry) -> Value {
     let mut args = match entry.name() {
         "tools.search" => json!({"query": "reboot"}),
+        "process.get_process_details" => json!({"pid": std::process::id()}),
+        // One of the simulated machine's.
+        "process.send_signal" => json!({"pid": 4242}),
+        "exec.run" => json!({"command": "echo"}),
         "metrics.start_sampling_job" => json!({"interval_seconds": 60}),
         "metrics.stop_sampling_job" => json!({"job_id": "contract"}),
         "metrics.query_history" => json!({"metric_names": ["cpu_percent"], "start_time": "2026-01-01T00:00:00Z"}),
@@ -143,6 +147,8 @@ fn allow_everything(settings: &mut Settings) {
     std::fs::create_dir_all(&path).unwrap();
     std::fs::write(path.join("a"), "").unwrap();
     settings.files.roots = vec![FileRoot { name: "data".into(), path, writable: true, max_bytes: 1 << 20 }];
+    let echo = json!({"name": "echo", "program": "/bin/echo"});
+    settings.exec.commands.push(serde_json::from_value(echo).unwrap());
 }
 
 #[tokio::test]

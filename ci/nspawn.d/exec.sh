@@ -1,0 +1,169 @@
+# shellcheck shell=bash
+# Commands and signals under a real systemd: as whom, in which sandbox, and that nothing of them stays. Sourced by ci/nspawn.
+
+# A command that does all it can to stay: it leaves its session and its parents, twice, and wants no signal.
+ORPHANS='trap "" TERM HUP INT
+( setsid sh -c '\''trap "" TERM HUP; ( setsid sh -c "trap \"\" TERM HUP; echo here; while :; do sleep 600; done" & ); while :; do sleep 600; done'\'' & )
+while :; do sleep 600; done'
+
+# setup_exec: the owner allows a shell to run anything, without a question: what is tested here comes after the list.
+setup_exec() {
+  c sh -c 'test -e /etc/raspi-mcp/70-exec.toml' && return
+  c mkdir -p /srv/work
+  c chown raspi-mcp-exec: /srv/work
+  c tee /etc/raspi-mcp/70-exec.toml >/dev/null <<'TOML'
+[tools]
+enable = ["system", "process", "exec"]
+
+[policy]
+"exec.run" = "allow"
+
+[exec]
+cwd_roots = ["/srv/work"]
+max_output_bytes = 4096
+
+[[exec.commands]]
+name = "sh"
+program = "/bin/sh"
+options = ["-c"]
+args = ["(?s).*"]
+stdin = true
+timeout_seconds = 600
+
+[[exec.commands]]
+name = "alone"
+program = "/bin/sh"
+options = ["-c"]
+args = ["(?s).*"]
+network = false
+
+[[exec.commands]]
+name = "innocent"
+program = "/usr/local/bin/innocent"
+TOML
+  c ln -sf /usr/bin/raspi-mcp /usr/local/bin/innocent
+  c systemctl restart raspi-mcp-agent raspi-mcp
+}
+
+json_string() {
+  local text=${1//\\/\\\\}
+  text=${text//\"/\\\"}
+  printf '"%s"' "${text//$'\n'/\\n}"
+}
+
+# run_sh SCRIPT [MEMBER...]: the answer of exec.run, as JSON. MEMBER is like '"timeout_ms":1500'.
+run_sh() {
+  local args
+  args="{\"command\":\"${COMMAND:-sh}\",\"args\":[\"-c\",$(json_string "$1")]"
+  shift
+  call exec.run "$args${1:+,$1}}"
+}
+
+# call TOOL ARGUMENTS: the answer as JSON, on one line.
+call() { c raspi-mcp call "$1" --json --args "$2" | sed -e 's/^ *//' -e 's/^\("[a-z_]*":\) /\1/' | tr -d '\n'; }
+
+# Processes of commands, by their control group; a line each.
+of_commands() { c sh -c 'grep -l raspi-mcp-exec- /proc/[0-9]*/cgroup 2>/dev/null | while read -r f; do echo "${f%/cgroup}"; done' || true; }
+none_left() { [ -z "$(of_commands)" ]; }
+orphans_there() { [ "$(of_commands | wc -l)" -ge 6 ]; }
+
+check_exec_sandbox() {
+  local said
+  setup_exec
+  said=$(run_sh 'id -un; id -Gn; pwd; umask; cat /proc/self/cgroup; grep -E "^(NoNewPrivs|CapBnd)" /proc/self/status; env | sort')
+  expect_in "the account" 'raspi-mcp-exec\\nraspi-mcp-exec\\n/srv/work\\n0077' "$said"
+  expect_in "its control group" '/raspi-mcp-exec.slice/raspi-mcp-exec-[0-9a-f]{32}.service' "$said"
+  expect_in "no new privileges" 'NoNewPrivs:\\t1' "$said"
+  expect_in "no capability" 'CapBnd:\\t0000000000000000' "$said"
+  if grep -qE 'RASPI_MCP__|NOTIFY_SOCKET|LISTEN_FDS|WATCHDOG' <<<"$said"; then die "the agent's environment: $said"; fi
+  # shellcheck disable=SC2016
+  expect_in "arguments are taken as they are" '"stdout":"\$HOME \$\{USER\} %n\\n"' \
+    "$(run_sh 'printf "%s\n" '\''$HOME ${USER} %n'\')"
+  for hidden in /run/raspi-mcp /run/raspi-mcp-agent /var/lib/raspi-mcp /var/lib/raspi-mcp-agent /etc/raspi-mcp; do
+    expect_in "$hidden" '"exit_code":(1|2)' "$(run_sh "ls $hidden")"
+  done
+  expect_in "our program" '"exit_code":126' "$(run_sh '/usr/bin/raspi-mcp approve --list')"
+  expect_in "writing outside" '"exit_code":[12]' "$(run_sh 'touch /usr/x')"
+  expect_in "writing inside" '"exit_code":0' "$(run_sh 'touch x')"
+  expect_in "the network" 'lo:' "$(run_sh 'cat /proc/net/dev')"
+  [ "$(run_sh 'readlink /proc/self/ns/net' | grep -o 'net:\[[0-9]*\]')" = "$(c readlink /proc/1/ns/net)" ] ||
+    die "a command is not in the machine's network"
+  [ "$(COMMAND=alone run_sh 'readlink /proc/self/ns/net' | grep -o 'net:\[[0-9]*\]')" != "$(c readlink /proc/1/ns/net)" ] ||
+    die "a command without network has the machine's"
+  expect_in "exit code" '"exit_code":7' "$(run_sh 'exit 7')"
+  expect_in "signal" '"exit_code":137' "$(run_sh 'kill -9 $$')"
+  expect_in "input" '"stdout":"words"' "$(run_sh cat '"stdin":"words"')"
+  expect_in "both ends" 'bytes left out' "$(run_sh 'head -c 100000 /dev/zero | tr "\0" x; echo; echo last')"
+  fails_with "raspi-mcp by another name" 5 'never run' c raspi-mcp call exec.run -a command=innocent
+  fails_with "what is not listed" 5 'none of the commands' c raspi-mcp call exec.run -a command=id
+  none_left || die "left: $(of_commands)"
+  expect "units left" "" "$(c systemctl list-units --all --plain --no-legend 'raspi-mcp-exec-*')"
+  say "as raspi-mcp-exec, in a unit of its own, with the network and without our sockets, state and configuration"
+}
+
+# orphans: starts them, and waits until all are there.
+orphans() {
+  run_sh "$ORPHANS" >"$WORK/call" 2>&1 &
+  CALL=$!
+  until_true 20 "the orphans are there" orphans_there
+}
+
+check_exec_orphans() {
+  local pid said status=0
+  setup_exec
+  said=$(run_sh "$ORPHANS" '"timeout_ms":1500' 2>&1) || status=$?
+  [ "$status" != 0 ] || die "a command that was ended for its time succeeded: $said"
+  expect_in "what was timed out" 'timed_out|did not finish' "$said"
+  none_left || die "after the timeout: $(of_commands)"
+
+  # The caller goes away: the server withdraws the request.
+  orphans
+  # shellcheck disable=SC2016
+  c sh -c 'for p in /proc/[0-9]*; do case $(tr "\0" " " <"$p/cmdline" 2>/dev/null) in "raspi-mcp call exec.run"*) kill "${p#/proc/}" ;; esac; done; true'
+  wait "$CALL" 2>/dev/null || true
+  until_true 20 "nothing is left after the caller went away" none_left
+
+  orphans
+  pid=$(show raspi-mcp MainPID)
+  signal KILL "$pid"
+  until_true 20 "nothing is left after the server was killed" none_left
+  wait "$CALL" 2>/dev/null || true
+  until_true 20 "the server is back" restarted raspi-mcp "$pid"
+
+  orphans
+  pid=$(show raspi-mcp-agent MainPID)
+  signal KILL "$pid"
+  until_true 20 "nothing is left after the agent was killed" none_left
+  wait "$CALL" 2>/dev/null || true
+  until_true 20 "the agent is back" restarted raspi-mcp-agent "$pid"
+
+  orphans
+  c systemctl stop raspi-mcp-agent
+  none_left || until_true 5 "nothing is left after the agent was stopped" none_left
+  wait "$CALL" 2>/dev/null || true
+  c systemctl start raspi-mcp-agent
+  expect_in "commands run again" '"exit_code":0' "$(run_sh true)"
+  say "a double-forked, setsid, signal-ignoring tree: gone after timeout, a caller's leaving, and SIGKILL of either half"
+}
+
+check_signals() {
+  local pid said
+  setup_exec
+  c systemd-run --quiet --collect --unit=victim --uid=bob sleep 600
+  pid=$(show victim MainPID)
+  said=$(call process.get_process_details "{\"pid\":$pid}")
+  expect_in "another user's environment, through the agent" '"environment":\{' "$said"
+  expect_in "another user's program, through the agent" '"exe":"[^"]*/sleep"' "$said"
+  expect_in "a dry run" '"sent":false' "$(call process.send_signal "{\"pid\":$pid,\"dry_run\":true}")"
+  expect "after a dry run" active "$(c systemctl is-active victim)"
+  call process.send_signal "{\"pid\":$pid,\"signal\":\"KILL\"}" >/dev/null
+  until_true 10 "it has ended" c sh -c "! test -e /proc/$pid"
+  for pid in 1 "$(show raspi-mcp MainPID)" "$(show raspi-mcp-agent MainPID)" "$(show dbus MainPID)"; do
+    fails_with "a signal to $pid" 5 'gets no signal' c raspi-mcp call process.send_signal -a "pid=$pid" -a signal=KILL
+  done
+  c systemctl stop raspi-mcp-agent
+  pid=$(show dbus MainPID)
+  expect_in "details without an agent" '"unavailable":\{' "$(call process.get_process_details "{\"pid\":$pid}")"
+  c systemctl start raspi-mcp-agent
+  say "details of others' processes and signals to them go through the agent; what keeps the machine up is left alone"
+}

@@ -1,0 +1,150 @@
+//! How much processor time each process takes: against a reading of half a second to a minute ago, else since it started.
+
+use super::stat::{Stat, TICKS};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+/// A tick is ten milliseconds: of less than half a second it says little.
+const YOUNGEST: Duration = Duration::from_millis(500);
+/// Older than this is history, not the present.
+const OLDEST: Duration = Duration::from_secs(60);
+/// The newest reading may be too young to compare with, so the one before it is kept too.
+const KEPT: usize = 2;
+/// Processes of one reading that are kept: 96 KiB of them.
+const MOST: usize = 8192;
+
+/// What was counted of every process at one moment.
+#[derive(Debug)]
+struct Reading {
+    /// Since boot.
+    at: Duration,
+    /// By pid.
+    counts: Vec<Count>,
+}
+
+/// Twelve bytes a process. The low halves of the kernel's counters: of a number and its start both would have to come again.
+#[derive(Debug)]
+struct Count {
+    pid: u32,
+    start: u32,
+    ticks: u32,
+}
+
+/// The readings kept between calls.
+#[derive(Debug, Default)]
+pub struct Load {
+    kept: Mutex<VecDeque<Arc<Reading>>>,
+}
+
+/// What a reading is compared with.
+#[derive(Debug)]
+pub struct Since {
+    now: Duration,
+    earlier: Option<Arc<Reading>>,
+}
+
+impl Load {
+    /// Compares `stats`, all processes at `now` since boot, with an earlier reading, and keeps them for the next call.
+    pub fn compare(&self, now: Duration, stats: &[Stat]) -> Since {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let usable = |reading: &&Arc<Reading>| (YOUNGEST..=OLDEST).contains(&now.saturating_sub(reading.at));
+        let earlier = kept.iter().rfind(usable).cloned();
+        // So young that the next call could compare with neither: it stays until it is old enough.
+        if kept.back().is_none_or(|newest| now.saturating_sub(newest.at) >= YOUNGEST) {
+            let mut counts: Vec<Count> = stats.iter().take(MOST).map(Count::of).collect();
+            counts.sort_unstable_by_key(|count| count.pid);
+            kept.push_back(Arc::new(Reading { at: now, counts }));
+            while kept.len() > KEPT {
+                kept.pop_front();
+            }
+        }
+        Since { now, earlier }
+    }
+}
+
+impl Count {
+    // The low half is what is wanted.
+    fn of(stat: &Stat) -> Self {
+        Self { pid: stat.pid, start: stat.start_ticks as u32, ticks: stat.ticks() as u32 }
+    }
+}
+
+impl Since {
+    /// How long ago the earlier reading was; `None` without one.
+    pub fn seconds(&self) -> Option<f64> {
+        self.earlier.as_ref().map(|earlier| (self.now.saturating_sub(earlier.at)).as_secs_f64())
+    }
+
+    /// The time `stat`'s percentage is about, in seconds: since the earlier reading, or since it started.
+    pub fn seconds_of(&self, stat: &Stat) -> f64 {
+        match self.before(stat) {
+            Some(_) => self.seconds().unwrap_or_default(),
+            None => (self.now.as_secs_f64() - stat.start_ticks as f64 / TICKS).max(1.0 / TICKS),
+        }
+    }
+
+    /// Share of one processor, in percent; more than 100 for several threads at work.
+    pub fn percent(&self, stat: &Stat) -> f64 {
+        let ticks = match self.before(stat) {
+            Some(before) => (stat.ticks() as u32).wrapping_sub(before) as f64,
+            None => stat.ticks() as f64,
+        };
+        ticks / TICKS / self.seconds_of(stat) * 100.0
+    }
+
+    fn before(&self, stat: &Stat) -> Option<u32> {
+        let counts = &self.earlier.as_ref()?.counts;
+        let at = counts.binary_search_by_key(&stat.pid, |count| count.pid).ok()?;
+        (counts[at].start == stat.start_ticks as u32).then_some(counts[at].ticks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stat(pid: u32, start_ticks: u64, user_ticks: u64) -> Stat {
+        Stat {
+            pid,
+            comm: "x".into(),
+            state: 'S',
+            ppid: 1,
+            is_kernel: false,
+            user_ticks,
+            system_ticks: 0,
+            nice: 0,
+            threads: 1,
+            start_ticks,
+            virtual_bytes: 0,
+            resident_pages: 0,
+        }
+    }
+
+    #[test]
+    fn against_a_reading_half_a_second_to_a_minute_old() {
+        let load = Load::default();
+        let at = Duration::from_secs;
+        // 100 s of processor time in the 1000 s since it started.
+        let first = load.compare(at(1000), &[stat(7, 0, 10_000)]);
+        assert_eq!((first.seconds(), first.percent(&stat(7, 0, 10_000)).round()), (None, 10.0));
+        let second = load.compare(at(1010), &[stat(7, 0, 10_500)]);
+        assert_eq!((second.seconds(), second.percent(&stat(7, 0, 10_500)).round()), (Some(10.0), 50.0));
+        // Another process by that number: since it started.
+        assert_eq!(second.percent(&stat(7, 100_500, 100)).round(), 20.0);
+        let third = load.compare(at(1010) + YOUNGEST / 2, &[stat(7, 0, 10_500)]);
+        assert_eq!(third.seconds(), Some(10.25), "the newest is too young");
+        assert_eq!(load.compare(at(2000), &[]).seconds(), None, "and the others too old");
+    }
+
+    #[test]
+    fn counters_may_wrap() {
+        let load = Load::default();
+        let (before, after) = (stat(7, 0, u64::from(u32::MAX)), stat(7, 0, u64::from(u32::MAX) + 100));
+        load.compare(Duration::from_secs(1), &[before]);
+        let since = load.compare(Duration::from_secs(2), std::slice::from_ref(&after));
+        assert_eq!(since.percent(&after).round(), 100.0);
+    }
+}

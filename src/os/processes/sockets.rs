@@ -1,0 +1,181 @@
+//! Sockets of a process: its descriptors' inodes, joined with the tables of its network (`/proc/[pid]/net`, proc_pid_net(5)).
+
+use crate::os::Root;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::HashMap,
+    io,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+};
+
+/// One end of a connection, or something that listens.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Connection {
+    pub fd: u32,
+    #[schemars(extend("enum" = ["AF_INET", "AF_INET6", "AF_UNIX"]))]
+    pub family: String,
+    /// Absent for kinds other than these two.
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("enum" = ["SOCK_STREAM", "SOCK_DGRAM"]))]
+    pub kind: Option<String>,
+    /// An IP address; of AF_UNIX a path, `@` for an abstract one, or empty.
+    pub local_address: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u16")]
+    pub local_port: Option<u16>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub remote_address: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u16")]
+    pub remote_port: Option<u16>,
+    pub status: String,
+}
+
+/// The sockets of these descriptors, by inode.
+///
+/// # Errors
+/// Those of reading the tables; a table this kernel does not have is empty.
+pub fn join(root: &Root, pid: u32, fds: &HashMap<u64, u32>) -> io::Result<Vec<Connection>> {
+    let mut found = Vec::new();
+    if fds.is_empty() {
+        return Ok(found);
+    }
+    for (table, family, kind) in [
+        ("tcp", "AF_INET", "SOCK_STREAM"),
+        ("tcp6", "AF_INET6", "SOCK_STREAM"),
+        ("udp", "AF_INET", "SOCK_DGRAM"),
+        ("udp6", "AF_INET6", "SOCK_DGRAM"),
+    ] {
+        let text = table_of(root, pid, table)?;
+        found.extend(text.lines().skip(1).filter_map(|line| internet(line, family, kind, fds)));
+    }
+    found.extend(table_of(root, pid, "unix")?.lines().skip(1).filter_map(|line| unix(line, fds)));
+    found.sort_by_key(|connection| connection.fd);
+    Ok(found)
+}
+
+fn table_of(root: &Root, pid: u32, table: &str) -> io::Result<String> {
+    match root.read(&format!("proc/{pid}/net/{table}")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        text => text,
+    }
+}
+
+/// `sl local rem st tx:rx tr:when retrnsmt uid timeout inode ...`
+fn internet(line: &str, family: &str, kind: &str, fds: &HashMap<u64, u32>) -> Option<Connection> {
+    let mut fields = line.split_ascii_whitespace().skip(1);
+    let (local, remote, state) = (fields.next()?, fields.next()?, fields.next()?);
+    let inode: u64 = fields.nth(5)?.parse().ok()?;
+    let fd = *fds.get(&inode)?;
+    let ((address, port), (far, far_port)) = (end(local)?, end(remote)?);
+    let connected = far_port != 0 || !far.is_unspecified();
+    Some(Connection {
+        fd,
+        family: family.into(),
+        kind: Some(kind.into()),
+        local_address: address.to_string(),
+        local_port: Some(port),
+        remote_address: connected.then(|| far.to_string()),
+        remote_port: connected.then_some(far_port),
+        status: status(kind, state).into(),
+    })
+}
+
+/// `0100007F:1F90`: 32-bit words in the machine's own order of bytes.
+fn end(text: &str) -> Option<(IpAddr, u16)> {
+    let (address, port) = text.split_once(':')?;
+    let word = |at: usize| u32::from_str_radix(address.get(at..at + 8)?, 16).ok().map(u32::to_ne_bytes);
+    let address = match address.len() {
+        8 => IpAddr::V4(Ipv4Addr::from(word(0)?)),
+        32 => {
+            let mut bytes = [0; 16];
+            for part in 0..4 {
+                bytes[4 * part..4 * part + 4].copy_from_slice(&word(8 * part)?);
+            }
+            IpAddr::V6(Ipv6Addr::from(bytes))
+        }
+        _ => return None,
+    };
+    Some((address, u16::from_str_radix(port, 16).ok()?))
+}
+
+/// include/net/tcp_states.h
+fn status(kind: &str, state: &str) -> &'static str {
+    match (kind, state) {
+        (_, "01") => "ESTABLISHED",
+        ("SOCK_DGRAM", _) => "NONE",
+        (_, "02") => "SYN_SENT",
+        (_, "03") => "SYN_RECV",
+        (_, "04") => "FIN_WAIT1",
+        (_, "05") => "FIN_WAIT2",
+        (_, "06") => "TIME_WAIT",
+        (_, "07") => "CLOSE",
+        (_, "08") => "CLOSE_WAIT",
+        (_, "09") => "LAST_ACK",
+        (_, "0A") => "LISTEN",
+        (_, "0B") => "CLOSING",
+        _ => "UNKNOWN",
+    }
+}
+
+/// `Num RefCount Protocol Flags Type St Inode Path`
+fn unix(line: &str, fds: &HashMap<u64, u32>) -> Option<Connection> {
+    let mut fields = line.split_ascii_whitespace().skip(3);
+    let (flags, kind, state) = (fields.next()?, fields.next()?, fields.next()?);
+    let fd = *fds.get(&fields.next()?.parse().ok()?)?;
+    let kind = match kind {
+        "0001" => Some("SOCK_STREAM"),
+        "0002" => Some("SOCK_DGRAM"),
+        _ => None,
+    };
+    // __SO_ACCEPTCON; SS_UNCONNECTED to SS_DISCONNECTING of include/uapi/linux/net.h.
+    let status = match (flags, state) {
+        ("00010000", _) => "LISTEN",
+        (_, "03") => "CONNECTED",
+        (_, "02") => "CONNECTING",
+        (_, "04") => "DISCONNECTING",
+        _ => "NONE",
+    };
+    Some(Connection {
+        fd,
+        family: "AF_UNIX".into(),
+        kind: kind.map(Into::into),
+        local_address: fields.collect::<Vec<_>>().join(" "),
+        local_port: None,
+        remote_address: None,
+        remote_port: None,
+        status: status.into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_both_families() {
+        assert_eq!(end("0100007F:1F90"), Some((IpAddr::V4(Ipv4Addr::LOCALHOST), 8080)));
+        let six = end("00000000000000000000000001000000:0016").unwrap();
+        assert_eq!(six, (IpAddr::V6(Ipv6Addr::LOCALHOST), 22));
+        for bad in ["", "0100007F", "01:02", "zzzzzzzz:0001", "é100007:1F90"] {
+            assert_eq!(end(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn lines_of_the_tables() {
+        let fds = HashMap::from([(4242, 7)]);
+        let tcp = "   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4242 1 0000 100";
+        let found = internet(tcp, "AF_INET", "SOCK_STREAM", &fds).unwrap();
+        assert_eq!(
+            (found.fd, found.local_port, found.remote_port, found.status.as_str()),
+            (7, Some(8080), None, "LISTEN")
+        );
+        let line = "0000000000000000: 00000002 00000000 00010000 0001 01 4242 /run/a b.sock";
+        let found = unix(line, &fds).unwrap();
+        assert_eq!((found.local_address.as_str(), found.status.as_str()), ("/run/a b.sock", "LISTEN"));
+        assert_eq!(unix("short", &fds), None);
+    }
+}

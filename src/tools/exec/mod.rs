@@ -1,0 +1,7 @@
+//! `exec.*`: commands the owner allows, run by the agent.
+
+mod run;
+
+use crate::registry::tool::Entry;
+
+pub static TOOLS: &[Entry] = &[Entry::of::<run::Run>()];

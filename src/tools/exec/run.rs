@@ -1,0 +1,291 @@
+//! `exec.run`: one command of the owner's list (document 001, section 4.4).
+
+use crate::{
+    access::{
+        base64url, canonical,
+        commands::{ARG_BYTES, DEFAULT_TIMEOUT_MS, MOST_ARGS, MOST_ENV, STDIN_BYTES, TIMEOUT_MS, Wanted, judge},
+    },
+    agent::{
+        AgentLink, CommandEnd, CommandRef, CommandRequest, Warrant,
+        exec::{Ending, output::Chunk},
+        shown_to_a_person,
+    },
+    error::ToolError,
+    registry::{
+        context::Context,
+        meta::Meta,
+        progress::{Piece, Update},
+        tool::Tool,
+    },
+    tools::bounded,
+};
+use ring::rand::{SecureRandom, SystemRandom};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, future::pending, time::Duration};
+
+/// What an MCP client gets of a piece of output in one progress message, in bytes.
+const SHOWN: usize = 1024;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// Name of an allowed command. With shell: a line for /bin/sh.
+    #[schemars(length(min = 1, max = ARG_BYTES))]
+    #[serde(deserialize_with = "bounded::<_, 1, ARG_BYTES>")]
+    command: String,
+    /// Its arguments, one each.
+    #[schemars(length(max = MOST_ARGS), inner(length(max = ARG_BYTES)))]
+    #[serde(default, deserialize_with = "arguments")]
+    args: Vec<String>,
+    /// Folder to run in; relative ones begin in the first allowed.
+    #[schemars(length(min = 1, max = ARG_BYTES))]
+    #[serde(default, deserialize_with = "folder")]
+    cwd: Option<String>,
+    /// Variables to set.
+    #[schemars(extend("maxProperties" = MOST_ENV))]
+    #[serde(default, deserialize_with = "variables")]
+    env: BTreeMap<String, String>,
+    /// It may have a lower limit of its own.
+    #[schemars(range(min = *TIMEOUT_MS.start(), max = *TIMEOUT_MS.end()))]
+    #[serde(default = "timeout", deserialize_with = "milliseconds")]
+    timeout_ms: u32,
+    /// What it is given to read.
+    #[schemars(length(max = STDIN_BYTES))]
+    #[serde(default, deserialize_with = "input")]
+    stdin: Option<String>,
+    /// Run command through /bin/sh.
+    #[serde(default)]
+    shell: bool,
+    /// Also send output as it comes.
+    #[serde(default)]
+    stream: bool,
+}
+
+fn timeout() -> u32 {
+    DEFAULT_TIMEOUT_MS
+}
+
+fn milliseconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    match u32::deserialize(deserializer)? {
+        time if TIMEOUT_MS.contains(&time) => Ok(time),
+        time => Err(D::Error::custom(format!("{time} ms where {TIMEOUT_MS:?} are allowed"))),
+    }
+}
+
+fn short<E: Error>(text: &str, most: usize) -> Result<(), E> {
+    match text.chars().count() {
+        length if length <= most => Ok(()),
+        length => Err(E::custom(format!("{length} characters where {most} are allowed"))),
+    }
+}
+
+fn arguments<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let args = Vec::<String>::deserialize(deserializer)?;
+    if args.len() > MOST_ARGS {
+        return Err(D::Error::custom(format!("{} arguments where {MOST_ARGS} are allowed", args.len())));
+    }
+    args.iter().try_for_each(|arg| short(arg, ARG_BYTES))?;
+    Ok(args)
+}
+
+fn folder<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let folder = Option::<String>::deserialize(deserializer)?;
+    if folder.as_ref().is_some_and(String::is_empty) {
+        return Err(D::Error::custom("a folder's path is not empty"));
+    }
+    folder.iter().try_for_each(|folder| short(folder, ARG_BYTES))?;
+    Ok(folder)
+}
+
+fn input<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let input = Option::<String>::deserialize(deserializer)?;
+    input.iter().try_for_each(|input| short(input, STDIN_BYTES))?;
+    Ok(input)
+}
+
+fn variables<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
+    let variables = BTreeMap::deserialize(deserializer)?;
+    if variables.len() > MOST_ENV {
+        return Err(D::Error::custom(format!("{} variables where {MOST_ENV} are allowed", variables.len())));
+    }
+    Ok(variables)
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Out {
+    /// 128 and the signal's number when a signal ended it.
+    exit_code: i32,
+    stdout: String,
+    stderr: String,
+    duration_ms: u64,
+    timed_out: bool,
+    /// The signal that ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "i32")]
+    signal: Option<i32>,
+    /// Bytes it wrote that are not in stdout: the first and the last are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    stdout_cut_bytes: Option<u64>,
+    /// The same of stderr.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    stderr_cut_bytes: Option<u64>,
+}
+
+impl Out {
+    fn of(end: &CommandEnd) -> Self {
+        let (exit_code, signal) = match end.ending {
+            Ending::Exited(code) => (code, None),
+            Ending::Killed(signal) => (128 + signal, Some(signal)),
+        };
+        let cut = |bytes: u64| (bytes > 0).then_some(bytes);
+        Self {
+            exit_code,
+            stdout: end.stdout.text(),
+            stderr: end.stderr.text(),
+            duration_ms: end.duration_ms,
+            timed_out: end.timed_out,
+            signal,
+            stdout_cut_bytes: cut(end.stdout.cut()),
+            stderr_cut_bytes: cut(end.stderr.cut()),
+        }
+    }
+}
+
+pub struct Run;
+
+impl Tool for Run {
+    type Args = Args;
+    type Out = Out;
+    const META: Meta = Meta {
+        name: "exec.run",
+        title: "Run a command",
+        description: "Run one command of the owner's list on this device.\n\nUse when: no other tool does it.\n\nReturns: exit code, output and errors; of long ones the first and the last part.\n\nNote: every process it starts ends with it.",
+        long: true,
+        // The longest command, and what it takes to end one.
+        timeout_seconds: 620,
+        open_world: true,
+        estimated_tokens: 500,
+        tags: &["exec", "command", "shell"],
+        ..Meta::RISKY
+    };
+
+    fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
+        judge(&cx.world.settings.exec, &wanted(args)).map(drop)
+    }
+
+    fn shown(args: &Value) -> Option<Value> {
+        Some(shown_to_a_person(args))
+    }
+
+    async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
+        let limit = judge(&cx.world.settings.exec, &wanted(&args))?.limit;
+        let id = new_id()?;
+        let request = CommandRequest {
+            id: id.clone(),
+            command: args.command,
+            args: args.args,
+            cwd: args.cwd,
+            env: args.env,
+            stdin: args.stdin.map(|text| base64url::encode(text.as_bytes())),
+            shell: args.shell,
+            timeout_ms: args.timeout_ms,
+            warrant: Warrant::of(cx),
+        };
+        let agent = &cx.world.agent;
+        let mut stop = StopWhenDropped { agent: agent.clone(), id: Some(id.clone()) };
+        let end = tokio::select! {
+            // Biased: the command has begun before its output is asked for.
+            biased;
+            end = agent.run_command(request, limit) => end,
+            () = listen(cx, args.stream, &id, limit) => Err(ToolError::internal("the listener ended")),
+        };
+        // An answer that did not come says nothing of the command.
+        let end = end?;
+        stop.id = None;
+        if end.simulated {
+            cx.notes.simulated();
+        }
+        // What a command did nobody knows but itself.
+        cx.notes.changed();
+        let out = Out::of(&end);
+        if end.timed_out {
+            return Err(late(&out, Duration::from_millis(end.limit_ms)));
+        }
+        Ok(out)
+    }
+}
+
+fn wanted(args: &Args) -> Wanted<'_> {
+    Wanted {
+        command: &args.command,
+        args: &args.args,
+        cwd: args.cwd.as_deref(),
+        env: &args.env,
+        stdin: args.stdin.as_ref().map(String::len),
+        shell: args.shell,
+        timeout_ms: args.timeout_ms,
+    }
+}
+
+fn new_id() -> Result<String, ToolError> {
+    let mut bytes = [0; 16];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| ToolError::internal("the system gives no random numbers"))?;
+    Ok(canonical::hex(&bytes))
+}
+
+/// Passes output on as it comes. Never ends: the command's end is another's business.
+async fn listen(cx: &Context, wanted: bool, id: &str, limit: Duration) {
+    let mut bytes = 0;
+    while wanted && cx.progress.wanted() {
+        let Ok(output) = cx.world.agent.command_output(CommandRef { id: id.to_owned() }, limit).await else { break };
+        for chunk in &output.chunks {
+            bytes += chunk.text.len();
+            tell(cx, chunk, bytes);
+        }
+        if output.ended {
+            break;
+        }
+    }
+    pending().await
+}
+
+fn tell(cx: &Context, chunk: &Chunk, bytes: usize) {
+    let stream = chunk.stream.name();
+    cx.progress.piece(&Piece { stream, offset: chunk.offset, data: &chunk.text });
+    let from = chunk.text.char_indices().rev().map(|(at, _)| at).take_while(|at| chunk.text.len() - at <= SHOWN).last();
+    let message = chunk.text[from.unwrap_or(0)..].to_owned();
+    cx.progress.report(Update { progress: bytes as f64, total: None, message, phase: "run", stream });
+}
+
+/// A command that was ended because its time was up: 001's fields go with the error.
+fn late(out: &Out, limit: Duration) -> ToolError {
+    let mut error = ToolError::timeout(Run::META.name, limit)
+        .hint("give it more time with timeout_ms, up to the command's own limit");
+    if let Ok(Value::Object(fields)) = serde_json::to_value(out) {
+        error.details.extend(fields);
+    }
+    error.with("parameter", json!("timeout_ms"))
+}
+
+/// Ends the command when nobody waits for it any more.
+struct StopWhenDropped {
+    agent: AgentLink,
+    id: Option<String>,
+}
+
+impl Drop for StopWhenDropped {
+    fn drop(&mut self) {
+        let Some(id) = self.id.take() else { return };
+        let agent = self.agent.clone();
+        tokio::spawn(async move {
+            // An agent that is gone has taken the command with it.
+            if let Err(error) = agent.stop_command(CommandRef { id }).await {
+                tracing::debug!(%error, "the command was not there to be stopped");
+            }
+        });
+    }
+}

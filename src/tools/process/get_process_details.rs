@@ -1,0 +1,124 @@
+//! `process.get_process_details` (document 000, addendum 2.4).
+
+use super::summary::{ProcessSummary, Scale};
+use crate::{
+    agent::InspectRequest,
+    error::{ErrorCode, ToolError},
+    machine::unreadable,
+    os::processes::{Proc, detail::Detail, is_gone, stat::TICKS},
+    registry::{context::Context, meta::Meta, tool::Tool},
+    tools::system::rounded,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use std::io;
+
+/// `PID_MAX_LIMIT` of linux/threads.h.
+pub const LARGEST_PID: u32 = 4_194_304;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// Its number.
+    #[schemars(range(min = 1, max = LARGEST_PID))]
+    #[serde(deserialize_with = "pid")]
+    pid: u32,
+    /// Also what it has mapped, the largest first.
+    #[serde(default)]
+    memory_maps: bool,
+}
+
+/// A process' number.
+///
+/// # Errors
+/// One sentence.
+pub fn pid<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    match u32::deserialize(deserializer)? {
+        pid if (1..=LARGEST_PID).contains(&pid) => Ok(pid),
+        pid => Err(D::Error::custom(format!("{pid} where 1 to {LARGEST_PID} are allowed"))),
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Out {
+    #[serde(flatten)]
+    summary: ProcessSummary,
+    /// cpu_percent is a mean over this time before now.
+    cpu_interval_seconds: f64,
+    cpu_times: CpuTimes,
+    #[serde(flatten)]
+    detail: Detail,
+}
+
+/// Seconds since it started.
+#[derive(Serialize, JsonSchema)]
+struct CpuTimes {
+    user: f64,
+    system: f64,
+}
+
+pub struct GetProcessDetails;
+
+impl Tool for GetProcessDetails {
+    type Args = Args;
+    type Out = Out;
+    const META: Meta = Meta {
+        name: "process.get_process_details",
+        title: "Process details",
+        description: "All about one process.\n\nUse when: one of them needs a closer look.\n\nReturns: its use of processor, memory and storage, open files, sockets and variables, secrets masked; what cannot be seen is in unavailable.",
+        estimated_tokens: 1500,
+        tags: &["process", "files", "sockets"],
+        ..Meta::READ
+    };
+
+    async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
+        let machine = &cx.world.machine;
+        let pid = args.pid;
+        let failed = |fault: io::Error| if is_gone(&fault) { absent(pid) } else { unreadable("the process", &fault) };
+        let scale = Scale::read(machine)?;
+        let mut proc = Proc::open(&machine.root).map_err(failed)?;
+        let stats = proc.all().map_err(failed)?;
+        let since = machine.load.compare(scale.now, &stats);
+        let stat = stats.iter().find(|stat| stat.pid == pid).ok_or_else(|| absent(pid))?;
+        let summary = scale.summary(&mut proc, stat, &since, false).map_err(failed)?;
+        let mut detail = Detail::read(&machine.root, pid, args.memory_maps).map_err(failed)?;
+        let hidden = detail.unavailable.values().any(|why| why == "not permitted");
+        if hidden {
+            let request = InspectRequest { pid, start_ticks: stat.start_ticks, memory_maps: args.memory_maps };
+            match cx.world.agent.inspect_process(request).await {
+                Ok(seen) => detail.complete(seen),
+                // It ended meanwhile, or another has its number: what was read belongs to nobody any more.
+                Err(error) if error.code == ErrorCode::NotFound => return Err(error),
+                Err(error) => {
+                    let why = format!("not permitted to the server, and of the agent: {}", error.message);
+                    detail
+                        .unavailable
+                        .values_mut()
+                        .filter(|old| *old == "not permitted")
+                        .for_each(|old| old.clone_from(&why));
+                }
+            }
+        }
+        // The same process to the end: a number can be given away again.
+        if proc.stat(pid).map_err(failed)?.start_ticks != stat.start_ticks {
+            return Err(absent(pid));
+        }
+        Ok(Out {
+            cpu_interval_seconds: rounded(since.seconds_of(stat), 2),
+            cpu_times: CpuTimes {
+                user: rounded(stat.user_ticks as f64 / TICKS, 2),
+                system: rounded(stat.system_ticks as f64 / TICKS, 2),
+            },
+            summary,
+            detail,
+        })
+    }
+}
+
+/// The refusal of a number nobody has.
+pub fn absent(pid: u32) -> ToolError {
+    ToolError::not_found(format!("there is no process {pid}"))
+        .with("parameter", "pid")
+        .with("pid", pid)
+        .hint("process.list_processes has those that run")
+}

@@ -1,0 +1,113 @@
+//! `process.list_processes` (document 000, addendum 2.3 and 5).
+
+use super::{
+    selection::{Filter, Looks, SortBy, SortOrder, sort},
+    summary::{ProcessSummary, Scale},
+};
+use crate::{
+    error::ToolError,
+    machine::unreadable,
+    os::processes::{Proc, is_gone},
+    registry::{context::Context, meta::Meta, tool::Tool},
+    tools::{
+        page::{Limit, Offset, Pagination},
+        system::rounded,
+    },
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// All that is given must hold.
+    #[serde(default, deserialize_with = "Filter::of_an_object")]
+    filter: Filter,
+    /// What comes first.
+    #[serde(default)]
+    sort_by: SortBy,
+    /// Up or down.
+    #[serde(default)]
+    sort_order: SortOrder,
+    /// Also exe and cwd, where they may be seen.
+    #[serde(default)]
+    detail: bool,
+    #[serde(default)]
+    limit: Limit,
+    #[serde(default)]
+    offset: Offset,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Out {
+    processes: Vec<ProcessSummary>,
+    total_count: usize,
+    returned_count: usize,
+    has_more: bool,
+    pagination: Pagination,
+    /// cpu_percent is a mean over this time; of processes younger than it, and when absent of all, since they started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64")]
+    cpu_interval_seconds: Option<f64>,
+}
+
+pub struct ListProcesses;
+
+impl Tool for ListProcesses {
+    type Args = Args;
+    type Out = Out;
+    const META: Meta = Meta {
+        name: "process.list_processes",
+        title: "List processes",
+        description: "Processes of this machine, with what they use.\n\nUse when: something is slow or full, or you need a process' number.\n\nReturns: a page of them, filtered and sorted.\n\nNote: sort_by cpu_percent, sort_order desc finds the busiest.",
+        paginated: true,
+        estimated_tokens: 6000,
+        tags: &["process", "cpu", "memory"],
+        ..Meta::READ
+    };
+
+    async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
+        let machine = &cx.world.machine;
+        let failed = |fault: std::io::Error| unreadable("the list of processes", &fault);
+        let scale = Scale::read(machine)?;
+        let mut proc = Proc::open(&machine.root).map_err(failed)?;
+        let mut stats = proc.all().map_err(failed)?;
+        let since = machine.load.compare(scale.now, &stats);
+        let mut looks = Looks { proc: &mut proc, scale: &scale, since: &since };
+        let mut fault = None;
+        stats.retain(|stat| match args.filter.admits(stat, &mut looks) {
+            Ok(admitted) => admitted,
+            Err(error) if is_gone(&error) => false,
+            Err(error) => {
+                fault.get_or_insert(error);
+                false
+            }
+        });
+        if let Some(fault) = fault {
+            return Err(failed(fault));
+        }
+        sort(&mut stats, args.sort_by, args.sort_order, &looks);
+        let mut processes = Vec::with_capacity(args.limit.get().min(stats.len()));
+        let mut ended = 0;
+        for stat in stats.iter().skip(args.offset.get()) {
+            if processes.len() == args.limit.get() {
+                break;
+            }
+            match scale.summary(&mut proc, stat, &since, args.detail) {
+                Ok(summary) => processes.push(summary),
+                // Between the look at all of them and the look at this one.
+                Err(error) if is_gone(&error) => ended += 1,
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        let pagination = Pagination::at(args.limit, args.offset, processes.len(), stats.len() - ended);
+        Ok(Out {
+            total_count: pagination.total_count,
+            returned_count: pagination.returned_count,
+            has_more: pagination.has_more,
+            pagination,
+            cpu_interval_seconds: since.seconds().map(|seconds| rounded(seconds, 2)),
+            processes,
+        })
+    }
+}

@@ -1,0 +1,15 @@
+//! `process.*`: what runs on this machine, from `/proc`, and signals to it, through the agent.
+
+mod get_process_details;
+mod list_processes;
+mod selection;
+mod send_signal;
+mod summary;
+
+use crate::registry::tool::Entry;
+
+pub static TOOLS: &[Entry] = &[
+    Entry::of::<list_processes::ListProcesses>(),
+    Entry::of::<get_process_details::GetProcessDetails>(),
+    Entry::of::<send_signal::SendSignal>(),
+];

@@ -1,0 +1,185 @@
+//! Which processes, in which order (document 000, addendum 5).
+
+use super::summary::{Scale, Status, full_name};
+use crate::{
+    os::processes::{Proc, Stat, load::Since},
+    tools::bounded,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, de::Error};
+use std::{cmp::Ordering, collections::HashMap, io};
+
+/// Which processes.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Filter {
+    #[schemars(length(min = 1, max = 64))]
+    #[serde(default, deserialize_with = "some::<_, 64>")]
+    username: Option<String>,
+    /// With * and ?, like python*.
+    #[schemars(length(min = 1, max = 128))]
+    #[serde(default, deserialize_with = "some::<_, 128>")]
+    name_pattern: Option<String>,
+    #[schemars(range(min = 0))]
+    #[serde(default, deserialize_with = "amount")]
+    min_cpu_percent: Option<f64>,
+    #[schemars(range(min = 0))]
+    #[serde(default, deserialize_with = "amount")]
+    min_memory_mb: Option<f64>,
+    #[schemars(length(max = 6))]
+    #[serde(default, deserialize_with = "few")]
+    status: Option<Vec<Status>>,
+}
+
+fn some<'de, D: Deserializer<'de>, const MAX: usize>(deserializer: D) -> Result<Option<String>, D::Error> {
+    struct Text<const MAX: usize>(String);
+    impl<'de, const MAX: usize> Deserialize<'de> for Text<MAX> {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            bounded::<_, 1, MAX>(deserializer).map(Self)
+        }
+    }
+    Ok(Option::<Text<MAX>>::deserialize(deserializer)?.map(|text| text.0))
+}
+
+fn amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    match Option::<f64>::deserialize(deserializer)? {
+        Some(amount) if amount.is_nan() || amount < 0.0 => Err(D::Error::custom("it is below 0")),
+        amount => Ok(amount),
+    }
+}
+
+fn few<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Status>>, D::Error> {
+    match Option::<Vec<Status>>::deserialize(deserializer)? {
+        Some(list) if list.len() > 6 => Err(D::Error::custom("there are 6 kinds of status")),
+        list => Ok(list),
+    }
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SortBy {
+    #[default]
+    Pid,
+    Name,
+    Username,
+    CpuPercent,
+    MemoryRss,
+    MemoryPercent,
+    CreateTime,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SortOrder {
+    #[default]
+    Asc,
+    Desc,
+}
+
+/// Looks a process up in ways the list itself does not have.
+pub struct Looks<'a> {
+    pub proc: &'a mut Proc,
+    pub scale: &'a Scale,
+    pub since: &'a Since,
+}
+
+impl Filter {
+    /// The parser by itself would take a list for the fields in their order.
+    pub fn of_an_object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let object = serde_json::Map::deserialize(deserializer)?;
+        Self::deserialize(serde_json::Value::Object(object)).map_err(D::Error::custom)
+    }
+
+    /// Cheap questions first: the kernel is asked again only for those that are left.
+    pub fn admits(&self, stat: &Stat, looks: &mut Looks<'_>) -> io::Result<bool> {
+        let enough = |least: Option<f64>, has: f64| least.is_none_or(|least| has >= least);
+        if self.status.as_ref().is_some_and(|wanted| !wanted.contains(&Status::of(stat.state)))
+            || !enough(self.min_memory_mb, (stat.resident_pages * looks.scale.page) as f64 / f64::from(1 << 20))
+            || (self.min_cpu_percent.is_some() && !enough(self.min_cpu_percent, looks.since.percent(stat)))
+        {
+            return Ok(false);
+        }
+        if let Some(pattern) = &self.name_pattern {
+            let cmdline = if stat.comm.len() == 15 { looks.proc.cmdline(stat.pid)? } else { Vec::new() };
+            if !matches(pattern, &full_name(&stat.comm, &cmdline)) {
+                return Ok(false);
+            }
+        }
+        match &self.username {
+            Some(wanted) => Ok(looks.scale.user(looks.proc.owner(stat.pid)?) == wanted.as_str()),
+            None => Ok(true),
+        }
+    }
+}
+
+/// In that order; equal ones by their number.
+pub fn sort(stats: &mut [Stat], by: SortBy, order: SortOrder, looks: &Looks<'_>) {
+    let users: HashMap<u32, String> = match by {
+        SortBy::Username => stats
+            .iter()
+            .map(|stat| {
+                (stat.pid, looks.proc.owner(stat.pid).map(|uid| looks.scale.user(uid).into_owned()).unwrap_or_default())
+            })
+            .collect(),
+        _ => HashMap::new(),
+    };
+    let compare = |a: &Stat, b: &Stat| -> Ordering {
+        match by {
+            SortBy::Pid => a.pid.cmp(&b.pid),
+            SortBy::Name => a.comm.cmp(&b.comm),
+            SortBy::Username => users.get(&a.pid).cmp(&users.get(&b.pid)),
+            SortBy::CpuPercent => looks.since.percent(a).total_cmp(&looks.since.percent(b)),
+            SortBy::MemoryRss | SortBy::MemoryPercent => a.resident_pages.cmp(&b.resident_pages),
+            SortBy::CreateTime => a.start_ticks.cmp(&b.start_ticks),
+        }
+    };
+    stats.sort_by(|a, b| {
+        let compared = compare(a, b);
+        let compared = if order == SortOrder::Desc { compared.reverse() } else { compared };
+        compared.then(a.pid.cmp(&b.pid))
+    });
+}
+
+/// Whether `text` matches `pattern` as a whole; `*` is any run of characters, `?` any one.
+fn matches(pattern: &str, text: &str) -> bool {
+    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    let (mut p, mut t) = (0, 0);
+    // Where the last star was, and how much it has taken so far: no more than that has to be tried again.
+    let mut star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        match pattern.get(p) {
+            Some('*') => {
+                star = Some((p, t));
+                p += 1;
+            }
+            Some(c) if *c == '?' || *c == text[t] => (p, t) = (p + 1, t + 1),
+            _ => match star {
+                Some((at, taken)) => {
+                    star = Some((at, taken + 1));
+                    (p, t) = (at + 1, taken + 1);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|c| *c == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_and_marks() {
+        for (pattern, good, bad) in [
+            ("python*", "python3.11", "cpython"),
+            ("*d", "systemd", "dash"),
+            ("s?h", "ssh", "sh"),
+            ("a*b*c", "aXbXbc", "aXbX"),
+            ("[a-z]", "[a-z]", "q"),
+        ] {
+            assert!(matches(pattern, good) && !matches(pattern, bad), "{pattern}");
+        }
+        assert!(!matches(&"*a".repeat(60), &"b".repeat(120)), "and soon");
+    }
+}
