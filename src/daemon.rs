@@ -102,6 +102,7 @@ pub async fn start(serve: Serve) -> Result<Running, String> {
     let world = World::new(Arc::clone(&settings), registry, machine, agent.clone(), store, audit.clone(), log);
     let server = Arc::new(server(Arc::new(world), agent, &audit, stop, tasks, provider));
     let http = if stdio { None } else { open_doors(&server, &settings).await? };
+    server.pipeline.world.sampling.resume(&server.pipeline.world);
     Ok(Running { server, http, _instance: instance })
 }
 
@@ -130,7 +131,10 @@ impl Running {
         if tokio::time::timeout(patience, server.tasks.wait()).await.is_err() {
             tracing::error!("some work did not end in time and is dropped");
         }
-        let audit = &server.pipeline.world.audit;
+        let World { audit, sampling, .. } = &*server.pipeline.world;
+        if let Err(fault) = sampling.close().await {
+            tracing::error!(fault, "the last samples were not kept");
+        }
         audit.flush().await.map_err(|error| format!("the last audit records were not kept: {error}"))
     }
 }

@@ -23,6 +23,7 @@ pub mod prompts;
 pub mod registry;
 pub mod resources;
 pub mod rpc;
+pub mod sampling;
 pub mod store;
 pub mod tls;
 pub mod tools;

@@ -3,11 +3,13 @@
 use crate::{
     access::{audit::Audit, policy::Policy},
     agent::AgentLink,
+    clock::Wall,
     config::Settings,
     log::Ring,
     machine::Machine,
-    os::bus::Bus,
+    os::{bus::Bus, systemd::Systemd},
     registry::Registry,
+    sampling::Sampling,
     store::Store,
 };
 use std::sync::Arc;
@@ -22,12 +24,16 @@ pub struct World {
     pub audit: Audit,
     /// Where samples and jobs are kept, and the audit.
     pub store: Store,
+    /// The sampling jobs, and what they have kept.
+    pub sampling: Sampling,
     /// The newest lines of the server's own log.
     pub log: Ring,
     /// The machine itself, to be read.
     pub machine: Machine,
     /// systemd, NetworkManager and whoever else speaks D-Bus.
     pub bus: Bus,
+    /// What is kept of systemd between calls.
+    pub systemd: Systemd,
     pub started: OffsetDateTime,
 }
 
@@ -47,10 +53,12 @@ impl World {
             registry,
             agent,
             audit,
+            sampling: Sampling::new(store.clone(), settings.metrics.max_bytes, Wall::system()),
             store,
             log,
             machine,
             bus: Bus::system(),
+            systemd: Systemd::default(),
             started: OffsetDateTime::now_utc(),
             settings,
         }

@@ -15,10 +15,11 @@ use super::{
     protocol::{CancelledPower, Done, MAX_WAIT_MS, Op, PROTOCOL, PowerAction, Status},
     settings::AgentSettings,
     system_clock,
+    units::{RealUnits, SimulatedUnits, Units},
 };
 use crate::{
     error::{ErrorCode, ToolError},
-    os::bus::Bus,
+    os::{Root, bus::Bus},
 };
 use serde_json::{Value, json};
 use std::{fs::File, sync::Arc, time::Duration};
@@ -27,18 +28,24 @@ use std::{fs::File, sync::Arc, time::Duration};
 pub struct World {
     pub clock: Clock,
     pub machine: Arc<dyn Machine>,
+    pub units: Arc<dyn Units>,
     pub network: Arc<dyn Network>,
 }
 
 impl World {
     /// That machine and clock, and every other port to go with them: simulated ones where the machine is.
     pub fn new(clock: Clock, machine: Arc<dyn Machine>) -> Self {
+        let units: Arc<dyn Units> = if machine.is_simulated() {
+            Arc::new(SimulatedUnits::default())
+        } else {
+            Arc::new(RealUnits::new(Bus::system(), Root::system()))
+        };
         let network: Arc<dyn Network> = if machine.is_simulated() {
             Arc::new(SimulatedNetwork::default())
         } else {
             Arc::new(RealNetwork { bus: Bus::system() })
         };
-        Self { clock, machine, network }
+        Self { clock, machine, units, network }
     }
 
     /// The machine `settings` speak of, and its clock.
@@ -59,6 +66,7 @@ pub struct Agent {
     pub(super) asks: Asks,
     pub(super) machine: Arc<dyn Machine>,
     pub(super) power: Power,
+    pub(super) units: Arc<dyn Units>,
     pub(super) connections: Connections,
     heads: Heads,
     log: OpLog,
@@ -75,7 +83,7 @@ impl Agent {
     /// # Errors
     /// `unavailable` when its folder cannot be used, `conflict` when another agent uses it.
     pub fn start(settings: AgentSettings, world: World) -> Result<Arc<Self>, ToolError> {
-        let World { clock, machine, network } = world;
+        let World { clock, machine, units, network } = world;
         let folder = settings.state_dir.as_path();
         files::make_folder(folder)?;
         let lock = files::lock(folder)?;
@@ -86,6 +94,7 @@ impl Agent {
             asks: Asks::load(folder, Arc::clone(&clock), settings.policy.ask_expiry, &mut faults),
             power: Power::load(folder, Arc::clone(&clock), Arc::clone(&machine), per_hour, &mut faults)?,
             machine,
+            units,
             connections: Connections::load(folder, Arc::clone(&clock), network, &mut faults)?,
             heads: Heads::load(folder, Arc::clone(&clock))?,
             log: OpLog::new(folder, Arc::clone(&clock)),
@@ -178,6 +187,16 @@ impl Agent {
                 let result = self.set_hostname(peer, &request);
                 self.note_done("set_hostname", peer, json!(request), result.as_ref().err())?;
                 result.map(Done::Hostname)
+            }
+            Op::ControlUnit(request) => {
+                let result = self.control_unit(peer, &request).await;
+                self.note_done("control_unit", peer, json!(request), result.as_ref().err())?;
+                result.map(Done::Unit)
+            }
+            Op::EnableUnit(request) => {
+                let result = self.enable_unit(peer, &request).await;
+                self.note_done("enable_unit", peer, json!(request), result.as_ref().err())?;
+                result.map(Done::Enabled)
             }
             Op::ActivateConnection(request) => {
                 let result = self.activate_connection(peer, &request).await;

@@ -23,6 +23,7 @@ pub mod protocol;
 mod server;
 mod settings;
 mod start;
+pub mod units;
 mod warrant;
 mod wire;
 

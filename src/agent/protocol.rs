@@ -6,7 +6,11 @@
 
 use super::{
     asks::{Ask, AskRequest},
-    deeds::connection::{Change, ConfirmRequest, Confirmed, Connected, ConnectionRequest},
+    deeds::{
+        connection::{Change, ConfirmRequest, Confirmed, Connected, ConnectionRequest},
+        enable::{EnableRequest, Enabled},
+        unit::{ControlRequest, Controlled},
+    },
     warrant::Warrant,
 };
 use crate::{
@@ -69,6 +73,8 @@ pub enum Op {
         action: PowerAction,
     },
     SetHostname(HostnameRequest),
+    ControlUnit(ControlRequest),
+    EnableUnit(EnableRequest),
     ActivateConnection(ConnectionRequest),
     ConfirmConnection(ConfirmRequest),
     RecordHead(Head),
@@ -78,7 +84,14 @@ pub enum Op {
 impl Op {
     /// Whether it may take its time: then it holds up nothing that comes after it, and ends with its connection.
     pub fn waits(&self) -> bool {
-        matches!(self, Self::AskState { .. } | Self::ActivateConnection(_) | Self::ConfirmConnection(_))
+        matches!(
+            self,
+            Self::AskState { .. }
+                | Self::ControlUnit(_)
+                | Self::EnableUnit(_)
+                | Self::ActivateConnection(_)
+                | Self::ConfirmConnection(_)
+        )
     }
 
     pub fn name(&self) -> &'static str {
@@ -96,6 +109,8 @@ impl Op {
             Self::CancelPower { action: PowerAction::Reboot } => "cancel_reboot",
             Self::CancelPower { action: PowerAction::Shutdown } => "cancel_shutdown",
             Self::SetHostname(_) => "set_hostname",
+            Self::ControlUnit(_) => "control_unit",
+            Self::EnableUnit(_) => "enable_unit",
             Self::ActivateConnection(_) => "activate_connection",
             Self::ConfirmConnection(_) => "confirm_connection",
             Self::RecordHead(_) => "record_head",
@@ -175,6 +190,8 @@ pub enum Done {
     Approval(Approval),
     Power(Scheduled),
     Hostname(Hostname),
+    Unit(Controlled),
+    Enabled(Enabled),
     Connected(Connected),
     Confirmed(Confirmed),
     Cancelled(CancelledPower),

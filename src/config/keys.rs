@@ -64,8 +64,10 @@ pub const SECTIONS: &[(&str, &str)] = &[
     ("tools", "Which tools there are. A fresh server only reads."),
     ("policy", "What happens when a tool is called by somebody who may call it: one line a tool."),
     ("approval", "How long a question to a person stays open, and who may carry it."),
+    ("service", "Which services `service.*` may touch."),
     ("places", "Folders and sockets. Full paths."),
     ("audit", "The record of who did what."),
+    ("metrics", "Samples that jobs take of this machine."),
     ("log", "What the server says about itself."),
 ];
 
@@ -181,6 +183,10 @@ pub const KEYS: &[Key] = &[
         "Clients, by the name they give themselves, whose own dialogue counts as the person's answer. \
          Some clients answer it by themselves, hence none."),
 
+    key("service.allow", Kind::Services, Fewer,
+        "Services that tools may start, stop, restart, reload, enable and disable. None unless named; on a simulated machine all of \
+         its own. What the device cannot do without (this server, its agent, D-Bus, systemd, logins, its network) is protected whatever stands here."),
+
     key("places.state_dir", Kind::Folder, Never, "What the server keeps: samples, audit, its own fragments."),
     key("places.runtime_dir", Kind::Folder, Never, "The server's socket and what may vanish at a restart."),
     key("places.agent_state_dir", Kind::Folder, Never, "What the privileged half keeps."),
@@ -188,6 +194,9 @@ pub const KEYS: &[Key] = &[
 
     key("audit.max_bytes", bytes(MIB, 4 * GIB), Never,
         "Size of the record; beyond it the oldest part goes, behind a checkpoint that carries the chain on."),
+
+    key("metrics.max_bytes", bytes(MIB, GIB), Lower,
+        "What all samples together may take; beyond it the oldest of the largest job go before their time."),
 
     key("log.level", Kind::Choice(&["error", "warn", "info", "debug", "trace"]), Free, "The least severe lines kept."),
     key("log.target", Kind::Choice(&["auto", "journal", "stderr"]), Never,

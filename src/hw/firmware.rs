@@ -9,6 +9,7 @@ use super::{
 };
 use crate::os::{Root, malformed};
 use std::{io, sync::Arc};
+use tokio::sync::OnceCell;
 
 const PLATFORM: &str = "sys/devices/platform";
 
@@ -61,6 +62,8 @@ pub struct Firmware {
     file: Option<String>,
     mailbox: Option<Mailbox>,
     vcgencmd: Option<Vcgencmd>,
+    /// What PM_RSTS was at the start: asked once, since it stays so.
+    reset: OnceCell<u32>,
 }
 
 impl Firmware {
@@ -73,6 +76,7 @@ impl Firmware {
             file: if real { find(root) } else { None },
             mailbox: mailbox.filter(|_| real),
             vcgencmd: if real { Vcgencmd::find(root) } else { None },
+            reset: OnceCell::new(),
         }
     }
 
@@ -118,6 +122,16 @@ impl Firmware {
             }
         }
         fault.map_or(Ok(None), Err)
+    }
+
+    /// `vcgencmd get_rsts`: the register PM_RSTS as it was at the start; `None` where the program is missing.
+    ///
+    /// # Errors
+    /// Those of asking it.
+    pub(super) async fn reset_word(&self) -> io::Result<Option<u32>> {
+        let Some(program) = &self.vcgencmd else { return Ok(None) };
+        let ask = || async { hexadecimal("vcgencmd get_rsts", program.ask("get_rsts", "get_rsts").await) };
+        self.reset.get_or_try_init(ask).await.map(|word| Some(*word))
     }
 
     /// `vcgencmd measure_temp`, in degrees Celsius; `None` where the program is missing.

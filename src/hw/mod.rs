@@ -3,5 +3,6 @@
 pub mod board;
 pub mod devices;
 pub mod firmware;
+pub mod reset;
 pub mod temperature;
 mod vcgencmd;

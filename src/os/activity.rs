@@ -60,6 +60,25 @@ impl Interval {
     pub fn cpu_percent(&self) -> f64 {
         self.now.cpu.percent_since(self.earlier.cpu)
     }
+    /// Bytes sent and received a second, by all interfaces that were there both times. `None` when the counters could not
+    /// be read both times.
+    pub fn network_bytes(&self) -> Option<(f64, f64)> {
+        let (before, now) = (self.earlier.network.as_ref().ok()?, self.now.network.as_ref().ok()?);
+        let pairs = now.iter().filter_map(|now| Some((before.iter().find(|old| old.name == now.name)?, now)));
+        Some(pairs.fold((0.0, 0.0), |(sent, received), (old, now)| {
+            let rate = |before, now| self.per_second(before, now);
+            (sent + rate(old.sent.bytes, now.sent.bytes), received + rate(old.received.bytes, now.received.bytes))
+        }))
+    }
+    /// Bytes read and written a second, by all disks that were there both times. `None` as for the network.
+    pub fn disk_bytes(&self) -> Option<(f64, f64)> {
+        let (before, now) = (self.earlier.disks.as_ref().ok()?, self.now.disks.as_ref().ok()?);
+        let pairs = now.iter().filter_map(|now| Some((before.iter().find(|old| old.name == now.name)?, now)));
+        Some(pairs.fold((0.0, 0.0), |(read, written), (old, now)| {
+            let rate = |before, now| self.per_second(before, now);
+            (read + rate(old.read_bytes, now.read_bytes), written + rate(old.written_bytes, now.written_bytes))
+        }))
+    }
     /// `now - before` of one counter, a second. A counter that was reset counts as still.
     pub fn per_second(&self, before: u64, now: u64) -> f64 {
         now.saturating_sub(before) as f64 / self.seconds()

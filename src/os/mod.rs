@@ -8,6 +8,7 @@ pub mod about;
 pub mod activity;
 pub mod addresses;
 pub mod bus;
+pub mod cards;
 pub mod clock;
 pub mod cpu_stat;
 pub mod cpufreq;
@@ -28,6 +29,7 @@ pub mod notify;
 pub mod os_release;
 pub mod own;
 mod root;
+pub mod systemd;
 pub mod thermal;
 pub mod uptime;
 

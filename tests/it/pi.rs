@@ -8,6 +8,7 @@ use raspi_mcp::{
         caller::{Caller, Door},
     },
     agent::{AgentLink, Client},
+    clock::Wall,
     config::{Places, Settings},
     error::ToolError,
     log::Ring,
@@ -18,6 +19,7 @@ use raspi_mcp::{
         context::{Context, Notes},
         meta::Role,
     },
+    sampling::Sampling,
     store::Store,
     world::World,
 };
@@ -31,13 +33,14 @@ pub struct Pi {
     pub world: Arc<World>,
     pub cancel: CancellationToken,
     role: Role,
-    _home: TempDir,
+    _home: Option<TempDir>,
 }
 
 /// What a tool answered.
 pub struct Answer {
     result: Result<Value, ToolError>,
     pub simulated: bool,
+    pub changed: bool,
 }
 
 impl Pi {
@@ -53,13 +56,24 @@ impl Pi {
     /// With a system bus of the test's own.
     pub fn on_bus(machine: Machine, bus: Bus) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let settings = Arc::new(Settings::default_for(&places(home.path())));
-        let store = Store::open(&home.path().join("store.db")).unwrap();
+        let pi = Self::made(machine, home.path(), Wall::system(), bus);
+        Self { _home: Some(home), ..pi }
+    }
+
+    /// With what it kept in a folder that outlives it, and a clock that a test sets.
+    pub fn living_in(machine: Machine, home: &Path, wall: Wall) -> Self {
+        Self::made(machine, home, wall, Bus::at("unix:path=/nowhere"))
+    }
+
+    fn made(machine: Machine, home: &Path, wall: Wall, bus: Bus) -> Self {
+        let settings = Arc::new(Settings::default_for(&places(home)));
+        let store = Store::open(&home.join("store.db")).unwrap();
         let agent = AgentLink::Socket(Client::new(&settings.places.agent_socket));
         let audit = Audit::new(store.clone(), settings.audit.max_bytes, None);
-        let mut world = World::new(settings, Registry::standard(), machine, agent, store, audit, Ring::new(10));
-        world.bus = bus;
-        Self { world: Arc::new(world), cancel: CancellationToken::new(), role: Role::ReadOnly, _home: home }
+        let sampling = Sampling::new(store.clone(), settings.metrics.max_bytes, wall);
+        let world = World::new(settings, Registry::standard(), machine, agent, store, audit, Ring::new(10));
+        let world = World { sampling, bus, ..world };
+        Self { world: Arc::new(world), cancel: CancellationToken::new(), role: Role::ReadOnly, _home: None }
     }
 
     pub async fn call(&self, tool: &str, args: Value) -> Answer {
@@ -87,7 +101,7 @@ impl Pi {
             }
             value
         });
-        Answer { result, simulated: notes.is_simulated() }
+        Answer { result, simulated: notes.is_simulated(), changed: notes.is_changed() }
     }
 }
 

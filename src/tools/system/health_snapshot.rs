@@ -3,15 +3,21 @@
 use super::{
     rates::{self, DiskIo, Network, rounded},
     throttling::ThrottlingFlags,
+    wear::{self, CardWear, LastReset, ThrottlingHistory},
 };
 use crate::{
     clock,
     error::ToolError,
-    hw::temperature,
-    machine::{Machine, unreadable},
-    os::{cpufreq, loadavg, meminfo, mounts},
+    hw::{firmware::Throttled, temperature},
+    machine::unreadable,
+    os::{activity::Interval, clock as os_clock, cpufreq, loadavg, meminfo, mounts},
     registry::{context::Context, meta::Meta, tool::Tool},
+    sampling::{
+        look::{FLAGS, Looker, flags, moved},
+        metric::{Sample, Set},
+    },
     tools::none::NoArgs,
+    world::World,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -36,6 +42,9 @@ pub struct HealthSnapshot {
     #[schemars(with = "ThrottlingFlags")]
     throttling_flags: Option<ThrottlingFlags>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ThrottlingHistory")]
+    throttling_history: Option<ThrottlingHistory>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Network")]
     network: Option<Network>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,6 +62,20 @@ pub struct HealthSnapshot {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     cpu_frequency_hz: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<CardWear>")]
+    cards: Option<Vec<CardWear>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "LastReset")]
+    last_reset: Option<LastReset>,
+    /// Whether the clock has been set from the network since boot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    clock_synchronized: Option<bool>,
+    /// Why sampling jobs cannot keep what they take, when they cannot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    sampling_fault: Option<String>,
     /// Fields that are absent although this machine has a source for them, and what went wrong.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, String>")]
@@ -79,7 +102,33 @@ impl Faults {
 ///
 /// # Errors
 /// `capability_missing` or `unavailable` when processor, memory or disk cannot be read.
-pub async fn read(machine: &Machine) -> Result<HealthSnapshot, ToolError> {
+pub async fn read(world: &World) -> Result<HealthSnapshot, ToolError> {
+    look(world, true).await.map(|(health, ..)| health)
+}
+
+/// The same without the past, for those who look again and again: it waits for no card.
+///
+/// # Errors
+/// As [`read`].
+pub async fn glance(world: &World) -> Result<HealthSnapshot, ToolError> {
+    look(world, false).await.map(|(health, ..)| health)
+}
+
+/// The same, and what a sampling job would keep of this moment.
+///
+/// # Errors
+/// As [`read`].
+pub async fn with_sample(world: &World) -> Result<(HealthSnapshot, Sample), ToolError> {
+    let (health, interval, word) = look(world, true).await?;
+    let still = Set::ALL.without(&FLAGS);
+    let (mut sample, _) = Looker::default().look(&world.machine, still, world.sampling.now_ms()).await;
+    moved(&mut sample, &interval);
+    flags(&mut sample, word);
+    Ok((health, sample))
+}
+
+async fn look(world: &World, with_past: bool) -> Result<(HealthSnapshot, Interval, Option<Throttled>), ToolError> {
+    let machine = &world.machine;
     let root = &machine.root;
     let interval = machine.activity.measure(root).await.map_err(|fault| unreadable("processor time", &fault))?;
     let memory = meminfo::read(root).map_err(|fault| unreadable("memory", &fault))?;
@@ -98,9 +147,28 @@ pub async fn read(machine: &Machine) -> Result<HealthSnapshot, ToolError> {
     let temperature = temperature::read(root, &machine.board, &machine.firmware).await;
     let celsius = faults.or_absent("cpu_temperature_celsius", temperature).flatten().map(|reading| reading.celsius);
     let throttled = faults.or_absent("throttling_flags", machine.firmware.throttled().await).flatten();
+    let throttling_history = match throttled {
+        Some(word) if with_past => {
+            world.sampling.power().seen(word, root, world.sampling.now_ms()).await;
+            let story = world.sampling.power().story().await.map_err(|fault| io::Error::other(fault.advice()));
+            faults.or_absent("throttling_history", story).flatten()
+        }
+        Some(word) => {
+            let (record, root, now_ms) = (world.sampling.power().clone(), root.clone(), world.sampling.now_ms());
+            tokio::spawn(async move { record.seen(word, &root, now_ms).await });
+            None
+        }
+        None => None,
+    };
+    let (mut cards, mut last_reset) = (None, None);
+    if with_past {
+        let note_card = |fault: io::Error| faults.note("cards", &fault, fault.kind());
+        cards = interval.now.disks.as_ref().ok().and_then(|disks| wear::cards(machine, disks, note_card));
+        last_reset = faults.or_absent("last_reset", wear::last_reset(machine).await).flatten();
+    }
     let load_average = faults.or_absent("load_average", loadavg::read(root));
     let cpu_frequency_hz = faults.or_absent("cpu_frequency_hz", cpufreq::hertz(root));
-    Ok(HealthSnapshot {
+    let health = HealthSnapshot {
         timestamp: clock::now(),
         cpu_usage_percent: rounded(interval.cpu_percent(), 1),
         memory_used_bytes: memory.used(),
@@ -109,14 +177,20 @@ pub async fn read(machine: &Machine) -> Result<HealthSnapshot, ToolError> {
         disk_total_bytes: disk.total,
         cpu_temperature_celsius: celsius.map(|celsius| rounded(celsius, 1)),
         throttling_flags: throttled.map(ThrottlingFlags::from),
+        throttling_history: throttling_history.map(ThrottlingHistory::from),
         network: rates::network(&interval, root),
         disk_io: rates::disk_io(&interval),
         disk_mount,
         interval_seconds: rounded(interval.seconds(), 2),
         load_average,
         cpu_frequency_hz,
+        cards,
+        last_reset,
+        clock_synchronized: os_clock::synchronized(root),
+        sampling_fault: world.sampling.fault(),
         unreadable: faults.0,
-    })
+    };
+    Ok((health, interval, throttled))
 }
 
 pub struct GetHealthSnapshot;
@@ -128,7 +202,7 @@ impl Tool for GetHealthSnapshot {
         name: "system.get_health_snapshot",
         title: "Health snapshot",
         description: "How this machine is now: load, memory, disk, temperature, power, traffic.\n\nUse when: it seems slow, hot or unstable, or before work that needs room.\n\nReturns: processor, memory and disk use, temperature, throttling now and since boot, network and disk rates.\n\nNote: what this machine cannot measure is absent, never 0.",
-        estimated_tokens: 400,
+        estimated_tokens: 500,
         tags: &["system", "health", "temperature", "power"],
         resource_uri: Some("raspi://health"),
         ..Meta::READ
@@ -140,7 +214,7 @@ impl Tool for GetHealthSnapshot {
         }
         tokio::select! {
             () = cx.cancel.cancelled() => Err(ToolError::cancelled(Self::META.name)),
-            snapshot = read(&cx.world.machine) => snapshot,
+            snapshot = read(&cx.world) => snapshot,
         }
     }
 }

@@ -14,6 +14,7 @@ mod reboot;
 mod set_hostname;
 mod shutdown;
 mod throttling;
+mod wear;
 
 pub use power::mark;
 pub use rates::rounded;

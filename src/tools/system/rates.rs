@@ -91,12 +91,9 @@ pub fn network(interval: &Interval, root: &Root) -> Option<Network> {
     let now = interval.now.network.as_ref().ok()?;
     let pairs: Vec<_> =
         now.iter().filter_map(|now| Some((before.iter().find(|old| old.name == now.name)?, now))).collect();
-    let sum = |bytes: fn(&Interface) -> u64| -> f64 {
-        pairs.iter().map(|(before, now)| interval.per_second(bytes(before), bytes(now))).sum()
-    };
+    let (up, down) = interval.network_bytes()?;
     let megabits = |bytes: f64| rounded(bytes * 8.0 / 1e6, 3);
-    let total_bandwidth_mbps =
-        Bandwidth { up: megabits(sum(|each| each.sent.bytes)), down: megabits(sum(|each| each.received.bytes)) };
+    let total_bandwidth_mbps = Bandwidth { up: megabits(up), down: megabits(down) };
     let used = |(_, now): &&(&Interface, &Interface)| now.sent.packets > 0 || now.received.packets > 0;
     let shown = pairs.iter().filter(used).take(MOST_ENTRIES);
     let interfaces =
@@ -130,14 +127,9 @@ pub fn disk_io(interval: &Interval) -> Option<DiskIo> {
     let now = interval.now.disks.as_ref().ok()?;
     let pairs: Vec<_> =
         now.iter().filter_map(|now| Some((before.iter().find(|old| old.name == now.name)?, now))).collect();
-    let megabytes = |bytes: fn(&Disk) -> u64| {
-        let sum: f64 = pairs.iter().map(|(before, now)| interval.per_second(bytes(before), bytes(now))).sum();
-        rounded(sum / 1e6, 3)
-    };
-    let total = DiskTotal {
-        read_mb_per_sec: megabytes(|each| each.read_bytes),
-        write_mb_per_sec: megabytes(|each| each.written_bytes),
-    };
+    let (read, written) = interval.disk_bytes()?;
+    let megabytes = |bytes: f64| rounded(bytes / 1e6, 3);
+    let total = DiskTotal { read_mb_per_sec: megabytes(read), write_mb_per_sec: megabytes(written) };
     let shown = pairs.iter().take(MOST_ENTRIES);
     let devices = shown.map(|(before, now)| (now.name.clone(), DiskRates::between(interval, before, now))).collect();
     Some(DiskIo { devices, total })

@@ -98,12 +98,21 @@ async fn what_a_host_hands_its_model_stays_small() {
 }
 
 /// Tools of things that a host which runs tests may lack; they have tests of their own where there are such things.
-const NEEDS: &[&str] = &["network.list_connections", "network.ping"];
+const NEEDS: &[&str] = &[
+    "network.list_connections",
+    "network.ping",
+    "service.list_services",
+    "service.get_status",
+    "service.validate_unit_file",
+];
 
 /// Arguments for a real call, where the fewest are not enough or would do too much.
 fn arguments(entry: &Entry) -> Value {
     let mut args = match entry.name() {
         "tools.search" => json!({"query": "reboot"}),
+        "metrics.start_sampling_job" => json!({"interval_seconds": 60}),
+        "metrics.stop_sampling_job" => json!({"job_id": "contract"}),
+        "metrics.query_history" => json!({"metric_names": ["cpu_percent"], "start_time": "2026-01-01T00:00:00Z"}),
         // Nothing is scheduled: nothing is taken back, and nothing restarts.
         "network.activate_connection" => json!({"connection": "simulated-static"}),
         // Nothing was changed: nothing is taken back.
@@ -112,6 +121,10 @@ fn arguments(entry: &Entry) -> Value {
         "system.reboot" | "system.shutdown" => json!({"cancel": true}),
         _ => probe::good(&entry.input_schema())[0].clone(),
     };
+    // Reads are of this host, which has a bus if it has anything; writes are of the simulated machine.
+    if entry.meta.namespace() == "service" && args.get("service_name").is_some() {
+        args["service_name"] = json!(if entry.meta.effect.is_write() { "web" } else { "dbus" });
+    }
     if entry.meta.dry_run {
         args["dry_run"] = json!(true);
     }
@@ -130,6 +143,7 @@ fn allow_everything(settings: &mut Settings) {
 async fn every_tool_answers_a_real_call_as_its_schema_says() {
     let pi = Pi::standard(allow_everything).await;
     let mut wire = pi.on(Door::Stdio).await;
+    wire.call("metrics.start_sampling_job", json!({"interval_seconds": 3600, "job_id": "contract"})).await.ok();
     for entry in Registry::standard().entries() {
         let answer = wire.call(entry.name(), arguments(entry)).await;
         if NEEDS.contains(&entry.name()) && answer.is_refusal("capability_missing") {

@@ -4,9 +4,18 @@ use crate::{
     pi::Pi,
     trees::{Copied, machine, machine_as, tree},
 };
-use raspi_mcp::hw::board::{Choice, Part};
+use raspi_mcp::{
+    clock::Wall,
+    hw::board::{Choice, Part},
+};
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
 use tokio::time::advance;
 
 const TOOL: &str = "system.get_health_snapshot";
@@ -194,4 +203,112 @@ async fn a_caller_who_withdraws_does_not_wait() {
     let started = tokio::time::Instant::now();
     assert_eq!(pi.call(TOOL, json!({})).await.refused()["error_code"], "cancelled");
     assert_eq!(started.elapsed(), Duration::ZERO);
+}
+
+fn cell(word: u32) -> [u8; 4] {
+    word.to_be_bytes()
+}
+
+async fn health(copy: &Copied) -> Value {
+    Pi::on(machine(copy.root())).call(TOOL, json!({})).await.ok()
+}
+
+#[tokio::test(start_paused = true)]
+async fn low_voltage_is_remembered_across_restarts_of_server_and_machine() {
+    const WORD: &str = "sys/devices/platform/soc/soc:firmware/get_throttled";
+    const BOOT: &str = "proc/sys/kernel/random/boot_id";
+    let (copy, home) = (Copied::of("pi-4b"), tempfile::tempdir().unwrap());
+    let now = Arc::new(AtomicI64::new(0));
+    let look = async |word: &str, second: i64| {
+        let clock = Arc::clone(&now);
+        clock.store(1_768_485_600_000 + second * 1000, Ordering::Relaxed);
+        copy.write(WORD, word);
+        let wall = Wall::of(move || clock.load(Ordering::Relaxed));
+        let pi = Pi::living_in(machine(copy.root()), home.path(), wall);
+        let health = pi.call(TOOL, json!({})).await.ok();
+        pi.world.sampling.close().await.unwrap();
+        health["throttling_history"].clone()
+    };
+    assert_eq!(look("0\n", 0).await, json!({"recorded_since": "2026-01-15T14:00:00.000Z"}));
+    let once = json!({"times": 1, "first_seen": "2026-01-15T14:00:10.000Z", "last_seen": "2026-01-15T14:00:10.000Z"});
+    assert_eq!(look("50005\n", 10).await["under_voltage"], once);
+    let still = look("50000\n", 20).await;
+    assert_eq!((&still["under_voltage"], &still["throttled"]), (&once, &once), "it has passed, and counts once");
+    assert_eq!(look("50005\n", 30).await["under_voltage"]["times"], 2);
+    copy.write(BOOT, "01234567-89ab-cdef-0123-456789abcdef\n");
+    let other = look("10000\n", 40).await;
+    assert_eq!((&other["under_voltage"]["times"], &other["throttled"]["times"]), (&json!(3), &json!(2)));
+    assert_eq!(other["under_voltage"]["last_seen"], "2026-01-15T14:00:40.000Z");
+    assert_eq!(other["recorded_since"], "2026-01-15T14:00:00.000Z");
+    assert!(other.get("freq_capped").is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_card_tells_its_wear_where_it_knows_it() {
+    let copy = Copied::of("pi-4b");
+    copy.write("proc/diskstats", disk(1, 1, 1, 2048, 1) + &disk(1, 1, 1, 4096, 1).replace("mmcblk0", "mmcblk1"));
+    copy.write("proc/uptime", "7200.00 1.0\n").write("sys/block/mmcblk0/device/type", "SD\n");
+    copy.write("sys/block/mmcblk1/device/type", "MMC\n").write("sys/block/mmcblk1/device/pre_eol_info", "0x02\n");
+    copy.write("sys/block/mmcblk1/device/life_time", "0x02 0x07\n");
+    let cards = health(&copy).await["cards"].clone();
+    let sd = json!({"device": "mmcblk0", "kind": "SD", "written_since_boot_bytes": 1 << 20, "written_per_day_bytes": 12 << 20});
+    assert_eq!(cards[0], sd, "an SD card does not know");
+    assert_eq!((&cards[1]["life_used_percent"], &cards[1]["spare_blocks"]), (&json!(70), &json!("warning")));
+
+    copy.write("proc/uptime", "3599.00 1.0\n").write("sys/block/mmcblk1/device/life_time", "worn\n");
+    let told = health(&copy).await;
+    assert!(told["cards"][0].get("written_per_day_bytes").is_none(), "a start is no day");
+    assert!(told["cards"][1].get("life_used_percent").is_none() && told["cards"][1]["spare_blocks"] == "warning");
+    assert!(told["unreadable"]["cards"].as_str().unwrap().contains("life_time"), "{told}");
+    copy.write("proc/diskstats", "8 0 sda 1 0 1 0 1 0 1 0 0 0 0\n");
+    assert!(health(&copy).await.get("cards").is_none(), "no card, no wear");
+}
+
+#[tokio::test(start_paused = true)]
+async fn why_the_machine_started_and_who_says_so() {
+    const RSTS: &str = "proc/device-tree/chosen/bootloader/rsts";
+    const POWER: &str = "proc/device-tree/chosen/power/power_reset";
+    let copy = Copied::of("pi-5");
+    let reset = async || health(&copy).await["last_reset"].clone();
+    copy.write(RSTS, cell(0x1000)).write(POWER, cell(0));
+    assert_eq!(reset().await, json!({"cause": "power_on", "source": "device_tree"}));
+    copy.write(POWER, cell(0b10));
+    assert_eq!(reset().await, json!({"cause": "under_voltage", "source": "power_controller"}));
+    copy.write(RSTS, cell(0x20))
+        .write("sys/fs/pstore/dmesg-ramoops-0", "")
+        .write("sys/fs/pstore/console-ramoops-0", "");
+    assert_eq!(reset().await, json!({"cause": "restart", "source": "device_tree", "crash_records": 1}));
+    copy.write("sys/class/watchdog/watchdog0/bootstatus", "32\n");
+    assert_eq!(reset().await["cause"], "watchdog");
+    copy.write("sys/class/watchdog/watchdog0/bootstatus", "0\n");
+    copy.without(RSTS).write("proc/device-tree/chosen/bootloader/pm_rsts", cell(0x200));
+    assert_eq!(reset().await["cause"], "software");
+
+    copy.write("proc/device-tree/chosen/bootloader/pm_rsts", "0x1000\n");
+    let told = health(&copy).await;
+    assert!(told.get("last_reset").is_none(), "{told}");
+    assert!(told["unreadable"]["last_reset"].as_str().unwrap().contains("7 bytes where a cell has 4"), "{told}");
+    copy.without("proc/device-tree/chosen");
+    let told = health(&copy).await;
+    assert!(told.get("last_reset").is_none() && told.get("unreadable").is_none(), "{told}");
+}
+
+// In real time: a program is waited for.
+#[tokio::test]
+async fn older_firmware_is_asked_by_its_program() {
+    let copy = Copied::of("pi-5");
+    copy.script("usr/bin/vcgencmd", "[ $1 = get_rsts ] && echo get_rsts=1000 || echo throttled=0x0");
+    let told = health(&copy).await;
+    assert_eq!(
+        (&told["last_reset"]["cause"], &told["last_reset"]["source"]),
+        (&json!("power_on"), &json!("vcgencmd")),
+        "{told}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn whether_the_clock_is_set() {
+    assert_eq!(Pi::like("pi-4b").call(TOOL, json!({})).await.ok()["clock_synchronized"], true);
+    assert_eq!(Pi::like("pi-3b").call(TOOL, json!({})).await.ok()["clock_synchronized"], false);
+    assert!(Pi::like("pc").call(TOOL, json!({})).await.ok().get("clock_synchronized").is_none());
 }

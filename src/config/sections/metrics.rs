@@ -1,0 +1,16 @@
+//! `[metrics]`: what sampling jobs may keep.
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MetricSettings {
+    /// What all samples together may take in the store.
+    pub max_bytes: u64,
+}
+
+impl Default for MetricSettings {
+    /// A week at five seconds is 2 to 4 MB: room for all eight jobs.
+    fn default() -> Self {
+        Self { max_bytes: 32 * 1024 * 1024 }
+    }
+}

@@ -1,0 +1,151 @@
+//! A sampling job as the server runs it: what is kept of it, what waits for the card, and when it looks next.
+
+use super::{
+    block::{self, MOST},
+    metric::{Sample, Set},
+    shelf::{Block, Kept, Tally},
+};
+use crate::os::activity::Reading;
+use std::{sync::Arc, time::Duration};
+use tokio::time::Instant;
+
+/// What a job is to do.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Its name; one is made up when there is none.
+    pub id: Option<String>,
+    /// 5-3600
+    pub interval_seconds: u32,
+    /// 1-168
+    pub retention_hours: u32,
+    pub metrics: Set,
+}
+
+/// How a job is now.
+#[derive(Clone, Debug)]
+pub struct Status {
+    pub id: String,
+    pub interval_seconds: u32,
+    pub retention_hours: u32,
+    pub metrics: Set,
+    pub created_ms: i64,
+    pub stopped_ms: Option<i64>,
+    /// Those that wait for the card included.
+    pub samples: u64,
+    pub first_ms: Option<i64>,
+    pub last_ms: Option<i64>,
+    /// What they take in the store.
+    pub bytes: u64,
+    /// Samples that could not be kept since this server started.
+    pub lost: u64,
+    /// Why the newest samples are not on the card, when that failed.
+    pub fault: Option<String>,
+}
+
+#[derive(Debug)]
+pub(super) struct Job {
+    pub kept: Kept,
+    pub tally: Tally,
+    /// Samples that are not on the card yet, oldest first; they will be block number `tally.next`.
+    pub waiting: Vec<Sample>,
+    /// When the oldest of them was taken.
+    pub waits_since: Option<Instant>,
+    pub lost: u64,
+    /// When it looks next.
+    pub next: Instant,
+    /// What its rates are compared with.
+    pub previous: Option<Arc<Reading>>,
+}
+
+impl Job {
+    pub fn new(kept: Kept, tally: Tally) -> Self {
+        let next = Instant::now();
+        Self { kept, tally, waiting: Vec::new(), waits_since: None, lost: 0, next, previous: None }
+    }
+
+    pub fn is_running(&self) -> bool {
+        self.kept.stopped_ms.is_none()
+    }
+
+    pub fn interval(&self) -> Duration {
+        Duration::from_secs(self.kept.interval_seconds.into())
+    }
+
+    /// What is older than this has aged out.
+    pub fn cutoff(&self, now_ms: i64) -> i64 {
+        now_ms.saturating_sub(i64::from(self.kept.retention_hours) * 3_600_000)
+    }
+
+    /// As many samples as its retention holds when the clock is right, and a block that is half gone.
+    pub fn most_samples(&self) -> u64 {
+        u64::from(self.kept.retention_hours) * 3600 / u64::from(self.kept.interval_seconds.max(1)) + MOST as u64
+    }
+
+    pub fn push(&mut self, sample: Sample) {
+        self.waits_since.get_or_insert_with(Instant::now);
+        self.waiting.push(sample);
+        self.drop_surplus();
+    }
+
+    /// The block of what waits; nothing waits afterwards.
+    pub fn take_block(&mut self) -> Option<(Block, Vec<Sample>)> {
+        if self.waiting.is_empty() {
+            return None;
+        }
+        let samples = std::mem::take(&mut self.waiting);
+        self.waits_since = None;
+        let times = || samples.iter().map(|sample| sample.at_ms);
+        let block = Block {
+            job: self.kept.number,
+            number: self.tally.next,
+            first_ms: times().min().unwrap_or_default(),
+            last_ms: times().max().unwrap_or_default(),
+            count: u32::try_from(samples.len()).unwrap_or(u32::MAX),
+            bytes: block::encode(&samples, self.kept.metrics),
+        };
+        self.tally.next += 1;
+        Some((block, samples))
+    }
+
+    /// The block is on the card.
+    pub fn stored(&mut self, block: &Block) {
+        self.tally.samples += u64::from(block.count);
+        self.tally.bytes += block.weight();
+        self.tally.first_ms.get_or_insert(block.first_ms);
+        self.tally.last_ms = Some(block.last_ms);
+    }
+
+    /// The block could not be kept: its samples wait again, before those that came meanwhile.
+    pub fn put_back(&mut self, mut samples: Vec<Sample>) {
+        samples.append(&mut self.waiting);
+        self.waiting = samples;
+        self.tally.next -= 1;
+        // Not at once again: the card has just refused.
+        self.waits_since = Some(Instant::now());
+        self.drop_surplus();
+    }
+
+    fn drop_surplus(&mut self) {
+        let surplus = self.waiting.len().saturating_sub(MOST);
+        self.waiting.drain(..surplus);
+        self.lost += surplus as u64;
+    }
+
+    pub fn status(&self, fault: Option<String>) -> Status {
+        let waiting = |sample: Option<&Sample>| sample.map(|sample| sample.at_ms);
+        Status {
+            id: self.kept.id.clone(),
+            interval_seconds: self.kept.interval_seconds,
+            retention_hours: self.kept.retention_hours,
+            metrics: self.kept.metrics,
+            created_ms: self.kept.created_ms,
+            stopped_ms: self.kept.stopped_ms,
+            samples: self.tally.samples + self.waiting.len() as u64,
+            first_ms: self.tally.first_ms.or(waiting(self.waiting.first())),
+            last_ms: waiting(self.waiting.last()).or(self.tally.last_ms),
+            bytes: self.tally.bytes,
+            lost: self.lost,
+            fault,
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! One look at the machine: what jobs that are due want to know of this moment.
+
+use super::metric::{Sample, Set, at};
+use crate::{
+    hw::{firmware::Throttled, temperature},
+    machine::Machine,
+    os::{activity::Interval, cpufreq, loadavg, meminfo, mounts},
+};
+use std::{io, time::Duration};
+use tokio::time::Instant;
+
+/// Where only a program can be asked about throttling, it is asked this often: starting one costs more than all else here.
+const PROGRAM_EVERY: Duration = Duration::from_secs(60);
+
+/// What a look needs to remember of the ones before.
+#[derive(Debug, Default)]
+pub struct Looker {
+    program_asked: Option<Instant>,
+}
+
+impl Looker {
+    /// The wanted metrics that one reading tells. A source that is missing or fails leaves its metrics absent; health says
+    /// what is wrong with it. And the throttling word, where it was read.
+    pub async fn look(&mut self, machine: &Machine, wanted: Set, at_ms: i64) -> (Sample, Option<Throttled>) {
+        let mut sample = Sample::empty(at_ms);
+        memory(&mut sample, machine, wanted);
+        disk(&mut sample, machine, wanted);
+        if wanted.has(at::TEMPERATURE) {
+            let reading = temperature::read(&machine.root, &machine.board, &machine.firmware).await;
+            sample.set(at::TEMPERATURE, reading.ok().flatten().map(|reading| reading.celsius));
+        }
+        if wanted.has(at::LOAD) {
+            sample.set(at::LOAD, loadavg::read(&machine.root).ok().map(|[minute, ..]| minute));
+        }
+        if wanted.has(at::FREQUENCY) {
+            sample.set(at::FREQUENCY, cpufreq::hertz(&machine.root).ok().map(|hertz| hertz as f64));
+        }
+        let mut word = None;
+        if wanted.has_any(&FLAGS) {
+            word = self.throttled(machine).await;
+            flags(&mut sample, word);
+        }
+        (sample, word)
+    }
+
+    async fn throttled(&mut self, machine: &Machine) -> Option<Throttled> {
+        if machine.firmware.source() == Some("vcgencmd") {
+            let now = Instant::now();
+            if self.program_asked.is_some_and(|asked| now.saturating_duration_since(asked) < PROGRAM_EVERY) {
+                return None;
+            }
+            self.program_asked = Some(now);
+        }
+        machine.firmware.throttled().await.ok().flatten()
+    }
+}
+
+/// The metrics of [`FLAGS`], by the firmware's word.
+pub fn flags(sample: &mut Sample, word: Option<Throttled>) {
+    let bits: [fn(Throttled) -> bool; 4] =
+        [Throttled::under_voltage, Throttled::freq_capped, Throttled::throttled, Throttled::soft_temperature_limit];
+    for (metric, bit) in FLAGS.into_iter().zip(bits) {
+        sample.set(metric, word.map(|word| f64::from(u8::from(bit(word)))));
+    }
+}
+
+fn memory(sample: &mut Sample, machine: &Machine, wanted: Set) {
+    if !wanted.has_any(&[at::MEMORY, at::MEMORY_PERCENT, at::SWAP]) {
+        return;
+    }
+    let Ok(memory) = meminfo::read(&machine.root) else { return };
+    sample.set(at::MEMORY, Some(memory.used() as f64));
+    sample.set(at::MEMORY_PERCENT, percent(memory.used(), memory.total));
+    let swap = memory.swap_total.saturating_sub(memory.swap_free);
+    sample.set(at::SWAP, (memory.swap_total > 0).then_some(swap as f64));
+}
+
+fn disk(sample: &mut Sample, machine: &Machine, wanted: Set) {
+    if !wanted.has_any(&[at::DISK, at::DISK_PERCENT]) {
+        return;
+    }
+    let space = || -> io::Result<mounts::Space> {
+        let mounted = mounts::read(&machine.root)?;
+        mounts::space(&machine.root, mounts::watched(&mounted))
+    };
+    let Ok(space) = space() else { return };
+    sample.set(at::DISK, Some(space.used as f64));
+    sample.set(at::DISK_PERCENT, percent(space.used, space.total));
+}
+
+fn percent(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 * 100.0 / whole as f64)
+}
+
+/// The metrics of [`MOVING`], which are means of an interval.
+pub fn moved(sample: &mut Sample, interval: &Interval) {
+    sample.set(at::CPU, Some(interval.cpu_percent()));
+    let (sent, received) = interval.network_bytes().unzip();
+    let (read, written) = interval.disk_bytes().unzip();
+    for (metric, rate) in
+        [(at::SENT, sent), (at::RECEIVED, received), (at::DISK_READ, read), (at::DISK_WRITTEN, written)]
+    {
+        sample.set(metric, rate);
+    }
+}
+
+/// What it takes two readings to know.
+pub const MOVING: [usize; 5] = [at::CPU, at::SENT, at::RECEIVED, at::DISK_READ, at::DISK_WRITTEN];
+/// What the firmware's word tells.
+pub const FLAGS: [usize; 4] = [at::UNDER_VOLTAGE, at::FREQ_CAPPED, at::THROTTLED, at::SOFT_LIMIT];

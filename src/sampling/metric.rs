@@ -1,0 +1,222 @@
+//! What is sampled: one table of metrics, which names, schemas, columns and numbers come from.
+//!
+//! A value is kept as a whole number in the metric's own unit (a tenth of a degree, a KiB), so that sums are exact and
+//! neighbours differ little, which is what the columns of [`super::block`] are small by.
+
+use crate::config::nearest;
+use serde_json::{Number, Value};
+
+/// One thing that is measured.
+#[derive(Debug)]
+pub struct Metric {
+    /// The sample's field.
+    pub name: &'static str,
+    /// Another name for it, as document 000 has it in section 2.6.3.
+    pub alias: Option<&'static str>,
+    pub kind: Kind,
+    /// The kept number times this, divided by that, is the value.
+    scale: (i64, i64),
+    pub doc: &'static str,
+}
+
+/// How a value is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// true or false in a sample; the share of the time in a mean.
+    Flag,
+    Whole,
+    Decimal,
+}
+
+const fn metric(name: &'static str, kind: Kind, times: i64, over: i64, doc: &'static str) -> Metric {
+    Metric { name, alias: None, kind, scale: (times, over), doc }
+}
+const fn known_as(alias: &'static str, metric: Metric) -> Metric {
+    Metric { alias: Some(alias), ..metric }
+}
+
+use Kind::{Decimal, Flag, Whole};
+
+/// Every metric. Its place is its number in stored blocks: new ones go to the end, and none ever goes.
+#[rustfmt::skip]
+pub static METRICS: [Metric; 17] = [
+    known_as("cpu_percent", metric("cpu_usage_percent", Decimal, 1, 10, "Mean since the sample before.")),
+    metric("memory_used_bytes", Whole, 1024, 1, "What cannot be given back at will."),
+    known_as("memory_percent", metric("memory_used_percent", Decimal, 1, 10, "Of all memory.")),
+    metric("swap_used_bytes", Whole, 1024, 1, "Absent without swap."),
+    metric("disk_used_bytes", Whole, 1024, 1, "Of the file system that health watches."),
+    metric("disk_used_percent", Decimal, 1, 10, "Of that file system."),
+    metric("cpu_temperature_celsius", Decimal, 1, 10, "Of the processor."),
+    metric("load_average_1m", Decimal, 1, 100, "Tasks that run or wait, mean of a minute."),
+    metric("cpu_frequency_hz", Whole, 1000, 1, "Of core 0."),
+    metric("network_sent_bytes_per_sec", Whole, 1, 1, "All interfaces, mean since the sample before."),
+    metric("network_received_bytes_per_sec", Whole, 1, 1, "As network_sent_bytes_per_sec."),
+    metric("disk_read_bytes_per_sec", Whole, 1, 1, "All disks, mean since the sample before."),
+    metric("disk_write_bytes_per_sec", Whole, 1, 1, "As disk_read_bytes_per_sec."),
+    metric("under_voltage", Flag, 1, 1, "The supply is below 4.63 V."),
+    metric("freq_capped", Flag, 1, 1, "The processor's clock is capped."),
+    metric("throttled", Flag, 1, 1, "The processor is throttled."),
+    metric("soft_temperature_limit", Flag, 1, 1, "The board slows down because it is warm."),
+];
+
+pub const COUNT: usize = METRICS.len();
+
+impl Metric {
+    /// The metric of that name or alias.
+    pub fn find(name: &str) -> Option<usize> {
+        METRICS.iter().position(|metric| metric.name == name || metric.alias == Some(name))
+    }
+    /// The known name nearest to a wrong one.
+    pub fn near(name: &str) -> Option<&'static str> {
+        nearest(name, METRICS.iter().flat_map(|metric| [Some(metric.name), metric.alias]).flatten())
+    }
+    /// The number that is kept for `value`; `None` for what is no number.
+    pub fn raw(&self, value: f64) -> Option<i64> {
+        let raw = value * self.scale.1 as f64 / self.scale.0 as f64;
+        // Half of an i64's range: differences of two cannot overflow.
+        (raw.abs() < (i64::MAX / 4) as f64).then(|| raw.round() as i64)
+    }
+    /// The value of a kept number as a sample shows it.
+    pub fn shown(&self, raw: i64) -> Value {
+        match self.kind {
+            Flag => Value::Bool(raw != 0),
+            Whole => Value::Number((raw.saturating_mul(self.scale.0)).into()),
+            Decimal => decimal(raw as f64 / self.scale.1 as f64),
+        }
+    }
+    /// The mean of `count` kept numbers that add up to `sum`, with as many digits as mean something.
+    pub fn mean(&self, sum: i64, count: u32) -> f64 {
+        let exact = sum as f64 / f64::from(count.max(1)) * self.scale.0 as f64 / self.scale.1 as f64;
+        let digits = match self.kind {
+            Whole => 1.0,
+            Decimal => self.scale.1 as f64 * 10.0,
+            Flag => 1000.0,
+        };
+        (exact * digits).round() / digits
+    }
+    /// A kept number as a number, for least and most.
+    pub fn number(&self, raw: i64) -> f64 {
+        self.mean(raw, 1)
+    }
+}
+
+fn decimal(value: f64) -> Value {
+    Number::from_f64(value).map_or(Value::Null, Value::Number)
+}
+
+/// Some of the metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Set(u32);
+
+impl Set {
+    pub const ALL: Self = Self((1 << COUNT) - 1);
+    pub const NONE: Self = Self(0);
+
+    pub const fn with(self, metric: usize) -> Self {
+        Self(self.0 | 1 << metric)
+    }
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+    pub fn without(self, metrics: &[usize]) -> Self {
+        Self(metrics.iter().fold(self.0, |left, metric| left & !(1 << metric)))
+    }
+    pub const fn has(self, metric: usize) -> bool {
+        self.0 >> metric & 1 == 1
+    }
+    pub fn has_any(self, metrics: &[usize]) -> bool {
+        metrics.iter().any(|metric| self.has(*metric))
+    }
+    /// The numbers of its metrics, in the table's order.
+    pub fn iter(self) -> impl Iterator<Item = usize> {
+        (0..COUNT).filter(move |metric| self.has(*metric))
+    }
+    pub fn names(self) -> Vec<&'static str> {
+        self.iter().map(|metric| METRICS[metric].name).collect()
+    }
+}
+
+/// One look at the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// Milliseconds since 1970 UTC, as the machine's clock said.
+    pub at_ms: i64,
+    /// Kept numbers by metric; `None` for what could not be measured.
+    pub values: [Option<i64>; COUNT],
+}
+
+impl Sample {
+    pub const fn empty(at_ms: i64) -> Self {
+        Self { at_ms, values: [None; COUNT] }
+    }
+    /// Sets a metric of the table by its name here.
+    pub fn set(&mut self, metric: usize, value: Option<f64>) {
+        self.values[metric] = value.and_then(|value| METRICS[metric].raw(value));
+    }
+}
+
+/// Places of the table, for the code that measures.
+pub mod at {
+    pub const CPU: usize = 0;
+    pub const MEMORY: usize = 1;
+    pub const MEMORY_PERCENT: usize = 2;
+    pub const SWAP: usize = 3;
+    pub const DISK: usize = 4;
+    pub const DISK_PERCENT: usize = 5;
+    pub const TEMPERATURE: usize = 6;
+    pub const LOAD: usize = 7;
+    pub const FREQUENCY: usize = 8;
+    pub const SENT: usize = 9;
+    pub const RECEIVED: usize = 10;
+    pub const DISK_READ: usize = 11;
+    pub const DISK_WRITTEN: usize = 12;
+    pub const UNDER_VOLTAGE: usize = 13;
+    pub const FREQ_CAPPED: usize = 14;
+    pub const THROTTLED: usize = 15;
+    pub const SOFT_LIMIT: usize = 16;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_places_agree() {
+        for (place, name) in [
+            (at::CPU, "cpu_usage_percent"),
+            (at::MEMORY_PERCENT, "memory_used_percent"),
+            (at::SWAP, "swap_used_bytes"),
+            (at::DISK_PERCENT, "disk_used_percent"),
+            (at::TEMPERATURE, "cpu_temperature_celsius"),
+            (at::LOAD, "load_average_1m"),
+            (at::FREQUENCY, "cpu_frequency_hz"),
+            (at::RECEIVED, "network_received_bytes_per_sec"),
+            (at::DISK_WRITTEN, "disk_write_bytes_per_sec"),
+            (at::SOFT_LIMIT, "soft_temperature_limit"),
+        ] {
+            assert_eq!(METRICS[place].name, name);
+            assert_eq!(Metric::find(name), Some(place));
+        }
+        assert_eq!(Metric::find("cpu_percent"), Some(at::CPU));
+        assert_eq!(Metric::find("memory_percent"), Some(at::MEMORY_PERCENT));
+        assert_eq!((Metric::find("cpu"), Metric::find("")), (None, None));
+        assert_eq!(Metric::near("cpu_precent"), Some("cpu_percent"));
+    }
+
+    #[test]
+    fn numbers_come_back_as_they_went() {
+        let shown = |metric: usize, value: f64| METRICS[metric].shown(METRICS[metric].raw(value).unwrap());
+        assert_eq!(shown(at::CPU, 12.34), 12.3);
+        assert_eq!(shown(at::MEMORY, 101_212_160.0), 101_212_160);
+        assert_eq!(shown(at::LOAD, 0.08), 0.08);
+        assert_eq!(shown(at::TEMPERATURE, -12.3), -12.3);
+        assert_eq!(shown(at::FREQUENCY, 1_500_000_000.0), 1_500_000_000);
+        assert_eq!(shown(at::THROTTLED, 1.0), true);
+        assert_eq!(METRICS[at::CPU].mean(1003, 4), 25.08);
+        assert_eq!(METRICS[at::UNDER_VOLTAGE].mean(1, 3), 0.333);
+        assert_eq!(METRICS[at::SENT].mean(10, 4), 3.0);
+        for bad in [f64::NAN, f64::INFINITY, 1e30] {
+            assert_eq!(METRICS[at::SENT].raw(bad), None);
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Sampling jobs: the machine's metrics, taken at an interval and kept for as long as the job says (document 000,
+//! sections 4.2, 4.3 and 2.6.3).
+//!
+//! A job outlives the server: it is in the store and goes on at the next start. Its samples wait in memory for up to
+//! [`clockwork::FLUSH_EVERY`] and go to the card together; a power cut loses those and nothing else. Nothing runs while
+//! there is no job. Times are the machine's clock, as it was: a clock that was set back repeats them, a machine that slept
+//! leaves a gap, and nothing is filled in.
+
+pub mod block;
+mod clockwork;
+mod history;
+mod job;
+pub mod look;
+pub mod metric;
+mod pages;
+pub mod power;
+mod shelf;
+mod upkeep;
+mod walk;
+
+pub use clockwork::FLUSH_EVERY;
+pub use history::{Cell, History, MOST_CELLS, Series, Span};
+pub use job::{Request, Status};
+pub use pages::Page;
+
+use crate::{clock::Wall, error::ToolError, store::Store, world::World};
+use job::Job;
+use look::Looker;
+use shelf::{Kept, Tally};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::{sync::Notify, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+/// Jobs that run at once. Each is a few kilobytes of memory and, at five seconds, six megabytes of the card a day.
+pub const MOST_RUNNING: usize = 8;
+/// Jobs that are known, those included that have ended and still have samples.
+pub const MOST_JOBS: usize = 32;
+
+/// The sampling jobs of this server. Cheap to clone.
+#[derive(Clone)]
+pub struct Sampling(Arc<Inner>);
+
+struct Inner {
+    store: Store,
+    wall: Wall,
+    /// What all samples together may take.
+    max_bytes: u64,
+    state: Mutex<State>,
+    /// One change of the store at a time.
+    turn: tokio::sync::Mutex<()>,
+    looker: tokio::sync::Mutex<Looker>,
+    /// Jobs came or went.
+    changed: Notify,
+    stop: CancellationToken,
+    power: power::Record,
+}
+
+#[derive(Default)]
+struct State {
+    /// The jobs of the store are in `jobs`.
+    loaded: bool,
+    jobs: Vec<Job>,
+    /// A task looks at the machine.
+    awake: bool,
+    /// Looks are at whole intervals from here.
+    epoch: Option<Instant>,
+    pruned: Option<Instant>,
+    /// Why samples could not be kept, until they can.
+    fault: Option<String>,
+}
+
+impl State {
+    fn numbered(&mut self, number: u32) -> Option<&mut Job> {
+        self.jobs.iter_mut().find(|job| job.kept.number == number)
+    }
+    fn find(&mut self, id: &str) -> Result<&mut Job, ToolError> {
+        let near = crate::config::nearest(id, self.jobs.iter().map(|job| job.kept.id.as_str())).map(str::to_owned);
+        self.jobs.iter_mut().find(|job| job.kept.id == id).ok_or_else(|| unknown(id, near))
+    }
+}
+
+fn unknown(id: &str, near: Option<String>) -> ToolError {
+    let error = ToolError::not_found(format!("there is no sampling job '{id}'")).with("parameter", "job_id");
+    match near {
+        Some(near) => error.hint(format!("did you mean '{near}'?")),
+        None => error.hint("metrics.list_sampling_jobs shows those there are"),
+    }
+}
+
+impl Sampling {
+    /// The jobs that `store` keeps; samples may take `max_bytes` there.
+    pub fn new(store: Store, max_bytes: u64, wall: Wall) -> Self {
+        Self(Arc::new(Inner {
+            power: power::Record::new(store.clone()),
+            store,
+            wall,
+            max_bytes,
+            state: Mutex::default(),
+            turn: Default::default(),
+            looker: Default::default(),
+            changed: Notify::new(),
+            stop: CancellationToken::new(),
+        }))
+    }
+
+    /// What it takes for now, in milliseconds since 1970 UTC.
+    pub fn now_ms(&self) -> i64 {
+        self.0.wall.now_ms()
+    }
+
+    /// Goes on with the jobs that were running when the last server stopped. Does not wait for the store.
+    pub fn resume(&self, world: &Arc<World>) {
+        let (sampling, world) = (self.clone(), Arc::clone(world));
+        tokio::spawn(async move {
+            match sampling.tidy().await {
+                Ok(()) => sampling.wake(&world),
+                Err(error) => {
+                    tracing::warn!(%error, "sampling jobs could not be read; they rest until a tool asks for them")
+                }
+            }
+        });
+    }
+
+    /// Begins a job, or, with `dry_run`, says what would begin.
+    ///
+    /// # Errors
+    /// `conflict` when there is a job of that name, `resource_exhausted` when there are too many, and the store's.
+    pub async fn start(&self, world: &Arc<World>, request: Request, dry_run: bool) -> Result<Status, ToolError> {
+        self.tidy().await?;
+        let _turn = self.0.turn.lock().await;
+        let kept = self.admit(request)?;
+        let job = Job::new(kept.clone(), Tally::default());
+        let status = job.status(None);
+        if dry_run {
+            return Ok(status);
+        }
+        self.0.store.run(move |connection| shelf::begin(connection, &kept)).await?;
+        self.state().jobs.push(job);
+        self.wake(world);
+        Ok(status)
+    }
+
+    /// The job that a request makes, if there may be one more.
+    fn admit(&self, request: Request) -> Result<Kept, ToolError> {
+        let state = self.state();
+        let taken = |id: &str| state.jobs.iter().any(|job| job.kept.id == id);
+        let number = state.jobs.iter().map(|job| job.kept.number).max().map_or(1, |most| most + 1);
+        let id = match request.id {
+            Some(id) if taken(&id) => {
+                return Err(ToolError::new(
+                    crate::error::ErrorCode::Conflict,
+                    format!("there is a sampling job '{id}' already"),
+                )
+                .with("parameter", "job_id")
+                .hint("take another name, or end that job with metrics.stop_sampling_job and discard_samples"));
+            }
+            Some(id) => id,
+            None => (number..).map(|n| format!("job-{n}")).find(|id| !taken(id)).unwrap_or_default(),
+        };
+        let running = state.jobs.iter().filter(|job| job.is_running()).count();
+        for (count, most, which) in [(running, MOST_RUNNING, "running"), (state.jobs.len(), MOST_JOBS, "kept")] {
+            if count >= most {
+                return Err(ToolError::exhausted(format!("{most} sampling jobs are {which} already"))
+                    .with("limit", most)
+                    .hint("end one with metrics.stop_sampling_job; discard_samples forgets it at once"));
+            }
+        }
+        Ok(Kept {
+            number,
+            id,
+            interval_seconds: request.interval_seconds,
+            retention_hours: request.retention_hours,
+            metrics: request.metrics,
+            created_ms: self.now_ms(),
+            stopped_ms: None,
+        })
+    }
+
+    /// Ends a job. Its samples stay until they have aged out, or go with it. Says how it is then, and whether that changed
+    /// anything.
+    ///
+    /// # Errors
+    /// `not_found`, and the store's when samples are to be discarded.
+    pub async fn end(&self, id: &str, discard: bool, dry_run: bool) -> Result<(Status, bool), ToolError> {
+        self.tidy().await?;
+        let _turn = self.0.turn.lock().await;
+        let (number, was_running) = {
+            let mut state = self.state();
+            let job = state.find(id)?;
+            (job.kept.number, job.is_running())
+        };
+        let changes = was_running || discard;
+        let now_ms = self.now_ms();
+        if !dry_run && discard {
+            self.0.store.run(move |connection| shelf::forget(connection, number)).await?;
+            let mut state = self.state();
+            let mut status = state.find(id)?.status(None);
+            state.jobs.retain(|job| job.kept.number != number);
+            status.stopped_ms.get_or_insert(now_ms);
+            (status.samples, status.bytes, status.first_ms, status.last_ms) = (0, 0, None, None);
+            self.0.changed.notify_one();
+            return Ok((status, true));
+        }
+        if !dry_run && was_running {
+            self.flush_locked().await;
+            // A card that takes nothing is no reason to go on: it rests from now on, and the status says what is wrong.
+            let ended = self.0.store.run(move |connection| shelf::end(connection, number, now_ms)).await;
+            if let Err(error) = ended {
+                self.state().fault = Some(error.advice());
+            }
+            self.state().find(id)?.kept.stopped_ms = Some(now_ms);
+            self.0.changed.notify_one();
+        }
+        let mut state = self.state();
+        let fault = state.fault.clone();
+        let mut status = state.find(id)?.status(fault);
+        status.stopped_ms.get_or_insert(now_ms);
+        Ok((status, changes))
+    }
+
+    /// Every job, in the order they were begun.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn list(&self) -> Result<Vec<Status>, ToolError> {
+        self.tidy().await?;
+        let state = self.state();
+        Ok(state.jobs.iter().map(|job| job.status(state.fault.clone())).collect())
+    }
+
+    /// Why samples are not being kept, if they are not.
+    pub fn fault(&self) -> Option<String> {
+        self.state().fault.clone()
+    }
+
+    /// What is known of the supply's and the processor's hard times.
+    pub fn power(&self) -> &power::Record {
+        &self.0.power
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Every change under it is whole before anything can panic.
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

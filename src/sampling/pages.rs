@@ -1,0 +1,85 @@
+//! Samples as they were taken, in pages.
+
+use super::{
+    Sampling,
+    block::Decoded,
+    metric::{Sample, Set},
+    walk::{Source, Visit},
+};
+use crate::error::ToolError;
+use std::ops::Range;
+
+/// Some samples of a longer list.
+#[derive(Debug, Default)]
+pub struct Page {
+    /// Each with its job's name.
+    pub samples: Vec<(String, Sample)>,
+    /// How many there are in all.
+    pub total: u64,
+    /// Blocks that could not be understood; their samples are not counted.
+    pub damaged: u32,
+}
+
+struct Turning {
+    page: Page,
+    /// The places of the list that are on this page.
+    places: Range<u64>,
+    decoded: Decoded,
+}
+
+impl Turning {
+    /// Counts samples, and keeps those that are on the page.
+    fn add(&mut self, source: &Source, count: u64, mut samples: impl Iterator<Item = Sample>) {
+        let first = self.page.total;
+        self.page.total += count;
+        let skip = self.places.start.saturating_sub(first).min(count);
+        let take = self.places.end.saturating_sub(first).min(count).saturating_sub(skip);
+        let (skip, take) = (usize::try_from(skip).unwrap_or(usize::MAX), usize::try_from(take).unwrap_or(0));
+        if take > 0 {
+            if skip > 0 {
+                samples.nth(skip - 1);
+            }
+            self.page.samples.extend(samples.take(take).map(|sample| (source.id.clone(), sample)));
+        }
+    }
+}
+
+impl Visit for Turning {
+    fn block(&mut self, source: &Source, block: &[u8]) {
+        let mut decoded = std::mem::take(&mut self.decoded);
+        match decoded.read(block, Set::NONE) {
+            Ok(()) => {
+                let fitting: Vec<usize> =
+                    (0..decoded.times.len()).filter(|at| source.times.contains(&decoded.times[*at])).collect();
+                let (first, count) = (self.page.total, fitting.len() as u64);
+                let is_shown = first < self.places.end && first + count > self.places.start;
+                // Only now the columns; what was good a moment ago still is.
+                if is_shown && decoded.read(block, Set::ALL).is_err() {
+                    self.page.damaged += 1;
+                } else {
+                    self.add(source, count, fitting.into_iter().map(|at| decoded.sample(at, Set::ALL)));
+                }
+            }
+            Err(_) => self.page.damaged += 1,
+        }
+        self.decoded = decoded;
+    }
+
+    fn waiting(&mut self, source: &Source, samples: &[Sample]) {
+        let fitting = || samples.iter().filter(|sample| source.times.contains(&sample.at_ms)).copied();
+        self.add(source, fitting().count() as u64, fitting());
+    }
+}
+
+impl Sampling {
+    /// The samples of one job, or of all one job after the other, in the order they were taken, from `places` of the list
+    /// of all that lie in `times` (milliseconds since 1970 UTC).
+    ///
+    /// # Errors
+    /// `not_found`, and the store's.
+    pub async fn page(&self, job: Option<&str>, times: Range<i64>, places: Range<u64>) -> Result<Page, ToolError> {
+        let sources = self.sources(job, &times).await?;
+        let turning = Turning { page: Page::default(), places, decoded: Decoded::default() };
+        Ok(self.walk(sources, turning).await?.page)
+    }
+}

@@ -1,0 +1,253 @@
+//! Jobs and blocks in SQLite.
+//!
+//! A block's key is its job's number and its own, so that a job's blocks lie together in the order they were taken; a new one
+//! goes to the end of them: one page changes, seldom two. Tables are made with the first job.
+
+use super::metric::{Metric, Set};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use std::ops::Range;
+
+const SCHEMA: &str = "
+    CREATE TABLE IF NOT EXISTS sampling_jobs (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        interval_seconds INTEGER NOT NULL,
+        retention_hours INTEGER NOT NULL,
+        metrics TEXT NOT NULL,
+        created INTEGER NOT NULL,
+        stopped INTEGER
+    ) STRICT;
+    CREATE TABLE IF NOT EXISTS samples (
+        key INTEGER PRIMARY KEY,
+        first INTEGER NOT NULL,
+        last INTEGER NOT NULL,
+        count INTEGER NOT NULL,
+        block BLOB NOT NULL
+    ) STRICT;";
+
+/// What a row takes beside its block, about.
+const ROW: u32 = 32;
+
+/// A job as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Its number here; never shown.
+    pub number: u32,
+    pub id: String,
+    pub interval_seconds: u32,
+    pub retention_hours: u32,
+    pub metrics: Set,
+    pub created_ms: i64,
+    pub stopped_ms: Option<i64>,
+}
+
+/// What a job's blocks come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub samples: u64,
+    pub bytes: u64,
+    /// Times in the oldest and the newest block.
+    pub first_ms: Option<i64>,
+    pub last_ms: Option<i64>,
+    /// The number of the next block.
+    pub next: u32,
+}
+
+/// Samples on their way to the store.
+#[derive(Debug)]
+pub struct Block {
+    pub job: u32,
+    pub number: u32,
+    pub first_ms: i64,
+    pub last_ms: i64,
+    pub count: u32,
+    pub bytes: Vec<u8>,
+}
+
+impl Block {
+    pub fn weight(&self) -> u64 {
+        self.bytes.len() as u64 + u64::from(ROW)
+    }
+}
+
+/// The keys of a job's blocks.
+fn keys(job: u32) -> Range<i64> {
+    i64::from(job) << 32..(i64::from(job) + 1) << 32
+}
+
+/// The key of one block.
+pub fn key(job: u32, number: u32) -> i64 {
+    i64::from(job) << 32 | i64::from(number)
+}
+
+/// Whether there ever was a job. A fresh store is not written to for the question.
+pub fn exists(connection: &Connection) -> rusqlite::Result<bool> {
+    let found = connection.query_row("SELECT 1 FROM sqlite_schema WHERE name = 'samples'", [], |_| Ok(()));
+    Ok(found.optional()?.is_some())
+}
+
+/// Every job, in the order they were begun.
+pub fn load(connection: &mut Connection) -> rusqlite::Result<Vec<(Kept, Tally)>> {
+    if !exists(connection)? {
+        return Ok(Vec::new());
+    }
+    let mut statement = connection.prepare("SELECT * FROM sampling_jobs ORDER BY number")?;
+    let jobs = statement.query_map([], |row| {
+        let names: String = row.get("metrics")?;
+        Ok(Kept {
+            number: row.get("number")?,
+            id: row.get("id")?,
+            interval_seconds: row.get("interval_seconds")?,
+            retention_hours: row.get("retention_hours")?,
+            // By name: a newer version may have known more of them.
+            metrics: names.split(',').filter_map(Metric::find).fold(Set::NONE, Set::with),
+            created_ms: row.get("created")?,
+            stopped_ms: row.get("stopped")?,
+        })
+    })?;
+    let jobs = jobs.collect::<rusqlite::Result<Vec<_>>>()?;
+    jobs.into_iter().map(|job| tally(connection, job.number).map(|tally| (job, tally))).collect()
+}
+
+/// SQLite counts with a sign; nothing here is below zero.
+fn unsigned(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    row.get::<_, i64>(column).map(|number| u64::try_from(number).unwrap_or(0))
+}
+
+/// What one job's blocks come to.
+pub fn tally(connection: &Connection, job: u32) -> rusqlite::Result<Tally> {
+    let keys = keys(job);
+    let mut statement = connection.prepare_cached(
+        "SELECT coalesce(sum(count), 0), coalesce(sum(octet_length(block) + ?3), 0), max(key),
+            (SELECT first FROM samples WHERE key >= ?1 AND key < ?2 ORDER BY key LIMIT 1),
+            (SELECT last FROM samples WHERE key >= ?1 AND key < ?2 ORDER BY key DESC LIMIT 1)
+         FROM samples WHERE key >= ?1 AND key < ?2",
+    )?;
+    statement.query_row(params![keys.start, keys.end, ROW], |row| {
+        let newest: Option<i64> = row.get(2)?;
+        let number = newest.and_then(|key| u32::try_from(key & 0xffff_ffff).ok());
+        Ok(Tally {
+            samples: unsigned(row, 0)?,
+            bytes: unsigned(row, 1)?,
+            first_ms: row.get(3)?,
+            last_ms: row.get(4)?,
+            next: number.map_or(0, |number| number.saturating_add(1)),
+        })
+    })
+}
+
+/// Keeps a new job.
+pub fn begin(connection: &mut Connection, job: &Kept) -> rusqlite::Result<()> {
+    let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    tx.execute_batch(SCHEMA)?;
+    tx.execute(
+        "INSERT INTO sampling_jobs (number, id, interval_seconds, retention_hours, metrics, created) VALUES (?,?,?,?,?,?)",
+        params![
+            job.number,
+            job.id,
+            job.interval_seconds,
+            job.retention_hours,
+            job.metrics.names().join(","),
+            job.created_ms
+        ],
+    )?;
+    tx.commit()
+}
+
+/// Keeps that a job has ended.
+pub fn end(connection: &mut Connection, job: u32, stopped_ms: i64) -> rusqlite::Result<()> {
+    connection.execute("UPDATE sampling_jobs SET stopped = ?2 WHERE number = ?1", params![job, stopped_ms]).map(drop)
+}
+
+/// Forgets a job and all its samples, and gives their space back.
+pub fn forget(connection: &mut Connection, job: u32) -> rusqlite::Result<()> {
+    let keys = keys(job);
+    let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    tx.execute("DELETE FROM samples WHERE key >= ?1 AND key < ?2", params![keys.start, keys.end])?;
+    tx.execute("DELETE FROM sampling_jobs WHERE number = ?1", [job])?;
+    tx.commit()?;
+    connection.execute_batch("PRAGMA incremental_vacuum")
+}
+
+/// Appends blocks in one transaction: one wait for the card, whatever their number.
+pub fn append(connection: &mut Connection, blocks: &[Block]) -> rusqlite::Result<()> {
+    let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    {
+        let mut statement =
+            tx.prepare_cached("INSERT INTO samples (key, first, last, count, block) VALUES (?,?,?,?,?)")?;
+        for block in blocks {
+            statement.execute(params![
+                key(block.job, block.number),
+                block.first_ms,
+                block.last_ms,
+                block.count,
+                block.bytes
+            ])?;
+        }
+    }
+    tx.commit()
+}
+
+/// Which of a job's oldest blocks are to go.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub job: u32,
+    /// Blocks that ended before this.
+    pub before_ms: i64,
+    /// What is beyond so many samples: a clock that ran ahead has stamped some that would stay for years.
+    pub samples: u64,
+    pub bytes: u64,
+}
+
+/// Deletes the oldest blocks of one job until it keeps its limits; returns what is left.
+pub fn prune(connection: &mut Connection, limits: Limits, has: Tally) -> rusqlite::Result<Tally> {
+    let (keys, mut left) = (keys(limits.job), has);
+    let mut through = None;
+    {
+        let mut statement = connection.prepare_cached(
+            "SELECT key, last, count, octet_length(block) + ?3 FROM samples WHERE key >= ?1 AND key < ?2 ORDER BY key",
+        )?;
+        let mut rows = statement.query(params![keys.start, keys.end, ROW])?;
+        while let Some(row) = rows.next()? {
+            let (last, count, bytes): (i64, _, _) = (row.get(1)?, unsigned(row, 2)?, unsigned(row, 3)?);
+            if last >= limits.before_ms && left.samples <= limits.samples && left.bytes <= limits.bytes {
+                break;
+            }
+            left.samples = left.samples.saturating_sub(count);
+            left.bytes = left.bytes.saturating_sub(bytes);
+            through = Some(row.get::<_, i64>(0)?);
+        }
+    }
+    let Some(through) = through else { return Ok(has) };
+    connection.execute("DELETE FROM samples WHERE key >= ?1 AND key <= ?2", params![keys.start, through])?;
+    Ok(Tally { next: has.next, ..tally(connection, limits.job)? })
+}
+
+/// Hands out a job's blocks that may hold samples of `times`, oldest first, from key `from` on and before block number
+/// `before`; at most `most` of them. Returns the key to go on from, if there may be more.
+pub fn each(
+    connection: &Connection,
+    from: i64,
+    before: i64,
+    times: &Range<i64>,
+    most: u32,
+    mut visit: impl FnMut(&[u8]),
+) -> rusqlite::Result<Option<i64>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT key, block FROM samples WHERE key >= ?1 AND key < ?2 AND last >= ?3 AND first < ?4
+         ORDER BY key LIMIT ?5",
+    )?;
+    let mut rows = statement.query(params![from, before, times.start, times.end, most])?;
+    let (mut seen, mut newest) = (0, from);
+    while let Some(row) = rows.next()? {
+        newest = row.get(0)?;
+        visit(row.get_ref(1)?.as_blob().unwrap_or_default());
+        seen += 1;
+    }
+    Ok((seen == most).then_some(newest + 1))
+}
+
+/// The first key of a job.
+pub fn first_key(job: u32) -> i64 {
+    keys(job).start
+}

@@ -1,0 +1,51 @@
+//! `metrics.get_realtime_metrics`: the health snapshot (document 000, section 4.1), and each metric by its name.
+
+use super::shown::Readings;
+use crate::{
+    error::ToolError,
+    registry::{context::Context, meta::Meta, tool::Tool},
+    tools::{
+        none::NoArgs,
+        system::health_snapshot::{self, HealthSnapshot},
+    },
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+// The snapshot is closed by itself, and flattening opens it.
+#[derive(Serialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = false))]
+pub struct Out {
+    #[serde(flatten)]
+    health: HealthSnapshot,
+    /// What a sampling job would keep of this moment, by the names that metrics.query_history takes.
+    metrics: Readings,
+}
+
+pub struct GetRealtimeMetrics;
+
+impl Tool for GetRealtimeMetrics {
+    type Args = NoArgs;
+    type Out = Out;
+    const META: Meta = Meta {
+        name: "metrics.get_realtime_metrics",
+        title: "Metrics now",
+        description: "All metrics of this moment, by the names that history knows them by.\n\nUse when: you compare now with history, or need the names of metrics.\n\nReturns: what system.get_health_snapshot returns, and the metrics.",
+        estimated_tokens: 700,
+        tags: &["metrics", "health"],
+        ..Meta::READ
+    };
+
+    async fn call(cx: &Context, _: NoArgs) -> Result<Out, ToolError> {
+        if cx.world.machine.board.is_simulated() {
+            cx.notes.simulated();
+        }
+        tokio::select! {
+            () = cx.cancel.cancelled() => Err(ToolError::cancelled(Self::META.name)),
+            read = health_snapshot::with_sample(&cx.world) => {
+                let (health, sample) = read?;
+                Ok(Out { health, metrics: Readings(sample) })
+            }
+        }
+    }
+}

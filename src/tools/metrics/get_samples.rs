@@ -1,0 +1,80 @@
+//! `metrics.get_samples`: samples as they were taken (document 000, section 4.3).
+
+use super::{
+    job::{self, LONGEST, PATTERN},
+    shown::Shown,
+};
+use crate::{
+    clock,
+    error::ToolError,
+    registry::{context::Context, meta::Meta, tool::Tool},
+    tools::{
+        page::{Limit, Offset, Pagination},
+        time::Moment,
+    },
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// Only this job's; else all jobs', one after the other.
+    #[schemars(length(min = 1, max = LONGEST), regex(pattern = PATTERN))]
+    #[serde(default, deserialize_with = "job::optional_id")]
+    job_id: Option<String>,
+    /// Not before this time, RFC 3339.
+    #[serde(default)]
+    since: Option<Moment>,
+    /// Before this time, RFC 3339.
+    #[serde(default)]
+    until: Option<Moment>,
+    #[serde(default)]
+    limit: Option<Limit>,
+    #[serde(default)]
+    offset: Offset,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Out {
+    /// In the order they were taken. What could not be measured is absent.
+    samples: Vec<Shown>,
+    /// Blocks of up to five minutes that the card has damaged; absent when there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
+    damaged_blocks: Option<u32>,
+    pagination: Pagination,
+}
+
+pub struct GetSamples;
+
+impl Tool for GetSamples {
+    type Args = Args;
+    type Out = Out;
+    const META: Meta = Meta {
+        name: "metrics.get_samples",
+        title: "Samples",
+        description: "Samples of sampling jobs, as they were taken.\n\nUse when: single values matter; for a trend metrics.query_history is shorter.\n\nReturns: samples, oldest first.\n\nNote: for the newest, give since.",
+        estimated_tokens: 9000,
+        paginated: true,
+        tags: &["metrics", "history", "sampling"],
+        ..Meta::READ
+    };
+
+    async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
+        let ms = |moment: Moment| clock::millis(moment.0);
+        let times = args.since.map_or(i64::MIN, ms)..args.until.map_or(i64::MAX, ms);
+        if let (Some(since), Some(until)) = (args.since, args.until)
+            && since > until
+        {
+            return Err(ToolError::invalid("since is after until").with("parameter", "since").hint("exchange them"));
+        }
+        let limit = args.limit.unwrap_or_default();
+        let first = args.offset.get() as u64;
+        let page = cx.world.sampling.page(args.job_id.as_deref(), times, first..first + limit.get() as u64).await?;
+        let samples: Vec<Shown> = page.samples.into_iter().map(|(job_id, sample)| Shown { job_id, sample }).collect();
+        let total = usize::try_from(page.total).unwrap_or(usize::MAX);
+        let pagination = Pagination::at(limit, args.offset, samples.len(), total);
+        Ok(Out { samples, damaged_blocks: (page.damaged > 0).then_some(page.damaged), pagination })
+    }
+}

@@ -1,0 +1,151 @@
+//! A sampling job as answers show it, and the names of jobs and metrics as arguments give them.
+
+use crate::{
+    clock::Stamp,
+    error::ToolError,
+    sampling::{
+        Status,
+        metric::{METRICS, Metric},
+    },
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
+
+/// Longest name of a job.
+pub const LONGEST: usize = 64;
+pub const PATTERN: &str = "^[A-Za-z0-9][A-Za-z0-9_.-]*$";
+/// Longest name of a metric that is looked at, and most of them in one question.
+pub const METRIC_NAME: usize = 64;
+pub const MOST_NAMES: usize = 32;
+
+/// A job's name.
+///
+/// # Errors
+/// What it must look like.
+pub fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let id = String::deserialize(deserializer)?;
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+    let starts = id.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+    if starts && id.bytes().all(plain) && id.len() <= LONGEST {
+        return Ok(id);
+    }
+    Err(D::Error::custom(format!(
+        "a job's name is 1 to {LONGEST} of A-Z, a-z, 0-9, _, . and -, first a letter or digit"
+    )))
+}
+
+/// The same where it may be left out.
+///
+/// # Errors
+/// Those of [`id`].
+pub fn optional_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    #[derive(Deserialize)]
+    struct Id(#[serde(deserialize_with = "id")] String);
+    Ok(Option::<Id>::deserialize(deserializer)?.map(|Id(id)| id))
+}
+
+/// Names of metrics, as they came; [`known`] says whether there are such.
+///
+/// # Errors
+/// How many there may be, and how long.
+pub fn names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let names = Vec::<String>::deserialize(deserializer)?;
+    if !(1..=MOST_NAMES).contains(&names.len()) {
+        return Err(D::Error::custom(format!("{} names where 1 to {MOST_NAMES} are allowed", names.len())));
+    }
+    match names.iter().find(|name| !(1..=METRIC_NAME).contains(&name.chars().count())) {
+        Some(_) => Err(D::Error::custom(format!("a metric's name has 1 to {METRIC_NAME} characters"))),
+        None => Ok(names),
+    }
+}
+
+/// The metrics of that name, one for each.
+///
+/// # Errors
+/// `invalid_argument` that names the first that is none, and the nearest that is.
+pub fn known(parameter: &str, names: &[String]) -> Result<Vec<usize>, ToolError> {
+    let find = |name: &String| {
+        Metric::find(name).ok_or_else(|| {
+            let all: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
+            let error = ToolError::invalid(format!("there is no metric '{name}'"))
+                .with("parameter", parameter)
+                .with("provided_value", name.as_str())
+                .with("metrics", all);
+            match Metric::near(name) {
+                Some(near) => error.hint(format!("did you mean '{near}'?")),
+                None => error.hint("details.metrics has all their names"),
+            }
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+/// How a job is (document 000, `SamplingJobStatus`, and what else is known).
+#[derive(Serialize, JsonSchema)]
+pub struct JobStatus {
+    job_id: String,
+    #[schemars(range(min = 5, max = 3600))]
+    interval_seconds: u32,
+    #[schemars(range(min = 1, max = 168))]
+    retention_hours: u32,
+    /// "created" is what a dry run would begin.
+    status: State,
+    /// What it samples.
+    metrics: Vec<&'static str>,
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    created_at: Stamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    stopped_at: Option<Stamp>,
+    /// Those of the last five minutes included, which are in memory.
+    samples: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    first_sample_at: Option<Stamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    last_sample_at: Option<Stamp>,
+    /// In the store.
+    stored_bytes: u64,
+    /// Samples that could not be kept since the server started; absent when there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    lost_samples: Option<u64>,
+    /// Why the newest samples are not on the card, and what to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    fault: Option<String>,
+}
+
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum State {
+    Created,
+    Running,
+    Stopped,
+}
+
+impl JobStatus {
+    pub fn of(status: Status) -> Self {
+        Self {
+            job_id: status.id,
+            interval_seconds: status.interval_seconds,
+            retention_hours: status.retention_hours,
+            status: if status.stopped_ms.is_some() { State::Stopped } else { State::Running },
+            metrics: status.metrics.names(),
+            created_at: Stamp(status.created_ms),
+            stopped_at: status.stopped_ms.map(Stamp),
+            samples: status.samples,
+            first_sample_at: status.first_ms.map(Stamp),
+            last_sample_at: status.last_ms.map(Stamp),
+            stored_bytes: status.bytes,
+            lost_samples: (status.lost > 0).then_some(status.lost),
+            fault: status.fault,
+        }
+    }
+    /// What would begin.
+    pub fn planned(status: Status) -> Self {
+        Self { status: State::Created, ..Self::of(status) }
+    }
+}

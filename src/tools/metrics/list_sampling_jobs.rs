@@ -1,0 +1,48 @@
+//! `metrics.list_sampling_jobs`: which jobs there are, and whether they keep what they take.
+
+use super::job::JobStatus;
+use crate::{
+    error::ToolError,
+    registry::{context::Context, meta::Meta, tool::Tool},
+    tools::page::{Limit, Offset, Pagination},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    #[serde(default)]
+    limit: Limit,
+    #[serde(default)]
+    offset: Offset,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Out {
+    /// In the order they were begun; those that have ended until their samples are gone.
+    jobs: Vec<JobStatus>,
+    pagination: Pagination,
+}
+
+pub struct ListSamplingJobs;
+
+impl Tool for ListSamplingJobs {
+    type Args = Args;
+    type Out = Out;
+    const META: Meta = Meta {
+        name: "metrics.list_sampling_jobs",
+        title: "Sampling jobs",
+        description: "List the sampling jobs.\n\nUse when: you need a job_id, or want to know what is watched and whether samples are kept.\n\nReturns: interval, retention, metrics, number and time of samples, faults.",
+        estimated_tokens: 500,
+        paginated: true,
+        tags: &["metrics", "history", "sampling"],
+        ..Meta::READ
+    };
+
+    async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
+        let jobs = cx.world.sampling.list().await?;
+        let (page, pagination) = Pagination::of(jobs, args.limit, args.offset);
+        Ok(Out { jobs: page.into_iter().map(JobStatus::of).collect(), pagination })
+    }
+}

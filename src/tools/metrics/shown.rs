@@ -1,0 +1,88 @@
+//! A sample as answers show it: a field for each metric of the table that could be measured.
+
+use crate::{
+    clock::Stamp,
+    sampling::metric::{Kind, METRICS, Sample},
+};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+
+/// One sample of one job.
+pub struct Shown {
+    pub job_id: String,
+    pub sample: Sample,
+}
+
+/// A sample's metrics alone.
+pub struct Readings(pub Sample);
+
+impl Serialize for Shown {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("job_id", &self.job_id)?;
+        map.serialize_entry("timestamp", &Stamp(self.sample.at_ms))?;
+        metrics(&mut map, &self.sample)?;
+        map.end()
+    }
+}
+
+impl Serialize for Readings {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        metrics(&mut map, &self.0)?;
+        map.end()
+    }
+}
+
+fn metrics<M: SerializeMap>(map: &mut M, sample: &Sample) -> Result<(), M::Error> {
+    for (metric, value) in METRICS.iter().zip(sample.values) {
+        if let Some(value) = value {
+            map.serialize_entry(metric.name, &metric.shown(value))?;
+        }
+    }
+    Ok(())
+}
+
+impl JsonSchema for Shown {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Sample".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let mut properties = Map::new();
+        properties.insert("job_id".into(), json!({ "type": "string" }));
+        properties.insert("timestamp".into(), json!({ "type": "string", "format": "date-time" }));
+        properties.extend(fields());
+        json_schema!({
+            "type": "object", "properties": properties, "required": ["job_id", "timestamp"], "additionalProperties": false,
+        })
+    }
+}
+
+impl JsonSchema for Readings {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Readings".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let properties: Map<String, Value> = fields().collect();
+        json_schema!({ "type": "object", "properties": properties, "additionalProperties": false })
+    }
+}
+
+fn fields() -> impl Iterator<Item = (String, Value)> {
+    METRICS.iter().map(|metric| {
+        let kind = match metric.kind {
+            Kind::Flag => "boolean",
+            Kind::Whole => "integer",
+            Kind::Decimal => "number",
+        };
+        (metric.name.to_owned(), json!({ "type": kind, "description": metric.doc }))
+    })
+}

@@ -1,0 +1,93 @@
+//! `metrics.start_sampling_job`: begins to keep the machine's numbers (document 000, section 4.2).
+
+use super::job::{self, JobStatus, LONGEST, METRIC_NAME, MOST_NAMES, PATTERN};
+use crate::{
+    error::ToolError,
+    registry::{context::Context, meta::Meta, tool::Tool},
+    sampling::{Request, metric::Set},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, de::Error};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// Seconds from sample to sample.
+    #[schemars(range(min = 5, max = 3600))]
+    #[serde(deserialize_with = "within::<_, 5, 3600>")]
+    interval_seconds: u32,
+    /// Hours a sample is kept.
+    #[schemars(range(min = 1, max = 168))]
+    #[serde(default = "a_day", deserialize_with = "within::<_, 1, 168>")]
+    retention_hours: u32,
+    /// Which metrics, by the names of a sample's fields; all when left out.
+    #[schemars(with = "Option<Vec<Name>>", length(min = 1, max = MOST_NAMES))]
+    #[serde(default, deserialize_with = "optional_names")]
+    metrics: Option<Vec<String>>,
+    /// A name for it; one is made when left out.
+    #[schemars(length(min = 1, max = LONGEST), regex(pattern = PATTERN))]
+    #[serde(default, deserialize_with = "job::optional_id")]
+    job_id: Option<String>,
+    /// Only say what would begin.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+// One name, for its schema.
+#[derive(JsonSchema)]
+#[schemars(inline)]
+#[expect(dead_code)] // Its schema is what it is for.
+pub struct Name(#[schemars(length(min = 1, max = METRIC_NAME))] String);
+
+fn a_day() -> u32 {
+    24
+}
+
+fn within<'de, D: Deserializer<'de>, const MIN: u32, const MAX: u32>(deserializer: D) -> Result<u32, D::Error> {
+    match u32::deserialize(deserializer)? {
+        number if (MIN..=MAX).contains(&number) => Ok(number),
+        number => Err(D::Error::custom(format!("{number} is outside {MIN}..={MAX}"))),
+    }
+}
+
+fn optional_names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
+    #[derive(Deserialize)]
+    struct Names(#[serde(deserialize_with = "job::names")] Vec<String>);
+    Ok(Option::<Names>::deserialize(deserializer)?.map(|Names(names)| names))
+}
+
+pub struct StartSamplingJob;
+
+impl Tool for StartSamplingJob {
+    type Args = Args;
+    type Out = JobStatus;
+    const META: Meta = Meta {
+        name: "metrics.start_sampling_job",
+        title: "Start a sampling job",
+        description: "Keep this machine's numbers at an interval from now on, also after a restart.\n\nUse when: something is to be watched over hours or days.\n\nReturns: the job and its job_id.\n\nNote: samples reach the card every 5 minutes; a power cut loses the newest.",
+        dry_run: true,
+        estimated_tokens: 250,
+        effect: crate::registry::meta::Effect::Write { destructive: false, idempotent: false },
+        tags: &["metrics", "history", "sampling"],
+        ..Meta::WRITE
+    };
+
+    async fn call(cx: &Context, args: Args) -> Result<JobStatus, ToolError> {
+        let metrics = match &args.metrics {
+            Some(names) => job::known("metrics", names)?.into_iter().fold(Set::NONE, Set::with),
+            None => Set::ALL,
+        };
+        let request = Request {
+            id: args.job_id,
+            interval_seconds: args.interval_seconds,
+            retention_hours: args.retention_hours,
+            metrics,
+        };
+        let status = cx.world.sampling.start(&cx.world, request, args.dry_run).await?;
+        if args.dry_run {
+            return Ok(JobStatus::planned(status));
+        }
+        cx.notes.changed();
+        Ok(JobStatus::of(status))
+    }
+}
