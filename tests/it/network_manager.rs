@@ -138,6 +138,7 @@ async fn serve(connection: Connection, mut stream: MessageStream, state: Arc<Mut
                 connection.reply(&header, &objects).await.unwrap();
             }
             "GetSettings" => match path.rsplit('/').next().unwrap().parse::<usize>() {
+                Ok(4) => error("org.freedesktop.NetworkManager.Settings.PermissionDenied", "not yours").await,
                 Ok(number @ 1..=3) => connection.reply(&header, &settings(number - 1)).await.unwrap(),
                 _ => error("org.freedesktop.DBus.Error.UnknownMethod", "Object does not exist").await,
             },
@@ -302,7 +303,8 @@ fn objects(state: &State) -> HashMap<OwnedObjectPath, HashMap<String, Props>> {
             ]),
         )],
     );
-    for number in 1..=3 {
+    // 4 is another user's, 5 has just been deleted.
+    for number in 1..=5 {
         add(&format!("{ROOT}/Settings/{number}"), vec![(format!("{NM}.Settings.Connection"), Props::new())]);
     }
     if let Some(index) = state.active {
