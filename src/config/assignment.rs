@@ -142,6 +142,9 @@ pub fn from_text(name: &str, text: &str, origin: Origin, tools: &KnownTools) -> 
         Some(key) if key.kind == Kind::Tokens => {
             reading.fault(None, format!("{name} can only be set in a file, where others cannot read it"));
         }
+        Some(key) if key.kind.is_tables() => {
+            reading.fault(None, format!("{name} can only be set in a file: it is {}", key.kind.expected()));
+        }
         Some(key) if name != "policy" => reading.value(name, None, &key.kind.read_text(text)),
         _ => reading.value(name, None, &Found::text(text)),
     }

@@ -4,12 +4,12 @@ use super::{
     assignment::Assignment,
     fault::{Fault, Origin},
     keys::InState,
-    kind::KnownTools,
+    kind::{Kind, KnownTools},
     places::Places,
     settings::Settings,
 };
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::PathBuf};
 
 /// Settings as a tree, so that the one table of keys can address them by name.
 #[derive(Clone)]
@@ -18,6 +18,8 @@ pub struct Draft {
     /// Who set a key, and at which step.
     set_by: BTreeMap<String, (usize, Origin)>,
     steps: usize,
+    /// Where it is read from: nothing there may be reached by a tool.
+    configuration: Vec<PathBuf>,
 }
 
 impl Draft {
@@ -29,7 +31,18 @@ impl Draft {
         let tree = serde_json::to_value(Settings::default_for(places)).map_err(|error| {
             Fault::new(Origin::Default, format!("the folders raspi-mcp starts from cannot be used: {error}"))
         })?;
-        Ok(Self { tree, set_by: BTreeMap::new(), steps: 0 })
+        let configuration = vec![places.image_dir.clone(), places.site_dir.clone()];
+        Ok(Self { tree, set_by: BTreeMap::new(), steps: 0, configuration })
+    }
+
+    /// One more place that configuration is read from.
+    pub fn reads(&mut self, file: PathBuf) {
+        self.configuration.push(file);
+    }
+
+    /// Every place that configuration is read from.
+    pub fn configuration(&self) -> &[PathBuf] {
+        &self.configuration
     }
 
     /// Who set a key.
@@ -48,20 +61,21 @@ impl Draft {
         self.set_by.insert(name, (self.steps, origin.clone()));
     }
 
-    /// Lays one assignment over what is there: later ones win, tokens add up.
+    /// Lays one assignment over what is there: later ones win, tables add up.
     ///
     /// # Errors
     /// A token whose name is taken.
     pub fn apply(&mut self, assignment: &Assignment) -> Result<(), Fault> {
         let (name, slot) = (assignment.name(), self.slot(assignment));
         match (assignment.key.name, slot, &assignment.value) {
-            ("access.tokens", Value::Array(held), Value::Array(more)) => {
-                for token in more {
-                    if let Some(taken) = held.iter().find(|one| one["name"] == token["name"]) {
-                        let message = format!("there is a token named {} already; names must differ", taken["name"]);
+            (_, Value::Array(held), Value::Array(more)) if assignment.key.kind.is_tables() => {
+                let what = if assignment.key.kind == Kind::Tokens { "token" } else { "root" };
+                for table in more {
+                    if let Some(taken) = held.iter().find(|one| one["name"] == table["name"]) {
+                        let message = format!("there is a {what} named {} already; names must differ", taken["name"]);
                         return Err(Fault::new(assignment.origin.clone(), message));
                     }
-                    held.push(token.clone());
+                    held.push(table.clone());
                 }
             }
             (_, slot, value) => *slot = value.clone(),

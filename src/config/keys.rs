@@ -69,6 +69,7 @@ pub const SECTIONS: &[(&str, &str)] = &[
     ("audit", "The record of who did what."),
     ("metrics", "Samples that jobs take of this machine."),
     ("log", "What the server says about itself."),
+    ("files", "The folders of `files.*`. Without one, those tools reach nothing."),
 ];
 
 const KIB: i64 = 1024;
@@ -202,6 +203,11 @@ pub const KEYS: &[Key] = &[
     key("log.target", Kind::Choice(&["auto", "journal", "stderr"]), Never,
         "`auto` is the journal under systemd and stderr elsewhere."),
     key("log.ring_lines", count(10, 100_000), Lower, "Lines kept in memory for `logs.get_recent_app_logs`."),
+
+    key("files.roots", Kind::Roots, Never,
+        "Folders, one `[[files.roots]]` each; relative paths begin in the first. None may overlap another, state, \
+         configuration, `/run`, `/dev`, `/proc` or `/sys`. As a service, a writable one also needs `ReadWritePaths=` in a \
+         drop-in (`systemctl edit raspi-mcp`)."),
 ];
 
 /// The key called `name`; for `policy.<tool>` that is `policy`.

@@ -5,6 +5,7 @@ use super::{
     found::{Found, Written},
     keys::NAMESPACES,
     nearest::nearest,
+    sections::files,
     tokens,
     words::{full_path, is_host, is_name, is_service, one_of, sized},
 };
@@ -50,6 +51,8 @@ pub enum Kind {
     Mode,
     /// The tables of `[[access.tokens]]`.
     Tokens,
+    /// The tables of `[[files.roots]]`.
+    Roots,
 }
 
 /// What an integer counts.
@@ -98,6 +101,7 @@ impl Kind {
             Self::Namespaces => format!("a list of namespaces out of {}", NAMESPACES.join(", ")),
             Self::ToolsOrNamespaces => "a list of tools (\"system.reboot\") and namespaces (\"gpio\")".into(),
             Self::Tokens => "tables [[access.tokens]] with name, sha256, role and, if wanted, expires".into(),
+            Self::Roots => files::EXPECTED.into(),
         }
     }
 
@@ -111,6 +115,7 @@ impl Kind {
             | Self::Services
             | Self::Namespaces
             | Self::ToolsOrNamespaces => self.check_list(name, found, tools, wrong),
+            Self::Roots => files::check(found, wrong),
             _ => match self.check_one(found) {
                 Ok(value) => Some(value),
                 Err(hint) => {
@@ -119,6 +124,11 @@ impl Kind {
                 }
             },
         }
+    }
+
+    /// Whether it is written as tables, so that only a file can hold it.
+    pub fn is_tables(self) -> bool {
+        matches!(self, Self::Tokens | Self::Roots)
     }
 
     /// A single value; the error is what to add after "must be ..., not ...".

@@ -4,7 +4,7 @@
 
 use super::{
     places::Places,
-    sections::{Service, metrics::MetricSettings},
+    sections::{Service, files::Files, metrics::MetricSettings},
     token::TokenSetting,
 };
 use crate::registry::meta::{Environment, Mode, Role};
@@ -39,6 +39,7 @@ pub struct Settings {
     pub audit: AuditLog,
     pub metrics: MetricSettings,
     pub log: Log,
+    pub files: Files,
     /// Why only the fundamental tier may run: one line for each fragment that was set aside. Empty when all is well.
     #[serde(skip)]
     pub restricted: Vec<String>,
@@ -274,6 +275,7 @@ impl Settings {
             audit: AuditLog { max_bytes: 64 * MIB as u64 },
             metrics: MetricSettings::default(),
             log: Log { level: LogLevel::Info, target: LogTarget::Auto, ring_lines: 1000 },
+            files: Files::default(),
             restricted: Vec::new(),
         }
     }

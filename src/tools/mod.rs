@@ -1,5 +1,6 @@
 //! The tools, one folder a namespace, one file an operation.
 
+pub mod files;
 pub mod logs;
 pub mod manage;
 pub mod metrics;
@@ -16,8 +17,16 @@ use crate::registry::tool::Entry;
 use serde::{Deserialize, Deserializer, de::Error};
 
 /// Every tool the server offers, grouped by namespace, in the order they are listed.
-pub static NAMESPACES: &[&[Entry]] =
-    &[system::TOOLS, metrics::TOOLS, network::TOOLS, service::TOOLS, manage::TOOLS, logs::TOOLS, tools::TOOLS];
+pub static NAMESPACES: &[&[Entry]] = &[
+    system::TOOLS,
+    metrics::TOOLS,
+    network::TOOLS,
+    service::TOOLS,
+    manage::TOOLS,
+    logs::TOOLS,
+    files::TOOLS,
+    tools::TOOLS,
+];
 
 /// A string of `MIN` to `MAX` characters: the parser's half of a schema's `minLength` and `maxLength`.
 ///

@@ -2,6 +2,7 @@
 
 mod agent;
 mod any;
+mod files;
 mod layers;
 mod network;
 mod places;
