@@ -5,6 +5,7 @@ pub mod files;
 mod logs;
 mod metrics;
 mod network;
+mod ping;
 mod process;
 mod service;
 mod system;
