@@ -7,7 +7,7 @@ use crate::{
     config::Settings,
     log::Ring,
     machine::Machine,
-    os::bus::Bus,
+    os::{bus::Bus, systemd::Systemd},
     registry::Registry,
     sampling::Sampling,
     store::Store,
@@ -32,6 +32,8 @@ pub struct World {
     pub machine: Machine,
     /// systemd, NetworkManager and whoever else speaks D-Bus.
     pub bus: Bus,
+    /// What is kept of systemd between calls.
+    pub systemd: Systemd,
     pub started: OffsetDateTime,
 }
 
@@ -56,6 +58,7 @@ impl World {
             log,
             machine,
             bus: Bus::system(),
+            systemd: Systemd::default(),
             started: OffsetDateTime::now_utc(),
             settings,
         }

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 
+from peers import Peers, our_environment, plain_http, plain_stdio
 from wire import Broken, Http, Stdio, free_port, request_bytes
 
 OURS, NODE, BUILD, OUTPUT = sys.argv[1:5]
@@ -21,7 +22,7 @@ ROUNDS = 2 if QUICK else 5
 IDLE_SECONDS = 3 if QUICK else 10
 MIXED = 1_000 if QUICK else 10_000
 HERE = os.path.dirname(os.path.abspath(__file__))
-NPM = f"{BUILD}/peers-npm/node_modules"
+PEERS = Peers(NODE, BUILD)
 
 ECHO = ("tools/call", {"name": "echo", "arguments": {"message": "how are you"}})
 INFO = ("tools/call", {"name": "system.get_basic_info", "arguments": {}})
@@ -43,24 +44,6 @@ class Server:
         return self.open_it(self.folder)
 
 
-def environment(folder, **more):
-    kept = {key: os.environ[key] for key in ("PATH", "LANG") if key in os.environ}
-    return {**kept, "HOME": folder, **more}
-
-
-def our_environment(folder):
-    state, run = f"{folder}/state", f"{folder}/run"
-    os.makedirs(state, 0o700, exist_ok=True)
-    os.makedirs(run, 0o700, exist_ok=True)
-    return environment(
-        folder, XDG_STATE_HOME=state, XDG_RUNTIME_DIR=run, XDG_CONFIG_HOME=f"{folder}/config",
-        RASPI_MCP__BOARD="simulated",
-        RASPI_MCP__PLACES__STATE_DIR=f"{state}/raspi-mcp", RASPI_MCP__PLACES__RUNTIME_DIR=f"{run}/raspi-mcp",
-        RASPI_MCP__PLACES__AGENT_STATE_DIR=f"{state}/agent", RASPI_MCP__PLACES__AGENT_SOCKET=f"{run}/agent.sock",
-        RASPI_MCP__LIMITS__READS_PER_MINUTE="1000000",
-    )
-
-
 def ours_stdio(folder):
     return Stdio([OURS, "serve", "--stdio"], our_environment(folder), folder)
 
@@ -71,33 +54,6 @@ def ours_http(path="/mcp"):
         return Http([OURS, "serve", "--http", f"127.0.0.1:{port}"], port, our_environment(folder), folder, path)
 
     return open_it
-
-
-def plain_stdio(*command):
-    return lambda folder: Stdio(list(command), environment(folder), folder)
-
-
-def plain_http(*command):
-    def open_it(folder):
-        port = free_port()
-        return Http([*command, str(port)], port, environment(folder), folder)
-
-    return open_it
-
-
-def mymcp(folder):
-    port = free_port()
-    reader = {"name": "bench", "created_at": "2026-01-01T00:00:00Z", "last_used": None, "enabled": True, "role": "ro"}
-    with open(f"{folder}/tokens.json", "w") as f:
-        json.dump({"tokens": {"tok_bench": reader}, "admin_token": "bench-admin"}, f)
-    env = environment(
-        folder, MYMCP_HOST="127.0.0.1", MYMCP_PORT=str(port), MYMCP_ADMIN_TOKEN="bench-admin",
-        MYMCP_TOKEN_FILE=f"{folder}/tokens.json", MYMCP_AUDIT_LOG_DIR=f"{folder}/audit", MYMCP_AUDIT_ENABLED="true",
-    )
-    with open(f"{folder}/env", "w") as f:
-        f.writelines(f"{key}={value}\n" for key, value in env.items() if key.startswith("MYMCP_"))
-    command = [f"{BUILD}/peers-py/bin/mymcp", "serve", "-host", "127.0.0.1", "-port", str(port), "-env-file", f"{folder}/env"]
-    return Http(command, port, env, folder, headers=["Authorization: Bearer tok_bench"])
 
 
 # What a session of an assistant looks like, good and bad calls; a health snapshot samples for 250 ms, so it is rare.
@@ -126,15 +82,14 @@ CONTENDERS = [
     Server("TypeScript SDK 1.32.2 echo", "HTTP /mcp", plain_http(NODE, f"{BUILD}/peers-npm/echo.mjs"), ECHO, 2_000, ECHO_MIX),
     Server("Python SDK 2.3.0 echo", "stdio", plain_stdio(f"{BUILD}/peers-py-sdk/bin/python", f"{HERE}/echo.py"), ECHO, 500),
     Server("Python SDK 2.3.0 echo", "HTTP /mcp", plain_http(f"{BUILD}/peers-py-sdk/bin/python", f"{HERE}/echo.py"), ECHO, 500),
-    Server("server-filesystem 2026.8.31", "stdio",
-           lambda folder: Stdio([NODE, f"{NPM}/@modelcontextprotocol/server-filesystem/dist/index.js", folder], environment(folder), folder),
+    Server("server-filesystem 2026.8.31", "stdio", PEERS.filesystem,
            ("tools/call", {"name": "list_allowed_directories", "arguments": {}}), 500),
-    Server("desktop-commander 0.2.52", "stdio", plain_stdio(NODE, f"{NPM}/@wonderwhy-er/desktop-commander/dist/index.js"),
+    Server("desktop-commander 0.2.52", "stdio", PEERS.desktop_commander,
            ("tools/call", {"name": "list_sessions", "arguments": {}}), 200),
-    Server("linux-mcp-server 1.7.0", "stdio", plain_stdio(f"{BUILD}/peers-py/bin/linux-mcp-server"),
+    Server("linux-mcp-server 1.7.0", "stdio", PEERS.linux_mcp,
            ("tools/call", {"name": "get_system_information", "arguments": {"host": "localhost"}}), 20),
-    Server("mcp-systemd-crunchtools 0.3.0", "stdio", plain_stdio(f"{BUILD}/peers-py/bin/mcp-systemd-crunchtools"), ("tools/list", {}), 50),
-    Server("algony-mymcp 3.1", "HTTP /mcp", mymcp, ("tools/list", {}), 500),
+    Server("mcp-systemd-crunchtools 0.3.0", "stdio", PEERS.crunchtools, ("tools/list", {}), 50),
+    Server("algony-mymcp 3.1", "HTTP /mcp", PEERS.mymcp, ("tools/list", {}), 500),
 ]
 
 

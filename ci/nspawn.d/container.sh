@@ -5,6 +5,9 @@
 SUITE=bookworm
 PACKAGES=systemd,systemd-sysv,dbus,libpam-systemd,polkitd,udev
 
+# More options of systemd-nspawn for boot_container.
+NSPAWN_OPTIONS=()
+
 # make_root FOLDER: unpacks the Debian, made once and kept in build/nspawn under a name that says what is in it.
 make_root() {
   local kept=$BUILD/nspawn/$SUITE-${PACKAGES//,/-}.tar
@@ -44,7 +47,7 @@ install_product() {
   done
   install -D -m 644 -t "$root/etc/raspi-mcp" dist/raspi-mcp.toml
   # The container is no board; "linux" makes it a machine that a reboot really restarts.
-  printf 'board = "linux"\n\n[tools]\nenable = ["system"]\n' >"$root/etc/raspi-mcp/50-nspawn.toml"
+  printf 'board = "linux"\n\n[tools]\nenable = ["system", "service"]\n' >"$root/etc/raspi-mcp/50-nspawn.toml"
   systemd-sysusers --root="$root" 2>/dev/null || die "systemd-sysusers does not take dist/sysusers.d"
   systemctl --root="$root" enable --quiet raspi-mcp.service raspi-mcp-agent.service
   # Two people: one who may administer and approve, one who may not.
@@ -60,7 +63,7 @@ boot_container() {
     status=133
     while [ "$status" = 133 ]; do
       status=0
-      systemd-nspawn --quiet --boot --private-network --register=no --keep-unit --link-journal=no \
+      systemd-nspawn --quiet --boot --private-network --register=no --keep-unit --link-journal=no "${NSPAWN_OPTIONS[@]}" \
         --machine="raspi-mcp-ci-$$" --directory="$1" &
       echo $! >"$WORK/nspawn.pid"
       wait $! || status=$?

@@ -32,6 +32,11 @@ pub fn user_id(root: &Root, name: &str) -> Option<u32> {
     })
 }
 
+/// Whether there is a group `name`.
+pub fn is_group(root: &Root, name: &str) -> bool {
+    members(root, name).is_some()
+}
+
 /// The numbers of the groups that the user `name` is in, the primary one too.
 pub fn of_user(root: &Root, name: &str) -> BTreeSet<u32> {
     let (users, groups) = (root.read("etc/passwd").unwrap_or_default(), root.read("etc/group").unwrap_or_default());

@@ -3,6 +3,11 @@
 use super::{
     Agent, Client, Peer,
     asks::{Ask, AskRequest},
+    deeds::{
+        connection::{ACTIVATION, ConfirmRequest, Confirmed, Connected, ConnectionRequest},
+        enable::{EnableRequest, Enabled},
+        unit::{self, ControlRequest, Controlled},
+    },
     protocol::{CancelledPower, Done, Hostname, HostnameRequest, Op, PowerAction, PowerRequest, Scheduled, Status},
 };
 use crate::{
@@ -109,6 +114,28 @@ impl AgentLink {
     /// Names the machine.
     pub async fn set_hostname(&self, request: HostnameRequest) -> Result<Hostname, ToolError> {
         expect!(self, Op::SetHostname(request), Duration::ZERO, Done::Hostname(hostname) => Ok(hostname))
+    }
+
+    /// Starts, stops, restarts or reloads a service, and waits for its end unless told not to.
+    pub async fn control_unit(&self, request: ControlRequest) -> Result<Controlled, ToolError> {
+        let wait = if request.wait { unit::WAIT } else { Duration::ZERO };
+        expect!(self, Op::ControlUnit(request), wait, Done::Unit(controlled) => Ok(controlled))
+    }
+
+    /// Has a service start at boot, or not.
+    pub async fn enable_unit(&self, request: EnableRequest) -> Result<Enabled, ToolError> {
+        // systemd reads all of its files again.
+        expect!(self, Op::EnableUnit(request), Duration::from_secs(20), Done::Enabled(enabled) => Ok(enabled))
+    }
+
+    /// Activates a profile of the network; it goes back unless it is confirmed.
+    pub async fn activate_connection(&self, request: ConnectionRequest) -> Result<Connected, ToolError> {
+        expect!(self, Op::ActivateConnection(request), ACTIVATION * 2, Done::Connected(done) => Ok(done))
+    }
+
+    /// Confirms that, or takes it back at once.
+    pub async fn confirm_connection(&self, request: ConfirmRequest) -> Result<Confirmed, ToolError> {
+        expect!(self, Op::ConfirmConnection(request), ACTIVATION * 2, Done::Confirmed(done) => Ok(done))
     }
 
     /// Gives the end of the audit chain into the agent's keeping.

@@ -6,14 +6,16 @@
 
 pub mod asks;
 mod client;
+mod connections;
 mod core;
-mod deeds;
+pub mod deeds;
 mod files;
 pub mod heads;
 pub mod hostname;
 mod link;
 mod log;
 pub mod machine;
+pub mod network;
 mod peer;
 pub mod policy;
 pub mod power;
@@ -21,6 +23,7 @@ pub mod protocol;
 mod server;
 mod settings;
 mod start;
+pub mod units;
 mod warrant;
 mod wire;
 
@@ -31,7 +34,7 @@ pub use link::AgentLink;
 pub use peer::{Peer, Standing};
 pub use policy::AgentPolicy;
 pub use protocol::{HostnameRequest, PowerAction, PowerRequest, Status};
-pub use server::{bind, serve};
+pub use server::{bind, converse, serve};
 pub use settings::AgentSettings;
 pub use start::{in_process, run};
 pub use warrant::Warrant;

@@ -8,8 +8,18 @@ use std::{
 
 /// The tools whose calls become a deed of the agent's, and what its policy is when the configuration is silent. It redeems
 /// their asks itself. A shutdown, which nobody far away can take back, has to be named.
-const DEEDS: &[(&str, Mode)] =
-    &[("system.reboot", Mode::Ask), ("system.shutdown", Mode::Deny), ("system.set_hostname", Mode::Allow)];
+const DEEDS: &[(&str, Mode)] = &[
+    ("system.reboot", Mode::Ask),
+    ("system.shutdown", Mode::Deny),
+    ("system.set_hostname", Mode::Allow),
+    ("service.control_service", Mode::Allow),
+    ("service.start", Mode::Allow),
+    ("service.stop", Mode::Allow),
+    ("service.restart", Mode::Allow),
+    ("service.set_enabled", Mode::Allow),
+    ("network.activate_connection", Mode::Allow),
+    ("network.confirm_connection", Mode::Allow),
+];
 
 /// The agent's copy of the policy.
 #[derive(Clone, Debug)]
@@ -20,6 +30,8 @@ pub struct AgentPolicy {
     pub namespaces: BTreeSet<String>,
     /// Tools and namespaces switched off.
     pub disabled: BTreeSet<String>,
+    /// Services that tools may touch, with `*` and `?`.
+    pub services: Vec<String>,
     /// MCP clients whose elicitation counts as a person's answer.
     pub elicitation_clients: Vec<String>,
     /// Parts of the configuration that were not understood: nothing is done until they are mended.
@@ -36,6 +48,7 @@ impl Default for AgentPolicy {
             modes: BTreeMap::new(),
             namespaces: BTreeSet::new(),
             disabled: BTreeSet::new(),
+            services: Vec::new(),
             elicitation_clients: Vec::new(),
             faults: Vec::new(),
             reboots_per_hour: 4,

@@ -6,6 +6,11 @@
 
 use super::{
     asks::{Ask, AskRequest},
+    deeds::{
+        connection::{Change, ConfirmRequest, Confirmed, Connected, ConnectionRequest},
+        enable::{EnableRequest, Enabled},
+        unit::{ControlRequest, Controlled},
+    },
     warrant::Warrant,
 };
 use crate::{
@@ -68,6 +73,10 @@ pub enum Op {
         action: PowerAction,
     },
     SetHostname(HostnameRequest),
+    ControlUnit(ControlRequest),
+    EnableUnit(EnableRequest),
+    ActivateConnection(ConnectionRequest),
+    ConfirmConnection(ConfirmRequest),
     RecordHead(Head),
     Heads {},
 }
@@ -75,7 +84,14 @@ pub enum Op {
 impl Op {
     /// Whether it may take its time: then it holds up nothing that comes after it, and ends with its connection.
     pub fn waits(&self) -> bool {
-        matches!(self, Self::AskState { .. })
+        matches!(
+            self,
+            Self::AskState { .. }
+                | Self::ControlUnit(_)
+                | Self::EnableUnit(_)
+                | Self::ActivateConnection(_)
+                | Self::ConfirmConnection(_)
+        )
     }
 
     pub fn name(&self) -> &'static str {
@@ -93,6 +109,10 @@ impl Op {
             Self::CancelPower { action: PowerAction::Reboot } => "cancel_reboot",
             Self::CancelPower { action: PowerAction::Shutdown } => "cancel_shutdown",
             Self::SetHostname(_) => "set_hostname",
+            Self::ControlUnit(_) => "control_unit",
+            Self::EnableUnit(_) => "enable_unit",
+            Self::ActivateConnection(_) => "activate_connection",
+            Self::ConfirmConnection(_) => "confirm_connection",
             Self::RecordHead(_) => "record_head",
             Self::Heads {} => "heads",
         }
@@ -170,6 +190,10 @@ pub enum Done {
     Approval(Approval),
     Power(Scheduled),
     Hostname(Hostname),
+    Unit(Controlled),
+    Enabled(Enabled),
+    Connected(Connected),
+    Confirmed(Confirmed),
     Cancelled(CancelledPower),
     Heads(KnownHeads),
     Done {},
@@ -240,6 +264,9 @@ pub struct Status {
     pub power: Option<Scheduled>,
     #[serde(default)]
     pub last_power: Option<PastPower>,
+    /// A change of the network that goes back unless it is confirmed.
+    #[serde(default)]
+    pub network_change: Option<Change>,
     /// The newest audit head the agent has.
     #[serde(default)]
     pub audit_head: Option<Head>,

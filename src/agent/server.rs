@@ -150,7 +150,11 @@ impl Drop for Seat {
 
 type Writer = Arc<tokio::sync::Mutex<OwnedWriteHalf>>;
 
-async fn converse(agent: Arc<Agent>, peer: Peer, stream: UnixStream) -> io::Result<()> {
+/// Serves one peer until it hangs up: one answer for every line.
+///
+/// # Errors
+/// When the peer does not read, or does not end a line, in time.
+pub async fn converse(agent: Arc<Agent>, peer: Peer, stream: UnixStream) -> io::Result<()> {
     let (reader, writer) = stream.into_split();
     let mut reader = BufReader::with_capacity(4096, reader);
     let writer: Writer = Arc::new(tokio::sync::Mutex::new(writer));

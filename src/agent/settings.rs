@@ -39,6 +39,7 @@ impl AgentSettings {
                 modes: settings.policy.clone(),
                 namespaces: settings.tools.enable.clone(),
                 disabled: settings.tools.disable.clone(),
+                services: settings.service.allowed(simulated),
                 elicitation_clients: settings.approval.elicitation_clients.clone(),
                 faults: settings.restricted.clone(),
                 ask_expiry: Duration::from_secs(settings.approval.expire_seconds),

@@ -64,6 +64,7 @@ pub const SECTIONS: &[(&str, &str)] = &[
     ("tools", "Which tools there are. A fresh server only reads."),
     ("policy", "What happens when a tool is called by somebody who may call it: one line a tool."),
     ("approval", "How long a question to a person stays open, and who may carry it."),
+    ("service", "Which services `service.*` may touch."),
     ("places", "Folders and sockets. Full paths."),
     ("audit", "The record of who did what."),
     ("metrics", "Samples that jobs take of this machine."),
@@ -181,6 +182,10 @@ pub const KEYS: &[Key] = &[
     key("approval.elicitation_clients", Kind::Clients, Never,
         "Clients, by the name they give themselves, whose own dialogue counts as the person's answer. \
          Some clients answer it by themselves, hence none."),
+
+    key("service.allow", Kind::Services, Fewer,
+        "Services that tools may start, stop, restart, reload, enable and disable. None unless named; on a simulated machine all of \
+         its own. What the device cannot do without (this server, its agent, D-Bus, systemd, logins, its network) is protected whatever stands here."),
 
     key("places.state_dir", Kind::Folder, Never, "What the server keeps: samples, audit, its own fragments."),
     key("places.runtime_dir", Kind::Folder, Never, "The server's socket and what may vanish at a restart."),

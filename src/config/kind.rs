@@ -6,7 +6,7 @@ use super::{
     keys::NAMESPACES,
     nearest::nearest,
     tokens,
-    words::{full_path, is_host, is_name, one_of, sized},
+    words::{full_path, is_host, is_name, is_service, one_of, sized},
 };
 use crate::registry::meta::Mode;
 use serde_json::Value;
@@ -42,6 +42,8 @@ pub enum Kind {
     Origins,
     /// Names MCP clients give themselves.
     Clients,
+    /// Names of services, with `*` and `?`.
+    Services,
     Namespaces,
     ToolsOrNamespaces,
     /// `allow`, `ask` or `deny`.
@@ -92,6 +94,7 @@ impl Kind {
             Self::Hosts => "a list of host names like \"pi.local\" or \"pi.local:8765\"".into(),
             Self::Origins => "a list of origins like \"http://pi.local:8765\"".into(),
             Self::Clients => "a list of client names of 1 to 128 characters".into(),
+            Self::Services => "a list of services like \"nginx.service\" or \"app-*.service\"".into(),
             Self::Namespaces => format!("a list of namespaces out of {}", NAMESPACES.join(", ")),
             Self::ToolsOrNamespaces => "a list of tools (\"system.reboot\") and namespaces (\"gpio\")".into(),
             Self::Tokens => "tables [[access.tokens]] with name, sha256, role and, if wanted, expires".into(),
@@ -102,9 +105,12 @@ impl Kind {
     pub fn check(self, name: &str, found: &Found, tools: &KnownTools, wrong: &mut Vec<Complaint>) -> Option<Value> {
         match self {
             Self::Tokens => tokens::check(found, wrong),
-            Self::Hosts | Self::Origins | Self::Clients | Self::Namespaces | Self::ToolsOrNamespaces => {
-                self.check_list(name, found, tools, wrong)
-            }
+            Self::Hosts
+            | Self::Origins
+            | Self::Clients
+            | Self::Services
+            | Self::Namespaces
+            | Self::ToolsOrNamespaces => self.check_list(name, found, tools, wrong),
             _ => match self.check_one(found) {
                 Ok(value) => Some(value),
                 Err(hint) => {
@@ -179,6 +185,7 @@ impl Kind {
             Self::Origins
                 if text.split_once("://").is_some_and(|(scheme, host)| is_name(scheme, 32) && is_host(host)) => {}
             Self::Clients if (1..=128).contains(&text.chars().count()) && !text.contains(char::is_control) => {}
+            Self::Services if is_service(text) => {}
             Self::Namespaces if namespaces().any(|known| known == text) => {}
             Self::Namespaces => return Err(meant(text, namespaces())),
             Self::ToolsOrNamespaces if namespaces().chain(grouped()).chain(names()).any(|known| known == text) => {}
@@ -193,7 +200,12 @@ impl Kind {
         let value = match self {
             Self::Bool => text.parse().ok().map(Written::Boolean),
             Self::Integer { .. } => text.replace('_', "").parse().ok().map(Written::Integer),
-            Self::Hosts | Self::Origins | Self::Clients | Self::Namespaces | Self::ToolsOrNamespaces => {
+            Self::Hosts
+            | Self::Origins
+            | Self::Clients
+            | Self::Services
+            | Self::Namespaces
+            | Self::ToolsOrNamespaces => {
                 let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
                 Some(Written::List(items.map(Found::text).collect()))
             }

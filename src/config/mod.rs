@@ -31,6 +31,7 @@ pub use kind::KnownTools;
 pub use load::{load, load_agent};
 pub use nearest::nearest;
 pub use places::{Places, SERVER_USER};
+pub use sections::*;
 pub use settings::*;
 pub use token::{Sha256, TokenSetting};
 pub use words::{is_loopback, is_name};

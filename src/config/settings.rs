@@ -2,7 +2,11 @@
 //!
 //! Units are in the names: `_seconds`, `_bytes`, `_per_minute`. Field names are the keys of the files.
 
-use super::{places::Places, sections::metrics::MetricSettings, token::TokenSetting};
+use super::{
+    places::Places,
+    sections::{Service, metrics::MetricSettings},
+    token::TokenSetting,
+};
 use crate::registry::meta::{Environment, Mode, Role};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -30,6 +34,7 @@ pub struct Settings {
     /// What the configuration says about single tools; a tool that is not here has its own default.
     pub policy: BTreeMap<String, Mode>,
     pub approval: Approval,
+    pub service: Service,
     pub places: PlaceSettings,
     pub audit: AuditLog,
     pub metrics: MetricSettings,
@@ -259,6 +264,7 @@ impl Settings {
             tools: Tools { enable: BTreeSet::new(), disable: BTreeSet::new() },
             policy: BTreeMap::new(),
             approval: Approval { wait_seconds: 20, expire_seconds: 300, elicitation_clients: Vec::new() },
+            service: Service::default(),
             places: PlaceSettings {
                 state_dir: places.state_dir.clone(),
                 runtime_dir: places.runtime_dir.clone(),

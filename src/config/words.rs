@@ -54,3 +54,9 @@ pub fn is_host(text: &str) -> bool {
 pub fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }
+/// A service's name as systemd writes it, with `*` and `?` for what may differ: it must end in ".service", so that a
+/// pattern cannot mean another kind of unit by mistake.
+pub fn is_service(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b":-_.\\@*?".contains(&byte);
+    text.strip_suffix(".service").is_some_and(|stem| !stem.is_empty() && stem.bytes().all(plain)) && text.len() <= 255
+}

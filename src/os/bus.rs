@@ -77,7 +77,12 @@ impl Bus {
 }
 
 fn no_bus(error: &zbus::Error) -> ToolError {
-    let absent = matches!(error, zbus::Error::InputOutput(fault) if fault.kind() == std::io::ErrorKind::NotFound);
+    let absent = match error {
+        zbus::Error::InputOutput(fault) | zbus::Error::Connection(fault, _) => {
+            fault.kind() == std::io::ErrorKind::NotFound
+        }
+        _ => false,
+    };
     let message = format!("the system bus cannot be reached: {error}");
     let error = if absent { ToolError::missing(message) } else { ToolError::unavailable(message) };
     error.with("resource", "system bus").hint("it needs dbus-daemon or dbus-broker; see `systemctl status dbus`")
@@ -105,6 +110,9 @@ pub fn refusal(service: &str, method: &str, error: &zbus::Error) -> ToolError {
                 ToolError::unavailable(said).hint("it is busy or hangs; try again"),
                 "org.freedesktop.DBus.Error.NoReply",
             ),
+            fdo::Error::UnknownMethod(_) | fdo::Error::UnknownInterface(_) => {
+                (ToolError::unavailable(said), "org.freedesktop.DBus.Error.UnknownMethod")
+            }
             fdo::Error::UnknownObject(_) => (ToolError::not_found(said), "org.freedesktop.DBus.Error.UnknownObject"),
             fdo::Error::InvalidArgs(_) => (ToolError::invalid(said), "org.freedesktop.DBus.Error.InvalidArgs"),
             _ => (ToolError::unavailable(said), "org.freedesktop.DBus.Error"),

@@ -2,7 +2,7 @@
 
 use super::{pipeline::Trail, tool::Entry};
 use serde::Serialize;
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 /// Typed rather than a JSON value: it is made for every call.
 #[derive(Clone, Debug, Serialize)]
@@ -21,7 +21,7 @@ pub struct AnswerMeta {
     #[serde(skip_serializing_if = "Option::is_none")]
     deprecation: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    resource_uri: Option<&'static str>,
+    resource_uri: Option<Cow<'static, str>>,
 }
 
 impl AnswerMeta {
@@ -36,7 +36,11 @@ impl AnswerMeta {
             deprecation: meta
                 .deprecated
                 .map(|deprecated| format!("{} will go away; call {} instead", meta.name, deprecated.replacement)),
-            resource_uri: meta.resource_uri,
+            resource_uri: match notes.resource_uri() {
+                Some(uri) => Some(Cow::Owned(uri.to_owned())),
+                // A form of addresses is none.
+                None => meta.resource_uri.filter(|uri| !uri.contains('{')).map(Cow::Borrowed),
+            },
         }
     }
 }

@@ -5,7 +5,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 use std::{
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
@@ -95,6 +95,7 @@ pub struct Notes {
     changed: AtomicBool,
     /// Age of a cached answer in milliseconds, plus one; 0 is a fresh answer.
     cached: AtomicU64,
+    resource: OnceLock<String>,
 }
 
 impl Notes {
@@ -113,6 +114,14 @@ impl Notes {
     }
     pub fn cached_ms(&self) -> Option<u64> {
         self.cached.load(Ordering::Relaxed).checked_sub(1)
+    }
+    /// The resource that holds this very answer, where the tool's holds one for each of many things.
+    pub fn resource(&self, uri: String) {
+        // A call answers once.
+        let _ = self.resource.set(uri);
+    }
+    pub fn resource_uri(&self) -> Option<&str> {
+        self.resource.get().map(String::as_str)
     }
     pub fn is_simulated(&self) -> bool {
         self.simulated.load(Ordering::Relaxed)

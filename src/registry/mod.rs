@@ -13,7 +13,6 @@ pub mod schema;
 pub mod tool;
 
 use crate::error::ToolError;
-use jsonschema::Validator;
 use names::Names;
 use serde_json::Value;
 use std::{collections::HashMap, sync::OnceLock};
@@ -24,7 +23,7 @@ pub struct Registry {
     entries: Vec<&'static Entry>,
     pub names: Names,
     /// Compiled on first use: a tool nobody calls costs nothing.
-    validators: HashMap<&'static str, OnceLock<Validator>>,
+    checkers: HashMap<&'static str, OnceLock<schema::Checker>>,
 }
 
 impl Registry {
@@ -44,8 +43,8 @@ impl Registry {
     /// A registry of these slices.
     pub fn of(namespaces: &[&'static [Entry]]) -> Self {
         let entries: Vec<_> = namespaces.iter().copied().flatten().collect();
-        let validators = entries.iter().map(|entry| (entry.name(), OnceLock::new())).collect();
-        Self { names: Names::new(&entries), validators, entries }
+        let checkers = entries.iter().map(|entry| (entry.name(), OnceLock::new())).collect();
+        Self { names: Names::new(&entries), checkers, entries }
     }
 
     pub fn entries(&self) -> impl Iterator<Item = &'static Entry> + '_ {
@@ -57,10 +56,11 @@ impl Registry {
     /// # Errors
     /// `invalid_argument` naming the parameter, what was expected and what came.
     pub fn prepare(&self, entry: &Entry, args: Value) -> Result<Box<dyn Prepared>, ToolError> {
-        let validator = self.validators[entry.name()]
-            .get_or_init(|| schema::validator(&entry.input_schema()).expect("the contract test compiles every schema"));
-        if let Err(fault) = validator.validate(&args) {
-            return Err(schema::refusal(&fault, &args));
+        let checker = self.checkers[entry.name()].get_or_init(|| {
+            schema::Checker::new(&entry.input_schema()).expect("the contract test compiles every schema")
+        });
+        if let Err(fault) = checker.check(&args) {
+            return Err(fault.refusal(&args));
         }
         entry.parse(whole(args))
     }

@@ -23,14 +23,22 @@ impl Address {
             Some((base, query)) => (base, Some(query)),
             None => (uri, None),
         };
-        let resource =
-            RESOURCES.iter().find(|resource| resource.uri == base && uri.len() <= LONGEST).ok_or_else(|| {
-                let shown: String = uri.chars().take(LONGEST).collect();
-                ToolError::not_found(format!("Resource not found: {shown}"))
-                    .with("uri", shown)
-                    .hint("resources/list and resources/templates/list name them all")
-            })?;
+        let unknown = || {
+            let shown: String = uri.chars().take(LONGEST).collect();
+            ToolError::not_found(format!("Resource not found: {shown}"))
+                .with("uri", shown)
+                .hint("resources/list and resources/templates/list name them all")
+        };
+        let is_meant = |resource: &&Resource| match resource.which {
+            None => resource.uri == base,
+            Some(_) => which(resource, base).is_some(),
+        };
+        let resource = RESOURCES.iter().filter(|_| uri.len() <= LONGEST).find(is_meant).ok_or_else(unknown)?;
         let mut args = Map::new();
+        if let Some(argument) = resource.which {
+            let text = which(resource, base).and_then(decoded).ok_or_else(unknown)?;
+            args.insert(argument.to_owned(), text.into());
+        }
         for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let known = resource.parameters.iter().find(|parameter| parameter.name == name);
@@ -47,10 +55,20 @@ impl Address {
         Ok(Self { resource, args })
     }
 
-    /// A text argument that the query gave.
+    /// Which of many it is, for a resource that is one for each.
+    pub fn which(&self) -> Option<&str> {
+        self.arg(self.resource.which?)
+    }
+
+    /// A text argument that the address gave.
     pub fn arg(&self, name: &str) -> Option<&str> {
         self.args.get(name)?.as_str()
     }
+}
+
+/// The last part of the address, where braces stand in the resource's own.
+fn which<'a>(resource: &Resource, base: &'a str) -> Option<&'a str> {
+    base.strip_prefix(resource.base()).filter(|which| !which.is_empty() && !which.contains(['/', '#', '{', '}']))
 }
 
 fn bad_query(resource: &Resource, name: &str) -> ToolError {
@@ -92,6 +110,10 @@ mod tests {
         assert_eq!(parse("raspi://audit?tool=gpio%2Ewrite_pin").unwrap().1, json!({"tool": "gpio.write_pin"}));
         // What is no number is left to the tool's schema, which says so.
         assert_eq!(parse("raspi://audit?limit=many").unwrap().1, json!({"limit": "many"}));
+        assert_eq!(
+            parse("raspi://service/getty%40tty1.service").unwrap(),
+            ("service.get_status", json!({"service_name": "getty@tty1.service"}))
+        );
         // A text parameter stays text.
         assert_eq!(parse("raspi://audit?tool=7&").unwrap().1, json!({"tool": "7"}));
     }
@@ -100,9 +122,20 @@ mod tests {
     fn strange_addresses_are_refused_for_what_they_are() {
         let refused = |uri: &str| Address::parse(uri).unwrap_err().code;
         let long = format!("raspi://audit?tool={}", "x".repeat(LONGEST));
-        for uri in
-            ["", "raspi://", "raspi://Health", "raspi://health/", "raspi://health#x", "file:///etc/passwd", &long]
-        {
+        for uri in [
+            "",
+            "raspi://",
+            "raspi://Health",
+            "raspi://health/",
+            "raspi://health#x",
+            "file:///etc/passwd",
+            &long,
+            "raspi://service",
+            "raspi://service/",
+            "raspi://service/a/b",
+            "raspi://service/{name}",
+            "raspi://service/%ff",
+        ] {
             assert_eq!(refused(uri), ErrorCode::NotFound, "{uri}");
         }
         for uri in [

@@ -7,10 +7,13 @@ use super::{
     Address, Source,
     subscription::{Due, Ear, Entry, Wants},
 };
-use crate::{access::caller::Caller, error::ToolError, log::Ring};
-use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicU64, AtomicUsize, Ordering},
+use crate::{access::caller::Caller, error::ToolError, log::Ring, os::systemd::ServiceName};
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
 };
 use tokio::sync::Notify;
 
@@ -36,11 +39,13 @@ struct Inner {
 }
 
 /// What the courier has to look at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     pub log: bool,
     pub health: bool,
     pub capabilities: bool,
+    /// By their full names.
+    pub services: BTreeSet<String>,
 }
 
 impl Book {
@@ -145,6 +150,23 @@ impl Book {
         }
     }
 
+    /// The service of this name is another than before.
+    pub fn service_moved(&self, name: &str) {
+        let mut news = false;
+        for entry in &mut self.lock().entries {
+            let moved = match &entry.wants {
+                Wants::Updates { address, .. } if address.resource.source == Source::Service => {
+                    service(address).is_some_and(|service| service == name)
+                }
+                _ => false,
+            };
+            news |= moved && !std::mem::replace(&mut entry.due, true);
+        }
+        if news {
+            self.changed.notify_one();
+        }
+    }
+
     /// What somebody listens to.
     pub fn needs(&self) -> Needs {
         let mut needs = Needs::default();
@@ -156,6 +178,7 @@ impl Book {
                     Source::Health => needs.health = true,
                     Source::Capabilities => needs.capabilities = true,
                     Source::Audit => {}
+                    Source::Service => needs.services.extend(service(address)),
                 },
             }
         }
@@ -194,4 +217,9 @@ impl Book {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The full name of the service at this address. What is no name cannot be subscribed to: nothing ever happens to it.
+fn service(address: &Address) -> Option<String> {
+    Some(ServiceName::parse(address.which()?).ok()?.as_str().to_owned())
 }

@@ -7,6 +7,7 @@ use super::{
     Source,
     book::{Book, Needs},
     change,
+    services::Services,
     subscription::{Due, News},
 };
 use crate::{
@@ -35,17 +36,19 @@ pub async fn run(world: Arc<World>, book: Arc<Book>, stop: CancellationToken) {
     stop.run_until_cancelled(rounds(&world, &book)).await;
 }
 
-async fn rounds(world: &World, book: &Book) {
+async fn rounds(world: &World, book: &Arc<Book>) {
+    let mut services = Services::default();
     let mut seen = Seen::default();
     let mut next_look = Instant::now();
     while !book.dismiss() {
         let needs = book.needs();
-        seen.forget_all_but(needs);
+        seen.forget_all_but(&needs);
+        services.listen_to(world, book, &needs.services).await;
         tokio::select! {
             () = book.changed() => {}
             () = world.log.arrived(), if needs.log => {}
-            () = sleep_until(next_look), if needs.health || needs.capabilities => {
-                seen.look(world, book, needs).await;
+            () = sleep_until(next_look), if needs.health || needs.capabilities || services.is_cut_off() => {
+                seen.look(world, book, &needs).await;
                 next_look = Instant::now() + EVERY;
             }
         }
@@ -80,7 +83,7 @@ struct Seen {
 
 impl Seen {
     /// What nobody listens to grows old, and is no base to compare with.
-    fn forget_all_but(&mut self, needs: Needs) {
+    fn forget_all_but(&mut self, needs: &Needs) {
         if !needs.health {
             self.health = None;
         }
@@ -89,7 +92,7 @@ impl Seen {
         }
     }
 
-    async fn look(&mut self, world: &World, book: &Book, needs: Needs) {
+    async fn look(&mut self, world: &World, book: &Book, needs: &Needs) {
         if needs.health {
             // A machine that cannot be read is a change as well: whoever reads then is told why.
             let now = match health_snapshot::glance(world).await {

@@ -7,6 +7,7 @@ pub mod address;
 pub mod book;
 pub mod change;
 pub mod courier;
+mod services;
 pub mod subscription;
 
 pub use address::Address;
@@ -21,10 +22,13 @@ use crate::{
 /// One resource: where it is, and whose answer it holds.
 #[derive(Debug)]
 pub struct Resource {
-    /// Its address without a query. The tool names the same in [`Meta::resource_uri`].
+    /// Its address without a query; `{name}` at its end stands for which of many. The tool names the same in
+    /// [`Meta::resource_uri`].
     pub uri: &'static str,
     pub tool: &'static str,
     pub description: &'static str,
+    /// The argument of the tool that the part of the address in braces gives.
+    pub which: Option<&'static str>,
     /// Arguments of the tool that the query may give, by the same names.
     pub parameters: &'static [Parameter],
     /// How long a client may keep what it read, in milliseconds (2026-07-28, `ttlMs`).
@@ -52,6 +56,8 @@ pub enum Source {
     /// Each record of the audit that the subscriber may see, but for those of reading the audit: a client that reads at
     /// every change would never come to rest.
     Audit,
+    /// Each change of that one service that systemd tells of, while somebody is subscribed.
+    Service,
 }
 
 const fn text(name: &'static str) -> Parameter {
@@ -67,6 +73,7 @@ pub static RESOURCES: &[Resource] = &[
         uri: "raspi://health",
         tool: "system.get_health_snapshot",
         description: "How the machine is now: load, memory, disk, temperature, power, traffic.",
+        which: None,
         parameters: &[],
         ttl_ms: 1000,
         source: Source::Health,
@@ -75,6 +82,7 @@ pub static RESOURCES: &[Resource] = &[
         uri: "raspi://capabilities",
         tool: "system.get_capabilities",
         description: "What hardware and services the machine has, and which tools are on for you.",
+        which: None,
         parameters: &[],
         ttl_ms: 10_000,
         source: Source::Capabilities,
@@ -83,6 +91,7 @@ pub static RESOURCES: &[Resource] = &[
         uri: "raspi://audit",
         tool: "logs.get_recent_audit_logs",
         description: "The newest calls: who, what, how it ended. Below role admin only your own.",
+        which: None,
         parameters: &[text("tool"), text("outcome"), number("limit"), number("offset")],
         ttl_ms: 0,
         source: Source::Audit,
@@ -91,15 +100,38 @@ pub static RESOURCES: &[Resource] = &[
         uri: "raspi://logs/app",
         tool: "logs.get_recent_app_logs",
         description: "The newest lines of this server's own log, without secrets.",
+        which: None,
         parameters: &[text("level"), number("limit"), number("offset")],
         ttl_ms: 0,
         source: Source::Log,
     },
+    Resource {
+        uri: "raspi://service/{name}",
+        tool: "service.get_status",
+        description: "One service: its state, process, files, commands and dependencies.",
+        which: Some("service_name"),
+        parameters: &[],
+        ttl_ms: 1000,
+        source: Source::Service,
+    },
 ];
 
 impl Resource {
+    /// The address without what stands in braces at its end.
+    pub fn base(&self) -> &'static str {
+        self.uri.split_once('{').map_or(self.uri, |(base, _)| base)
+    }
+
+    /// The name of what stands in braces.
+    pub fn variable(&self) -> Option<&'static str> {
+        self.uri.split_once('{').map(|(_, name)| name.trim_end_matches('}'))
+    }
+
     /// What the address of this resource may look like (RFC 6570), if it takes parameters.
     pub fn template(&self) -> Option<String> {
+        if self.which.is_some() {
+            return Some(self.uri.to_owned());
+        }
         let names: Vec<&str> = self.parameters.iter().map(|parameter| parameter.name).collect();
         (!names.is_empty()).then(|| format!("{}{{?{}}}", self.uri, names.join(",")))
     }

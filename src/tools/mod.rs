@@ -3,8 +3,10 @@
 pub mod logs;
 pub mod manage;
 pub mod metrics;
+pub mod network;
 pub mod none;
 pub mod page;
+pub mod service;
 pub mod system;
 pub mod time;
 #[expect(clippy::module_inception)] // The namespace is called "tools".
@@ -14,7 +16,8 @@ use crate::registry::tool::Entry;
 use serde::{Deserialize, Deserializer, de::Error};
 
 /// Every tool the server offers, grouped by namespace, in the order they are listed.
-pub static NAMESPACES: &[&[Entry]] = &[system::TOOLS, metrics::TOOLS, manage::TOOLS, logs::TOOLS, tools::TOOLS];
+pub static NAMESPACES: &[&[Entry]] =
+    &[system::TOOLS, metrics::TOOLS, network::TOOLS, service::TOOLS, manage::TOOLS, logs::TOOLS, tools::TOOLS];
 
 /// A string of `MIN` to `MAX` characters: the parser's half of a schema's `minLength` and `maxLength`.
 ///

@@ -18,15 +18,21 @@ impl Moment {
 
 impl<'de> Deserialize<'de> for Moment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let bad =
-            |why: String| D::Error::custom(format!("{text:?} is no RFC 3339 time like 2026-01-15T14:30:00Z: {why}"));
-        // The `time` crate takes any letter there; the grammar of RFC 3339, and so the schema, takes only this one.
-        if !matches!(text.as_bytes().get(10), Some(b'T' | b't')) {
-            return Err(bad("there is no T between date and time".into()));
-        }
-        OffsetDateTime::parse(&text, &Rfc3339).map(Self).map_err(|error| bad(error.to_string()))
+        parse(&String::deserialize(deserializer)?).map(Self).map_err(D::Error::custom)
     }
+}
+
+/// `text` as RFC 3339 has it.
+///
+/// # Errors
+/// A sentence with an example.
+pub fn parse(text: &str) -> Result<OffsetDateTime, String> {
+    let bad = |why: String| format!("{text:?} is no RFC 3339 time like 2026-01-15T14:30:00Z: {why}");
+    // The `time` crate takes any letter there; the grammar of RFC 3339 takes only this one.
+    if !matches!(text.as_bytes().get(10), Some(b'T' | b't')) {
+        return Err(bad("there is no T between date and time".into()));
+    }
+    OffsetDateTime::parse(text, &Rfc3339).map_err(|error| bad(error.to_string()))
 }
 
 impl JsonSchema for Moment {

@@ -13,6 +13,7 @@ use raspi_mcp::{
     error::ToolError,
     log::Ring,
     machine::Machine,
+    os::bus::Bus,
     registry::{
         Registry,
         context::{Context, Notes},
@@ -49,20 +50,29 @@ impl Pi {
     }
 
     pub fn on(machine: Machine) -> Self {
+        Self::on_bus(machine, Bus::at("unix:path=/nowhere"))
+    }
+
+    /// With a system bus of the test's own.
+    pub fn on_bus(machine: Machine, bus: Bus) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let pi = Self::living_in(machine, home.path(), Wall::system());
+        let pi = Self::made(machine, home.path(), Wall::system(), bus);
         Self { _home: Some(home), ..pi }
     }
 
     /// With what it kept in a folder that outlives it, and a clock that a test sets.
     pub fn living_in(machine: Machine, home: &Path, wall: Wall) -> Self {
+        Self::made(machine, home, wall, Bus::at("unix:path=/nowhere"))
+    }
+
+    fn made(machine: Machine, home: &Path, wall: Wall, bus: Bus) -> Self {
         let settings = Arc::new(Settings::default_for(&places(home)));
         let store = Store::open(&home.join("store.db")).unwrap();
         let agent = AgentLink::Socket(Client::new(&settings.places.agent_socket));
         let audit = Audit::new(store.clone(), settings.audit.max_bytes, None);
         let sampling = Sampling::new(store.clone(), settings.metrics.max_bytes, wall);
         let world = World::new(settings, Registry::standard(), machine, agent, store, audit, Ring::new(10));
-        let world = World { sampling, ..world };
+        let world = World { sampling, bus, ..world };
         Self { world: Arc::new(world), cancel: CancellationToken::new(), role: Role::ReadOnly, _home: None }
     }
 
@@ -96,6 +106,10 @@ impl Pi {
 }
 
 impl Answer {
+    /// The answer, or the refusal's payload.
+    pub fn result(self) -> Result<Value, Value> {
+        self.result.map_err(|error| error.payload())
+    }
     #[track_caller]
     pub fn ok(self) -> Value {
         self.result.unwrap_or_else(|error| panic!("{}", error.payload()))

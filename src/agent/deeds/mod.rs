@@ -1,4 +1,7 @@
 //! What the agent does to the machine, one file a deed. Each checks by its own copy of the policy, and does it.
 
+pub mod connection;
+pub mod enable;
 mod hostname;
 mod power;
+pub mod unit;

@@ -1,3 +1,6 @@
-//! Sections with a file of their own: their types, and the check of what is written there.
+//! Sections of the settings that belong to one namespace of tools, a file each: types, and the check of what is written there.
 
 pub mod metrics;
+mod service;
+
+pub use service::Service;

@@ -3,8 +3,11 @@
 mod basic_info;
 pub mod capabilities;
 mod clock;
+mod detailed_network_info;
 pub mod health_snapshot;
+pub mod interfaces;
 mod modules;
+mod network_info;
 mod power;
 mod rates;
 mod reboot;
@@ -13,6 +16,9 @@ mod shutdown;
 mod throttling;
 mod wear;
 
+pub use power::mark;
+pub use rates::rounded;
+
 use crate::registry::tool::Entry;
 
 pub static TOOLS: &[Entry] = &[
@@ -20,6 +26,8 @@ pub static TOOLS: &[Entry] = &[
     Entry::of::<health_snapshot::GetHealthSnapshot>(),
     Entry::of::<capabilities::GetCapabilities>(),
     Entry::of::<clock::GetClock>(),
+    Entry::of::<network_info::GetNetworkInfo>(),
+    Entry::of::<detailed_network_info::GetDetailedNetworkInfo>(),
     Entry::of::<set_hostname::SetHostname>(),
     Entry::of::<reboot::Reboot>(),
     Entry::of::<shutdown::Shutdown>(),

@@ -103,7 +103,7 @@ pub(super) async fn call(cx: &Context, action: PowerAction, args: Args) -> Resul
 }
 
 /// What the answer's `_meta` says about a deed of the agent's.
-pub(super) fn mark(cx: &Context, simulated: bool, changed: bool) {
+pub fn mark(cx: &Context, simulated: bool, changed: bool) {
     if simulated {
         cx.notes.simulated();
     }

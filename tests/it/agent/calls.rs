@@ -40,7 +40,7 @@ impl Server {
 
     fn with(pi: Pi, link: impl Fn(&Pi) -> AgentLink, change: impl FnOnce(&mut Settings)) -> Self {
         let mut settings = Settings::default_for(&Places::below(pi.dir.path()));
-        settings.tools.enable.insert("system".into());
+        settings.tools.enable.extend(["system".into(), "service".into()]);
         change(&mut settings);
         let root = Root::at(pi.dir.path());
         let store = Store::open(&pi.dir.path().join("store.db")).unwrap();

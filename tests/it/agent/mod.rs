@@ -1,11 +1,15 @@
 //! The privileged half. Each file is one conversation partner of it.
 
+mod any;
 mod asks;
 mod calls;
+mod connection;
 mod heads;
 mod hostname;
+mod oracle;
 mod power;
 mod socket;
+mod units;
 
 use raspi_mcp::{
     access::canonical,
@@ -14,6 +18,7 @@ use raspi_mcp::{
         Standing, Warrant, World,
         machine::SimulatedMachine,
         protocol::{Done, Op},
+        units::{SimulatedUnits, Units},
     },
     error::ToolError,
     os::Root,
@@ -33,6 +38,8 @@ pub struct Pi {
     dir: TempDir,
     now_ms: Arc<AtomicI64>,
     machine: Arc<SimulatedMachine>,
+    /// Those of the simulated machine, unless a test brings others.
+    units: Arc<dyn Units>,
     pub settings: AgentSettings,
     agent: Option<Arc<Agent>>,
 }
@@ -55,7 +62,8 @@ impl Pi {
 
     fn settings_in(dir: &std::path::Path) -> AgentSettings {
         let mut policy = AgentPolicy::default();
-        policy.namespaces.insert("system".into());
+        policy.namespaces.extend(["system".into(), "service".into()]);
+        policy.services = vec!["*.service".into()];
         AgentSettings {
             state_dir: dir.join("agent"),
             socket: dir.join("run/agent.sock"),
@@ -68,6 +76,10 @@ impl Pi {
     }
 
     fn with(change: impl FnOnce(&mut AgentSettings)) -> Self {
+        Self::with_units(Arc::new(SimulatedUnits::default()), change)
+    }
+
+    fn with_units(units: Arc<dyn Units>, change: impl FnOnce(&mut AgentSettings)) -> Self {
         let dir = tempdir().unwrap();
         let mut settings = Self::settings_in(dir.path());
         change(&mut settings);
@@ -75,6 +87,7 @@ impl Pi {
             dir,
             now_ms: Arc::new(AtomicI64::new(NOON)),
             machine: Arc::new(SimulatedMachine::new("first boot")),
+            units,
             settings,
             agent: None,
         };
@@ -86,7 +99,7 @@ impl Pi {
         self.agent = None;
         let now_ms = Arc::clone(&self.now_ms);
         let clock: Clock = Arc::new(move || now_ms.load(Ordering::SeqCst));
-        let world = World::new(clock, Arc::clone(&self.machine) as _);
+        let world = World { units: Arc::clone(&self.units), ..World::new(clock, Arc::clone(&self.machine) as _) };
         self.agent = Some(Agent::start(self.settings.clone(), world).unwrap());
     }
 

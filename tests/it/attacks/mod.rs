@@ -1,5 +1,6 @@
-//! Attacks on the network door, tried against the real listener.
+//! Attacks: on the network door, against the real listener, and on the fields of every tool.
 
+mod fields;
 mod flood;
 mod names;
 mod tls;

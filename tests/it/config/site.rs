@@ -36,7 +36,7 @@ fn an_unknown_key_far_from_all_is_answered_with_what_there_is() {
     refused(
         "[zzzzzzzzzz]\n",
         "1:2: unknown key \"zzzzzzzzzz\"; at the top level there are board, agent, tool_names, environment, then the \
-         sections http, tls, socket, limits, access, jwt, tools, policy, approval, places, audit, metrics, log",
+         sections http, tls, socket, limits, access, jwt, tools, policy, approval, service, places, audit, metrics, log",
     );
 }
 
@@ -107,7 +107,7 @@ fn all_faults_of_all_files_come_at_once() {
         pi.refuses(),
         [
             "/usr/lib/raspi-mcp/conf.d/00-image.toml:1:1: unknown key \"colour\"; at the top level there are board, agent, \
-             tool_names, environment, then the sections http, tls, socket, limits, access, jwt, tools, policy, approval, \
+             tool_names, environment, then the sections http, tls, socket, limits, access, jwt, tools, policy, approval, service, \
              places, audit, metrics, log",
             "/etc/raspi-mcp/10-site.toml:2:9: log.level must be \"error\", \"warn\", \"info\", \"debug\" or \"trace\", not 7",
             "/etc/raspi-mcp/10-site.toml:3:14: log.ring_lines must be a whole number from 10 to 100000, not 3",

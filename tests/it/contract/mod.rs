@@ -2,10 +2,12 @@
 //!
 //! style.md's three tests are here: generated equals committed, inputs only widen, schema and parser agree.
 
-mod probe;
+pub mod oracle;
+pub mod probe;
 mod tools;
 mod widens;
 
+use oracle::oracle;
 use raspi_mcp::{
     access::policy::Policy,
     cli,

@@ -1,17 +1,20 @@
 //! Arguments at the edges of a schema: what the schema accepts the parser must accept, and the reverse.
 
-use raspi_mcp::registry::{Registry, schema::validator, tool::Entry};
+use super::oracle;
+use raspi_mcp::registry::{Registry, schema::Checker, tool::Entry};
 use serde_json::{Map, Value, json};
 
 /// Tries every probe of `entry`; returns how many there were and where schema and parser differ.
 pub fn apart(registry: &Registry, entry: &Entry) -> (usize, Vec<String>) {
     let schema = entry.input_schema();
-    let executed = validator(&schema).unwrap_or_else(|error| panic!("{}: {error}", entry.name()));
+    let executed = oracle(&schema);
+    let checker = Checker::new(&schema).unwrap_or_else(|error| panic!("{}: {error}", entry.name()));
     let probes = probes(&schema);
     let valid = probes.iter().filter(|probe| executed.is_valid(probe)).count();
     assert!(valid > 0, "{}: no probe is valid, so nothing is proven", entry.name());
     let mut apart = Vec::new();
     for probe in &probes {
+        assert_eq!(checker.fits(probe), executed.is_valid(probe), "{}: {}", entry.name(), shown(probe));
         let (by_schema, by_parser) = (executed.is_valid(probe), entry.parse(probe.clone()).is_ok());
         let prepared = registry.prepare(entry, probe.clone()).is_ok();
         // The pipeline asks both: it must accept whatever the schema does, and of objects the parser alone nothing more
@@ -64,7 +67,8 @@ pub fn probes(schema: &Value) -> Vec<Value> {
 
 /// One value that `schema` accepts.
 fn sample(schema: &Value) -> Value {
-    let executed = validator(schema).expect("a property's schema stands alone: schemas are inlined");
+    // A property's schema stands alone: schemas are inlined.
+    let executed = oracle(schema);
     let mut candidates = Vec::new();
     candidates.extend(schema.get("default").filter(|value| !value.is_null()).cloned());
     candidates.extend(schema["examples"].as_array().into_iter().flatten().cloned());
@@ -164,7 +168,7 @@ fn arrays(schema: &Value, items: &Value, values: &mut Vec<Value>) {
     values.push(json!([one, one]));
 }
 
-fn shown(value: &Value) -> String {
+pub fn shown(value: &Value) -> String {
     value.to_string().chars().take(200).collect()
 }
 
@@ -197,7 +201,7 @@ mod tests {
             assert!(probes.iter().any(|probe| probe[name] == value), "no probe has {name} = {value}");
         }
         assert!(probes.iter().any(|probe| probe.get("pin").is_none() && probe.get("mode").is_some()));
-        let executed = validator(&schema).unwrap();
+        let executed = oracle(&schema);
         assert!(good(&schema).iter().all(|good| executed.is_valid(good)));
     }
 }

@@ -1,12 +1,12 @@
 //! What every entry of the registry must be.
 
-use super::{parameters, probe};
+use super::{oracle, parameters, probe};
 use crate::served::{Door, Pi};
 use raspi_mcp::config::Settings;
 use raspi_mcp::registry::{
     Registry,
     meta::{Mode, Tier},
-    schema::validator,
+    schema::Checker,
     tool::Entry,
 };
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ fn schemas_are_closed_and_promises_match_parameters() {
         let (input, output) = (entry.input_schema(), entry.output_schema());
         for schema in [&input, &output] {
             assert!(jsonschema::draft202012::meta::is_valid(schema), "{name}: no schema by the meta-schema");
-            means_the_same_in_draft_7(name, schema);
+            Checker::new(schema).unwrap_or_else(|error| panic!("{name}: {error}"));
         }
         assert_eq!(input["type"], "object", "{name}");
         assert_eq!(input["additionalProperties"], false, "{name}: an unknown parameter must be refused");
@@ -97,6 +97,15 @@ async fn what_a_host_hands_its_model_stays_small() {
     assert!(total < HANDED_OVER, "{total} bytes");
 }
 
+/// Tools of things that a host which runs tests may lack; they have tests of their own where there are such things.
+const NEEDS: &[&str] = &[
+    "network.list_connections",
+    "network.ping",
+    "service.list_services",
+    "service.get_status",
+    "service.validate_unit_file",
+];
+
 /// Arguments for a real call, where the fewest are not enough or would do too much.
 fn arguments(entry: &Entry) -> Value {
     let mut args = match entry.name() {
@@ -105,9 +114,17 @@ fn arguments(entry: &Entry) -> Value {
         "metrics.stop_sampling_job" => json!({"job_id": "contract"}),
         "metrics.query_history" => json!({"metric_names": ["cpu_percent"], "start_time": "2026-01-01T00:00:00Z"}),
         // Nothing is scheduled: nothing is taken back, and nothing restarts.
+        "network.activate_connection" => json!({"connection": "simulated-static"}),
+        // Nothing was changed: nothing is taken back.
+        "network.confirm_connection" => json!({"keep": false}),
+        "network.ping" => json!({"address": "127.0.0.1", "count": 1}),
         "system.reboot" | "system.shutdown" => json!({"cancel": true}),
         _ => probe::good(&entry.input_schema())[0].clone(),
     };
+    // Reads are of this host, which has a bus if it has anything; writes are of the simulated machine.
+    if entry.meta.namespace() == "service" && args.get("service_name").is_some() {
+        args["service_name"] = json!(if entry.meta.effect.is_write() { "web" } else { "dbus" });
+    }
     if entry.meta.dry_run {
         args["dry_run"] = json!(true);
     }
@@ -129,7 +146,11 @@ async fn every_tool_answers_a_real_call_as_its_schema_says() {
     wire.call("metrics.start_sampling_job", json!({"interval_seconds": 3600, "job_id": "contract"})).await.ok();
     for entry in Registry::standard().entries() {
         let answer = wire.call(entry.name(), arguments(entry)).await;
-        let executed = validator(&entry.output_schema()).unwrap();
+        if NEEDS.contains(&entry.name()) && answer.is_refusal("capability_missing") {
+            println!("{}: this host does not have what it needs", entry.name());
+            continue;
+        }
+        let executed = oracle(&entry.output_schema());
         let faults: Vec<String> =
             executed.iter_errors(answer.ok()).map(|fault| format!("{}: {fault}", fault.instance_path())).collect();
         assert!(faults.is_empty(), "{}: {faults:#?}\n{:#}", entry.name(), answer.ok());
@@ -144,53 +165,5 @@ async fn every_tool_refuses_what_no_schema_allows() {
     let mut wire = pi.on(Door::Stdio).await;
     for entry in Registry::standard().entries() {
         wire.call(entry.name(), json!({"no_such_parameter": 1})).await.failed("invalid_argument");
-    }
-}
-
-/// `registry::schema::validator` executes schemas as Draft 7: a keyword that this draft lacks would be passed over.
-fn means_the_same_in_draft_7(tool: &str, schema: &Value) {
-    const SHARED: &[&str] = &[
-        "type",
-        "properties",
-        "required",
-        "additionalProperties",
-        "items",
-        "enum",
-        "const",
-        "anyOf",
-        "oneOf",
-        "minimum",
-        "maximum",
-        "exclusiveMinimum",
-        "exclusiveMaximum",
-        "minLength",
-        "maxLength",
-        "minItems",
-        "maxItems",
-        "uniqueItems",
-        "pattern",
-        "format",
-        "default",
-        "description",
-        "title",
-        "propertyNames",
-    ];
-    match schema {
-        Value::Object(map) => {
-            for (keyword, inside) in map {
-                assert!(SHARED.contains(&keyword.as_str()), "{tool}: {keyword} is not a keyword of both drafts");
-                match keyword.as_str() {
-                    "properties" => {
-                        inside.as_object().unwrap().values().for_each(|inside| means_the_same_in_draft_7(tool, inside))
-                    }
-                    "items" | "additionalProperties" | "propertyNames" | "anyOf" | "oneOf" => {
-                        means_the_same_in_draft_7(tool, inside)
-                    }
-                    _ => {}
-                }
-            }
-        }
-        Value::Array(schemas) => schemas.iter().for_each(|inside| means_the_same_in_draft_7(tool, inside)),
-        _ => {}
     }
 }

@@ -100,6 +100,7 @@ fn mode(path: &Path, mode: u32) {
 
 fn status() -> Status {
     Status {
+        network_change: None,
         version: VERSION.into(),
         protocol: PROTOCOL,
         simulated: false,

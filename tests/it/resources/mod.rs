@@ -3,6 +3,7 @@
 mod courier;
 mod log;
 mod read;
+mod services;
 mod subscribe;
 
 use crate::served::{Answer, Door, Pi, Wire, modern_meta};

@@ -20,6 +20,8 @@ fn each_resource_and_its_tool_name_each_other_and_parameters_are_arguments() {
         let entry = registry.entries().find(|entry| entry.name() == resource.tool).expect("a tool of that name");
         assert_eq!(entry.meta.resource_uri, Some(resource.uri));
         let schema = entry.input_schema();
+        assert_eq!(resource.which.is_some(), resource.variable().is_some(), "{}", resource.uri);
+        assert!(resource.which.is_none_or(|which| schema["properties"][which]["type"] == "string"), "{}", resource.uri);
         for parameter in resource.parameters {
             let argument = &schema["properties"][parameter.name];
             assert!(argument.is_object(), "{} has no {}", resource.tool, parameter.name);
@@ -44,7 +46,11 @@ async fn they_are_listed_and_hold_what_their_tools_answer() {
         let templates = wire.request("resources/templates/list", json!({})).await;
         assert_eq!(
             uris(templates.result(), "resourceTemplates", "uriTemplate"),
-            ["raspi://audit{?tool,outcome,limit,offset}", "raspi://logs/app{?level,limit,offset}"]
+            [
+                "raspi://audit{?tool,outcome,limit,offset}",
+                "raspi://logs/app{?level,limit,offset}",
+                "raspi://service/{name}"
+            ]
         );
         wire.request("resources/list", json!({"cursor": "after-1"})).await.fault(-32602);
 

@@ -43,6 +43,12 @@ impl Answer {
         error
     }
 
+    /// Whether a `tools/call` failed with this `error_code`.
+    pub fn is_refusal(&self, error_code: &str) -> bool {
+        let result = self.result();
+        result["isError"] == true && result["structuredContent"]["error_code"] == error_code
+    }
+
     /// A `tools/call` whose argument at `path` was refused.
     #[track_caller]
     pub fn refused(&self, path: &str) -> &Value {

@@ -5,6 +5,7 @@ use crate::{
     error::{ErrorCode, ToolError},
     prompts::Prompt,
     resources::{RESOURCES, Resource},
+    tools::service,
 };
 use rmcp::{
     ErrorData,
@@ -15,28 +16,28 @@ use rmcp::{
 ///
 /// # Errors
 /// -32602 for a prompt, template or argument that is not there.
-pub fn complete(asked: &Asked, params: &CompleteRequestParams) -> Result<CompleteResult, ErrorData> {
+pub async fn complete(asked: &Asked, params: &CompleteRequestParams) -> Result<CompleteResult, ErrorData> {
     let argument = params.argument.name.as_str();
     let values = match &params.r#ref {
         Reference::Prompt(prompt) => of_prompt(&prompt.name, argument),
-        Reference::Resource(template) => of_resource(asked, &template.uri, argument),
+        Reference::Resource(template) => of_resource(asked, &template.uri, argument).await,
         other => Err(ToolError::invalid(format!("{} cannot be completed here", other.reference_type()))),
     };
     let fitting = fitting(values.map_err(|error| fault(&error))?, &params.argument.value);
     let total = fitting.len();
-    let shown: Vec<String> = fitting.into_iter().take(CompletionInfo::MAX_VALUES).map(str::to_owned).collect();
+    let shown: Vec<String> = fitting.into_iter().take(CompletionInfo::MAX_VALUES).collect();
     let more = shown.len() < total;
     CompletionInfo::with_pagination(shown, u32::try_from(total).ok(), more)
         .map(CompleteResult::new)
         .map_err(|why| ErrorData::internal_error(format!("the completions do not fit MCP: {why}"), None))
 }
 
-fn of_prompt(name: &str, argument: &str) -> Result<Vec<&'static str>, ToolError> {
-    Ok(Prompt::find(name)?.argument(argument)?.suggestions.to_vec())
+fn of_prompt(name: &str, argument: &str) -> Result<Vec<String>, ToolError> {
+    Ok(owned(Prompt::find(name)?.argument(argument)?.suggestions))
 }
 
 /// `uri` is a template, or a resource's plain address.
-fn of_resource(asked: &Asked, uri: &str, parameter: &str) -> Result<Vec<&'static str>, ToolError> {
+async fn of_resource(asked: &Asked, uri: &str, parameter: &str) -> Result<Vec<String>, ToolError> {
     let is_meant = |known: &&Resource| known.uri == uri || known.template().is_some_and(|template| template == uri);
     let resource = RESOURCES.iter().find(is_meant).ok_or_else(|| {
         let shown: String = uri.chars().take(128).collect();
@@ -44,8 +45,8 @@ fn of_resource(asked: &Asked, uri: &str, parameter: &str) -> Result<Vec<&'static
             .with("uri", shown)
             .hint("resources/templates/list names them all")
     })?;
-    if !resource.parameters.iter().any(|known| known.name == parameter) {
-        let names: Vec<&str> = resource.parameters.iter().map(|known| known.name).collect();
+    let names: Vec<&str> = resource.parameters.iter().map(|known| known.name).chain(resource.variable()).collect();
+    if !names.contains(&parameter) {
         let shown: String = parameter.chars().take(128).collect();
         return Err(ToolError::invalid(format!("{} has no parameter {shown}", resource.uri))
             .with("parameter", shown)
@@ -53,19 +54,27 @@ fn of_resource(asked: &Asked, uri: &str, parameter: &str) -> Result<Vec<&'static
     }
     let world = &asked.server.pipeline.world;
     Ok(match parameter {
-        "level" => vec!["error", "warn", "info", "debug"],
-        "outcome" => ["ok"].into_iter().chain(ErrorCode::ALL.iter().map(|code| code.symbol())).collect(),
+        "level" => owned(&["error", "warn", "info", "debug"]),
+        "outcome" => {
+            ["ok"].into_iter().chain(ErrorCode::ALL.iter().map(|code| code.symbol())).map(str::to_owned).collect()
+        }
         // Tools that this caller could use: others it can have no records of.
         "tool" => {
             let metas = world.registry.entries().map(|entry| entry.meta);
-            metas.filter(|meta| meta.role <= asked.caller.role).map(|meta| meta.name).collect()
+            metas.filter(|meta| meta.role <= asked.caller.role).map(|meta| meta.name.to_owned()).collect()
         }
-        "limit" => vec!["10", "20", "50", "100"],
+        "limit" => owned(&["10", "20", "50", "100"]),
+        // Not a list of what somebody may not read; and without systemd there are none.
+        "name" if resource.admit(world, &asked.caller).is_ok() => service::names(world).await.unwrap_or_default(),
         _ => Vec::new(),
     })
 }
 
-fn fitting(values: Vec<&'static str>, typed: &str) -> Vec<&'static str> {
+fn owned(values: &[&str]) -> Vec<String> {
+    values.iter().map(|value| (*value).to_owned()).collect()
+}
+
+fn fitting(values: Vec<String>, typed: &str) -> Vec<String> {
     let typed = typed.to_lowercase();
     let (mut first, rest): (Vec<_>, Vec<_>) = values.into_iter().partition(|value| value.starts_with(&typed));
     first.extend(rest.into_iter().filter(|value| value.contains(&typed)));
@@ -78,7 +87,7 @@ mod tests {
 
     #[test]
     fn what_begins_like_the_typed_text_comes_first() {
-        let values = || vec!["network", "not", "tone", "a"];
+        let values = || owned(&["network", "not", "tone", "a"]);
         assert_eq!(fitting(values(), "Net"), ["network"]);
         assert_eq!(fitting(values(), "t"), ["tone", "network", "not"]);
         assert_eq!(fitting(values(), ""), values());

@@ -98,7 +98,7 @@ impl Provider for Appliance {
         async move { prompts::get(&asked, &params).await.map(Into::into) }.boxed()
     }
     fn complete(&self, asked: Asked, params: CompleteRequestParams) -> Answer<'_, CompleteResult> {
-        ready(completions::complete(&asked, &params)).boxed()
+        async move { completions::complete(&asked, &params).await }.boxed()
     }
 }
 

@@ -19,6 +19,9 @@ const JSON: &str = "application/json";
 /// Those that the caller may read.
 pub fn list(asked: &Asked) -> Vec<Resource> {
     admitted(asked, |known, title| {
+        if known.which.is_some() {
+            return None;
+        }
         let resource = Resource::new(known.uri, name(known)).with_title(title);
         Some(resource.with_description(known.description).with_mime_type(JSON))
     })
@@ -96,5 +99,5 @@ fn admitted<T>(asked: &Asked, show: impl Fn(&Known, &str) -> Option<T>) -> Vec<T
 }
 
 fn name(known: &Known) -> &'static str {
-    known.uri.trim_start_matches("raspi://")
+    known.base().trim_start_matches("raspi://").trim_end_matches('/')
 }

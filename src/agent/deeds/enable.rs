@@ -1,0 +1,136 @@
+//! Whether a service starts at boot.
+
+use super::unit::{refuse_to_break, same_service};
+use crate::{
+    agent::{
+        Agent, Ask, Peer, Warrant,
+        units::{Action, Unit, protected, reach},
+    },
+    error::ToolError,
+    os::systemd::enabled::is_enabled,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+const TOOL: &str = "service.set_enabled";
+/// Units that one is enabled together with, theirs included; more than any package has.
+const TOGETHER: usize = 32;
+
+/// A service to enable or disable, as the agent's policy judges it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EnableRequest {
+    /// Full name, or without ".service".
+    pub service_name: String,
+    pub enabled: bool,
+    /// Go on though active units depend on it.
+    pub break_dependents: bool,
+    /// Judge it and change nothing.
+    pub dry_run: bool,
+    pub warrant: Warrant,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Enabled {
+    /// Full name; of an alias, the name behind it.
+    pub name: String,
+    /// The state of its file: enabled, disabled, static, ...
+    pub previous: Option<String>,
+    pub now: Option<String>,
+    /// Units that are enabled or disabled with it.
+    pub also: Vec<String>,
+    pub simulated: bool,
+}
+
+impl Agent {
+    pub(in crate::agent) async fn enable_unit(
+        &self,
+        peer: &Peer,
+        request: &EnableRequest,
+    ) -> Result<Enabled, ToolError> {
+        self.settings.policy.check(TOOL)?;
+        let verb = if request.enabled { "enable" } else { "disable" };
+        let unit = self.service(&request.service_name, verb).await?;
+        guard(&unit, &unit.names, verb)?;
+        let also = self.together(&unit, verb).await?;
+        let previous = unit.unit_file_state.clone();
+        let is_on = previous.as_deref().is_some_and(is_enabled);
+        if !request.enabled && !request.break_dependents {
+            refuse_to_break(&unit, verb, &reach::of(&*self.units, &unit, Action::Stop).await?)?;
+        }
+        let done = |now| Enabled {
+            name: unit.id.clone(),
+            previous: previous.clone(),
+            now,
+            also: also.clone(),
+            simulated: self.simulated,
+        };
+        if request.dry_run || is_on == request.enabled {
+            return Ok(done(previous.clone()));
+        }
+        self.admit(peer, TOOL, &request.warrant, |ask| shows(ask, request))?;
+        self.note_done("enable_unit begins", peer, json!(request), None)?;
+        self.units.set_enabled(&unit.id, request.enabled).await?;
+        Ok(done(self.units.look(&unit.id).await?.unit_file_state))
+    }
+
+    /// What is enabled or disabled together with it (`Also=`), none of which may be protected.
+    async fn together(&self, unit: &Unit, verb: &str) -> Result<Vec<String>, ToolError> {
+        let install = self.units.install(unit)?;
+        if !install.has_any {
+            return Err(ToolError::precondition(format!(
+                "the file of {} says nothing about when it would start by itself",
+                unit.id
+            ))
+            .with("service_name", unit.id.clone())
+            .with("unit_file_state", unit.unit_file_state.clone())
+            .hint("it needs an [Install] section with WantedBy=; other units may start it all the same"));
+        }
+        guard(unit, &install.alias, verb)?;
+        let (mut found, mut at) = (install.also, 0);
+        while let Some(name) = found.get(at).cloned() {
+            at += 1;
+            let other = self.units.look(&name).await?;
+            guard(unit, &other.names, verb)?;
+            // What has no file is passed over by systemd too.
+            if other.fragment.is_none() {
+                continue;
+            }
+            let install = self.units.install(&other)?;
+            guard(unit, &install.alias, verb)?;
+            let more: Vec<String> =
+                install.also.into_iter().filter(|more| *more != unit.id && !found.contains(more)).collect();
+            found.extend(more);
+            if found.len() > TOGETHER {
+                return Err(ToolError::precondition(format!(
+                    "{} is enabled with more than {TOGETHER} others",
+                    unit.id
+                ))
+                .with("service_name", unit.id.clone())
+                .hint("enable or disable it at the device"));
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn guard(unit: &Unit, names: &[String], verb: &str) -> Result<(), ToolError> {
+    let Some(reason) = protected::reason(names) else { return Ok(()) };
+    let name = names.first().cloned().unwrap_or_default();
+    Err(ToolError::denied(format!("{verb} of {} would touch {name}, which is protected: {reason}", unit.id))
+        .with("service_name", unit.id.clone())
+        .with("protected_unit", name)
+        .hint("no tool does this; do it at the device if it must be"))
+}
+
+/// As for every deed: the person saw this very one.
+fn shows(ask: &Ask, request: &EnableRequest) -> bool {
+    let args = &ask.request.args;
+    let flag = |name: &str| args.get(name).and_then(Value::as_bool).unwrap_or(false);
+    same_service(args, &request.service_name)
+        && args.get("enabled") == Some(&json!(request.enabled))
+        && (flag("force") && flag("confirm_breaking_dependencies")) == request.break_dependents
+        && !flag("dry_run")
+}

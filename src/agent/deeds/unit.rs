@@ -1,0 +1,251 @@
+//! Starting, stopping, restarting and reloading a service.
+
+use crate::{
+    agent::{
+        Agent, Ask, Peer, Warrant,
+        units::{Action, JobEnd, JobMode, Unit, allow, reach},
+    },
+    error::{ErrorCode, ToolError},
+    os::systemd::{ServiceName, list::Status},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// How long a job is waited for. systemd's own patience with a start or a stop is 90 s unless the unit says otherwise
+/// (systemd-system.conf(5), DefaultTimeoutStartSec=): that end is still heard.
+pub const WAIT: Duration = Duration::from_secs(100);
+
+/// A job for a service, as the agent's policy judges it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ControlRequest {
+    /// Came through a tool of the action's own name, `service.start`, not through `service.control_service`.
+    pub short: bool,
+    /// Full name, or without ".service".
+    pub service_name: String,
+    pub action: Action,
+    pub mode: JobMode,
+    /// Whether to wait for the job's end.
+    pub wait: bool,
+    /// Go on though active units depend on it.
+    pub break_dependents: bool,
+    /// Judge it and change nothing.
+    pub dry_run: bool,
+    pub warrant: Warrant,
+}
+
+impl ControlRequest {
+    /// The one tool that may ask for it.
+    pub fn tool(&self) -> &'static str {
+        match (self.short, self.action) {
+            (true, Action::Start) => "service.start",
+            (true, Action::Stop) => "service.stop",
+            (true, Action::Restart) => "service.restart",
+            _ => "service.control_service",
+        }
+    }
+}
+
+/// How a service is, in short.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct State {
+    pub status: Status,
+    /// More exactly: running, exited, dead, failed, auto-restart, ...
+    pub sub_status: String,
+    /// Its main process, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64", range(min = 1))]
+    pub pid: Option<u64>,
+}
+
+impl State {
+    fn of(unit: &Unit) -> Self {
+        Self { status: unit.status, sub_status: unit.sub_status.clone(), pid: unit.pid }
+    }
+}
+
+/// What became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Controlled {
+    /// Full name; of an alias, the name behind it.
+    pub name: String,
+    pub previous: State,
+    pub now: State,
+    /// systemd's word for the end of the job; "queued" when nobody waited; `None` on a dry run.
+    pub job: Option<String>,
+    /// Other active units that stop (or restart) along with it.
+    pub affected: Vec<String>,
+    pub simulated: bool,
+}
+
+impl Agent {
+    pub(in crate::agent) async fn control_unit(
+        &self,
+        peer: &Peer,
+        request: &ControlRequest,
+    ) -> Result<Controlled, ToolError> {
+        let tool = request.tool();
+        self.settings.policy.check(tool)?;
+        let (action, verb) = (request.action, request.action.word());
+        let unit = self.service(&request.service_name, verb).await?;
+        let reach = reach::of(&*self.units, &unit, action).await?;
+        fit(&unit, action)?;
+        if action == Action::Stop && !request.break_dependents {
+            refuse_to_break(&unit, verb, &reach)?;
+        }
+        let (previous, affected) = (State::of(&unit), reach.stops);
+        let done = |now: State, job| Controlled {
+            name: unit.id.clone(),
+            previous: previous.clone(),
+            now,
+            job,
+            affected: affected.clone(),
+            simulated: self.simulated,
+        };
+        if request.dry_run {
+            return Ok(done(previous.clone(), None));
+        }
+        self.admit(peer, tool, &request.warrant, |ask| shows(ask, request))?;
+        // Written before it is done: whoever asked may be gone when the job ends.
+        self.note_done("control_unit begins", peer, json!(request), None)?;
+        let end = self.units.act(&unit.id, action, request.mode, request.wait.then_some(WAIT)).await?;
+        let after = self.units.look(&unit.id).await?;
+        let now = State::of(&after);
+        match end {
+            JobEnd::Queued => Ok(done(now, Some("queued".into()))),
+            JobEnd::Ended(word) if word == "done" && after.status != Status::Failed => Ok(done(now, Some(word))),
+            // Systemd found that there is nothing to do: a condition of the unit does not hold.
+            JobEnd::Ended(word) if word == "skipped" => Ok(done(now, Some(word))),
+            JobEnd::Ended(word) => Err(failed(&unit, action, &after, &word, &previous)),
+            JobEnd::Unfinished => Err(unfinished(&unit, action, &previous, &now)),
+        }
+    }
+
+    /// The service called `given`, if tools may touch it.
+    pub(super) async fn service(&self, given: &str, verb: &str) -> Result<Unit, ToolError> {
+        let name = ServiceName::parse(given)?;
+        let unit = self.units.look(name.as_str()).await?;
+        // By the list first: who may not touch a service learns nothing about it.
+        allow::check(&self.settings.policy.services, &unit.names, verb)?;
+        if unit.load_state == "not-found" && !unit.status.is_up() {
+            return Err(ToolError::not_found(format!("Service '{given}' not found on this system"))
+                .with("service_name", given)
+                .hint(if self.simulated {
+                    "a simulated machine has its own services: database, web, worker, backup, broken, ..."
+                } else {
+                    "service.list_services names them all"
+                }));
+        }
+        Ok(unit)
+    }
+}
+
+/// Whether systemd could do that at all; said before a person is asked.
+fn fit(unit: &Unit, action: Action) -> Result<(), ToolError> {
+    let starts = matches!(action, Action::Start | Action::Restart);
+    let refuse = |why: String, hint: &str| {
+        let error = ToolError::precondition(why).with("service_name", unit.id.clone());
+        Err(error.with("load_state", unit.load_state.clone()).hint(hint))
+    };
+    match unit.load_state.as_str() {
+        "masked" if starts => {
+            refuse(format!("{} is masked: it cannot be started", unit.id), "systemctl unmask it at the device")
+        }
+        "bad-setting" | "error" if starts => {
+            let fault = unit.load_error.as_deref().unwrap_or("its file has a fault");
+            refuse(format!("{} cannot be started: {fault}", unit.id), "service.validate_unit_file says what is wrong")
+        }
+        _ if action == Action::Reload && !unit.can_reload => {
+            refuse(format!("{} has nothing to reload its configuration with", unit.id), "restart it instead")
+        }
+        _ if action == Action::Reload && !unit.status.is_up() => {
+            refuse(format!("{} is not active, so there is nothing to reload", unit.id), "start it instead")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Document 000, addendum, section 6.1.
+pub(super) fn refuse_to_break(unit: &Unit, verb: &str, reach: &reach::Reach) -> Result<(), ToolError> {
+    let dependents: Vec<&String> = reach.stops.iter().chain(&reach.wanted_by).collect();
+    if dependents.is_empty() {
+        return Ok(());
+    }
+    let (count, noun) = match dependents.len() {
+        1 => ("1".to_owned(), "active unit depends"),
+        count => (count.to_string(), "active units depend"),
+    };
+    Err(ToolError::precondition(format!("Cannot {verb} service '{}' because {count} {noun} on it", unit.id))
+        .with("service_name", unit.id.clone())
+        .with("dependent_services", json!(dependents))
+        .with("would_stop", json!(reach.stops))
+        .with(
+            "suggestion",
+            "Stop dependent services first, or use force=true and confirm_breaking_dependencies=true to override",
+        )
+        .hint("stop those first; an admin can override with force and confirm_breaking_dependencies"))
+}
+
+fn failed(unit: &Unit, action: Action, after: &Unit, job: &str, previous: &State) -> ToolError {
+    let how = match (after.exit_code, after.exit_signal, after.result.as_deref()) {
+        _ if job == "dependency" => ": a unit that it needs did not start".to_owned(),
+        (_, _, Some("timeout")) => ": it took longer than its unit allows".to_owned(),
+        (Some(code), _, Some("exit-code")) => format!(": its process ended with code {code}"),
+        (_, Some(signal), Some("signal" | "core-dump")) => format!(": its process was ended by signal {signal}"),
+        (_, _, Some(result)) if result != "success" => format!(": {result}"),
+        _ => format!(": the job ended as \"{job}\""),
+    };
+    let now = State::of(after);
+    let mut error = ToolError::precondition(format!("{} of {} failed{how}", action.word(), unit.id))
+        .with("service_name", unit.id.clone())
+        .with("job_result", job)
+        .with("result", after.result.clone())
+        .with("changed", now != *previous)
+        .with("previous", json!(previous))
+        .with("now", json!(now))
+        .hint(format!("logs.query_journal with unit \"{}\" has what it said", unit.id));
+    for (name, value) in [("exit_code", after.exit_code), ("exit_signal", after.exit_signal)] {
+        if let Some(value) = value {
+            error = error.with(name, value);
+        }
+    }
+    error
+}
+
+fn unfinished(unit: &Unit, action: Action, previous: &State, now: &State) -> ToolError {
+    let seconds = WAIT.as_secs();
+    ToolError::new(
+        ErrorCode::Timeout,
+        format!("{} of {} has not ended after {seconds} s, and goes on", action.word(), unit.id),
+    )
+    .with("service_name", unit.id.clone())
+    .with("changed", true)
+    .with("previous", json!(previous))
+    .with("now", json!(now))
+    .hint("service.get_status says how it is later; with no_block nobody waits")
+}
+
+/// The person approved what they were shown; the agent does exactly that, whatever hash the server named.
+fn shows(ask: &Ask, request: &ControlRequest) -> bool {
+    let args = &ask.request.args;
+    let flag = |name: &str| args.get(name).and_then(Value::as_bool).unwrap_or(false);
+    let mode = args.get("mode").filter(|mode| !mode.is_null()).cloned().unwrap_or(json!(JobMode::default()));
+    same_service(args, &request.service_name)
+        && (request.short || args.get("action") == Some(&json!(request.action)))
+        && mode == json!(request.mode)
+        && flag("no_block") != request.wait
+        && (flag("force") && flag("confirm_breaking_dependencies")) == request.break_dependents
+        && !flag("dry_run")
+}
+
+/// Whether the arguments name the same service, however it is written.
+pub(super) fn same_service(args: &Value, name: &str) -> bool {
+    let parsed = |name: &str| ServiceName::parse(name).ok();
+    let shown = args.get("service_name").and_then(Value::as_str).and_then(parsed);
+    shown.is_some() && shown == parsed(name)
+}

@@ -1,0 +1,12 @@
+//! systemd's units as the agent acts on them: through systemd, or simulated ones.
+
+pub mod allow;
+mod port;
+pub mod protected;
+pub mod reach;
+mod real;
+mod simulated;
+
+pub use port::{Action, Install, JobEnd, JobMode, Links, Unit, Units};
+pub use real::RealUnits;
+pub use simulated::SimulatedUnits;

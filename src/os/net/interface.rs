@@ -1,0 +1,167 @@
+//! What the kernel says about each network interface: `/sys/class/net/*` (`Documentation/ABI/testing/sysfs-class-net`).
+
+use crate::os::Root;
+use std::io;
+
+const FOLDER: &str = "sys/class/net";
+/// A machine full of containers has hundreds; nobody reads more.
+pub const MOST: usize = 128;
+
+/// One interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    pub name: String,
+    pub index: u32,
+    /// Six octets with colons; zeros for an interface that has none (tunnels), as the kernel gives the loopback.
+    pub mac: String,
+    /// Largest packet, in bytes.
+    pub mtu: Option<u32>,
+    pub state: State,
+    pub kind: Kind,
+    /// Megabits a second, where the driver tells.
+    pub megabits: Option<u32>,
+}
+
+/// RFC 2863's operational state, in three words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    Up,
+    /// No cable, no radio, no partner, or switched off.
+    Down,
+    /// The driver keeps no such state: the loopback, most tunnels.
+    Unknown,
+}
+
+/// What an interface is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Ethernet,
+    Wifi,
+    Loopback,
+    Bridge,
+    Vlan,
+    /// Made by software: containers, dummies, bonds.
+    Virtual,
+    Tunnel,
+    Other,
+}
+
+/// Every interface, at most [`MOST`], by name, with how many there are in all.
+///
+/// # Errors
+/// `NotFound` without sysfs. An interface that goes away meanwhile is left out.
+pub fn read(root: &Root) -> io::Result<(Vec<Interface>, usize)> {
+    let names = root.list(FOLDER)?;
+    let is_interface = |name: &&String| root.has(&format!("{FOLDER}/{name}/ifindex"));
+    let mut found: Vec<Interface> = Vec::new();
+    let mut all = 0;
+    for name in names.iter().filter(is_interface) {
+        all += 1;
+        if found.len() < MOST {
+            found.extend(one(root, name).ok());
+        }
+    }
+    Ok((found, all))
+}
+
+fn one(root: &Root, name: &str) -> io::Result<Interface> {
+    let file = |file: &str| format!("{FOLDER}/{name}/{file}");
+    let number = |name: &str| root.number(&file(name)).ok().and_then(|value| u32::try_from(value).ok());
+    let state = match root.line(&file("operstate"))?.as_str() {
+        "up" => State::Up,
+        "unknown" => State::Unknown,
+        _ => State::Down,
+    };
+    let index = number("ifindex").ok_or_else(|| crate::os::malformed(&file("ifindex"), "it holds no index"))?;
+    let mac = root.line(&file("address")).ok().filter(|address| is_mac(address));
+    Ok(Interface {
+        name: name.to_owned(),
+        index,
+        mac: mac.unwrap_or_else(|| "00:00:00:00:00:00".into()),
+        mtu: number("mtu"),
+        state,
+        kind: kind(root, name),
+        megabits: number("speed").filter(|speed| *speed > 0),
+    })
+}
+
+/// The driver's own word (`DEVTYPE`), then the hardware type (linux/if_arp.h).
+fn kind(root: &Root, name: &str) -> Kind {
+    let uevent = root.read(&format!("{FOLDER}/{name}/uevent")).unwrap_or_default();
+    match uevent.lines().find_map(|line| line.strip_prefix("DEVTYPE=")) {
+        Some("wlan") => return Kind::Wifi,
+        Some("bridge") => return Kind::Bridge,
+        Some("vlan") => return Kind::Vlan,
+        Some("wireguard") => return Kind::Tunnel,
+        Some("bond" | "veth" | "macvlan" | "vxlan") => return Kind::Virtual,
+        _ => {}
+    }
+    match root.number(&format!("{FOLDER}/{name}/type")).unwrap_or(0) {
+        772 => Kind::Loopback,
+        // A device with hardware behind it has a link to it.
+        1 if root.has(&format!("{FOLDER}/{name}/device")) => Kind::Ethernet,
+        1 => Kind::Virtual,
+        512 | 768 | 769 | 776 | 778 | 823 | 65534 => Kind::Tunnel,
+        _ => Kind::Other,
+    }
+}
+
+fn is_mac(text: &str) -> bool {
+    text.len() == 17
+        && text.bytes().enumerate().all(|(at, byte)| if at % 3 == 2 { byte == b':' } else { byte.is_ascii_hexdigit() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn what_sysfs_says() {
+        let folder = tempfile::tempdir().unwrap();
+        let put = |name: &str, files: &[(&str, &str)]| {
+            let path = folder.path().join(FOLDER).join(name);
+            fs::create_dir_all(&path).unwrap();
+            files.iter().for_each(|(file, text)| fs::write(path.join(file), text).unwrap());
+        };
+        put(
+            "lo",
+            &[("ifindex", "1\n"), ("address", "00:00:00:00:00:00\n"), ("operstate", "unknown\n"), ("type", "772\n")],
+        );
+        put(
+            "eth0",
+            &[
+                ("ifindex", "2\n"),
+                ("address", "dc:a6:32:01:02:03\n"),
+                ("operstate", "up\n"),
+                ("type", "1\n"),
+                ("mtu", "1500\n"),
+                ("speed", "1000\n"),
+                ("device", ""),
+            ],
+        );
+        put(
+            "tun0",
+            &[("ifindex", "9\n"), ("address", "\n"), ("operstate", "down\n"), ("type", "65534\n"), ("speed", "-1\n")],
+        );
+        put("bonding_masters", &[]);
+        put("broken", &[("ifindex", "x\n"), ("operstate", "up\n")]);
+        let (found, all) = read(&Root::at(folder.path())).unwrap();
+        assert_eq!(all, 4);
+        let [eth0, lo, tun0] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(
+            (eth0.kind, eth0.state, eth0.mtu, eth0.megabits),
+            (Kind::Ethernet, State::Up, Some(1500), Some(1000))
+        );
+        assert_eq!((lo.kind, lo.state, lo.mtu), (Kind::Loopback, State::Unknown, None));
+        assert_eq!((tun0.kind, tun0.mac.as_str(), tun0.megabits), (Kind::Tunnel, "00:00:00:00:00:00", None));
+    }
+
+    #[test]
+    fn an_address_has_six_octets() {
+        assert!(is_mac("dc:a6:32:01:02:0F"));
+        for bad in ["", "dc:a6:32:01:02", "dc-a6-32-01-02-03", "80:00:02:08:fe:80:00:00:00", "gg:a6:32:01:02:03"] {
+            assert!(!is_mac(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The network as the kernel has it: interfaces, addresses, routes, sockets, name servers, radio.
+
+pub mod address;
+pub mod interface;
+pub mod resolver;
+pub mod route;
+pub mod socket;
+pub mod wireless;

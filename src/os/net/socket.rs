@@ -1,0 +1,183 @@
+//! TCP and UDP sockets: `/proc/net/{tcp,tcp6,udp,udp6}` (proc_net(5)), and whose they are, as far as this user may see.
+
+use crate::os::{Root, malformed};
+use std::{
+    collections::HashMap,
+    fs::File,
+    io::{self, BufRead, BufReader, Read},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+};
+
+/// Sockets read of one table at most; a machine with more is no appliance.
+const MOST: usize = 16_384;
+/// A line has some 150 bytes.
+const LARGEST_TABLE: u64 = MOST as u64 * 256;
+/// Processes whose open files are looked through at most.
+const PROCESSES: usize = 4096;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    Tcp,
+    Udp,
+    Tcp6,
+    Udp6,
+}
+
+impl Protocol {
+    pub const ALL: [Self; 4] = [Self::Tcp, Self::Tcp6, Self::Udp, Self::Udp6];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Udp => "udp",
+            Self::Tcp6 => "tcp6",
+            Self::Udp6 => "udp6",
+        }
+    }
+    fn is_udp(self) -> bool {
+        matches!(self, Self::Udp | Self::Udp6)
+    }
+}
+
+/// One socket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Socket {
+    pub protocol: Protocol,
+    pub local: SocketAddr,
+    /// Unspecified and port 0 where there is no other end.
+    pub remote: SocketAddr,
+    /// "ESTABLISHED", "LISTEN", ...; "NONE" for UDP, which has no states.
+    pub state: &'static str,
+    /// Number under `/proc/*/fd`; 0 where no process has it any more.
+    pub inode: u64,
+}
+
+/// Every socket of every protocol that the kernel has, in its order.
+///
+/// # Errors
+/// Those of reading; `InvalidData` when a line is no socket.
+pub fn read(root: &Root) -> io::Result<Vec<Socket>> {
+    let mut all = Vec::new();
+    for protocol in Protocol::ALL {
+        let file = format!("proc/net/{}", protocol.name());
+        let table = match File::open(root.path(&file)) {
+            Ok(table) => BufReader::new(table.take(LARGEST_TABLE)),
+            Err(fault) if fault.kind() == io::ErrorKind::NotFound => continue,
+            Err(fault) => return Err(fault),
+        };
+        for text in table.lines().skip(1).take(MOST) {
+            all.push(line(protocol, &text?).ok_or_else(|| malformed(&file, "a line is no socket"))?);
+        }
+    }
+    Ok(all)
+}
+
+/// "0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000 0 12345 ...": number, local, remote,
+/// state, queues, timer, retransmits, user, timeout, inode.
+fn line(protocol: Protocol, text: &str) -> Option<Socket> {
+    let mut fields = text.split_whitespace();
+    fields.next()?.strip_suffix(':')?;
+    let (local, remote, state) = (end(fields.next()?)?, end(fields.next()?)?, fields.next()?);
+    let inode = fields.nth(5)?.parse().ok()?;
+    let state = if protocol.is_udp() { "NONE" } else { name(u8::from_str_radix(state, 16).ok()?) };
+    Some(Socket { protocol, local, remote, state, inode })
+}
+
+/// Address and port: each 32-bit word of the address as it lies in memory, printed as a number.
+fn end(text: &str) -> Option<SocketAddr> {
+    let (digits, port) = text.split_once(':')?;
+    let word = |at: usize| -> Option<[u8; 4]> {
+        Some(u32::from_str_radix(digits.get(at * 8..at * 8 + 8)?, 16).ok()?.to_ne_bytes())
+    };
+    let address: IpAddr = match digits.len() {
+        8 => Ipv4Addr::from(word(0)?).into(),
+        32 => {
+            let mut octets = [0; 16];
+            for (at, place) in octets.chunks_exact_mut(4).enumerate() {
+                place.copy_from_slice(&word(at)?);
+            }
+            Ipv6Addr::from(octets).into()
+        }
+        _ => return None,
+    };
+    Some(SocketAddr::new(address, u16::from_str_radix(port, 16).ok()?))
+}
+
+/// include/net/tcp_states.h.
+fn name(state: u8) -> &'static str {
+    const NAMES: [&str; 11] = [
+        "ESTABLISHED",
+        "SYN_SENT",
+        "SYN_RECV",
+        "FIN_WAIT1",
+        "FIN_WAIT2",
+        "TIME_WAIT",
+        "CLOSE",
+        "CLOSE_WAIT",
+        "LAST_ACK",
+        "LISTEN",
+        "CLOSING",
+    ];
+    // 12 is a connection on its way in, which others list as SYN_RECV.
+    NAMES.get(usize::from(state).wrapping_sub(1)).copied().unwrap_or("SYN_RECV")
+}
+
+/// Which process has each socket, for those of `wanted` whose process this user may look into: its own, and all for root.
+pub fn owners(root: &Root, wanted: &[u64]) -> HashMap<u64, u32> {
+    let mut found = HashMap::new();
+    let processes = root.list("proc").unwrap_or_default();
+    let numbers = processes.iter().filter_map(|name| name.parse::<u32>().ok());
+    for pid in numbers.take(PROCESSES) {
+        let folder = format!("proc/{pid}/fd");
+        // Not ours to see, or gone.
+        let Ok(files) = root.list(&folder) else { continue };
+        for file in files {
+            let Ok(target) = root.link(&format!("{folder}/{file}")) else { continue };
+            let inode = target.to_str().and_then(|text| text.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok());
+            if let Some(inode) = inode.filter(|inode| wanted.contains(inode)) {
+                found.entry(inode).or_insert(pid);
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hex(address: [u8; 4]) -> String {
+        format!("{:08X}", u32::from_ne_bytes(address))
+    }
+
+    #[test]
+    fn good_and_malformed() {
+        let here = hex([127, 0, 0, 1]);
+        let text = format!(
+            "   0: {here}:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0"
+        );
+        let socket = line(Protocol::Tcp, &text).unwrap();
+        assert_eq!((socket.local.to_string().as_str(), socket.state, socket.inode), ("127.0.0.1:8080", "LISTEN", 4711));
+        assert_eq!(socket.remote.to_string(), "0.0.0.0:0");
+        assert_eq!(line(Protocol::Udp, &text).unwrap().state, "NONE");
+        let loopback = format!("{}{}", "0".repeat(24), hex([0, 0, 0, 1]));
+        assert_eq!(end(&format!("{loopback}:0016")).unwrap().to_string(), "[::1]:22");
+        for bad in ["", "0:", "0: x y 0A", &text.replace("1F90", "1F90F"), &text.replace(" 4711 ", " x ")] {
+            assert_eq!(line(Protocol::Tcp, bad), None, "{bad:?}");
+        }
+        assert_eq!(
+            (name(1), name(11), name(12), name(0), name(255)),
+            ("ESTABLISHED", "CLOSING", "SYN_RECV", "SYN_RECV", "SYN_RECV")
+        );
+    }
+
+    #[test]
+    fn a_process_finds_its_own_listener() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let root = Root::system();
+        let all = read(&root).unwrap();
+        let mine = all.iter().find(|socket| socket.local == listener.local_addr().unwrap()).expect("it listens");
+        assert_eq!(mine.state, "LISTEN");
+        assert_eq!(owners(&root, &[mine.inode])[&mine.inode], std::process::id());
+    }
+}

@@ -1,0 +1,214 @@
+//! Activating a profile behind a checkpoint: NetworkManager itself goes back to what was before when its time is up, whoever
+//! made it has gone or not.
+
+use super::{ACTIVE, CHECKPOINT, DEVICE, Objects, SERVICE, manage, property, unknown};
+use crate::{
+    error::{ErrorCode, ToolError},
+    os::bus::Bus,
+};
+use futures::StreamExt;
+use std::time::Duration;
+use zbus::{MatchRule, MessageStream, ObjectPath, OwnedObjectPath, message};
+
+/// NM_CHECKPOINT_CREATE_FLAG_DISCONNECT_NEW_DEVICES: a bridge or VLAN that the profile brings goes again, too.
+const DISCONNECT_NEW_DEVICES: u32 = 4;
+const ACTIVATED: u32 = 2;
+const DEACTIVATED: u32 = 4;
+
+/// A moment NetworkManager can go back to.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Checkpoint {
+    /// Its object on the bus. NetworkManager counts anew when it restarts:
+    pub path: String,
+    /// this tells whether it is still the same, in milliseconds of CLOCK_BOOTTIME.
+    pub created: i64,
+}
+
+/// Remembers everything as it is, for `timeout`; then NetworkManager goes back to it.
+///
+/// # Errors
+/// `conflict` when somebody else's checkpoint stands, `capability_missing` before NetworkManager 1.4.
+pub async fn checkpoint(bus: &Bus, timeout: Duration) -> Result<Checkpoint, ToolError> {
+    let all_devices: &[ObjectPath<'_>] = &[];
+    let seconds = u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX);
+    let made = manage(bus, "CheckpointCreate", &(all_devices, seconds, DISCONNECT_NEW_DEVICES)).await;
+    let answer = made.map_err(|error| match said(&error) {
+        Some("UnknownMethod") => ToolError { code: ErrorCode::CapabilityMissing, ..error }
+            .hint("checkpoints came with NetworkManager 1.4; without them nothing here would revert by itself"),
+        // Overlapping ones would undo each other.
+        Some("InvalidArguments") | Some("Failed") => ToolError { code: ErrorCode::Conflict, ..error }
+            .hint("another program tries a change of the network; wait until it is done"),
+        _ => error,
+    })?;
+    let path: OwnedObjectPath = answer.body().deserialize().map_err(|fault| unknown("CheckpointCreate", &fault))?;
+    let created = created(bus, path.as_str()).await?;
+    let created = created.ok_or_else(|| ToolError::unavailable("NetworkManager's checkpoint is gone again"))?;
+    Ok(Checkpoint { path: path.as_str().to_owned(), created })
+}
+
+/// Whether it still stands: neither confirmed nor reverted, and not lost with a NetworkManager that restarted.
+///
+/// # Errors
+/// `unavailable` when NetworkManager does not answer.
+pub async fn stands(bus: &Bus, checkpoint: &Checkpoint) -> Result<bool, ToolError> {
+    Ok(created(bus, &checkpoint.path).await? == Some(checkpoint.created))
+}
+
+async fn created(bus: &Bus, path: &str) -> Result<Option<i64>, ToolError> {
+    match property(bus, path, CHECKPOINT, "Created").await {
+        Ok(value) => Ok(i64::try_from(&value).ok()),
+        Err(error) if error.code == ErrorCode::NotFound || is_gone(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Lets it revert in `timeout` from now rather than when it was to.
+///
+/// # Errors
+/// `capability_missing` before NetworkManager 1.12, `unavailable` when it does not answer.
+pub async fn revert_in(bus: &Bus, checkpoint: &Checkpoint, timeout: Duration) -> Result<(), ToolError> {
+    let seconds = u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX);
+    manage(bus, "CheckpointAdjustRollbackTimeout", &(object(&checkpoint.path)?, seconds)).await.map(drop)
+}
+
+/// Keeps everything as it is now.
+///
+/// # Errors
+/// `not_found` when it does not stand any more.
+pub async fn keep(bus: &Bus, checkpoint: &Checkpoint) -> Result<(), ToolError> {
+    end(bus, checkpoint, "CheckpointDestroy").await
+}
+
+/// Goes back at once.
+///
+/// # Errors
+/// As [`keep`]; `unavailable` when a device could not be brought back.
+pub async fn revert(bus: &Bus, checkpoint: &Checkpoint) -> Result<(), ToolError> {
+    end(bus, checkpoint, "CheckpointRollback").await
+}
+
+async fn end(bus: &Bus, checkpoint: &Checkpoint, method: &str) -> Result<(), ToolError> {
+    // Its number may be another's by now.
+    let gone = || ToolError::not_found("the change has been taken back or confirmed already");
+    if !stands(bus, checkpoint).await? {
+        return Err(gone());
+    }
+    let done = manage(bus, method, &object(&checkpoint.path)?).await;
+    done.map(drop).map_err(|error| if is_gone(&error) { gone() } else { error })
+}
+
+/// Activates the profile at `profile`, on the device of `interface` or one that NetworkManager chooses, and waits until it is.
+///
+/// # Errors
+/// `not_found` for an interface NetworkManager does not manage, `failed_precondition` when the profile does not fit or
+/// cannot be activated (no cable, no such Wi-Fi, no address), and NetworkManager's own. Bounded by the caller.
+pub async fn activate(
+    bus: &Bus,
+    objects: &Objects,
+    profile: &str,
+    interface: Option<&str>,
+) -> Result<Vec<String>, ToolError> {
+    let device = match interface {
+        Some(interface) => self::device(objects, interface)?,
+        None => "/",
+    };
+    let rule = MatchRule::builder()
+        .msg_type(message::Type::Signal)
+        .sender(SERVICE)
+        .interface(ACTIVE)
+        .member("StateChanged")
+        .build();
+    let rule = rule.map_err(|fault| ToolError::internal(format!("a match rule: {fault}")))?;
+    let connection = bus.connection().await?;
+    let lost = |fault: zbus::Error| ToolError::unavailable(format!("the system bus: {fault}")).hint("try again");
+    // Listens before it acts: the signal may come before the answer.
+    let mut signals = MessageStream::for_match_rule(rule, &connection, None).await.map_err(lost)?;
+    let body = (object(profile)?, object(device)?, object("/")?);
+    let answer = manage(bus, "ActivateConnection", &body).await?;
+    let path: OwnedObjectPath = answer.body().deserialize().map_err(|fault| unknown("ActivateConnection", &fault))?;
+    loop {
+        match state(bus, path.as_str()).await? {
+            Some(ACTIVATED) => break,
+            None | Some(DEACTIVATED) => return Err(refused(reason(&mut signals, path.as_str()).await)),
+            Some(_) => {}
+        }
+        match signals.next().await {
+            Some(Ok(_)) => {}
+            Some(Err(fault)) => return Err(lost(fault)),
+            None => return Err(ToolError::unavailable("the system bus was closed").hint("try again")),
+        }
+    }
+    let now = Objects::read(bus).await?;
+    let devices = now.of(path.as_str(), ACTIVE).map(|active| active.objects("Devices")).unwrap_or_default();
+    Ok(devices.iter().filter_map(|device| now.interface_of(device).map(str::to_owned)).collect())
+}
+
+/// The device that is an interface.
+///
+/// # Errors
+/// `not_found` when NetworkManager has none of that name.
+pub fn device<'a>(objects: &'a Objects, interface: &str) -> Result<&'a str, ToolError> {
+    let mut devices = objects.all(DEVICE).filter(|(_, device)| device.text("Interface") == Some(interface));
+    devices.next().map(|(path, _)| path).ok_or_else(|| {
+        ToolError::not_found(format!("NetworkManager has no device {interface}"))
+            .with("parameter", "device")
+            .with("provided_value", interface)
+            .hint("system.get_network_info lists the interfaces; NetworkManager may be told to leave this one alone")
+    })
+}
+
+/// `None` when the object is gone, which is how a failed activation ends.
+async fn state(bus: &Bus, path: &str) -> Result<Option<u32>, ToolError> {
+    match property(bus, path, ACTIVE, "State").await {
+        Ok(value) => Ok(u32::try_from(&value).ok()),
+        Err(error) if error.code == ErrorCode::NotFound || is_gone(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Why the activation at `path` failed, as the signals that have come say.
+async fn reason(signals: &mut MessageStream, path: &str) -> u32 {
+    let mut why = 0;
+    while let Some(Some(Ok(signal))) = futures::FutureExt::now_or_never(signals.next()) {
+        let of_ours = signal.header().path().is_some_and(|each| each.as_str() == path);
+        if let Ok((_, reason)) = signal.body().deserialize::<(u32, u32)>()
+            && of_ours
+        {
+            why = reason;
+        }
+    }
+    why
+}
+
+/// NMActiveConnectionStateReason, for a person.
+fn refused(reason: u32) -> ToolError {
+    let why = match reason {
+        2 => "somebody disconnected it",
+        3 => "the device was disconnected",
+        5 => "the addresses it got cannot be used",
+        6 => "connecting took too long",
+        9 => "there are no secrets for it",
+        10 => "logging in failed",
+        12 => "the profile was deleted",
+        13 => "what it depends on is not active",
+        _ => "the device could not be connected: no cable or network, or no address from it",
+    };
+    ToolError::precondition(format!("NetworkManager could not activate the connection: {why}"))
+        .with("reason", reason)
+        .hint("`journalctl -u NetworkManager` on the device says more")
+}
+
+/// The last word of the error's name on the bus.
+fn said(error: &ToolError) -> Option<&str> {
+    error.details.get("dbus_error")?.as_str()?.rsplit('.').next()
+}
+
+fn is_gone(error: &ToolError) -> bool {
+    matches!(said(error), Some("UnknownMethod" | "UnknownObject" | "UnknownInterface" | "InvalidArguments"))
+        || error.message.contains("does not exist")
+}
+
+fn object(path: &str) -> Result<ObjectPath<'_>, ToolError> {
+    ObjectPath::try_from(path).map_err(|fault| ToolError::internal(format!("{path} is no object: {fault}")))
+}

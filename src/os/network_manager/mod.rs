@@ -1,0 +1,137 @@
+//! NetworkManager, by its D-Bus interface (networkmanager.dev, "D-Bus API Reference", 1.42).
+//!
+//! All of its objects come in one answer (`GetManagedObjects`); only the settings of profiles, which hold no secrets, have
+//! to be asked for one by one.
+
+pub mod activation;
+pub mod profile;
+pub mod radio;
+pub mod state;
+
+use super::bus::{Bus, Object};
+use crate::error::{ErrorCode, ToolError};
+use serde::Serialize;
+use std::collections::HashMap;
+use zbus::{DynamicType, Message, ObjectPath, OwnedObjectPath, OwnedVariant};
+
+/// Its name on the bus.
+pub const SERVICE: &str = "org.freedesktop.NetworkManager";
+const MANAGER_PATH: &str = "/org/freedesktop/NetworkManager";
+const MANAGER: &str = "org.freedesktop.NetworkManager";
+const DEVICE: &str = "org.freedesktop.NetworkManager.Device";
+const WIRELESS: &str = "org.freedesktop.NetworkManager.Device.Wireless";
+const ACCESS_POINT: &str = "org.freedesktop.NetworkManager.AccessPoint";
+const ACTIVE: &str = "org.freedesktop.NetworkManager.Connection.Active";
+const PROFILE: &str = "org.freedesktop.NetworkManager.Settings.Connection";
+const CHECKPOINT: &str = "org.freedesktop.NetworkManager.Checkpoint";
+/// Objects looked at most: a Pi has about a hundred, most of them access points.
+const OBJECTS: usize = 8192;
+
+/// The properties of one interface of an object.
+pub struct Properties(HashMap<String, OwnedVariant>);
+
+impl Properties {
+    fn get<'a, T: TryFrom<&'a OwnedVariant>>(&'a self, name: &str) -> Option<T> {
+        T::try_from(self.0.get(name)?).ok()
+    }
+    fn text(&self, name: &str) -> Option<&str> {
+        self.get::<&str>(name)
+    }
+    fn number(&self, name: &str) -> Option<u32> {
+        self.get(name)
+    }
+    fn flag(&self, name: &str) -> Option<bool> {
+        self.get(name)
+    }
+    /// Another object; "/" stands for none.
+    fn object(&self, name: &str) -> Option<&str> {
+        let path: &ObjectPath<'_> = self.get(name)?;
+        (path.as_str() != "/").then_some(path.as_str())
+    }
+    /// Other objects.
+    fn objects(&self, name: &str) -> Vec<String> {
+        let list = self.0.get(name).and_then(|value| value.try_clone().ok());
+        let list = list.and_then(|value| Vec::<OwnedObjectPath>::try_from(value).ok());
+        list.unwrap_or_default().iter().map(|path| path.as_str().to_owned()).collect()
+    }
+    /// Bytes that are text by custom only, such as the name of a Wi-Fi network.
+    fn bytes(&self, name: &str) -> Option<String> {
+        let bytes = Vec::<u8>::try_from(self.0.get(name)?.try_clone().ok()?).ok()?;
+        (!bytes.is_empty()).then(|| String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+/// Everything NetworkManager shows, at one moment.
+pub struct Objects(HashMap<String, HashMap<String, Properties>>);
+
+type Managed = HashMap<OwnedObjectPath, HashMap<String, HashMap<String, OwnedVariant>>>;
+
+impl Objects {
+    /// # Errors
+    /// `capability_missing` without a bus or NetworkManager, `unavailable` when it does not answer.
+    pub async fn read(bus: &Bus) -> Result<Self, ToolError> {
+        let everything =
+            Object { service: SERVICE, path: "/org/freedesktop", interface: "org.freedesktop.DBus.ObjectManager" };
+        let answer = bus.call(everything, "GetManagedObjects", &()).await.map_err(absent)?;
+        let managed: Managed = answer.body().deserialize().map_err(|fault| unknown("GetManagedObjects", &fault))?;
+        let objects = managed.into_iter().take(OBJECTS).map(|(path, interfaces)| {
+            let interfaces = interfaces.into_iter().map(|(name, properties)| (name, Properties(properties)));
+            (path.as_str().to_owned(), interfaces.collect())
+        });
+        Ok(Self(objects.collect()))
+    }
+
+    /// One interface of one object.
+    fn of(&self, path: &str, interface: &str) -> Option<&Properties> {
+        self.0.get(path)?.get(interface)
+    }
+
+    /// Every object that has an interface.
+    fn all<'a>(&'a self, interface: &'a str) -> impl Iterator<Item = (&'a str, &'a Properties)> {
+        self.0.iter().filter_map(move |(path, interfaces)| Some((path.as_str(), interfaces.get(interface)?)))
+    }
+
+    fn manager(&self) -> Option<&Properties> {
+        self.of(MANAGER_PATH, MANAGER)
+    }
+
+    /// The name of the interface that a device is, as the kernel has it.
+    fn interface_of(&self, device: &str) -> Option<&str> {
+        let device = self.of(device, DEVICE)?;
+        // Of a modem or tunnel, the one that carries its packets.
+        device.text("IpInterface").filter(|name| !name.is_empty()).or_else(|| device.text("Interface"))
+    }
+}
+
+/// Calls a method of the manager itself.
+async fn manage<B: Serialize + DynamicType>(bus: &Bus, method: &str, body: &B) -> Result<Message, ToolError> {
+    let manager = Object { service: SERVICE, path: MANAGER_PATH, interface: MANAGER };
+    bus.call(manager, method, body).await.map_err(absent)
+}
+
+/// One property, asked for now.
+async fn property(bus: &Bus, path: &str, interface: &str, name: &str) -> Result<OwnedVariant, ToolError> {
+    let object = Object { service: SERVICE, path, interface: "org.freedesktop.DBus.Properties" };
+    let answer = bus.call(object, "Get", &(interface, name)).await.map_err(absent)?;
+    answer.body().deserialize().map_err(|fault| unknown(name, &fault))
+}
+
+/// Says what to do where there is no NetworkManager, and gives its own errors their codes (nm-errors.h).
+fn absent(error: ToolError) -> ToolError {
+    if error.code == ErrorCode::CapabilityMissing {
+        return error.hint("profiles of connections need NetworkManager; interfaces are in system.get_network_info");
+    }
+    let code = match error.details.get("dbus_error").and_then(|name| name.as_str()?.rsplit('.').next()) {
+        Some("UnknownConnection" | "UnknownDevice") => ErrorCode::NotFound,
+        Some("PermissionDenied") => ErrorCode::PermissionDenied,
+        Some("InvalidArguments" | "ConnectionNotAvailable" | "MissingPlugin") => ErrorCode::FailedPrecondition,
+        _ => error.code,
+    };
+    ToolError { code, ..error }
+}
+
+fn unknown(what: &str, fault: &zbus::Error) -> ToolError {
+    ToolError::unavailable(format!("NetworkManager's answer to {what} cannot be understood: {fault}"))
+        .with("resource", SERVICE)
+        .hint("it may be newer than this server")
+}

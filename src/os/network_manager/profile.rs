@@ -1,0 +1,116 @@
+//! The profiles NetworkManager knows (it calls them connections), and which are active. Never their secrets: `GetSettings`
+//! leaves them out, and what is read of the rest is listed here.
+
+use super::{ACTIVE, Objects, PROFILE, Properties, SERVICE, absent, unknown};
+use crate::{
+    error::ToolError,
+    os::bus::{Bus, Object},
+};
+use futures::future::try_join_all;
+use std::collections::HashMap;
+use zbus::OwnedVariant;
+
+/// Profiles read at most.
+pub const MOST: usize = 256;
+
+/// One profile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// Its object on the bus, until NetworkManager restarts.
+    pub path: String,
+    pub uuid: String,
+    /// What people call it; several may have the same.
+    pub name: String,
+    /// "802-3-ethernet", "802-11-wireless", "vpn".
+    pub kind: String,
+    /// The one interface it is for, if it is for one.
+    pub interface: Option<String>,
+    pub autoconnect: bool,
+    /// When it was active last, in seconds since 1970.
+    pub last_active: Option<u64>,
+    pub ssid: Option<String>,
+    /// "auto", "manual", "disabled", ...
+    pub ipv4_method: Option<String>,
+    pub ipv6_method: Option<String>,
+    /// Where it is active.
+    pub active: Option<Active>,
+}
+
+/// A profile in use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Active {
+    pub path: String,
+    pub uuid: String,
+    pub name: String,
+    /// NMActiveConnectionState.
+    pub state: u32,
+    /// Names of interfaces.
+    pub interfaces: Vec<String>,
+    /// Has the default route of IPv4 or IPv6.
+    pub default: bool,
+}
+
+/// "activated" and the like (NMActiveConnectionState).
+pub fn state_name(state: u32) -> &'static str {
+    match state {
+        1 => "activating",
+        2 => "activated",
+        3 => "deactivating",
+        4 => "deactivated",
+        _ => "unknown",
+    }
+}
+
+/// What is in use now.
+pub fn active(objects: &Objects) -> Vec<Active> {
+    let all = objects.all(ACTIVE).filter_map(|(path, active)| {
+        let devices = active.objects("Devices");
+        Some(Active {
+            path: path.to_owned(),
+            uuid: active.text("Uuid")?.to_owned(),
+            name: active.text("Id").unwrap_or_default().to_owned(),
+            state: active.number("State").unwrap_or(0),
+            interfaces: devices.iter().filter_map(|each| objects.interface_of(each).map(str::to_owned)).collect(),
+            default: active.flag("Default").unwrap_or(false) || active.flag("Default6").unwrap_or(false),
+        })
+    });
+    all.collect()
+}
+
+/// Every profile, those in use first, then by name; at most [`MOST`].
+///
+/// # Errors
+/// `unavailable` when NetworkManager does not answer.
+pub async fn all(bus: &Bus, objects: &Objects) -> Result<Vec<Profile>, ToolError> {
+    let in_use = active(objects);
+    let mut paths: Vec<&str> = objects.all(PROFILE).map(|(path, _)| path).collect();
+    paths.sort_by_key(|path| (path.len(), path.to_owned()));
+    paths.truncate(MOST);
+    let mut profiles = try_join_all(paths.into_iter().map(|path| one(bus, path, &in_use))).await?;
+    profiles.sort_by(|a, b| (a.active.is_none(), &a.name, &a.uuid).cmp(&(b.active.is_none(), &b.name, &b.uuid)));
+    Ok(profiles)
+}
+
+async fn one(bus: &Bus, path: &str, in_use: &[Active]) -> Result<Profile, ToolError> {
+    let object = Object { service: SERVICE, path, interface: PROFILE };
+    let answer = bus.call(object, "GetSettings", &()).await.map_err(absent)?;
+    let settings: HashMap<String, HashMap<String, OwnedVariant>> =
+        answer.body().deserialize().map_err(|fault| unknown("GetSettings", &fault))?;
+    let settings: HashMap<String, Properties> =
+        settings.into_iter().map(|(name, values)| (name, Properties(values))).collect();
+    let text = |section: &str, key: &str| settings.get(section)?.text(key).map(str::to_owned);
+    let uuid = text("connection", "uuid").unwrap_or_default();
+    Ok(Profile {
+        path: path.to_owned(),
+        name: text("connection", "id").unwrap_or_default(),
+        kind: text("connection", "type").unwrap_or_default(),
+        interface: text("connection", "interface-name"),
+        autoconnect: settings.get("connection").and_then(|each| each.flag("autoconnect")).unwrap_or(true),
+        last_active: settings.get("connection").and_then(|each| each.get("timestamp")).filter(|time| *time > 0),
+        ssid: settings.get("802-11-wireless").and_then(|each| each.bytes("ssid")),
+        ipv4_method: text("ipv4", "method"),
+        ipv6_method: text("ipv6", "method"),
+        active: in_use.iter().find(|active| active.uuid == uuid).cloned(),
+        uuid,
+    })
+}

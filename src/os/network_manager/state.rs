@@ -1,0 +1,90 @@
+//! What NetworkManager thinks of the whole: its state, and whether the world can be reached.
+
+use super::{ACTIVE, CHECKPOINT, Objects};
+
+/// NetworkManager as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manager {
+    pub version: String,
+    /// NMState in its own words: "connected_global".
+    pub state: &'static str,
+    pub connectivity: Connectivity,
+    /// The interface that most of what leaves this machine goes through.
+    pub primary_interface: Option<String>,
+    /// The profile active there: name, UUID and type.
+    pub primary: Option<Primary>,
+    pub networking_enabled: bool,
+    /// By software; a switch on the machine counts too.
+    pub wireless_enabled: bool,
+    /// Somebody, perhaps not us, may still take a change back.
+    pub checkpoints: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Primary {
+    pub name: String,
+    pub uuid: String,
+    /// "802-3-ethernet".
+    pub kind: String,
+}
+
+/// NMConnectivityState.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Connectivity {
+    /// Nobody has looked.
+    Unknown,
+    /// No network at all.
+    None,
+    /// A page wants something first (hotel, café).
+    Portal,
+    /// A network, but no way to the internet.
+    Limited,
+    Full,
+}
+
+/// `None` when the answer does not hold the manager itself.
+pub fn of(objects: &Objects) -> Option<Manager> {
+    let manager = objects.manager()?;
+    let primary = manager.object("PrimaryConnection").and_then(|path| objects.of(path, ACTIVE));
+    let device = primary.and_then(|active| active.objects("Devices").into_iter().next());
+    let text = |name: &str| primary.and_then(|active| active.text(name)).map(str::to_owned);
+    let enabled = |name: &str| manager.flag(name).unwrap_or(true);
+    Some(Manager {
+        version: manager.text("Version").unwrap_or("unknown").to_owned(),
+        state: state(manager.number("State").unwrap_or(0)),
+        connectivity: connectivity(manager.number("Connectivity").unwrap_or(0)),
+        primary_interface: device.and_then(|device| objects.interface_of(&device).map(str::to_owned)),
+        primary: text("Uuid").map(|uuid| Primary {
+            uuid,
+            name: text("Id").unwrap_or_default(),
+            kind: text("Type").unwrap_or_default(),
+        }),
+        networking_enabled: enabled("NetworkingEnabled"),
+        wireless_enabled: enabled("WirelessEnabled") && enabled("WirelessHardwareEnabled"),
+        checkpoints: objects.all(CHECKPOINT).count(),
+    })
+}
+
+fn state(number: u32) -> &'static str {
+    match number {
+        10 => "asleep",
+        20 => "disconnected",
+        30 => "disconnecting",
+        40 => "connecting",
+        50 => "connected_local",
+        60 => "connected_site",
+        70 => "connected_global",
+        _ => "unknown",
+    }
+}
+
+fn connectivity(number: u32) -> Connectivity {
+    match number {
+        1 => Connectivity::None,
+        2 => Connectivity::Portal,
+        3 => Connectivity::Limited,
+        4 => Connectivity::Full,
+        _ => Connectivity::Unknown,
+    }
+}

@@ -1,0 +1,134 @@
+//! Which services are started at boot: the state of every unit file.
+//!
+//! systemd reads folders full of links to answer that, which takes ten times as long as everything else. So it is asked
+//! once, and again when it says that something has changed.
+
+use super::{MANAGER, SERVICE, name, watch};
+use crate::{
+    error::ToolError,
+    os::bus::{Bus, refusal},
+};
+use futures::{StreamExt, stream::select};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+use tokio::{sync::Mutex, task::JoinHandle};
+
+/// A link made by hand, without systemd, is noticed after this long. Nothing happens when it is over: it is looked at when
+/// somebody asks.
+const OLDEST: Duration = Duration::from_secs(60);
+
+/// Unit files and their states.
+#[derive(Default)]
+pub struct Enabled(Mutex<Option<Kept>>);
+
+struct Kept {
+    files: Arc<Files>,
+    at: Instant,
+    listener: Listener,
+}
+
+/// Name of the file to its state: `enabled`, `disabled`, `static`, `masked`, ... (systemctl(1), is-enabled).
+#[derive(Debug, Default)]
+pub struct Files(HashMap<String, String>);
+
+/// Hears of changes until it is dropped.
+struct Listener {
+    stale: Arc<AtomicBool>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Enabled {
+    /// The states as they are now.
+    ///
+    /// # Errors
+    /// As [`Bus::call`].
+    pub async fn files(&self, bus: &Bus, now: Instant) -> Result<Arc<Files>, ToolError> {
+        let mut slot = self.0.lock().await;
+        let listener = match slot.take() {
+            // The listener ends with the connection.
+            Some(kept) if !kept.listener.task.is_finished() => {
+                let fresh = now.saturating_duration_since(kept.at) < OLDEST;
+                if fresh && !kept.listener.stale.load(Ordering::Acquire) {
+                    let files = Arc::clone(&kept.files);
+                    *slot = Some(kept);
+                    return Ok(files);
+                }
+                kept.listener
+            }
+            _ => listen(bus).await?,
+        };
+        // Before asking: what changes meanwhile makes the answer stale.
+        listener.stale.store(false, Ordering::Release);
+        let files = Arc::new(read(bus).await?);
+        *slot = Some(Kept { files: Arc::clone(&files), at: now, listener });
+        Ok(files)
+    }
+}
+
+impl Files {
+    /// The state of a unit's file: that of its template where it is an instance.
+    pub fn state(&self, unit: &str) -> Option<&str> {
+        let of_template = || self.0.get(&name::template(unit)?);
+        self.0.get(unit).or_else(of_template).map(String::as_str)
+    }
+
+    /// Services that could be started; neither templates nor second names.
+    pub fn services(&self) -> impl Iterator<Item = (&str, &str)> {
+        let shown = |(name, state): &(&str, &str)| !name.contains("@.") && *state != "alias";
+        self.0.iter().map(|(name, state)| (name.as_str(), state.as_str())).filter(shown)
+    }
+}
+
+/// Whether systemd starts a unit at boot whose file has this state.
+pub fn is_enabled(state: &str) -> bool {
+    matches!(state, "enabled" | "enabled-runtime")
+}
+
+async fn listen(bus: &Bus) -> Result<Listener, ToolError> {
+    let mut news = select(watch::manager(bus, "UnitFilesChanged").await?, watch::manager(bus, "Reloading").await?);
+    watch::subscribe(bus).await?;
+    let stale = Arc::new(AtomicBool::new(true));
+    let flag = Arc::clone(&stale);
+    let task = tokio::spawn(async move {
+        while news.next().await.is_some() {
+            flag.store(true, Ordering::Release)
+        }
+    });
+    Ok(Listener { stale, task })
+}
+
+async fn read(bus: &Bus) -> Result<Files, ToolError> {
+    let method = "ListUnitFilesByPatterns";
+    let (states, patterns): (&[&str], &[&str]) = (&[], &["*.service"]);
+    let answer = bus.call(MANAGER, method, &(states, patterns)).await?;
+    let body = answer.body();
+    let rows: Vec<(&str, &str)> = body.deserialize().map_err(|error| refusal(SERVICE, method, &error))?;
+    let file = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    Ok(Files(rows.into_iter().map(|(path, state)| (file(path), state.to_owned())).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instance_has_the_state_of_its_template() {
+        let rows = [("getty@.service", "enabled"), ("web.service", "disabled"), ("www.service", "alias")];
+        let files = Files(rows.into_iter().map(|(name, state)| (name.into(), state.into())).collect());
+        assert_eq!(files.state("getty@tty1.service"), Some("enabled"));
+        assert_eq!((files.state("web.service"), files.state("no.service")), (Some("disabled"), None));
+        assert_eq!(files.services().collect::<Vec<_>>(), [("web.service", "disabled")]);
+    }
+}

@@ -1,0 +1,93 @@
+//! Every service systemd has loaded, with its state: one message, filtered on systemd's side.
+
+use super::MANAGER;
+use crate::{
+    error::ToolError,
+    os::bus::{Bus, refusal},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use zbus::ObjectPath;
+
+/// As systemd has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum Status {
+    Active,
+    Reloading,
+    Inactive,
+    Failed,
+    Activating,
+    Deactivating,
+    Maintenance,
+    Refreshing,
+}
+
+impl Status {
+    /// systemd's word; one that this version does not know counts as what it is nearest to, being neither up nor down.
+    pub fn of(word: &str) -> Self {
+        match word {
+            "active" => Self::Active,
+            "reloading" => Self::Reloading,
+            "inactive" => Self::Inactive,
+            "failed" => Self::Failed,
+            "activating" => Self::Activating,
+            "deactivating" => Self::Deactivating,
+            "refreshing" => Self::Refreshing,
+            _ => Self::Maintenance,
+        }
+    }
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Reloading => "reloading",
+            Self::Inactive => "inactive",
+            Self::Failed => "failed",
+            Self::Activating => "activating",
+            Self::Deactivating => "deactivating",
+            Self::Maintenance => "maintenance",
+            Self::Refreshing => "refreshing",
+        }
+    }
+
+    /// Neither `inactive` nor `failed`: something of it may run.
+    pub fn is_up(self) -> bool {
+        !matches!(self, Self::Inactive | Self::Failed)
+    }
+}
+
+/// One service of the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    pub name: String,
+    pub description: String,
+    pub status: Status,
+    /// What the kind of unit makes of it: running, exited, dead, auto-restart, ...
+    pub sub_status: String,
+}
+
+type Row<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str, &'a str, ObjectPath<'a>, u32, &'a str, ObjectPath<'a>);
+
+/// The services that are loaded, in no order. Names that are only mentioned somewhere and have no file are left out.
+///
+/// # Errors
+/// As [`Bus::call`].
+pub async fn loaded(bus: &Bus) -> Result<Vec<Listed>, ToolError> {
+    let method = "ListUnitsByPatterns";
+    let (states, patterns): (&[&str], &[&str]) = (&[], &["*.service"]);
+    let answer = bus.call(MANAGER, method, &(states, patterns)).await?;
+    let body = answer.body();
+    let rows: Vec<Row<'_>> = body.deserialize().map_err(|error| refusal(super::SERVICE, method, &error))?;
+    Ok(rows
+        .into_iter()
+        .filter(|(_, _, load, active, ..)| *load != "not-found" || Status::of(active).is_up())
+        .map(|(name, description, _, active, sub, ..)| Listed {
+            name: name.into(),
+            description: description.into(),
+            status: Status::of(active),
+            sub_status: sub.into(),
+        })
+        .collect())
+}

@@ -1,0 +1,122 @@
+//! All properties of one unit in one message, and typed looks into them.
+
+use super::{SERVICE, name};
+use crate::{
+    error::ToolError,
+    os::bus::{Bus, Object, refusal},
+};
+use std::collections::HashMap;
+use zbus::{Array, Message, Variant};
+
+/// The bytes of an answer to GetAll, not yet taken apart.
+pub struct Answer(zbus::message::Body);
+
+/// What a unit says about itself. Empty texts, and numbers that mean "none", are `None`.
+pub struct Properties<'a>(HashMap<&'a str, Variant<'a>>);
+
+/// Asks for all properties of the unit called `unit`. systemd loads it for that if it has to.
+///
+/// The empty interface stands for all of them (sd-bus takes it so, and systemctl uses it): one message for those of every
+/// unit and those of a service.
+///
+/// # Errors
+/// As [`Bus::call`].
+pub async fn of_unit(bus: &Bus, unit: &str) -> Result<Answer, ToolError> {
+    let path = name::object_path(unit);
+    let object = Object { service: SERVICE, path: &path, interface: "org.freedesktop.DBus.Properties" };
+    let answer: Message = bus.call(object, "GetAll", &"").await?;
+    Ok(Answer(answer.body()))
+}
+
+impl Answer {
+    /// # Errors
+    /// `unavailable` when it is not what GetAll answers.
+    pub fn read(&self) -> Result<Properties<'_>, ToolError> {
+        self.0.deserialize().map(Properties).map_err(|error| refusal(SERVICE, "GetAll", &error))
+    }
+}
+
+impl<'a> Properties<'a> {
+    pub fn text(&self, name: &str) -> Option<&str> {
+        match self.0.get(name)? {
+            Variant::Str(text) if !text.is_empty() => Some(text.as_str()),
+            _ => None,
+        }
+    }
+
+    pub fn owned(&self, name: &str) -> Option<String> {
+        self.text(name).map(str::to_owned)
+    }
+
+    pub fn flag(&self, name: &str) -> bool {
+        matches!(self.0.get(name), Some(Variant::Bool(true)))
+    }
+
+    /// An unsigned number of any width. systemd writes "not known" and "no limit" as the largest there is.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        match self.0.get(name)? {
+            Variant::U64(u64::MAX) | Variant::U32(u32::MAX) => None,
+            Variant::U64(number) => Some(*number),
+            Variant::U32(number) => Some((*number).into()),
+            Variant::U16(number) => Some((*number).into()),
+            _ => None,
+        }
+    }
+
+    pub fn signed(&self, name: &str) -> Option<i32> {
+        match self.0.get(name)? {
+            Variant::I32(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// A list of texts; empty where there is none.
+    pub fn list(&self, name: &str) -> Vec<String> {
+        match self.0.get(name) {
+            Some(Variant::Array(array)) => texts(array),
+            _ => Vec::new(),
+        }
+    }
+
+    /// ExecStart= and its like, one command line each: path and arguments as systemd took them apart.
+    pub fn commands(&self, name: &str) -> Vec<Vec<String>> {
+        let Some(Variant::Array(array)) = self.0.get(name) else { return Vec::new() };
+        let command = |variant: &Variant<'_>| match variant {
+            Variant::Structure(command) => match command.fields() {
+                [Variant::Str(path), Variant::Array(words), ..] => {
+                    let mut words = texts(words);
+                    // The first is the name it is called by, which is the path as good as always.
+                    match words.first_mut() {
+                        Some(first) => path.as_str().clone_into(first),
+                        None => words.push(path.as_str().to_owned()),
+                    }
+                    Some(words)
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        array.iter().filter_map(command).collect()
+    }
+
+    /// LoadError: name and words of what is wrong with the unit's file.
+    pub fn load_error(&self) -> Option<String> {
+        match self.0.get("LoadError")? {
+            Variant::Structure(error) => match error.fields() {
+                [Variant::Str(name), Variant::Str(words)] if !name.is_empty() || !words.is_empty() => {
+                    Some(if words.is_empty() { name.as_str().into() } else { words.as_str().into() })
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+fn texts(array: &Array<'_>) -> Vec<String> {
+    let text = |variant: &Variant<'_>| match variant {
+        Variant::Str(text) => Some(text.as_str().to_owned()),
+        _ => None,
+    };
+    array.iter().filter_map(text).collect()
+}

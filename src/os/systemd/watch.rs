@@ -1,0 +1,59 @@
+//! News from systemd: signals, asked for while somebody needs them.
+
+use super::{MANAGER, SERVICE, name};
+use crate::{
+    error::ToolError,
+    os::bus::{Bus, refusal},
+};
+use zbus::{Connection, MatchRule, MessageStream, message};
+
+/// Signals of the manager called `member`, from now on. Keep polling it: a full queue holds up the whole connection.
+///
+/// # Errors
+/// As [`Bus::call`].
+pub async fn manager(bus: &Bus, member: &'static str) -> Result<MessageStream, ToolError> {
+    stream(&bus.connection().await?, MANAGER.path, MANAGER.interface, member).await
+}
+
+/// One signal for each change of the unit called `unit`, from now on; otherwise as [`manager`].
+///
+/// # Errors
+/// As [`Bus::call`].
+pub async fn unit(bus: &Bus, unit: &str) -> Result<MessageStream, ToolError> {
+    let connection = bus.connection().await?;
+    let interface = "org.freedesktop.DBus.Properties";
+    let stream = stream(&connection, &name::object_path(unit), interface, "PropertiesChanged").await?;
+    subscribe(bus).await?;
+    Ok(stream)
+}
+
+async fn stream(
+    connection: &Connection,
+    path: &str,
+    interface: &str,
+    member: &str,
+) -> Result<MessageStream, ToolError> {
+    let rule = rule(path, interface, member)
+        .map_err(|error| ToolError::internal(format!("no match rule for {member}: {error}")))?;
+    MessageStream::for_match_rule(rule, connection, None)
+        .await
+        .map_err(|error| refusal("org.freedesktop.DBus", "AddMatch", &error))
+}
+
+fn rule<'a>(path: &'a str, interface: &'a str, member: &'a str) -> zbus::Result<MatchRule<'a>> {
+    let rule = MatchRule::builder().msg_type(message::Type::Signal).sender(SERVICE);
+    rule.path(path).interface(interface).member(member).build()
+}
+
+/// systemd sends signals only while somebody has asked for them. Asking again changes nothing.
+///
+/// # Errors
+/// As [`Bus::call`].
+pub async fn subscribe(bus: &Bus) -> Result<(), ToolError> {
+    match bus.call(MANAGER, "Subscribe", &()).await {
+        Err(error) if error.details.get("dbus_error").is_none_or(|name| name != ALREADY) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+const ALREADY: &str = "org.freedesktop.systemd1.AlreadySubscribed";

@@ -1,0 +1,133 @@
+//! Schemas made ready to be executed.
+
+use super::{
+    check::{Checker, List, Node, Object, Text, Type},
+    format::Format,
+};
+use regex_lite::Regex;
+use serde_json::{Map, Value};
+
+/// How deep schemas may nest, `$ref` counted: ours are inlined, and one that refers to itself has no end.
+const DEEPEST: usize = 32;
+
+impl Checker {
+    /// # Errors
+    /// A sentence naming the keyword that is not one of ours, or has no value it can have.
+    pub fn new(schema: &Value) -> Result<Self, String> {
+        Node::of(schema, schema, 0).map(Self)
+    }
+}
+
+impl Node {
+    fn of(schema: &Value, root: &Value, depth: usize) -> Result<Self, String> {
+        if depth > DEEPEST {
+            return Err(format!("a schema nests more than {DEEPEST} deep"));
+        }
+        let words = match schema {
+            Value::Bool(all) => return Ok(Self { never: !all, ..Self::default() }),
+            Value::Object(words) => words,
+            other => return Err(format!("{other} is no schema")),
+        };
+        let mut node = Self::default();
+        let of = |part: &Value| Self::of(part, root, depth + 1);
+        for (word, value) in words {
+            node.read(word, value, words, root, &of)?;
+        }
+        Ok(node)
+    }
+
+    fn read(
+        &mut self,
+        word: &str,
+        value: &Value,
+        words: &Map<String, Value>,
+        root: &Value,
+        of: &impl Fn(&Value) -> Result<Node, String>,
+    ) -> Result<(), String> {
+        let bad = || format!("{word} cannot be {value}");
+        let count = || value.as_u64().map(Some).ok_or_else(bad);
+        let several = || value.as_array().ok_or_else(bad)?.iter().map(of).collect::<Result<Vec<_>, _>>();
+        match word {
+            // Words for readers, and where parts of the schema are kept for `$ref`.
+            "title" | "description" | "default" | "examples" | "deprecated" | "readOnly" | "writeOnly" | "$schema"
+            | "$id" | "$comment" | "$defs" | "definitions" | "$anchor" => {}
+            // Extensions of MCP (`x-mcp-header`).
+            _ if word.starts_with("x-") => {}
+            "$ref" => {
+                let pointer = value.as_str().and_then(|text| text.strip_prefix('#')).ok_or_else(bad)?;
+                self.all.push(of(root.pointer(pointer).ok_or_else(bad)?)?);
+            }
+            "type" => {
+                let names = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+                self.types = names.iter().map(|name| Type::named(name).ok_or_else(bad)).collect::<Result<_, _>>()?;
+            }
+            "enum" => self.one_of_these = Some(value.as_array().ok_or_else(bad)?.clone()),
+            "const" => self.one_of_these = Some(vec![value.clone()]),
+            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => {
+                self.bounds.get_or_insert_default().read(word, value.as_number().ok_or_else(bad)?);
+            }
+            "minLength" => self.text().shortest = count()?,
+            "maxLength" => self.text().longest = count()?,
+            "pattern" => {
+                let pattern = value.as_str().ok_or_else(bad)?;
+                self.text().pattern = Some(Regex::new(pattern).map_err(|error| format!("pattern {pattern}: {error}"))?);
+            }
+            "format" => self.text().format = Some(value.as_str().and_then(Format::named).ok_or_else(bad)?),
+            "items" => self.list().items = Some(of(value)?),
+            "minItems" => self.list().fewest = count()?,
+            "maxItems" => self.list().most = count()?,
+            "uniqueItems" => self.list().unique = value.as_bool().ok_or_else(bad)?,
+            "required" => {
+                let names = value.as_array().ok_or_else(bad)?;
+                let name = |name: &Value| name.as_str().map(str::to_owned).ok_or_else(bad);
+                self.object().required = names.iter().map(name).collect::<Result<_, _>>()?;
+            }
+            "properties" => {
+                let of = |(name, part): (&String, &Value)| Ok::<_, String>((name.clone(), of(part)?));
+                self.object().properties =
+                    value.as_object().ok_or_else(bad)?.iter().map(of).collect::<Result<_, _>>()?;
+            }
+            "additionalProperties" => self.object().others = Some(of(value)?),
+            "propertyNames" => self.object().names = Some(of(value)?),
+            "minProperties" => self.object().fewest = count()?,
+            "maxProperties" => self.object().most = count()?,
+            "allOf" => self.all.extend(several()?),
+            "anyOf" => self.any = several()?,
+            "oneOf" => self.one = several()?,
+            "not" => self.not = Some(Box::new(of(value)?)),
+            "if" => {
+                let part = |word: &str| words.get(word).map_or_else(|| Ok(Node::default()), of);
+                self.condition = Some(Box::new([of(value)?, part("then")?, part("else")?]));
+            }
+            // Nothing without `if`, and read with it.
+            "then" | "else" => {}
+            _ => return Err(format!("{word} is not a keyword this server executes")),
+        }
+        Ok(())
+    }
+
+    fn text(&mut self) -> &mut Text {
+        self.text.get_or_insert_default()
+    }
+    fn list(&mut self) -> &mut List {
+        self.list.get_or_insert_default()
+    }
+    fn object(&mut self) -> &mut Object {
+        self.object.get_or_insert_default()
+    }
+}
+
+impl Type {
+    fn named(name: &Value) -> Option<Self> {
+        Some(match name.as_str()? {
+            "null" => Self::Null,
+            "boolean" => Self::Boolean,
+            "integer" => Self::Integer,
+            "number" => Self::Number,
+            "string" => Self::String,
+            "array" => Self::Array,
+            "object" => Self::Object,
+            _ => return None,
+        })
+    }
+}

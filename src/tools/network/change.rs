@@ -1,0 +1,49 @@
+//! A change of the network that goes back unless somebody confirms it, as answers show it.
+
+use crate::{access::audit::rfc3339, agent::deeds::connection::Change, agent::network};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A connection.
+#[derive(Serialize, JsonSchema)]
+pub struct Profile {
+    pub uuid: String,
+    pub name: String,
+    /// Where it is active.
+    pub interfaces: Vec<String>,
+}
+
+/// A change that waits to be confirmed.
+#[derive(Serialize, JsonSchema)]
+pub struct Pending {
+    /// The connection that was activated.
+    pub connection: Profile,
+    /// What was active before, and will be again.
+    pub previous: Vec<Profile>,
+    /// When it goes back by itself.
+    #[schemars(extend("format" = "date-time"))]
+    pub confirm_by: String,
+    /// Who activated it.
+    pub principal: String,
+}
+
+impl From<network::Profile> for Profile {
+    fn from(from: network::Profile) -> Self {
+        Self { uuid: from.uuid, name: from.name, interfaces: from.interfaces }
+    }
+}
+
+impl From<Change> for Pending {
+    fn from(from: Change) -> Self {
+        Self {
+            connection: from.profile.into(),
+            previous: profiles(from.before),
+            confirm_by: rfc3339(from.confirm_by_ms),
+            principal: from.principal,
+        }
+    }
+}
+
+pub fn profiles(from: Vec<network::Profile>) -> Vec<Profile> {
+    from.into_iter().map(Profile::from).collect()
+}

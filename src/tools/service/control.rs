@@ -1,0 +1,108 @@
+//! What the tools that act on a service have in common.
+
+use super::{permit, service_name};
+use crate::{
+    agent::{
+        Warrant,
+        deeds::unit::{ControlRequest, Controlled},
+        units::{Action, JobMode},
+    },
+    clock,
+    error::ToolError,
+    os::systemd::{
+        list::Status,
+        name::{LONGEST, PATTERN},
+    },
+    registry::{
+        context::Context,
+        meta::{Effect, Meta},
+    },
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+
+/// Longer than the agent waits for a job, so that its answer is heard.
+const SECONDS: u32 = 120;
+
+/// Stopping a service is destructive: who needs it is left without.
+pub(super) const META: Meta = Meta {
+    effect: Effect::Write { destructive: true, idempotent: false },
+    timeout_seconds: SECONDS,
+    long: true,
+    tags: &["service", "systemd", "start", "stop"],
+    ..Meta::WRITE
+};
+
+/// Arguments of a short form.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// With or without ".service".
+    #[schemars(length(min = 1, max = LONGEST), regex(pattern = PATTERN))]
+    #[serde(deserialize_with = "service_name")]
+    pub service_name: String,
+}
+
+/// Result of a short form (document 000, section 2.6.4).
+#[derive(Serialize, JsonSchema)]
+pub struct Out {
+    /// As it was given.
+    service_name: String,
+    action: Action,
+    status: Status,
+    previous_status: Status,
+    /// When it was done, UTC.
+    #[schemars(extend("format" = "date-time"))]
+    timestamp: String,
+}
+
+pub(super) fn permit_short(cx: &Context, args: &Args, action: Action) -> Result<(), ToolError> {
+    permit(cx, &args.service_name, action.word())
+}
+
+pub(super) async fn short(cx: &Context, args: Args, action: Action) -> Result<Out, ToolError> {
+    let done = act(
+        cx,
+        ControlRequest {
+            short: true,
+            service_name: args.service_name.clone(),
+            action,
+            mode: JobMode::default(),
+            wait: true,
+            break_dependents: false,
+            dry_run: false,
+            warrant: Warrant::of(cx),
+        },
+    )
+    .await?;
+    Ok(Out {
+        service_name: args.service_name,
+        action,
+        status: done.now.status,
+        previous_status: done.previous.status,
+        timestamp: clock::stamp(OffsetDateTime::now_utc()),
+    })
+}
+
+/// Has the agent do it, and notes what `_meta` says about it.
+pub(super) async fn act(cx: &Context, request: ControlRequest) -> Result<Controlled, ToolError> {
+    let dry_run = request.dry_run;
+    let result = cx.world.agent.control_unit(request).await;
+    match &result {
+        Ok(done) => mark(cx, done.simulated, !dry_run && (done.now != done.previous || done.job.is_some())),
+        // A job that failed may have stopped what ran before.
+        Err(error) if error.details.get("changed").is_some_and(|changed| changed == true) => cx.notes.changed(),
+        Err(_) => {}
+    }
+    result
+}
+
+pub(super) fn mark(cx: &Context, simulated: bool, changed: bool) {
+    if simulated {
+        cx.notes.simulated();
+    }
+    if changed {
+        cx.notes.changed();
+    }
+}

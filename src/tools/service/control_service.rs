@@ -1,0 +1,138 @@
+//! `service.control_service`: starts, stops, restarts or reloads, with every option (document 000, addendum, section 6.1).
+
+use super::{
+    control::{self, act},
+    permit, service_name,
+};
+use crate::{
+    agent::{
+        Warrant,
+        deeds::unit::{ControlRequest, State},
+        units::{Action, JobMode},
+    },
+    error::ToolError,
+    os::systemd::name::{LONGEST, PATTERN},
+    registry::{
+        context::Context,
+        meta::{Meta, Role},
+        tool::Tool,
+    },
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// With or without ".service".
+    #[schemars(length(min = 1, max = LONGEST), regex(pattern = PATTERN))]
+    #[serde(deserialize_with = "service_name")]
+    service_name: String,
+    /// What to do with it.
+    action: Action,
+    /// Answer once it is queued, without waiting for its end.
+    #[serde(default)]
+    no_block: bool,
+    /// A job that is queued for it already is replaced, or lets this call fail.
+    #[serde(default)]
+    mode: JobMode,
+    /// Override the dependents check (admin), with confirm_breaking_dependencies.
+    #[serde(default)]
+    force: bool,
+    /// You know that active services depend on it.
+    #[serde(default)]
+    confirm_breaking_dependencies: bool,
+    /// Only say what would happen.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Out {
+    /// Full name; of an alias, the name behind it.
+    service_name: String,
+    action: Action,
+    previous: State,
+    /// How it is now; with dry_run or no_block not yet otherwise.
+    now: State,
+    /// How systemd's job ended: done, skipped (a condition of the unit does not hold), queued (no_block); absent with dry_run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    job_result: Option<String>,
+    /// Other active units that stop, or restart, along with it.
+    affected_units: Vec<String>,
+    /// Whether status, sub_status or pid differ.
+    changed: bool,
+    dry_run: bool,
+}
+
+/// Both words of the override, and who may say them.
+///
+/// # Errors
+/// `permission_denied` for `force` below admin, `invalid_argument` for one word without the other.
+pub(super) fn overrides(cx: &Context, force: bool, confirm: bool) -> Result<bool, ToolError> {
+    if force && cx.caller.role < Role::Admin {
+        return Err(ToolError::denied("only an admin may override the dependents check")
+            .with("parameter", "force")
+            .with("required_role", Role::Admin.name())
+            .hint("stop the dependent services first"));
+    }
+    if force != confirm {
+        let missing = if force { "confirm_breaking_dependencies" } else { "force" };
+        return Err(ToolError::invalid(format!("the dependents check is overridden by force and confirm_breaking_dependencies together; {missing} is missing"))
+            .with("parameter", missing)
+            .hint("set both to true, or leave both out"));
+    }
+    Ok(force)
+}
+
+pub struct ControlService;
+
+impl Tool for ControlService {
+    type Args = Args;
+    type Out = Out;
+    const META: Meta = Meta {
+        name: "service.control_service",
+        title: "Control a service",
+        description: "Start, stop, restart or reload a service and wait for the end.\n\nUse when: you want a dry run, a reload, or not to wait.\n\nReturns: state now and before, how the job ended, what else it touched.\n\nNote: refused for what the device cannot do without, and for a stop while active services depend on it.",
+        dry_run: true,
+        estimated_tokens: 120,
+        ..control::META
+    };
+
+    fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
+        overrides(cx, args.force, args.confirm_breaking_dependencies)?;
+        permit(cx, &args.service_name, args.action.word())
+    }
+
+    fn asks(args: &Args) -> bool {
+        !args.dry_run
+    }
+
+    async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
+        let done = act(
+            cx,
+            ControlRequest {
+                short: false,
+                service_name: args.service_name,
+                action: args.action,
+                mode: args.mode,
+                wait: !args.no_block,
+                break_dependents: overrides(cx, args.force, args.confirm_breaking_dependencies)?,
+                dry_run: args.dry_run,
+                warrant: Warrant::of(cx),
+            },
+        )
+        .await?;
+        Ok(Out {
+            service_name: done.name,
+            action: args.action,
+            changed: done.now != done.previous,
+            previous: done.previous,
+            now: done.now,
+            job_result: done.job,
+            affected_units: done.affected,
+            dry_run: args.dry_run,
+        })
+    }
+}

@@ -1,0 +1,166 @@
+//! `service.list_services`: what is installed and loaded, with its state (document 000, addendum, section 2.1).
+
+use super::running::Running;
+use crate::{
+    error::ToolError,
+    os::systemd::{
+        Glob,
+        enabled::{Files, is_enabled},
+        list::{self, Listed, Status},
+        name::LONGEST,
+        properties,
+    },
+    registry::{context::Context, meta::Meta, tool::Tool},
+    tools::page::{Limit, Offset, Pagination},
+    world::World,
+};
+use futures::future::try_join_all;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use std::{sync::Arc, time::Instant};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// Only names that fit, with * and ?, e.g. "net*"; case does not count.
+    #[schemars(with = "Option<String>", length(min = 1, max = LONGEST))]
+    #[serde(default, deserialize_with = "pattern")]
+    name: Option<String>,
+    /// Only services in these states.
+    #[schemars(length(min = 1, max = 8))]
+    #[serde(default, deserialize_with = "states")]
+    status: Option<Vec<Status>>,
+    /// Only those that start at boot (true), or only the others.
+    enabled: Option<bool>,
+    /// Add pid, memory, CPU, uptime and restarts.
+    #[serde(default)]
+    detail: bool,
+    #[serde(default)]
+    limit: Limit,
+    #[serde(default)]
+    offset: Offset,
+}
+
+fn pattern<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let pattern = Option::<String>::deserialize(deserializer)?;
+    match pattern.as_ref().map(|pattern| pattern.chars().count()) {
+        Some(length) if !(1..=LONGEST).contains(&length) => {
+            Err(D::Error::custom(format!("{length} characters where 1 to {LONGEST} are allowed")))
+        }
+        _ => Ok(pattern),
+    }
+}
+
+fn states<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Status>>, D::Error> {
+    let states = Option::<Vec<Status>>::deserialize(deserializer)?;
+    match states.as_ref().map(Vec::len) {
+        Some(count) if !(1..=8).contains(&count) => {
+            Err(D::Error::custom(format!("{count} states where 1 to 8 are allowed")))
+        }
+        _ => Ok(states),
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Out {
+    /// By name.
+    services: Vec<Summary>,
+    pagination: Pagination,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+struct Summary {
+    name: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    description: String,
+    status: Status,
+    /// More exactly: running, exited, dead, failed, auto-restart, ...
+    sub_status: String,
+    /// Whether it starts at boot; of an instance, whether its template does.
+    enabled: bool,
+    /// enabled, disabled, static, masked, ... (systemctl is-enabled); absent without a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    unit_file_state: Option<String>,
+    #[serde(flatten)]
+    running: Running,
+}
+
+/// Loaded services, and installed ones that are not loaded, by name.
+async fn all(world: &World) -> Result<(Vec<Listed>, Arc<Files>), ToolError> {
+    // One after the other on the first call, so that nothing comes between the subscription and the states.
+    let files = world.systemd.enabled.files(&world.bus, Instant::now()).await?;
+    let mut all = list::loaded(&world.bus).await?;
+    let loaded: std::collections::HashSet<&str> = all.iter().map(|service| service.name.as_str()).collect();
+    let more: Vec<Listed> = files
+        .services()
+        .filter(|(name, _)| !loaded.contains(name))
+        .map(|(name, _)| Listed {
+            name: name.into(),
+            description: String::new(),
+            status: Status::Inactive,
+            sub_status: "dead".into(),
+        })
+        .collect();
+    all.extend(more);
+    all.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    Ok((all, files))
+}
+
+/// The names of all services, for completions.
+///
+/// # Errors
+/// As the tool.
+pub async fn names(world: &World) -> Result<Vec<String>, ToolError> {
+    Ok(all(world).await?.0.into_iter().map(|service| service.name).collect())
+}
+
+pub struct ListServices;
+
+impl Tool for ListServices {
+    type Args = Args;
+    type Out = Out;
+    const META: Meta = Meta {
+        name: "service.list_services",
+        title: "Services",
+        description: "List the services of this machine and how they are.\n\nUse when: you look for a service, or for what failed (status [\"failed\"]).\n\nReturns: name, status and whether it starts at boot, by name.",
+        estimated_tokens: 4500,
+        paginated: true,
+        tags: &["service", "systemd", "status"],
+        ..Meta::READ
+    };
+
+    async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
+        let (all, files) = all(&cx.world).await?;
+        let pattern = args.name.map(|pattern| pattern.to_lowercase());
+        let is_on = |name: &str| files.state(name).is_some_and(is_enabled);
+        let wanted = |service: &Listed| {
+            let name = service.name.to_lowercase();
+            let stem = name.strip_suffix(".service").unwrap_or(&name);
+            pattern.as_ref().is_none_or(|pattern| Glob(pattern).fits(&name) || Glob(pattern).fits(stem))
+                && args.status.as_ref().is_none_or(|states| states.contains(&service.status))
+                && args.enabled.is_none_or(|enabled| enabled == is_on(&service.name))
+        };
+        let (page, pagination) = Pagination::of(all.into_iter().filter(wanted).collect(), args.limit, args.offset);
+        let running = try_join_all(page.iter().map(|service| running(cx, service, args.detail))).await?;
+        let services = page.into_iter().zip(running).map(|(service, running)| Summary {
+            enabled: is_on(&service.name),
+            unit_file_state: files.state(&service.name).map(str::to_owned),
+            name: service.name,
+            description: service.description,
+            status: service.status,
+            sub_status: service.sub_status,
+            running,
+        });
+        Ok(Out { services: services.collect(), pagination })
+    }
+}
+
+async fn running(cx: &Context, service: &Listed, detail: bool) -> Result<Running, ToolError> {
+    if !detail || !service.status.is_up() {
+        return Ok(Running::default());
+    }
+    let answer = properties::of_unit(&cx.world.bus, &service.name).await?;
+    Ok(Running::of(cx, &service.name, &answer.read()?))
+}

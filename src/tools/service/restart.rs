@@ -1,0 +1,30 @@
+//! `service.restart`: the short form of `service.control_service` that restarts.
+
+use super::control::{self, Args, Out};
+use crate::{
+    agent::units::Action,
+    error::ToolError,
+    registry::{context::Context, meta::Meta, tool::Tool},
+};
+
+pub struct Restart;
+
+impl Tool for Restart {
+    type Args = Args;
+    type Out = Out;
+    const META: Meta = Meta {
+        name: "service.restart",
+        title: "Restart a service",
+        description: "Restart a service, or start it if it is down.\n\nUse when: it hangs, or has a new configuration.\n\nReturns: its status now and before.\n\nNote: units that hang on it restart too.",
+        estimated_tokens: 60,
+        ..control::META
+    };
+
+    fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
+        control::permit_short(cx, args, Action::Restart)
+    }
+
+    async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
+        control::short(cx, args, Action::Restart).await
+    }
+}

@@ -1,0 +1,30 @@
+//! `service.start`: the short form of `service.control_service` that starts.
+
+use super::control::{self, Args, Out};
+use crate::{
+    agent::units::Action,
+    error::ToolError,
+    registry::{context::Context, meta::Meta, tool::Tool},
+};
+
+pub struct Start;
+
+impl Tool for Start {
+    type Args = Args;
+    type Out = Out;
+    const META: Meta = Meta {
+        name: "service.start",
+        title: "Start a service",
+        description: "Start a service and wait until it is up.\n\nUse when: it is down and should run.\n\nReturns: its status now and before.\n\nNote: service.control_service has more options.",
+        estimated_tokens: 60,
+        ..control::META
+    };
+
+    fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
+        control::permit_short(cx, args, Action::Start)
+    }
+
+    async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
+        control::short(cx, args, Action::Start).await
+    }
+}

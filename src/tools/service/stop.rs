@@ -1,0 +1,30 @@
+//! `service.stop`: the short form of `service.control_service` that stops.
+
+use super::control::{self, Args, Out};
+use crate::{
+    agent::units::Action,
+    error::ToolError,
+    registry::{context::Context, meta::Meta, tool::Tool},
+};
+
+pub struct Stop;
+
+impl Tool for Stop {
+    type Args = Args;
+    type Out = Out;
+    const META: Meta = Meta {
+        name: "service.stop",
+        title: "Stop a service",
+        description: "Stop a service and wait until it is down.\n\nUse when: it should not run for now.\n\nReturns: its status now and before.\n\nNote: refused while active services depend on it.",
+        estimated_tokens: 60,
+        ..control::META
+    };
+
+    fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
+        control::permit_short(cx, args, Action::Stop)
+    }
+
+    async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
+        control::short(cx, args, Action::Stop).await
+    }
+}

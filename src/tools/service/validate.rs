@@ -1,0 +1,231 @@
+//! What is wrong with a service's file: by what systemd says of it, by what is written in it, and by what there is on this
+//! machine of what it names.
+
+use super::get_status::unknown;
+use crate::{
+    access::groups,
+    error::ToolError,
+    os::{
+        Root,
+        bus::refusal,
+        systemd::{MANAGER, Properties, SERVICE, ServiceName, properties, unit_file::UnitFile},
+    },
+    registry::context::Context,
+    world::World,
+};
+use std::os::unix::fs::PermissionsExt;
+use zbus::ObjectPath;
+
+/// Sections that a service may have (systemd.unit(5), systemd.service(5)).
+const SECTIONS: &[&str] = &["Unit", "Service", "Install"];
+/// Where systemd looks for a command that has no path (systemd-path(1), search-binaries-default).
+const SEARCH: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+/// Folders that this server's sandbox shows empty, so that nothing can be said about what is in them.
+const HIDDEN: &[&str] = &["/home/", "/root/", "/run/user/", "/tmp/", "/var/tmp/"];
+/// Settings that make a folder when the service starts.
+const MAKES_FOLDERS: &[&str] =
+    &["RuntimeDirectory", "StateDirectory", "CacheDirectory", "LogsDirectory", "ConfigurationDirectory"];
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    pub errors: Vec<String>,
+    pub warnings: Vec<String>,
+    pub can_enable: bool,
+    pub files: Vec<String>,
+}
+
+impl Report {
+    /// The first thing in the way of enabling it.
+    pub fn first(&self) -> &str {
+        self.errors.first().map_or("it has no [Install] section that says when it would start", String::as_str)
+    }
+}
+
+/// Judges the service called `name`.
+///
+/// # Errors
+/// `not_found` when there is none, else as [`crate::os::bus::Bus::call`].
+pub(super) async fn report(cx: &Context, name: &ServiceName) -> Result<Report, ToolError> {
+    let world = &cx.world;
+    let answer = properties::of_unit(&world.bus, name.as_str()).await?;
+    let of = answer.read()?;
+    let mut report = Report::default();
+    match of.text("LoadState") {
+        Some("not-found") => return Err(unknown(name.as_str())),
+        Some("masked") => report.errors.push(format!("{name} is masked: it cannot be started")),
+        _ => {}
+    }
+    report.errors.extend(of.load_error());
+    let root = &world.machine.root;
+    let file = read(root, &of, &mut report);
+    if let Some(file) = &file {
+        sections(file, &mut report);
+        commands(root, file, &mut report);
+        accounts(root, file, &mut report);
+        folder(root, file, &mut report);
+        dependencies(world, file, &mut report).await?;
+    }
+    let installs = |key: &str| file.as_ref().is_some_and(|file| !file.words("Install", key).is_empty());
+    let installs = ["WantedBy", "RequiredBy", "UpheldBy", "Also", "Alias"].into_iter().any(installs);
+    report.can_enable = report.errors.is_empty() && installs;
+    Ok(report)
+}
+
+/// Its file and drop-ins; `None` for one that systemd made up itself, and for one that this user may not read.
+fn read(root: &Root, of: &Properties<'_>, report: &mut Report) -> Option<UnitFile> {
+    let mut file = UnitFile::default();
+    report.files = of.owned("FragmentPath").into_iter().chain(of.list("DropInPaths")).collect();
+    for path in &report.files {
+        // A masked unit's file is a link to /dev/null, which says what it says.
+        match root.read(path) {
+            Ok(text) => file.add(path, &text),
+            Err(error) => {
+                report.warnings.push(format!("{path} cannot be read, so nothing in it was checked: {error}"));
+                return None;
+            }
+        }
+    }
+    if report.files.is_empty() {
+        report.warnings.push("it has no file: systemd or a program made it".into());
+        return None;
+    }
+    report.errors.append(&mut file.faults);
+    Some(file)
+}
+
+fn sections(file: &UnitFile, report: &mut Report) {
+    let known = |section: &&String| SECTIONS.contains(&section.as_str()) || section.starts_with("X-");
+    for section in file.sections.iter().filter(|section| !known(section)) {
+        report.warnings.push(format!("Section [{section}] is unknown, and ignored"));
+    }
+    if !file.has("Service") {
+        report.errors.push("Missing [Service] section".into());
+    }
+    if !file.has("Unit") {
+        report.warnings.push("Missing [Unit] section".into());
+    }
+    if !file.has("Install") {
+        report.warnings.push("Missing [Install] section: it cannot be enabled".into());
+    }
+    if file.values("Unit", "Description").is_empty() {
+        report.warnings.push("Missing Description=".into());
+    }
+    let is_oneshot = file.values("Service", "Type").last().is_some_and(|kind| *kind == "oneshot");
+    if file.has("Service") && file.values("Service", "Restart").is_empty() && !is_oneshot {
+        report.warnings.push("Service does not have Restart= directive".into());
+    }
+    if file.has("Service") && file.values("Service", "ExecStart").is_empty() && !is_oneshot {
+        report.errors.push("Service has no ExecStart=".into());
+    }
+}
+
+fn commands(root: &Root, file: &UnitFile, report: &mut Report) {
+    for key in ["ExecStartPre", "ExecStart", "ExecStartPost", "ExecReload", "ExecStop", "ExecStopPost"] {
+        for line in file.values("Service", key) {
+            let command = line.trim_start_matches(['@', '-', ':', '+', '!', '|']);
+            let optional = line[..line.len() - command.len()].contains('-');
+            let program = command.trim_start().trim_start_matches(['"', '\'']);
+            let program = program.split([' ', '\t', '"', '\'']).next().unwrap_or_default();
+            let fault = match executable(root, program) {
+                Found::Yes => continue,
+                Found::Unknown => {
+                    report.warnings.push(format!("{key}={program}: cannot be checked from here"));
+                    continue;
+                }
+                Found::No(why) => format!("{key}={program}: {why}"),
+            };
+            if optional { report.warnings.push(fault) } else { report.errors.push(fault) }
+        }
+    }
+}
+
+enum Found {
+    Yes,
+    No(&'static str),
+    /// It depends on the instance, or the sandbox hides it.
+    Unknown,
+}
+
+fn executable(root: &Root, program: &str) -> Found {
+    if program.contains(['%', '$', '\\']) || HIDDEN.iter().any(|folder| program.starts_with(folder)) {
+        return Found::Unknown;
+    }
+    if !program.starts_with('/') {
+        let found = SEARCH.iter().any(|folder| matches!(executable(root, &format!("{folder}/{program}")), Found::Yes));
+        return if found { Found::Yes } else { Found::No("there is no such program in systemd's search path") };
+    }
+    match std::fs::metadata(root.path(program)) {
+        Ok(facts) if !facts.is_file() => Found::No("it is not a file"),
+        Ok(facts) if facts.permissions().mode() & 0o111 == 0 => Found::No("it is not executable"),
+        Ok(_) => Found::Yes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Found::No("there is no such file"),
+        Err(_) => Found::Unknown,
+    }
+}
+
+fn accounts(root: &Root, file: &UnitFile, report: &mut Report) {
+    let last = |key: &str| file.values("Service", key).last().copied();
+    if last("DynamicUser").is_some_and(|on| matches!(on, "yes" | "true" | "on" | "1")) {
+        return;
+    }
+    // Accounts may come from elsewhere than the files, a directory in the network for one (nsswitch.conf(5)).
+    let elsewhere = root.read("etc/nsswitch.conf").unwrap_or_default().lines().any(|line| {
+        let accounts = line.strip_prefix("passwd:").or_else(|| line.strip_prefix("group:"));
+        accounts.is_some_and(|rest| rest.split_whitespace().any(|word| !matches!(word, "files" | "compat" | "systemd")))
+    });
+    for (key, database) in [("User", "etc/passwd"), ("Group", "etc/group")] {
+        let Some(name) = last(key).filter(|name| !name.contains('%') && name.parse::<u32>().is_err()) else { continue };
+        let found = match key {
+            "User" => groups::user_id(root, name).is_some(),
+            _ => groups::is_group(root, name),
+        };
+        if !found {
+            let fault = format!("{key}={name}: not in /{database}");
+            if elsewhere { report.warnings.push(fault) } else { report.errors.push(fault) }
+        }
+    }
+}
+
+fn folder(root: &Root, file: &UnitFile, report: &mut Report) {
+    let Some(path) = file.values("Service", "WorkingDirectory").last().copied() else { return };
+    // "-" in front: it may be missing. "~": the user's own.
+    if path.starts_with(['-', '~']) {
+        return;
+    }
+    let known = path.starts_with('/') && !path.contains('%');
+    if !known || HIDDEN.iter().any(|folder| format!("{path}/").starts_with(folder)) {
+        report.warnings.push(format!("WorkingDirectory={path}: cannot be checked from here"));
+    } else if !root.path(path).is_dir() {
+        let fault = format!("WorkingDirectory={path}: there is no such folder");
+        let made = MAKES_FOLDERS.iter().any(|key| !file.values("Service", key).is_empty());
+        if made { report.warnings.push(fault) } else { report.errors.push(fault) }
+    }
+}
+
+type Row<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str, &'a str, ObjectPath<'a>, u32, &'a str, ObjectPath<'a>);
+
+/// Whether there are the units it names.
+async fn dependencies(world: &World, file: &UnitFile, report: &mut Report) -> Result<(), ToolError> {
+    let needs: Vec<&str> =
+        ["Requires", "BindsTo", "Requisite"].iter().flat_map(|key| file.words("Unit", key)).collect();
+    let mut names: Vec<&str> = needs.iter().copied().chain(file.words("Unit", "Wants")).collect();
+    // What depends on the instance is not known from the text. The bound is far above any file's, and keeps the question small.
+    names.retain(|name| !name.contains('%') && name.contains('.'));
+    names.truncate(256);
+    if names.is_empty() {
+        return Ok(());
+    }
+    let method = "ListUnitsByNames";
+    let answer = world.bus.call(MANAGER, method, &(names)).await?;
+    let body = answer.body();
+    let rows: Vec<Row<'_>> = body.deserialize().map_err(|error| refusal(SERVICE, method, &error))?;
+    for (name, ..) in rows.into_iter().filter(|row| row.2 == "not-found") {
+        if needs.contains(&name) {
+            report.errors.push(format!("It needs {name}, which is not there"));
+        } else {
+            report.warnings.push(format!("It wants {name}, which is not there"));
+        }
+    }
+    Ok(())
+}

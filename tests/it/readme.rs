@@ -1,0 +1,81 @@
+//! The README's tour, taken: each call is made, and what is shown of its answer is in it.
+
+use crate::served::process::Process;
+use raspi_mcp::registry::Registry;
+use serde_json::Value;
+use std::{collections::BTreeSet, path::Path};
+use tempfile::TempDir;
+
+/// The lines between this heading and the next one that begin with the command, with the comment below each.
+const HEADING: &str = "## A tour";
+
+struct Stop {
+    command: String,
+    /// The answer as it is shown, cut where it says `...`.
+    shown: String,
+}
+
+fn tour() -> Vec<Stop> {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let (_, tour) = readme.split_once(HEADING).expect("the README has a tour");
+    let (tour, _) = tour.split_once("\n## ").expect("something comes after it");
+    let mut stops: Vec<Stop> = Vec::new();
+    for line in tour.lines() {
+        if line.starts_with("raspi-mcp call ") {
+            let command = line.split("   #").next().unwrap_or(line).trim().to_owned();
+            stops.push(Stop { command, shown: String::new() });
+        } else if let (Some(text), Some(stop)) = (line.strip_prefix("# "), stops.last_mut()) {
+            stop.shown.push_str(text);
+        }
+    }
+    stops
+}
+
+/// The names of fields in a piece of JSON that may be cut anywhere.
+fn fields(shown: &str) -> BTreeSet<String> {
+    let parts: Vec<&str> = shown.split('"').collect();
+    // Every second part stands in quotes; a name is followed by a colon.
+    let named = parts.windows(2).enumerate().filter(|(n, pair)| n % 2 == 1 && pair[1].starts_with(':'));
+    named.map(|(_, pair)| pair[0].to_owned()).collect()
+}
+
+fn names(answer: &Value, into: &mut BTreeSet<String>) {
+    match answer {
+        Value::Object(map) => map.iter().for_each(|(name, value)| {
+            into.insert(name.clone());
+            names(value, into);
+        }),
+        Value::Array(items) => items.iter().for_each(|item| names(item, into)),
+        _ => {}
+    }
+}
+
+#[tokio::test]
+async fn the_tour_calls_every_namespace_and_shows_what_it_answers() {
+    let root = TempDir::new().unwrap();
+    let set: Vec<String> = Registry::standard().entries().map(|entry| entry.meta.namespace().to_owned()).collect();
+    let set: BTreeSet<String> = set.into_iter().collect();
+    let enabled: Vec<&str> = set.iter().map(String::as_str).filter(|name| *name != "tools").collect();
+    let enable = format!("tools.enable={}", enabled.join(","));
+    let pi = Process::http_in(root, &["--role", "admin", "--set", &enable]).await;
+    let mut seen = BTreeSet::new();
+    for stop in tour() {
+        let mut call = tokio::process::Command::new("sh");
+        let program = Path::new(env!("CARGO_BIN_EXE_raspi-mcp")).parent().unwrap();
+        call.env_clear().env("PATH", format!("{}:/usr/bin:/bin", program.display()));
+        call.env("RASPI_MCP__SOCKET__PATH", pi.socket()).arg("-c").arg(format!("{} --json", stop.command));
+        let output = call.output().await.unwrap();
+        assert!(output.status.success(), "{}: {}", stop.command, String::from_utf8_lossy(&output.stderr));
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let mut there = BTreeSet::new();
+        names(&answer, &mut there);
+        let shown = fields(&stop.shown);
+        assert!(!shown.is_empty(), "{} shows nothing of its answer", stop.command);
+        let gone: Vec<_> = shown.difference(&there).collect();
+        assert!(gone.is_empty(), "{} does not answer {gone:?} any more: {answer:#}", stop.command);
+        let tool = stop.command.split_whitespace().nth(2).unwrap();
+        seen.insert(tool.split('.').next().unwrap().to_owned());
+    }
+    let missing: Vec<_> = set.difference(&seen).collect();
+    assert!(missing.is_empty(), "the tour does not visit {missing:?}");
+}
