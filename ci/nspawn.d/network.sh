@@ -38,8 +38,8 @@ profile() {
 }
 
 # The profile that is active on the cable.
-active() { c nmcli --get-values NAME,DEVICE connection show --active | sed -n "s/:$NEAR\$//p"; }
-active_is() { [ "$(active)" = "$1" ]; }
+on_cable() { c nmcli --get-values NAME,DEVICE connection show --active | sed -n "s/:$NEAR\$//p"; }
+on_cable_is() { [ "$(on_cable)" = "$1" ]; }
 reaches() { c raspi-mcp call --json network.ping -a address="$1" -a count=1 -a timeout_ms=500 | grep -q '"packets_received": *1'; }
 checkpoints() { c busctl get-property org.freedesktop.NetworkManager /org/freedesktop/NetworkManager org.freedesktop.NetworkManager Checkpoints; }
 
@@ -65,7 +65,7 @@ check_network() {
   expect_in "nobody there, or no way" 'packets_received": *0|no way' "$said"
   fails_with "bob changes the network" 5 'ops_rw|admin' as bob raspi-mcp call network.activate_connection -a connection=office
   fails_with "no such connection" 1 'there is no connection' c raspi-mcp call network.activate_connection -a connection='office; reboot'
-  expect "active" home "$(active)"
+  expect "active" home "$(on_cable)"
   say "addresses, profiles and echoes, by the server's own account; three answers from $THERE_A"
 }
 
@@ -74,12 +74,12 @@ check_network_confirmed() {
   network_up
   said=$(c raspi-mcp call --json network.activate_connection -a connection=office -a dry_run=true)
   expect_in "a dry run" '"activated": *false' "$said"
-  expect "active after a dry run" home "$(active)"
+  expect "active after a dry run" home "$(on_cable)"
   said=$(c raspi-mcp call --json network.activate_connection -a connection=office -a confirm_seconds=60)
   expect_in "what is active now" '"name": *"office"' "$said"
   expect_in "what was before" '"name": *"home"' "$said"
   expect_in "until when" '"confirm_by"' "$said"
-  expect "active" office "$(active)"
+  expect "active" office "$(on_cable)"
   reaches "$THERE_B" || die "$THERE_B does not answer"
   # Neither half needs to remember in memory.
   c systemctl kill --signal=KILL raspi-mcp-agent raspi-mcp
@@ -88,11 +88,11 @@ check_network_confirmed() {
   expect_in "confirmed" '"confirmed": *true' "$(c raspi-mcp call --json network.confirm_connection)"
   # Nothing is left that could take it back.
   expect "checkpoints" "ao 0" "$(checkpoints)"
-  expect "active" office "$(active)"
+  expect "active" office "$(on_cable)"
   # And back, by a word.
   c raspi-mcp call network.activate_connection -a connection=home >/dev/null
   expect_in "taken back" '"reverted": *true' "$(c raspi-mcp call --json network.confirm_connection -a keep=false)"
-  until_true 20 "office is back" active_is office
+  until_true 20 "office is back" on_cable_is office
   c nmcli --wait 20 connection up home >/dev/null
   say "what was confirmed stays, also when both halves were killed in between; keep=false takes it back at once"
 }
@@ -100,12 +100,12 @@ check_network_confirmed() {
 check_network_reverts() {
   local said took began=$SECONDS
   network_up
-  expect "active" home "$(active)"
+  expect "active" home "$(on_cable)"
   c raspi-mcp call network.activate_connection -a connection=office -a confirm_seconds=10 >/dev/null
-  expect "active" office "$(active)"
+  expect "active" office "$(on_cable)"
   c systemctl kill --signal=KILL raspi-mcp-agent raspi-mcp
   c systemctl stop raspi-mcp-agent raspi-mcp
-  until_true 30 "home is back, with neither half alive" active_is home
+  until_true 30 "home is back, with neither half alive" on_cable_is home
   c systemctl start raspi-mcp-agent raspi-mcp
   reaches "$THERE_A" || die "$THERE_A does not answer"
   fails_with "confirming too late" 5 'taken back' c raspi-mcp call network.confirm_connection
