@@ -7,7 +7,7 @@ use crate::{
     config::Settings,
     log::Ring,
     machine::Machine,
-    os::{bus::Bus, systemd::Systemd},
+    os::{bus::Bus, roots::Roots, systemd::Systemd},
     registry::Registry,
     sampling::Sampling,
     store::Store,
@@ -34,6 +34,8 @@ pub struct World {
     pub bus: Bus,
     /// What is kept of systemd between calls.
     pub systemd: Systemd,
+    /// The folders that `files.*` may reach.
+    pub files: Roots,
     pub started: OffsetDateTime,
 }
 
@@ -59,6 +61,7 @@ impl World {
             machine,
             bus: Bus::system(),
             systemd: Systemd::default(),
+            files: Roots::of(&settings.files.roots),
             started: OffsetDateTime::now_utc(),
             settings,
         }

@@ -3,7 +3,7 @@
 # Sourced by ci/nspawn.
 
 SUITE=bookworm
-PACKAGES=systemd,systemd-sysv,dbus,libpam-systemd,polkitd,udev
+PACKAGES=systemd,systemd-sysv,dbus,libpam-systemd,polkitd,udev,network-manager
 
 # More options of systemd-nspawn for boot_container.
 NSPAWN_OPTIONS=()
@@ -42,13 +42,15 @@ install_product() {
   local binary=$1 root=$2 folder
   install -D -m 755 "$binary" "$root/usr/bin/raspi-mcp"
   for folder in systemd:lib/systemd/system sysusers.d:lib/sysusers.d tmpfiles.d:lib/tmpfiles.d \
-    modules-load.d:lib/modules-load.d udev/rules.d:lib/udev/rules.d dbus-1/system.d:share/dbus-1/system.d; do
+    modules-load.d:lib/modules-load.d sysctl.d:lib/sysctl.d udev/rules.d:lib/udev/rules.d dbus-1/system.d:share/dbus-1/system.d; do
     install -D -m 644 -t "$root/usr/${folder#*:}" dist/"${folder%%:*}"/*
   done
   install -D -m 644 -t "$root/etc/raspi-mcp" dist/raspi-mcp.toml
   # The container is no board; "linux" makes it a machine that a reboot really restarts.
   printf 'board = "linux"\n\n[tools]\nenable = ["system", "service"]\n' >"$root/etc/raspi-mcp/50-nspawn.toml"
   systemd-sysusers --root="$root" 2>/dev/null || die "systemd-sysusers does not take dist/sysusers.d"
+  # NetworkManager runs in the checks that are about it, and only there.
+  systemctl --root="$root" disable --quiet NetworkManager NetworkManager-wait-online NetworkManager-dispatcher 2>/dev/null
   systemctl --root="$root" enable --quiet raspi-mcp.service raspi-mcp-agent.service
   # Two people: one who may administer and approve, one who may not.
   chroot "$root" useradd --groups raspi-mcp-admin,raspi-mcp-approver ann

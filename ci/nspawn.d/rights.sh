@@ -48,7 +48,7 @@ check_server_rights() {
   done
   # The same unit with another program in it: what the kernel says, not what the file promises.
   probe raspi-mcp \
-    'socket AF_INET ok' 'socket AF_INET6 ok' 'socket AF_UNIX ok' 'socket AF_NETLINK no' 'socket AF_PACKET no' \
+    'socket AF_INET ok' 'socket AF_INET6 ok' 'socket AF_UNIX ok' 'socket AF_NETLINK ok' 'socket AF_PACKET no' \
     'write /var/lib/raspi-mcp ok' 'write /run/raspi-mcp ok' \
     'write /etc/raspi-mcp no' 'write /usr no' 'write /var/lib no' 'write /home no' 'write /root no' \
     'write /var/lib/raspi-mcp-agent no' 'read /var/lib/raspi-mcp-agent no' 'read /proc/1/status ok' \

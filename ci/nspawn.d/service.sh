@@ -53,6 +53,7 @@ EOF
   printf '[Unit]\nFailureAction=reboot\n[Service]\nExecStart=/usr/bin/false\n' | unit "$etc/t-action.service"
   printf '[Unit]\nOnFailure=poweroff.target\n[Service]\nExecStart=/usr/bin/false\n' | unit "$etc/t-onfailure.service"
   printf '[Service]\nExecStart=/usr/bin/true\n[Install]\nAlso=raspi-mcp.service\n' | unit "$etc/t-also.service"
+  printf '[Unit]\nWants=reboot.target\n[Service]\nExecStart=/usr/bin/true\n[Install]\nWantedBy=multi-user.target\n' | unit "$etc/t-boot.service"
   printf '[Unit]\nRequires=t-under.service\nAfter=t-under.service\n' | unit "$etc/systemd-logind.service.d/t.conf"
   ln -s t-run.service "$etc/t-alias.service"
   ln -s /usr/lib/systemd/system/dbus.service "$etc/t-bus.service"
@@ -156,6 +157,7 @@ check_service_protected() {
   fails_with "a power off by failing" 5 'takes the machine down|protected' act start t-onfailure
   fails_with "disabled together" 5 'raspi-mcp.service, which is protected' \
     call service.set_enabled -a service_name=t-also -a enabled=false
+  fails_with "a reboot at every boot" 5 'takes the machine down|protected' call service.set_enabled -a service_name=t-boot -a enabled=true
   for said in ../dbus 'dbus service' --all 'dbus*' $'dbus\n' multi-user.target init.scope getty@; do
     fails_with "the name $said" 2 'service_name|name|is a' act stop "$said"
   done
@@ -181,3 +183,13 @@ check_service_enabled() {
 }
 
 listed_enabled() { grep -q "$1.service" <<<"$(call service.list_services -a "name=$1" -a enabled=true)"; }
+
+check_service_agent_absent() {
+  c systemctl stop raspi-mcp-agent
+  fails_with "a write without an agent" 4 'systemctl start raspi-mcp-agent' act restart t-under -a dry_run=true
+  expect_in "a read without an agent" 't-run' "$(call service.get_status -a service_name=t-run)"
+  c systemctl start raspi-mcp-agent
+  act start t-run >/dev/null
+  call service.stop -a service_name=t-run >/dev/null
+  say "without the agent services are read and not touched; with it again, at once"
+}

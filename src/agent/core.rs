@@ -65,7 +65,7 @@ impl World {
         let machine: Arc<dyn Machine> = if settings.simulated {
             Arc::new(SimulatedMachine::on(&settings.root))
         } else {
-            Arc::new(RealMachine { root: settings.root.clone() })
+            Arc::new(RealMachine { root: settings.root.clone(), bus: Bus::system() })
         };
         Self::new(system_clock(), machine)
     }
@@ -202,7 +202,7 @@ impl Agent {
                 Ok(Done::Cancelled(CancelledPower { cancelled, simulated: self.simulated }))
             }
             Op::SetHostname(request) => {
-                let result = self.set_hostname(peer, &request);
+                let result = self.set_hostname(peer, &request).await;
                 self.note_done("set_hostname", peer, json!(request), result.as_ref().err())?;
                 result.map(Done::Hostname)
             }

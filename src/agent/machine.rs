@@ -1,7 +1,14 @@
 //! What the agent's operations act on: this machine, or a simulated one.
 
 use super::protocol::PowerAction;
-use crate::{error::ToolError, os::Root};
+use crate::{
+    error::ToolError,
+    os::{
+        Root,
+        bus::{Bus, Object},
+    },
+};
+use futures::future::{BoxFuture, FutureExt, ready};
 use std::{
     process::{Command, Stdio},
     sync::{Mutex, PoisonError},
@@ -23,7 +30,7 @@ pub trait Machine: Send + Sync {
     ///
     /// # Errors
     /// `unavailable` when that cannot be kept.
-    fn set_hostname(&self, name: &str) -> Result<(), ToolError>;
+    fn set_hostname<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), ToolError>>;
     /// Names this start of the machine: another one after every restart.
     fn boot_id(&self) -> String;
     fn is_simulated(&self) -> bool;
@@ -32,6 +39,7 @@ pub trait Machine: Send + Sync {
 /// The machine this process runs on.
 pub struct RealMachine {
     pub root: Root,
+    pub bus: Bus,
 }
 
 impl Machine for RealMachine {
@@ -40,6 +48,7 @@ impl Machine for RealMachine {
             PowerAction::Reboot => "reboot",
             PowerAction::Shutdown => "poweroff",
         };
+        // Not over the bus, which a machine that needs a restart may have lost: systemctl also asks the first process itself.
         // `--no-block` answers as soon as systemd has queued it; systemd then stops services in order, this one too.
         self.run("systemctl", &["--no-block", verb])
     }
@@ -50,9 +59,18 @@ impl Machine for RealMachine {
             .map_err(|error| ToolError::unavailable(format!("the host name cannot be read: {error}")))
     }
 
-    fn set_hostname(&self, name: &str) -> Result<(), ToolError> {
-        // systemd-hostnamed tells the kernel and replaces /etc/hostname in one step, wherever an image keeps it.
-        self.run("hostnamectl", &["set-hostname", name])
+    fn set_hostname<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), ToolError>> {
+        const HOSTNAMED: Object<'_> = Object {
+            service: "org.freedesktop.hostname1",
+            path: "/org/freedesktop/hostname1",
+            interface: "org.freedesktop.hostname1",
+        };
+        Box::pin(async move {
+            // systemd-hostnamed replaces /etc/hostname, wherever an image keeps it, and tells the kernel; the second call puts
+            // the name in the place of one that DHCP or a person set for this start only. `false`: nobody to ask.
+            self.bus.call(HOSTNAMED, "SetStaticHostname", &(name, false)).await?;
+            self.bus.call(HOSTNAMED, "SetHostname", &(name, false)).await.map(drop)
+        })
     }
 
     fn boot_id(&self) -> String {
@@ -143,9 +161,9 @@ impl Machine for SimulatedMachine {
         Ok(self.name.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
-    fn set_hostname(&self, name: &str) -> Result<(), ToolError> {
+    fn set_hostname<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), ToolError>> {
         name.clone_into(&mut self.name.lock().unwrap_or_else(PoisonError::into_inner));
-        Ok(())
+        ready(Ok(())).boxed()
     }
 
     fn boot_id(&self) -> String {

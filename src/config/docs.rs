@@ -4,7 +4,7 @@ use super::{
     keys::{KEYS, Key, SECTIONS, section_of},
     kind::Kind,
     places::Places,
-    sections::exec,
+    sections::{exec, files},
     settings::Settings,
 };
 use serde_json::Value;
@@ -45,6 +45,7 @@ pub fn default_file() -> String {
             }
             match (key.kind, default_of(&defaults, key)) {
                 (Kind::Tokens, _) => file.push_str(TOKEN_EXAMPLE),
+                (Kind::Roots, _) => file.push_str(files::EXAMPLE),
                 (Kind::Commands, _) => file.push_str(exec::EXAMPLE),
                 (_, Some(value)) => {
                     let _ = writeln!(file, "#{} = {value}", written_name(key));
@@ -72,6 +73,7 @@ fn written_name(key: &Key) -> &'static str {
     match key.kind {
         Kind::Mode => "\"<tool>\"",
         Kind::Tokens => "tokens",
+        Kind::Roots => "roots",
         Kind::Commands => "commands",
         _ => key.name.split_once('.').map_or(key.name, |(_, name)| name),
     }
@@ -122,7 +124,8 @@ win over earlier ones:
 5. flags of the command line
 
 Files of one folder are read in the order of their names. A folder holds at most 64, each of at most 1 MiB. A later value
-replaces an earlier one; only tables (tokens, commands) add up. `dist/raspi-mcp.toml` has every key at its default, commented out.
+replaces an earlier one; only tables (tokens, roots, commands) add up. `dist/raspi-mcp.toml` has every key at its default, commented
+out.
 
 For a user who is neither root nor `raspi-mcp`, the XDG folders take their place: `~/.config/raspi-mcp/*.toml` for
 `/etc/raspi-mcp`, `~/.local/state/raspi-mcp` for `/var/lib/raspi-mcp`, `$XDG_RUNTIME_DIR/raspi-mcp` for `/run/raspi-mcp`.

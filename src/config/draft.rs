@@ -9,7 +9,7 @@ use super::{
     settings::Settings,
 };
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::PathBuf};
 
 /// Settings as a tree, so that the one table of keys can address them by name.
 #[derive(Clone)]
@@ -18,6 +18,8 @@ pub struct Draft {
     /// Who set a key, and at which step.
     set_by: BTreeMap<String, (usize, Origin)>,
     steps: usize,
+    /// Where it is read from: nothing there may be reached by a tool.
+    configuration: Vec<PathBuf>,
 }
 
 impl Draft {
@@ -29,7 +31,18 @@ impl Draft {
         let tree = serde_json::to_value(Settings::default_for(places)).map_err(|error| {
             Fault::new(Origin::Default, format!("the folders raspi-mcp starts from cannot be used: {error}"))
         })?;
-        Ok(Self { tree, set_by: BTreeMap::new(), steps: 0 })
+        let configuration = vec![places.image_dir.clone(), places.site_dir.clone()];
+        Ok(Self { tree, set_by: BTreeMap::new(), steps: 0, configuration })
+    }
+
+    /// One more place that configuration is read from.
+    pub fn reads(&mut self, file: PathBuf) {
+        self.configuration.push(file);
+    }
+
+    /// Every place that configuration is read from.
+    pub fn configuration(&self) -> &[PathBuf] {
+        &self.configuration
     }
 
     /// Who set a key.
@@ -56,7 +69,11 @@ impl Draft {
         let (name, slot) = (assignment.name(), self.slot(assignment));
         match (assignment.key.name, slot, &assignment.value) {
             (_, Value::Array(held), Value::Array(more)) if assignment.key.kind.is_tables() => {
-                let what = if assignment.key.kind == Kind::Tokens { "token" } else { "command" };
+                let what = match assignment.key.kind {
+                    Kind::Tokens => "token",
+                    Kind::Roots => "root",
+                    _ => "command",
+                };
                 for table in more {
                     if let Some(taken) = held.iter().find(|one| one["name"] == table["name"]) {
                         let message = format!("there is a {what} named {} already; names must differ", taken["name"]);

@@ -69,6 +69,7 @@ pub const SECTIONS: &[(&str, &str)] = &[
     ("audit", "The record of who did what."),
     ("metrics", "Samples that jobs take of this machine."),
     ("log", "What the server says about itself."),
+    ("files", "The folders of `files.*`. Without one, those tools reach nothing."),
     ("process", "Processes that `process.send_signal` leaves alone, beside the first one, the kernel's and our own."),
     ("exec", "The commands of `exec.run`. Without one, it runs nothing."),
 ];
@@ -205,6 +206,10 @@ pub const KEYS: &[Key] = &[
         "`auto` is the journal under systemd and stderr elsewhere."),
     key("log.ring_lines", count(10, 100_000), Lower, "Lines kept in memory for `logs.get_recent_app_logs`."),
 
+    key("files.roots", Kind::Roots, Never,
+        "Folders, one `[[files.roots]]` each; relative paths begin in the first. None may overlap another, state, \
+         configuration, `/run`, `/dev`, `/proc` or `/sys`. As a service, a writable one also needs `ReadWritePaths=` in a \
+         drop-in (`systemctl edit raspi-mcp`)."),
     key("process.protected", Kind::Processes, More,
         "Names (`comm`) of processes that get no signal: what keeps the machine up and reachable."),
 

@@ -5,7 +5,7 @@ use super::{
     found::{Found, Written},
     keys::NAMESPACES,
     nearest::nearest,
-    sections::exec,
+    sections::{exec, files},
     tokens,
     words::{full_path, is_host, is_name, is_service, one_of, sized},
 };
@@ -51,6 +51,8 @@ pub enum Kind {
     Mode,
     /// The tables of `[[access.tokens]]`.
     Tokens,
+    /// The tables of `[[files.roots]]`.
+    Roots,
     /// The tables of `[[exec.commands]]`.
     Commands,
     /// Full paths without `..`.
@@ -105,6 +107,7 @@ impl Kind {
             Self::Namespaces => format!("a list of namespaces out of {}", NAMESPACES.join(", ")),
             Self::ToolsOrNamespaces => "a list of tools (\"system.reboot\") and namespaces (\"gpio\")".into(),
             Self::Tokens => "tables [[access.tokens]] with name, sha256, role and, if wanted, expires".into(),
+            Self::Roots => files::EXPECTED.into(),
             Self::Commands => exec::EXPECTED.into(),
             Self::Folders => "a list of full paths without \"..\", like \"/srv/work\"".into(),
             Self::Processes => "a list of process names of 1 to 15 bytes".into(),
@@ -115,6 +118,7 @@ impl Kind {
     pub fn check(self, name: &str, found: &Found, tools: &KnownTools, wrong: &mut Vec<Complaint>) -> Option<Value> {
         match self {
             Self::Tokens => tokens::check(found, wrong),
+            Self::Roots => files::check(found, wrong),
             Self::Commands => exec::check(found, wrong),
             _ if self.is_list() => self.check_list(name, found, tools, wrong),
             _ => match self.check_one(found) {
@@ -129,7 +133,7 @@ impl Kind {
 
     /// Whether it is written as tables, so that only a file can hold it.
     pub fn is_tables(self) -> bool {
-        matches!(self, Self::Tokens | Self::Commands)
+        matches!(self, Self::Tokens | Self::Roots | Self::Commands)
     }
 
     /// Whether it is a list of words.

@@ -110,6 +110,9 @@ fn laid(sources: &Sources, base: &[Assignment], over: &[Assignment], faults: &mu
         agent_socket: set.agent_socket,
         ..sources.places.clone()
     })?;
+    if let Some(file) = &sources.file {
+        draft.reads(file.clone());
+    }
     for assignment in base {
         faults.extend(draft.apply(assignment).err());
     }

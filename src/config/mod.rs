@@ -34,6 +34,7 @@ pub use places::{Places, SERVER_USER};
 pub use sections::{
     Service,
     exec::{CommandSetting, EXEC_USER, Exec},
+    files::{FileRoot, Files},
 };
 pub use settings::*;
 pub use token::{Sha256, TokenSetting};

@@ -4,7 +4,7 @@
 
 use super::{
     places::Places,
-    sections::{Service, exec::Exec, metrics::MetricSettings},
+    sections::{Service, exec::Exec, files::Files, metrics::MetricSettings},
     token::TokenSetting,
 };
 use crate::registry::meta::{Environment, Mode, Role};
@@ -39,6 +39,7 @@ pub struct Settings {
     pub audit: AuditLog,
     pub metrics: MetricSettings,
     pub log: Log,
+    pub files: Files,
     pub process: Process,
     pub exec: Exec,
     /// Why only the fundamental tier may run: one line for each fragment that was set aside. Empty when all is well.
@@ -295,6 +296,7 @@ impl Settings {
             audit: AuditLog { max_bytes: 64 * MIB as u64 },
             metrics: MetricSettings::default(),
             log: Log { level: LogLevel::Info, target: LogTarget::Auto, ring_lines: 1000 },
+            files: Files::default(),
             process: Process { protected: PROTECTED.map(str::to_owned).to_vec() },
             exec: Exec::default(),
             restricted: Vec::new(),

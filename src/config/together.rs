@@ -3,7 +3,7 @@
 use super::{
     draft::Draft,
     fault::Fault,
-    sections::exec,
+    sections::{exec, files},
     settings::{AgentChoice, BoardChoice, Settings},
     words::is_loopback,
 };
@@ -67,6 +67,9 @@ pub fn check(draft: &Draft, settings: &Settings) -> Vec<Fault> {
             "places.state_dir lies in places.agent_state_dir; the server must not write where the agent keeps its keys"
                 .into(),
         );
+    }
+    for message in files::overlaps(settings, draft.configuration()) {
+        broken(&["files.roots"], message);
     }
     for message in exec::faults(settings) {
         broken(&["exec.cwd_roots", "exec.user", "exec.commands"], message);

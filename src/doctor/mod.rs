@@ -5,6 +5,7 @@
 
 mod accounts;
 mod clock;
+mod files;
 mod hardware;
 mod network;
 mod services;
@@ -122,6 +123,7 @@ pub fn examine(subject: &Subject) -> Report {
     findings.extend(hardware::check(subject, &board, &devices));
     findings.extend(accounts::check(subject, in_force));
     findings.extend(state::check(subject, in_force));
+    findings.extend(files::check(subject, in_force));
     findings.extend(network::check(subject, in_force));
     findings.extend(services::check(subject, in_force, simulated));
     findings.extend(clock::check(subject));

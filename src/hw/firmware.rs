@@ -63,7 +63,7 @@ pub struct Firmware {
     mailbox: Option<Mailbox>,
     vcgencmd: Option<Vcgencmd>,
     /// What PM_RSTS was at the start: asked once, since it stays so.
-    reset: OnceCell<u32>,
+    reset: OnceCell<Option<u32>>,
 }
 
 impl Firmware {
@@ -124,14 +124,22 @@ impl Firmware {
         fault.map_or(Ok(None), Err)
     }
 
-    /// `vcgencmd get_rsts`: the register PM_RSTS as it was at the start; `None` where the program is missing.
+    /// `vcgencmd get_rsts`: the register PM_RSTS as it was at the start; `None` where the program is missing, or the firmware
+    /// too old for the question.
     ///
     /// # Errors
     /// Those of asking it.
     pub(super) async fn reset_word(&self) -> io::Result<Option<u32>> {
         let Some(program) = &self.vcgencmd else { return Ok(None) };
-        let ask = || async { hexadecimal("vcgencmd get_rsts", program.ask("get_rsts", "get_rsts").await) };
-        self.reset.get_or_try_init(ask).await.map(|word| Some(*word))
+        let ask = || async {
+            match program.ask("get_rsts", "get_rsts").await {
+                Ok(said) => hexadecimal("vcgencmd get_rsts", Ok(said)).map(Some),
+                // It answered, and with something else: so it will the next time.
+                Err(fault) if fault.kind() == io::ErrorKind::Other => Ok(None),
+                Err(fault) => Err(fault),
+            }
+        };
+        self.reset.get_or_try_init(ask).await.copied()
     }
 
     /// `vcgencmd measure_temp`, in degrees Celsius; `None` where the program is missing.

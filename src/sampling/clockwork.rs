@@ -59,15 +59,13 @@ impl Sampling {
     /// Samples for every job that is due, and flushes if it is time.
     pub async fn round(&self, world: &World) {
         let now = Instant::now();
-        let (wanted, moving) = {
+        let (is_due, wanted, moving) = {
             let state = self.state();
-            let due = || state.jobs.iter().filter(|job| job.is_running() && job.next <= now);
-            (
-                due().fold(Set::NONE, |all, job| all.and(job.kept.metrics)),
-                due().any(|job| job.kept.metrics.has_any(&MOVING)),
-            )
+            let due: Vec<Set> = state.due(now).map(|job| job.kept.metrics).collect();
+            let wanted = due.iter().fold(Set::NONE, |all, metrics| all.and(*metrics));
+            (!due.is_empty(), wanted, wanted.has_any(&MOVING))
         };
-        if wanted != Set::NONE {
+        if is_due {
             let fresh = self.first_interval(world, moving, now).await;
             let mut looker = self.0.looker.lock().await;
             let (sample, word) = looker.look(&world.machine, wanted, self.now_ms()).await;
@@ -88,10 +86,8 @@ impl Sampling {
 
     /// A short interval for jobs that have no reading to compare with yet: means of a quarter of a second, not zeros.
     async fn first_interval(&self, world: &World, moving: bool, now: Instant) -> Option<Interval> {
-        let is_first = |job: &Job| {
-            job.is_running() && job.next <= now && job.previous.is_none() && job.kept.metrics.has_any(&MOVING)
-        };
-        if !moving || !self.state().jobs.iter().any(is_first) {
+        let is_first = |job: &Job| job.previous.is_none() && job.kept.metrics.has_any(&MOVING);
+        if !moving || !self.state().due(now).any(is_first) {
             return None;
         }
         world.machine.activity.measure(&world.machine.root).await.ok()

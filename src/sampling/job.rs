@@ -68,7 +68,8 @@ impl Job {
     }
 
     pub fn interval(&self) -> Duration {
-        Duration::from_secs(self.kept.interval_seconds.into())
+        // Whatever somebody may have written into the store: never without a rest.
+        Duration::from_secs(self.kept.interval_seconds.max(1).into())
     }
 
     /// What is older than this has aged out.

@@ -70,6 +70,10 @@ struct State {
 }
 
 impl State {
+    /// Jobs that are to look by `now`.
+    fn due(&self, now: Instant) -> impl Iterator<Item = &Job> {
+        self.jobs.iter().filter(move |job| job.is_running() && job.next <= now)
+    }
     fn numbered(&mut self, number: u32) -> Option<&mut Job> {
         self.jobs.iter_mut().find(|job| job.kept.number == number)
     }
@@ -115,7 +119,7 @@ impl Sampling {
             match sampling.tidy().await {
                 Ok(()) => sampling.wake(&world),
                 Err(error) => {
-                    tracing::warn!(%error, "sampling jobs could not be read; they rest until a tool asks for them")
+                    tracing::warn!(%error, "sampling jobs could not be read; they rest until one is begun or the server starts again")
                 }
             }
         });

@@ -220,7 +220,11 @@ pub fn prune(connection: &mut Connection, limits: Limits, has: Tally) -> rusqlit
     }
     let Some(through) = through else { return Ok(has) };
     connection.execute("DELETE FROM samples WHERE key >= ?1 AND key <= ?2", params![keys.start, through])?;
-    Ok(Tally { next: has.next, ..tally(connection, limits.job)? })
+    let mut oldest =
+        connection.prepare_cached("SELECT first FROM samples WHERE key >= ?1 AND key < ?2 ORDER BY key LIMIT 1")?;
+    left.first_ms = oldest.query_row([keys.start, keys.end], |row| row.get(0)).optional()?;
+    left.last_ms = left.last_ms.filter(|_| left.first_ms.is_some());
+    Ok(left)
 }
 
 /// Hands out a job's blocks that may hold samples of `times`, oldest first, from key `from` on and before block number

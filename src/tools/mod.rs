@@ -1,6 +1,7 @@
 //! The tools, one folder a namespace, one file an operation.
 
 pub mod exec;
+pub mod files;
 pub mod logs;
 pub mod manage;
 pub mod metrics;
@@ -26,6 +27,7 @@ pub static NAMESPACES: &[&[Entry]] = &[
     process::TOOLS,
     manage::TOOLS,
     logs::TOOLS,
+    files::TOOLS,
     exec::TOOLS,
     tools::TOOLS,
 ];

@@ -2,62 +2,18 @@
 //!
 //! Only what is asked of it here answers; names, types and behaviour are those of NetworkManager 1.42's API reference.
 
+use crate::private_bus::PrivateBus;
 use futures::StreamExt;
-use raspi_mcp::os::bus::Bus;
 use std::{
     collections::HashMap,
-    io::{BufRead, BufReader},
-    process::{Child, Command, Stdio},
     sync::{Arc, Mutex},
     time::Duration,
 };
-use tempfile::TempDir;
 use tokio::{sync::Notify, time::Instant};
 use zbus::{Connection, Message, MessageStream, ObjectPath, OwnedObjectPath, OwnedVariant, Variant, message::Type};
 
 const NM: &str = "org.freedesktop.NetworkManager";
 const ROOT: &str = "/org/freedesktop/NetworkManager";
-
-/// A bus for one test; ends with it.
-pub struct Daemon {
-    child: Child,
-    pub address: String,
-    _folder: TempDir,
-}
-
-impl Daemon {
-    pub fn start() -> Self {
-        let folder = TempDir::new().unwrap();
-        let config = folder.path().join("bus.conf");
-        let policy = r#"<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
-            "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd"><busconfig><type>session</type>
-            <listen>unix:path=SOCKET</listen><auth>EXTERNAL</auth><policy context="default">
-            <allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy></busconfig>"#;
-        let socket = folder.path().join("bus");
-        std::fs::write(&config, policy.replace("SOCKET", socket.to_str().unwrap())).unwrap();
-        let mut child = Command::new("dbus-daemon")
-            .args(["--nofork", "--nopidfile", "--print-address=1"])
-            .arg(format!("--config-file={}", config.display()))
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("dbus-daemon is installed: ci/parts/rust.sh brings it");
-        let mut address = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
-        Self { child, address: address.trim().to_owned(), _folder: folder }
-    }
-
-    pub fn bus(&self) -> Bus {
-        Bus::at(&self.address)
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        // Nothing to be done about it in a test that ends.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 /// The profiles: UUID, name, device.
 pub const HOME: (&str, &str) = ("11111111-1111-4111-8111-111111111111", "home");
@@ -97,11 +53,11 @@ impl Drop for NetworkManager {
 }
 
 impl NetworkManager {
-    /// On `daemon`, with "home" active on eth0.
-    pub async fn on(daemon: &Daemon) -> Self {
+    /// On `bus`, with "home" active on eth0.
+    pub async fn on(bus: &PrivateBus) -> Self {
         let state = Arc::new(Mutex::new(State { active: Some(0), activation: 1, ..State::default() }));
         let changed = Arc::new(Notify::new());
-        let connection = zbus::connection::Builder::address(daemon.address.as_str()).build().await.unwrap();
+        let connection = bus.connect().await;
         let stream = MessageStream::from(&connection);
         connection.request_name(NM).await.unwrap();
         let task = tokio::spawn(serve(connection.clone(), stream, Arc::clone(&state), Arc::clone(&changed)));
@@ -182,6 +138,7 @@ async fn serve(connection: Connection, mut stream: MessageStream, state: Arc<Mut
                 connection.reply(&header, &objects).await.unwrap();
             }
             "GetSettings" => match path.rsplit('/').next().unwrap().parse::<usize>() {
+                Ok(4) => error("org.freedesktop.NetworkManager.Settings.PermissionDenied", "not yours").await,
                 Ok(number @ 1..=3) => connection.reply(&header, &settings(number - 1)).await.unwrap(),
                 _ => error("org.freedesktop.DBus.Error.UnknownMethod", "Object does not exist").await,
             },
@@ -346,7 +303,8 @@ fn objects(state: &State) -> HashMap<OwnedObjectPath, HashMap<String, Props>> {
             ]),
         )],
     );
-    for number in 1..=3 {
+    // 4 is another user's, 5 has just been deleted.
+    for number in 1..=5 {
         add(&format!("{ROOT}/Settings/{number}"), vec![(format!("{NM}.Settings.Connection"), Props::new())]);
     }
     if let Some(index) = state.active {

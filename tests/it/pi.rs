@@ -18,6 +18,7 @@ use raspi_mcp::{
         Registry,
         context::{Context, Notes},
         meta::Role,
+        progress::Progress,
     },
     sampling::Sampling,
     store::Store,
@@ -32,6 +33,8 @@ use tokio_util::sync::CancellationToken;
 pub struct Pi {
     pub world: Arc<World>,
     pub cancel: CancellationToken,
+    /// Where the next calls report to.
+    pub progress: Progress,
     role: Role,
     _home: Option<TempDir>,
 }
@@ -73,7 +76,13 @@ impl Pi {
         let sampling = Sampling::new(store.clone(), settings.metrics.max_bytes, wall);
         let world = World::new(settings, Registry::standard(), machine, agent, store, audit, Ring::new(10));
         let world = World { sampling, bus, ..world };
-        Self { world: Arc::new(world), cancel: CancellationToken::new(), role: Role::ReadOnly, _home: None }
+        Self {
+            world: Arc::new(world),
+            cancel: CancellationToken::new(),
+            progress: Progress::default(),
+            role: Role::ReadOnly,
+            _home: None,
+        }
     }
 
     pub async fn call(&self, tool: &str, args: Value) -> Answer {
@@ -82,7 +91,7 @@ impl Pi {
             world: Arc::clone(&self.world),
             caller: Arc::new(Caller::new("test", self.role, Door::Stdio)),
             cancel: self.cancel.clone(),
-            progress: Default::default(),
+            progress: self.progress.clone(),
             approval: None,
             args_sha256: "".into(),
             peer: None,

@@ -231,7 +231,7 @@ fn too_late(pending: &Pending) -> ToolError {
     ToolError::precondition(format!("{} was not confirmed in time, and was taken back", pending.profile.name))
         .with("connection", pending.profile.uuid.clone())
         .with("confirm_by_ms", pending.confirm_by_ms)
-        .hint("activate it again with a longer confirm_seconds")
+        .hint("network.get_status shows what is active; activate it again, with a longer confirm_seconds")
 }
 
 #[cfg(test)]

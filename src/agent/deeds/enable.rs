@@ -57,8 +57,11 @@ impl Agent {
         let also = self.together(&unit, verb).await?;
         let previous = unit.unit_file_state.clone();
         let is_on = previous.as_deref().is_some_and(is_enabled);
+        // What may not be started now may not be started at every boot either.
+        let action = if request.enabled { Action::Start } else { Action::Stop };
+        let reach = reach::of(&*self.units, &unit, action).await?;
         if !request.enabled && !request.break_dependents {
-            refuse_to_break(&unit, verb, &reach::of(&*self.units, &unit, Action::Stop).await?)?;
+            refuse_to_break(&unit, verb, &reach)?;
         }
         let done = |now| Enabled {
             name: unit.id.clone(),
@@ -88,7 +91,8 @@ impl Agent {
             .with("unit_file_state", unit.unit_file_state.clone())
             .hint("it needs an [Install] section with WantedBy=; other units may start it all the same"));
         }
-        guard(unit, &install.alias, verb)?;
+        guard_each(unit, &install.alias, verb)?;
+        guard_each(unit, &install.required_by, verb)?;
         let (mut found, mut at) = (install.also, 0);
         while let Some(name) = found.get(at).cloned() {
             at += 1;
@@ -99,7 +103,8 @@ impl Agent {
                 continue;
             }
             let install = self.units.install(&other)?;
-            guard(unit, &install.alias, verb)?;
+            guard_each(unit, &install.alias, verb)?;
+            guard_each(unit, &install.required_by, verb)?;
             let more: Vec<String> =
                 install.also.into_iter().filter(|more| *more != unit.id && !found.contains(more)).collect();
             found.extend(more);
@@ -114,6 +119,11 @@ impl Agent {
         }
         Ok(found)
     }
+}
+
+/// As [`guard`], for names of units of their own.
+fn guard_each(unit: &Unit, names: &[String], verb: &str) -> Result<(), ToolError> {
+    names.iter().try_for_each(|name| guard(unit, std::slice::from_ref(name), verb))
 }
 
 fn guard(unit: &Unit, names: &[String], verb: &str) -> Result<(), ToolError> {

@@ -9,7 +9,11 @@ use serde_json::json;
 const TOOL: &str = "system.set_hostname";
 
 impl Agent {
-    pub(in crate::agent) fn set_hostname(&self, peer: &Peer, request: &HostnameRequest) -> Result<Hostname, ToolError> {
+    pub(in crate::agent) async fn set_hostname(
+        &self,
+        peer: &Peer,
+        request: &HostnameRequest,
+    ) -> Result<Hostname, ToolError> {
         self.settings.policy.check(TOOL)?;
         let previous = self.machine.hostname()?;
         hostname::check(&request.hostname)?;
@@ -18,7 +22,7 @@ impl Agent {
                 ask.request.args.get("hostname") == Some(&json!(request.hostname))
             })?;
             if previous != request.hostname {
-                self.machine.set_hostname(&request.hostname)?;
+                self.machine.set_hostname(&request.hostname).await?;
             }
         }
         Ok(Hostname { previous, simulated: self.simulated })

@@ -15,6 +15,9 @@ use crate::{
 use futures::future::BoxFuture;
 use std::time::Duration;
 
+/// Active profiles that an answer names at most: as many as a machine has interfaces, and seldom five.
+const MOST_ACTIVE: usize = 32;
+
 /// NetworkManager, over the bus.
 pub struct RealNetwork {
     pub bus: Bus,
@@ -42,6 +45,7 @@ impl Network for RealNetwork {
                 device: interface.map(str::to_owned),
                 before: before
                     .into_iter()
+                    .take(MOST_ACTIVE)
                     .map(|active| Profile { uuid: active.uuid, name: active.name, interfaces: active.interfaces })
                     .collect(),
             })

@@ -104,6 +104,8 @@ pub struct Install {
     pub also: Vec<String>,
     /// Further names that it takes.
     pub alias: Vec<String>,
+    /// Units that then cannot start without it.
+    pub required_by: Vec<String>,
 }
 
 /// How a job went.

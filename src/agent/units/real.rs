@@ -142,7 +142,7 @@ impl Units for RealUnits {
         let has_any = ["WantedBy", "RequiredBy", "UpheldBy", "Also", "Alias"]
             .iter()
             .any(|key| !file.words("Install", key).is_empty());
-        Ok(Install { has_any, also: words("Also"), alias: words("Alias") })
+        Ok(Install { has_any, also: words("Also"), alias: words("Alias"), required_by: words("RequiredBy") })
     }
 
     fn set_enabled<'a>(&'a self, unit: &'a str, enabled: bool) -> BoxFuture<'a, Result<(), ToolError>> {

@@ -223,7 +223,7 @@ impl Units for SimulatedUnits {
 
     fn install(&self, unit: &Unit) -> Result<Install, ToolError> {
         let file = find(&unit.id).ok_or_else(|| none(&unit.id))?;
-        Ok(Install { has_any: file.installs, also: owned(file.also), alias: Vec::new() })
+        Ok(Install { has_any: file.installs, also: owned(file.also), ..Install::default() })
     }
 
     fn set_enabled<'a>(&'a self, name: &'a str, enabled: bool) -> BoxFuture<'a, Result<(), ToolError>> {

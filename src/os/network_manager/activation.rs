@@ -1,7 +1,7 @@
 //! Activating a profile behind a checkpoint: NetworkManager itself goes back to what was before when its time is up, whoever
 //! made it has gone or not.
 
-use super::{ACTIVE, CHECKPOINT, DEVICE, Objects, SERVICE, manage, property, unknown};
+use super::{ACTIVE, CHECKPOINT, DEVICE, Objects, SERVICE, is_gone, manage, property, said, unknown};
 use crate::{
     error::{ErrorCode, ToolError},
     os::bus::Bus,
@@ -58,7 +58,7 @@ pub async fn stands(bus: &Bus, checkpoint: &Checkpoint) -> Result<bool, ToolErro
 async fn created(bus: &Bus, path: &str) -> Result<Option<i64>, ToolError> {
     match property(bus, path, CHECKPOINT, "Created").await {
         Ok(value) => Ok(i64::try_from(&value).ok()),
-        Err(error) if error.code == ErrorCode::NotFound || is_gone(&error) => Ok(None),
+        Err(error) if is_gone(&error) => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -162,7 +162,7 @@ pub fn device<'a>(objects: &'a Objects, interface: &str) -> Result<&'a str, Tool
 async fn state(bus: &Bus, path: &str) -> Result<Option<u32>, ToolError> {
     match property(bus, path, ACTIVE, "State").await {
         Ok(value) => Ok(u32::try_from(&value).ok()),
-        Err(error) if error.code == ErrorCode::NotFound || is_gone(&error) => Ok(None),
+        Err(error) if is_gone(&error) => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -197,16 +197,6 @@ fn refused(reason: u32) -> ToolError {
     ToolError::precondition(format!("NetworkManager could not activate the connection: {why}"))
         .with("reason", reason)
         .hint("`journalctl -u NetworkManager` on the device says more")
-}
-
-/// The last word of the error's name on the bus.
-fn said(error: &ToolError) -> Option<&str> {
-    error.details.get("dbus_error")?.as_str()?.rsplit('.').next()
-}
-
-fn is_gone(error: &ToolError) -> bool {
-    matches!(said(error), Some("UnknownMethod" | "UnknownObject" | "UnknownInterface" | "InvalidArguments"))
-        || error.message.contains("does not exist")
 }
 
 fn object(path: &str) -> Result<ObjectPath<'_>, ToolError> {

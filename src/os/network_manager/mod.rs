@@ -121,7 +121,7 @@ fn absent(error: ToolError) -> ToolError {
     if error.code == ErrorCode::CapabilityMissing {
         return error.hint("profiles of connections need NetworkManager; interfaces are in system.get_network_info");
     }
-    let code = match error.details.get("dbus_error").and_then(|name| name.as_str()?.rsplit('.').next()) {
+    let code = match said(&error) {
         Some("UnknownConnection" | "UnknownDevice") => ErrorCode::NotFound,
         Some("PermissionDenied") => ErrorCode::PermissionDenied,
         Some("InvalidArguments" | "ConnectionNotAvailable" | "MissingPlugin") => ErrorCode::FailedPrecondition,
@@ -134,4 +134,15 @@ fn unknown(what: &str, fault: &zbus::Error) -> ToolError {
     ToolError::unavailable(format!("NetworkManager's answer to {what} cannot be understood: {fault}"))
         .with("resource", SERVICE)
         .hint("it may be newer than this server")
+}
+
+/// The last word of the error's name on the bus.
+fn said(error: &ToolError) -> Option<&str> {
+    error.details.get("dbus_error")?.as_str()?.rsplit('.').next()
+}
+
+/// Whether an object that was asked is no more: in the words of the bus, of GLib, and of NetworkManager about checkpoints.
+fn is_gone(error: &ToolError) -> bool {
+    error.code == ErrorCode::NotFound
+        || matches!(said(error), Some("UnknownMethod" | "UnknownObject" | "UnknownInterface" | "InvalidArguments"))
 }

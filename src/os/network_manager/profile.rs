@@ -1,9 +1,9 @@
 //! The profiles NetworkManager knows (it calls them connections), and which are active. Never their secrets: `GetSettings`
 //! leaves them out, and what is read of the rest is listed here.
 
-use super::{ACTIVE, Objects, PROFILE, Properties, SERVICE, absent, unknown};
+use super::{ACTIVE, Objects, PROFILE, Properties, SERVICE, absent, is_gone, unknown};
 use crate::{
-    error::ToolError,
+    error::{ErrorCode, ToolError},
     os::bus::{Bus, Object},
 };
 use futures::future::try_join_all;
@@ -86,21 +86,27 @@ pub async fn all(bus: &Bus, objects: &Objects) -> Result<Vec<Profile>, ToolError
     let mut paths: Vec<&str> = objects.all(PROFILE).map(|(path, _)| path).collect();
     paths.sort_by_key(|path| (path.len(), path.to_owned()));
     paths.truncate(MOST);
-    let mut profiles = try_join_all(paths.into_iter().map(|path| one(bus, path, &in_use))).await?;
+    let found = try_join_all(paths.into_iter().map(|path| one(bus, path, &in_use))).await?;
+    let mut profiles: Vec<Profile> = found.into_iter().flatten().collect();
     profiles.sort_by(|a, b| (a.active.is_none(), &a.name, &a.uuid).cmp(&(b.active.is_none(), &b.name, &b.uuid)));
     Ok(profiles)
 }
 
-async fn one(bus: &Bus, path: &str, in_use: &[Active]) -> Result<Profile, ToolError> {
+/// `None` for one that has just been deleted, or that is another user's alone.
+async fn one(bus: &Bus, path: &str, in_use: &[Active]) -> Result<Option<Profile>, ToolError> {
     let object = Object { service: SERVICE, path, interface: PROFILE };
-    let answer = bus.call(object, "GetSettings", &()).await.map_err(absent)?;
+    let answer = match bus.call(object, "GetSettings", &()).await.map_err(absent) {
+        Ok(answer) => answer,
+        Err(error) if is_gone(&error) || error.code == ErrorCode::PermissionDenied => return Ok(None),
+        Err(error) => return Err(error),
+    };
     let settings: HashMap<String, HashMap<String, OwnedVariant>> =
         answer.body().deserialize().map_err(|fault| unknown("GetSettings", &fault))?;
     let settings: HashMap<String, Properties> =
         settings.into_iter().map(|(name, values)| (name, Properties(values))).collect();
     let text = |section: &str, key: &str| settings.get(section)?.text(key).map(str::to_owned);
     let uuid = text("connection", "uuid").unwrap_or_default();
-    Ok(Profile {
+    Ok(Some(Profile {
         path: path.to_owned(),
         name: text("connection", "id").unwrap_or_default(),
         kind: text("connection", "type").unwrap_or_default(),
@@ -112,5 +118,5 @@ async fn one(bus: &Bus, path: &str, in_use: &[Active]) -> Result<Profile, ToolEr
         ipv6_method: text("ipv6", "method"),
         active: in_use.iter().find(|active| active.uuid == uuid).cloned(),
         uuid,
-    })
+    }))
 }

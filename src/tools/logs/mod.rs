@@ -1,9 +1,15 @@
 //! `logs.*`: what happened here.
 
+mod journal_args;
+mod journal_page;
+mod query_journal;
 mod recent_app_logs;
 mod recent_audit_logs;
 
 use crate::registry::tool::Entry;
 
-pub static TOOLS: &[Entry] =
-    &[Entry::of::<recent_app_logs::GetRecentAppLogs>(), Entry::of::<recent_audit_logs::GetRecentAuditLogs>()];
+pub static TOOLS: &[Entry] = &[
+    Entry::of::<recent_app_logs::GetRecentAppLogs>(),
+    Entry::of::<recent_audit_logs::GetRecentAuditLogs>(),
+    Entry::of::<query_journal::QueryJournal>(),
+];

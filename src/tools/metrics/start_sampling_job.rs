@@ -21,7 +21,7 @@ pub struct Args {
     #[serde(default = "a_day", deserialize_with = "within::<_, 1, 168>")]
     retention_hours: u32,
     /// Which metrics, by the names of a sample's fields; all when left out.
-    #[schemars(with = "Option<Vec<Name>>", length(min = 1, max = MOST_NAMES))]
+    #[schemars(length(min = 1, max = MOST_NAMES), inner(length(min = 1, max = METRIC_NAME)))]
     #[serde(default, deserialize_with = "optional_names")]
     metrics: Option<Vec<String>>,
     /// A name for it; one is made when left out.
@@ -32,12 +32,6 @@ pub struct Args {
     #[serde(default)]
     dry_run: bool,
 }
-
-// One name, for its schema.
-#[derive(JsonSchema)]
-#[schemars(inline)]
-#[expect(dead_code)] // Its schema is what it is for.
-pub struct Name(#[schemars(length(min = 1, max = METRIC_NAME))] String);
 
 fn a_day() -> u32 {
     24

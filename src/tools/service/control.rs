@@ -4,11 +4,11 @@ use super::{permit, service_name};
 use crate::{
     agent::{
         Warrant,
-        deeds::unit::{ControlRequest, Controlled},
+        deeds::unit::{ControlRequest, Controlled, WAIT},
         units::{Action, JobMode},
     },
     clock,
-    error::ToolError,
+    error::{ErrorCode, ToolError},
     os::systemd::{
         list::Status,
         name::{LONGEST, PATTERN},
@@ -88,7 +88,12 @@ pub(super) async fn short(cx: &Context, args: Args, action: Action) -> Result<Ou
 /// Has the agent do it, and notes what `_meta` says about it.
 pub(super) async fn act(cx: &Context, request: ControlRequest) -> Result<Controlled, ToolError> {
     let dry_run = request.dry_run;
-    let result = cx.world.agent.control_unit(request).await;
+    let mut result = cx.world.agent.control_unit(request).await;
+    if let Err(error) = &mut result
+        && error.code == ErrorCode::Timeout
+    {
+        error.timeout_ms = u64::try_from(WAIT.as_millis()).ok();
+    }
     match &result {
         Ok(done) => mark(cx, done.simulated, !dry_run && (done.now != done.previous || done.job.is_some())),
         // A job that failed may have stopped what ran before.

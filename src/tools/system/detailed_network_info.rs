@@ -155,9 +155,7 @@ impl Tool for GetDetailedNetworkInfo {
             args.include_routing_table.then(|| network.routes.iter().take(ROUTES).map(RouteEntry::from).collect());
         let (connections, pagination) = match args.include_connections {
             true => {
-                let root = cx.world.machine.root.clone();
-                let work = tokio::task::spawn_blocking(move || connections(&root, &args));
-                let done = work.await.map_err(|fault| ToolError::internal(format!("sockets: {fault}")))?;
+                let done = connections(&cx.world.machine.root, &args);
                 let (connections, pagination) = done.map_err(|fault| unreadable("the list of sockets", &fault))?;
                 (Some(connections), Some(pagination))
             }

@@ -2,7 +2,10 @@
 //! the test's own.
 
 use super::*;
-use crate::network_manager::{Daemon, HOME, NetworkManager, OFFICE};
+use crate::{
+    network_manager::{HOME, NetworkManager, OFFICE},
+    private_bus::PrivateBus,
+};
 use raspi_mcp::{
     agent::{
         deeds::connection::{ConfirmRequest, ConnectionRequest},
@@ -213,8 +216,8 @@ async fn what_cannot_be_activated_is_taken_back_at_once() {
 mod networkmanager {
     use super::*;
 
-    async fn start() -> (Daemon, NetworkManager, Net) {
-        let daemon = Daemon::start();
+    async fn start() -> (PrivateBus, NetworkManager, Net) {
+        let daemon = PrivateBus::start();
         let nm = NetworkManager::on(&daemon).await;
         let net = Net::on(Arc::new(RealNetwork { bus: daemon.bus() }));
         (daemon, nm, net)

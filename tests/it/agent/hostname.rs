@@ -1,11 +1,17 @@
 //! The host name: judged by the agent, tried without effect, set once.
 
 use super::*;
+use crate::private_bus::PrivateBus;
+use futures::StreamExt;
 use raspi_mcp::{
-    agent::{HostnameRequest, machine::Machine},
+    agent::{
+        HostnameRequest,
+        machine::{Machine, RealMachine},
+    },
     error::ErrorCode,
     registry::meta::Mode,
 };
+use zbus::{MessageStream, message::Type};
 
 fn name(hostname: &str) -> HostnameRequest {
     HostnameRequest {
@@ -55,4 +61,46 @@ async fn the_owner_may_want_to_be_asked() {
     server.set_hostname(approved.clone()).await.unwrap();
     assert_eq!(pi.machine.hostname().unwrap(), "kitchen");
     server.set_hostname(approved).await.expect_err("an approval is used once");
+}
+
+#[tokio::test]
+async fn a_real_machine_is_named_through_systemd() {
+    let bus = PrivateBus::start();
+    let machine = RealMachine { root: Root::at("/nonexistent"), bus: bus.bus() };
+    let error = machine.set_hostname("kitchen").await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::CapabilityMissing, "nobody has that name on the bus: {error}");
+
+    let hostnamed = bus.connect().await;
+    let mut stream = MessageStream::from(&hostnamed);
+    hostnamed.request_name("org.freedesktop.hostname1").await.unwrap();
+    let serve = async {
+        let mut calls = Vec::new();
+        while calls.len() < 3 {
+            let message = stream.next().await.unwrap().unwrap();
+            let header = message.header();
+            if message.message_type() != Type::MethodCall {
+                continue;
+            }
+            let (name, interactive): (String, bool) = message.body().deserialize().unwrap();
+            assert!(!interactive);
+            calls.push((header.member().unwrap().to_string(), name.clone()));
+            if name == "evil" {
+                let denied = "org.freedesktop.DBus.Error.AccessDenied";
+                hostnamed.reply_error(&header, denied, &"Permission denied").await.unwrap();
+            } else {
+                hostnamed.reply(&header, &()).await.unwrap();
+            }
+        }
+        calls
+    };
+    let asks = async {
+        machine.set_hostname("kitchen").await.unwrap();
+        machine.set_hostname("evil").await.unwrap_err()
+    };
+    let (calls, error) = tokio::join!(serve, asks);
+    let said = |method: &str, name: &str| (method.to_owned(), name.to_owned());
+    let expected =
+        [said("SetStaticHostname", "kitchen"), said("SetHostname", "kitchen"), said("SetStaticHostname", "evil")];
+    assert_eq!(calls, expected);
+    assert_eq!(error.code, ErrorCode::PermissionDenied, "{error}");
 }

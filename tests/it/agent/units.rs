@@ -115,9 +115,14 @@ async fn protected_units_are_left_alone_also_through_others() {
         assert_eq!(refused.code, ErrorCode::PermissionDenied, "{service}: {refused}");
         assert_eq!(refused.details["path"], json!(through), "{service} {}", action.word());
     }
-    for (service, on, protected) in
-        [("ssh", false, "ssh.service"), ("remote", true, "ssh.service"), ("raspi-mcp", false, "raspi-mcp.service")]
-    {
+    for (service, on, protected) in [
+        ("ssh", false, "ssh.service"),
+        ("remote", true, "ssh.service"),
+        ("raspi-mcp", false, "raspi-mcp.service"),
+        // What may not be started now may not at every boot.
+        ("lockdown", true, "ssh.service"),
+        ("maintenance", true, "reboot.target"),
+    ] {
         let refused = pi.enabled(service, on).await.unwrap_err();
         assert_eq!(refused.code, ErrorCode::PermissionDenied, "{service}: {refused}");
         assert_eq!(refused.details["protected_unit"], protected);
@@ -339,4 +344,25 @@ async fn links_are_made_by_systemd_which_then_reads_them() {
     pi.enabled("app", true).await.unwrap();
     let calls: Vec<String> = systemd.calls().into_iter().filter(|call| call != "GetAll").collect();
     assert_eq!(calls, ["DisableUnitFiles app.service", "Reload", "EnableUnitFiles app.service", "Reload"]);
+}
+
+#[tokio::test]
+async fn a_file_that_would_bind_a_protected_unit_is_not_enabled() {
+    let (pi, systemd, bus) = real().await;
+    let file = |lines: &str| {
+        let home = tempdir().unwrap();
+        std::fs::write(home.path().join("app.service"), format!("[Install]\nWantedBy=multi-user.target\n{lines}\n"))
+            .unwrap();
+        Pi::with_units(Arc::new(RealUnits::new(bus.bus(), Root::at(home.keep()))), |_| {})
+    };
+    systemd.put("app.service", FakeUnit::inactive("App").text("FragmentPath", "/app.service"));
+    for lines in ["Also=ssh.service", "Also=other.socket dbus.socket", "Alias=sshd.service", "RequiredBy=dbus.service"]
+    {
+        let refused = file(lines).enabled("app", true).await.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::PermissionDenied, "{lines}");
+    }
+    let unreadable = Pi::with_units(Arc::new(RealUnits::new(bus.bus(), Root::at("/nowhere"))), |_| {});
+    assert_eq!(unreadable.enabled("app", true).await.unwrap_err().code, ErrorCode::Unavailable);
+    assert!(systemd.calls().iter().all(|call| call == "GetAll"));
+    assert_eq!(pi.enabled("app", true).await.unwrap().now.as_deref(), Some("enabled"));
 }

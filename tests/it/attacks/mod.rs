@@ -1,6 +1,7 @@
-//! Attacks: on the network door, against the real listener, and on the fields of every tool.
+//! Attacks: on the network door, against the real listener; on the fields of every tool; on the folders that files.* may reach.
 
 mod fields;
+mod files;
 mod flood;
 mod names;
 mod tls;

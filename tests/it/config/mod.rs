@@ -3,6 +3,7 @@
 mod agent;
 mod any;
 mod commands;
+mod files;
 mod layers;
 mod network;
 mod places;

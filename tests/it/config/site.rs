@@ -4,6 +4,10 @@ use super::Machine;
 
 const SITE: &str = "/etc/raspi-mcp/10-site.toml";
 
+/// What there is at the top level, in the order of the documentation.
+const TOP: &str = "at the top level there are board, agent, tool_names, environment, then the sections http, tls, socket, limits, \
+                   access, jwt, tools, policy, approval, service, places, audit, metrics, log, files, process, exec";
+
 /// One line of configuration and the answer to it, without the file's name.
 fn refused(text: &str, answer: &str) {
     assert_eq!(Machine::new().site(text).refuses(), [format!("{SITE}:{answer}")], "to {text}");
@@ -33,12 +37,7 @@ fn an_unknown_key_far_from_all_is_answered_with_what_there_is() {
         "[log]\ncolour_of_the_sky = 1\n",
         r#"2:1: unknown key "log.colour_of_the_sky"; [log] has level, target, ring_lines"#,
     );
-    refused(
-        "[zzzzzzzzzz]\n",
-        "1:2: unknown key \"zzzzzzzzzz\"; at the top level there are board, agent, tool_names, environment, then the \
-         sections http, tls, socket, limits, access, jwt, tools, policy, approval, service, places, audit, metrics, log, \
-         process, exec",
-    );
+    refused("[zzzzzzzzzz]\n", &format!("1:2: unknown key \"zzzzzzzzzz\"; {TOP}"));
 }
 
 #[test]
@@ -107,9 +106,7 @@ fn all_faults_of_all_files_come_at_once() {
     assert_eq!(
         pi.refuses(),
         [
-            "/usr/lib/raspi-mcp/conf.d/00-image.toml:1:1: unknown key \"colour\"; at the top level there are board, agent, \
-             tool_names, environment, then the sections http, tls, socket, limits, access, jwt, tools, policy, approval, service, \
-             places, audit, metrics, log, process, exec",
+            &format!("/usr/lib/raspi-mcp/conf.d/00-image.toml:1:1: unknown key \"colour\"; {TOP}"),
             "/etc/raspi-mcp/10-site.toml:2:9: log.level must be \"error\", \"warn\", \"info\", \"debug\" or \"trace\", not 7",
             "/etc/raspi-mcp/10-site.toml:3:14: log.ring_lines must be a whole number from 10 to 100000, not 3",
             "/etc/raspi-mcp/20-more.toml:1:9: not TOML: string values must be quoted, expected literal string",

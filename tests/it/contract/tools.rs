@@ -2,7 +2,7 @@
 
 use super::{oracle, parameters, probe};
 use crate::served::{Door, Pi};
-use raspi_mcp::config::Settings;
+use raspi_mcp::config::{FileRoot, Settings};
 use raspi_mcp::registry::{
     Registry,
     meta::{Mode, Tier},
@@ -122,6 +122,7 @@ fn arguments(entry: &Entry) -> Value {
         // Nothing was changed: nothing is taken back.
         "network.confirm_connection" => json!({"keep": false}),
         "network.ping" => json!({"address": "127.0.0.1", "count": 1}),
+        "files.write" => json!({"path": "a", "content": "", "overwrite": true}),
         "system.reboot" | "system.shutdown" => json!({"cancel": true}),
         _ => probe::good(&entry.input_schema())[0].clone(),
     };
@@ -141,6 +142,11 @@ fn allow_everything(settings: &mut Settings) {
         settings.tools.enable.insert(entry.meta.namespace().to_owned());
         settings.policy.insert(entry.name().to_owned(), Mode::Allow);
     }
+    // A folder with the file that the samples name.
+    let path = settings.places.state_dir.with_file_name("files");
+    std::fs::create_dir_all(&path).unwrap();
+    std::fs::write(path.join("a"), "").unwrap();
+    settings.files.roots = vec![FileRoot { name: "data".into(), path, writable: true, max_bytes: 1 << 20 }];
     let echo = json!({"name": "echo", "program": "/bin/echo"});
     settings.exec.commands.push(serde_json::from_value(echo).unwrap());
 }

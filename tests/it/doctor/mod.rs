@@ -1,6 +1,7 @@
 //! `raspi-mcp doctor` on captured machines: well, and with one thing wrong at a time.
 
 mod explain;
+mod files;
 mod network;
 
 use crate::trees::Copied;

@@ -1,8 +1,11 @@
 //! The tools, through the front of the registry: schema, parser, handler, and the answer against its own schema.
 
 mod exec;
+pub mod files;
+mod logs;
 mod metrics;
 mod network;
+mod ping;
 mod process;
 mod service;
 mod system;

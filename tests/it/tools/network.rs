@@ -1,8 +1,9 @@
 //! `network.*` and what `system.*` says about the network: on captured trees, beside a NetworkManager of the test's own.
 
 use crate::{
-    network_manager::{Daemon, HOME, NetworkManager, OFFICE, RADIO},
+    network_manager::{HOME, NetworkManager, OFFICE, RADIO},
     pi::Pi,
+    private_bus::PrivateBus,
     trees::{Copied, machine},
 };
 use serde_json::{Value, json};
@@ -132,7 +133,7 @@ fn pi(tree: &Copied) -> Pi {
     Pi::on(machine(tree.root()))
 }
 
-fn pi_on(tree: &Copied, daemon: &Daemon) -> Pi {
+fn pi_on(tree: &Copied, daemon: &PrivateBus) -> Pi {
     Pi::on_bus(machine(tree.root()), daemon.bus())
 }
 
@@ -251,7 +252,7 @@ async fn without_networkmanager_status_says_what_the_kernel_knows() {
 
 #[tokio::test]
 async fn a_bus_without_networkmanager_is_no_networkmanager() {
-    let (tree, daemon) = (tree(), Daemon::start());
+    let (tree, daemon) = (tree(), PrivateBus::start());
     let pi = pi_on(&tree, &daemon);
     let refused = pi.call("network.list_connections", json!({})).await.refused();
     assert_eq!(refused["error_code"], "capability_missing");
@@ -264,7 +265,7 @@ async fn a_bus_without_networkmanager_is_no_networkmanager() {
 
 #[tokio::test]
 async fn networkmanager_is_asked_where_it_runs() {
-    let (tree, daemon) = (tree(), Daemon::start());
+    let (tree, daemon) = (tree(), PrivateBus::start());
     let nm = NetworkManager::on(&daemon).await;
     let pi = pi_on(&tree, &daemon);
     let status = pi.call("network.get_status", json!({})).await.ok();

@@ -1,5 +1,6 @@
 //! `service.*`: reads on a bus of the test's own, with a systemd on it that the test has written.
 
+mod control;
 mod list;
 mod status;
 mod validate;
@@ -9,6 +10,7 @@ use crate::{
     private_bus::{FakeSystemd, FakeUnit, PrivateBus},
     trees::{Copied, machine},
 };
+use serde_json::json;
 
 /// A Raspberry Pi whose systemd is written by the test.
 struct Scene {
@@ -41,4 +43,19 @@ impl Scene {
         put("network.target", FakeUnit::active("Network"));
         scene
     }
+}
+
+#[tokio::test]
+async fn without_an_agent_reads_go_on_and_writes_are_unavailable() {
+    let scene = Scene::busy().await;
+    for (tool, args) in [
+        ("service.start", json!({"service_name": "ssh"})),
+        ("service.control_service", json!({"service_name": "ssh", "action": "stop", "dry_run": true})),
+        ("service.set_enabled", json!({"service_name": "ssh", "enabled": false})),
+    ] {
+        let refusal = scene.pi.call(tool, args).await.refused();
+        assert_eq!(refusal["error_code"], "unavailable", "{tool}");
+        assert!(refusal["hint"].as_str().unwrap().contains("raspi-mcp-agent"), "{refusal}");
+    }
+    scene.pi.call("service.get_status", json!({"service_name": "ssh"})).await.ok();
 }

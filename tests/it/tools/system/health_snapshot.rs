@@ -268,6 +268,11 @@ async fn a_card_tells_its_wear_where_it_knows_it() {
 async fn why_the_machine_started_and_who_says_so() {
     const RSTS: &str = "proc/device-tree/chosen/bootloader/rsts";
     const POWER: &str = "proc/device-tree/chosen/power/power_reset";
+    let captured = async |name| Pi::like(name).call(TOOL, json!({})).await.ok();
+    assert_eq!(captured("pi-5").await["last_reset"]["cause"], "power_on");
+    let pi4 = captured("pi-4b").await;
+    assert_eq!((&pi4["last_reset"]["cause"], &pi4["cards"][0]["kind"]), (&json!("restart"), &json!("SD")));
+    assert!(captured("pi-3b").await.get("last_reset").is_none());
     let copy = Copied::of("pi-5");
     let reset = async || health(&copy).await["last_reset"].clone();
     copy.write(RSTS, cell(0x1000)).write(POWER, cell(0));
@@ -297,6 +302,7 @@ async fn why_the_machine_started_and_who_says_so() {
 #[tokio::test]
 async fn older_firmware_is_asked_by_its_program() {
     let copy = Copied::of("pi-5");
+    copy.without("proc/device-tree/chosen");
     copy.script("usr/bin/vcgencmd", "[ $1 = get_rsts ] && echo get_rsts=1000 || echo throttled=0x0");
     let told = health(&copy).await;
     assert_eq!(

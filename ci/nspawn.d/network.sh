@@ -1,0 +1,131 @@
+# shellcheck shell=bash
+# A real NetworkManager with two profiles for one interface, and another machine at the far end of its cable, which answers
+# in both networks: what is seen, what is activated, and what goes back by itself. Sourced by ci/nspawn.
+
+NEAR=mcp0
+HERE_A=192.0.2.2 THERE_A=192.0.2.1
+HERE_B=198.51.100.2 THERE_B=198.51.100.1
+
+# network_up: the cable, the far end, NetworkManager, both profiles, "home" active; and the namespace switched on. Once.
+network_up() {
+  [ ! -f "$WORK/network" ] || return 0
+  c test -f /usr/sbin/NetworkManager || die "the container has no NetworkManager"
+  # The far end lives in a network of its own, as long as the container does.
+  c systemd-run --quiet --collect --unit=far-end --property=PrivateNetwork=yes sleep infinity
+  local far
+  # With the tools, and the process numbers, of out here.
+  far=$(pgrep --ns "$LEADER" --nslist pid --full 'sleep infinity$' | head -1)
+  nsenter --target "$LEADER" --net ip link add "$NEAR" type veth peer name far
+  nsenter --target "$LEADER" --net ip link set far netns "$far"
+  nsenter --target "$far" --net ip address add "$THERE_A/24" dev far
+  nsenter --target "$far" --net ip address add "$THERE_B/24" dev far
+  nsenter --target "$far" --net ip link set far up
+  # Only what is in here.
+  printf '[main]\nno-auto-default=*\n' | c tee /etc/NetworkManager/conf.d/only.conf >/dev/null
+  c systemctl start NetworkManager
+  c nmcli --wait 10 device set "$NEAR" managed yes
+  profile home "$HERE_A" && profile office "$HERE_B"
+  c nmcli --wait 20 connection up home >/dev/null
+  printf '[tools]\nenable = ["system", "network"]\n' | c tee /etc/raspi-mcp/60-network.toml >/dev/null
+  c systemctl restart raspi-mcp-agent raspi-mcp
+  touch "$WORK/network"
+}
+
+# profile NAME ADDRESS
+profile() {
+  c nmcli connection add type ethernet ifname "$NEAR" con-name "$1" autoconnect no \
+    ipv4.method manual ipv4.addresses "$2/24" ipv6.method disabled >/dev/null
+}
+
+active_is() { [ "$(c nmcli --get-values NAME connection show --active | grep -vx lo)" = "$1" ]; }
+reaches() { c raspi-mcp call --json network.ping -a address="$1" -a count=1 -a timeout_ms=500 | grep -q '"packets_received": *1'; }
+checkpoints() { c busctl get-property org.freedesktop.NetworkManager /org/freedesktop/NetworkManager org.freedesktop.NetworkManager Checkpoints; }
+
+check_network() {
+  local said
+  network_up
+  said=$(c raspi-mcp call --json system.get_network_info)
+  expect_in "the address, by rtnetlink from inside the sandbox" "\"$HERE_A\"" "$said"
+  expect_in "its mask" '"255.255.255.0"' "$said"
+  [[ $said != *unreadable* ]] || die "unreadable: $said"
+  said=$(c raspi-mcp call --json network.get_status)
+  expect_in "NetworkManager" '"running": *true' "$said"
+  expect_in "the connection" '"primary_connection": *"home"|"state": *"connected' "$said"
+  # Reading is the server's own: its account, its D-Bus policy, no agent.
+  said=$(as bob raspi-mcp call --json network.list_connections)
+  expect_in "the profiles" '"office"' "$said"
+  expect_in "where the active one is" "^ *\"$NEAR\"\$" "$said"
+  said=$(c raspi-mcp call --json network.ping -a address="$THERE_A" -a count=3 -a interval_ms=200)
+  expect_in "three echoes" '"packets_received": *3' "$said"
+  said=$(c raspi-mcp call --json network.ping -a address="::1" -a count=1)
+  expect_in "IPv6" '"packets_received": *1' "$said"
+  said=$(c raspi-mcp call --json network.ping -a address="$HERE_B" -a count=1 -a timeout_ms=200 2>&1 || true)
+  expect_in "nobody there, or no way" 'packets_received": *0|no way' "$said"
+  fails_with "bob changes the network" 5 'ops_rw|admin' as bob raspi-mcp call network.activate_connection -a connection=office
+  fails_with "no such connection" 1 'there is no connection' c raspi-mcp call network.activate_connection -a connection='office; reboot'
+  active_is home || die "home is no longer active"
+  say "addresses, profiles and echoes, by the server's own account; three answers from $THERE_A"
+}
+
+check_network_confirmed() {
+  local said
+  network_up
+  said=$(c raspi-mcp call --json network.activate_connection -a connection=office -a dry_run=true)
+  expect_in "a dry run" '"activated": *false' "$said"
+  active_is home || die "a dry run changed something"
+  said=$(c raspi-mcp call --json network.activate_connection -a connection=office -a confirm_seconds=60)
+  expect_in "what is active now" '"name": *"office"' "$said"
+  expect_in "what was before" '"name": *"home"' "$said"
+  expect_in "until when" '"confirm_by"' "$said"
+  active_is office || die "office is not active"
+  reaches "$THERE_B" || die "$THERE_B does not answer"
+  # Neither half needs to remember in memory.
+  c systemctl kill --signal=KILL raspi-mcp-agent raspi-mcp
+  until_true 20 "both halves are back" halves_are_up
+  expect_in "it still waits" '"pending_change"' "$(c raspi-mcp call --json network.get_status)"
+  expect_in "confirmed" '"confirmed": *true' "$(c raspi-mcp call --json network.confirm_connection)"
+  # Nothing is left that could take it back.
+  expect "checkpoints" "ao 0" "$(checkpoints)"
+  active_is office || die "office is not active"
+  # And back, by a word.
+  c raspi-mcp call network.activate_connection -a connection=home >/dev/null
+  expect_in "taken back" '"reverted": *true' "$(c raspi-mcp call --json network.confirm_connection -a keep=false)"
+  until_true 20 "office is back" active_is office
+  c nmcli --wait 20 connection up home >/dev/null
+  say "what was confirmed stays, also when both halves were killed in between; keep=false takes it back at once"
+}
+
+check_network_reverts() {
+  local said took began=$SECONDS
+  network_up
+  active_is home || die "home is not active"
+  c raspi-mcp call network.activate_connection -a connection=office -a confirm_seconds=10 >/dev/null
+  active_is office || die "office is not active"
+  c systemctl kill --signal=KILL raspi-mcp-agent raspi-mcp
+  c systemctl stop raspi-mcp-agent raspi-mcp
+  until_true 30 "home is back, with neither half alive" active_is home
+  c systemctl start raspi-mcp-agent raspi-mcp
+  reaches "$THERE_A" || die "$THERE_A does not answer"
+  fails_with "confirming too late" 5 'taken back' c raspi-mcp call network.confirm_connection
+  took=$((SECONDS - began))
+  c systemctl stop NetworkManager
+  fails_with "without NetworkManager" 1 'NetworkManager' c raspi-mcp call network.activate_connection -a connection=office
+  said=$(c raspi-mcp call --json network.get_status)
+  expect_in "without NetworkManager" '"running": *false' "$said"
+  c rm /etc/raspi-mcp/60-network.toml
+  c systemctl stop far-end
+  c systemctl restart raspi-mcp-agent raspi-mcp
+  rm "$WORK/network"
+  say "nobody confirmed, both halves were killed: the old connection was back after $took s"
+}
+
+# The conversation about echo requests, in the container's network: the line in dist/sysctl.d allows them there.
+check_network_pinged() {
+  expect "the groups that may" "$(printf '0\t2147483647')" "$(c cat /proc/sys/net/ipv4/ping_group_range)"
+  RUST_BACKTRACE=0 RASPI_MCP_PING=must nsenter --target "$LEADER" --net cargo test --locked --quiet --test it tools::ping \
+    >"$WORK/ping" 2>&1 || die "$(cat "$WORK/ping")"
+  grep -qE '^test result: ok\. [1-9]' "$WORK/ping" || die "no test ran: $(cat "$WORK/ping")"
+  say "progress for each request, IPv4 and IPv6, and an end when it is cancelled"
+}
+
+halves_are_up() { c systemctl is-active --quiet raspi-mcp raspi-mcp-agent && c raspi-mcp call network.get_status >/dev/null 2>&1; }

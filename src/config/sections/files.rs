@@ -1,0 +1,171 @@
+//! `[[files.roots]]`: the folders that `files.*` may reach, and the check that none of them lays open what is not for it.
+
+use crate::config::{
+    fault::Position,
+    found::{Entry, Found, Written, quoted},
+    kind::{Complaint, Kind, Unit, meant},
+    settings::Settings,
+    words::{full_path, is_name},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::path::{Component, Path, PathBuf};
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Files {
+    /// The first one is where relative paths begin.
+    pub roots: Vec<FileRoot>,
+}
+
+/// A folder that `files.*` may reach.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FileRoot {
+    /// What callers call it; unique.
+    pub name: String,
+    /// A full path.
+    pub path: PathBuf,
+    /// Whether files may be written and deleted there.
+    #[serde(default)]
+    pub writable: bool,
+    /// The largest file that is read or written there, in bytes.
+    #[serde(default = "default_max_bytes")]
+    pub max_bytes: u64,
+}
+
+/// A file is hashed whole to be read, and a Pi 4 hashes 200 MB a second.
+const DEFAULT_MAX_BYTES: u64 = 16 << 20;
+const MAX_BYTES: Kind = Kind::Integer { min: 1024, max: 1 << 30, unit: Unit::Bytes };
+const FIELDS: &[&str] = &["name", "path", "writable", "max_bytes"];
+/// Every call names them all when it is refused; more than a person sets up by hand.
+const MOST: usize = 32;
+
+fn default_max_bytes() -> u64 {
+    DEFAULT_MAX_BYTES
+}
+
+/// What [`Kind::Roots`] expects.
+pub const EXPECTED: &str =
+    "tables [[files.roots]] with name, path and, if wanted, writable (false) and max_bytes (16 MiB)";
+
+/// How the default file shows one.
+pub const EXAMPLE: &str = "\
+#[[files.roots]]
+#name = \"data\"
+#path = \"/srv/raspi-mcp\"
+#writable = true
+#max_bytes = 16777216
+";
+
+/// The roots as the settings read them, or every complaint about them.
+pub fn check(found: &Found, wrong: &mut Vec<Complaint>) -> Option<Value> {
+    let Written::List(items) = &found.value else {
+        wrong.push((found.at, format!("files.roots must be {EXPECTED}, not {}", found.kind())));
+        return None;
+    };
+    if items.len() > MOST {
+        wrong.push((found.at, format!("files.roots has {} entries; at most {MOST} are allowed", items.len())));
+        return None;
+    }
+    let before = wrong.len();
+    let roots = items.iter().filter_map(|item| check_root(item, wrong)).collect();
+    (wrong.len() == before).then_some(Value::Array(roots))
+}
+
+fn check_root(item: &Found, wrong: &mut Vec<Complaint>) -> Option<Value> {
+    let Written::Table(entries) = &item.value else {
+        wrong.push((item.at, format!("files.roots holds {}; write [[files.roots]] for each folder", item.kind())));
+        return None;
+    };
+    let mut root = Map::new();
+    for Entry { key, key_at, found } in entries {
+        match check_field(key, *key_at, found) {
+            Ok(value) => drop(root.insert(key.clone(), value)),
+            Err(complaint) => wrong.push(complaint),
+        }
+    }
+    for field in ["name", "path"] {
+        if !entries.iter().any(|entry| entry.key == field) {
+            wrong.push((item.at, format!("this root has no {field}; every [[files.roots]] needs name and path")));
+        }
+    }
+    Some(Value::Object(root))
+}
+
+fn check_field(field: &str, key_at: Option<Position>, found: &Found) -> Result<Value, Complaint> {
+    let refuse = |message: String| Err((found.at, message));
+    match (field, &found.value) {
+        ("name", Written::Text(text)) if is_name(text, 64) => Ok(text.as_str().into()),
+        ("name", _) => refuse("files.roots.name must be 1 to 64 characters from a-z, 0-9, \"_\" and \"-\"".into()),
+        ("path", Written::Text(text)) if full_path(text) => Ok(text.as_str().into()),
+        ("path", _) => refuse(format!("files.roots.path must be {}, not {}", Kind::Folder.expected(), found.shown())),
+        ("writable", _) => one(Kind::Bool, "files.roots.writable", found),
+        ("max_bytes", _) => one(MAX_BYTES, "files.roots.max_bytes", found),
+        _ => {
+            let near = meant(field, FIELDS.iter().copied());
+            Err((key_at, format!("unknown key {} in [[files.roots]]{near}", quoted(field))))
+        }
+    }
+}
+
+fn one(kind: Kind, name: &str, found: &Found) -> Result<Value, Complaint> {
+    let mut wrong = Vec::new();
+    kind.check(name, found, &[], &mut wrong)
+        .ok_or_else(|| wrong.pop().unwrap_or_else(|| (found.at, format!("{name} must be {}", kind.expected()))))
+}
+
+/// Every root that overlaps with what is not for callers, or with another root, in either direction: `configuration` is
+/// where the configuration was read from. Paths are compared once symbolic links are resolved.
+pub fn overlaps(settings: &Settings, configuration: &[PathBuf]) -> Vec<String> {
+    let places = &settings.places;
+    let guarded = [
+        ("the state", &places.state_dir),
+        ("the sockets", &places.runtime_dir),
+        ("the agent's state", &places.agent_state_dir),
+        ("the agent's socket", &places.agent_socket),
+        ("the server's socket", &settings.socket.path),
+        ("the private key", &settings.tls.key),
+        ("the certificate", &settings.tls.certificate),
+        ("the keys of [jwt]", &settings.jwt.keys_file),
+    ];
+    let system = ["/run", "/dev", "/proc", "/sys"].map(PathBuf::from);
+    let guarded: Vec<(&str, PathBuf)> = guarded
+        .into_iter()
+        .chain(configuration.iter().map(|path| ("the configuration", path)))
+        .chain(system.iter().map(|path| ("the system's own files", path)))
+        .map(|(what, path)| (what, resolved(path)))
+        .collect();
+    let mut faults = Vec::new();
+    let mut seen: Vec<(&FileRoot, PathBuf)> = Vec::new();
+    for root in &settings.files.roots {
+        let (name, path) = (&root.name, resolved(&root.path));
+        let overlap = |other: &Path| path.starts_with(other) || other.starts_with(&path);
+        let shown = root.path.display();
+        if let Some((what, other)) = guarded.iter().find(|(_, other)| overlap(other)) {
+            faults.push(format!(
+                "files.roots: {name} is {shown}, which overlaps {what} in {}; give it a folder of its own",
+                other.display()
+            ));
+        }
+        if let Some((other, _)) = seen.iter().find(|(_, other)| overlap(other)) {
+            let (theirs, there) = (&other.name, other.path.display());
+            faults.push(format!(
+                "files.roots: {name} is {shown}, which overlaps {theirs} in {there}; a file must have one root"
+            ));
+        }
+        seen.push((root, path));
+    }
+    faults
+}
+
+/// `path` without symbolic links, as far as it is there; what is not there yet stands as it is written.
+pub fn resolved(path: &Path) -> PathBuf {
+    let mut rest = Vec::new();
+    for there in path.ancestors() {
+        if let Ok(mut whole) = there.canonicalize() {
+            whole.extend(rest.into_iter().rev());
+            return whole;
+        }
+        rest.extend(there.components().next_back().filter(|part| matches!(part, Component::Normal(_))));
+    }
+    path.to_owned()
+}

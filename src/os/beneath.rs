@@ -1,0 +1,154 @@
+//! Files below a folder and nowhere else: the kernel resolves each path, and refuses to leave (openat2(2), Linux 5.6).
+//!
+//! Whoever can write below a folder can put a symbolic link there, or swap a directory for one between two system calls.
+//! So no path is checked and then used: `RESOLVE_BENEATH` makes one step of it, and everything after that is done relative to
+//! the descriptors it gave.
+
+use rustix::{
+    fd::{AsFd, BorrowedFd, OwnedFd},
+    fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, open, openat2, statat},
+    io::Errno,
+};
+use std::{
+    ffi::OsStr,
+    fs::File,
+    os::{fd::AsRawFd, unix::ffi::OsStrExt},
+    path::Path,
+};
+
+/// Leaving the folder, by `..`, by a link or by a mount, is `EXDEV`; what procfs calls links is refused as `ELOOP`.
+const INSIDE: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_MAGICLINKS).union(ResolveFlags::NO_XDEV);
+/// The kernel gives up (`EAGAIN`) when something is renamed while it looks at a `..` in a link: it asks to be asked again.
+const ATTEMPTS: usize = 16;
+
+/// A folder that was opened, and what can be reached from it.
+#[derive(Debug)]
+pub struct Beneath {
+    folder: OwnedFd,
+}
+
+impl Beneath {
+    /// The folder at `path`, a full path without symbolic links: one that has become a link since it was looked at is
+    /// refused.
+    ///
+    /// # Errors
+    /// Those of openat2(2): `ELOOP` for a link, `ENOTDIR`, `ENOENT`, `EACCES`; `ENOSYS` before Linux 5.6.
+    pub fn folder(path: &Path) -> Result<Self, Errno> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        Ok(Self { folder: openat2(CWD, path, flags, Mode::empty(), resolve)? })
+    }
+
+    /// A descriptor that was opened below one.
+    pub fn at(folder: OwnedFd) -> Self {
+        Self { folder }
+    }
+
+    /// Opens what is at `relative`, following links that stay inside. With `O_PATH` nothing is touched yet.
+    ///
+    /// # Errors
+    /// Those of openat2(2); `EXDEV` when the way leads out.
+    pub fn open(&self, relative: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+        self.resolve(relative, flags, INSIDE)
+    }
+
+    /// The same without following any link.
+    ///
+    /// # Errors
+    /// The same, and `ELOOP` for a link.
+    pub fn open_plainly(&self, relative: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+        self.resolve(relative, flags | OFlags::NOFOLLOW, INSIDE | ResolveFlags::NO_SYMLINKS)
+    }
+
+    /// A directory at `relative`, to look through or to act in.
+    ///
+    /// # Errors
+    /// As [`Beneath::open`]; `ENOTDIR` for anything else.
+    pub fn directory(&self, relative: &Path) -> Result<Self, Errno> {
+        self.open(relative, DIRECTORY).map(Self::at)
+    }
+
+    /// The directory called `name` right here; never a link to one.
+    ///
+    /// # Errors
+    /// As [`Beneath::open_plainly`]; `ENOTDIR` for anything else, a link too.
+    pub fn child(&self, name: &OsStr) -> Result<Self, Errno> {
+        self.open_plainly(Path::new(name), DIRECTORY).map(Self::at)
+    }
+
+    /// What `name` is, right here and without following it; `None` when there is nothing.
+    ///
+    /// # Errors
+    /// Those of fstatat(2).
+    pub fn look(&self, name: &OsStr) -> Result<Option<Stat>, Errno> {
+        match statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => Ok(Some(found)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// A regular file at `relative`, opened for reading, and what it is. Anything else is looked at, never opened: opening a
+    /// device can do something, opening a fifo can wait for ever.
+    ///
+    /// # Errors
+    /// As [`Beneath::open`].
+    pub fn regular(&self, relative: &Path) -> Result<(Found, Stat), Errno> {
+        Self::read(self.open(relative, OFlags::PATH)?)
+    }
+
+    /// The same of a name right here that is no link.
+    ///
+    /// # Errors
+    /// As [`Beneath::open_plainly`].
+    pub fn regular_here(&self, name: &OsStr) -> Result<(Found, Stat), Errno> {
+        Self::read(self.open_plainly(Path::new(name), OFlags::PATH)?)
+    }
+
+    fn read(found: OwnedFd) -> Result<(Found, Stat), Errno> {
+        let about = fstat(&found)?;
+        if FileType::from_raw_mode(about.st_mode) != FileType::RegularFile {
+            return Ok((Found::Other(FileType::from_raw_mode(about.st_mode)), about));
+        }
+        let file = open(descriptor(&found), OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
+        Ok((Found::File(File::from(file)), about))
+    }
+
+    fn resolve(&self, relative: &Path, flags: OFlags, resolve: ResolveFlags) -> Result<OwnedFd, Errno> {
+        let relative = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
+        let flags = flags | OFlags::CLOEXEC;
+        let mut fault = Errno::AGAIN;
+        for _ in 0..ATTEMPTS {
+            match openat2(&self.folder, relative, flags, Mode::empty(), resolve) {
+                Err(again @ (Errno::AGAIN | Errno::INTR)) => fault = again,
+                ended => return ended,
+            }
+        }
+        Err(fault)
+    }
+}
+
+impl AsFd for Beneath {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.folder.as_fd()
+    }
+}
+
+/// What [`Beneath::regular`] found.
+#[derive(Debug)]
+pub enum Found {
+    File(File),
+    Other(FileType),
+}
+
+const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
+
+/// The path by which procfs reaches an open descriptor: no name of it is looked up again.
+pub fn descriptor(fd: &impl AsRawFd) -> String {
+    format!("/proc/self/fd/{}", fd.as_raw_fd())
+}
+
+/// A name in a directory, unless it is `.` or `..`.
+pub fn named(name: &[u8]) -> Option<&OsStr> {
+    (name != b"." && name != b"..").then(|| OsStr::from_bytes(name))
+}

@@ -1,0 +1,310 @@
+//! The journal, read with `journalctl`: the format of its files is systemd's own, and its library would be C in the half that
+//! talks to the network. Values are passed as `--option=value`, so none of them can be an option; nothing passes a shell.
+//!
+//! journalctl(1), systemd.journal-fields(7), and "Journal JSON Format" of systemd's documentation.
+
+use super::root::Root;
+use serde::Deserialize;
+use serde_json::Value;
+use std::{io, process::Stdio};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, BufReader},
+    process::{Child, ChildStdout, Command},
+    task::JoinHandle,
+};
+
+/// Longest line of JSON that is parsed; a longer one is counted and passed over. Messages have 48 KiB at most unless they
+/// come over the native protocol.
+const LONGEST_LINE: usize = 256 * 1024;
+/// What is kept of its complaints.
+const LONGEST_COMPLAINT: u64 = 4096;
+const FIELDS: &str = "MESSAGE,PRIORITY,_SYSTEMD_UNIT,UNIT,SYSLOG_IDENTIFIER,_COMM,_PID";
+
+/// Which lines, and in which order.
+#[derive(Clone, Debug, Default)]
+pub struct Query {
+    /// A unit's name; whether it is one, the caller has seen to.
+    pub unit: Option<String>,
+    /// Microseconds since 1970, both inclusive.
+    pub since: Option<u64>,
+    pub until: Option<u64>,
+    /// The least severe that counts: 0 (emerg) to 7 (debug).
+    pub priority: Option<u8>,
+    /// A regular expression of PCRE2.
+    pub grep: Option<String>,
+    /// Goes on after the line with this cursor.
+    pub after: Option<String>,
+    pub newest_first: bool,
+    /// Waits for more when there are no more.
+    pub follow: bool,
+}
+
+impl Query {
+    fn arguments(&self) -> Vec<String> {
+        let mut all: Vec<String> = ["--no-pager", "--output=json", "--all"].map(String::from).to_vec();
+        all.push(format!("--output-fields={FIELDS}"));
+        let mut add = |name: &str, value: Option<String>| all.extend(value.map(|value| format!("--{name}={value}")));
+        add("unit", self.unit.clone());
+        add("priority", self.priority.map(|level| level.to_string()));
+        add("grep", self.grep.clone());
+        add("after-cursor", self.after.clone());
+        let moment = |micros: u64| format!("@{}.{:06}", micros / 1_000_000, micros % 1_000_000);
+        // It takes one beginning only; beside a cursor, [`Query::ends`] and the reader see to this one.
+        add("since", self.since.filter(|_| self.after.is_none()).map(moment));
+        add("until", self.until.map(moment));
+        if self.newest_first {
+            all.push("--reverse".into());
+        }
+        if self.follow {
+            all.extend(["--follow", "--no-tail"].map(String::from));
+        }
+        all
+    }
+
+    /// Whether a line from then lies before the time that is asked for, or after it.
+    fn misses(&self, micros: u64) -> (bool, bool) {
+        (self.since.is_some_and(|since| micros < since), self.until.is_some_and(|until| micros > until))
+    }
+}
+
+/// One line of the journal.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    pub cursor: String,
+    /// Microseconds since 1970.
+    pub micros: u64,
+    pub priority: Option<u8>,
+    /// The unit it is about, or that wrote it.
+    pub unit: Option<String>,
+    pub identifier: Option<String>,
+    pub pid: Option<u32>,
+    /// Bytes that are no UTF-8 are replaced.
+    pub message: String,
+}
+
+/// A reading of the journal. Dropped, it ends its process.
+pub struct Reading {
+    query: Query,
+    child: Child,
+    out: BufReader<ChildStdout>,
+    /// The line so far; reading can be given up between two pieces of it.
+    partial: Vec<u8>,
+    overlong: bool,
+    /// A line came that lies beyond the time asked for: none of the later ones is wanted.
+    pub is_beyond: bool,
+    /// Lines that were longer than [`LONGEST_LINE`], or no JSON that is understood.
+    pub left_out: u64,
+    complaint: JoinHandle<String>,
+}
+
+/// How a reading ended.
+#[derive(Debug)]
+pub struct Ended {
+    pub success: bool,
+    /// What it said on standard error, shortened.
+    pub said: String,
+}
+
+impl Reading {
+    /// Starts one; `None` where there is no `journalctl`.
+    ///
+    /// # Errors
+    /// Those of starting a process.
+    pub fn start(root: &Root, query: Query) -> io::Result<Option<Self>> {
+        let places = ["usr/bin/journalctl", "bin/journalctl"];
+        let Some(program) = places.into_iter().map(|at| root.path(at)).find(|path| path.exists()) else {
+            return Ok(None);
+        };
+        let mut child = Command::new(program)
+            .args(query.arguments())
+            .env_clear()
+            .envs([("LC_ALL", "C.UTF-8"), ("TZ", "UTC"), ("SYSTEMD_COLORS", "0")])
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()?;
+        let lost = || io::Error::other("a pipe of the process is missing");
+        let (out, said) = (child.stdout.take().ok_or_else(lost)?, child.stderr.take().ok_or_else(lost)?);
+        let complaint = tokio::spawn(async move {
+            let mut kept = Vec::new();
+            let mut said = said.take(LONGEST_COMPLAINT);
+            // What cannot be read was not said; the exit code counts.
+            let _ = said.read_to_end(&mut kept).await;
+            let mut rest = said.into_inner();
+            let _ = tokio::io::copy(&mut rest, &mut tokio::io::sink()).await;
+            String::from_utf8_lossy(&kept).trim().to_owned()
+        });
+        let out = BufReader::new(out);
+        Ok(Some(Self {
+            query,
+            child,
+            out,
+            partial: Vec::new(),
+            is_beyond: false,
+            overlong: false,
+            left_out: 0,
+            complaint,
+        }))
+    }
+
+    /// The next line; `None` when there are no more. May be given up while it waits, and called again.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub async fn next(&mut self) -> io::Result<Option<Line>> {
+        while let Some(text) = self.text().await? {
+            let Some(line) = Line::parse(&text) else {
+                self.left_out += 1;
+                continue;
+            };
+            match (self.query.misses(line.micros), self.query.newest_first) {
+                ((false, false), _) => return Ok(Some(line)),
+                // Beyond the end of what was asked for.
+                ((true, _), true) | ((_, true), false) => {
+                    self.is_beyond = true;
+                    return Ok(None);
+                }
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// The text of one line.
+    async fn text(&mut self) -> io::Result<Option<Vec<u8>>> {
+        loop {
+            let piece = self.out.fill_buf().await?;
+            if piece.is_empty() {
+                return Ok(None);
+            }
+            let end = piece.iter().position(|byte| *byte == b'\n');
+            let part = &piece[..end.unwrap_or(piece.len())];
+            if self.partial.len() + part.len() > LONGEST_LINE {
+                self.overlong = true;
+                self.partial.clear();
+            }
+            if !self.overlong {
+                self.partial.extend_from_slice(part);
+            }
+            let used = part.len() + usize::from(end.is_some());
+            self.out.consume(used);
+            if end.is_some() {
+                if std::mem::take(&mut self.overlong) {
+                    self.left_out += 1;
+                    continue;
+                }
+                return Ok(Some(std::mem::take(&mut self.partial)));
+            }
+        }
+    }
+
+    /// Ends the process, if it has not ended by itself, and waits until it is gone.
+    ///
+    /// # Errors
+    /// Those of waiting.
+    pub async fn stop(mut self) -> io::Result<()> {
+        self.child.kill().await
+    }
+
+    /// Waits for the end of a process that has no more lines, and hears what it said.
+    ///
+    /// # Errors
+    /// Those of waiting.
+    pub async fn end(mut self) -> io::Result<Ended> {
+        let status = self.child.wait().await?;
+        let said = self.complaint.await.unwrap_or_default();
+        Ok(Ended { success: status.success(), said })
+    }
+}
+
+#[derive(Deserialize)]
+struct Raw {
+    #[serde(rename = "__CURSOR")]
+    cursor: String,
+    #[serde(rename = "__REALTIME_TIMESTAMP")]
+    realtime: String,
+    #[serde(default, rename = "MESSAGE")]
+    message: Value,
+    #[serde(default, rename = "PRIORITY")]
+    priority: Value,
+    #[serde(default, rename = "UNIT")]
+    about: Value,
+    #[serde(default, rename = "_SYSTEMD_UNIT")]
+    by: Value,
+    #[serde(default, rename = "SYSLOG_IDENTIFIER")]
+    identifier: Value,
+    #[serde(default, rename = "_COMM")]
+    program: Value,
+    #[serde(default, rename = "_PID")]
+    pid: Value,
+}
+
+impl Line {
+    fn parse(json: &[u8]) -> Option<Self> {
+        let raw: Raw = serde_json::from_slice(json).ok()?;
+        Some(Self {
+            cursor: raw.cursor,
+            micros: raw.realtime.parse().ok()?,
+            priority: text(&raw.priority).and_then(|level| level.parse().ok()).filter(|level| *level <= 7),
+            unit: text(&raw.about).or_else(|| text(&raw.by)),
+            identifier: text(&raw.identifier).or_else(|| text(&raw.program)),
+            pid: text(&raw.pid).and_then(|pid| pid.parse().ok()),
+            message: text(&raw.message).unwrap_or_default(),
+        })
+    }
+}
+
+/// A field as text: a string; a list of numbers, which are its bytes; or a list of either, where it was given many times.
+fn text(field: &Value) -> Option<String> {
+    match field {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(items) if items.iter().all(Value::is_u64) && !items.is_empty() => {
+            let bytes: Vec<u8> =
+                items.iter().filter_map(|item| item.as_u64().and_then(|byte| u8::try_from(byte).ok())).collect();
+            Some(String::from_utf8_lossy(&bytes).into_owned())
+        }
+        Value::Array(items) => {
+            let texts: Vec<String> = items.iter().filter_map(text).collect();
+            (!texts.is_empty()).then(|| texts.join("\n"))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_come_in_four_shapes() {
+        let line = |fields: &str| {
+            Line::parse(format!(r#"{{"__CURSOR":"s=1","__REALTIME_TIMESTAMP":"1000001"{fields}}}"#).as_bytes())
+        };
+        let plain = line(r#","MESSAGE":"hi","PRIORITY":"3","_PID":"7","_SYSTEMD_UNIT":"a.service""#).unwrap();
+        assert_eq!((plain.message.as_str(), plain.priority, plain.pid), ("hi", Some(3), Some(7)));
+        assert_eq!((plain.micros, plain.unit.as_deref()), (1_000_001, Some("a.service")));
+        let about = line(r#","UNIT":"b.service","_SYSTEMD_UNIT":"init.scope","MESSAGE":[104,105,255]"#).unwrap();
+        assert_eq!((about.unit.as_deref(), about.message.as_str()), (Some("b.service"), "hi\u{fffd}"));
+        assert_eq!(line(r#","MESSAGE":["one",[116,119,111]]"#).unwrap().message, "one\ntwo");
+        assert_eq!(line(r#","MESSAGE":null,"PRIORITY":"9""#).unwrap().message, "");
+        assert!(Line::parse(b"{}").is_none() && Line::parse(b"-- No entries --").is_none());
+    }
+
+    #[test]
+    fn no_value_can_be_an_option() {
+        let query = Query {
+            unit: Some("--file=/etc/shadow".into()),
+            grep: Some("--root=/".into()),
+            after: Some("-D/".into()),
+            since: Some(1),
+            ..Query::default()
+        };
+        let arguments = query.arguments();
+        for known in ["--unit=--file=/etc/shadow", "--grep=--root=/", "--after-cursor=-D/"] {
+            assert!(arguments.iter().any(|argument| argument == known), "{known}: {arguments:?}");
+        }
+        assert!(!arguments.iter().any(|argument| argument.starts_with("--since")), "one beginning only");
+    }
+}

@@ -1,0 +1,202 @@
+//! A file that is there whole or not at all: written aside, synced, then put in its place in one step.
+//!
+//! It has no name while it is written (`O_TMPFILE`, open(2)), so that nothing of it is left when the machine stops; a file
+//! system without that gets a hidden name. A full disk or a crash leaves what was there before.
+
+use super::beneath::{Beneath, descriptor};
+use rustix::{
+    fd::OwnedFd,
+    fs::{
+        AtFlags, CWD, Gid, Mode, OFlags, RenameFlags, Uid, fchmod, fchown, fstat, fsync, linkat, openat, renameat,
+        renameat_with, unlinkat,
+    },
+    io::{Errno, write},
+};
+use std::{ffi::OsStr, fmt::Write};
+
+/// What a file in the making is to find at its place.
+pub enum Over<'a> {
+    /// Nothing: `EEXIST` otherwise.
+    Nothing,
+    /// Whatever is there is replaced.
+    Anything,
+    /// Only what this accepts, looked at under the given name once nobody else can put another there: `ESTALE` otherwise.
+    Only(&'a mut dyn FnMut(&OsStr) -> Result<bool, Errno>),
+}
+
+/// A file in the making. Dropped before it is in its place, it is gone.
+pub struct Draft<'a> {
+    folder: &'a Beneath,
+    file: OwnedFd,
+    /// Its name while it has one that nobody asks for.
+    name: Option<String>,
+}
+
+impl<'a> Draft<'a> {
+    /// An empty file that only its owner may read, in `folder`.
+    ///
+    /// # Errors
+    /// Those of open(2).
+    pub fn new(folder: &'a Beneath) -> Result<Self, Errno> {
+        let mode = Mode::RUSR | Mode::WUSR;
+        match openat(folder, ".", OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, mode) {
+            Ok(file) => Ok(Self { folder, file, name: None }),
+            // What file systems without it answer, and kernels that have never heard of it.
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT) => {
+                let name = hidden()?;
+                let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                let file = openat(folder, name.as_str(), flags, mode)?;
+                Ok(Self { folder, file, name: Some(name) })
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// # Errors
+    /// Those of write(2): `ENOSPC`, `EDQUOT`.
+    pub fn fill(&mut self, bytes: &[u8]) -> Result<(), Errno> {
+        write_all(&self.file, bytes)
+    }
+
+    /// # Errors
+    /// Those of fchmod(2).
+    pub fn set_mode(&self, mode: u32) -> Result<(), Errno> {
+        fchmod(&self.file, Mode::from_raw_mode(mode & 0o777))
+    }
+
+    /// Gives it to another owner or group, where this process may.
+    ///
+    /// # Errors
+    /// Those of fchown(2): `EPERM`.
+    pub fn set_owner(&self, uid: Option<u32>, gid: Option<u32>) -> Result<(), Errno> {
+        fchown(&self.file, uid.map(Uid::from_raw), gid.map(Gid::from_raw))
+    }
+
+    /// Puts it at `name` in its folder, and both on the disk.
+    ///
+    /// # Errors
+    /// Those of fsync(2), linkat(2) and rename(2); see [`Over`].
+    pub fn place(mut self, name: &OsStr, over: Over<'_>) -> Result<(), Errno> {
+        fsync(&self.file)?;
+        match over {
+            Over::Nothing => self.create(name)?,
+            Over::Anything => {
+                let temporary = self.named()?;
+                renameat(self.folder, temporary.as_str(), self.folder, name)?;
+                self.name = None;
+            }
+            Over::Only(accepts) => self.exchange(name, accepts)?,
+        }
+        sync_folder(self.folder)
+    }
+
+    fn create(&mut self, name: &OsStr) -> Result<(), Errno> {
+        let Some(temporary) = self.name.clone() else {
+            return linkat(CWD, descriptor(&self.file), self.folder, name, AtFlags::SYMLINK_FOLLOW);
+        };
+        renameat_with(self.folder, temporary.as_str(), self.folder, name, RenameFlags::NOREPLACE)?;
+        self.name = None;
+        Ok(())
+    }
+
+    /// Swaps the two and looks at what was there; if it is the wrong thing, swaps them back.
+    fn exchange(&mut self, name: &OsStr, accepts: &mut dyn FnMut(&OsStr) -> Result<bool, Errno>) -> Result<(), Errno> {
+        let temporary = self.named()?;
+        let aside = OsStr::new(&temporary);
+        let swap = || renameat_with(self.folder, aside, self.folder, name, RenameFlags::EXCHANGE);
+        match swap() {
+            Ok(()) => {}
+            // A file system that cannot swap: what is there is looked at, then replaced. Others may come between.
+            Err(Errno::INVAL | Errno::OPNOTSUPP) => {
+                if !accepts(name)? {
+                    return Err(Errno::STALE);
+                }
+                renameat(self.folder, aside, self.folder, name)?;
+                self.name = None;
+                return Ok(());
+            }
+            Err(fault) => return Err(fault),
+        }
+        let right = accepts(aside);
+        if matches!(right, Ok(true)) {
+            // The old file goes with its temporary name, when this is dropped.
+            return Ok(());
+        }
+        swap()?;
+        // Somebody has put a newer one there in the meantime: then that one stays, and the one before it goes.
+        if !self.is_mine(aside)? {
+            swap()?;
+        }
+        Err(right.err().unwrap_or(Errno::STALE))
+    }
+
+    fn is_mine(&self, name: &OsStr) -> Result<bool, Errno> {
+        let (mine, there) = (fstat(&self.file)?, self.folder.look(name)?);
+        Ok(there.is_some_and(|there| (there.st_dev, there.st_ino) == (mine.st_dev, mine.st_ino)))
+    }
+
+    /// Its temporary name, given to it now if it has none.
+    fn named(&mut self) -> Result<String, Errno> {
+        if let Some(name) = &self.name {
+            return Ok(name.clone());
+        }
+        let name = hidden()?;
+        linkat(CWD, descriptor(&self.file), self.folder, name.as_str(), AtFlags::SYMLINK_FOLLOW)?;
+        self.name = Some(name.clone());
+        Ok(name)
+    }
+}
+
+impl Drop for Draft<'_> {
+    fn drop(&mut self) {
+        if let Some(name) = &self.name
+            && let Err(fault) = unlinkat(self.folder, name.as_str(), AtFlags::empty())
+        {
+            tracing::warn!(%fault, name, "a temporary file could not be removed");
+        }
+    }
+}
+
+/// All of `bytes`.
+///
+/// # Errors
+/// Those of write(2).
+pub fn write_all(file: &OwnedFd, mut bytes: &[u8]) -> Result<(), Errno> {
+    while !bytes.is_empty() {
+        match write(file, bytes) {
+            Ok(0) => return Err(Errno::IO),
+            Ok(written) => bytes = &bytes[written..],
+            Err(Errno::INTR) => {}
+            Err(fault) => return Err(fault),
+        }
+    }
+    Ok(())
+}
+
+/// What changed in a folder is on the disk.
+///
+/// # Errors
+/// Those of fsync(2), but not of file systems that know no such thing for folders.
+pub fn sync_folder(folder: &Beneath) -> Result<(), Errno> {
+    match fsync(folder) {
+        Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok(()),
+        ended => ended,
+    }
+}
+
+/// What temporary names begin with.
+pub const HIDDEN: &str = ".raspi-mcp-";
+
+/// A name that nobody guesses and `ls` does not show.
+///
+/// # Errors
+/// `EIO` when the kernel gives no random numbers.
+pub fn hidden() -> Result<String, Errno> {
+    let mut random = [0u8; 8];
+    ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut random).map_err(|_| Errno::IO)?;
+    let mut name = String::from(HIDDEN);
+    for byte in random {
+        let _ = write!(name, "{byte:02x}");
+    }
+    Ok(name)
+}

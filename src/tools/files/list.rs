@@ -1,0 +1,276 @@
+//! `files.list`: what is in a folder (document 003, `file_list`).
+
+use super::{
+    blocking::{self, Stop},
+    bounded_or_null,
+    content::to_base64,
+    glob::{self, Glob},
+    mtime,
+    place::{self, LONGEST_PATH, Place, RootOut, Want},
+    size,
+    walk::{Step, walk},
+};
+use crate::{
+    error::ToolError,
+    os::beneath::Beneath,
+    registry::{context::Context, meta::Meta, tool::Tool},
+    tools::{
+        bounded,
+        page::{Limit, Offset, Pagination},
+    },
+};
+use rustix::{
+    fs::{FileType, OFlags, fstat, readlinkat},
+    io::Errno,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::{collections::BinaryHeap, ffi::OsStr, os::unix::ffi::OsStrExt, path::Path};
+
+/// Names held at once. A page beyond them takes another walk, not more memory.
+const WINDOW: usize = 16 * 1024;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// Folder: full path, or relative to a root.
+    #[serde(default = "here", deserialize_with = "bounded::<_, 1, LONGEST_PATH>")]
+    #[schemars(length(min = 1, max = LONGEST_PATH))]
+    path: String,
+    /// Root that a relative path begins in; the first one unless told.
+    #[serde(default, deserialize_with = "bounded_or_null::<_, 64>")]
+    #[schemars(length(max = 64))]
+    root: Option<String>,
+    /// Whether to list folders in it too.
+    #[serde(default)]
+    recursive: bool,
+    /// Whether to list names that begin with a dot.
+    #[serde(default)]
+    include_hidden: bool,
+    /// Only names like "*.log", or paths like "**/a/*.txt".
+    #[serde(default, deserialize_with = "bounded_or_null::<_, { glob::LONGEST }>")]
+    #[schemars(length(max = glob::LONGEST))]
+    pattern: Option<String>,
+    #[serde(default)]
+    limit: Limit,
+    #[serde(default)]
+    offset: Offset,
+}
+
+fn here() -> String {
+    ".".into()
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Out {
+    /// Full path of the folder.
+    path: String,
+    /// Name of the root it is in.
+    root: String,
+    /// Sorted by path.
+    entries: Vec<Listed>,
+    /// Folders that were not entered: no right to, a mount, or more than 32 levels deep.
+    closed_directories: usize,
+    pagination: Pagination,
+    /// Every folder that files.* may reach.
+    roots: Vec<RootOut>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Listed {
+    name: String,
+    /// Full path, for files.read.
+    path: String,
+    /// The name's bytes in base64, where they are no UTF-8; such a name can be listed and no more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    name_base64: Option<String>,
+    r#type: Kind,
+    /// In bytes.
+    size: u64,
+    #[schemars(extend("format" = "date-time"))]
+    mtime: String,
+    /// Permission bits.
+    mode: u32,
+    /// What a symbolic link says; it is followed by files.read if that is in the root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    target: Option<String>,
+}
+
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum Kind {
+    File,
+    Directory,
+    Symlink,
+    /// A fifo, socket or device: files.read does not open it.
+    Other,
+}
+
+pub struct List;
+
+impl Tool for List {
+    type Args = Args;
+    type Out = Out;
+    const META: Meta = Meta {
+        name: "files.list",
+        title: "List a folder",
+        description: "List what is in one of the configured folders.\n\nUse when: you look for a file, or for the folders there are.\n\nReturns: name, type, size and time of each entry, and every root.",
+        paginated: true,
+        estimated_tokens: 2000,
+        tags: &["fs", "file", "folder"],
+        ..Meta::READ
+    };
+
+    fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
+        args.place(cx).map(drop)
+    }
+
+    async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
+        let place = args.place(cx)?;
+        let roots = place::roots(&cx.world.files);
+        blocking::run(move |stop| args.list(&place, roots, stop)).await
+    }
+}
+
+impl Args {
+    fn place(&self, cx: &Context) -> Result<Place, ToolError> {
+        Place::of(&cx.world.files, &self.path, self.root.as_deref(), Want::List)
+    }
+
+    fn list(&self, place: &Place, roots: Vec<RootOut>, stop: &Stop) -> Result<Out, ToolError> {
+        let glob = self.pattern.as_deref().map(Glob::parse).transpose()?;
+        let folder = place.open()?.directory(&place.relative).map_err(|fault| match fault {
+            Errno::NOTDIR => ToolError::precondition(format!("{} is no directory", place.shown()))
+                .with("parameter", "path")
+                .hint("files.read reads a file"),
+            other => place.fault(other),
+        })?;
+        let (mut skip, mut after) = (self.offset.get(), None);
+        let (names, seen) = loop {
+            let most = (skip + self.limit.get()).min(WINDOW.max(self.limit.get()));
+            let (names, seen) = self.smallest(place, &folder, glob.as_ref(), after.as_deref(), most, stop)?;
+            if skip == 0 || most > skip || names.len() < most {
+                break (names.into_iter().skip(skip).collect::<Vec<_>>(), seen);
+            }
+            skip -= names.len();
+            after = names.into_iter().next_back();
+        };
+        let entries: Vec<Listed> =
+            names.iter().filter_map(|key| shown(place, &folder, key).transpose()).collect::<Result<_, _>>()?;
+        Ok(Out {
+            path: place.shown(),
+            root: place.root.setting.name.clone(),
+            pagination: Pagination::at(self.limit, self.offset, names.len(), seen.fitting),
+            entries,
+            closed_directories: seen.closed,
+            roots,
+        })
+    }
+
+    /// The first `most` paths after `after`, sorted, and how much there is.
+    fn smallest(
+        &self,
+        place: &Place,
+        folder: &Beneath,
+        glob: Option<&Glob>,
+        after: Option<&[u8]>,
+        most: usize,
+        stop: &Stop,
+    ) -> Result<(Vec<Vec<u8>>, Seen), ToolError> {
+        let (mut kept, mut seen) = (BinaryHeap::with_capacity(most.min(1024)), Seen::default());
+        let mut visit = |step: Step<'_>| {
+            let (path, name, kind) = match step {
+                Step::Closed { path: [], fault } => return Err(place.fault(fault)),
+                Step::Closed { .. } => {
+                    seen.closed += 1;
+                    return Ok(false);
+                }
+                Step::Entry { path, name, kind, .. } => (path, name, kind),
+            };
+            if !self.include_hidden && name.as_bytes().starts_with(b".") {
+                return Ok(false);
+            }
+            let enter = self.recursive && kind == FileType::Directory;
+            if glob.is_some_and(|glob| !glob.fits(&String::from_utf8_lossy(path))) {
+                return Ok(enter);
+            }
+            seen.fitting += 1;
+            if seen.fitting.is_multiple_of(1024) {
+                stop.check()?;
+            }
+            // A folder stands right before what is in it: a NUL, which no name has, sorts before all.
+            let key: Vec<u8> = path.iter().map(|byte| if *byte == b'/' { 0 } else { *byte }).collect();
+            if after.is_none_or(|after| key.as_slice() > after) {
+                kept.push(key);
+                if kept.len() > most {
+                    kept.pop();
+                }
+            }
+            Ok(enter)
+        };
+        walk(folder, &mut Vec::new(), stop, &mut visit)?;
+        Ok((kept.into_sorted_vec(), seen))
+    }
+}
+
+/// What a walk came by.
+#[derive(Default)]
+struct Seen {
+    fitting: usize,
+    closed: usize,
+}
+
+/// One entry, as it is now; `None` when it is gone.
+fn shown(place: &Place, folder: &Beneath, key: &[u8]) -> Result<Option<Listed>, ToolError> {
+    let bytes: Vec<u8> = key.iter().map(|byte| if *byte == 0 { b'/' } else { *byte }).collect();
+    let path = Path::new(OsStr::from_bytes(&bytes));
+    let found = match folder.open_plainly(path, OFlags::PATH) {
+        Ok(found) => found,
+        // It went while we looked, or its folder is another one by now.
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
+        // A mount is there, and belongs to no root: its name is all there is to say.
+        Err(Errno::XDEV) => return Ok(Some(mount(place, path))),
+        Err(fault) => return Err(place.fault(fault)),
+    };
+    let about = fstat(&found).map_err(|fault| place.fault(fault))?;
+    let kind = match FileType::from_raw_mode(about.st_mode) {
+        FileType::RegularFile => Kind::File,
+        FileType::Directory => Kind::Directory,
+        FileType::Symlink => Kind::Symlink,
+        _ => Kind::Other,
+    };
+    let target = match kind {
+        Kind::Symlink => readlinkat(&found, "", Vec::new()).ok().map(|link| link.to_string_lossy().into_owned()),
+        _ => None,
+    };
+    let listed = Listed {
+        size: size(&about),
+        mtime: mtime(&about),
+        mode: about.st_mode & 0o7777,
+        target,
+        ..bare(place, path, kind)
+    };
+    Ok(Some(listed))
+}
+
+fn mount(place: &Place, path: &Path) -> Listed {
+    bare(place, path, Kind::Directory)
+}
+
+fn bare(place: &Place, path: &Path, kind: Kind) -> Listed {
+    let name = path.file_name().unwrap_or_default();
+    let full = place.root.setting.path.join(&place.relative).join(path);
+    Listed {
+        name: name.to_string_lossy().into_owned(),
+        path: full.to_string_lossy().into_owned(),
+        name_base64: name.to_str().is_none().then(|| to_base64(name.as_bytes())),
+        r#type: kind,
+        size: 0,
+        mtime: crate::clock::stamp(time::OffsetDateTime::UNIX_EPOCH),
+        mode: 0,
+        target: None,
+    }
+}

@@ -1,0 +1,237 @@
+//! Where a path argument points: which root, what below it, and how a fault there is told.
+
+use crate::{
+    error::{ErrorCode, ToolError},
+    os::{
+        beneath::Beneath,
+        roots::{FolderRoot, Roots},
+    },
+};
+use rustix::io::Errno;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// Longest path that is taken, in characters; the kernel's own limit is as many bytes (PATH_MAX).
+pub const LONGEST_PATH: usize = 4096;
+
+/// What a call wants of a path. The names are those of permissions: `files:read:/srv/data/a`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Want {
+    Read,
+    List,
+    Write,
+    Delete,
+}
+
+impl Want {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::List => "list",
+            Self::Write => "write",
+            Self::Delete => "delete",
+        }
+    }
+    /// "cannot be ..."
+    const fn done(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::List => "listed",
+            Self::Write => "written",
+            Self::Delete => "deleted",
+        }
+    }
+}
+
+/// A place in a root. Only names: what is really there, the kernel says when it is opened.
+#[derive(Clone, Debug)]
+pub struct Place {
+    pub root: Arc<FolderRoot>,
+    /// Names below the root, none of them `.` or `..`; empty is the root itself.
+    pub relative: PathBuf,
+    want: Want,
+}
+
+/// A root, as callers see it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RootOut {
+    name: String,
+    /// Full path of the folder.
+    path: String,
+    writable: bool,
+    /// The largest file that is read or written there.
+    max_bytes: u64,
+}
+
+/// Every root.
+pub fn roots(roots: &Roots) -> Vec<RootOut> {
+    let shown = |root: &Arc<FolderRoot>| RootOut {
+        name: root.setting.name.clone(),
+        path: root.setting.path.display().to_string(),
+        writable: root.setting.writable,
+        max_bytes: root.setting.max_bytes,
+    };
+    roots.iter().map(shown).collect()
+}
+
+impl Place {
+    /// `path` in a root: a full path in the one that holds it, any other in the root called `named`, or in the first.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a path that is none, `permission_denied` for one that no root holds, or for a change in a root
+    /// that is not writable.
+    pub fn of(all: &Roots, path: &str, named: Option<&str>, want: Want) -> Result<Self, ToolError> {
+        let bad = |why: &str| Err(ToolError::invalid(format!("the path {why}")).with("parameter", "path"));
+        if path.contains('\0') {
+            return bad("holds a NUL, which no file name can");
+        }
+        let mut relative = PathBuf::new();
+        for part in path.split('/') {
+            match part {
+                "" | "." => {}
+                ".." => return bad("goes up with \"..\"; write where it leads to instead"),
+                name => relative.push(name),
+            }
+        }
+        let root = match named {
+            Some(name) => Some(all.iter().find(|root| root.setting.name == name).ok_or_else(|| {
+                ToolError::not_found(format!("there is no root called {name:?}"))
+                    .with("parameter", "root")
+                    .with("roots", names(all))
+                    .hint("files.list shows the roots; leave root out for the first one")
+            })?),
+            None => None,
+        };
+        let found = if path.starts_with('/') {
+            let full = Path::new("/").join(&relative);
+            let held = |root: &&Arc<FolderRoot>| {
+                full.strip_prefix(&root.setting.path).or_else(|_| full.strip_prefix(&root.resolved)).is_ok()
+            };
+            let holder = root.or_else(|| all.iter().find(held)).filter(held);
+            holder.map(|root| {
+                let below = full.strip_prefix(&root.setting.path).or_else(|_| full.strip_prefix(&root.resolved));
+                (root, below.unwrap_or(&full).to_owned())
+            })
+        } else {
+            root.or_else(|| all.iter().next()).map(|root| (root, relative))
+        };
+        let Some((root, relative)) = found else { return Err(outside(all, path, want)) };
+        let place = Self { root: Arc::clone(root), relative, want };
+        if matches!(want, Want::Write | Want::Delete) && !root.setting.writable {
+            let name = &root.setting.name;
+            return Err(ToolError::denied(format!("{} is in the root {name}, which is read-only", place.shown()))
+                .with("parameter", "path")
+                .with("required_permission", place.permission())
+                .hint(format!("the owner of this machine can set writable = true for {name} in [[files.roots]]")));
+        }
+        Ok(place)
+    }
+
+    /// The full path, as the configuration names the root.
+    pub fn shown(&self) -> String {
+        self.root.setting.path.join(&self.relative).to_string_lossy().trim_end_matches('/').to_owned()
+    }
+
+    /// What a call needs to be here.
+    pub fn permission(&self) -> String {
+        format!("files:{}:{}", self.want.name(), self.shown())
+    }
+
+    /// Whether this is the root itself.
+    pub fn is_root(&self) -> bool {
+        self.relative.as_os_str().is_empty()
+    }
+
+    /// Opens the root.
+    ///
+    /// # Errors
+    /// `unavailable` when it is not there, or is a link by now.
+    pub fn open(&self) -> Result<Beneath, ToolError> {
+        self.root.open().map_err(|fault| {
+            let (name, path) = (&self.root.setting.name, self.root.setting.path.display());
+            let error = match fault {
+                Errno::NOSYS => return old_kernel(),
+                Errno::NOENT | Errno::NOTDIR => {
+                    ToolError::unavailable(format!("the root {name} has no folder: {path} is not there"))
+                        .hint("make it, or mount what belongs there; raspi-mcp doctor looks at every root")
+                }
+                Errno::LOOP => ToolError::unavailable(format!("{path} has become a symbolic link since the start"))
+                    .hint("restart raspi-mcp if that is right"),
+                Errno::ACCESS => ToolError::unavailable(format!("this server's user may not enter {path}"))
+                    .hint("let it in (chmod, or a group); raspi-mcp doctor looks at every root"),
+                other => ToolError::unavailable(format!("the root {name} ({path}) cannot be opened: {}", words(other))),
+            };
+            error.with("resource", path.to_string())
+        })
+    }
+
+    /// What went wrong here, with a code and the next step.
+    pub fn fault(&self, fault: Errno) -> ToolError {
+        let (shown, done) = (self.shown(), self.want.done());
+        let error = match fault {
+            Errno::NOENT => ToolError::not_found(format!("there is no {shown}")).hint("files.list shows what there is"),
+            Errno::XDEV | Errno::LOOP => {
+                ToolError::denied(format!("the way to {shown} leads out of the root {}", self.root.setting.name))
+                    .with("required_permission", self.permission())
+                    .hint("a symbolic link or a mount on the way points elsewhere; what is mounted there can be a root of its own")
+            }
+            Errno::ACCESS | Errno::PERM => {
+                ToolError::denied(format!("this server's user has no right that lets {shown} be {done}"))
+                    .with("required_permission", self.permission())
+                    .hint("its owner can change mode or group; files.list shows the mode")
+            }
+            Errno::ROFS => ToolError::denied(format!("{shown} cannot be {done}: for this server it is read-only there"))
+                .with("required_permission", self.permission())
+                .hint(format!(
+                    "as a service it may only write where its unit says: run \"systemctl edit raspi-mcp\", add the lines \
+                     [Service] and ReadWritePaths={}, and restart it; a read-only mount needs a remount",
+                    self.root.setting.path.display()
+                )),
+            Errno::NOSPC | Errno::DQUOT => {
+                ToolError::exhausted(format!("there is no space left to write {shown}; nothing was changed"))
+                    .hint("delete something, or raise the quota")
+            }
+            Errno::FBIG => ToolError::new(ErrorCode::ContentTooLarge, format!("{shown} would be too large for its disk")),
+            Errno::NAMETOOLONG => ToolError::invalid(format!("a name in the path has more than 255 bytes, or all of it more than {LONGEST_PATH}")),
+            Errno::ISDIR => ToolError::precondition(format!("{shown} is a directory")),
+            Errno::NOTDIR => ToolError::precondition(format!("something on the way to {shown} is no directory")),
+            Errno::NOSYS => return old_kernel(),
+            Errno::MFILE | Errno::NFILE => ToolError::exhausted("too many files are open").hint("try again in a moment"),
+            other => ToolError::unavailable(format!("{shown} cannot be {done}: {}", words(other))).hint("try again"),
+        };
+        error.with("parameter", "path").with("resource", shown)
+    }
+}
+
+/// The system's own words.
+pub fn words(fault: Errno) -> String {
+    std::io::Error::from(fault).to_string()
+}
+
+fn old_kernel() -> ToolError {
+    ToolError::missing("this kernel has no openat2, without which no path is safe; files.* needs Linux 5.6")
+}
+
+fn names(all: &Roots) -> Vec<String> {
+    all.iter().map(|root| root.setting.name.clone()).collect()
+}
+
+fn outside(all: &Roots, path: &str, want: Want) -> ToolError {
+    let shown: String = path.chars().take(200).collect();
+    let folders: Vec<String> = all.iter().map(|root| root.setting.path.display().to_string()).collect();
+    let error = if folders.is_empty() {
+        ToolError::denied("no folder is open to files.*: the configuration names none")
+            .hint("the owner of this machine adds [[files.roots]] with name and path to /etc/raspi-mcp and restarts")
+    } else {
+        ToolError::denied(format!("{shown} is in none of the folders that files.* may reach"))
+            .hint(format!("they are {}; relative paths begin in the first", folders.join(", ")))
+    };
+    error
+        .with("parameter", "path")
+        .with("required_permission", format!("files:{}:{shown}", want.name()))
+        .with("roots", folders)
+}

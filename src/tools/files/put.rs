@@ -1,0 +1,314 @@
+//! How a file gets its new content: what must hold first, then one step that everybody sees whole.
+
+use super::{
+    blocking::Stop,
+    content::{etag, tag},
+    mtime,
+    place::Place,
+    read::kind_words,
+    size, whole,
+};
+use crate::{
+    clock,
+    error::{ErrorCode, ToolError},
+    os::{
+        beneath::{Beneath, Found},
+        replace::{Draft, Over, sync_folder, write_all},
+    },
+};
+use rustix::{
+    fs::{Access, AtFlags, FileType, Mode, OFlags, Stat, accessat, fchmod, fstat, fsync, ftruncate, mkdirat},
+    io::Errno,
+};
+use std::{ffi::OsStr, path::Path};
+
+/// Permission bits of a file that is new: those of most programs.
+const NEW_FILE: u32 = 0o644;
+const NEW_FOLDER: u32 = 0o755;
+
+/// What the caller allows.
+pub struct How {
+    /// The file may be new.
+    pub create: bool,
+    /// It may take the place of one that is there.
+    pub replace: bool,
+    /// The content goes to the end of what is there.
+    pub append: bool,
+    /// What is there must have this tag.
+    pub etag: Option<String>,
+    /// Permission bits for it.
+    pub bits: Option<u32>,
+    pub mkdirs: bool,
+    pub dry_run: bool,
+}
+
+/// A file that was written, or would be.
+pub struct Put {
+    pub size: u64,
+    pub etag: String,
+    pub mtime: String,
+    pub mode: u32,
+    pub appended: bool,
+    pub before: Option<Before>,
+    /// Folders that were made on the way, as full paths.
+    pub folders: Vec<String>,
+}
+
+/// The file that was there.
+pub struct Before {
+    pub size: u64,
+    pub etag: String,
+    pub mode: u32,
+    pub owner_kept: bool,
+    about: Stat,
+}
+
+/// Writes `bytes` to `place`.
+///
+/// # Errors
+/// `conflict` when what is there is not what the caller allows; `failed_precondition` for what is no file; those of
+/// [`Place::fault`]. Then nothing has changed, except that folders on the way may be there.
+pub fn put(place: &Place, bytes: &[u8], how: &How, stop: &Stop) -> Result<Put, ToolError> {
+    whole::fits(place, bytes.len() as u64)?;
+    let fault = |fault| place.fault(fault);
+    let (Some(name), parent) = (place.relative.file_name(), place.relative.parent().unwrap_or(Path::new(""))) else {
+        return Err(ToolError::invalid("the path names a folder").with("parameter", "path"));
+    };
+    let root = place.open()?;
+    let (folder, folders) = folder(place, &root, parent, how)?;
+    let before = match &folder {
+        Some(folder) => before(place, folder, name, how, stop)?,
+        None => None,
+    };
+    if before.is_none() && !how.create {
+        return Err(fault(Errno::NOENT).with("parameter", if how.etag.is_some() { "etag" } else { "create" }));
+    }
+    let appended = how.append && before.is_some();
+    let mode = how.bits.or(before.as_ref().map(|before| before.mode)).unwrap_or(NEW_FILE);
+    let mut put =
+        Put { size: bytes.len() as u64, etag: String::new(), mtime: clock::now(), mode, appended, before, folders };
+    let Some(folder) = folder else {
+        put.etag = etag(bytes);
+        return Ok(put);
+    };
+    if appended {
+        append(place, &folder, name, bytes, how, &mut put, stop)?;
+    } else {
+        put.etag = etag(bytes);
+        if !how.dry_run {
+            replace(place, &folder, name, bytes, how, &mut put, stop)?;
+        }
+    }
+    if !how.dry_run
+        && let Some(about) = folder.look(name).map_err(fault)?
+    {
+        put.mtime = mtime(&about);
+    }
+    Ok(put)
+}
+
+/// The folder it goes to, and those that were made (or would be: then there is no folder yet).
+fn folder(
+    place: &Place,
+    root: &Beneath,
+    parent: &Path,
+    how: &How,
+) -> Result<(Option<Beneath>, Vec<String>), ToolError> {
+    let fault = |fault| place.fault(fault);
+    let mut made = Vec::new();
+    match root.directory(parent) {
+        Ok(folder) => return Ok((Some(folder), made)),
+        Err(Errno::NOENT) if how.mkdirs => {}
+        Err(Errno::NOENT) => {
+            return Err(fault(Errno::NOENT).hint(if how.create {
+                "its folder is not there; mkdirs: true makes it"
+            } else {
+                "files.list shows what there is"
+            }));
+        }
+        Err(other) => return Err(fault(other)),
+    }
+    // One name after the other, each relative to the one before: nobody can put a link in between.
+    let mut here = root.directory(Path::new("")).map_err(fault)?;
+    let mut path = place.root.setting.path.clone();
+    let mut missing = false;
+    for name in parent.iter() {
+        path.push(name);
+        if missing {
+            made.push(path.display().to_string());
+            continue;
+        }
+        here = match here.directory(Path::new(name)) {
+            Ok(next) => next,
+            Err(Errno::NOENT) if how.dry_run => {
+                missing = true;
+                made.push(path.display().to_string());
+                continue;
+            }
+            Err(Errno::NOENT) => {
+                match mkdirat(&here, name, Mode::from_raw_mode(NEW_FOLDER)) {
+                    Ok(()) => made.push(path.display().to_string()),
+                    // Somebody else made it: as good.
+                    Err(Errno::EXIST) => {}
+                    Err(other) => return Err(fault(other)),
+                }
+                let next = here.child(name).map_err(fault)?;
+                if made.last().is_some_and(|last| Path::new(last) == path) {
+                    widen(&next).map_err(fault)?;
+                }
+                sync_folder(&here).map_err(fault)?;
+                next
+            }
+            Err(other) => return Err(fault(other)),
+        };
+    }
+    Ok(((!missing).then_some(here), made))
+}
+
+/// Gives a folder that was just made the bits that the process's umask took. What it inherited (setgid) stays.
+fn widen(folder: &Beneath) -> Result<(), Errno> {
+    let held = fstat(folder)?.st_mode & 0o7777;
+    match fchmod(folder, Mode::from_raw_mode(held | NEW_FOLDER)) {
+        // systemd's RestrictSUIDSGID= lets nobody set an inherited setgid bit again.
+        Err(Errno::PERM) if held & 0o7000 != 0 => Ok(()),
+        ended => ended,
+    }
+}
+
+/// The file that is there, once it is one that may be written.
+fn before(place: &Place, folder: &Beneath, name: &OsStr, how: &How, stop: &Stop) -> Result<Option<Before>, ToolError> {
+    let fault = |fault| place.fault(fault);
+    let shown = place.shown();
+    let Some(there) = folder.look(name).map_err(fault)? else { return Ok(None) };
+    let kind = FileType::from_raw_mode(there.st_mode);
+    if kind != FileType::RegularFile {
+        let hint = if kind == FileType::Symlink {
+            "write to the file that it points to"
+        } else {
+            "only regular files are read and written"
+        };
+        return Err(ToolError::precondition(format!("{shown} is {}, which is never written", kind_words(kind)))
+            .with("parameter", "path")
+            .hint(hint));
+    }
+    let (file, about) = match folder.regular_here(name).map_err(fault)? {
+        (Found::File(file), about) => (file, about),
+        (Found::Other(_), _) => return Err(changed_meanwhile(&shown)),
+    };
+    let whole = whole::read(place, &file, size(&about), 0, 0, stop)?;
+    let size = whole.size;
+    let etag = whole.etag();
+    if how.etag.as_ref().is_some_and(|wanted| *wanted != etag) {
+        return Err(conflict(&format!("{shown} is not what you have read"), &etag)
+            .hint("read it again, and make your change to what it says now"));
+    }
+    if !how.replace && !how.append {
+        return Err(conflict(&format!("{shown} is there already"), &etag)
+            .hint("overwrite: true replaces it, its etag does so only while it is the same; or choose another name"));
+    }
+    accessat(folder, name, Access::WRITE_OK, AtFlags::EACCESS).map_err(fault)?;
+    Ok(Some(Before { size, etag, mode: about.st_mode & 0o777, owner_kept: true, about }))
+}
+
+fn conflict(message: &str, etag: &str) -> ToolError {
+    ToolError::new(ErrorCode::Conflict, message).with("parameter", "path").with("etag", etag)
+}
+
+fn changed_meanwhile(shown: &str) -> ToolError {
+    ToolError::new(ErrorCode::Conflict, format!("somebody else has changed {shown} in the meantime"))
+        .with("parameter", "path")
+        .hint("read it again, and make your change to what it says now")
+}
+
+/// A new file in the place of the old one, or of nothing.
+fn replace(
+    place: &Place,
+    folder: &Beneath,
+    name: &OsStr,
+    bytes: &[u8],
+    how: &How,
+    put: &mut Put,
+    stop: &Stop,
+) -> Result<(), ToolError> {
+    let fault = |fault| place.fault(fault);
+    let mut draft = Draft::new(folder).map_err(fault)?;
+    draft.fill(bytes).map_err(fault)?;
+    if let Some(before) = &mut put.before {
+        let (uid, gid) = (before.about.st_uid, before.about.st_gid);
+        let group_kept = draft.set_owner(None, Some(gid)).is_ok();
+        before.owner_kept = draft.set_owner(Some(uid), None).is_ok() && group_kept;
+        if how.bits.is_none() && !group_kept {
+            // What the old group might do, another one may not.
+            put.mode &= !0o070;
+        }
+    }
+    draft.set_mode(put.mode).map_err(fault)?;
+    stop.check()?;
+    let shown = place.shown();
+    let mut same = |at: &OsStr| -> Result<bool, Errno> {
+        let (Found::File(file), about) = folder.regular_here(at)? else { return Ok(false) };
+        let tag = whole::read(place, &file, size(&about), 0, 0, &Stop::default()).map(whole::Whole::etag);
+        Ok(tag.is_ok_and(|tag| how.etag.as_ref() == Some(&tag)))
+    };
+    let over = match (&put.before, &how.etag) {
+        (None, _) if !how.replace => Over::Nothing,
+        (Some(_), Some(_)) => Over::Only(&mut same),
+        _ => Over::Anything,
+    };
+    draft.place(name, over).map_err(|ended| match ended {
+        Errno::EXIST | Errno::STALE => changed_meanwhile(&shown),
+        Errno::NOENT if put.before.is_some() => changed_meanwhile(&shown),
+        other => fault(other),
+    })
+}
+
+/// More at the end of the file that is there; less than all of it is taken back.
+fn append(
+    place: &Place,
+    folder: &Beneath,
+    name: &OsStr,
+    bytes: &[u8],
+    how: &How,
+    put: &mut Put,
+    stop: &Stop,
+) -> Result<(), ToolError> {
+    let fault = |fault| place.fault(fault);
+    let shown = place.shown();
+    let flags = OFlags::RDWR | OFlags::APPEND | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = std::fs::File::from(folder.open_plainly(Path::new(name), flags).map_err(fault)?);
+    let about = fstat(&file).map_err(fault)?;
+    if FileType::from_raw_mode(about.st_mode) != FileType::RegularFile {
+        return Err(changed_meanwhile(&shown));
+    }
+    if about.st_nlink > 1 {
+        return Err(ToolError::precondition(format!("{shown} has other names (hard links), which may lie elsewhere"))
+            .with("parameter", "mode")
+            .hint("mode \"overwrite\" puts a file of its own there"));
+    }
+    let mut whole = whole::read(place, &file, size(&about), 0, 0, stop)?;
+    let held = whole.size;
+    put.size = held + bytes.len() as u64;
+    whole::fits(place, put.size)?;
+    if let Some(wanted) = &how.etag
+        && *wanted != tag(whole.hashed.clone().finish())
+    {
+        return Err(changed_meanwhile(&shown));
+    }
+    whole.hashed.update(bytes);
+    put.etag = whole.etag();
+    if how.dry_run {
+        return Ok(());
+    }
+    stop.check()?;
+    let file = file.into();
+    if let Err(why) = write_all(&file, bytes).and_then(|()| fsync(&file)) {
+        if let Err(again) = ftruncate(&file, held) {
+            tracing::error!(path = shown, fault = %again, "half of what was to be appended could not be taken back");
+        }
+        return Err(fault(why));
+    }
+    if let Some(bits) = how.bits {
+        fchmod(&file, Mode::from_raw_mode(bits)).map_err(fault)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,242 @@
+//! How files go: looked through first, then removed name by name, each relative to a folder that is held open.
+
+use super::{
+    blocking::Stop,
+    place::Place,
+    read::kind_words,
+    size,
+    walk::{DEEPEST, Step, walk},
+    whole,
+};
+use crate::{
+    error::{ErrorCode, ToolError},
+    os::{
+        beneath::{Beneath, Found, named},
+        replace::{hidden, sync_folder},
+    },
+};
+use rustix::{
+    fs::{Access, AtFlags, Dir, FileType, RenameFlags, Stat, accessat, renameat_with, unlinkat},
+    io::Errno,
+};
+use std::{
+    ffi::{OsStr, OsString},
+    os::unix::ffi::OsStrExt,
+    path::Path,
+};
+
+/// The most that goes with one call; looking through as much takes a card a few seconds.
+const MOST: u64 = 100_000;
+/// How often a folder is emptied that others keep filling.
+const PASSES: usize = 3;
+
+/// What is, or would be, gone.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Gone {
+    /// Everything that is no folder.
+    pub files: u64,
+    pub directories: u64,
+    /// Of regular files.
+    pub bytes: u64,
+}
+
+/// What was there.
+pub struct Removed {
+    pub kind: FileType,
+    pub gone: Gone,
+    /// Of a file whose tag was given.
+    pub etag: Option<String>,
+}
+
+/// Removes what is at `place`.
+///
+/// # Errors
+/// `failed_precondition` for a folder without `recursive`; `conflict` when the tag is another; those of [`Place::fault`].
+pub fn remove(
+    place: &Place,
+    recursive: bool,
+    etag: Option<&str>,
+    dry_run: bool,
+    stop: &Stop,
+) -> Result<Removed, ToolError> {
+    let fault = |fault| place.fault(fault);
+    let (Some(name), parent) = (place.relative.file_name(), place.relative.parent().unwrap_or(Path::new(""))) else {
+        return Err(ToolError::invalid("a root itself is never deleted").with("parameter", "path"));
+    };
+    let folder = place.open()?.directory(parent).map_err(fault)?;
+    let about = folder.look(name).map_err(fault)?.ok_or_else(|| fault(Errno::NOENT))?;
+    let kind = FileType::from_raw_mode(about.st_mode);
+    if etag.is_some() && kind != FileType::RegularFile {
+        return Err(ToolError::precondition(format!("{} is {} and has no etag", place.shown(), kind_words(kind)))
+            .with("parameter", "etag"));
+    }
+    let removable = accessat(&folder, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS);
+    if kind == FileType::Directory {
+        if !recursive {
+            return Err(ToolError::precondition(format!("{} is a directory", place.shown()))
+                .with("parameter", "recursive")
+                .hint("recursive: true deletes it with all that is in it; dry_run: true says first what that is"));
+        }
+        let child = folder.child(name).map_err(fault)?;
+        let mut gone = counted(place, &child, stop)?;
+        gone.directories += 1;
+        removable.map_err(fault)?;
+        if !dry_run {
+            stop.check()?;
+            gone = Gone::default();
+            emptied(place, &child, &mut gone, 1, stop)
+                .and_then(|()| folder_gone(place, &folder, name, &mut gone, 1))
+                .map_err(|error| {
+                    error.with("deleted_files", gone.files).with("deleted_directories", gone.directories)
+                })?;
+            sync_folder(&folder).map_err(fault)?;
+        }
+        return Ok(Removed { kind, gone, etag: None });
+    }
+    let gone = Gone { files: 1, directories: 0, bytes: bytes(&about) };
+    if let Some(wanted) = etag {
+        is_same(place, &folder, name, wanted)?;
+    }
+    removable.map_err(fault)?;
+    if !dry_run {
+        stop.check()?;
+        match etag {
+            Some(wanted) => unlink_same(place, &folder, name, wanted)?,
+            None => unlinkat(&folder, name, AtFlags::empty()).map_err(fault)?,
+        }
+        sync_folder(&folder).map_err(fault)?;
+    }
+    Ok(Removed { kind, gone, etag: etag.map(str::to_owned) })
+}
+
+fn bytes(about: &Stat) -> u64 {
+    if FileType::from_raw_mode(about.st_mode) == FileType::RegularFile { size(about) } else { 0 }
+}
+
+/// # Errors
+/// `conflict` unless the file has that tag.
+fn is_same(place: &Place, folder: &Beneath, name: &OsStr, wanted: &str) -> Result<(), ToolError> {
+    let shown = place.shown();
+    let conflict = |etag: Option<String>| {
+        let error = ToolError::new(ErrorCode::Conflict, format!("{shown} is not what you have read"))
+            .with("parameter", "etag")
+            .hint("read it again before you delete it");
+        etag.map_or_else(|| error.clone(), |etag| error.clone().with("etag", etag))
+    };
+    let (Found::File(file), about) = folder.regular_here(name).map_err(|fault| place.fault(fault))? else {
+        return Err(conflict(None));
+    };
+    let etag = whole::read(place, &file, size(&about), 0, 0, &Stop::default())?.etag();
+    if etag == wanted { Ok(()) } else { Err(conflict(Some(etag))) }
+}
+
+/// Takes the file aside, where nobody can put another one in its place, looks at it once more, and removes it.
+fn unlink_same(place: &Place, folder: &Beneath, name: &OsStr, wanted: &str) -> Result<(), ToolError> {
+    let fault = |fault| place.fault(fault);
+    let aside = OsString::from(hidden().map_err(fault)?);
+    renameat_with(folder, name, folder, &aside, RenameFlags::NOREPLACE).map_err(fault)?;
+    if let Err(error) = is_same(place, folder, &aside, wanted) {
+        return Err(match renameat_with(folder, &aside, folder, name, RenameFlags::NOREPLACE) {
+            Ok(()) => error,
+            // Somebody has put yet another one there. Neither of the two is ours to remove.
+            Err(_) => error.with("kept_as", aside.to_string_lossy().into_owned()),
+        });
+    }
+    unlinkat(folder, &aside, AtFlags::empty()).map_err(fault)
+}
+
+/// What is in a folder, once it is sure that all of it can be reached.
+fn counted(place: &Place, folder: &Beneath, stop: &Stop) -> Result<Gone, ToolError> {
+    let (mut gone, shown) = (Gone::default(), place.shown());
+    let mut visit = |step: Step<'_>| {
+        let (folder, name, kind) = match step {
+            Step::Closed { path, fault } => {
+                let path = String::from_utf8_lossy(path);
+                let error = match fault {
+                    Errno::XDEV => ToolError::precondition(format!("something is mounted at {shown}/{path}"))
+                        .hint("unmount it first: what is mounted is not in this root"),
+                    Errno::LOOP => ToolError::precondition(format!("{shown}/{path} is {DEEPEST} levels down"))
+                        .hint("delete what is below first"),
+                    other => place.fault(other),
+                };
+                return Err(error.with("resource", format!("{shown}/{path}")));
+            }
+            Step::Entry { folder, name, kind, .. } => (folder, name, kind),
+        };
+        if kind == FileType::Directory {
+            gone.directories += 1;
+        } else {
+            gone.files += 1;
+            gone.bytes += folder.look(name).ok().flatten().as_ref().map_or(0, bytes);
+        }
+        if gone.files + gone.directories > MOST {
+            return Err(ToolError::exhausted(format!("{shown} holds more than {MOST} files and folders"))
+                .with("limit", MOST)
+                .hint("delete the folders in it one by one"));
+        }
+        if gone.files.is_multiple_of(1024) {
+            stop.check()?;
+        }
+        Ok(kind == FileType::Directory)
+    };
+    walk(folder, &mut Vec::new(), stop, &mut visit)?;
+    Ok(gone)
+}
+
+/// Removes everything in a folder. A link is removed, never followed: each folder is entered by name from the one before.
+fn emptied(place: &Place, folder: &Beneath, gone: &mut Gone, depth: usize, stop: &Stop) -> Result<(), ToolError> {
+    let fault = |fault| place.fault(fault);
+    // It was looked through before: somebody moves folders into it meanwhile.
+    if depth > DEEPEST {
+        return Err(fault(Errno::BUSY));
+    }
+    for entry in Dir::read_from(folder).map_err(fault)? {
+        let entry = entry.map_err(fault)?;
+        let Some(name) = named(entry.file_name().to_bytes()) else { continue };
+        stop.check()?;
+        let Some(about) = folder.look(name).map_err(fault)? else { continue };
+        if FileType::from_raw_mode(about.st_mode) == FileType::Directory {
+            let child = match folder.child(name) {
+                Ok(child) => child,
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
+                Err(other) => return Err(fault(other)),
+            };
+            emptied(place, &child, gone, depth + 1, stop)?;
+            folder_gone(place, folder, name, gone, depth + 1)?;
+            continue;
+        }
+        match unlinkat(folder, name, AtFlags::empty()) {
+            Ok(()) => {
+                gone.files += 1;
+                gone.bytes += bytes(&about);
+            }
+            // Somebody else was faster, or made a folder of it: the next pass sees.
+            Err(Errno::NOENT | Errno::ISDIR) => {}
+            Err(other) => return Err(fault(other)),
+        }
+    }
+    Ok(())
+}
+
+/// Removes a folder that was emptied; what others have put there meanwhile goes too, a few times.
+fn folder_gone(place: &Place, folder: &Beneath, name: &OsStr, gone: &mut Gone, depth: usize) -> Result<(), ToolError> {
+    for _ in 0..PASSES {
+        match unlinkat(folder, name, AtFlags::REMOVEDIR) {
+            Ok(()) => {
+                gone.directories += 1;
+                return Ok(());
+            }
+            Err(Errno::NOTEMPTY | Errno::EXIST) => {
+                let child = folder.child(name).map_err(|fault| place.fault(fault))?;
+                emptied(place, &child, gone, depth, &Stop::default())?;
+            }
+            // Gone already, or a link or file by now, which nobody asked about.
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(()),
+            Err(other) => return Err(place.fault(other)),
+        }
+    }
+    let name = String::from_utf8_lossy(name.as_bytes()).into_owned();
+    Err(ToolError::new(ErrorCode::Conflict, format!("somebody keeps filling {name}"))
+        .with("resource", name)
+        .hint("find out who writes there, and delete again"))
+}

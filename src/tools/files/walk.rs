@@ -1,0 +1,87 @@
+//! Goes through a folder and what is below it, holding one descriptor a level and no list of names.
+
+use super::blocking::Stop;
+use crate::{
+    error::ToolError,
+    os::beneath::{Beneath, named},
+};
+use rustix::{
+    fs::{Dir, FileType},
+    io::Errno,
+};
+use std::ffi::OsStr;
+
+/// Deepest level that is entered. Each holds two descriptors, and ten calls may walk at once.
+pub const DEEPEST: usize = 32;
+
+/// What the walk comes by.
+pub enum Step<'a> {
+    Entry {
+        folder: &'a Beneath,
+        name: &'a OsStr,
+        /// From where the walk began, with `/` between names.
+        path: &'a [u8],
+        kind: FileType,
+    },
+    /// A folder that cannot be entered: `EXDEV` is a mount, `ELOOP` one below [`DEEPEST`].
+    Closed { path: &'a [u8], fault: Errno },
+}
+
+/// Told of each step; says whether to enter the folder it was told of.
+pub type Visit<'a> = dyn FnMut(Step<'_>) -> Result<bool, ToolError> + 'a;
+
+/// Goes through `folder`, which is at `path` from where the walk began.
+///
+/// # Errors
+/// Those of `visit`; `cancelled` when nobody waits any more.
+pub fn walk(folder: &Beneath, path: &mut Vec<u8>, stop: &Stop, visit: &mut Visit<'_>) -> Result<(), ToolError> {
+    level(folder, path, 1, stop, visit)
+}
+
+fn level(
+    folder: &Beneath,
+    path: &mut Vec<u8>,
+    depth: usize,
+    stop: &Stop,
+    visit: &mut Visit<'_>,
+) -> Result<(), ToolError> {
+    stop.check()?;
+    let mut names = match Dir::read_from(folder) {
+        Ok(names) => names,
+        Err(fault) => return visit(Step::Closed { path, fault }).map(drop),
+    };
+    let length = path.len();
+    while let Some(entry) = names.read() {
+        path.truncate(length);
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(fault) => return visit(Step::Closed { path, fault }).map(drop),
+        };
+        let Some(name) = named(entry.file_name().to_bytes()) else { continue };
+        let kind = match entry.file_type() {
+            // File systems that do not say it here say it when asked.
+            FileType::Unknown => match folder.look(name) {
+                Ok(Some(about)) => FileType::from_raw_mode(about.st_mode),
+                _ => continue,
+            },
+            kind => kind,
+        };
+        if length > 0 {
+            path.push(b'/');
+        }
+        path.extend_from_slice(entry.file_name().to_bytes());
+        if !visit(Step::Entry { folder, name, path, kind })? {
+            continue;
+        }
+        match if depth < DEEPEST { folder.child(name) } else { Err(Errno::LOOP) } {
+            Ok(next) => level(&next, path, depth + 1, stop, visit)?,
+            // Gone, or something else by now: nothing to enter.
+            Err(Errno::NOENT | Errno::NOTDIR) => {}
+            Err(fault) => {
+                visit(Step::Closed { path, fault })?;
+            }
+        }
+    }
+    path.truncate(length);
+    Ok(())
+}

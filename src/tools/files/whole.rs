@@ -1,0 +1,85 @@
+//! Reads a file once from its beginning to its end: for its tag, and for the part of it that is wanted.
+
+use super::{blocking::Stop, content::tag, place::Place};
+use crate::error::{ErrorCode, ToolError};
+use ring::digest::{Context, SHA256};
+use rustix::io::Errno;
+use std::{
+    fs::File,
+    io::{ErrorKind, Read},
+};
+
+/// Read at a time.
+const CHUNK: u64 = 64 * 1024;
+
+/// A file that was read.
+pub struct Whole {
+    /// Bytes it had.
+    pub size: u64,
+    pub hashed: Context,
+    /// What was wanted of it.
+    pub part: Vec<u8>,
+}
+
+impl Whole {
+    pub fn etag(self) -> String {
+        tag(self.hashed.finish())
+    }
+}
+
+/// The bytes `from..to` of `file`, and the hash of all. `expected` is the size it is said to have.
+///
+/// # Errors
+/// `content_too_large` when it has more than its root allows.
+pub fn read(
+    place: &Place,
+    mut file: &File,
+    expected: u64,
+    from: u64,
+    to: u64,
+    stop: &Stop,
+) -> Result<Whole, ToolError> {
+    let most = place.root.setting.max_bytes;
+    fits(place, expected)?;
+    // One byte more than a small file has: a short read is its end, and saves asking again.
+    let mut buffer = vec![0u8; usize::try_from((expected + 1).clamp(4096, CHUNK)).unwrap_or(4096)];
+    let mut whole = Whole { size: 0, hashed: Context::new(&SHA256), part: Vec::new() };
+    loop {
+        let got = match file.read(&mut buffer) {
+            Ok(got) => got,
+            Err(fault) if fault.kind() == ErrorKind::Interrupted => continue,
+            Err(fault) => return Err(place.fault(Errno::from_io_error(&fault).unwrap_or(Errno::IO))),
+        };
+        let bytes = &buffer[..got];
+        whole.hashed.update(bytes);
+        let (start, end) = (whole.size, whole.size + got as u64);
+        let within = |at: u64| usize::try_from(at.clamp(start, end) - start).unwrap_or(got);
+        whole.part.extend_from_slice(&bytes[within(from)..within(to.max(from))]);
+        whole.size = end;
+        if end > most {
+            return Err(too_large(place, end));
+        }
+        if got < buffer.len() {
+            return Ok(whole);
+        }
+        stop.check()?;
+    }
+}
+
+/// # Errors
+/// `content_too_large` when a file of that size is more than its root allows.
+pub fn fits(place: &Place, size: u64) -> Result<(), ToolError> {
+    if size > place.root.setting.max_bytes { Err(too_large(place, size)) } else { Ok(()) }
+}
+
+fn too_large(place: &Place, size: u64) -> ToolError {
+    let (root, most) = (&place.root.setting.name, place.root.setting.max_bytes);
+    ToolError::new(
+        ErrorCode::ContentTooLarge,
+        format!("{} has {size} bytes; the root {root} takes files of at most {most}", place.shown()),
+    )
+    .with("parameter", "path")
+    .with("size", size)
+    .with("limit_bytes", most)
+    .hint("max_bytes of the root in [[files.roots]] is the limit")
+}

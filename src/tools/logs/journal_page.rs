@@ -1,0 +1,150 @@
+//! A page of journal lines as callers see them: secrets masked, long messages cut, the whole of it bounded.
+
+use super::journal_args::Priority;
+use crate::{access::redact::redact_text, clock, os::journal::Line};
+use schemars::JsonSchema;
+use serde::Serialize;
+use time::OffsetDateTime;
+
+/// The most of one message, in characters: a long traceback.
+const LONGEST_MESSAGE: usize = 8 * 1024;
+/// Where a page ends, in bytes of its messages.
+const LARGEST_PAGE: usize = 1 << 20;
+
+/// Where lines come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Source {
+    Journal,
+    Server,
+}
+
+/// One line.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Shown {
+    #[schemars(extend("format" = "date-time"))]
+    timestamp: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Priority")]
+    priority: Option<Priority>,
+    /// The unit it is about, or that wrote it; the kernel has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    unit: Option<String>,
+    /// What the writer calls itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    identifier: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
+    pid: Option<u32>,
+    message: String,
+    /// The message goes on; this much of it is shown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(with = "bool")]
+    cut: bool,
+}
+
+impl Shown {
+    /// In one line, as journalctl shows it.
+    pub fn line(&self) -> String {
+        let who = self.identifier.as_deref().or(self.unit.as_deref()).unwrap_or("-");
+        format!("{} {who}: {}", self.timestamp, self.message)
+    }
+
+    fn of(line: Line) -> Self {
+        let nanos = i128::from(line.micros) * 1000;
+        let (message, cut) = safe(&line.message);
+        Self {
+            timestamp: clock::stamp(
+                OffsetDateTime::from_unix_timestamp_nanos(nanos).unwrap_or(OffsetDateTime::UNIX_EPOCH),
+            ),
+            priority: line.priority.and_then(Priority::of),
+            unit: line.unit,
+            identifier: line.identifier,
+            pid: line.pid,
+            message,
+            cut,
+        }
+    }
+}
+
+/// Secrets masked, then cut: the other way round the end of one could be lost. Whether it was cut.
+fn safe(message: &str) -> (String, bool) {
+    let safe = redact_text(message);
+    match safe.char_indices().nth(LONGEST_MESSAGE) {
+        Some((at, _)) => (safe[..at].to_owned(), true),
+        None => (safe, false),
+    }
+}
+
+/// Lines up to a bound.
+pub struct Page {
+    entries: Vec<Shown>,
+    limit: usize,
+    bytes: usize,
+    last: Option<String>,
+}
+
+impl Page {
+    pub fn of(limit: usize) -> Self {
+        Self { entries: Vec::new(), limit, bytes: 0, last: None }
+    }
+
+    pub fn add(&mut self, mut line: Line) -> &Shown {
+        self.last = Some(std::mem::take(&mut line.cursor));
+        let shown = Shown::of(line);
+        self.bytes += shown.message.len();
+        self.entries.push(shown);
+        &self.entries[self.entries.len() - 1]
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.entries.len() >= self.limit || self.has_grown_full()
+    }
+    /// By size, not by number.
+    pub fn has_grown_full(&self) -> bool {
+        self.bytes >= LARGEST_PAGE
+    }
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+    /// Where the last line stands in the journal.
+    pub fn last_cursor(&self) -> Option<String> {
+        self.last.clone()
+    }
+    pub fn into_entries(self) -> Vec<Shown> {
+        self.entries
+    }
+}
+
+/// The server's own log, in the journal's shape.
+pub mod own_log {
+    use super::{Priority, Shown};
+    use crate::log::Line;
+
+    pub fn priority(line: &Line) -> Priority {
+        match line.level {
+            tracing::Level::ERROR => Priority::Err,
+            tracing::Level::WARN => Priority::Warning,
+            tracing::Level::INFO => Priority::Info,
+            tracing::Level::DEBUG | tracing::Level::TRACE => Priority::Debug,
+        }
+    }
+
+    pub fn shown(line: Line) -> Shown {
+        Shown {
+            priority: Some(priority(&line)),
+            timestamp: line.timestamp,
+            unit: Some("raspi-mcp.service".into()),
+            identifier: Some("raspi-mcp".into()),
+            pid: Some(std::process::id()),
+            message: line.message,
+            cut: false,
+        }
+    }
+}

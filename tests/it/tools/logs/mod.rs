@@ -1,0 +1,3 @@
+//! `logs.*`.
+
+mod journal;
