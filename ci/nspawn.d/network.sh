@@ -26,8 +26,6 @@ network_up() {
   c nmcli --wait 10 device set "$NEAR" managed yes
   profile home "$HERE_A" && profile office "$HERE_B"
   c nmcli --wait 20 connection up home >/dev/null
-  printf '[tools]\nenable = ["system", "network"]\n' | c tee /etc/raspi-mcp/60-network.toml >/dev/null
-  c systemctl restart raspi-mcp-agent raspi-mcp
   touch "$WORK/network"
 }
 
