@@ -1,7 +1,6 @@
-//! Tells the linker how to lay the binary out, so that less of it is loaded and stays resident. Both are hints: a linker that
-//! knows them not says so and goes on.
+//! What makes the released binary small: schemas from their files, and hints for the linker.
 
-use std::{env, fs, path::Path};
+use std::{env, fs, io, path::Path};
 
 /// Code that a running server seldom or never reaches: TLS and what asks others over it, doors of the command line, the making of
 /// certificates, the printing of backtraces. The kernel maps 64 KiB around every page that is touched (`fault_around_bytes`), so
@@ -31,18 +30,62 @@ const SELDOM: &[&str] = &[
     "raspi_mcp*3jwt",
 ];
 
-fn main() {
-    println!("cargo:rerun-if-changed=build.rs");
+/// A release carries the files of `schemas/`, which the contract tests hold to the types, in place of the code that makes them
+/// from types: half a megabyte less of binary and of resident memory. Builds with other tools than the files know make them.
+fn carry_schemas(out: &Path) -> io::Result<()> {
+    println!("cargo:rerun-if-changed=schemas");
+    println!("cargo:rustc-check-cfg=cfg(schemas_from_types)");
+    let is_release = env::var("PROFILE").as_deref() == Ok("release");
+    if !is_release || env::var_os("CARGO_FEATURE_CONFORMANCE_FIXTURES").is_some() {
+        println!("cargo:rustc-cfg=schemas_from_types");
+        return Ok(());
+    }
+    let mut rows = Vec::new();
+    for namespace in fs::read_dir("schemas")? {
+        let namespace = namespace?;
+        for file in fs::read_dir(namespace.path())? {
+            let path = file?.path();
+            let operation = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let name = format!("{}.{operation}", namespace.file_name().to_string_lossy());
+            rows.push((name, without_spaces(&fs::read_to_string(path)?)));
+        }
+    }
+    rows.sort();
+    fs::write(out.join("schemas.rs"), format!("&{rows:?}"))
+}
+
+/// JSON without the spaces that are for people.
+fn without_spaces(json: &str) -> String {
+    let (mut inside, mut escaped) = (false, false);
+    let keep = |letter: &char| {
+        let kept = inside || !letter.is_ascii_whitespace();
+        if *letter == '"' && !escaped {
+            inside = !inside;
+        }
+        escaped = inside && *letter == '\\' && !escaped;
+        kept
+    };
+    json.chars().filter(keep).collect()
+}
+
+/// Both are hints: a linker that does not know one says so and goes on.
+fn hint(out: &Path) -> io::Result<()> {
     if env::var("CARGO_CFG_TARGET_ENV").as_deref() != Ok("gnu") {
-        return;
+        return Ok(());
     }
     // Relative relocations, packed (`DT_RELR`): half a megabyte less, since the loader reads them all at every start. binutils has
     // it from 2.38 on, for arm64 from 2.43; the loader has to be glibc 2.36 or newer.
     println!("cargo:rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
-    let folder = env::var("OUT_DIR").expect("cargo names a folder for what a build script makes");
-    let script = Path::new(&folder).join("seldom.ld");
+    let script = out.join("seldom.ld");
     let patterns: String = SELDOM.iter().map(|name| format!(" *(.text.*{name}*)\n")).collect();
-    fs::write(&script, format!("SECTIONS {{ .text.seldom : {{\n{patterns}}} }} INSERT AFTER .text;\n"))
-        .expect("it can be written");
+    fs::write(&script, format!("SECTIONS {{ .text.seldom : {{\n{patterns}}} }} INSERT AFTER .text;\n"))?;
     println!("cargo:rustc-link-arg-bins=-Wl,-T,{}", script.display());
+    Ok(())
+}
+
+fn main() -> io::Result<()> {
+    println!("cargo:rerun-if-changed=build.rs");
+    let out = env::var("OUT_DIR").map_err(io::Error::other)?;
+    carry_schemas(Path::new(&out))?;
+    hint(Path::new(&out))
 }

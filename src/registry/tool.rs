@@ -92,7 +92,9 @@ impl<T: Tool> Prepared for Typed<T> {
 /// A tool with its types erased: one row of the registry.
 pub struct Entry {
     pub meta: &'static Meta,
+    #[cfg(schemas_from_types)]
     input: fn() -> Value,
+    #[cfg(schemas_from_types)]
     output: fn() -> Value,
     shown: fn(&Value) -> Option<Value>,
     parse: fn(Value) -> Result<Box<dyn Prepared>, serde_json::Error>,
@@ -102,7 +104,9 @@ impl Entry {
     pub const fn of<T: Tool>() -> Self {
         Self {
             meta: &T::META,
+            #[cfg(schemas_from_types)]
             input: schema::of_arguments::<T::Args>,
+            #[cfg(schemas_from_types)]
             output: schema::of::<T::Out>,
             shown: T::shown,
             parse: |args| Ok(Box::new(Typed::<T>(serde_json::from_value(args)?))),
@@ -111,6 +115,7 @@ impl Entry {
 
     /// A tool whose answers are always whole MCP results ([`Tool::whole`]): there is no `structuredContent`, and no schema
     /// of it either.
+    #[cfg(schemas_from_types)]
     pub const fn of_whole<T: Tool>() -> Self {
         Self { output: || Value::Null, ..Self::of::<T>() }
     }
@@ -120,11 +125,17 @@ impl Entry {
     }
     /// JSON Schema 2020-12 of the arguments.
     pub fn input_schema(&self) -> Value {
-        (self.input)()
+        #[cfg(schemas_from_types)]
+        return (self.input)();
+        #[cfg(not(schemas_from_types))]
+        schema::carried::part(self.name(), "inputSchema")
     }
     /// JSON Schema 2020-12 of the result; null when results are no data.
     pub fn output_schema(&self) -> Value {
-        (self.output)()
+        #[cfg(schemas_from_types)]
+        return (self.output)();
+        #[cfg(not(schemas_from_types))]
+        schema::carried::part(self.name(), "outputSchema")
     }
 
     /// See [`Tool::shown`].
