@@ -67,7 +67,8 @@ impl AgentSettings {
     pub fn hidden_from_commands(&self) -> Vec<PathBuf> {
         let own = ["/etc/raspi-mcp", "/usr/bin/raspi-mcp", "/run/raspi-mcp", "/run/raspi-mcp-agent"].map(PathBuf::from);
         let agent = [self.state_dir.clone(), self.socket.clone()];
-        own.into_iter().chain(agent).chain(self.server_places.iter().cloned()).collect()
+        let program = std::env::current_exe().ok();
+        own.into_iter().chain(program).chain(agent).chain(self.server_places.iter().cloned()).collect()
     }
 
     /// Whether the network half has a user of its own, who must reach this one's socket.

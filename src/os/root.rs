@@ -48,7 +48,8 @@ impl Root {
     /// # Errors
     /// Those of opening and reading; `InvalidData` when the file is larger than 512 KiB.
     pub fn read_bytes(&self, relative: &str) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
+        // procfs makes a file anew for every read: not in pieces of 32 bytes.
+        let mut bytes = Vec::with_capacity(4096);
         File::open(self.path(relative))
             .and_then(|file| file.take(LARGEST_FILE + 1).read_to_end(&mut bytes))
             .map_err(|fault| named(relative, &fault))?;

@@ -21,6 +21,7 @@ mod os;
 mod pi;
 mod private_bus;
 mod prompts;
+mod readme;
 mod resources;
 mod rpc;
 mod served;

@@ -7,7 +7,7 @@ use std::{io::Cursor, time::Duration};
 use tokio::{sync::Notify, time::Instant};
 
 /// What it has: enough to try out how commands begin, speak, wait, fail and are ended.
-const PROGRAMS: &[&str] = &["true", "false", "echo", "cat", "pwd", "env", "sleep"];
+const PROGRAMS: &[&str] = &["true", "false", "echo", "cat", "pwd", "env", "sleep", "sh"];
 
 /// Runs nothing real.
 #[derive(Default)]
@@ -36,28 +36,38 @@ impl Runner for SimulatedRunner {
 }
 
 /// What a program writes, its exit code, and how long it takes.
-fn run(plan: &Plan) -> Result<(Vec<u8>, i32, Duration), ToolError> {
+type Effect = (Vec<u8>, i32, Duration);
+
+fn run(plan: &Plan) -> Result<Effect, ToolError> {
     let name = plan.program.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    if name == "sh" {
+        // `sh -c LINE`: one program and its words. What it does not have is not found, as in a real one.
+        let line = plan.args.get(1).map(String::as_str).unwrap_or_default();
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let found = words.split_first().and_then(|(name, args)| program(name, args, plan));
+        return Ok(found.unwrap_or((Vec::new(), 127, Duration::ZERO)));
+    }
+    program(name, &plan.args, plan).ok_or_else(|| {
+        ToolError::not_found(format!("the simulated machine has no program {}", plan.program.display()))
+            .with("resource", plan.program.display().to_string())
+            .hint(format!("it has {}", PROGRAMS.join(", ")))
+    })
+}
+
+fn program(name: &str, args: &[String], plan: &Plan) -> Option<Effect> {
     let none = Duration::ZERO;
-    Ok(match name {
+    Some(match name {
         "true" => (Vec::new(), 0, none),
         "false" => (Vec::new(), 1, none),
-        "echo" => (format!("{}\n", plan.args.join(" ")).into_bytes(), 0, none),
+        "echo" => (format!("{}\n", args.join(" ")).into_bytes(), 0, none),
         "cat" => (plan.stdin.clone(), 0, none),
         "pwd" => (format!("{}\n", plan.cwd.display()).into_bytes(), 0, none),
         "env" => (plan.env.iter().map(|(name, value)| format!("{name}={value}\n")).collect::<String>().into(), 0, none),
-        "sleep" => match plan.args.first().and_then(|seconds| seconds.parse().ok()) {
+        "sleep" => match args.first().and_then(|seconds| seconds.parse().ok()) {
             Some(seconds) => (Vec::new(), 0, Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX / 4)),
             None => (Vec::new(), 1, none),
         },
-        _ => {
-            return Err(ToolError::not_found(format!(
-                "the simulated machine has no program {}",
-                plan.program.display()
-            ))
-            .with("resource", plan.program.display().to_string())
-            .hint(format!("it has {}", PROGRAMS.join(", "))));
-        }
+        _ => return None,
     })
 }
 

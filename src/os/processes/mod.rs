@@ -81,18 +81,8 @@ impl Proc {
     /// Reads `/proc/PID/NAME` into the buffer, as far as that reaches.
     fn fill(&mut self, pid: u32, name: &str) -> io::Result<usize> {
         let file = self.open_at(&format!("{pid}/{name}"), OFlags::RDONLY)?;
-        let mut length = 0;
-        // procfs gives a file in as many pieces as it likes; one read is enough for most.
-        while length < self.buffer.len() {
-            match rustix::io::read(&file, &mut self.buffer[length..])? {
-                0 => break,
-                read => length += read,
-            }
-            if name == "stat" {
-                break;
-            }
-        }
-        Ok(length)
+        // Both files are made at once: what does not fill the buffer is all of it (fs/proc/base.c, fs/seq_file.c).
+        Ok(rustix::io::read(&file, &mut self.buffer)?)
     }
 
     fn open_at(&self, path: &str, flags: OFlags) -> io::Result<OwnedFd> {

@@ -175,3 +175,16 @@ async fn nothing_is_listed_by_default() {
     assert!(error.failed("permission_denied")["hint"].as_str().unwrap().contains("[[exec.commands]]"));
     Pi::start().await.call("exec.run", json!({"command": "echo"})).await.failed("permission_denied");
 }
+
+#[tokio::test]
+async fn a_shell_only_where_the_owner_says_so() {
+    let pi = Pi::with(|settings| {
+        enabled(settings);
+        settings.exec.shell = true;
+    })
+    .await;
+    let answer = pi.call("exec.run", json!({"command": "echo a line", "shell": true})).await;
+    assert_eq!(answer.ok()["stdout"], "a line\n");
+    let unknown = pi.call("exec.run", json!({"command": "reboot", "shell": true})).await;
+    assert_eq!(unknown.ok()["exit_code"], 127);
+}
