@@ -59,80 +59,80 @@ EOF
   ln -s /usr/lib/systemd/system/dbus.service "$etc/t-bus.service"
 }
 
-# call TOOL ARG...: an administrator's call on the unix socket.
-call() { c raspi-mcp call "$@"; }
+# service_call TOOL ARG...: an administrator's call on the unix socket.
+service_call() { c raspi-mcp call "$@"; }
 
-# act ACTION NAME ARG...: one action on one service.
-act() {
+# service_act ACTION NAME ARG...: one action on one service.
+service_act() {
   local action=$1 name=$2
   shift 2
-  call service.control_service -a action="$action" -a service_name="$name" "$@"
+  service_call service.control_service -a action="$action" -a service_name="$name" "$@"
 }
 
 active() { c systemctl is-active "$1" || true; }
 
 check_service_reads() {
   local said
-  said=$(call service.list_services -a 'name=t-*' --json)
+  said=$(service_call service.list_services -a 'name=t-*' --json)
   expect_in "installed, not loaded" '"name": ?"t-fail.service"' "$said"
   expect_in "as bob" 't-run' "$(as bob raspi-mcp call service.list_services -a 'name=t-r*')"
-  said=$(call service.get_status -a service_name=dbus --json)
+  said=$(service_call service.get_status -a service_name=dbus --json)
   expect_in "dbus" '"status": ?"active"' "$said"
   expect_in "its process" "\"pid\": ?$(show dbus MainPID)" "$said"
   expect_in "its memory" '"memory_bytes": ?[1-9]' "$said"
-  fails_with "no such service" 1 "'nowhere' not found" call service.get_status -a service_name=nowhere
-  fails_with "no service" 2 'is a socket' call service.get_status -a service_name=dbus.socket
-  said=$(call service.validate_unit_file -a service_name=t-wrong --json)
+  fails_with "no such service" 1 "'nowhere' not found" service_call service.get_status -a service_name=nowhere
+  fails_with "no service" 2 'is a socket' service_call service.get_status -a service_name=dbus.socket
+  said=$(service_call service.validate_unit_file -a service_name=t-wrong --json)
   for wanted in no-such-program no-such-user t-nowhere.service; do expect_in "t-wrong" "$wanted" "$said"; done
-  said=$(call service.validate_unit_file -a service_name=t-run --json)
+  said=$(service_call service.validate_unit_file -a service_name=t-run --json)
   expect_in "t-run" '"valid": ?true' "$said"
   expect_in "t-run" '"can_enable": ?true' "$said"
   for name in dbus systemd-logind raspi-mcp raspi-mcp-agent systemd-journald; do
-    expect_in "$name" '"valid": ?true' "$(call service.validate_unit_file -a service_name=$name --json)"
+    expect_in "$name" '"valid": ?true' "$(service_call service.validate_unit_file -a service_name=$name --json)"
   done
   say "listed, shown and checked, for bob too; the system's own units have no errors"
 }
 
 check_service_control() {
   local said pid
-  expect_in "start" 'done' "$(act start t-run)"
+  expect_in "start" 'done' "$(service_act start t-run)"
   expect "t-run" active "$(active t-run)"
-  said=$(call service.get_status -a service_name=t-run --json)
+  said=$(service_call service.get_status -a service_name=t-run --json)
   expect_in "environment" '"COLOUR": ?"red"' "$said"
   grep -q hunter2 <<<"$said" && die "a secret is shown: $said"
   pid=$(show t-run MainPID)
-  said=$(call service.restart -a service_name=t-run --json)
+  said=$(service_call service.restart -a service_name=t-run --json)
   expect_in "restart" '"previous_status": ?"active"' "$said"
   [ "$(show t-run MainPID)" != "$pid" ] || die "restarted, and the same process"
-  act reload t-run >/dev/null
-  fails_with "nothing to reload with" 5 'nothing to reload' act reload t-plain
-  expect_in "dry run" 'dry.run: yes' "$(act stop t-run -a dry_run=true)"
+  service_act reload t-run >/dev/null
+  fails_with "nothing to reload with" 5 'nothing to reload' service_act reload t-plain
+  expect_in "dry run" 'dry.run: yes' "$(service_act stop t-run -a dry_run=true)"
   expect "after a dry run" active "$(active t-run)"
-  call service.stop -a service_name=t-alias >/dev/null
+  service_call service.stop -a service_name=t-alias >/dev/null
   expect "stopped by its alias" inactive "$(active t-run)"
-  fails_with "a failing start" 5 'ended with code 3' act start t-fail
-  fails_with "a hanging start" 5 'longer than its unit allows' act start t-hang
-  expect_in "not waited for" 'queued' "$(act start t-hang -a no_block=true)"
-  call service.start -a service_name=t-restart >/dev/null
+  fails_with "a failing start" 5 'ended with code 3' service_act start t-fail
+  fails_with "a hanging start" 5 'longer than its unit allows' service_act start t-hang
+  expect_in "not waited for" 'queued' "$(service_act start t-hang -a no_block=true)"
+  service_call service.start -a service_name=t-restart >/dev/null
   c sh -c "kill -KILL $(show t-restart MainPID)"
   until_true 10 "systemd has restarted it" restarted_by_itself
   fails_with "bob starts something" 5 'ops_rw' as bob raspi-mcp call service.start -a service_name=t-run
-  fails_with "not allowed" 5 'service.allow' act stop cron
-  call service.stop -a service_name=t-restart >/dev/null
+  fails_with "not allowed" 5 'service.allow' service_act stop cron
+  service_call service.stop -a service_name=t-restart >/dev/null
   say "started, restarted, reloaded, stopped; failing, hanging and restarting ones are told apart"
 }
 
-restarted_by_itself() { grep -qE '"restart_count": ?[1-9]' <<<"$(call service.get_status -a service_name=t-restart --json)"; }
+restarted_by_itself() { grep -qE '"restart_count": ?[1-9]' <<<"$(service_call service.get_status -a service_name=t-restart --json)"; }
 
 check_service_dependents() {
   local name
-  for name in t-requires t-partof t-bindsto; do act start $name >/dev/null; done
-  act start t-base >/dev/null
-  fails_with "three depend on it" 5 '3 active units depend on it' act stop t-base
-  fails_with "one word is not enough" 2 'confirm_breaking_dependencies' act stop t-base -a force=true
+  for name in t-requires t-partof t-bindsto; do service_act start $name >/dev/null; done
+  service_act start t-base >/dev/null
+  fails_with "three depend on it" 5 '3 active units depend on it' service_act stop t-base
+  fails_with "one word is not enough" 2 'confirm_breaking_dependencies' service_act stop t-base -a force=true
   expect "t-base" active "$(active t-base)"
-  expect_in "restart takes them along" 't-bindsto.service' "$(act restart t-base --json)"
-  act stop t-base -a force=true -a confirm_breaking_dependencies=true >/dev/null
+  expect_in "restart takes them along" 't-bindsto.service' "$(service_act restart t-base --json)"
+  service_act stop t-base -a force=true -a confirm_breaking_dependencies=true >/dev/null
   for name in t-requires t-partof t-bindsto; do expect "$name" inactive "$(active $name)"; done
   say "Requires=, PartOf= and BindsTo= are found before a stop, and an admin can insist"
 }
@@ -142,24 +142,24 @@ check_service_protected() {
   boot=$(boot_id) pids="$(show raspi-mcp MainPID) $(show raspi-mcp-agent MainPID) $(show dbus MainPID) $(show systemd-logind MainPID)"
   c systemctl start t-under
   for action in stop restart reload start; do
-    fails_with "$action dbus" 5 'protected' act $action dbus -a dry_run=true
-    fails_with "$action the server" 5 'protected' act $action raspi-mcp
-    fails_with "$action the agent" 5 'protected' act $action raspi-mcp-agent
-    fails_with "$action dbus by an alias" 5 'protected' act $action t-bus
+    fails_with "$action dbus" 5 'protected' service_act $action dbus -a dry_run=true
+    fails_with "$action the server" 5 'protected' service_act $action raspi-mcp
+    fails_with "$action the agent" 5 'protected' service_act $action raspi-mcp-agent
+    fails_with "$action dbus by an alias" 5 'protected' service_act $action t-bus
   done
   for action in stop restart; do
-    fails_with "$action what logind requires" 5 'systemd-logind.service, which is protected' act $action t-under
+    fails_with "$action what logind requires" 5 'systemd-logind.service, which is protected' service_act $action t-under
   done
-  fails_with "start against dbus" 5 'dbus.service, which is protected' act start t-conflict
-  fails_with "start against dbus, from afar" 5 'dbus.service, which is protected' act start t-far
-  fails_with "a reboot by a dependency" 5 'takes the machine down|protected' act start t-reboot
-  fails_with "a reboot by failing" 5 'FailureAction=reboot' act start t-action
-  fails_with "a power off by failing" 5 'takes the machine down|protected' act start t-onfailure
+  fails_with "start against dbus" 5 'dbus.service, which is protected' service_act start t-conflict
+  fails_with "start against dbus, from afar" 5 'dbus.service, which is protected' service_act start t-far
+  fails_with "a reboot by a dependency" 5 'takes the machine down|protected' service_act start t-reboot
+  fails_with "a reboot by failing" 5 'FailureAction=reboot' service_act start t-action
+  fails_with "a power off by failing" 5 'takes the machine down|protected' service_act start t-onfailure
   fails_with "disabled together" 5 'raspi-mcp.service, which is protected' \
-    call service.set_enabled -a service_name=t-also -a enabled=false
-  fails_with "a reboot at every boot" 5 'takes the machine down|protected' call service.set_enabled -a service_name=t-boot -a enabled=true
+    service_call service.set_enabled -a service_name=t-also -a enabled=false
+  fails_with "a reboot at every boot" 5 'takes the machine down|protected' service_call service.set_enabled -a service_name=t-boot -a enabled=true
   for said in ../dbus 'dbus service' --all 'dbus*' $'dbus\n' multi-user.target init.scope getty@; do
-    fails_with "the name $said" 2 'service_name|name|is a' act stop "$said"
+    fails_with "the name $said" 2 'service_name|name|is a' service_act stop "$said"
   done
   expect "boot" "$boot" "$(boot_id)"
   expect "processes" "$pids" "$(show raspi-mcp MainPID) $(show raspi-mcp-agent MainPID) $(show dbus MainPID) $(show systemd-logind MainPID)"
@@ -168,28 +168,28 @@ check_service_protected() {
 }
 
 check_service_enabled() {
-  expect_in "enabled" 'enabled: yes' "$(call service.set_enabled -a service_name=t-run -a enabled=true)"
+  expect_in "enabled" 'enabled: yes' "$(service_call service.set_enabled -a service_name=t-run -a enabled=true)"
   expect "systemd" enabled "$(c systemctl is-enabled t-run)"
-  expect_in "listed" 't-run.service' "$(call service.list_services -a 'name=t-*' -a enabled=true)"
-  expect_in "disabled" 'enabled: no' "$(call service.set_enabled -a service_name=t-run -a enabled=false)"
+  expect_in "listed" 't-run.service' "$(service_call service.list_services -a 'name=t-*' -a enabled=true)"
+  expect_in "disabled" 'enabled: no' "$(service_call service.set_enabled -a service_name=t-run -a enabled=false)"
   expect "systemd" disabled "$(c systemctl is-enabled t-run)"
   # What others do is seen as well: systemd says so.
   c systemctl enable --quiet t-plain
   until_true 5 "the list knows what systemctl did" listed_enabled t-plain
   c systemctl disable --quiet t-plain
-  fails_with "no [Install]" 5 'cannot be enabled' call service.set_enabled -a service_name=t-fail -a enabled=true
-  fails_with "a wrong file" 5 'no-such-program' call service.set_enabled -a service_name=t-wrong -a enabled=true
+  fails_with "no [Install]" 5 'cannot be enabled' service_call service.set_enabled -a service_name=t-fail -a enabled=true
+  fails_with "a wrong file" 5 'no-such-program' service_call service.set_enabled -a service_name=t-wrong -a enabled=true
   say "enabled and disabled, and what systemctl does is seen"
 }
 
-listed_enabled() { grep -q "$1.service" <<<"$(call service.list_services -a "name=$1" -a enabled=true)"; }
+listed_enabled() { grep -q "$1.service" <<<"$(service_call service.list_services -a "name=$1" -a enabled=true)"; }
 
 check_service_agent_absent() {
   c systemctl stop raspi-mcp-agent
-  fails_with "a write without an agent" 4 'systemctl start raspi-mcp-agent' act restart t-under -a dry_run=true
-  expect_in "a read without an agent" 't-run' "$(call service.get_status -a service_name=t-run)"
+  fails_with "a write without an agent" 4 'systemctl start raspi-mcp-agent' service_act restart t-under -a dry_run=true
+  expect_in "a read without an agent" 't-run' "$(service_call service.get_status -a service_name=t-run)"
   c systemctl start raspi-mcp-agent
-  act start t-run >/dev/null
-  call service.stop -a service_name=t-run >/dev/null
+  service_act start t-run >/dev/null
+  service_call service.stop -a service_name=t-run >/dev/null
   say "without the agent services are read and not touched; with it again, at once"
 }

@@ -1,7 +1,8 @@
 //! Which services are started at boot: the state of every unit file.
 //!
-//! systemd reads folders full of links to answer that, which takes ten times as long as everything else. So it is asked
-//! once, and again when it says that something has changed.
+//! systemd reads folders full of links to answer that: a second of its processor for 400 files, in which it does nothing
+//! else. So it is asked once, and again when it says that something has changed: it does so for what is enabled through it
+//! and when it reads its files again. A link made by hand is as unknown to it until then as it is here.
 
 use super::{MANAGER, SERVICE, name, watch};
 use crate::{
@@ -15,13 +16,8 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, Instant},
 };
 use tokio::{sync::Mutex, task::JoinHandle};
-
-/// A link made by hand, without systemd, is noticed after this long. Nothing happens when it is over: it is looked at when
-/// somebody asks.
-const OLDEST: Duration = Duration::from_secs(60);
 
 /// Unit files and their states.
 #[derive(Default)]
@@ -29,7 +25,6 @@ pub struct Enabled(Mutex<Option<Kept>>);
 
 struct Kept {
     files: Arc<Files>,
-    at: Instant,
     listener: Listener,
 }
 
@@ -54,13 +49,12 @@ impl Enabled {
     ///
     /// # Errors
     /// As [`Bus::call`].
-    pub async fn files(&self, bus: &Bus, now: Instant) -> Result<Arc<Files>, ToolError> {
+    pub async fn files(&self, bus: &Bus) -> Result<Arc<Files>, ToolError> {
         let mut slot = self.0.lock().await;
         let listener = match slot.take() {
             // The listener ends with the connection.
             Some(kept) if !kept.listener.task.is_finished() => {
-                let fresh = now.saturating_duration_since(kept.at) < OLDEST;
-                if fresh && !kept.listener.stale.load(Ordering::Acquire) {
+                if !kept.listener.stale.load(Ordering::Acquire) {
                     let files = Arc::clone(&kept.files);
                     *slot = Some(kept);
                     return Ok(files);
@@ -72,7 +66,7 @@ impl Enabled {
         // Before asking: what changes meanwhile makes the answer stale.
         listener.stale.store(false, Ordering::Release);
         let files = Arc::new(read(bus).await?);
-        *slot = Some(Kept { files: Arc::clone(&files), at: now, listener });
+        *slot = Some(Kept { files: Arc::clone(&files), listener });
         Ok(files)
     }
 }

@@ -17,7 +17,7 @@ use crate::{
 use futures::future::try_join_all;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -90,7 +90,7 @@ struct Summary {
 /// Loaded services, and installed ones that are not loaded, by name.
 async fn all(world: &World) -> Result<(Vec<Listed>, Arc<Files>), ToolError> {
     // One after the other on the first call, so that nothing comes between the subscription and the states.
-    let files = world.systemd.enabled.files(&world.bus, Instant::now()).await?;
+    let files = world.systemd.enabled.files(&world.bus).await?;
     let mut all = list::loaded(&world.bus).await?;
     let loaded: std::collections::HashSet<&str> = all.iter().map(|service| service.name.as_str()).collect();
     let more: Vec<Listed> = files

@@ -116,6 +116,7 @@ fn facts_of(tool: &str) -> &'static [Fact] {
             Fact("config_summary/places/*", Text, Always),
             // What its owner has switched on; a caller who may only read is answered the same.
             Fact("config_summary/tools/enable", List, Always),
+            Fact("config_summary/service/allow", List, Always),
             Fact("config_summary/log/target", Text, Always),
             Fact("agent/in_process", Flag, Always),
             Fact("agent/last_reboot", Object, Perhaps),
