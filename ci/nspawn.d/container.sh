@@ -47,7 +47,7 @@ install_product() {
   done
   install -D -m 644 -t "$root/etc/raspi-mcp" dist/raspi-mcp.toml
   # The container is no board; "linux" makes it a machine that a reboot really restarts.
-  printf 'board = "linux"\n\n[tools]\nenable = ["system", "service"]\n' >"$root/etc/raspi-mcp/50-nspawn.toml"
+  printf 'board = "linux"\n\n[tools]\nenable = ["system", "service", "process", "exec"]\n' >"$root/etc/raspi-mcp/50-nspawn.toml"
   systemd-sysusers --root="$root" 2>/dev/null || die "systemd-sysusers does not take dist/sysusers.d"
   # NetworkManager runs in the checks that are about it, and only there.
   systemctl --root="$root" disable --quiet NetworkManager NetworkManager-wait-online NetworkManager-dispatcher 2>/dev/null
