@@ -47,7 +47,7 @@ install_product() {
   done
   install -D -m 644 -t "$root/etc/raspi-mcp" dist/raspi-mcp.toml
   # The container is no board; "linux" makes it a machine that a reboot really restarts.
-  printf 'board = "linux"\n\n[tools]\nenable = ["system", "service", "process", "exec"]\n' >"$root/etc/raspi-mcp/50-nspawn.toml"
+  printf 'board = "linux"\n\n[tools]\nenable = ["system", "service", "network", "process", "files", "exec"]\n' >"$root/etc/raspi-mcp/50-nspawn.toml"
   systemd-sysusers --root="$root" 2>/dev/null || die "systemd-sysusers does not take dist/sysusers.d"
   # NetworkManager runs in the checks that are about it, and only there.
   systemctl --root="$root" disable --quiet NetworkManager NetworkManager-wait-online NetworkManager-dispatcher 2>/dev/null
@@ -114,6 +114,12 @@ as() {
   local user=$1
   shift
   c setpriv --reuid "$user" --regid "$user" --init-groups env HOME="/home/$user" "$@"
+}
+
+# restart_halves: after a change of the configuration. However often: systemd counts starts, and these are ours.
+restart_halves() {
+  c systemctl reset-failed raspi-mcp-agent raspi-mcp
+  c systemctl restart raspi-mcp-agent raspi-mcp
 }
 
 # until_true SECONDS WHAT COMMAND...: looks ten times a second, for as long as that.

@@ -39,7 +39,7 @@ name = "innocent"
 program = "/usr/local/bin/innocent"
 TOML
   c ln -sf /usr/bin/raspi-mcp /usr/local/bin/innocent
-  c systemctl restart raspi-mcp-agent raspi-mcp
+  restart_halves
 }
 
 json_string() {
@@ -53,11 +53,11 @@ run_sh() {
   local args
   args="{\"command\":\"${COMMAND:-sh}\",\"args\":[\"-c\",$(json_string "$1")]"
   shift
-  call exec.run "$args${1:+,$1}}"
+  exec_call exec.run "$args${1:+,$1}}"
 }
 
-# call TOOL ARGUMENTS: the answer as JSON, on one line.
-call() { c raspi-mcp call "$1" --json --args "$2" | sed -e 's/^ *//' -e 's/^\("[a-z_]*":\) /\1/' | tr -d '\n'; }
+# exec_call TOOL ARGUMENTS: the answer as JSON, on one line.
+exec_call() { c raspi-mcp call "$1" --json --args "$2" | sed -e 's/^ *//' -e 's/^\("[a-z_]*":\) /\1/' | tr -d '\n'; }
 
 # Processes of commands, by their control group; a line each.
 # shellcheck disable=SC2016
@@ -149,19 +149,19 @@ check_signals() {
   setup_exec
   c systemd-run --quiet --collect --unit=victim --uid=bob sleep 600
   pid=$(show victim MainPID)
-  said=$(call process.get_process_details "{\"pid\":$pid}")
+  said=$(exec_call process.get_process_details "{\"pid\":$pid}")
   expect_in "another user's environment, through the agent" '"environment":\{' "$said"
   expect_in "another user's program, through the agent" '"exe":"[^"]*/sleep"' "$said"
-  expect_in "a dry run" '"sent":false' "$(call process.send_signal "{\"pid\":$pid,\"dry_run\":true}")"
+  expect_in "a dry run" '"sent":false' "$(exec_call process.send_signal "{\"pid\":$pid,\"dry_run\":true}")"
   expect "after a dry run" active "$(c systemctl is-active victim)"
-  call process.send_signal "{\"pid\":$pid,\"signal\":\"KILL\"}" >/dev/null
+  exec_call process.send_signal "{\"pid\":$pid,\"signal\":\"KILL\"}" >/dev/null
   until_true 10 "it has ended" c sh -c "! test -e /proc/$pid"
   for pid in 1 "$(show raspi-mcp MainPID)" "$(show raspi-mcp-agent MainPID)" "$(show dbus MainPID)"; do
     fails_with "a signal to $pid" 5 'gets no signal' c raspi-mcp call process.send_signal -a "pid=$pid" -a signal=KILL
   done
   c systemctl stop raspi-mcp-agent
   pid=$(show dbus MainPID)
-  expect_in "details without an agent" '"unavailable":\{' "$(call process.get_process_details "{\"pid\":$pid}")"
+  expect_in "details without an agent" '"unavailable":\{' "$(exec_call process.get_process_details "{\"pid\":$pid}")"
   c systemctl start raspi-mcp-agent
   say "details of others' processes and signals to them go through the agent; what keeps the machine up is left alone"
 }

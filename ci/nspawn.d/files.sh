@@ -14,8 +14,7 @@ check_files() {
   local said status=0
   c install -d -o raspi-mcp -g raspi-mcp /srv/data /srv/small
   c mount -t tmpfs -o size=256k,mode=777 tmpfs /srv/small
-  printf '%s\n' '[tools]' 'enable = ["system", "files"]' \
-    '[[files.roots]]' 'name = "data"' 'path = "/srv/data"' 'writable = true' \
+  printf '%s\n' '[[files.roots]]' 'name = "data"' 'path = "/srv/data"' 'writable = true' \
     '[[files.roots]]' 'name = "small"' 'path = "/srv/small"' 'writable = true' | c tee /etc/raspi-mcp/55-files.toml >/dev/null
   c systemctl restart raspi-mcp
 
