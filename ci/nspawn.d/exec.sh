@@ -60,6 +60,7 @@ run_sh() {
 exec_call() { c raspi-mcp call "$1" --json --args "$2" | sed -e 's/^ *//' -e 's/^\("[a-z_]*":\) /\1/' | tr -d '\n'; }
 
 # Processes of commands, by their control group; a line each.
+# shellcheck disable=SC2016
 of_commands() { c sh -c 'grep -l raspi-mcp-exec- /proc/[0-9]*/cgroup 2>/dev/null | while read -r f; do echo "${f%/cgroup}"; done' || true; }
 none_left() { [ -z "$(of_commands)" ]; }
 orphans_there() { [ "$(of_commands | wc -l)" -ge 6 ]; }
