@@ -112,7 +112,6 @@ check_network_reverts() {
   fails_with "without NetworkManager" 1 'NetworkManager' c raspi-mcp call network.activate_connection -a connection=office
   said=$(c raspi-mcp call --json network.get_status)
   expect_in "without NetworkManager" '"running": *false' "$said"
-  c rm /etc/raspi-mcp/60-network.toml
   c systemctl stop far-end
   c systemctl restart raspi-mcp-agent raspi-mcp
   rm "$WORK/network"
