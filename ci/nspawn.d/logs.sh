@@ -7,10 +7,10 @@ journal() { c raspi-mcp call --json logs.query_journal "$@"; }
 talker() { c systemd-run --quiet --collect --wait --unit="$1" sh -c "$2"; }
 
 # field_of NAME: of the JSON on standard input; the container has no jq, this machine may have none either.
-field_of() { grep -oE "\"$1\":(\"[^\"]*\"|[^,}]*)" | head -1 | cut -d: -f2- | tr -d '"'; }
+field_of() { grep -oE "\"$1\": (\"[^\"]*\"|[^,}]*)" | head -1 | cut -d' ' -f2- | tr -d '"'; }
 
 # messages: those of the JSON on standard input, in one line.
-messages() { grep -oE '"message":"[^"]*"' | cut -d'"' -f4 | tr '\n' ' ' | sed 's/ $//'; }
+messages() { grep -oE '"message": "[^"]*"' | cut -d'"' -f4 | tr '\n' ' ' | sed 's/ $//'; }
 
 # A journalctl of the server's that still runs.
 journalctl_runs() { c sh -c 'grep -lx journalctl /proc/[0-9]*/comm' >/dev/null 2>&1; }
@@ -39,7 +39,7 @@ check_query_journal() {
   expect "bob's answer" 1 "$(field_of returned_count <<<"$said")"
   expect "nothing fits" 0 "$(field_of returned_count < <(journal -a grep=nothing-says-this-ever))"
   expect "a time without lines" 0 "$(field_of returned_count < <(journal -a until=2001-01-01T00:00:00Z))"
-  expect_in "the kernel's and others', by severity" '"source":"journal"' "$(journal -a priority=err)"
+  expect_in "the kernel's and others', by severity" '"source": "journal"' "$(journal -a priority=err)"
   fails_with "a bad expression" 2 'pattern|grep' c raspi-mcp call logs.query_journal -a 'grep=(('
   fails_with "a cursor of nobody's" 2 'cursor' c raspi-mcp call logs.query_journal -a cursor=abc
   fails_with "a unit that is none" 2 'unit' c raspi-mcp call logs.query_journal -a unit='a;b'

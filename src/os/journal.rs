@@ -4,12 +4,17 @@
 //! journalctl(1), systemd.journal-fields(7), and "Journal JSON Format" of systemd's documentation.
 
 use super::root::Root;
+use rustix::{
+    fs::{OFlags, fcntl_getfl, fcntl_setfl},
+    pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt},
+};
 use serde::Deserialize;
 use serde_json::Value;
-use std::{io, process::Stdio};
+use std::{fs::File, io, process::Stdio};
 use tokio::{
-    io::{AsyncBufReadExt, AsyncReadExt, BufReader},
-    process::{Child, ChildStdout, Command},
+    io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader},
+    net::unix::pipe,
+    process::{Child, Command},
     task::JoinHandle,
 };
 
@@ -19,6 +24,21 @@ const LONGEST_LINE: usize = 256 * 1024;
 /// What is kept of its complaints.
 const LONGEST_COMPLAINT: u64 = 4096;
 const FIELDS: &str = "MESSAGE,PRIORITY,_SYSTEMD_UNIT,UNIT,SYSLOG_IDENTIFIER,_COMM,_PID";
+
+/// How names of units end; one without gets the first (systemd.unit(5)).
+const TYPES: [&str; 11] = [
+    ".service",
+    ".socket",
+    ".timer",
+    ".mount",
+    ".automount",
+    ".target",
+    ".path",
+    ".scope",
+    ".slice",
+    ".swap",
+    ".device",
+];
 
 /// Which lines, and in which order.
 #[derive(Clone, Debug, Default)]
@@ -44,8 +64,9 @@ impl Query {
         let mut all: Vec<String> = ["--no-pager", "--output=json", "--all"].map(String::from).to_vec();
         all.push(format!("--output-fields={FIELDS}"));
         let mut add = |name: &str, value: Option<String>| all.extend(value.map(|value| format!("--{name}={value}")));
-        add("unit", self.unit.clone());
-        add("priority", self.priority.map(|level| level.to_string()));
+        // journalctl (252) that follows a unit of which it knows no line yet never shows one: then [`Query::wants`] looks.
+        add("unit", self.unit.clone().filter(|_| !self.follow));
+        add("priority", self.priority.filter(|_| !self.follow).map(|level| level.to_string()));
         add("grep", self.grep.clone());
         add("after-cursor", self.after.clone());
         let moment = |micros: u64| format!("@{}.{:06}", micros / 1_000_000, micros % 1_000_000);
@@ -59,6 +80,16 @@ impl Query {
             all.extend(["--follow", "--no-tail"].map(String::from));
         }
         all
+    }
+
+    /// Whether the line is of the unit and severity that are asked for.
+    fn wants(&self, line: &Line) -> bool {
+        let of_unit = self.unit.as_ref().is_none_or(|unit| {
+            let full =
+                if TYPES.iter().any(|end| unit.ends_with(end)) { unit.clone() } else { format!("{unit}.service") };
+            line.unit.as_ref() == Some(&full) || line.writer.as_ref() == Some(&full)
+        });
+        of_unit && self.priority.is_none_or(|least| line.priority.is_some_and(|priority| priority <= least))
     }
 
     /// Whether a line from then lies before the time that is asked for, or after it.
@@ -76,6 +107,8 @@ pub struct Line {
     pub priority: Option<u8>,
     /// The unit it is about, or that wrote it.
     pub unit: Option<String>,
+    /// The unit that wrote it.
+    pub writer: Option<String>,
     pub identifier: Option<String>,
     pub pid: Option<u32>,
     /// Bytes that are no UTF-8 are replaced.
@@ -86,7 +119,7 @@ pub struct Line {
 pub struct Reading {
     query: Query,
     child: Child,
-    out: BufReader<ChildStdout>,
+    out: BufReader<Box<dyn AsyncRead + Send + Sync + Unpin>>,
     /// The line so far; reading can be given up between two pieces of it.
     partial: Vec<u8>,
     overlong: bool,
@@ -115,18 +148,24 @@ impl Reading {
         let Some(program) = places.into_iter().map(|at| root.path(at)).find(|path| path.exists()) else {
             return Ok(None);
         };
+        let terminal = query.follow.then(terminal).transpose()?;
+        let (out, terminal) = terminal.map_or_else(|| (Stdio::piped(), None), |(there, here)| (there, Some(here)));
         let mut child = Command::new(program)
             .args(query.arguments())
             .env_clear()
-            .envs([("LC_ALL", "C.UTF-8"), ("TZ", "UTC"), ("SYSTEMD_COLORS", "0")])
+            .envs([("LC_ALL", "C.UTF-8"), ("TZ", "UTC"), ("SYSTEMD_COLORS", "0"), ("SYSTEMD_URLIFY", "0")])
             .current_dir("/")
             .stdin(Stdio::null())
-            .stdout(Stdio::piped())
+            .stdout(out)
             .stderr(Stdio::piped())
             .kill_on_drop(true)
             .spawn()?;
         let lost = || io::Error::other("a pipe of the process is missing");
-        let (out, said) = (child.stdout.take().ok_or_else(lost)?, child.stderr.take().ok_or_else(lost)?);
+        let out: Box<dyn AsyncRead + Send + Sync + Unpin> = match terminal {
+            Some(terminal) => Box::new(terminal),
+            None => Box::new(child.stdout.take().ok_or_else(lost)?),
+        };
+        let said = child.stderr.take().ok_or_else(lost)?;
         let complaint = tokio::spawn(async move {
             let mut kept = Vec::new();
             let mut said = said.take(LONGEST_COMPLAINT);
@@ -159,6 +198,9 @@ impl Reading {
                 self.left_out += 1;
                 continue;
             };
+            if self.query.follow && !self.query.wants(&line) {
+                continue;
+            }
             match (self.query.misses(line.micros), self.query.newest_first) {
                 ((false, false), _) => return Ok(Some(line)),
                 // Beyond the end of what was asked for.
@@ -175,7 +217,11 @@ impl Reading {
     /// The text of one line.
     async fn text(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
-            let piece = self.out.fill_buf().await?;
+            let piece = match self.out.fill_buf().await {
+                // What a terminal says when nobody has its other end any more (Linux): the end.
+                Err(fault) if self.query.follow && fault.raw_os_error() == Some(EIO) => return Ok(None),
+                piece => piece?,
+            };
             if piece.is_empty() {
                 return Ok(None);
             }
@@ -219,6 +265,21 @@ impl Reading {
     }
 }
 
+/// `EIO` of every Linux.
+const EIO: i32 = 5;
+
+/// Both ends of a terminal: what is written to one is read from the other. journalctl (252) that follows keeps lines in its
+/// buffer until it has 4 KiB of them, unless it writes to a terminal.
+fn terminal() -> io::Result<(Stdio, pipe::Receiver)> {
+    let here = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+    grantpt(&here)?;
+    unlockpt(&here)?;
+    let there = ioctl_tiocgptpeer(&here, OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+    fcntl_setfl(&here, fcntl_getfl(&here)? | OFlags::NONBLOCK)?;
+    // Any descriptor that can be waited for and read; only its name says pipe.
+    Ok((there.into(), pipe::Receiver::from_file_unchecked(File::from(here))?))
+}
+
 #[derive(Deserialize)]
 struct Raw {
     #[serde(rename = "__CURSOR")]
@@ -249,6 +310,7 @@ impl Line {
             micros: raw.realtime.parse().ok()?,
             priority: text(&raw.priority).and_then(|level| level.parse().ok()).filter(|level| *level <= 7),
             unit: text(&raw.about).or_else(|| text(&raw.by)),
+            writer: text(&raw.by),
             identifier: text(&raw.identifier).or_else(|| text(&raw.program)),
             pid: text(&raw.pid).and_then(|pid| pid.parse().ok()),
             message: text(&raw.message).unwrap_or_default(),

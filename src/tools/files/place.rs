@@ -213,7 +213,8 @@ pub fn words(fault: Errno) -> String {
 }
 
 fn old_kernel() -> ToolError {
-    ToolError::missing("this kernel has no openat2, without which no path is safe; files.* needs Linux 5.6")
+    ToolError::missing("there is no openat2 here, without which no path is safe")
+        .hint("it needs Linux 5.6, and a unit without RestrictSUIDSGID=, which hides it")
 }
 
 fn names(all: &Roots) -> Vec<String> {

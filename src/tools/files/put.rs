@@ -234,9 +234,8 @@ fn replace(
     let mut draft = Draft::new(folder).map_err(fault)?;
     draft.fill(bytes).map_err(fault)?;
     if let Some(before) = &mut put.before {
-        let (uid, gid) = (before.about.st_uid, before.about.st_gid);
-        let group_kept = draft.set_owner(None, Some(gid)).is_ok();
-        before.owner_kept = draft.set_owner(Some(uid), None).is_ok() && group_kept;
+        let (user_kept, group_kept) = draft.set_owner(before.about.st_uid, before.about.st_gid).map_err(fault)?;
+        before.owner_kept = user_kept && group_kept;
         if how.bits.is_none() && !group_kept {
             // What the old group might do, another one may not.
             put.mode &= !0o070;

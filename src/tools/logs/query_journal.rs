@@ -14,7 +14,6 @@ use crate::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{io, time::Duration};
-use time::OffsetDateTime;
 use tokio::time::{Instant, sleep_until, timeout};
 
 /// A query that does not follow is given up after that; a regular expression over years of journal takes long.
@@ -107,21 +106,14 @@ impl Tool for QueryJournal {
                 ToolError::invalid("since is later than until: nothing lies between them").with("parameter", "since")
             );
         }
-        let query = args.query();
-        let reading = Reading::start(&cx.world.machine.root, query)
-            .map_err(|fault| ToolError::unavailable(format!("journalctl cannot be started: {fault}")))?;
-        let Some(reading) = reading else {
-            return args.own(cx, "there is no journalctl on this machine");
+        let too_long =
+            |_| ToolError::timeout(Self::META.name, PATIENCE).hint("narrow it: a later since, a unit, or no grep");
+        let Some(seconds) = args.follow_seconds else {
+            return timeout(PATIENCE, args.page(cx)).await.map_err(too_long)?;
         };
-        match args.follow_seconds {
-            Some(seconds) => args.follow(cx, reading, seconds.duration()).await,
-            None => {
-                match timeout(PATIENCE, args.page(cx, reading)).await {
-                    Ok(answer) => answer,
-                    Err(_) => Err(ToolError::timeout(Self::META.name, PATIENCE)
-                        .hint("narrow it: a later since, a unit, or no grep")),
-                }
-            }
+        match timeout(PATIENCE, args.anchor(cx)).await.map_err(too_long)?? {
+            Anchored::After(cursor) => args.follow(cx, cursor, seconds.duration()).await,
+            Anchored::Instead(answer) => Ok(answer),
         }
     }
 }
@@ -130,11 +122,9 @@ impl Args {
     fn query(&self) -> Query {
         let micros = |moment: Moment| u64::try_from(moment.0.unix_timestamp_nanos() / 1000).unwrap_or(0);
         let follow = self.follow_seconds.is_some();
-        let now = || Moment(OffsetDateTime::now_utc());
-        let begin = self.since.or_else(|| (follow && self.cursor.is_none()).then(now));
         Query {
             unit: self.unit.clone().map(UnitName::into_text),
-            since: begin.map(micros),
+            since: self.since.map(micros),
             until: self.until.map(micros),
             priority: self.priority.map(Priority::number),
             grep: self.grep.clone().map(Pattern::into_text),
@@ -144,8 +134,30 @@ impl Args {
         }
     }
 
+    /// Where following begins, unless the caller said: after the newest line there is, whoever wrote it. No line that comes
+    /// later is missed then, however long journalctl takes to start. An answer, where there is nothing to follow.
+    async fn anchor(&self, cx: &Context) -> Result<Anchored, ToolError> {
+        if self.cursor.is_some() {
+            return Ok(Anchored::After(self.query().after));
+        }
+        let query = Query { newest_first: true, ..Query::default() };
+        let Some(mut reading) = start(cx, query)? else { return self.own(cx, NO_PROGRAM).map(Anchored::Instead) };
+        let Some(newest) = reading.next().await.map_err(unreadable)? else {
+            let ended = reading.end().await.map_err(unreadable)?;
+            return match self.judged(&ended, true)? {
+                Verdict::Fine(_) => Ok(Anchored::After(None)),
+                Verdict::NoJournal(why) => self.own(cx, &why).map(Anchored::Instead),
+            };
+        };
+        reading.stop().await.map_err(unreadable)?;
+        // Lines since a time in the past come first, where there are any.
+        let after = self.query().since.is_none_or(|since| newest.micros < since);
+        Ok(Anchored::After(after.then_some(newest.cursor)))
+    }
+
     /// One page.
-    async fn page(&self, cx: &Context, mut reading: Reading) -> Result<Out, ToolError> {
+    async fn page(&self, cx: &Context) -> Result<Out, ToolError> {
+        let Some(mut reading) = start(cx, self.query())? else { return self.own(cx, NO_PROGRAM) };
         let mut page = Page::of(self.limit.get());
         let more = loop {
             match reading.next().await.map_err(unreadable)? {
@@ -168,7 +180,8 @@ impl Args {
     }
 
     /// New lines as they come, until the time is up or the page is full.
-    async fn follow(&self, cx: &Context, mut reading: Reading, time: Duration) -> Result<Out, ToolError> {
+    async fn follow(&self, cx: &Context, after: Option<String>, time: Duration) -> Result<Out, ToolError> {
+        let Some(mut reading) = start(cx, Query { after, ..self.query() })? else { return self.own(cx, NO_PROGRAM) };
         let (mut page, end) = (Page::of(self.limit.get()), Instant::now() + time);
         let (mut gathered, mut flush) = (String::new(), Instant::now());
         let report = |gathered: &mut String, count: usize| {
@@ -315,11 +328,26 @@ impl Args {
     }
 }
 
+/// Where following begins.
+enum Anchored {
+    /// After the line with this cursor; at the beginning, where there is none.
+    After(Option<String>),
+    /// There is nothing to follow; this is the answer.
+    Instead(Out),
+}
+
 enum Verdict {
     /// With what to know about it.
     Fine(Option<String>),
     /// Why there is none.
     NoJournal(String),
+}
+
+const NO_PROGRAM: &str = "there is no journalctl on this machine";
+
+fn start(cx: &Context, query: Query) -> Result<Option<Reading>, ToolError> {
+    Reading::start(&cx.world.machine.root, query)
+        .map_err(|fault| ToolError::unavailable(format!("journalctl cannot be started: {fault}")))
 }
 
 fn unreadable(fault: io::Error) -> ToolError {

@@ -308,7 +308,9 @@ async fn following_streams_every_line_and_ends_in_time() {
     let answer = journal.ok(json!({ "follow_seconds": 1, "unit": "a" })).await;
     assert!(started.elapsed() >= Duration::from_secs(1));
     let args = journal.read("args");
-    assert!(args.contains("--follow\n") && args.contains("--since=@") && !args.contains("--reverse"), "{args}");
+    assert!(args.contains("--follow\n") && !args.contains("--since=@") && !args.contains("--reverse"), "{args}");
+    let anchor = format!("--after-cursor=s=a;i={:x}\n", 1_000_000_000);
+    assert!(args.contains(&anchor), "it begins after the newest line: {args}");
     assert_eq!(
         (&answer["returned_count"], &answer["next_cursor"]),
         (&json!(50), &json!(format!("s=a;i={:x}", 1_000_000_049u64)))
