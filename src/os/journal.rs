@@ -4,17 +4,12 @@
 //! journalctl(1), systemd.journal-fields(7), and "Journal JSON Format" of systemd's documentation.
 
 use super::root::Root;
-use rustix::{
-    fs::{OFlags, fcntl_getfl, fcntl_setfl},
-    pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt},
-};
 use serde::Deserialize;
 use serde_json::Value;
-use std::{fs::File, io, process::Stdio};
+use std::{io, process::Stdio};
 use tokio::{
-    io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader},
-    net::unix::pipe,
-    process::{Child, Command},
+    io::{AsyncBufReadExt, AsyncReadExt, BufReader},
+    process::{Child, ChildStdout, Command},
     task::JoinHandle,
 };
 
@@ -64,7 +59,8 @@ impl Query {
         let mut all: Vec<String> = ["--no-pager", "--output=json", "--all"].map(String::from).to_vec();
         all.push(format!("--output-fields={FIELDS}"));
         let mut add = |name: &str, value: Option<String>| all.extend(value.map(|value| format!("--{name}={value}")));
-        // journalctl (252) that follows a unit of which it knows no line yet never shows one: then [`Query::wants`] looks.
+        // Following goes on after any line, not one of this unit: beside a cursor, journalctl (252) passes over the first line
+        // that fits. So it tells of all, and [`Query::wants`] looks.
         add("unit", self.unit.clone().filter(|_| !self.follow));
         add("priority", self.priority.filter(|_| !self.follow).map(|level| level.to_string()));
         add("grep", self.grep.clone());
@@ -77,7 +73,8 @@ impl Query {
             all.push("--reverse".into());
         }
         if self.follow {
-            all.extend(["--follow", "--no-tail"].map(String::from));
+            // It follows one boot only, unless it merges journals; and in a container's sandbox the boot's identifier is hidden.
+            all.extend(["--follow", "--no-tail", "--merge"].map(String::from));
         }
         all
     }
@@ -119,7 +116,7 @@ pub struct Line {
 pub struct Reading {
     query: Query,
     child: Child,
-    out: BufReader<Box<dyn AsyncRead + Send + Sync + Unpin>>,
+    out: BufReader<ChildStdout>,
     /// The line so far; reading can be given up between two pieces of it.
     partial: Vec<u8>,
     overlong: bool,
@@ -148,24 +145,18 @@ impl Reading {
         let Some(program) = places.into_iter().map(|at| root.path(at)).find(|path| path.exists()) else {
             return Ok(None);
         };
-        let terminal = query.follow.then(terminal).transpose()?;
-        let (out, terminal) = terminal.map_or_else(|| (Stdio::piped(), None), |(there, here)| (there, Some(here)));
         let mut child = Command::new(program)
             .args(query.arguments())
             .env_clear()
             .envs([("LC_ALL", "C.UTF-8"), ("TZ", "UTC"), ("SYSTEMD_COLORS", "0"), ("SYSTEMD_URLIFY", "0")])
             .current_dir("/")
             .stdin(Stdio::null())
-            .stdout(out)
+            .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true)
             .spawn()?;
         let lost = || io::Error::other("a pipe of the process is missing");
-        let out: Box<dyn AsyncRead + Send + Sync + Unpin> = match terminal {
-            Some(terminal) => Box::new(terminal),
-            None => Box::new(child.stdout.take().ok_or_else(lost)?),
-        };
-        let said = child.stderr.take().ok_or_else(lost)?;
+        let (out, said) = (child.stdout.take().ok_or_else(lost)?, child.stderr.take().ok_or_else(lost)?);
         let complaint = tokio::spawn(async move {
             let mut kept = Vec::new();
             let mut said = said.take(LONGEST_COMPLAINT);
@@ -217,11 +208,7 @@ impl Reading {
     /// The text of one line.
     async fn text(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
-            let piece = match self.out.fill_buf().await {
-                // What a terminal says when nobody has its other end any more (Linux): the end.
-                Err(fault) if self.query.follow && fault.raw_os_error() == Some(EIO) => return Ok(None),
-                piece => piece?,
-            };
+            let piece = self.out.fill_buf().await?;
             if piece.is_empty() {
                 return Ok(None);
             }
@@ -263,21 +250,6 @@ impl Reading {
         let said = self.complaint.await.unwrap_or_default();
         Ok(Ended { success: status.success(), said })
     }
-}
-
-/// `EIO` of every Linux.
-const EIO: i32 = 5;
-
-/// Both ends of a terminal: what is written to one is read from the other. journalctl (252) that follows keeps lines in its
-/// buffer until it has 4 KiB of them, unless it writes to a terminal.
-fn terminal() -> io::Result<(Stdio, pipe::Receiver)> {
-    let here = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
-    grantpt(&here)?;
-    unlockpt(&here)?;
-    let there = ioctl_tiocgptpeer(&here, OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
-    fcntl_setfl(&here, fcntl_getfl(&here)? | OFlags::NONBLOCK)?;
-    // Any descriptor that can be waited for and read; only its name says pipe.
-    Ok((there.into(), pipe::Receiver::from_file_unchecked(File::from(here))?))
 }
 
 #[derive(Deserialize)]
