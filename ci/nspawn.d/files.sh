@@ -1,4 +1,6 @@
 # shellcheck shell=bash
+# What stands in single quotes is for the shell in the container.
+# shellcheck disable=SC2016
 # files.* under the real unit: what its sandbox lets it write, and what a full disk and a mount do. Sourced by ci/nspawn.
 
 DROP_IN=/etc/systemd/system/raspi-mcp.service.d/files.conf

@@ -1,4 +1,6 @@
 # shellcheck shell=bash
+# What stands in single quotes is for the shell in the container.
+# shellcheck disable=SC2016
 # logs.query_journal with the real journal: units that log, pages, following, and no process left behind. Sourced by ci/nspawn.
 
 journal() { c raspi-mcp call --json logs.query_journal "$@"; }
