@@ -84,6 +84,7 @@ check_files() {
 # 128 KiB at most.
 call_with_file() {
   local said
+  # shellcheck disable=SC2016
   said=$(c perl -e '
     use IO::Socket::UNIX;
     my $socket = IO::Socket::UNIX->new("/run/raspi-mcp/mcp.sock") or die "no socket: $!";

@@ -20,6 +20,7 @@ journalctl_gone() { ! journalctl_runs; }
 
 check_query_journal() {
   local said cursor
+  # shellcheck disable=SC2016
   talker talker 'for n in 1 2 3 4 5 6 7; do echo "line $n"; done; echo "password=hunter2" >&2; printf "by\377te\n"'
   c journalctl --sync
   said=$(journal -a unit=talker -a grep='^line' -a limit=3)
@@ -66,6 +67,7 @@ check_follow_journal() {
   until_true 10 "journalctl follows again" journalctl_runs
   kill "$CALL"
   wait "$CALL" 2>/dev/null || true
+  # shellcheck disable=SC2016
   c sh -c 'for at in /proc/[0-9]*; do [ "$(cat $at/comm 2>/dev/null)" != raspi-mcp ] || tr "\0" " " <$at/cmdline | grep -q "call --json" && kill ${at#/proc/}; done' 2>/dev/null || true
   until_true 15 "journalctl is gone with its caller" journalctl_gone
   # And the server is stopped under one.
