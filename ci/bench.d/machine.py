@@ -27,7 +27,8 @@ PEERS = Peers(NODE, BUILD)
 
 # What is measured, in words, and what we must reach (ms, p50).
 FIGURES = {
-    "processes": (f"list of {PROCESSES} processes", 3.0),
+    "processes": (f"list of {PROCESSES} processes, as called without arguments", 3.0),
+    "every": (f"all {PROCESSES} of them in one answer", 3.0),
     "services": ("list of services", 3.0),
     "status": ("status of one service", 1.0),
     "read": ("read of a 4 KiB file", 0.1),
@@ -35,23 +36,26 @@ FIGURES = {
 
 
 def ours(folder):
-    return Stdio([OURS, "serve", "--stdio"], our_environment(folder), folder)
+    # Starting a job is a write, which the client that started a server may make only when it is told so.
+    return Stdio([OURS, "serve", "--stdio", "--role", "admin"], our_environment(folder), folder)
 
 
 def shell(command):
     return ("bash_execute", {"command": command})
 
 
-# Every server lists all there is: pages are ours, so ours get the largest.
+# Peers list all there is. Pages are ours: the first has 100 processes, which are sorted out of all there are.
 CONTENDERS = [
     ("raspi-mcp", ours, 300, {
-        "processes": ("process.list_processes", {"limit": 1000}),
+        "processes": ("process.list_processes", {}),
+        "every": ("process.list_processes", {"limit": 1000}),
         "services": ("service.list_services", {"limit": 1000}),
         "status": ("service.get_status", {"service_name": SERVICE}),
         "read": ("files.read", {"path": FILE}),
     }),
     ("linux-mcp-server 1.7.0", PEERS.linux_mcp, 20, {
         "processes": ("list_processes", {"host": "localhost"}),
+        "every": ("list_processes", {"host": "localhost"}),
         "services": ("list_services", {"host": "localhost"}),
         "status": ("get_service_status", {"service_name": SERVICE, "host": "localhost"}),
         "read": ("read_file", {"path": FILE, "host": "localhost"}),
@@ -62,11 +66,13 @@ CONTENDERS = [
     }),
     ("desktop-commander 0.2.52", PEERS.desktop_commander, 20, {
         "processes": ("list_processes", {}),
+        "every": ("list_processes", {}),
         "read": ("read_file", {"path": FILE}),
     }),
     ("server-filesystem 2026.8.31", lambda folder: PEERS.filesystem(FILES), 300, {"read": ("read_text_file", {"path": FILE})}),
     ("algony-mymcp 3.1 (HTTP, by its shell)", lambda folder: PEERS.mymcp(folder, "rw"), 50, {
         "processes": shell("ps aux"),
+        "every": shell("ps aux"),
         "services": shell("systemctl list-units --type=service --all --no-pager"),
         "status": shell(f"systemctl status {SERVICE} --no-pager"),
         "read": ("read_file", {"file_path": FILE}),
