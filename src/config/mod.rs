@@ -19,6 +19,7 @@ mod nearest;
 mod places;
 pub mod sections;
 mod settings;
+mod tables;
 mod together;
 mod token;
 mod tokens;

@@ -2,13 +2,14 @@
 
 use crate::config::{
     fault::Position,
-    found::{Entry, Found, Written, quoted},
+    found::{Found, Written, quoted},
     kind::{Complaint, Kind, Unit, meant},
     settings::Settings,
+    tables::Tables,
     words::{full_path, is_name},
 };
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::path::{Component, Path, PathBuf};
 
 /// Who runs commands when nobody says otherwise; dist/sysusers.d makes the account.
@@ -131,38 +132,9 @@ pub const EXAMPLE: &str = "\
 
 /// The commands as the settings read them, or every complaint about them.
 pub fn check(found: &Found, wrong: &mut Vec<Complaint>) -> Option<Value> {
-    let Written::List(items) = &found.value else {
-        wrong.push((found.at, format!("exec.commands must be {EXPECTED}, not {}", found.kind())));
-        return None;
-    };
-    if items.len() > MOST {
-        wrong.push((found.at, format!("exec.commands has {} entries; at most {MOST} are allowed", items.len())));
-        return None;
-    }
-    let before = wrong.len();
-    let commands = items.iter().filter_map(|item| check_command(item, wrong)).collect();
-    (wrong.len() == before).then_some(Value::Array(commands))
-}
-
-fn check_command(item: &Found, wrong: &mut Vec<Complaint>) -> Option<Value> {
-    let Written::Table(entries) = &item.value else {
-        wrong.push((item.at, format!("exec.commands holds {}; write [[exec.commands]] for each", item.kind())));
-        return None;
-    };
-    let mut command = Map::new();
-    for Entry { key, key_at, found } in entries {
-        match check_field(key, *key_at, found) {
-            Ok(value) => drop(command.insert(key.clone(), value)),
-            Err(complaint) => wrong.push(complaint),
-        }
-    }
-    for field in ["name", "program"] {
-        if !entries.iter().any(|entry| entry.key == field) {
-            let message = format!("this command has no {field}; every [[exec.commands]] needs name and program");
-            wrong.push((item.at, message));
-        }
-    }
-    Some(Value::Object(command))
+    let tables =
+        Tables { key: "exec.commands", expected: EXPECTED, most: MOST, noun: "command", required: ["name", "program"] };
+    tables.check(found, wrong, check_field)
 }
 
 fn check_field(field: &str, key_at: Option<Position>, found: &Found) -> Result<Value, Complaint> {

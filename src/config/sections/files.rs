@@ -2,13 +2,14 @@
 
 use crate::config::{
     fault::Position,
-    found::{Entry, Found, Written, quoted},
+    found::{Found, Written, quoted},
     kind::{Complaint, Kind, Unit, meant},
     settings::Settings,
+    tables::Tables,
     words::{full_path, is_name},
 };
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::path::{Component, Path, PathBuf};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -58,37 +59,9 @@ pub const EXAMPLE: &str = "\
 
 /// The roots as the settings read them, or every complaint about them.
 pub fn check(found: &Found, wrong: &mut Vec<Complaint>) -> Option<Value> {
-    let Written::List(items) = &found.value else {
-        wrong.push((found.at, format!("files.roots must be {EXPECTED}, not {}", found.kind())));
-        return None;
-    };
-    if items.len() > MOST {
-        wrong.push((found.at, format!("files.roots has {} entries; at most {MOST} are allowed", items.len())));
-        return None;
-    }
-    let before = wrong.len();
-    let roots = items.iter().filter_map(|item| check_root(item, wrong)).collect();
-    (wrong.len() == before).then_some(Value::Array(roots))
-}
-
-fn check_root(item: &Found, wrong: &mut Vec<Complaint>) -> Option<Value> {
-    let Written::Table(entries) = &item.value else {
-        wrong.push((item.at, format!("files.roots holds {}; write [[files.roots]] for each folder", item.kind())));
-        return None;
-    };
-    let mut root = Map::new();
-    for Entry { key, key_at, found } in entries {
-        match check_field(key, *key_at, found) {
-            Ok(value) => drop(root.insert(key.clone(), value)),
-            Err(complaint) => wrong.push(complaint),
-        }
-    }
-    for field in ["name", "path"] {
-        if !entries.iter().any(|entry| entry.key == field) {
-            wrong.push((item.at, format!("this root has no {field}; every [[files.roots]] needs name and path")));
-        }
-    }
-    Some(Value::Object(root))
+    let tables =
+        Tables { key: "files.roots", expected: EXPECTED, most: MOST, noun: "root", required: ["name", "path"] };
+    tables.check(found, wrong, check_field)
 }
 
 fn check_field(field: &str, key_at: Option<Position>, found: &Found) -> Result<Value, Complaint> {

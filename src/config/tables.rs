@@ -1,0 +1,71 @@
+//! Settings that are tables, `[[files.roots]]`: each checked field by field, and every complaint told at once.
+
+use super::{
+    fault::Position,
+    found::{Entry, Found, Written},
+    kind::Complaint,
+};
+use serde_json::{Map, Value};
+
+/// What such tables have in common.
+pub struct Tables {
+    /// Name of the key: `files.roots`.
+    pub key: &'static str,
+    /// What a person is told to write.
+    pub expected: &'static str,
+    /// The most there may be.
+    pub most: usize,
+    /// What one is called: "root".
+    pub noun: &'static str,
+    /// Fields each must have.
+    pub required: [&'static str; 2],
+}
+
+impl Tables {
+    /// The tables as the settings read them, or every complaint about them. `field` checks one field, by its name and place.
+    pub fn check(
+        &self,
+        found: &Found,
+        wrong: &mut Vec<Complaint>,
+        field: impl Fn(&str, Option<Position>, &Found) -> Result<Value, Complaint>,
+    ) -> Option<Value> {
+        let Self { key, expected, most, .. } = self;
+        let Written::List(items) = &found.value else {
+            wrong.push((found.at, format!("{key} must be {expected}, not {}", found.kind())));
+            return None;
+        };
+        if items.len() > *most {
+            wrong.push((found.at, format!("{key} has {} entries; at most {most} are allowed", items.len())));
+            return None;
+        }
+        let before = wrong.len();
+        let tables = items.iter().filter_map(|item| self.check_one(item, wrong, &field)).collect();
+        (wrong.len() == before).then_some(Value::Array(tables))
+    }
+
+    fn check_one(
+        &self,
+        item: &Found,
+        wrong: &mut Vec<Complaint>,
+        field: impl Fn(&str, Option<Position>, &Found) -> Result<Value, Complaint>,
+    ) -> Option<Value> {
+        let Self { key, noun, required: [one, other], .. } = self;
+        let Written::Table(entries) = &item.value else {
+            wrong.push((item.at, format!("{key} holds {}; write [[{key}]] for each {noun}", item.kind())));
+            return None;
+        };
+        let mut table = Map::new();
+        for Entry { key, key_at, found } in entries {
+            match field(key, *key_at, found) {
+                Ok(value) => drop(table.insert(key.clone(), value)),
+                Err(complaint) => wrong.push(complaint),
+            }
+        }
+        for name in self.required {
+            if !entries.iter().any(|entry| entry.key == name) {
+                wrong.push((item.at, format!("this {noun} has no {name}; every [[{key}]] needs {one} and {other}")));
+            }
+        }
+        Some(Value::Object(table))
+    }
+}
