@@ -106,7 +106,7 @@ impl Kind {
             Self::Services => "a list of services like \"nginx.service\" or \"app-*.service\"".into(),
             Self::Namespaces => format!("a list of namespaces out of {}", NAMESPACES.join(", ")),
             Self::ToolsOrNamespaces => "a list of tools (\"system.reboot\") and namespaces (\"gpio\")".into(),
-            Self::Tokens => "tables [[access.tokens]] with name, sha256, role and, if wanted, expires".into(),
+            Self::Tokens => tokens::EXPECTED.into(),
             Self::Roots => files::EXPECTED.into(),
             Self::Commands => exec::EXPECTED.into(),
             Self::Folders => "a list of full paths without \"..\", like \"/srv/work\"".into(),

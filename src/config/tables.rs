@@ -1,4 +1,4 @@
-//! Settings that are tables, `[[files.roots]]`: each checked field by field, and every complaint told at once.
+//! Settings that are tables, like `[[access.tokens]]`: each checked field by field, and every complaint told at once.
 
 use super::{
     fault::Position,
@@ -18,7 +18,7 @@ pub struct Tables {
     /// What one is called: "root".
     pub noun: &'static str,
     /// Fields each must have.
-    pub required: [&'static str; 2],
+    pub required: &'static [&'static str],
 }
 
 impl Tables {
@@ -49,7 +49,7 @@ impl Tables {
         wrong: &mut Vec<Complaint>,
         field: impl Fn(&str, Option<Position>, &Found) -> Result<Value, Complaint>,
     ) -> Option<Value> {
-        let Self { key, noun, required: [one, other], .. } = self;
+        let Self { key, noun, required, .. } = self;
         let Written::Table(entries) = &item.value else {
             wrong.push((item.at, format!("{key} holds {}; write [[{key}]] for each {noun}", item.kind())));
             return None;
@@ -61,11 +61,20 @@ impl Tables {
                 Err(complaint) => wrong.push(complaint),
             }
         }
-        for name in self.required {
-            if !entries.iter().any(|entry| entry.key == name) {
-                wrong.push((item.at, format!("this {noun} has no {name}; every [[{key}]] needs {one} and {other}")));
+        for name in *required {
+            if !entries.iter().any(|entry| entry.key == *name) {
+                let all = enumerated(required);
+                wrong.push((item.at, format!("this {noun} has no {name}; every [[{key}]] needs {all}")));
             }
         }
         Some(Value::Object(table))
+    }
+}
+
+/// "name, sha256 and role".
+fn enumerated(names: &[&str]) -> String {
+    match names {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => names.concat(),
     }
 }

@@ -1,59 +1,35 @@
 //! Checks the tables of `[[access.tokens]]`. What was written for a hash is never repeated: it may be the token itself.
 
 use super::{
-    found::{Entry, Found, Written, quoted},
+    found::{Found, Written, quoted},
     keys::ROLES,
-    kind::{Complaint, Kind, meant},
+    kind::{Complaint, meant},
+    tables::Tables,
     token::Sha256,
     words::is_name,
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 const FIELDS: &[&str] = &["name", "sha256", "role", "expires"];
+/// What a person is told to write.
+pub const EXPECTED: &str = "tables [[access.tokens]] with name, sha256, role and, if wanted, expires";
 /// Each call compares against every token; a hundred is more than an appliance has users.
 const MOST: usize = 100;
 
 /// The tokens as the settings read them, or every complaint about them.
 pub fn check(found: &Found, wrong: &mut Vec<Complaint>) -> Option<Value> {
-    let Written::List(items) = &found.value else {
-        let expected = Kind::Tokens.expected();
-        wrong.push((found.at, format!("access.tokens must be {expected}, not {}", found.kind())));
-        return None;
+    let tables = Tables {
+        key: "access.tokens",
+        expected: EXPECTED,
+        most: MOST,
+        noun: "token",
+        required: &["name", "sha256", "role"],
     };
-    if items.len() > MOST {
-        wrong.push((found.at, format!("access.tokens has {} entries; at most {MOST} are allowed", items.len())));
-        return None;
-    }
-    let before = wrong.len();
-    let tokens = items.iter().filter_map(|item| check_token(item, wrong)).collect();
-    (wrong.len() == before).then_some(Value::Array(tokens))
-}
-
-fn check_token(item: &Found, wrong: &mut Vec<Complaint>) -> Option<Value> {
-    let Written::Table(entries) = &item.value else {
-        wrong.push((item.at, format!("access.tokens holds {}; write [[access.tokens]] for each token", item.kind())));
-        return None;
-    };
-    let mut token = Map::new();
-    for Entry { key, key_at, found } in entries {
-        match check_field(key, found) {
-            Ok(value) => {
-                token.insert(key.clone(), value);
-            }
-            Err(message) if FIELDS.contains(&key.as_str()) => wrong.push((found.at, message)),
-            Err(message) => wrong.push((*key_at, message)),
-        }
-    }
-    for field in FIELDS.iter().filter(|field| **field != "expires") {
-        if !entries.iter().any(|entry| entry.key == *field) {
-            wrong.push((
-                item.at,
-                format!("this token has no {field}; every [[access.tokens]] needs name, sha256 and role"),
-            ));
-        }
-    }
-    Some(Value::Object(token))
+    tables.check(found, wrong, |field, key_at, found| {
+        let at = if FIELDS.contains(&field) { found.at } else { key_at };
+        check_field(field, found).map_err(|message| (at, message))
+    })
 }
 
 fn check_field(field: &str, found: &Found) -> Result<Value, String> {

@@ -132,8 +132,13 @@ pub const EXAMPLE: &str = "\
 
 /// The commands as the settings read them, or every complaint about them.
 pub fn check(found: &Found, wrong: &mut Vec<Complaint>) -> Option<Value> {
-    let tables =
-        Tables { key: "exec.commands", expected: EXPECTED, most: MOST, noun: "command", required: ["name", "program"] };
+    let tables = Tables {
+        key: "exec.commands",
+        expected: EXPECTED,
+        most: MOST,
+        noun: "command",
+        required: &["name", "program"],
+    };
     tables.check(found, wrong, check_field)
 }
 

@@ -60,7 +60,7 @@ pub const EXAMPLE: &str = "\
 /// The roots as the settings read them, or every complaint about them.
 pub fn check(found: &Found, wrong: &mut Vec<Complaint>) -> Option<Value> {
     let tables =
-        Tables { key: "files.roots", expected: EXPECTED, most: MOST, noun: "root", required: ["name", "path"] };
+        Tables { key: "files.roots", expected: EXPECTED, most: MOST, noun: "root", required: &["name", "path"] };
     tables.check(found, wrong, check_field)
 }
 
