@@ -5,7 +5,12 @@ use super::{
     sources,
     target::Target,
 };
-use crate::pins::{Entry, Picture, svg, terminal};
+use crate::{
+    hw::{board::Board, gpio::header},
+    os::Root,
+    pins::{Entry, Picture, entries, svg, terminal},
+    registry::Registry,
+};
 use serde_json::{Value, json};
 use std::io::{self, IsTerminal, Write};
 
@@ -22,7 +27,14 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
-    let picture = asked(args, sources)?;
+    let picture = match asked(args, sources) {
+        // Nobody was named, and nobody is here: what the board itself shows is better than nothing.
+        Err(failure) if failure.exit == Exit::Unreachable && args.target.is_here() => {
+            eprintln!("raspi-mcp: {}\n  this is what the board itself shows", failure.message);
+            looked(sources)?
+        }
+        asked => asked?,
+    };
     let text = if args.json {
         let json = serde_json::to_string_pretty(&picture);
         json.map_err(|error| Failure::new(Exit::Failed, format!("the picture is no JSON: {error}")))? + "\n"
@@ -46,6 +58,19 @@ fn asked(args: &Args, sources: &sources::Args) -> Result<Picture, Failure> {
     let (pins, simulated) = data(args.target.call(sources, "gpio.list_pins", &json!({}))?)?;
     let (board, _) = data(args.target.call(sources, "system.get_basic_info", &json!({}))?)?;
     picture(&pins, board["model"].as_str().unwrap_or("Board without a name"), simulated)
+}
+
+/// What the board shows when it is looked at.
+fn looked(sources: &sources::Args) -> Result<Picture, Failure> {
+    let settings = sources.settings(&Registry::standard(), Vec::new())?;
+    let root = Root::system();
+    let board =
+        Board::detect(settings.board, &root).map_err(|conflict| Failure::new(Exit::Config, conflict.to_string()))?;
+    let port = header::open(&root, &board, &settings.gpio.chip)
+        .map_err(|fault| Failure::new(Exit::Failed, format!("the pins cannot be looked at: {fault}")))?;
+    let entries = entries(&*port, &settings.gpio.allowed(board.is_simulated()));
+    let simulated = board.is_simulated();
+    Ok(Picture::new(board.model, simulated, format!("{}, no server runs", port.name()), &entries))
 }
 
 /// The picture of an answer of `gpio.list_pins`.

@@ -26,6 +26,11 @@ pub struct Target {
 }
 
 impl Target {
+    /// Whether it is the server of this machine, wherever that listens: none was named.
+    pub fn is_here(&self) -> bool {
+        self.url.is_none() && self.socket.is_none()
+    }
+
     /// Calls one tool of that server: the whole JSON-RPC answer.
     ///
     /// # Errors

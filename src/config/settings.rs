@@ -4,7 +4,7 @@
 
 use super::{
     places::Places,
-    sections::{Service, exec::Exec, files::Files, gpio::GpioSettings, metrics::MetricSettings},
+    sections::{Approval, Service, exec::Exec, files::Files, gpio::GpioSettings, metrics::MetricSettings},
     token::TokenSetting,
 };
 use crate::registry::meta::{Environment, Mode, Role};
@@ -155,13 +155,6 @@ pub struct Tools {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Approval {
-    pub wait_seconds: u64,
-    pub expire_seconds: u64,
-    pub elicitation_clients: Vec<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlaceSettings {
     pub state_dir: PathBuf,
     pub runtime_dir: PathBuf,
@@ -286,7 +279,7 @@ impl Settings {
             },
             tools: Tools { enable: BTreeSet::new(), disable: BTreeSet::new() },
             policy: BTreeMap::new(),
-            approval: Approval { wait_seconds: 20, expire_seconds: 300, elicitation_clients: Vec::new() },
+            approval: Approval::default(),
             service: Service::default(),
             places: PlaceSettings {
                 state_dir: places.state_dir.clone(),

@@ -9,9 +9,13 @@ mod terminal;
 pub use svg::svg;
 pub use terminal::terminal;
 
-use crate::hw::board::{Contact, Pin};
+use crate::hw::{
+    board::{Contact, Pin},
+    gpio::port::{Function, Level, Port},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// What a pin is set to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,13 +28,6 @@ pub enum Mode {
     #[default]
     #[serde(other)]
     Unknown,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Level {
-    High,
-    Low,
 }
 
 /// One pin, as `gpio.list_pins` describes it; fields that a picture has no use for are left out.
@@ -105,6 +102,26 @@ impl Picture {
     fn rows(&self) -> impl Iterator<Item = (&Cell, &Cell)> {
         self.contacts.chunks_exact(2).map(|pair| (&pair[0], &pair[1]))
     }
+}
+
+/// Every pin as the board itself shows it, without changing any. `allowed` are the pins of tools. A pin that the kernel
+/// tells nothing about is one of unknown mode.
+pub fn entries(port: &dyn Port, allowed: &BTreeSet<u8>) -> Vec<Entry> {
+    let entry = |pin: Pin| {
+        let look = port.look(pin).ok();
+        let (mode, function) = match look.as_ref().map(|look| &look.function) {
+            Some(Function::Input) => (Mode::Input, None),
+            Some(Function::Output) => (Mode::Output, None),
+            Some(Function::Alt(name)) => (Mode::Alt, Some(name.clone())),
+            Some(Function::Unknown) | None => (Mode::Unknown, None),
+        };
+        let free = look.as_ref().is_some_and(|look| !look.held);
+        let value = look.as_ref().and_then(|look| look.level).or_else(|| free.then(|| port.peek(pin).ok()).flatten());
+        let consumer = look.and_then(|look| look.consumer);
+        let (pin, allowed) = (pin.bcm().into(), allowed.contains(&pin.bcm()));
+        Entry { pin, mode, value, allowed, function, consumer, lease: None }
+    };
+    Pin::all().map(entry).collect()
 }
 
 impl Cell {
