@@ -34,6 +34,7 @@ pub use nearest::nearest;
 pub use places::{Places, SERVER_USER};
 pub use sections::{
     Approval, Service,
+    gpio::{GpioSettings, Revert},
     exec::{CommandSetting, EXEC_USER, Exec},
     files::{FileRoot, Files},
 };
