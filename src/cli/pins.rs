@@ -55,7 +55,7 @@ fn coloured() -> bool {
 
 /// What the server says.
 fn asked(args: &Args, sources: &sources::Args) -> Result<Picture, Failure> {
-    let (pins, simulated) = data(args.target.call(sources, "gpio.list_pins", &json!({}))?)?;
+    let (pins, simulated) = data(args.target.call(sources, "gpio.list_pins", &json!({ "all": true }))?)?;
     let (board, _) = data(args.target.call(sources, "system.get_basic_info", &json!({}))?)?;
     picture(&pins, board["model"].as_str().unwrap_or("Board without a name"), simulated)
 }
@@ -68,7 +68,7 @@ fn looked(sources: &sources::Args) -> Result<Picture, Failure> {
         Board::detect(settings.board, &root).map_err(|conflict| Failure::new(Exit::Config, conflict.to_string()))?;
     let port = header::open(&root, &board, &settings.gpio.chip)
         .map_err(|fault| Failure::new(Exit::Failed, format!("the pins cannot be looked at: {fault}")))?;
-    let entries = entries(&*port, &settings.gpio.allowed(board.is_simulated()));
+    let entries = entries(&*port, &(&settings.gpio.allowed(board.is_simulated()) - &settings.approval.pins()));
     let simulated = board.is_simulated();
     Ok(Picture::new(board.model, simulated, format!("{}, no server runs", port.name()), &entries))
 }

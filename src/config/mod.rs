@@ -34,9 +34,9 @@ pub use nearest::nearest;
 pub use places::{Places, SERVER_USER};
 pub use sections::{
     Approval, Service,
-    gpio::{GpioSettings, Revert},
     exec::{CommandSetting, EXEC_USER, Exec},
     files::{FileRoot, Files},
+    gpio::{GpioSettings, Revert},
 };
 pub use settings::*;
 pub use token::{Sha256, TokenSetting};

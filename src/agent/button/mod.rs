@@ -65,7 +65,7 @@ impl Button {
             }
         };
         let pull = if active.is_high() { Pull::Down } else { Pull::Up };
-        let line = match port.take(pin, Take::Input { pull }, BUTTON) {
+        let line = match port.take(pin, Take::Input { pull: Some(pull) }, BUTTON) {
             Ok(line) => line.into(),
             Err(fault) => {
                 faults.push(format!("no approval button: GPIO {} of {}: {fault}", pin.bcm(), port.name()));

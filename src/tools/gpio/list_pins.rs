@@ -1,10 +1,6 @@
 //! `gpio.list_pins`: the pins that may be used, and how each is now.
 
-use super::{
-    begin,
-    info::PinInfo,
-    refusal::broken,
-};
+use super::{begin, info::PinInfo, refusal::broken};
 use crate::{
     error::ToolError,
     hw::board::Pin,
@@ -49,7 +45,8 @@ impl Tool for ListPins {
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let (owner, lines) = (begin(cx), &cx.world.gpio);
         let chip = lines.port().map_err(|fault| broken(None, fault))?.name();
-        let wanted = Pin::all().filter(|pin| args.all || lines.rules.allows(*pin));
+        let wanted =
+            Pin::all().filter(|pin| if args.all { !lines.rules.keeps(*pin) } else { lines.rules.allows(*pin) });
         let pins = wanted.map(|pin| PinInfo::look(lines, &owner, pin)).collect::<Result<_, _>>()?;
         Ok(Out { pins, chip, recovered: lines.recovered().iter().map(|pin| pin.bcm()).collect() })
     }

@@ -210,7 +210,8 @@ async fn a_line_that_fails_later_is_said_as_well() {
 #[tokio::test]
 async fn a_button_to_the_supply_works_the_other_way_round() {
     let mut pi = Pi::new();
-    pi.settings.approval = Approval { button_pin: BUTTON as u8, button_active: Level::High, led_pin: LED as u8, ..Approval::default() };
+    pi.settings.approval =
+        Approval { button_pin: BUTTON as u8, button_active: Level::High, led_pin: LED as u8, ..Approval::default() };
     pi.start();
     // Nothing drives the line: the pull-down keeps it released.
     let asked = opened(&pi, "system.reboot", 1).await;
