@@ -33,10 +33,10 @@ pub use load::{load, load_agent};
 pub use nearest::nearest;
 pub use places::{Places, SERVER_USER};
 pub use sections::{
-    gpio::{GpioSettings, Revert},
     Service,
     exec::{CommandSetting, EXEC_USER, Exec},
     files::{FileRoot, Files},
+    gpio::{GpioSettings, Revert},
 };
 pub use settings::*;
 pub use token::{Sha256, TokenSetting};
