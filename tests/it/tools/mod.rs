@@ -2,6 +2,7 @@
 
 mod exec;
 pub mod files;
+mod gpio;
 mod logs;
 mod metrics;
 mod network;
