@@ -2,7 +2,7 @@
 
 mod exec;
 pub mod files;
-mod gpio;
+pub mod gpio;
 mod logs;
 mod metrics;
 mod network;
