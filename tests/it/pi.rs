@@ -35,13 +35,16 @@ pub struct Pi {
     pub cancel: CancellationToken,
     /// Where the next calls report to.
     pub progress: Progress,
-    role: Role,
+    caller: Arc<Caller>,
     _home: Option<TempDir>,
 }
 
 /// What a tool answered.
 pub struct Answer {
     result: Result<Value, ToolError>,
+    /// MCP content beside the text: an image, say.
+    #[allow(dead_code)]
+    pub content: Vec<Value>,
     pub simulated: bool,
     pub changed: bool,
 }
@@ -68,8 +71,30 @@ impl Pi {
         Self::made(machine, home, wall, Bus::at("unix:path=/nowhere"))
     }
 
+    /// With settings of the test's own, which need not be those of [`places`].
+    pub fn set(settings: Settings, machine: Machine) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let pi = Self::made_with(settings, machine, home.path(), Wall::system(), Bus::at("unix:path=/nowhere"));
+        Self { _home: Some(home), ..pi }
+    }
+
+    /// Somebody else's connection to the same server.
+    pub fn caller(&self, principal: &str, role: Role) -> Self {
+        Self {
+            world: Arc::clone(&self.world),
+            cancel: CancellationToken::new(),
+            progress: Progress::default(),
+            caller: Arc::new(Caller::new(principal, role, Door::Stdio)),
+            _home: None,
+        }
+    }
+
     fn made(machine: Machine, home: &Path, wall: Wall, bus: Bus) -> Self {
-        let settings = Arc::new(Settings::default_for(&places(home)));
+        Self::made_with(Settings::default_for(&places(home)), machine, home, wall, bus)
+    }
+
+    fn made_with(settings: Settings, machine: Machine, home: &Path, wall: Wall, bus: Bus) -> Self {
+        let settings = Arc::new(settings);
         let store = Store::open(&home.join("store.db")).unwrap();
         let agent = AgentLink::Socket(Client::new(&settings.places.agent_socket));
         let audit = Audit::new(store.clone(), settings.audit.max_bytes, None);
@@ -80,7 +105,7 @@ impl Pi {
             world: Arc::new(world),
             cancel: CancellationToken::new(),
             progress: Progress::default(),
-            role: Role::ReadOnly,
+            caller: Arc::new(Caller::new("test", Role::ReadOnly, Door::Stdio)),
             _home: None,
         }
     }
@@ -89,7 +114,7 @@ impl Pi {
         let notes = Arc::new(Notes::default());
         let cx = Context {
             world: Arc::clone(&self.world),
-            caller: Arc::new(Caller::new("test", self.role, Door::Stdio)),
+            caller: Arc::clone(&self.caller),
             cancel: self.cancel.clone(),
             progress: self.progress.clone(),
             approval: None,
@@ -99,10 +124,15 @@ impl Pi {
         };
         let entry = self.world.registry.entries().find(|entry| entry.name() == tool).expect("a tool of that name");
         let result = match self.world.registry.prepare(entry, args) {
-            Ok(prepared) => prepared.run(&cx).await,
+            Ok(prepared) => match prepared.permit(&cx) {
+                Ok(()) => prepared.run(&cx).await,
+                Err(refusal) => Err(refusal),
+            },
             Err(refusal) => Err(refusal),
         };
+        let mut content = Vec::new();
         let result = result.map(|output| {
+            content = output.content;
             let value: Value = serde_json::from_str(output.json.get()).unwrap();
             let schema = jsonschema::options().should_validate_formats(true).build(&entry.output_schema()).unwrap();
             if let Err(fault) = schema.validate(&value) {
@@ -110,7 +140,7 @@ impl Pi {
             }
             value
         });
-        Answer { result, simulated: notes.is_simulated(), changed: notes.is_changed() }
+        Answer { result, content, simulated: notes.is_simulated(), changed: notes.is_changed() }
     }
 }
 
