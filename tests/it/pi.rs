@@ -6,6 +6,7 @@ use raspi_mcp::{
     access::{
         audit::Audit,
         caller::{Caller, Door},
+        presence::Presence,
     },
     agent::{AgentLink, Client},
     clock::Wall,
@@ -19,13 +20,18 @@ use raspi_mcp::{
         context::{Context, Notes},
         meta::Role,
         progress::Progress,
+        tool::Entry,
     },
     sampling::Sampling,
     store::Store,
     world::World,
 };
 use serde_json::Value;
-use std::{path::Path, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -36,7 +42,24 @@ pub struct Pi {
     /// Where the next calls report to.
     pub progress: Progress,
     caller: Arc<Caller>,
+    promises: Arc<Promises>,
     _home: Option<TempDir>,
+}
+
+/// The schemas of answers, made when they are first needed.
+#[derive(Default)]
+struct Promises(Mutex<BTreeMap<&'static str, jsonschema::Validator>>);
+
+impl Promises {
+    fn keep(&self, entry: &Entry, value: &Value) {
+        let mut schemas = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let schema = schemas.entry(entry.name()).or_insert_with(|| {
+            jsonschema::options().should_validate_formats(true).build(&entry.output_schema()).unwrap()
+        });
+        if let Err(fault) = schema.validate(value) {
+            panic!("{} broke its own promise: {fault}\n{value:#}", entry.name());
+        }
+    }
 }
 
 /// What a tool answered.
@@ -78,15 +101,24 @@ impl Pi {
         Self { _home: Some(home), ..pi }
     }
 
-    /// Somebody else's connection to the same server.
-    pub fn caller(&self, principal: &str, role: Role) -> Self {
+    /// Somebody else's calls to the same server; on a connection, but for HTTP, which has none that lasts.
+    pub fn caller(&self, principal: &str, role: Role, door: Door) -> Self {
+        let presence = (door != Door::Http).then(Presence::default);
         Self {
             world: Arc::clone(&self.world),
             cancel: CancellationToken::new(),
             progress: Progress::default(),
-            caller: Arc::new(Caller::new(principal, role, Door::Stdio)),
+            caller: Arc::new(Caller { presence, ..Caller::new(principal, role, door) }),
+            promises: Arc::clone(&self.promises),
             _home: None,
         }
+    }
+
+    /// Ends the connection, as the door that carried it would.
+    pub fn hang_up(&self) {
+        let presence = self.caller.presence.as_ref().expect("a connection");
+        presence.leave();
+        self.world.gpio.left(presence);
     }
 
     fn made(machine: Machine, home: &Path, wall: Wall, bus: Bus) -> Self {
@@ -106,6 +138,7 @@ impl Pi {
             cancel: CancellationToken::new(),
             progress: Progress::default(),
             caller: Arc::new(Caller::new("test", Role::ReadOnly, Door::Stdio)),
+            promises: Arc::default(),
             _home: None,
         }
     }
@@ -134,10 +167,7 @@ impl Pi {
         let result = result.map(|output| {
             content = output.content;
             let value: Value = serde_json::from_str(output.json.get()).unwrap();
-            let schema = jsonschema::options().should_validate_formats(true).build(&entry.output_schema()).unwrap();
-            if let Err(fault) = schema.validate(&value) {
-                panic!("{tool} broke its own promise: {fault}\n{value:#}");
-            }
+            self.promises.keep(entry, &value);
             value
         });
         Answer { result, content, simulated: notes.is_simulated(), changed: notes.is_changed() }

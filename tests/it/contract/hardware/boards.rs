@@ -1,6 +1,6 @@
 //! The boards that assertions run on: how the server is configured there, and whose hand is outside.
 
-use super::hand::{self, Hand};
+use super::hand::{self, GpioSim, Hand, Header};
 use raspi_mcp::hw::board::{Board, Kind};
 
 /// One board.
@@ -38,7 +38,7 @@ fn virt(_: &Board) -> Hand {
             ("camera", "/dev/video10 (loopback)"),
             ("pwm", "(channels: 1)"),
         ],
-        lines: None,
+        lines: Some(Box::new(GpioSim::bank("header", "/sys/devices/platform/gpio-sim.0"))),
         wires: None,
         scene: None,
         scope: None,
@@ -50,7 +50,7 @@ fn raspi3b(_: &Board) -> Hand {
     Hand {
         kind: Kind::RaspberryPi,
         devices: &[("gpio", "(3f200000.gpio)"), ("i2c", "/dev/i2c-1 (bcm2835"), ("pwm", "(channels: 2)")],
-        lines: None,
+        lines: Some(Box::new(Header::bare())),
         wires: None,
         scene: None,
         scope: None,

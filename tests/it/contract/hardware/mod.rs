@@ -19,6 +19,7 @@ mod pwm;
 use crate::pi::{Answer, Pi};
 use hand::Hand;
 use raspi_mcp::{
+    access::caller::Door,
     config::{self, Places, Sources},
     hw::board::Board,
     machine::Machine,
@@ -47,7 +48,8 @@ impl Bench {
     /// When this machine is not that board, or the configuration is not accepted.
     pub fn on(name: &str) -> Self {
         let setup = boards::setup(name).unwrap_or_else(|| panic!("there is no board {name}: {}", boards::names()));
-        let home = tempfile::tempdir().unwrap();
+        // What a server writes down of its lines lies in memory, as /run does.
+        let home = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let mut sources = Sources::new(Places::below(home.path()), known());
         let file = home.path().join("bench.toml");
         std::fs::write(&file, setup.configuration).unwrap();
@@ -57,7 +59,8 @@ impl Bench {
         let board = Board::detect(settings.board, &root).unwrap_or_else(|conflict| panic!("{conflict}"));
         let hand = (setup.hand)(&board);
         let server = Pi::set(settings, Machine::new(root, board, None));
-        let client = server.caller("bench", Role::OpsRw);
+        server.world.gpio.begin();
+        let client = server.caller("bench", Role::OpsRw, Door::Stdio);
         Self { hand, server, client, _home: home }
     }
 
@@ -66,9 +69,21 @@ impl Bench {
         self.client.call(tool, args).await
     }
 
-    /// Another client, with a connection of its own.
+    /// Another client, with a connection of its own, which lasts until [`Pi::hang_up`].
     pub fn client(&self, principal: &str, role: Role) -> Pi {
-        self.server.caller(principal, role)
+        self.server.caller(principal, role, Door::Stdio)
+    }
+
+    /// Another client, without a connection that lasts.
+    pub fn over_http(&self, principal: &str, role: Role) -> Pi {
+        self.server.caller(principal, role, Door::Http)
+    }
+}
+
+/// Stops as a server does, so that the next one finds the board as this one did.
+impl Drop for Bench {
+    fn drop(&mut self) {
+        self.server.world.gpio.end();
     }
 }
 

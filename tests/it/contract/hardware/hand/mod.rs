@@ -1,7 +1,9 @@
 //! The hand: what a person at the bench would do and see, with wires, a meter and a second computer.
 
+mod kernel_lines;
 mod simulated;
 
+pub use kernel_lines::{GpioSim, Header};
 pub use simulated::hand as simulated;
 
 use raspi_mcp::hw::board::Kind;
@@ -28,8 +30,14 @@ pub trait Lines {
     fn free(&self) -> &[u8];
     /// A pin of the header that the configuration does not allow.
     fn forbidden(&self) -> u8;
+    /// A pin of the header that the configuration has driven high while nobody uses it. It is allowed, and not free.
+    fn safe_high(&self) -> u8;
     /// Whether [`Lines::drive`] works: an emulated chip may have nothing at its other end.
     fn can_drive(&self) -> bool;
+    /// Whether pull resistors do anything there.
+    fn can_pull(&self) -> bool;
+    /// Whether it is told what a pin is that nobody holds: a Raspberry Pi's registers tell, GPIO chips of others do not.
+    fn knows_functions(&self) -> bool;
     /// Puts the pin at a level from outside, as a push button or another board would, until [`Lines::let_go`].
     fn drive(&self, pin: u8, high: bool);
     /// Drives it no longer: it goes where its pull resistor takes it.
