@@ -5,6 +5,7 @@ use crate::{
     agent::AgentLink,
     clock::Wall,
     config::Settings,
+    hw::i2c::I2c,
     log::Ring,
     machine::Machine,
     os::{bus::Bus, roots::Roots, systemd::Systemd},
@@ -34,6 +35,8 @@ pub struct World {
     pub bus: Bus,
     /// What is kept of systemd between calls.
     pub systemd: Systemd,
+    /// The I2C buses.
+    pub i2c: I2c,
     /// The folders that `files.*` may reach.
     pub files: Roots,
     pub started: OffsetDateTime,
@@ -58,6 +61,7 @@ impl World {
             sampling: Sampling::new(store.clone(), settings.metrics.max_bytes, Wall::system()),
             store,
             log,
+            i2c: I2c::of(&settings.i2c, &machine),
             machine,
             bus: Bus::system(),
             systemd: Systemd::default(),

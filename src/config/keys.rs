@@ -72,6 +72,7 @@ pub const SECTIONS: &[(&str, &str)] = &[
     ("files", "The folders of `files.*`. Without one, those tools reach nothing."),
     ("process", "Processes that `process.send_signal` leaves alone, beside the first one, the kernel's and our own."),
     ("exec", "The commands of `exec.run`. Without one, it runs nothing."),
+    ("i2c", "The devices of `i2c.*`. Without one, a real board's buses are only listed."),
 ];
 
 const KIB: i64 = 1024;
@@ -225,6 +226,10 @@ pub const KEYS: &[Key] = &[
     key("exec.commands", Kind::Commands, Never,
         "What may be run, one `[[exec.commands]]` each. Patterns are regular expressions that match whole arguments: `args` \
          the first, second, …; `more_args` all further ones; `options` those that begin with `-`."),
+
+    key("i2c.buses", Kind::I2cBuses, Never,
+        "Devices that may be reached, one `[[i2c.buses]]` for some of a bus. A read that names a register first sends that byte: \
+         list a part without registers (a port expander, a multiplexer) only where any byte may be sent to it."),
 ];
 
 /// The key called `name`; for `policy.<tool>` that is `policy`.

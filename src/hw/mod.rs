@@ -1,8 +1,9 @@
-//! The hardware: which board this is, what its firmware says, and (in later parts) its pins, buses and cameras.
+//! The hardware: which board this is, what its firmware says, its buses, and (in later parts) its pins and cameras.
 
 pub mod board;
 pub mod devices;
 pub mod firmware;
+pub mod i2c;
 pub mod reset;
 pub mod temperature;
 mod vcgencmd;

@@ -2,6 +2,7 @@
 
 pub mod exec;
 pub mod files;
+pub mod i2c;
 pub mod logs;
 pub mod manage;
 pub mod metrics;
@@ -29,6 +30,7 @@ pub static NAMESPACES: &[&[Entry]] = &[
     logs::TOOLS,
     files::TOOLS,
     exec::TOOLS,
+    i2c::TOOLS,
     tools::TOOLS,
 ];
 

@@ -1,5 +1,6 @@
 //! A Raspberry Pi that exists in memory: it holds state, changes with time, and can be told to fail.
 
+use crate::hw::i2c::simulated::Buses;
 use std::{
     collections::BTreeMap,
     io,
@@ -18,6 +19,8 @@ pub enum Part {
 #[derive(Debug, Default)]
 pub struct Simulated {
     state: Mutex<State>,
+    /// Its I2C buses, and what is on them.
+    pub i2c: Buses,
 }
 
 #[derive(Debug, Default)]
