@@ -5,6 +5,7 @@ use crate::{
     agent::AgentLink,
     clock::Wall,
     config::Settings,
+    hw::gpio::Lines,
     hw::i2c::I2c,
     log::Ring,
     machine::Machine,
@@ -39,6 +40,8 @@ pub struct World {
     pub i2c: I2c,
     /// The folders that `files.*` may reach.
     pub files: Roots,
+    /// The pins of the header, and who has which.
+    pub gpio: Arc<Lines>,
     pub started: OffsetDateTime,
 }
 
@@ -61,6 +64,7 @@ impl World {
             sampling: Sampling::new(store.clone(), settings.metrics.max_bytes, Wall::system()),
             store,
             log,
+            gpio: Lines::new(&settings.gpio, &machine.root, &machine.board, &settings.places),
             i2c: I2c::of(&settings.i2c, &machine),
             machine,
             bus: Bus::system(),

@@ -3,6 +3,7 @@
 pub mod board;
 pub mod devices;
 pub mod firmware;
+pub mod gpio;
 pub mod i2c;
 pub mod reset;
 pub mod temperature;

@@ -2,6 +2,7 @@
 
 pub mod exec;
 pub mod files;
+pub mod gpio;
 pub mod i2c;
 pub mod logs;
 pub mod manage;
@@ -30,6 +31,7 @@ pub static NAMESPACES: &[&[Entry]] = &[
     logs::TOOLS,
     files::TOOLS,
     exec::TOOLS,
+    gpio::TOOLS,
     i2c::TOOLS,
     tools::TOOLS,
 ];

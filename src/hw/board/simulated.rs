@@ -1,5 +1,6 @@
 //! A Raspberry Pi that exists in memory: it holds state, changes with time, and can be told to fail.
 
+use crate::hw::gpio::SimulatedGpio;
 use crate::hw::i2c::simulated::Buses;
 use std::{
     collections::BTreeMap,
@@ -18,6 +19,8 @@ pub enum Part {
 /// The state of a simulated board.
 #[derive(Debug, Default)]
 pub struct Simulated {
+    /// Its lines.
+    pub gpio: SimulatedGpio,
     state: Mutex<State>,
     /// Its I2C buses, and what is on them.
     pub i2c: Buses,
