@@ -118,3 +118,45 @@ impl Fault {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(errno: Errno) -> io::Error {
+        io::Error::from_raw_os_error(errno.raw_os_error())
+    }
+
+    #[test]
+    fn a_transfers_faults_are_told_apart() {
+        for (errno, word) in [
+            (Errno::NXIO, "nack"),
+            (Errno::REMOTEIO, "nack"),
+            (Errno::NODEV, "nack"),
+            (Errno::AGAIN, "arbitration_lost"),
+            (Errno::BUSY, "bus_busy"),
+            (Errno::TIMEDOUT, "timeout"),
+            (Errno::OPNOTSUPP, "refused_by_adapter"),
+            (Errno::INVAL, "refused_by_adapter"),
+            (Errno::IO, "io"),
+            (Errno::PROTO, "io"),
+        ] {
+            assert_eq!(Fault::of_transfer(said(errno), Duration::ZERO).word(), word, "{errno:?}");
+        }
+        assert_eq!(Fault::of_transfer(io::ErrorKind::UnexpectedEof.into(), Duration::ZERO).word(), "io");
+    }
+
+    #[test]
+    fn so_are_those_of_opening_a_bus() {
+        for (errno, word) in [
+            (Errno::NOENT, "no_bus"),
+            (Errno::NXIO, "no_bus"),
+            (Errno::ACCESS, "no_access"),
+            // What DeviceAllow= of a unit says.
+            (Errno::PERM, "no_access"),
+            (Errno::MFILE, "io"),
+        ] {
+            assert_eq!(Fault::of_open(said(errno)).word(), word, "{errno:?}");
+        }
+    }
+}

@@ -33,8 +33,7 @@ pub struct Buses(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     state: Mutex<BTreeMap<u32, Adapter>>,
-    /// A bus was healed, or somebody came to one.
-    changed: Condvar,
+    healed: Condvar,
 }
 
 #[derive(Debug)]
@@ -76,7 +75,7 @@ impl Default for Buses {
             inside: 0,
             most_inside: 0,
         };
-        Self(Arc::new(Shared { state: Mutex::new(BTreeMap::from([(1, header)])), changed: Condvar::new() }))
+        Self(Arc::new(Shared { state: Mutex::new(BTreeMap::from([(1, header)])), healed: Condvar::new() }))
     }
 }
 
@@ -89,7 +88,7 @@ impl Buses {
     /// `bus` works again, and what hangs goes on.
     pub fn heal(&self, bus: u32) {
         self.on(bus, |adapter| adapter.trouble = None);
-        self.0.changed.notify_all();
+        self.0.healed.notify_all();
     }
 
     /// Gives the adapter of `bus` other abilities.
@@ -112,10 +111,9 @@ impl Buses {
         self.on(bus, |adapter| adapter.most_inside).unwrap_or_default()
     }
 
-    /// Waits, without a sleep, until somebody is inside a transfer on `bus`. Blocks.
-    pub fn wait_for_somebody(&self, bus: u32) {
-        let empty = |state: &mut BTreeMap<u32, Adapter>| state.get(&bus).is_none_or(|adapter| adapter.inside == 0);
-        drop(self.0.changed.wait_while(self.state(), empty).unwrap_or_else(PoisonError::into_inner));
+    /// Transfers that are on `bus` now.
+    pub fn inside(&self, bus: u32) -> usize {
+        self.on(bus, |adapter| adapter.inside).unwrap_or_default()
     }
 
     fn on<T>(&self, bus: u32, act: impl FnOnce(&mut Adapter) -> T) -> Option<T> {
@@ -135,12 +133,11 @@ impl Buses {
             adapter.inside += 1;
             adapter.most_inside = adapter.most_inside.max(adapter.inside);
         }
-        self.0.changed.notify_all();
         let trouble = state.get(&bus).and_then(|adapter| adapter.trouble);
         let hangs = |state: &mut BTreeMap<u32, Adapter>| {
             state.get(&bus).is_some_and(|adapter| adapter.trouble == Some(Trouble::Hangs))
         };
-        state = self.0.changed.wait_while(state, hangs).unwrap_or_else(PoisonError::into_inner);
+        state = self.0.healed.wait_while(state, hangs).unwrap_or_else(PoisonError::into_inner);
         if let Some(adapter) = state.get_mut(&bus) {
             adapter.inside -= 1;
         }

@@ -95,7 +95,7 @@ impl Tool for ListBuses {
     const META: Meta = Meta {
         name: "i2c.list_buses",
         title: "I2C buses",
-        description: "List the I2C buses of this machine and what may be done on them.\n\nUse when: before any other I2C tool.\n\nReturns: number, adapter, header pins, protocols, allowed addresses, devices in use by kernel drivers.",
+        description: "List the I2C buses.\n\nUse when: before other I2C tools.\n\nReturns: number, adapter, header pins, protocols, what may be reached, devices of kernel drivers.",
         estimated_tokens: 250,
         tags: &["i2c", "hardware", "bus", "discovery"],
         ..Meta::READ

@@ -16,15 +16,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// The N of /dev/i2c-N.
-    #[schemars(range(max = HIGHEST_I2C_BUS), example = 1)]
+    /// N of /dev/i2c-N.
+    #[schemars(range(max = HIGHEST_I2C_BUS))]
     #[serde(deserialize_with = "args::bus")]
     bus: u32,
-    /// Without the direction bit, e.g. 72 for 0x48.
-    #[schemars(range(max = ADDRESS), example = 0x48)]
+    /// 7 bits: 72 is 0x48.
+    #[schemars(range(max = ADDRESS))]
     #[serde(deserialize_with = "args::address")]
     address: u8,
-    /// Register to begin at; this byte is sent first.
+    /// Begin here; sent first.
     register: Option<u8>,
     /// Bytes to read.
     #[schemars(range(min = 1, max = BYTES))]
@@ -51,7 +51,7 @@ impl Tool for Read {
     const META: Meta = Meta {
         name: "i2c.read",
         title: "Read an I2C device",
-        description: "Read bytes from a device on an I2C bus.\n\nUse when: you want a sensor's value or a register.\n\nReturns: the bytes as numbers.\n\nNote: not_found means that the device did not acknowledge.",
+        description: "Read bytes from an I2C device.\n\nUse when: you want a register or a sensor's value.\n\nReturns: the bytes.\n\nNote: not_found is a NACK.",
         estimated_tokens: 60,
         tags: &["i2c", "hardware", "sensor", "bus"],
         ..Meta::READ

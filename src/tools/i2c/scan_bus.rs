@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// The N of /dev/i2c-N.
-    #[schemars(range(max = HIGHEST_I2C_BUS), example = 1)]
+    /// N of /dev/i2c-N.
+    #[schemars(range(max = HIGHEST_I2C_BUS))]
     #[serde(deserialize_with = "args::bus")]
     bus: u32,
 }
@@ -100,7 +100,7 @@ impl Tool for ScanBus {
     const META: Meta = Meta {
         name: "i2c.scan_bus",
         title: "Scan an I2C bus",
-        description: "Find the devices on an I2C bus by asking each allowed address from 0x08 to 0x77.\n\nUse when: you want to know what is connected, or a device does not answer.\n\nReturns: addresses that answered, and those in use by kernel drivers, which are not asked.",
+        description: "Find who answers on an I2C bus, at the allowed addresses.\n\nUse when: you look for a device.\n\nReturns: addresses that answered, and those that kernel drivers have (not asked).",
         estimated_tokens: 120,
         tags: &["i2c", "hardware", "bus", "discovery"],
         ..Meta::READ

@@ -16,12 +16,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// The N of /dev/i2c-N.
-    #[schemars(range(max = HIGHEST_I2C_BUS), example = 1)]
+    /// N of /dev/i2c-N.
+    #[schemars(range(max = HIGHEST_I2C_BUS))]
     #[serde(deserialize_with = "args::bus")]
     bus: u32,
-    /// Without the direction bit, e.g. 80 for 0x50.
-    #[schemars(range(max = ADDRESS), example = 0x50)]
+    /// 7 bits: 80 is 0x50.
+    #[schemars(range(max = ADDRESS))]
     #[serde(deserialize_with = "args::address")]
     address: u8,
     /// Bytes to write first.
@@ -53,7 +53,7 @@ impl Tool for Transfer {
     const META: Meta = Meta {
         name: "i2c.transfer",
         title: "Write to an I2C device, then read",
-        description: "Write bytes to a device on an I2C bus and read its answer, with a repeated start.\n\nUse when: a register has two bytes of address, or a command has an answer.\n\nReturns: the bytes as numbers.\n\nNote: SMBus adapters can write one byte here, no more.",
+        description: "Write bytes to an I2C device and read its answer, with a repeated start.\n\nUse when: a register has two bytes of address, or a command has an answer.\n\nReturns: the bytes read.\n\nNote: SMBus adapters can write one byte here.",
         estimated_tokens: 60,
         ..write::META
     };

@@ -20,15 +20,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// The N of /dev/i2c-N.
-    #[schemars(range(max = HIGHEST_I2C_BUS), example = 1)]
+    /// N of /dev/i2c-N.
+    #[schemars(range(max = HIGHEST_I2C_BUS))]
     #[serde(deserialize_with = "args::bus")]
     bus: u32,
-    /// Without the direction bit, e.g. 80 for 0x50.
-    #[schemars(range(max = ADDRESS), example = 0x50)]
+    /// 7 bits: 80 is 0x50.
+    #[schemars(range(max = ADDRESS))]
     #[serde(deserialize_with = "args::address")]
     address: u8,
-    /// Register to begin at; this byte is sent first.
+    /// Begin here; sent first.
     register: Option<u8>,
     /// Bytes to write.
     #[schemars(length(min = 1, max = BYTES))]
@@ -62,7 +62,7 @@ impl Tool for Write {
     const META: Meta = Meta {
         name: "i2c.write",
         title: "Write to an I2C device",
-        description: "Write bytes to a device on an I2C bus, in one transfer.\n\nUse when: you set a register or send a command.\n\nReturns: how many bytes it acknowledged.\n\nNote: not_found means that the device did not acknowledge; part of the bytes may have arrived.",
+        description: "Write bytes to an I2C device, in one transfer.\n\nUse when: you set a register or send a command.\n\nReturns: how many bytes it took.\n\nNote: not_found is a NACK; part of the bytes may have arrived.",
         ..META
     };
 
