@@ -24,7 +24,7 @@ pub struct Out {
     /// The GPIO chip behind them.
     chip: String,
     /// Pins that a server before this one drove when it was killed, and that were put right at the start.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     recovered: Vec<u8>,
 }
 

@@ -44,8 +44,8 @@ pub static MODULES: &[Module] = &[
 
 fn hardware(machine: &Machine, what: &str, which: fn(Devices) -> Vec<Device>) -> Result<Found, String> {
     if machine.board.is_simulated() {
-        // Real devices of this machine are not the simulated board's.
-        return Err(format!("the board is simulated and has no {what} in this version"));
+        // It has everything; real devices of this machine are not the simulated board's.
+        return Ok(Found { devices: vec!["simulated".into()] });
     }
     let found = which(Devices::read(&machine.root));
     some(found.iter().map(Device::described).collect(), || format!("no {what} that the kernel knows"))
