@@ -1,10 +1,6 @@
 //! `gpio.list_pins`: the pins that may be used, and how each is now.
 
-use super::{
-    begin,
-    info::PinInfo,
-    refusal::broken,
-};
+use super::{begin, info::PinInfo, refusal::broken};
 use crate::{
     error::ToolError,
     hw::board::Pin,

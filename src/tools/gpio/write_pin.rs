@@ -1,6 +1,13 @@
 //! `gpio.write_pin`: drives a pin, for a while if wanted.
 
-use super::{begin, info::{back, stamp}, lasts, lease_seconds, permit, pin, refusal::told, value::Value, within};
+use super::{
+    begin,
+    info::{back, stamp},
+    lasts, lease_seconds, permit, pin,
+    refusal::told,
+    value::Value,
+    within,
+};
 use crate::{
     clock,
     error::ToolError,
