@@ -76,6 +76,7 @@ pub const SECTIONS: &[(&str, &str)] = &[
         "gpio",
         "The pins of `gpio.*`, by their Broadcom numbers. Without one, those tools reach nothing on a real board.",
     ),
+    ("i2c", "The devices of `i2c.*`. Without one, a real board's buses are only listed."),
 ];
 
 const KIB: i64 = 1024;
@@ -241,6 +242,10 @@ pub const KEYS: &[Key] = &[
     key("gpio.safe_high", Kind::Pins, Never, "The same, driven high."),
     key("gpio.revert", Kind::Choice(&["previous", "invert"]), Never,
         "What follows a level that was written with a duration: the one before it, or its opposite."),
+
+    key("i2c.buses", Kind::I2cBuses, Never,
+        "Devices that may be reached, one `[[i2c.buses]]` for some of a bus. A read that names a register first sends that byte: \
+         list a part without registers (a port expander, a multiplexer) only where any byte may be sent to it."),
 ];
 
 /// The key called `name`; for `policy.<tool>` that is `policy`.

@@ -1,6 +1,7 @@
 //! A Raspberry Pi that exists in memory: it holds state, changes with time, and can be told to fail.
 
 use crate::hw::gpio::SimulatedGpio;
+use crate::hw::i2c::simulated::Buses;
 use std::{
     collections::BTreeMap,
     io,
@@ -21,6 +22,8 @@ pub struct Simulated {
     /// Its lines.
     pub gpio: SimulatedGpio,
     state: Mutex<State>,
+    /// Its I2C buses, and what is on them.
+    pub i2c: Buses,
 }
 
 #[derive(Debug, Default)]

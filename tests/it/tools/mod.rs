@@ -3,6 +3,7 @@
 mod exec;
 pub mod files;
 mod gpio;
+mod i2c;
 mod logs;
 mod metrics;
 mod network;
