@@ -1,9 +1,13 @@
 //! The hand: what a person at the bench would do and see, with wires, a meter and a second computer.
 
 mod kernel_lines;
+pub mod kernel_scene;
+mod kernel_wires;
 mod simulated;
 
 pub use kernel_lines::{GpioSim, Header};
+pub use kernel_scene::KernelScene;
+pub use kernel_wires::KernelWires;
 pub use simulated::hand as simulated;
 
 use raspi_mcp::hw::board::Kind;
@@ -54,6 +58,8 @@ pub trait Wires {
     fn slaves(&self) -> &[Slave];
     /// A bus, and an allowed address on it where nothing is.
     fn nobody(&self) -> (u8, u8);
+    /// A bus, and an allowed address on it whose device a driver of the kernel has.
+    fn held(&self) -> (u8, u8);
     /// Puts a 16-bit register of a slave; its bytes as they go over the wire.
     fn put(&self, slave: &Slave, register: u8, bytes: [u8; 2]);
     /// What is in it.
@@ -77,9 +83,17 @@ pub trait Scene {
     /// The cameras that assertions may use.
     fn cameras(&self) -> &[Camera];
     /// Uses a camera as another process would, until the result is dropped.
-    fn hog(&self, camera: &Camera) -> Held;
+    fn hog(&self, camera: &Camera) -> Hog;
     /// Has the camera show something, where it does not by itself, until the result is dropped.
     fn lights(&self, camera: &Camera) -> Held;
+}
+
+/// Another process that uses a camera.
+pub struct Hog {
+    pub pid: u32,
+    /// As `/proc/PID/comm` has it.
+    pub name: String,
+    pub _until: Held,
 }
 
 /// A camera, and what it can do.
