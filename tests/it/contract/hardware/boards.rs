@@ -40,9 +40,9 @@ fn virt(_: &Board) -> Hand {
         ],
         lines: Some(Box::new(GpioSim::bank("header", "/sys/devices/platform/gpio-sim.0"))),
         wires: Some(Box::new(KernelWires {
-            slave: Slave { bus: 0, address: 0x49, adapter: "SMBus stub driver", plain: false },
-            nobody: 0x4a,
-            held: 0x48,
+            slave: Slave { bus: 0, address: 0x50, adapter: "SMBus stub driver", plain: false },
+            nobody: 0x51,
+            held: Some((0x48, "lm75")),
         })),
         scene: Some(Box::new(KernelScene {
             cameras: vec![
@@ -54,7 +54,7 @@ fn virt(_: &Board) -> Hand {
     }
 }
 
-/// QEMU's Raspberry Pi 3 with the kernel's own drivers, and a TMP105 on its I2C bus.
+/// QEMU's Raspberry Pi 3 with the kernel's own drivers, and two TMP105 on its I2C bus: one for the kernel, one for tools.
 fn raspi3b(_: &Board) -> Hand {
     Hand {
         kind: Kind::RaspberryPi,
@@ -63,7 +63,7 @@ fn raspi3b(_: &Board) -> Hand {
         wires: Some(Box::new(KernelWires {
             slave: Slave { bus: 1, address: 0x49, adapter: "bcm2835", plain: true },
             nobody: 0x4a,
-            held: 0x48,
+            held: Some((0x48, "lm75")),
         })),
         scene: None,
         scope: None,

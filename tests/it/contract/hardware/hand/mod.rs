@@ -58,8 +58,16 @@ pub trait Wires {
     fn slaves(&self) -> &[Slave];
     /// A bus, and an allowed address on it where nothing is.
     fn nobody(&self) -> (u8, u8);
-    /// A bus, and an allowed address on it whose device a driver of the kernel has.
-    fn held(&self) -> (u8, u8);
+    /// An allowed device that a driver of the kernel has: bus, address, driver.
+    fn held(&self) -> Option<(u8, u8, &'static str)>;
+    /// An allowed address on a bus that is not there.
+    fn nowhere(&self) -> (u8, u8) {
+        (99, 0x48)
+    }
+    /// A bus that is there, and an address on it that the configuration does not allow.
+    fn forbidden(&self) -> (u8, u8) {
+        (self.nobody().0, 0x2a)
+    }
     /// Puts a 16-bit register of a slave; its bytes as they go over the wire.
     fn put(&self, slave: &Slave, register: u8, bytes: [u8; 2]);
     /// What is in it.
