@@ -2,6 +2,7 @@
 
 mod exec;
 pub mod files;
+mod gpio;
 mod i2c;
 mod logs;
 mod metrics;
