@@ -5,6 +5,7 @@ use crate::{
     agent::AgentLink,
     clock::Wall,
     config::Settings,
+    hw::camera::Cameras,
     log::Ring,
     machine::Machine,
     os::{bus::Bus, roots::Roots, systemd::Systemd},
@@ -36,6 +37,8 @@ pub struct World {
     pub systemd: Systemd,
     /// The folders that `files.*` may reach.
     pub files: Roots,
+    /// Cameras, and the photos they took.
+    pub cameras: Cameras,
     pub started: OffsetDateTime,
 }
 
@@ -62,6 +65,7 @@ impl World {
             bus: Bus::system(),
             systemd: Systemd::default(),
             files: Roots::of(&settings.files.roots),
+            cameras: Cameras::of(&settings.camera, &machine.board, &machine.root),
             started: OffsetDateTime::now_utc(),
             settings,
         }

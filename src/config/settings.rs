@@ -4,7 +4,7 @@
 
 use super::{
     places::Places,
-    sections::{Service, exec::Exec, files::Files, metrics::MetricSettings},
+    sections::{Service, camera::CameraSettings, exec::Exec, files::Files, metrics::MetricSettings},
     token::TokenSetting,
 };
 use crate::registry::meta::{Environment, Mode, Role};
@@ -42,6 +42,7 @@ pub struct Settings {
     pub files: Files,
     pub process: Process,
     pub exec: Exec,
+    pub camera: CameraSettings,
     /// Why only the fundamental tier may run: one line for each fragment that was set aside. Empty when all is well.
     #[serde(skip)]
     pub restricted: Vec<String>,
@@ -299,6 +300,7 @@ impl Settings {
             files: Files::default(),
             process: Process { protected: PROTECTED.map(str::to_owned).to_vec() },
             exec: Exec::default(),
+            camera: CameraSettings::below(&places.state_dir),
             restricted: Vec::new(),
         }
     }

@@ -1,6 +1,7 @@
 //! The hardware: which board this is, what its firmware says, and (in later parts) its pins, buses and cameras.
 
 pub mod board;
+pub mod camera;
 pub mod devices;
 pub mod firmware;
 pub mod reset;

@@ -8,6 +8,7 @@ pub mod about;
 pub mod activity;
 pub mod addresses;
 pub mod beneath;
+pub mod blocking;
 pub mod bus;
 pub mod cards;
 pub mod clock;

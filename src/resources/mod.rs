@@ -31,6 +31,8 @@ pub struct Resource {
     pub which: Option<&'static str>,
     /// Arguments of the tool that the query may give, by the same names.
     pub parameters: &'static [Parameter],
+    /// The media type of its content; `None` where each has its own.
+    pub mime: Option<&'static str>,
     /// How long a client may keep what it read, in milliseconds (2026-07-28, `ttlMs`).
     pub ttl_ms: u64,
     pub source: Source,
@@ -58,6 +60,8 @@ pub enum Source {
     Audit,
     /// Each change of that one service that systemd tells of, while somebody is subscribed.
     Service,
+    /// Nowhere: what is there stays as it is.
+    Nowhere,
 }
 
 const fn text(name: &'static str) -> Parameter {
@@ -67,6 +71,8 @@ const fn number(name: &'static str) -> Parameter {
     Parameter { name, number: true }
 }
 
+const JSON: &str = "application/json";
+
 /// Every resource, in the order they are listed.
 pub static RESOURCES: &[Resource] = &[
     Resource {
@@ -75,6 +81,7 @@ pub static RESOURCES: &[Resource] = &[
         description: "How the machine is now: load, memory, disk, temperature, power, traffic.",
         which: None,
         parameters: &[],
+        mime: Some(JSON),
         ttl_ms: 1000,
         source: Source::Health,
     },
@@ -84,6 +91,7 @@ pub static RESOURCES: &[Resource] = &[
         description: "What hardware and services the machine has, and which tools are on for you.",
         which: None,
         parameters: &[],
+        mime: Some(JSON),
         ttl_ms: 10_000,
         source: Source::Capabilities,
     },
@@ -93,6 +101,7 @@ pub static RESOURCES: &[Resource] = &[
         description: "The newest calls: who, what, how it ended. Below role admin only your own.",
         which: None,
         parameters: &[text("tool"), text("outcome"), number("limit"), number("offset")],
+        mime: Some(JSON),
         ttl_ms: 0,
         source: Source::Audit,
     },
@@ -102,6 +111,7 @@ pub static RESOURCES: &[Resource] = &[
         description: "The newest lines of this server's own log, without secrets.",
         which: None,
         parameters: &[text("level"), number("limit"), number("offset")],
+        mime: Some(JSON),
         ttl_ms: 0,
         source: Source::Log,
     },
@@ -111,8 +121,20 @@ pub static RESOURCES: &[Resource] = &[
         description: "One service: its state, process, files, commands and dependencies.",
         which: Some("service_name"),
         parameters: &[],
+        mime: Some(JSON),
         ttl_ms: 1000,
         source: Source::Service,
+    },
+    Resource {
+        uri: "raspi://camera/photos/{name}",
+        tool: "camera.get_photo",
+        description: "One photo that camera.take_photo has kept.",
+        which: Some("name"),
+        parameters: &[],
+        mime: None,
+        // As long as it is there it is the same.
+        ttl_ms: 3_600_000,
+        source: Source::Nowhere,
     },
 ];
 

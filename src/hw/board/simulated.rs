@@ -1,9 +1,10 @@
 //! A Raspberry Pi that exists in memory: it holds state, changes with time, and can be told to fail.
 
+use crate::hw::camera;
 use std::{
     collections::BTreeMap,
     io,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -18,6 +19,7 @@ pub enum Part {
 #[derive(Debug, Default)]
 pub struct Simulated {
     state: Mutex<State>,
+    pub camera: Arc<camera::simulated::Simulated>,
 }
 
 #[derive(Debug, Default)]
