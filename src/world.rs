@@ -5,7 +5,7 @@ use crate::{
     agent::AgentLink,
     clock::Wall,
     config::Settings,
-    hw::camera::Cameras,
+    hw::{camera::Cameras, gpio::Lines},
     log::Ring,
     machine::Machine,
     os::{bus::Bus, roots::Roots, systemd::Systemd},
@@ -37,6 +37,8 @@ pub struct World {
     pub systemd: Systemd,
     /// The folders that `files.*` may reach.
     pub files: Roots,
+    /// The pins of the header, and who has which.
+    pub gpio: Arc<Lines>,
     /// Cameras, and the photos they took.
     pub cameras: Cameras,
     pub started: OffsetDateTime,
@@ -61,11 +63,12 @@ impl World {
             sampling: Sampling::new(store.clone(), settings.metrics.max_bytes, Wall::system()),
             store,
             log,
+            gpio: Lines::new(&settings.gpio, &machine.root, &machine.board, &settings.places),
+            cameras: Cameras::of(&settings.camera, &machine.board, &machine.root),
             machine,
             bus: Bus::system(),
             systemd: Systemd::default(),
             files: Roots::of(&settings.files.roots),
-            cameras: Cameras::of(&settings.camera, &machine.board, &machine.root),
             started: OffsetDateTime::now_utc(),
             settings,
         }

@@ -72,6 +72,10 @@ pub const SECTIONS: &[(&str, &str)] = &[
     ("files", "The folders of `files.*`. Without one, those tools reach nothing."),
     ("process", "Processes that `process.send_signal` leaves alone, beside the first one, the kernel's and our own."),
     ("exec", "The commands of `exec.run`. Without one, it runs nothing."),
+    (
+        "gpio",
+        "The pins of `gpio.*`, by their Broadcom numbers. Without one, those tools reach nothing on a real board.",
+    ),
     ("camera", "Which cameras `camera.*` may use, and what is kept of their photos."),
 ];
 
@@ -226,6 +230,18 @@ pub const KEYS: &[Key] = &[
     key("exec.commands", Kind::Commands, Never,
         "What may be run, one `[[exec.commands]]` each. Patterns are regular expressions that match whole arguments: `args` \
          the first, second, …; `more_args` all further ones; `options` those that begin with `-`."),
+
+    key("gpio.allow", Kind::Pins, Fewer,
+        "Pins that may be used. None unless named; on a simulated board 2 to 27. 0 and 1 are never: add-on boards identify \
+         themselves there."),
+    key("gpio.chip", Kind::Text, Never,
+        "The GPIO chip whose line numbers are those of the pins: its label or device file. Empty: the header's on a \
+         Raspberry Pi, elsewhere the first one."),
+    key("gpio.safe_low", Kind::Pins, Never,
+        "Pins that are driven low whenever nobody uses them, from the server's start to its end. All others are inputs then."),
+    key("gpio.safe_high", Kind::Pins, Never, "The same, driven high."),
+    key("gpio.revert", Kind::Choice(&["previous", "invert"]), Never,
+        "What follows a level that was written with a duration: the one before it, or its opposite."),
 
     key("camera.allow", Kind::Cameras, Fewer,
         "Cameras that pictures may be taken with, by path, name or place as `camera.list_cameras` shows them; `*` is all. None \

@@ -61,6 +61,8 @@ pub enum Kind {
     Folders,
     /// Names of processes.
     Processes,
+    /// GPIOs of the header by their Broadcom numbers, without the reserved 0 and 1.
+    Pins,
 }
 
 /// What an integer counts.
@@ -114,6 +116,7 @@ impl Kind {
             Self::Commands => exec::EXPECTED.into(),
             Self::Folders => "a list of full paths without \"..\", like \"/srv/work\"".into(),
             Self::Processes => "a list of process names of 1 to 15 bytes".into(),
+            Self::Pins => "a list of GPIO numbers from 2 to 27".into(),
         }
     }
 
@@ -152,6 +155,7 @@ impl Kind {
                 | Self::ToolsOrNamespaces
                 | Self::Folders
                 | Self::Processes
+                | Self::Pins
         )
     }
 
@@ -208,8 +212,13 @@ impl Kind {
     }
 
     fn check_item(self, item: &Found, tools: &KnownTools) -> Result<Value, String> {
-        let Written::Text(text) = &item.value else {
-            return Err(String::new());
+        let text = match (self, &item.value) {
+            (Self::Pins, Written::Integer(pin @ 2..=27)) => return Ok((*pin).into()),
+            (Self::Pins, Written::Integer(0 | 1)) => {
+                return Err("; 0 and 1 belong to the identification EEPROM of add-on boards".into());
+            }
+            (_, Written::Text(text)) => text,
+            _ => return Err(String::new()),
         };
         let namespaces = || NAMESPACES.iter().copied();
         let names = || tools.iter().map(|(name, _)| *name);
@@ -241,11 +250,18 @@ impl Kind {
             Self::Integer { .. } => text.replace('_', "").parse().ok().map(Written::Integer),
             _ if self.is_list() => {
                 let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
-                Some(Written::List(items.map(Found::text).collect()))
+                Some(Written::List(items.map(|item| self.read_item(item)).collect()))
             }
             _ => None,
         };
         value.map_or_else(|| Found::text(text), |value| Found { at: None, value })
+    }
+
+    fn read_item(self, text: &str) -> Found {
+        match (self, text.parse()) {
+            (Self::Pins, Ok(number)) => Found { at: None, value: Written::Integer(number) },
+            _ => Found::text(text),
+        }
     }
 }
 

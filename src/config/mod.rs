@@ -36,6 +36,7 @@ pub use sections::{
     Service,
     exec::{CommandSetting, EXEC_USER, Exec},
     files::{FileRoot, Files},
+    gpio::{GpioSettings, Revert},
 };
 pub use settings::*;
 pub use token::{Sha256, TokenSetting};

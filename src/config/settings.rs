@@ -4,7 +4,9 @@
 
 use super::{
     places::Places,
-    sections::{Service, camera::CameraSettings, exec::Exec, files::Files, metrics::MetricSettings},
+    sections::{
+        Service, camera::CameraSettings, exec::Exec, files::Files, gpio::GpioSettings, metrics::MetricSettings,
+    },
     token::TokenSetting,
 };
 use crate::registry::meta::{Environment, Mode, Role};
@@ -42,6 +44,7 @@ pub struct Settings {
     pub files: Files,
     pub process: Process,
     pub exec: Exec,
+    pub gpio: GpioSettings,
     pub camera: CameraSettings,
     /// Why only the fundamental tier may run: one line for each fragment that was set aside. Empty when all is well.
     #[serde(skip)]
@@ -300,6 +303,7 @@ impl Settings {
             files: Files::default(),
             process: Process { protected: PROTECTED.map(str::to_owned).to_vec() },
             exec: Exec::default(),
+            gpio: GpioSettings::default(),
             camera: CameraSettings::below(&places.state_dir),
             restricted: Vec::new(),
         }

@@ -3,7 +3,7 @@
 use super::{
     draft::Draft,
     fault::Fault,
-    sections::{camera, exec, files},
+    sections::{camera, exec, files, gpio},
     settings::{AgentChoice, BoardChoice, Settings},
     words::is_loopback,
 };
@@ -70,6 +70,9 @@ pub fn check(draft: &Draft, settings: &Settings) -> Vec<Fault> {
     }
     for message in files::overlaps(settings, draft.configuration()) {
         broken(&["files.roots"], message);
+    }
+    for message in gpio::faults(&settings.gpio) {
+        broken(&["gpio.safe_low", "gpio.safe_high"], message);
     }
     for message in exec::faults(settings) {
         broken(&["exec.cwd_roots", "exec.user", "exec.commands"], message);

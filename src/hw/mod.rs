@@ -4,6 +4,7 @@ pub mod board;
 pub mod camera;
 pub mod devices;
 pub mod firmware;
+pub mod gpio;
 pub mod reset;
 pub mod temperature;
 mod vcgencmd;

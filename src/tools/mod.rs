@@ -3,6 +3,7 @@
 pub mod camera;
 pub mod exec;
 pub mod files;
+pub mod gpio;
 pub mod logs;
 pub mod manage;
 pub mod metrics;
@@ -31,6 +32,7 @@ pub static NAMESPACES: &[&[Entry]] = &[
     logs::TOOLS,
     files::TOOLS,
     exec::TOOLS,
+    gpio::TOOLS,
     tools::TOOLS,
 ];
 

@@ -55,13 +55,20 @@ pub fn faults(settings: &Settings) -> Vec<(&'static str, String)> {
     if let Some(other) = guarded.chain(system).find(lies_in) {
         faults.push((
             "camera.dir",
-            format!("camera.dir is {}, which lies in {}; give photos a folder of their own", camera.dir.display(), other.display()),
+            format!(
+                "camera.dir is {}, which lies in {}; give photos a folder of their own",
+                camera.dir.display(),
+                other.display()
+            ),
         ));
     }
     if state.starts_with(&dir) {
         faults.push((
             "camera.dir",
-            format!("camera.dir is {}, which holds the server's state; give photos a folder of their own", camera.dir.display()),
+            format!(
+                "camera.dir is {}, which holds the server's state; give photos a folder of their own",
+                camera.dir.display()
+            ),
         ));
     }
     if !camera.public_url.is_empty() && !is_base(&camera.public_url) {
@@ -89,7 +96,16 @@ mod tests {
         for good in ["https://pi.local:8765", "http://[::1]:8765", "https://example.org/pi/"] {
             assert!(is_base(good), "{good}");
         }
-        for bad in ["pi.local", "ftp://pi", "https://", "https:///x", "https://pi?x=", "https://a@b", "https://pi#x", "https://p i"] {
+        for bad in [
+            "pi.local",
+            "ftp://pi",
+            "https://",
+            "https:///x",
+            "https://pi?x=",
+            "https://a@b",
+            "https://pi#x",
+            "https://p i",
+        ] {
             assert!(!is_base(bad), "{bad}");
         }
     }

@@ -3,6 +3,7 @@
 pub mod camera;
 pub mod exec;
 pub mod files;
+pub mod gpio;
 pub mod metrics;
 mod service;
 

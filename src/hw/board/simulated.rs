@@ -1,6 +1,6 @@
 //! A Raspberry Pi that exists in memory: it holds state, changes with time, and can be told to fail.
 
-use crate::hw::camera;
+use crate::hw::{camera::simulated::Simulated as SimulatedCameras, gpio::SimulatedGpio};
 use std::{
     collections::BTreeMap,
     io,
@@ -18,8 +18,10 @@ pub enum Part {
 /// The state of a simulated board.
 #[derive(Debug, Default)]
 pub struct Simulated {
+    /// Its lines.
+    pub gpio: SimulatedGpio,
+    pub camera: Arc<SimulatedCameras>,
     state: Mutex<State>,
-    pub camera: Arc<camera::simulated::Simulated>,
 }
 
 #[derive(Debug, Default)]

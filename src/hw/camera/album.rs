@@ -71,7 +71,8 @@ impl PhotoName {
     pub fn taken(&self) -> Option<OffsetDateTime> {
         let number = |range: std::ops::Range<usize>| self.0[range].parse::<u16>().ok();
         let small = |at: usize| self.0[at..at + 2].parse::<u8>().ok();
-        let date = Date::from_calendar_date(i32::from(number(0..4)?), Month::try_from(small(4)?).ok()?, small(6)?).ok()?;
+        let date =
+            Date::from_calendar_date(i32::from(number(0..4)?), Month::try_from(small(4)?).ok()?, small(6)?).ok()?;
         let time = Time::from_hms_milli(small(9)?, small(11)?, small(13)?, number(15..18)?).ok()?;
         Some(date.with_time(time).assume_utc())
     }
@@ -243,11 +244,10 @@ impl Album {
         let error = match fault {
             Errno::NOSPC | Errno::DQUOT => ToolError::exhausted(format!("there is no space left in {shown}"))
                 .hint("make space, or lower camera.max_bytes so that old photos go sooner"),
-            Errno::ROFS | Errno::ACCESS | Errno::PERM => {
-                ToolError::unavailable(format!("photos cannot be kept in {shown}: {fault}")).hint(
-                    "camera.dir must be the server's own; as a service it also needs ReadWritePaths= in a drop-in",
-                )
-            }
+            Errno::ROFS | Errno::ACCESS | Errno::PERM => ToolError::unavailable(format!(
+                "photos cannot be kept in {shown}: {fault}"
+            ))
+            .hint("camera.dir must be the server's own; as a service it also needs ReadWritePaths= in a drop-in"),
             _ => ToolError::unavailable(format!("photos cannot be kept in {shown}: {fault}"))
                 .hint("camera.dir must be a folder of the server's own, without symbolic links"),
         };

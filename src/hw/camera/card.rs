@@ -33,11 +33,7 @@ pub fn yuyv(size: Size, n: u64) -> Vec<u8> {
     };
     let bars = line(&|x| BARS[(x * BARS.len() / width.max(1)).min(BARS.len() - 1)]);
     let ramp = line(&|x| {
-        if light.contains(&x) {
-            [235, 128, 128]
-        } else {
-            [16 + (x * 180 / width.max(1)).min(200) as u8, 128, 128]
-        }
+        if light.contains(&x) { [235, 128, 128] } else { [16 + (x * 180 / width.max(1)).min(200) as u8, 128, 128] }
     });
     let above = height * 3 / 4;
     let mut frame = Vec::with_capacity(pairs * 4 * height);

@@ -65,7 +65,9 @@ fn decode(bytes: &[u8]) -> Result<(Vec<u8>, Size), Fault> {
 
 /// A JPEG of lines.
 fn encode(raw: &Raw<'_>, wish: &Wish) -> Result<Vec<u8>, Fault> {
-    let side = |side: u32| u16::try_from(side).map_err(|_| Fault::Unfit(format!("a JPEG is never {side} pixels wide or high")));
+    let side = |side: u32| {
+        u16::try_from(side).map_err(|_| Fault::Unfit(format!("a JPEG is never {side} pixels wide or high")))
+    };
     let lines = Lines { raw, width: side(raw.size.width)?, height: side(raw.size.height)? };
     let mut sink = Sink::new(wish.max_bytes);
     let made = Encoder::new(&mut sink, wish.quality).encode_image(lines);
@@ -171,7 +173,9 @@ mod tests {
 
     /// Half black, half white.
     fn halves() -> Vec<u8> {
-        (0..48).flat_map(|_| (0..32).flat_map(|x| if x < 16 { [16, 128, 16, 128] } else { [235, 128, 235, 128] })).collect()
+        (0..48)
+            .flat_map(|_| (0..32).flat_map(|x| if x < 16 { [16, 128, 16, 128] } else { [235, 128, 235, 128] }))
+            .collect()
     }
 
     fn frame(bytes: &[u8]) -> Raw<'_> {

@@ -55,7 +55,8 @@ pub fn walk(bytes: &[u8]) -> Result<Walked, Fault> {
             DHT => has_tables = true,
             // Start of frame, all kinds but DHT, JPG and DAC, which lie in between.
             0xc0..=0xcf if !matches!(marker, 0xc8 | 0xcc) => {
-                let number = |at: usize| body.get(at..at + 2).map(|two| u32::from(u16::from_be_bytes([two[0], two[1]])));
+                let number =
+                    |at: usize| body.get(at..at + 2).map(|two| u32::from(u16::from_be_bytes([two[0], two[1]])));
                 let (height, width) = number(3).zip(number(5)).ok_or_else(|| torn(begin, "a frame without a size"))?;
                 if width == 0 || height == 0 {
                     return Err(torn(begin, "a frame of no size"));
@@ -223,7 +224,9 @@ mod tests {
         for end in 0..good.len() {
             assert!(matches!(walk(&good[..end]), Err(Fault::Torn(_))), "cut at {end}");
         }
-        for bad in [&b""[..], b"\xff", b"\xff\xd8", b"\xff\xd8\xff\xd9", b"\xff\xd8\xff\xda\x00\x01", b"\x89PNG\r\n\x1a\n"] {
+        for bad in
+            [&b""[..], b"\xff", b"\xff\xd8", b"\xff\xd8\xff\xd9", b"\xff\xd8\xff\xda\x00\x01", b"\x89PNG\r\n\x1a\n"]
+        {
             assert!(walk(bad).is_err(), "{bad:x?}");
         }
     }

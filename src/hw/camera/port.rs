@@ -95,7 +95,11 @@ impl std::fmt::Display for Size {
 pub enum Sizes {
     One(Size),
     /// Everything from `min` to `max` in such steps (never 0).
-    Steps { min: Size, max: Size, step: Size },
+    Steps {
+        min: Size,
+        max: Size,
+        step: Size,
+    },
 }
 
 /// One format of a camera, with its sizes; none where the driver does not tell.

@@ -176,7 +176,8 @@ impl Running {
         let failed = |error: io::Error| Fault::Failed(format!("its output cannot be read: {error}"));
         loop {
             let slice = until.slice(since, PATIENCE)?;
-            let (out, err, gone) = self.ready(stdout.as_ref().map(AsFd::as_fd), stderr.as_ref().map(AsFd::as_fd), slice)?;
+            let (out, err, gone) =
+                self.ready(stdout.as_ref().map(AsFd::as_fd), stderr.as_ref().map(AsFd::as_fd), slice)?;
             if out && more(&mut stdout, &mut output, limit + 1).map_err(failed)? > limit {
                 return Err(Fault::TooLarge { limit });
             }

@@ -178,8 +178,7 @@ impl Port for std::sync::Arc<Simulated> {
 /// As a webcam's chip does: without Huffman tables, in a buffer that is longer.
 fn compressed(yuyv: &[u8], size: Size, stride: usize) -> Result<Vec<u8>, Fault> {
     let raw = Raw { pixels: Pixels::Yuyv, size, stride, full_range: false, bytes: yuyv };
-    let wish =
-        Wish { size, format: super::port::Format::Jpeg, quality: 80, warmup: 0, max_bytes: usize::MAX };
+    let wish = Wish { size, format: super::port::Format::Jpeg, quality: 80, warmup: 0, max_bytes: usize::MAX };
     let mut frame = jpeg::without_tables(&super::develop::develop(&raw, &wish)?.bytes);
     frame.resize(frame.len().next_multiple_of(4096), 0);
     Ok(frame)

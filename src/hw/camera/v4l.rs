@@ -113,7 +113,13 @@ fn modes(device: &Device) -> Vec<Mode> {
     let formats = device.enum_formats().unwrap_or_default();
     let mode = |fourcc: FourCC| Mode {
         code: fourcc.to_string().trim_end().to_owned(),
-        sizes: device.enum_framesizes(fourcc).unwrap_or_default().iter().take(MOST).map(|size| sizes(&size.size)).collect(),
+        sizes: device
+            .enum_framesizes(fourcc)
+            .unwrap_or_default()
+            .iter()
+            .take(MOST)
+            .map(|size| sizes(&size.size))
+            .collect(),
     };
     formats.iter().take(MOST).map(|format| mode(format.fourcc)).collect()
 }
@@ -185,7 +191,8 @@ impl<'a> Frames<'a> {
         stream.set_timeout(PATIENCE);
         // The crate's own `next` would hand over all buffers, start and wait in one: handing over all but the first makes two
         // steps of it, and the wait ours. A driver that has fewer buffers says so with EINVAL.
-        let begun = (1..BUFFERS as usize).take_while(|index| CaptureStream::queue(&mut stream, *index).is_ok()).count() > 0;
+        let begun =
+            (1..BUFFERS as usize).take_while(|index| CaptureStream::queue(&mut stream, *index).is_ok()).count() > 0;
         if begun {
             stream.start().map_err(failed)?;
         }

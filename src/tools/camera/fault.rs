@@ -21,10 +21,12 @@ pub async fn told(cx: &Context, tool: &str, camera: Option<&Camera>, trouble: Tr
     };
     let device = camera.map_or("the cameras", |camera| camera.id.as_str());
     let error = match fault {
-        Fault::Absent => ToolError::not_found(format!("{device} is not there any more"))
-            .hint("camera.list_cameras shows those that are; a camera that was plugged in again may have another number"),
-        Fault::Denied => ToolError::unavailable(format!("this server may not open {device}"))
-            .hint("its user must be in the group video, and the unit allow the device; `raspi-mcp doctor` looks at both"),
+        Fault::Absent => ToolError::not_found(format!("{device} is not there any more")).hint(
+            "camera.list_cameras shows those that are; a camera that was plugged in again may have another number",
+        ),
+        Fault::Denied => ToolError::unavailable(format!("this server may not open {device}")).hint(
+            "its user must be in the group video, and the unit allow the device; `raspi-mcp doctor` looks at both",
+        ),
         Fault::Busy(holder) => busy(cx, device, holder).await,
         Fault::NoFrame { waited } => {
             let ms = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
@@ -73,7 +75,9 @@ async fn busy(cx: &Context, device: &str, holder: Option<Holder>) -> ToolError {
             .with("holders", json!(holders)),
         None => ToolError::exhausted(format!("{device} is in use by another process")),
     };
-    error.hint("a camera serves one program at a time: stop that one (service.stop, if it is a service), or try again later")
+    error.hint(
+        "a camera serves one program at a time: stop that one (service.stop, if it is a service), or try again later",
+    )
 }
 
 /// What the agent sees, who may look into every process; without it, what this user sees.

@@ -4,7 +4,10 @@ use super::image;
 use crate::{
     clock,
     error::ToolError,
-    hw::camera::{Format, album::{NAMES, PhotoName}},
+    hw::camera::{
+        Format,
+        album::{NAMES, PhotoName},
+    },
     os::blocking,
     registry::{
         context::Context,

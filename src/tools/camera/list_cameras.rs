@@ -70,7 +70,9 @@ impl Tool for ListCameras {
         }
         let cameras: Vec<Shown> = cameras.into_iter().map(|camera| shown(cx, camera)).collect();
         let note = if cameras.is_empty() {
-            Some("No camera is known. One on the ribbon needs rpicam-still (package rpicam-apps); `raspi-mcp doctor` says more.")
+            Some(
+                "No camera is known. One on the ribbon needs rpicam-still (package rpicam-apps); `raspi-mcp doctor` says more.",
+            )
         } else if !cameras.iter().any(|camera| camera.allowed) {
             Some("None may be used yet: name one in camera.allow in /etc/raspi-mcp and restart the server.")
         } else {

@@ -28,7 +28,9 @@ pub static TOOLS: &[Entry] =
 ///
 /// # Errors
 /// A sentence naming the bound.
-pub fn bounded_or_null<'de, D: Deserializer<'de>, const MAX: usize>(deserializer: D) -> Result<Option<String>, D::Error> {
+pub fn bounded_or_null<'de, D: Deserializer<'de>, const MAX: usize>(
+    deserializer: D,
+) -> Result<Option<String>, D::Error> {
     let text = Option::<String>::deserialize(deserializer)?;
     match text.as_ref().map_or(0, |text| text.chars().count()) {
         n if n <= MAX => Ok(text),

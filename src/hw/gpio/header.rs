@@ -1,0 +1,104 @@
+//! Which backend a board's header has: the simulated lines, or the character device, on Raspberry Pis with their registers
+//! beside it.
+
+use super::{
+    cdev::Cdev,
+    port::{Fault, Level, Line, Look, Port, Take},
+    registers::Registers,
+};
+use crate::{
+    hw::{
+        board::{Board, Chip, Kind, Pin},
+        devices::Devices,
+    },
+    os::Root,
+};
+use std::{path::Path, sync::Arc};
+
+/// Opens the lines of the header. `wanted` is `gpio.chip`: label or device file, empty for the usual one.
+///
+/// # Errors
+/// [`Fault::NoChip`], or why it cannot be opened.
+pub fn open(root: &Root, board: &Board, wanted: &str) -> Result<Arc<dyn Port>, Fault> {
+    if let Some(simulated) = &board.simulated {
+        return Ok(Arc::new(simulated.gpio.clone()));
+    }
+    let chip = find(root, board, wanted)?;
+    if board.kind != Kind::RaspberryPi {
+        return Ok(Arc::new(chip));
+    }
+    let registers = Registers::open(board.profile)
+        .inspect_err(|why| tracing::info!(why, "pins that nobody holds cannot be read: no access to their registers"))
+        .ok();
+    Ok(Arc::new(Header { chip, registers }))
+}
+
+fn find(root: &Root, board: &Board, wanted: &str) -> Result<Cdev, Fault> {
+    let devices = Devices::read(root).gpio;
+    let missing = |what: String| {
+        let there = devices.iter().map(|device| device.described()).collect::<Vec<_>>().join(", ");
+        let there = if there.is_empty() { "none at all".into() } else { there };
+        Fault::NoChip(format!("this board has no GPIO chip {what}; there is {there}"))
+    };
+    if wanted.starts_with('/') {
+        return if Path::new(wanted).exists() { Cdev::open(Path::new(wanted)) } else { Err(missing(wanted.into())) };
+    }
+    let label = match (wanted, board.profile) {
+        ("", Some(profile)) => Some(label(profile.header_chip)),
+        ("", None) => None,
+        (wanted, _) => Some(wanted),
+    };
+    let mut refused = None;
+    for device in &devices {
+        match Cdev::open(Path::new(&device.path)) {
+            Ok(chip) if label.is_none_or(|label| chip.label() == label) => return Ok(chip),
+            Ok(_) => {}
+            Err(fault) => drop(refused.get_or_insert(fault)),
+        }
+    }
+    Err(refused.unwrap_or_else(|| missing(label.map(|label| format!("labelled {label}")).unwrap_or_default())))
+}
+
+/// The chip's number changes between kernels, its label does not (`drivers/pinctrl/bcm/pinctrl-bcm2835.c`,
+/// `drivers/pinctrl/pinctrl-rp1.c`).
+const fn label(chip: Chip) -> &'static str {
+    match chip {
+        Chip::Bcm2837 => "pinctrl-bcm2835",
+        Chip::Bcm2711 => "pinctrl-bcm2711",
+        Chip::Rp1 => "pinctrl-rp1",
+    }
+}
+
+/// The header of a Raspberry Pi.
+struct Header {
+    chip: Cdev,
+    registers: Option<Registers>,
+}
+
+impl Port for Header {
+    fn name(&self) -> String {
+        self.chip.name()
+    }
+
+    fn look(&self, pin: Pin) -> Result<Look, Fault> {
+        let mut look = self.chip.look(pin)?;
+        if let Some((function, level)) = self.registers.as_ref().and_then(|registers| registers.look(pin)) {
+            look = Look { function, level: Some(level), ..look };
+        }
+        Ok(look)
+    }
+
+    fn take(&self, pin: Pin, how: Take, consumer: &str) -> Result<Box<dyn Line>, Fault> {
+        self.chip.take(pin, how, consumer)
+    }
+
+    /// Never by taking the line: letting go of it again would turn an alternate function into an input.
+    fn peek(&self, pin: Pin) -> Result<Level, Fault> {
+        let look = self.registers.as_ref().and_then(|registers| registers.look(pin));
+        look.map(|(_, level)| level).ok_or_else(|| {
+            Fault::Unsupported(
+                "the registers of the pins cannot be read, and taking a pin to read it would change it".into(),
+            )
+        })
+    }
+}
