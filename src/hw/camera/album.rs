@@ -111,7 +111,7 @@ impl Album {
     /// When the folder cannot be used, or something in it not be removed.
     pub fn tidy(&self, now: OffsetDateTime, stop: &Stop) -> Result<usize, ToolError> {
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        match Beneath::folder(&self.dir) {
+        match self.open() {
             Ok(folder) => self.make_room(&folder, now, 0, 0, stop),
             Err(Errno::NOENT) => Ok(0),
             Err(fault) => Err(self.fault(fault)),
@@ -138,7 +138,7 @@ impl Album {
         if let Err(error) = DirBuilder::new().recursive(true).mode(0o700).create(&self.dir) {
             return Err(fault(Errno::from_io_error(&error).unwrap_or(Errno::IO)));
         }
-        let folder = Beneath::folder(&self.dir).map_err(fault)?;
+        let folder = self.open().map_err(fault)?;
         let removed = self.make_room(&folder, now, 1, size, stop)?;
         stop.check()?;
         let mut draft = Draft::new(&folder).map_err(fault)?;
@@ -159,7 +159,7 @@ impl Album {
                 .with("name", name.as_str())
                 .hint("camera.take_photo tells the name of each; old ones go (camera.max_photos, max_bytes, max_age_days)")
         };
-        let found = Beneath::folder(&self.dir).and_then(|folder| folder.regular_here(OsStr::new(name.as_str())));
+        let found = self.open().and_then(|folder| folder.regular_here(OsStr::new(name.as_str())));
         let (file, about) = match found {
             Ok((Found::File(file), about)) => (file, about),
             // A link, a folder: nothing that was made here.
@@ -182,6 +182,11 @@ impl Album {
             return Err(too_large(bytes.len() as u64));
         }
         Ok(bytes)
+    }
+
+    /// The folder, to look through and to act in.
+    fn open(&self) -> Result<Beneath, Errno> {
+        Beneath::folder(&self.dir)?.directory(Path::new(""))
     }
 
     /// Removes the oldest until `photos` more, with `bytes` together, stay within the bounds; and those past their time.

@@ -11,6 +11,8 @@ mod list_cameras;
 mod take_photo;
 mod taking;
 
+pub use get_photo::NAME as GET_PHOTO;
+
 use crate::registry::tool::Entry;
 
 pub static TOOLS: &[Entry] = &[
