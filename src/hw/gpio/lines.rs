@@ -194,20 +194,20 @@ impl Lines {
         self.port_of(&mut state)?.peek(pin)
     }
 
-    /// Ends a lease: the pin goes to its safe state. `force` ends that of anybody.
+    /// Ends a lease: the pin goes to its safe state. `force` ends that of anybody. Says whether there was one.
     ///
     /// # Errors
-    /// [`Refusal::NotLent`], [`Refusal::Lent`].
-    pub fn release(&self, owner: &Owner, pin: Pin, force: bool) -> Result<(), Refusal> {
+    /// [`Refusal::Lent`].
+    pub fn release(&self, owner: &Owner, pin: Pin, force: bool) -> Result<bool, Refusal> {
         let mut state = self.state();
-        let lease = state.leases.get(&pin).ok_or(Refusal::NotLent)?;
+        let Some(lease) = state.leases.get(&pin) else { return Ok(false) };
         if lease.owner != *owner && !force {
             return Err(Refusal::Lent { to: lease.owner.principal.clone() });
         }
         let settled = self.settle(&mut state, pin);
         drop(state);
         self.alter(pin);
-        settled.map_err(Refusal::from)
+        settled.map(|()| true).map_err(Refusal::from)
     }
 
     /// Pins of which something has changed, but for edges of inputs: to listen to those is [`Lines::listen`].

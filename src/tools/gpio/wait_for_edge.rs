@@ -44,6 +44,7 @@ pub struct Args {
     #[schemars(with = "u8", range(min = 0, max = 27))]
     #[serde(deserialize_with = "pin")]
     pin: Pin,
+    /// Which change.
     #[serde(default)]
     edge: Which,
     /// Wait no longer.

@@ -122,6 +122,10 @@ fn arguments(entry: &Entry) -> Value {
         // Nothing was changed: nothing is taken back.
         "network.confirm_connection" => json!({"keep": false}),
         "network.ping" => json!({"address": "127.0.0.1", "count": 1}),
+        "gpio.read_pin" | "gpio.release_pin" => json!({"pin": 17}),
+        "gpio.wait_for_edge" => json!({"pin": 23, "timeout_ms": 1}),
+        "gpio.configure_pin" => json!({"pin": 17, "mode": "output"}),
+        "gpio.write_pin" => json!({"pin": 17, "value": "high"}),
         "files.write" => json!({"path": "a", "content": "", "overwrite": true}),
         "system.reboot" | "system.shutdown" => json!({"cancel": true}),
         _ => probe::good(&entry.input_schema())[0].clone(),

@@ -3,6 +3,7 @@
 pub mod camera;
 mod exec;
 pub mod files;
+mod gpio;
 mod logs;
 mod metrics;
 mod network;
