@@ -5,7 +5,7 @@ use crate::{
     agent::AgentLink,
     clock::Wall,
     config::Settings,
-    hw::{camera::Cameras, gpio::Lines},
+    hw::{camera::Cameras, gpio::Lines, i2c::I2c},
     log::Ring,
     machine::Machine,
     os::{bus::Bus, roots::Roots, systemd::Systemd},
@@ -35,6 +35,8 @@ pub struct World {
     pub bus: Bus,
     /// What is kept of systemd between calls.
     pub systemd: Systemd,
+    /// The I2C buses.
+    pub i2c: I2c,
     /// The folders that `files.*` may reach.
     pub files: Roots,
     /// The pins of the header, and who has which.
@@ -64,6 +66,7 @@ impl World {
             store,
             log,
             gpio: Lines::new(&settings.gpio, &machine.root, &machine.board, &settings.places),
+            i2c: I2c::of(&settings.i2c, &machine),
             cameras: Cameras::of(&settings.camera, &machine.board, &machine.root),
             machine,
             bus: Bus::system(),

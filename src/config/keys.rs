@@ -76,6 +76,7 @@ pub const SECTIONS: &[(&str, &str)] = &[
         "gpio",
         "The pins of `gpio.*`, by their Broadcom numbers. Without one, those tools reach nothing on a real board.",
     ),
+    ("i2c", "The devices of `i2c.*`. Without one, a real board's buses are only listed."),
     ("camera", "Which cameras `camera.*` may use, and what is kept of their photos."),
 ];
 
@@ -242,6 +243,10 @@ pub const KEYS: &[Key] = &[
     key("gpio.safe_high", Kind::Pins, Never, "The same, driven high."),
     key("gpio.revert", Kind::Choice(&["previous", "invert"]), Never,
         "What follows a level that was written with a duration: the one before it, or its opposite."),
+
+    key("i2c.buses", Kind::I2cBuses, Never,
+        "Devices that may be reached, one `[[i2c.buses]]` for some of a bus. A read that names a register first sends that byte: \
+         list a part without registers (a port expander, a multiplexer) only where any byte may be sent to it."),
 
     key("camera.allow", Kind::Cameras, Fewer,
         "Cameras that pictures may be taken with, by path, name or place as `camera.list_cameras` shows them; `*` is all. None \

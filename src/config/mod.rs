@@ -37,6 +37,7 @@ pub use sections::{
     exec::{CommandSetting, EXEC_USER, Exec},
     files::{FileRoot, Files},
     gpio::{GpioSettings, Revert},
+    i2c::{BusSetting, HIGHEST_BUS as HIGHEST_I2C_BUS, I2cSettings},
 };
 pub use settings::*;
 pub use token::{Sha256, TokenSetting};

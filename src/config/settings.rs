@@ -5,7 +5,8 @@
 use super::{
     places::Places,
     sections::{
-        Service, camera::CameraSettings, exec::Exec, files::Files, gpio::GpioSettings, metrics::MetricSettings,
+        Service, camera::CameraSettings, exec::Exec, files::Files, gpio::GpioSettings, i2c::I2cSettings,
+        metrics::MetricSettings,
     },
     token::TokenSetting,
 };
@@ -45,6 +46,7 @@ pub struct Settings {
     pub process: Process,
     pub exec: Exec,
     pub gpio: GpioSettings,
+    pub i2c: I2cSettings,
     pub camera: CameraSettings,
     /// Why only the fundamental tier may run: one line for each fragment that was set aside. Empty when all is well.
     #[serde(skip)]
@@ -304,6 +306,7 @@ impl Settings {
             process: Process { protected: PROTECTED.map(str::to_owned).to_vec() },
             exec: Exec::default(),
             gpio: GpioSettings::default(),
+            i2c: I2cSettings::default(),
             camera: CameraSettings::below(&places.state_dir),
             restricted: Vec::new(),
         }

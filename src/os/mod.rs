@@ -19,6 +19,7 @@ pub mod diskstats;
 pub mod hwmon;
 pub mod icmp;
 pub mod ids;
+pub mod ioctl;
 pub mod journal;
 pub mod kernel;
 pub mod live;

@@ -4,6 +4,7 @@ pub mod camera;
 pub mod exec;
 pub mod files;
 pub mod gpio;
+pub mod i2c;
 pub mod metrics;
 mod service;
 

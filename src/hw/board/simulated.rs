@@ -1,6 +1,6 @@
 //! A Raspberry Pi that exists in memory: it holds state, changes with time, and can be told to fail.
 
-use crate::hw::{camera::simulated::Simulated as SimulatedCameras, gpio::SimulatedGpio};
+use crate::hw::{camera::simulated::Simulated as SimulatedCameras, gpio::SimulatedGpio, i2c::simulated::Buses};
 use std::{
     collections::BTreeMap,
     io,
@@ -22,6 +22,8 @@ pub struct Simulated {
     pub gpio: SimulatedGpio,
     pub camera: Arc<SimulatedCameras>,
     state: Mutex<State>,
+    /// Its I2C buses, and what is on them.
+    pub i2c: Buses,
 }
 
 #[derive(Debug, Default)]

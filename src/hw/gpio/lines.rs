@@ -7,7 +7,7 @@ use super::{
     header,
     lease::{Back, Drive, Lease, Owner},
     listen::Watched,
-    port::{Fault, Level, Line, Port, Pull, Take},
+    port::{Fault, Function, Level, Line, Port, Pull, Take},
     record::Record,
     refusal::Refusal,
     rules::Rules,
@@ -148,6 +148,10 @@ impl Lines {
             }
             Some(drive @ Drive::Input { .. }) => return Err(Refusal::Is(drive.mode())),
             None => {
+                // A bus or a serial port would lose its pin without a word; to configure it is to mean it.
+                if let Function::Alt(function) = self.port_of(&mut state)?.look(pin)?.function {
+                    return Err(Refusal::Alt(function));
+                }
                 let drive = self.redrive(&mut state, pin, Take::Output { level })?;
                 self.lend(&mut state, owner, pin, drive, lasts);
                 None

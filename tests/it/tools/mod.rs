@@ -4,6 +4,7 @@ pub mod camera;
 mod exec;
 pub mod files;
 mod gpio;
+mod i2c;
 mod logs;
 mod metrics;
 mod network;
