@@ -72,7 +72,10 @@ pub const SECTIONS: &[(&str, &str)] = &[
     ("files", "The folders of `files.*`. Without one, those tools reach nothing."),
     ("process", "Processes that `process.send_signal` leaves alone, beside the first one, the kernel's and our own."),
     ("exec", "The commands of `exec.run`. Without one, it runs nothing."),
-    ("gpio", "The pins of `gpio.*`, by their Broadcom numbers. Without one, those tools reach nothing on a real board."),
+    (
+        "gpio",
+        "The pins of `gpio.*`, by their Broadcom numbers. Without one, those tools reach nothing on a real board.",
+    ),
 ];
 
 const KIB: i64 = 1024;

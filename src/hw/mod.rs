@@ -4,6 +4,7 @@ pub mod board;
 pub mod devices;
 pub mod firmware;
 pub mod gpio;
+pub mod pwm;
 pub mod reset;
 pub mod temperature;
 mod vcgencmd;

@@ -1,6 +1,6 @@
 //! A Raspberry Pi that exists in memory: it holds state, changes with time, and can be told to fail.
 
-use crate::hw::gpio::SimulatedGpio;
+use crate::hw::{gpio::SimulatedGpio, pwm::SimulatedPwm};
 use std::{
     collections::BTreeMap,
     io,
@@ -20,6 +20,8 @@ pub enum Part {
 pub struct Simulated {
     /// Its lines.
     pub gpio: SimulatedGpio,
+    /// Its PWM channels.
+    pub pwm: SimulatedPwm,
     state: Mutex<State>,
 }
 

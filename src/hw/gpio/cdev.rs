@@ -227,7 +227,10 @@ impl Line for Input {
     }
 }
 
-#[expect(deprecated, reason = "its successor is unsafe for types that may lie about their descriptor; an OwnedFd cannot")]
+#[expect(
+    deprecated,
+    reason = "its successor is unsafe for types that may lie about their descriptor; an OwnedFd cannot"
+)]
 fn listen(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     AsyncFd::with_interest(fd, Interest::READABLE)
 }

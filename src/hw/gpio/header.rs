@@ -96,7 +96,9 @@ impl Port for Header {
     fn peek(&self, pin: Pin) -> Result<Level, Fault> {
         let look = self.registers.as_ref().and_then(|registers| registers.look(pin));
         look.map(|(_, level)| level).ok_or_else(|| {
-            Fault::Unsupported("the registers of the pins cannot be read, and taking a pin to read it would change it".into())
+            Fault::Unsupported(
+                "the registers of the pins cannot be read, and taking a pin to read it would change it".into(),
+            )
         })
     }
 }
