@@ -101,6 +101,7 @@ pub async fn start(serve: Serve) -> Result<Running, String> {
     let audit = Audit::new(store.clone(), settings.audit.max_bytes, Some(agent.clone()));
     let world = World::new(Arc::clone(&settings), registry, machine, agent.clone(), store, audit.clone(), log);
     let server = Arc::new(server(Arc::new(world), agent, &audit, stop, tasks, provider));
+    server.pipeline.world.gpio.begin();
     let http = if stdio { None } else { open_doors(&server, &settings).await? };
     server.pipeline.world.sampling.resume(&server.pipeline.world);
     Ok(Running { server, http, _instance: instance })
@@ -131,7 +132,8 @@ impl Running {
         if tokio::time::timeout(patience, server.tasks.wait()).await.is_err() {
             tracing::error!("some work did not end in time and is dropped");
         }
-        let World { audit, sampling, .. } = &*server.pipeline.world;
+        let World { audit, sampling, gpio, .. } = &*server.pipeline.world;
+        gpio.end();
         if let Err(fault) = sampling.close().await {
             tracing::error!(fault, "the last samples were not kept");
         }

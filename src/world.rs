@@ -5,6 +5,7 @@ use crate::{
     agent::AgentLink,
     clock::Wall,
     config::Settings,
+    hw::gpio::Lines,
     log::Ring,
     machine::Machine,
     os::{bus::Bus, roots::Roots, systemd::Systemd},
@@ -36,6 +37,8 @@ pub struct World {
     pub systemd: Systemd,
     /// The folders that `files.*` may reach.
     pub files: Roots,
+    /// The pins of the header, and who has which.
+    pub gpio: Arc<Lines>,
     pub started: OffsetDateTime,
 }
 
@@ -58,6 +61,7 @@ impl World {
             sampling: Sampling::new(store.clone(), settings.metrics.max_bytes, Wall::system()),
             store,
             log,
+            gpio: Lines::new(&settings.gpio, &machine.root, &machine.board, &settings.places),
             machine,
             bus: Bus::system(),
             systemd: Systemd::default(),

@@ -1,5 +1,6 @@
 //! Who is calling, and through which door.
 
+use super::presence::Presence;
 use crate::registry::meta::Role;
 use serde::Serialize;
 
@@ -31,10 +32,12 @@ pub struct Caller {
     pub principal: String,
     pub role: Role,
     pub door: Door,
+    /// The connection it is on; HTTP has none that lasts.
+    pub presence: Option<Presence>,
 }
 
 impl Caller {
     pub fn new(principal: impl Into<String>, role: Role, door: Door) -> Self {
-        Self { principal: principal.into(), role, door }
+        Self { principal: principal.into(), role, door, presence: None }
     }
 }

@@ -11,6 +11,7 @@ pub mod jwt;
 pub mod ledger;
 pub mod observed;
 pub mod policy;
+pub mod presence;
 pub mod rate;
 pub mod redact;
 pub mod refusals;

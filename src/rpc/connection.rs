@@ -16,7 +16,7 @@ use super::{
     ticket::Ticket,
 };
 use crate::{
-    access::caller::Caller,
+    access::{caller::Caller, presence::Presence},
     error::{ErrorCode, ToolError},
 };
 use serde_json::value::RawValue;
@@ -42,6 +42,7 @@ pub struct Connection {
 impl Connection {
     pub fn new(server: Arc<Server>, caller: Caller) -> (Self, Outgoing) {
         let (outbox, outgoing) = outbox(server.pipeline.bounds.response_bytes);
+        let caller = Caller { presence: Some(Presence::default()), ..caller };
         let connection = Self {
             server,
             caller: Arc::new(caller),
@@ -238,6 +239,10 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         self.running.cancel_all();
+        if let Some(presence) = &self.caller.presence {
+            presence.leave();
+            self.server.pipeline.world.gpio.left(presence);
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod exec;
 pub mod files;
+pub mod gpio;
 pub mod logs;
 pub mod manage;
 pub mod metrics;
@@ -29,6 +30,7 @@ pub static NAMESPACES: &[&[Entry]] = &[
     logs::TOOLS,
     files::TOOLS,
     exec::TOOLS,
+    gpio::TOOLS,
     tools::TOOLS,
 ];
 

@@ -51,7 +51,7 @@ impl Cdev {
         let lines = chip.num_lines();
         if u32::from(pin.bcm()) >= lines {
             let why = format!("{} has {lines} lines, and none with number {}", self.path.display(), pin.bcm());
-            return Err(Fault::Unsupported(why));
+            return Err(Fault::NoLine(why));
         }
         chip.get_line(pin.bcm().into()).map_err(fault)
     }
@@ -94,9 +94,10 @@ impl Port for Cdev {
             }
             Take::Input { pull } => {
                 let bias = match pull {
-                    Pull::None => BIAS_DISABLE,
-                    Pull::Up => BIAS_PULL_UP,
-                    Pull::Down => BIAS_PULL_DOWN,
+                    None => 0,
+                    Some(Pull::None) => BIAS_DISABLE,
+                    Some(Pull::Up) => BIAS_PULL_UP,
+                    Some(Pull::Down) => BIAS_PULL_DOWN,
                 };
                 let flags = LineRequestFlags::INPUT | LineRequestFlags::from_bits_retain(bias);
                 let handle = line

@@ -1,9 +1,21 @@
-//! GPIO: the port with its backends, and on top of it who may use which pin, who has it, and what becomes of it afterwards.
+//! GPIO: the port with its backends, and on top of it [`Lines`]: who may use which pin, who has it, and what becomes of it
+//! afterwards.
 
 pub mod cdev;
+mod ears;
 pub mod header;
+mod keeper;
+pub mod lease;
+pub mod lines;
+pub mod listen;
 pub mod port;
+mod record;
+pub mod refusal;
 mod registers;
+mod rest;
+pub mod rules;
+pub mod shown;
 mod simulated;
 
+pub use lines::Lines;
 pub use simulated::SimulatedGpio;

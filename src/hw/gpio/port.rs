@@ -66,7 +66,8 @@ pub struct Edge {
 /// How a line is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Take {
-    Input { pull: Pull },
+    /// Without a pull the resistors stay as they are.
+    Input { pull: Option<Pull> },
     Output { level: Level },
 }
 
@@ -101,6 +102,9 @@ pub enum Fault {
     /// This board has no GPIO chip that we could use.
     #[error("{0}")]
     NoChip(String),
+    /// The chip has no line of that number.
+    #[error("{0}")]
+    NoLine(String),
     /// It was let go while somebody waited for it.
     #[error("the line was let go")]
     Closed,

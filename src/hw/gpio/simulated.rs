@@ -58,6 +58,7 @@ impl Wire {
         let pulled = match self.pull {
             Some(Pull::Up) => Level::High,
             Some(Pull::Down) => Level::Low,
+            // Without one, an open line keeps what it had last; here it had that.
             Some(Pull::None) | None => Level::of(pin.bcm() <= 8),
         };
         self.drives().or(self.outside).unwrap_or(pulled)
@@ -86,7 +87,7 @@ impl SimulatedGpio {
     /// # Errors
     /// [`Fault::Busy`].
     pub fn hold(&self, pin: Pin, consumer: &str) -> Result<Box<dyn Line>, Fault> {
-        self.take(pin, Take::Input { pull: Pull::None }, consumer)
+        self.take(pin, Take::Input { pull: None }, consumer)
     }
 
     /// From now on every access fails with `why`; `None` heals.
@@ -157,7 +158,7 @@ impl Port for SimulatedGpio {
         }
         let drives = match how {
             Take::Input { pull } => {
-                wire.pull = Some(pull);
+                wire.pull = pull.or(wire.pull);
                 wire.left = None;
                 None
             }

@@ -1,0 +1,81 @@
+//! A line that is lent to a caller, and until when.
+
+use super::{
+    ears::Ears,
+    port::{Level, Line, Pull},
+};
+use crate::access::{caller::Caller, presence::Presence};
+use std::{sync::Arc, time::Duration};
+use tokio::time::Instant;
+
+/// Whom a line is lent to: a principal on one of its connections; over HTTP the principal alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    pub principal: String,
+    pub presence: Option<Presence>,
+}
+
+impl Owner {
+    pub fn of(caller: &Caller) -> Self {
+        Self { principal: caller.principal.clone(), presence: caller.presence.clone() }
+    }
+
+    pub fn is_gone(&self) -> bool {
+        self.presence.as_ref().is_some_and(Presence::is_gone)
+    }
+}
+
+/// What a lease does with its line.
+pub enum Drive {
+    Input { line: Arc<dyn Line>, pull: Pull, ears: Ears },
+    Output { line: Box<dyn Line> },
+}
+
+impl Drive {
+    pub const fn mode(&self) -> &'static str {
+        match self {
+            Self::Input { .. } => "an input",
+            Self::Output { .. } => "an output",
+        }
+    }
+    pub fn close(&self) {
+        match self {
+            Self::Input { line, .. } => line.close(),
+            Self::Output { line } => line.close(),
+        }
+    }
+}
+
+/// What follows when a written level has lasted as long as it should.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Back {
+    To(Level),
+    /// The lease ends: nobody had the pin before.
+    Safe,
+}
+
+/// One lease.
+pub struct Lease {
+    pub owner: Owner,
+    pub drive: Drive,
+    /// How long it lasts after each use; `None` as long as the connection.
+    pub lasts: Option<Duration>,
+    pub until: Option<Instant>,
+    pub revert: Option<(Instant, Back)>,
+}
+
+impl Lease {
+    /// It was used: it lasts anew.
+    pub fn renew(&mut self, lasts: Option<Duration>) {
+        self.lasts = lasts.or(self.lasts);
+        let after = self.revert.map(|(at, _)| at);
+        // Not before what it still has to do.
+        self.until = self.lasts.map(|lasts| Instant::now() + lasts).map(|until| after.map_or(until, |at| until.max(at)));
+    }
+
+    /// The next moment something is due.
+    pub fn due(&self) -> Option<Instant> {
+        let revert = self.revert.map(|(at, _)| at);
+        [self.until, revert].into_iter().flatten().min()
+    }
+}

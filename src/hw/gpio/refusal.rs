@@ -1,0 +1,28 @@
+//! Why a pin was not lent, driven or listened to.
+
+use super::port::Fault;
+use std::io;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// Another caller has it.
+    #[error("it is lent to {to}")]
+    Lent { to: String },
+    /// Nobody has it, so there is nothing to end.
+    #[error("it is not lent to anybody")]
+    NotLent,
+    /// It is an input where an output is needed, or the other way round.
+    #[error("it is {0}")]
+    Is(&'static str),
+    /// It has another function than GPIO.
+    #[error("it is in use as {0}")]
+    Alt(String),
+    /// The caller's connection has ended meanwhile.
+    #[error("the connection it would be lent to has ended")]
+    Gone,
+    /// What is driven must be known after a crash.
+    #[error("what is driven cannot be recorded: {0}")]
+    Record(io::Error),
+    #[error(transparent)]
+    Fault(#[from] Fault),
+}

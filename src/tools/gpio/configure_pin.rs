@@ -1,0 +1,79 @@
+//! `gpio.configure_pin`: takes a pin as input or output.
+
+use super::{begin, info::PinInfo, lasts, lease_seconds, permit, pin, refusal::told, value::Value};
+use crate::{
+    error::ToolError,
+    hw::{
+        board::Pin,
+        gpio::port::{Level, Pull, Take},
+    },
+    registry::{context::Context, meta::Meta, tool::Tool},
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum Mode {
+    Input,
+    Output,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// The Broadcom number.
+    #[schemars(with = "u8", range(min = 0, max = 27))]
+    #[serde(deserialize_with = "pin")]
+    pin: Pin,
+    mode: Mode,
+    /// The resistor of an input.
+    #[serde(default)]
+    pull: Pull,
+    /// The first level of an output; low unless given.
+    #[serde(default)]
+    value: Option<Value>,
+    /// Lease without use; by default 60 over HTTP, else as long as the connection.
+    #[schemars(range(min = 1, max = 3600))]
+    #[serde(default, deserialize_with = "lease_seconds")]
+    lease_seconds: Option<u32>,
+}
+
+pub struct ConfigurePin;
+
+impl Tool for ConfigurePin {
+    type Args = Args;
+    type Out = PinInfo;
+    const META: Meta = Meta {
+        name: "gpio.configure_pin",
+        title: "Configure a GPIO pin",
+        description: "Take a GPIO pin as input or output.\n\nUse when: before driving or watching it.\n\nReturns: the pin as it is now.\n\nNote: it is yours until released, your connection ends or the lease runs out; then it goes to its safe state.",
+        estimated_tokens: 90,
+        tags: &["gpio", "input", "output", "pull"],
+        ..Meta::WRITE
+    };
+
+    fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
+        permit(cx, args.pin, "write")
+    }
+
+    async fn call(cx: &Context, args: Args) -> Result<PinInfo, ToolError> {
+        let (owner, lines, pin) = (begin(cx), &cx.world.gpio, args.pin);
+        let how = match args.mode {
+            Mode::Input if args.value.is_some() => {
+                return Err(ToolError::invalid("an input has no level of its own: value is for mode \"output\"")
+                    .with("parameter", "value"));
+            }
+            Mode::Output if args.pull != Pull::None => {
+                return Err(ToolError::invalid("an output needs no resistor: pull is for mode \"input\"")
+                    .with("parameter", "pull"));
+            }
+            Mode::Input => Take::Input { pull: Some(args.pull) },
+            Mode::Output => Take::Output { level: args.value.map_or(Level::Low, |value| value.level) },
+        };
+        lines.configure(&owner, pin, how, lasts(cx, args.lease_seconds)).map_err(|refusal| told(pin, refusal))?;
+        cx.notes.changed();
+        PinInfo::look(lines, &owner, pin)
+    }
+}

@@ -1,0 +1,141 @@
+//! One pin as callers see it: document 000's `GpioPinInfo`, and what else there is to know.
+
+use super::refusal::{broken, told};
+use crate::{
+    clock,
+    error::ToolError,
+    hw::{
+        board::Pin,
+        gpio::{
+            Lines,
+            lease::{Back, Owner},
+            port::{Fault, Function, Level, Pull},
+            rules::Safe,
+            shown::Shown,
+        },
+    },
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::time::Duration;
+use time::OffsetDateTime;
+use tokio::time::Instant;
+
+/// What a pin is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum Mode {
+    Input,
+    Output,
+    /// Something else than GPIO; `function` says what.
+    Alt,
+    /// Nothing tells.
+    Unknown,
+}
+
+/// One pin.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct PinInfo {
+    /// The Broadcom number.
+    #[schemars(range(min = 0, max = 27))]
+    pub pin: u8,
+    /// The contact of the 40-pin header.
+    #[schemars(range(min = 1, max = 40))]
+    pub header: u8,
+    pub mode: Mode,
+    /// What is on it; null where only its holder could tell.
+    pub value: Option<Level>,
+    /// Whether tools may use it.
+    pub allowed: bool,
+    /// What an alternate function is called in the data sheet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+    /// The resistor of an input that is lent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pull: Option<Pull>,
+    /// How it is while nobody uses it.
+    pub safe_state: Safe,
+    /// Who holds it outside this server, by its own name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub consumer: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease: Option<LeaseInfo>,
+}
+
+/// Whom it is lent to.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct LeaseInfo {
+    principal: String,
+    /// Whether that is you, on this connection.
+    yours: bool,
+    /// When it ends unless it is used, UTC; absent where it ends with the connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "date-time"))]
+    expires_at: Option<String>,
+    /// When the level is taken back by itself, UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "date-time"))]
+    reverts_at: Option<String>,
+}
+
+/// The wall clock at a moment to come.
+pub(super) fn stamp(at: Instant) -> String {
+    clock::stamp(OffsetDateTime::now_utc() + at.saturating_duration_since(Instant::now()))
+}
+
+/// The wall clock at a moment that the kernel has stamped by the monotonic one.
+pub(super) fn stamp_of_edge(at: Duration) -> String {
+    use rustix::time::{ClockId, clock_gettime};
+    let now = clock_gettime(ClockId::Monotonic);
+    let now = Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0));
+    clock::stamp(OffsetDateTime::now_utc() - now.saturating_sub(at))
+}
+
+impl PinInfo {
+    /// # Errors
+    /// When the chip cannot be asked.
+    pub fn look(lines: &Lines, owner: &Owner, pin: Pin) -> Result<Self, ToolError> {
+        let Shown { look, value, lease } = lines.show(pin).map_err(|fault| broken(Some(pin), fault))?;
+        let pull = lease.as_ref().and_then(|lease| lease.pull);
+        let (mode, function) = match look.function {
+            Function::Input => (Mode::Input, None),
+            Function::Output => (Mode::Output, None),
+            Function::Alt(function) => (Mode::Alt, Some(function)),
+            Function::Unknown => (Mode::Unknown, None),
+        };
+        Ok(Self {
+            pin: pin.bcm(),
+            header: pin.header(),
+            mode,
+            value,
+            allowed: lines.rules.allows(pin),
+            function,
+            pull,
+            safe_state: lines.rules.safe(pin),
+            consumer: look.consumer,
+            lease: lease.map(|lease| LeaseInfo {
+                yours: lease.owner == *owner,
+                principal: lease.owner.principal,
+                expires_at: lease.until.map(stamp),
+                reverts_at: lease.revert.map(|(at, _)| stamp(at)),
+            }),
+        })
+    }
+}
+
+/// What a level is taken back to, for people and programs.
+pub(super) fn back(lines: &Lines, pin: Pin, back: Back) -> Safe {
+    match back {
+        Back::To(Level::High) => Safe::High,
+        Back::To(Level::Low) => Safe::Low,
+        Back::Safe => lines.rules.safe(pin),
+    }
+}
+
+/// A fault of a read, as its caller hears it.
+pub(super) fn unread(pin: Pin, fault: Fault) -> ToolError {
+    told(pin, fault.into())
+}

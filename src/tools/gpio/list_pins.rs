@@ -1,0 +1,56 @@
+//! `gpio.list_pins`: the pins that may be used, and how each is now.
+
+use super::{
+    begin,
+    info::PinInfo,
+    refusal::broken,
+};
+use crate::{
+    error::ToolError,
+    hw::board::Pin,
+    registry::{context::Context, meta::Meta, tool::Tool},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// Also those that may not be used.
+    #[serde(default)]
+    all: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Out {
+    /// In the order of their numbers.
+    pins: Vec<PinInfo>,
+    /// The GPIO chip behind them.
+    chip: String,
+    /// Pins that a server before this one drove when it was killed, and that were put right at the start.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    recovered: Vec<u8>,
+}
+
+pub struct ListPins;
+
+impl Tool for ListPins {
+    type Args = Args;
+    type Out = Out;
+    const META: Meta = Meta {
+        name: "gpio.list_pins",
+        title: "List GPIO pins",
+        description: "List the GPIO pins that may be used, with mode, level and holder.\n\nUse when: choosing a pin, or asking who has one.\n\nReturns: pins by Broadcom number.",
+        estimated_tokens: 1200,
+        tags: &["gpio", "pins", "header"],
+        ..Meta::READ
+    };
+
+    async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
+        let (owner, lines) = (begin(cx), &cx.world.gpio);
+        let chip = lines.port().map_err(|fault| broken(None, fault))?.name();
+        let wanted = Pin::all().filter(|pin| args.all || lines.rules.allows(*pin));
+        let pins = wanted.map(|pin| PinInfo::look(lines, &owner, pin)).collect::<Result<_, _>>()?;
+        Ok(Out { pins, chip, recovered: lines.recovered().iter().map(|pin| pin.bcm()).collect() })
+    }
+}

@@ -1,0 +1,82 @@
+//! `gpio.*`: the pins of the 40-pin header by their Broadcom numbers (document 000, sections 2.6.2 and 5).
+
+mod configure_pin;
+pub mod info;
+mod list_pins;
+mod read_pin;
+pub mod refusal;
+mod release_pin;
+mod value;
+mod wait_for_edge;
+mod write_pin;
+
+use crate::{
+    error::ToolError,
+    hw::{board::Pin, gpio::lease::Owner},
+    registry::{context::Context, tool::Entry},
+};
+use serde::{Deserialize, Deserializer, de::Error};
+use std::time::Duration;
+
+pub static TOOLS: &[Entry] = &[
+    Entry::of::<list_pins::ListPins>(),
+    Entry::of::<read_pin::ReadPin>(),
+    Entry::of::<wait_for_edge::WaitForEdge>(),
+    Entry::of::<configure_pin::ConfigurePin>(),
+    Entry::of::<write_pin::WritePin>(),
+    Entry::of::<release_pin::ReleasePin>(),
+];
+
+/// How long a lease lasts after its last use where there is no connection to end it, in seconds.
+const LEASE_SECONDS: u32 = 60;
+
+/// A pin of the header: the parser's half of `minimum` and `maximum`.
+fn pin<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Pin, D::Error> {
+    Pin::try_from(u64::deserialize(deserializer)?).map_err(D::Error::custom)
+}
+
+/// As [`pin`], for the time of a lease.
+fn lease_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    within(Option::<u32>::deserialize(deserializer)?, 1, 3600, "seconds")
+}
+
+fn within<E: Error>(number: Option<u32>, least: u32, most: u32, unit: &str) -> Result<Option<u32>, E> {
+    match number {
+        Some(number) if !(least..=most).contains(&number) => {
+            Err(E::custom(format!("{number} {unit} where {least} to {most} are allowed")))
+        }
+        number => Ok(number),
+    }
+}
+
+/// How long a lease of this caller lasts after each use.
+fn lasts(cx: &Context, seconds: Option<u32>) -> Option<Duration> {
+    let usual = cx.caller.presence.is_none().then_some(LEASE_SECONDS);
+    seconds.or(usual).map(|seconds| Duration::from_secs(seconds.into()))
+}
+
+/// # Errors
+/// `permission_denied` when the configuration does not name the pin.
+fn permit(cx: &Context, pin: Pin, verb: &str) -> Result<(), ToolError> {
+    if cx.world.gpio.rules.allows(pin) {
+        return Ok(());
+    }
+    let number = pin.bcm();
+    let verbs = if verb == "read" { "read" } else { "write to" };
+    let denied = ToolError::denied(format!("User is not allowed to {verbs} this GPIO pin"))
+        .with("pin", number)
+        .with("required_permission", format!("gpio:{verb}:{number}"));
+    Err(if pin.is_reserved() {
+        denied.hint("GPIO 0 and 1 are reserved: add-on boards identify themselves there")
+    } else {
+        denied.hint(format!("gpio.allow in the configuration names the pins that may be used; gpio.list_pins lists them; {number} is none"))
+    })
+}
+
+/// What every answer of this namespace says of itself.
+fn begin(cx: &Context) -> Owner {
+    if cx.world.machine.board.is_simulated() {
+        cx.notes.simulated();
+    }
+    Owner::of(&cx.caller)
+}

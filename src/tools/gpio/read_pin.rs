@@ -1,0 +1,57 @@
+//! `gpio.read_pin`: one pin, now.
+
+use super::{begin, info::{PinInfo, unread}, permit, pin};
+use crate::{
+    clock,
+    error::ToolError,
+    hw::board::Pin,
+    registry::{context::Context, meta::Meta, tool::Tool},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// The Broadcom number.
+    #[schemars(with = "u8", range(min = 0, max = 27))]
+    #[serde(deserialize_with = "pin")]
+    pub(super) pin: Pin,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Out {
+    #[serde(flatten)]
+    pin: PinInfo,
+    /// When it was read, UTC.
+    #[schemars(extend("format" = "date-time"))]
+    timestamp: String,
+}
+
+pub struct ReadPin;
+
+impl Tool for ReadPin {
+    type Args = Args;
+    type Out = Out;
+    const META: Meta = Meta {
+        name: "gpio.read_pin",
+        title: "Read a GPIO pin",
+        description: "Read one GPIO pin without changing it.\n\nUse when: a level is wanted now; for a change, wait_for_edge or subscribe to raspi://gpio/{pin}.\n\nReturns: level, mode, holder.",
+        estimated_tokens: 80,
+        tags: &["gpio", "input", "level"],
+        resource_uri: Some("raspi://gpio/{pin}"),
+        ..Meta::READ
+    };
+
+    fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
+        permit(cx, args.pin, "read")
+    }
+
+    async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
+        let (owner, lines, pin) = (begin(cx), &cx.world.gpio, args.pin);
+        cx.notes.resource(format!("raspi://gpio/{}", pin.bcm()));
+        let value = lines.read(&owner, pin).map_err(|fault| unread(pin, fault))?;
+        let info = PinInfo::look(lines, &owner, pin)?;
+        Ok(Out { pin: PinInfo { value: Some(value), ..info }, timestamp: clock::now() })
+    }
+}

@@ -1,0 +1,71 @@
+//! Refusals of the lines, as answers.
+
+use crate::{
+    error::{ErrorCode, ToolError},
+    hw::{
+        board::Pin,
+        gpio::{port::Fault, refusal::Refusal},
+    },
+};
+use std::io;
+
+/// What a caller is told.
+pub fn told(pin: Pin, refusal: Refusal) -> ToolError {
+    let number = pin.bcm();
+    let told = match refusal {
+        Refusal::Lent { to } => ToolError::new(ErrorCode::Conflict, format!("GPIO {number} is lent to {to}"))
+            .with("lent_to", to)
+            .hint("it is free again when that caller releases it, goes, or does not use it for the time of its lease; an \
+                   administrator may end the lease with gpio.release_pin and force"),
+        Refusal::NotLent => ToolError::precondition(format!("GPIO {number} is not in use by anybody here"))
+            .hint("gpio.list_pins shows what is"),
+        Refusal::Is(mode) => {
+            let other = if mode == "an input" { "output" } else { "input" };
+            ToolError::precondition(format!("GPIO {number} is {mode}"))
+                .hint(format!("make it an {other} with gpio.configure_pin first"))
+        }
+        Refusal::Alt(function) => ToolError::precondition(format!("GPIO {number} is in use as {function}"))
+            .with("function", function)
+            .hint("switch that function off where it is on (config.txt, a driver), or make the pin an input with gpio.configure_pin"),
+        Refusal::Gone => ToolError::cancelled("gpio"),
+        Refusal::Record(error) => ToolError::unavailable(format!("GPIO {number} is not driven: {error}"))
+            .with("resource", "places.runtime_dir")
+            .hint("what is driven is recorded there first, so that it can be put right after a crash; make it writable"),
+        Refusal::Fault(fault) => return broken(Some(pin), fault),
+    };
+    told.with("pin", number)
+}
+
+/// What a caller is told when the line or its chip is at fault.
+pub fn broken(pin: Option<Pin>, fault: Fault) -> ToolError {
+    let what = pin.map_or_else(|| "the GPIO chip".to_owned(), |pin| format!("GPIO {}", pin.bcm()));
+    let told = match fault {
+        Fault::Busy { consumer } => {
+            let by = consumer.as_deref().unwrap_or("something that gives no name");
+            let told = ToolError::precondition(format!("{what} is held by {by}, outside this server"));
+            match consumer {
+                Some(consumer) => told.with("consumer", consumer),
+                None => told,
+            }
+            .hint("stop what holds it: another program, or a driver that the device tree gave the line to")
+        }
+        Fault::NoChip(why) => ToolError::missing(why)
+            .with("parameter", "gpio.chip")
+            .hint("gpio.chip names the chip; the group gpio may open it"),
+        Fault::NoLine(why) => ToolError::missing(why),
+        Fault::Closed => ToolError::new(ErrorCode::Conflict, format!("{what} was made something else meanwhile"))
+            .hint("look at it with gpio.read_pin, and try again"),
+        Fault::Unsupported(why) => ToolError::precondition(format!("{what}: {why}"))
+            .hint("take it with gpio.configure_pin first"),
+        Fault::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            ToolError::unavailable(format!("{what} cannot be used: {error}"))
+                .hint("let the server's user open /dev/gpiochip*: add it to the group gpio")
+        }
+        Fault::Io(error) => ToolError::unavailable(format!("{what} does not do what it should: {error}"))
+            .hint("look at the kernel's log; the chip may have gone"),
+    };
+    match pin {
+        Some(pin) => told.with("pin", pin.bcm()),
+        None => told,
+    }
+}
