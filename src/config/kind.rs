@@ -5,7 +5,7 @@ use super::{
     found::{Found, Written},
     keys::NAMESPACES,
     nearest::nearest,
-    sections::{exec, files},
+    sections::{exec, files, gpio::PwmPin},
     tokens,
     words::{full_path, is_host, is_name, is_service, one_of, sized},
 };
@@ -61,6 +61,8 @@ pub enum Kind {
     Processes,
     /// GPIOs of the header by their Broadcom numbers, without the reserved 0 and 1.
     Pins,
+    /// Pins and the PWM channels that reach them.
+    PwmPins,
 }
 
 /// What an integer counts.
@@ -114,6 +116,7 @@ impl Kind {
             Self::Folders => "a list of full paths without \"..\", like \"/srv/work\"".into(),
             Self::Processes => "a list of process names of 1 to 15 bytes".into(),
             Self::Pins => "a list of GPIO numbers from 2 to 27".into(),
+            Self::PwmPins => "a list of pins with their channels like \"18=3f20c000.pwm:0\"".into(),
         }
     }
 
@@ -152,6 +155,7 @@ impl Kind {
                 | Self::Folders
                 | Self::Processes
                 | Self::Pins
+                | Self::PwmPins
         )
     }
 
@@ -228,6 +232,7 @@ impl Kind {
             Self::Processes if (1..=15).contains(&text.len()) && !text.contains(char::is_control) => {}
             Self::Clients if (1..=128).contains(&text.chars().count()) && !text.contains(char::is_control) => {}
             Self::Services if is_service(text) => {}
+            Self::PwmPins if PwmPin::parse(text).is_some() => {}
             Self::Namespaces if namespaces().any(|known| known == text) => {}
             Self::Namespaces => return Err(meant(text, namespaces())),
             Self::ToolsOrNamespaces if namespaces().chain(grouped()).chain(names()).any(|known| known == text) => {}

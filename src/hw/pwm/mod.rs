@@ -15,6 +15,7 @@ pub use simulated::SimulatedPwm;
 pub use tally::Jitter;
 
 use crate::{
+    config::{GpioSettings, PwmPin},
     hw::{
         board::{Board, Pin},
         gpio::port::{Function, Line},
@@ -28,7 +29,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use sysfs::Sysfs;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// All PWM of a board.
 pub struct Pwm {
@@ -39,11 +40,13 @@ pub struct Pwm {
 }
 
 impl Pwm {
-    /// `configured` is `[[gpio.pwm]]`.
-    pub fn of(root: &Root, board: &Board, configured: Vec<(Pin, Slot)>) -> Self {
+    pub fn of(root: &Root, board: &Board, settings: &GpioSettings) -> Self {
+        let configured = settings.pwm_pins().filter_map(|PwmPin { pin, chip, channel }| {
+            Some((Pin::try_from(u64::from(pin)).ok()?, Slot { chip, channel }))
+        });
         let hardware: Arc<dyn Port> = match &board.simulated {
             Some(simulated) => Arc::new(simulated.pwm.clone()),
-            None => Arc::new(Sysfs::new(root.clone(), board.profile, configured)),
+            None => Arc::new(Sysfs::new(root.clone(), board.profile, configured.collect())),
         };
         Self { hardware, held: Arc::default(), threads: Arc::new(Semaphore::new(software::MOST)) }
     }
@@ -71,13 +74,14 @@ impl Pwm {
         Ok(Running::Hardware { channel, claim })
     }
 
-    /// Runs a wave on an output line, by a thread.
+    /// A thread for a wave by software, before the line is touched.
     ///
     /// # Errors
     /// [`Fault::TooFast`], [`Fault::TooMany`].
-    pub fn by_software(&self, pin: Pin, line: Arc<dyn Line>, wave: Wave) -> Result<Running, Fault> {
+    pub fn by_software(&self, pin: Pin, wave: Wave) -> Result<Permit, Fault> {
+        software::feasible(wave)?;
         let permit = Arc::clone(&self.threads).try_acquire_owned().map_err(|_| Fault::TooMany)?;
-        Generator::start(pin, line, wave, permit).map(Running::Software)
+        Ok(Permit { pin, wave, permit })
     }
 
     /// Stops a channel that an earlier process of ours left running; whether it was still taken. One that runs for a pin
@@ -90,6 +94,23 @@ impl Pwm {
             return Ok(false);
         }
         self.hardware.stop_left(slot)
+    }
+}
+
+/// Leave for one more thread.
+pub struct Permit {
+    pin: Pin,
+    wave: Wave,
+    permit: OwnedSemaphorePermit,
+}
+
+impl Permit {
+    /// Runs the wave on an output line.
+    ///
+    /// # Errors
+    /// The kernel's, when there can be no more threads.
+    pub fn start(self, line: Arc<dyn Line>) -> Result<Running, Fault> {
+        Generator::start(self.pin, line, self.wave, self.permit).map(Running::Software)
     }
 }
 

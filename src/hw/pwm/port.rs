@@ -74,6 +74,19 @@ pub struct Without {
     pub remedy: Option<String>,
 }
 
+impl Without {
+    /// The pin has none, and these have.
+    pub fn no_channel(pin: Pin, pins: &[Pin]) -> Self {
+        let numbers: Vec<String> = pins.iter().map(|pin| pin.bcm().to_string()).collect();
+        let others = match numbers.split_last() {
+            None => "nor has any other pin that we know of".into(),
+            Some((only, [])) => format!("GPIO {only} has"),
+            Some((last, others)) => format!("GPIO {} and {last} have", others.join(", ")),
+        };
+        Self { why: format!("GPIO {} has no hardware PWM, {others}", pin.bcm()), remedy: None }
+    }
+}
+
 /// Why a wave does not run.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {

@@ -8,7 +8,7 @@ use crate::hw::{
 
 pub struct Routing {
     pub profile: Option<&'static Profile>,
-    /// `[[gpio.pwm]]`: whoever wrote it knows what is wired and routed.
+    /// `gpio.pwm`: whoever wrote it knows what is wired and routed.
     pub configured: Vec<(Pin, Slot)>,
 }
 
@@ -19,8 +19,8 @@ impl Routing {
             return Ok(slot.clone());
         }
         let Some((profile, channel)) = self.known(pin) else {
-            let remedy = self.profile.is_none().then(|| "if it has one, name it in [[gpio.pwm]]".into());
-            return Err(Without { why: format!("GPIO {} has no hardware PWM that we know of", pin.bcm()), remedy });
+            let remedy = self.profile.is_none().then(|| "if it has, name it in gpio.pwm".into());
+            return Err(Without { remedy, ..Without::no_channel(pin, &self.pins()) });
         };
         let wanted = profile.functions(pin).get(usize::from(channel.alt)).copied().unwrap_or_default();
         let bcm = pin.bcm();
@@ -32,7 +32,7 @@ impl Routing {
             Some(Function::Alt(name)) => format!("GPIO {bcm} is {name} now and not {wanted}"),
             Some(Function::Input | Function::Output) => format!("GPIO {bcm} is a plain GPIO now and not {wanted}"),
             Some(Function::Unknown) | None => {
-                let remedy = format!("where it is, say so in [[gpio.pwm]]; {}", self.remedy(pin).unwrap_or_default());
+                let remedy = format!("where it is, say so in gpio.pwm; {}", self.remedy(pin).unwrap_or_default());
                 let why = format!("whether GPIO {bcm} is {wanted} cannot be read from its registers");
                 return Err(Without { why, remedy: Some(remedy) });
             }
@@ -110,9 +110,12 @@ mod tests {
         assert!(without.remedy.unwrap().contains("pin=12,func=4"));
         let without = four.route(pin(12), None).unwrap_err();
         assert_eq!(without.why, "whether GPIO 12 is PWM0 cannot be read from its registers");
-        assert!(without.remedy.unwrap().starts_with("where it is, say so in [[gpio.pwm]]; `dtoverlay"));
+        assert!(without.remedy.unwrap().starts_with("where it is, say so in gpio.pwm; `dtoverlay"));
         let without = four.route(pin(17), Some(&Function::Input)).unwrap_err();
-        assert_eq!((without.why.as_str(), without.remedy), ("GPIO 17 has no hardware PWM that we know of", None));
+        assert_eq!(
+            (without.why.as_str(), without.remedy),
+            ("GPIO 17 has no hardware PWM, GPIO 12, 13, 18 and 19 have", None)
+        );
     }
 
     #[test]
@@ -122,6 +125,9 @@ mod tests {
         assert_eq!(elsewhere.route(pin(5), None), Ok(slot));
         assert_eq!(elsewhere.pins(), [pin(5)]);
         let without = elsewhere.route(pin(6), None).unwrap_err();
-        assert_eq!(without.remedy.unwrap(), "if it has one, name it in [[gpio.pwm]]");
+        assert_eq!(without.why, "GPIO 6 has no hardware PWM, GPIO 5 has");
+        assert_eq!(without.remedy.unwrap(), "if it has, name it in gpio.pwm");
+        let nothing = Routing { profile: None, configured: Vec::new() }.route(pin(6), None).unwrap_err();
+        assert_eq!(nothing.why, "GPIO 6 has no hardware PWM, nor has any other pin that we know of");
     }
 }

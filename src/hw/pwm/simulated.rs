@@ -93,7 +93,7 @@ impl Port for SimulatedPwm {
     fn route(&self, pin: Pin, _: Option<&Function>) -> Result<Slot, Without> {
         let found = PINS.iter().find(|(number, _)| *number == u64::from(pin.bcm()));
         let Some((_, channel)) = found else {
-            return Err(Without { why: format!("GPIO {} has no hardware PWM", pin.bcm()), remedy: None });
+            return Err(Without::no_channel(pin, &self.pins()));
         };
         if self.state().unrouted.contains(&pin) {
             let why = format!("GPIO {} is a plain GPIO now and not PWM{channel}", pin.bcm());

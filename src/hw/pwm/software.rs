@@ -66,9 +66,8 @@ impl Generator {
     /// Begins at once with the rising edge. `permit` bounds how many there are.
     ///
     /// # Errors
-    /// [`Fault::TooFast`]; the kernel's when there can be no more threads.
+    /// The kernel's, when there can be no more threads.
     pub fn start(pin: Pin, line: Arc<dyn Line>, wave: Wave, permit: OwnedSemaphorePermit) -> Result<Self, Fault> {
-        feasible(wave)?;
         let state = Mutex::new(State { wave, stop: false, pending: true, tally: Tally::default(), fault: None });
         let shared = Arc::new(Shared { line, state, told: AtomicBool::new(false), measured: Notify::new() });
         let theirs = Arc::clone(&shared);
@@ -161,7 +160,9 @@ fn part(wave: Wave, level: Level) -> Duration {
     if level.is_high() { wave.high() } else { wave.period() }
 }
 
-fn feasible(wave: Wave) -> Result<(), Fault> {
+/// # Errors
+/// [`Fault::TooFast`].
+pub fn feasible(wave: Wave) -> Result<(), Fault> {
     // 0 and 100 per cent are no work at any frequency.
     if wave.is_constant() || wave.period().as_secs_f64() >= 1.0 / HIGHEST_HZ { Ok(()) } else { Err(Fault::TooFast) }
 }
@@ -267,5 +268,93 @@ impl Shared {
         if tally.periods == ENOUGH_PERIODS {
             self.measured.notify_waiters();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hw::gpio::{
+        SimulatedGpio,
+        port::{Port, Take},
+    };
+    use tokio::sync::Semaphore;
+
+    fn pin() -> Pin {
+        Pin::try_from(17).unwrap()
+    }
+
+    fn start(frequency: f64, duty: f64) -> (SimulatedGpio, Result<Generator, Fault>) {
+        let lines = SimulatedGpio::default();
+        let line = lines.take(pin(), Take::Output { level: Level::High }, "test").unwrap();
+        let permit = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
+        let started = Generator::start(pin(), line.into(), Wave::of(frequency, duty).unwrap(), permit);
+        (lines, started)
+    }
+
+    #[tokio::test]
+    async fn ten_periods_are_measured_and_it_ends_low() {
+        let (lines, generator) = start(200.0, 40.0);
+        let generator = generator.unwrap();
+        let (wave, tally) = generator.measured().await.unwrap();
+        let (frequency, duty) = tally.achieved(wave);
+        // Wide bounds: this machine may be busy. A wave of the wrong frequency or duty is outside of them.
+        assert!((150.0..=210.0).contains(&frequency), "{frequency} Hz");
+        assert!((25.0..=55.0).contains(&duty), "{duty} %");
+        assert!(tally.periods >= 10);
+        generator.stop();
+        assert_eq!(lines.level(pin()), Level::Low);
+        assert_eq!(lines.held(), 1, "the line is still whoever's gave it");
+    }
+
+    #[tokio::test]
+    async fn the_ends_of_the_scale_are_levels_without_edges() {
+        let (lines, generator) = start(50_000.0, 100.0);
+        let generator = generator.unwrap();
+        let (_, tally) = generator.measured().await.unwrap();
+        assert_eq!((lines.level(pin()), tally.periods), (Level::High, 0));
+        generator.set(Wave::of(50_000.0, 0.0).unwrap()).unwrap();
+        generator.measured().await.unwrap();
+        assert_eq!(lines.level(pin()), Level::Low);
+        generator.set(Wave::of(500.0, 50.0).unwrap()).unwrap();
+        assert!(generator.measured().await.unwrap().1.periods >= 10, "and it wakes up again");
+    }
+
+    #[tokio::test]
+    async fn a_slow_wave_is_changed_and_ended_at_once() {
+        let (_, generator) = start(1.0, 50.0);
+        let generator = generator.unwrap();
+        let began = Instant::now();
+        let (wave, tally) = generator.measured().await.unwrap();
+        assert_eq!((tally.periods, tally.achieved(wave)), (0, (1.0, 50.0)));
+        // Its next edge would be 400 ms away.
+        generator.set(Wave::of(1000.0, 50.0).unwrap()).unwrap();
+        generator.measured().await.unwrap();
+        assert!(began.elapsed() < Duration::from_millis(400), "{:?}", began.elapsed());
+        generator.set(Wave::of(1.0, 50.0).unwrap()).unwrap();
+        let ending = Instant::now();
+        generator.stop();
+        assert!(ending.elapsed() < Duration::from_millis(300), "{:?}", ending.elapsed());
+    }
+
+    #[tokio::test]
+    async fn too_fast_is_refused_and_changes_nothing() {
+        let (_, generator) = start(2000.0, 50.0);
+        let generator = generator.unwrap();
+        assert!(matches!(generator.set(Wave::of(2001.0, 50.0).unwrap()), Err(Fault::TooFast)));
+        assert_eq!(generator.glance().unwrap().0, Wave::of(2000.0, 50.0).unwrap());
+        assert!(matches!(feasible(Wave::of(2001.0, 1.0).unwrap()), Err(Fault::TooFast)));
+    }
+
+    #[tokio::test]
+    async fn a_line_that_fails_is_told_and_ends_the_thread() {
+        let (lines, generator) = start(500.0, 50.0);
+        let generator = generator.unwrap();
+        generator.measured().await.unwrap();
+        lines.fail(Some("the wire broke"));
+        generator.set(Wave::of(400.0, 50.0).unwrap()).unwrap();
+        let told = generator.measured().await.unwrap_err().to_string();
+        assert_eq!(told, "the line cannot be driven any more: the wire broke");
+        generator.stop();
     }
 }

@@ -107,7 +107,7 @@ impl Port for Sysfs {
         }
         Err(Without {
             why: format!("the kernel has no PWM chip {}", slot.chip),
-            remedy: self.routing.remedy(pin).or_else(|| Some("load its driver, or correct [[gpio.pwm]]".into())),
+            remedy: self.routing.remedy(pin).or_else(|| Some("load its driver, or correct gpio.pwm".into())),
         })
     }
 
@@ -150,16 +150,11 @@ impl Exported {
         self.put("enable", 1)
     }
 
-    /// The duty cycle is never longer than the period, in between neither: whichever of the two leaves room goes first.
     fn shape(&self, wave: Wave) -> Result<(), Fault> {
-        let (period, high) = (wave.period().as_nanos(), wave.high().as_nanos());
-        if period < u128::from(self.get("duty_cycle")?) {
-            self.put("duty_cycle", high)?;
-            self.put("period", period)
-        } else {
-            self.put("period", period)?;
-            self.put("duty_cycle", high)
+        for (file, value) in in_order(self.get("duty_cycle")?, wave) {
+            self.put(file, value)?;
         }
+        Ok(())
     }
 
     fn get(&self, file: &str) -> Result<u64, Fault> {
@@ -207,6 +202,12 @@ impl Drop for Exported {
     }
 }
 
+/// The kernel refuses a duty cycle longer than the period, in between as well: whichever of the two leaves room goes first.
+fn in_order(high_now: u64, wave: Wave) -> [(&'static str, u128); 2] {
+    let (period, high) = (("period", wave.period().as_nanos()), ("duty_cycle", wave.high().as_nanos()));
+    if period.1 < u128::from(high_now) { [high, period] } else { [period, high] }
+}
+
 fn write(root: &Root, file: &str, value: impl ToString) -> io::Result<()> {
     OpenOptions::new().write(true).truncate(true).open(root.path(file))?.write_all(value.to_string().as_bytes())
 }
@@ -222,5 +223,190 @@ fn refused(error: io::Error, file: &str) -> Fault {
             Fault::Unsupported(format!("the driver cannot make this wave: /{file}: {error}"))
         }
         _ => Fault::Io(io::Error::new(error.kind(), format!("/{file}: {error}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    use std::{
+        fs,
+        io::Read,
+        os::unix::fs::symlink,
+        path::{Path, PathBuf},
+        sync::{Arc, Mutex},
+        thread::{self, JoinHandle},
+    };
+
+    /// A tree with a chip of two channels, and a thread that does what the kernel does with `export` and `unexport`.
+    struct Kernel {
+        home: tempfile::TempDir,
+        chip: PathBuf,
+        threads: Vec<JoinHandle<()>>,
+        unexported: Arc<Mutex<Vec<String>>>,
+    }
+
+    impl Kernel {
+        fn start(exports: usize) -> Self {
+            let home = tempfile::tempdir().unwrap();
+            let device = home.path().join("sys/devices/platform/soc/fe20c000.pwm");
+            let chip = device.join("pwm/pwmchip3");
+            fs::create_dir_all(&chip).unwrap();
+            fs::create_dir_all(home.path().join(CLASS)).unwrap();
+            symlink(&chip, home.path().join(CLASS).join("pwmchip3")).unwrap();
+            symlink(&device, chip.join("device")).unwrap();
+            fs::write(chip.join("npwm"), "2\n").unwrap();
+            for file in ["export", "unexport"] {
+                mknodat(CWD, chip.join(file), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+            }
+            let unexported = Arc::default();
+            let threads = vec![exporting(chip.clone(), exports), unexporting(chip.clone(), exports, &unexported)];
+            Self { home, chip, threads, unexported }
+        }
+
+        fn sysfs(&self) -> Sysfs {
+            Sysfs::new(Root::at(self.home.path()), None, Vec::new())
+        }
+
+        fn file(&self, name: &str) -> String {
+            fs::read_to_string(self.chip.join(name)).unwrap()
+        }
+
+        /// What was given back, once the kernel has seen it all.
+        fn end(self) -> Vec<String> {
+            for thread in self.threads {
+                thread.join().unwrap();
+            }
+            let told = self.unexported.lock().unwrap();
+            told.clone()
+        }
+    }
+
+    fn told(fifo: &Path) -> String {
+        let mut text = String::new();
+        fs::File::open(fifo).unwrap().read_to_string(&mut text).unwrap();
+        text
+    }
+
+    fn exporting(chip: PathBuf, times: usize) -> JoinHandle<()> {
+        thread::spawn(move || {
+            for _ in 0..times {
+                let channel = chip.join(format!("pwm{}", told(&chip.join("export"))));
+                fs::create_dir(&channel).unwrap();
+                for (file, value) in
+                    [("polarity", "inversed\n"), ("duty_cycle", "0\n"), ("enable", "0\n"), ("period", "0\n")]
+                {
+                    fs::write(channel.join(file), value).unwrap();
+                }
+            }
+        })
+    }
+
+    fn unexporting(chip: PathBuf, times: usize, seen: &Arc<Mutex<Vec<String>>>) -> JoinHandle<()> {
+        let seen = Arc::clone(seen);
+        thread::spawn(move || {
+            for _ in 0..times {
+                let number = told(&chip.join("unexport"));
+                let channel = chip.join(format!("pwm{number}"));
+                let left = |file| fs::read_to_string(channel.join(file)).unwrap();
+                seen.lock().unwrap().push(format!("{number}: {} {}", left("duty_cycle"), left("enable")));
+                fs::remove_dir_all(&channel).unwrap();
+            }
+        })
+    }
+
+    fn slot(channel: u32) -> Slot {
+        Slot { chip: "fe20c000.pwm".into(), channel }
+    }
+    fn wave(frequency: f64, duty: f64) -> Wave {
+        Wave::of(frequency, duty).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_channel_is_awaited_set_changed_and_given_back_low() {
+        let kernel = Kernel::start(1);
+        let sysfs = kernel.sysfs();
+        let channel = sysfs.open(&slot(1), wave(1000.0, 25.0)).await.unwrap();
+        let files = |names: [&str; 4]| names.map(|name| kernel.file(&format!("pwm1/{name}")));
+        let all = ["polarity", "period", "duty_cycle", "enable"];
+        assert_eq!(files(all), ["normal", "1000000", "250000", "1"]);
+        channel.set(wave(50.0, 7.5)).unwrap();
+        assert_eq!(files(all), ["normal", "20000000", "1500000", "1"]);
+        assert_eq!(channel.now().unwrap(), wave(50.0, 7.5));
+        assert!(matches!(sysfs.open(&slot(1), wave(50.0, 50.0)).await, Err(Fault::Busy(_))), "one may have it");
+        assert!(kernel.chip.join("pwm1").exists(), "a refusal takes nothing away from whoever has it");
+        channel.stop().unwrap();
+        channel.stop().unwrap();
+        drop(channel);
+        assert_eq!(kernel.end(), ["1: 0 0"]);
+    }
+
+    #[tokio::test]
+    async fn what_a_killed_server_left_is_stopped() {
+        let kernel = Kernel::start(1);
+        let sysfs = kernel.sysfs();
+        assert!(!sysfs.stop_left(&slot(0)).unwrap(), "nothing was left");
+        std::mem::forget(sysfs.open(&slot(0), wave(100.0, 50.0)).await.unwrap());
+        assert!(kernel.sysfs().stop_left(&slot(0)).unwrap());
+        assert_eq!(kernel.end(), ["0: 0 0"]);
+    }
+
+    /// The kernel's own rule (`pwm_apply_might_sleep` in drivers/pwm/core.c), on the two values alone.
+    #[test]
+    fn the_high_part_never_exceeds_the_period_in_between() {
+        let (mut period, mut high) = (0, 0);
+        for (frequency, duty) in [
+            (10.0, 100.0),
+            (50_000.0, 100.0),
+            (1.0, 0.1),
+            (1.0, 100.0),
+            (2.0, 100.0),
+            (3.0, 1.0),
+            (4000.0, 100.0),
+            (4000.0, 0.0),
+        ] {
+            let next = wave(frequency, duty);
+            for (file, value) in in_order(high, next) {
+                *(if file == "period" { &mut period } else { &mut high }) = u64::try_from(value).unwrap();
+                assert!(high <= period && period > 0, "{file} on the way to {next:?}: {high} of {period}");
+            }
+            assert_eq!(Wave::read(period, high), Some(next));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn files_that_never_come_are_not_waited_for_for_ever() {
+        let kernel = Kernel::start(0);
+        // Plain files: nothing follows what is written.
+        for file in ["export", "unexport"] {
+            fs::remove_file(kernel.chip.join(file)).unwrap();
+            fs::write(kernel.chip.join(file), "").unwrap();
+        }
+        let refused = kernel.sysfs().open(&slot(0), wave(50.0, 50.0)).await;
+        assert!(matches!(refused, Err(Fault::Io(error)) if error.kind() == io::ErrorKind::NotFound));
+        assert_eq!((kernel.file("export"), kernel.file("unexport")), ("0".into(), "0".into()), "taken, and given back");
+    }
+
+    #[tokio::test]
+    async fn a_chip_or_channel_that_is_not_there_is_named() {
+        let kernel = Kernel::start(0);
+        let sysfs = kernel.sysfs();
+        let said = |slot: Slot| sysfs.channel(&slot).err().unwrap().to_string();
+        assert_eq!(said(slot(2)), "fe20c000.pwm has 2 channels, and none with number 2");
+        let other = Slot { chip: "nothing.pwm".into(), channel: 0 };
+        assert_eq!(said(other), "the kernel has no PWM chip nothing.pwm now; there is fe20c000.pwm");
+        assert!(sysfs.channel(&Slot { chip: "pwmchip3".into(), channel: 0 }).is_ok(), "its own name will do");
+    }
+
+    #[test]
+    fn refusals_are_told_apart() {
+        let of = |errno: Errno| refused(errno.into(), "sys/class/pwm/pwmchip0/export");
+        assert!(matches!(of(Errno::BUSY), Fault::Busy(_)));
+        for errno in [Errno::ACCESS, Errno::PERM, Errno::ROFS] {
+            assert!(matches!(of(errno), Fault::NoRights(_)));
+        }
+        assert!(matches!(of(Errno::INVAL), Fault::Unsupported(_)));
+        assert!(matches!(of(Errno::IO), Fault::Io(_)));
     }
 }
