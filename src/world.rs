@@ -6,6 +6,7 @@ use crate::{
     clock::Wall,
     config::Settings,
     hw::gpio::Lines,
+    hw::i2c::I2c,
     log::Ring,
     machine::Machine,
     os::{bus::Bus, roots::Roots, systemd::Systemd},
@@ -35,6 +36,8 @@ pub struct World {
     pub bus: Bus,
     /// What is kept of systemd between calls.
     pub systemd: Systemd,
+    /// The I2C buses.
+    pub i2c: I2c,
     /// The folders that `files.*` may reach.
     pub files: Roots,
     /// The pins of the header, and who has which.
@@ -62,6 +65,7 @@ impl World {
             store,
             log,
             gpio: Lines::new(&settings.gpio, &machine.root, &machine.board, &settings.places),
+            i2c: I2c::of(&settings.i2c, &machine),
             machine,
             bus: Bus::system(),
             systemd: Systemd::default(),

@@ -76,6 +76,7 @@ pub const SECTIONS: &[(&str, &str)] = &[
         "gpio",
         "The pins of `gpio.*`, by their Broadcom numbers. Without one, those tools reach nothing on a real board.",
     ),
+    ("i2c", "The devices of `i2c.*`. Without one, a real board's buses are only listed."),
 ];
 
 const KIB: i64 = 1024;
@@ -244,6 +245,10 @@ pub const KEYS: &[Key] = &[
     key("gpio.pwm", Kind::PwmPins, Never,
         "Hardware PWM that is routed to a pin, where that is not known by itself: on other boards than Raspberry Pis, and where the \
          registers of the pins cannot be read. The device of `/sys/class/pwm/pwmchipN`, and the channel."),
+
+    key("i2c.buses", Kind::I2cBuses, Never,
+        "Devices that may be reached, one `[[i2c.buses]]` for some of a bus. A read that names a register first sends that byte: \
+         list a part without registers (a port expander, a multiplexer) only where any byte may be sent to it."),
 ];
 
 /// The key called `name`; for `policy.<tool>` that is `policy`.

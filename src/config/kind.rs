@@ -5,7 +5,7 @@ use super::{
     found::{Found, Written},
     keys::NAMESPACES,
     nearest::nearest,
-    sections::{exec, files, gpio::PwmPin},
+    sections::{exec, files, gpio::PwmPin, i2c},
     tokens,
     words::{full_path, is_host, is_name, is_service, one_of, sized},
 };
@@ -55,6 +55,8 @@ pub enum Kind {
     Roots,
     /// The tables of `[[exec.commands]]`.
     Commands,
+    /// The tables of `[[i2c.buses]]`.
+    I2cBuses,
     /// Full paths without `..`.
     Folders,
     /// Names of processes.
@@ -113,6 +115,7 @@ impl Kind {
             Self::Tokens => tokens::EXPECTED.into(),
             Self::Roots => files::EXPECTED.into(),
             Self::Commands => exec::EXPECTED.into(),
+            Self::I2cBuses => i2c::EXPECTED.into(),
             Self::Folders => "a list of full paths without \"..\", like \"/srv/work\"".into(),
             Self::Processes => "a list of process names of 1 to 15 bytes".into(),
             Self::Pins => "a list of GPIO numbers from 2 to 27".into(),
@@ -126,6 +129,7 @@ impl Kind {
             Self::Tokens => tokens::check(found, wrong),
             Self::Roots => files::check(found, wrong),
             Self::Commands => exec::check(found, wrong),
+            Self::I2cBuses => i2c::check(found, wrong),
             _ if self.is_list() => self.check_list(name, found, tools, wrong),
             _ => match self.check_one(found) {
                 Ok(value) => Some(value),
@@ -139,7 +143,7 @@ impl Kind {
 
     /// Whether it is written as tables, so that only a file can hold it.
     pub fn is_tables(self) -> bool {
-        matches!(self, Self::Tokens | Self::Roots | Self::Commands)
+        matches!(self, Self::Tokens | Self::Roots | Self::Commands | Self::I2cBuses)
     }
 
     /// Whether it is a list of words.

@@ -4,7 +4,7 @@
 
 use super::{
     places::Places,
-    sections::{Service, exec::Exec, files::Files, gpio::GpioSettings, metrics::MetricSettings},
+    sections::{Service, exec::Exec, files::Files, gpio::GpioSettings, i2c::I2cSettings, metrics::MetricSettings},
     token::TokenSetting,
 };
 use crate::registry::meta::{Environment, Mode, Role};
@@ -43,6 +43,7 @@ pub struct Settings {
     pub process: Process,
     pub exec: Exec,
     pub gpio: GpioSettings,
+    pub i2c: I2cSettings,
     /// Why only the fundamental tier may run: one line for each fragment that was set aside. Empty when all is well.
     #[serde(skip)]
     pub restricted: Vec<String>,
@@ -301,6 +302,7 @@ impl Settings {
             process: Process { protected: PROTECTED.map(str::to_owned).to_vec() },
             exec: Exec::default(),
             gpio: GpioSettings::default(),
+            i2c: I2cSettings::default(),
             restricted: Vec::new(),
         }
     }

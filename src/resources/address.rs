@@ -1,7 +1,7 @@
 //! `raspi://logs/app?level=warn`: which resource, and the arguments of the tool behind it.
 
-use super::{RESOURCES, Resource};
-use crate::error::ToolError;
+use super::{Parameter, RESOURCES, Resource};
+use crate::{error::ToolError, hw::board::Pin};
 use serde_json::{Map, Value};
 
 /// Longest address, in bytes: subscriptions keep them.
@@ -37,7 +37,7 @@ impl Address {
         let mut args = Map::new();
         if let Some(argument) = resource.which {
             let text = which(resource, base).and_then(decoded).ok_or_else(unknown)?;
-            args.insert(argument.to_owned(), text.into());
+            args.insert(argument.name.to_owned(), argument.value(text));
         }
         for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -46,23 +46,35 @@ impl Address {
                 return Err(bad_query(resource, name));
             };
             let text = decoded(value).ok_or_else(|| bad_query(resource, name))?;
-            let value = match text.parse::<u64>() {
-                Ok(number) if parameter.number => number.into(),
-                _ => text.into(),
-            };
-            args.insert(name.to_owned(), value);
+            args.insert(name.to_owned(), parameter.value(text));
         }
         Ok(Self { resource, args })
     }
 
     /// Which of many it is, for a resource that is one for each.
     pub fn which(&self) -> Option<&str> {
-        self.arg(self.resource.which?)
+        self.arg(self.resource.which?.name)
+    }
+
+    /// The pin of the header that it is about.
+    pub fn pin(&self) -> Option<Pin> {
+        let number = self.args.get(self.resource.which?.name)?.as_u64()?;
+        Pin::try_from(number).ok()
     }
 
     /// A text argument that the address gave.
     pub fn arg(&self, name: &str) -> Option<&str> {
         self.args.get(name)?.as_str()
+    }
+}
+
+impl Parameter {
+    /// What is no number where one is wanted is left to the tool's schema, which says so.
+    fn value(self, text: String) -> Value {
+        match text.parse::<u64>() {
+            Ok(number) if self.number => number.into(),
+            _ => text.into(),
+        }
     }
 }
 

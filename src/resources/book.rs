@@ -7,7 +7,7 @@ use super::{
     Address, Source,
     subscription::{Due, Ear, Entry, Wants},
 };
-use crate::{access::caller::Caller, error::ToolError, log::Ring, os::systemd::ServiceName};
+use crate::{access::caller::Caller, error::ToolError, hw::board::Pin, log::Ring, os::systemd::ServiceName};
 use std::{
     collections::BTreeSet,
     sync::{
@@ -46,6 +46,7 @@ pub struct Needs {
     pub capabilities: bool,
     /// By their full names.
     pub services: BTreeSet<String>,
+    pub pins: BTreeSet<Pin>,
 }
 
 impl Book {
@@ -167,6 +168,19 @@ impl Book {
         }
     }
 
+    /// This pin is another than before.
+    pub fn pin_moved(&self, pin: Pin) {
+        let mut news = false;
+        for entry in &mut self.lock().entries {
+            let moved = matches!(&entry.wants, Wants::Updates { address, .. }
+                if address.resource.source == Source::Pin && address.pin() == Some(pin));
+            news |= moved && !std::mem::replace(&mut entry.due, true);
+        }
+        if news {
+            self.changed.notify_one();
+        }
+    }
+
     /// What somebody listens to.
     pub fn needs(&self) -> Needs {
         let mut needs = Needs::default();
@@ -179,6 +193,7 @@ impl Book {
                     Source::Capabilities => needs.capabilities = true,
                     Source::Audit => {}
                     Source::Service => needs.services.extend(service(address)),
+                    Source::Pin => needs.pins.extend(address.pin()),
                 },
             }
         }

@@ -7,6 +7,7 @@ use super::{
     Source,
     book::{Book, Needs},
     change,
+    pins::Pins,
     services::Services,
     subscription::{Due, News},
 };
@@ -27,6 +28,8 @@ use tokio_util::sync::CancellationToken;
 pub const EVERY: Duration = Duration::from_secs(10);
 /// The shortest time between two deliveries.
 pub const PACE: Duration = Duration::from_secs(1);
+/// The same, where nothing but pins has changed.
+pub const PIN_PACE: Duration = Duration::from_millis(50);
 /// A client that does not read must not hold up the others for longer than this.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -37,13 +40,14 @@ pub async fn run(world: Arc<World>, book: Arc<Book>, stop: CancellationToken) {
 }
 
 async fn rounds(world: &World, book: &Arc<Book>) {
-    let mut services = Services::default();
+    let (mut services, mut pins) = (Services::default(), Pins::default());
     let mut seen = Seen::default();
     let mut next_look = Instant::now();
     while !book.dismiss() {
         let needs = book.needs();
         seen.forget_all_but(&needs);
         services.listen_to(world, book, &needs.services).await;
+        pins.listen_to(world, book, &needs.pins);
         tokio::select! {
             () = book.changed() => {}
             () = world.log.arrived(), if needs.log => {}
@@ -54,8 +58,10 @@ async fn rounds(world: &World, book: &Arc<Book>) {
         }
         let due = book.due(&world.log);
         if !due.is_empty() {
+            // A pin is followed as it changes; of everything else the first news is enough for a while.
+            let pace = if due.iter().all(Due::is_of_a_pin) { PIN_PACE } else { PACE };
             deliver(due).await;
-            sleep(PACE).await;
+            sleep(pace).await;
         }
     }
 }

@@ -7,6 +7,7 @@ pub mod address;
 pub mod book;
 pub mod change;
 pub mod courier;
+mod pins;
 mod services;
 pub mod subscription;
 
@@ -28,7 +29,7 @@ pub struct Resource {
     pub tool: &'static str,
     pub description: &'static str,
     /// The argument of the tool that the part of the address in braces gives.
-    pub which: Option<&'static str>,
+    pub which: Option<Parameter>,
     /// Arguments of the tool that the query may give, by the same names.
     pub parameters: &'static [Parameter],
     /// How long a client may keep what it read, in milliseconds (2026-07-28, `ttlMs`).
@@ -36,8 +37,8 @@ pub struct Resource {
     pub source: Source,
 }
 
-/// One argument that the query may give.
-#[derive(Debug)]
+/// One argument that the address may give.
+#[derive(Clone, Copy, Debug)]
 pub struct Parameter {
     pub name: &'static str,
     /// Numbers are numbers in the tool's arguments, everything else is text.
@@ -58,6 +59,8 @@ pub enum Source {
     Audit,
     /// Each change of that one service that systemd tells of, while somebody is subscribed.
     Service,
+    /// Each edge of an input and each change by a tool, while somebody is subscribed.
+    Pin,
 }
 
 const fn text(name: &'static str) -> Parameter {
@@ -109,10 +112,19 @@ pub static RESOURCES: &[Resource] = &[
         uri: "raspi://service/{name}",
         tool: "service.get_status",
         description: "One service: its state, process, files, commands and dependencies.",
-        which: Some("service_name"),
+        which: Some(text("service_name")),
         parameters: &[],
         ttl_ms: 1000,
         source: Source::Service,
+    },
+    Resource {
+        uri: "raspi://gpio/{pin}",
+        tool: "gpio.read_pin",
+        description: "One pin of the header: its level, mode and holder.",
+        which: Some(number("pin")),
+        parameters: &[],
+        ttl_ms: 0,
+        source: Source::Pin,
     },
 ];
 

@@ -27,6 +27,12 @@ pub struct Due {
     pub news: News,
 }
 
+impl Due {
+    pub fn is_of_a_pin(&self) -> bool {
+        matches!(&self.news, News::Updated(uri) if uri.starts_with("raspi://gpio/"))
+    }
+}
+
 pub enum News {
     Updated(String),
     Log(Since),

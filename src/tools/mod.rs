@@ -3,6 +3,7 @@
 pub mod exec;
 pub mod files;
 pub mod gpio;
+pub mod i2c;
 pub mod logs;
 pub mod manage;
 pub mod metrics;
@@ -31,6 +32,7 @@ pub static NAMESPACES: &[&[Entry]] = &[
     files::TOOLS,
     exec::TOOLS,
     gpio::TOOLS,
+    i2c::TOOLS,
     tools::TOOLS,
 ];
 

@@ -3,6 +3,7 @@
 pub mod exec;
 pub mod files;
 pub mod gpio;
+pub mod i2c;
 pub mod metrics;
 mod service;
 

@@ -1,6 +1,6 @@
 //! A Raspberry Pi that exists in memory: it holds state, changes with time, and can be told to fail.
 
-use crate::hw::{gpio::SimulatedGpio, pwm::SimulatedPwm};
+use crate::hw::{gpio::SimulatedGpio, i2c::simulated::Buses, pwm::SimulatedPwm};
 use std::{
     collections::BTreeMap,
     io,
@@ -23,6 +23,8 @@ pub struct Simulated {
     /// Its PWM channels.
     pub pwm: SimulatedPwm,
     state: Mutex<State>,
+    /// Its I2C buses, and what is on them.
+    pub i2c: Buses,
 }
 
 #[derive(Debug, Default)]

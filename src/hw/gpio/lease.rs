@@ -84,7 +84,8 @@ impl Lease {
         self.lasts = lasts.or(self.lasts);
         let after = self.revert.map(|(at, _)| at);
         // Not before what it still has to do.
-        self.until = self.lasts.map(|lasts| Instant::now() + lasts).map(|until| after.map_or(until, |at| until.max(at)));
+        self.until =
+            self.lasts.map(|lasts| Instant::now() + lasts).map(|until| after.map_or(until, |at| until.max(at)));
     }
 
     /// The next moment something is due.

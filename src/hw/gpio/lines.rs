@@ -7,7 +7,7 @@ use super::{
     header,
     lease::{Back, Drive, Lease, Owner},
     listen::Watched,
-    port::{Fault, Level, Line, Port, Pull, Take},
+    port::{Fault, Function, Level, Line, Port, Pull, Take},
     record::Record,
     refusal::Refusal,
     rules::Rules,
@@ -155,6 +155,10 @@ impl Lines {
             Some(drive @ Drive::Input { .. }) => return Err(Refusal::Is(drive.mode())),
             // A wave was ended above; by hardware it had no line.
             Some(Drive::Pwm { .. }) | None => {
+                // A bus or a serial port would lose its pin without a word; to configure it is to mean it.
+                if !was_wave && let Function::Alt(function) = self.port_of(&mut state)?.look(pin)?.function {
+                    return Err(Refusal::Alt(function));
+                }
                 let drive = self.redrive(&mut state, pin, Take::Output { level })?;
                 self.lend(&mut state, owner, pin, drive, lasts);
                 None
@@ -203,20 +207,20 @@ impl Lines {
         self.port_of(&mut state)?.peek(pin)
     }
 
-    /// Ends a lease: the pin goes to its safe state. `force` ends that of anybody.
+    /// Ends a lease: the pin goes to its safe state. `force` ends that of anybody. Says whether there was one.
     ///
     /// # Errors
-    /// [`Refusal::NotLent`], [`Refusal::Lent`].
-    pub fn release(&self, owner: &Owner, pin: Pin, force: bool) -> Result<(), Refusal> {
+    /// [`Refusal::Lent`].
+    pub fn release(&self, owner: &Owner, pin: Pin, force: bool) -> Result<bool, Refusal> {
         let mut state = self.state();
-        let lease = state.leases.get(&pin).ok_or(Refusal::NotLent)?;
+        let Some(lease) = state.leases.get(&pin) else { return Ok(false) };
         if lease.owner != *owner && !force {
             return Err(Refusal::Lent { to: lease.owner.principal.clone() });
         }
         let settled = self.settle(&mut state, pin);
         drop(state);
         self.alter(pin);
-        settled.map_err(Refusal::from)
+        settled.map(|()| true).map_err(Refusal::from)
     }
 
     /// Pins of which something has changed, but for edges of inputs: to listen to those is [`Lines::listen`].

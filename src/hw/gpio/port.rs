@@ -67,8 +67,12 @@ pub struct Edge {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Take {
     /// Without a pull the resistors stay as they are.
-    Input { pull: Option<Pull> },
-    Output { level: Level },
+    Input {
+        pull: Option<Pull>,
+    },
+    Output {
+        level: Level,
+    },
 }
 
 /// What a pin is now.

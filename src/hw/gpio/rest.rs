@@ -36,7 +36,9 @@ impl Lines {
                 let driven = matches!(drive, super::lease::Drive::Output { .. });
                 drive.close();
                 drop(drive);
-                if driven { self.undrive(state, pin)? }
+                if driven {
+                    self.undrive(state, pin)?
+                }
                 self.rest(state, pin)
             }
         }
@@ -76,7 +78,9 @@ impl Lines {
         for pin in left.iter().copied().filter(|pin| self.rules.safe(*pin).level().is_none()) {
             match self.undrive(&mut state, pin) {
                 Ok(()) => tracing::warn!(pin = pin.bcm(), "was driven by a server that was killed; it is an input now"),
-                Err(fault) => tracing::error!(pin = pin.bcm(), %fault, "may still be driven by a server that was killed"),
+                Err(fault) => {
+                    tracing::error!(pin = pin.bcm(), %fault, "may still be driven by a server that was killed")
+                }
             }
         }
         for (pin, level) in self.rules.driven() {

@@ -90,6 +90,11 @@ impl SimulatedGpio {
         self.take(pin, Take::Input { pull: None }, consumer)
     }
 
+    /// Ends the holder of a line as SIGKILL does: the kernel frees the line, and nobody else hears of it.
+    pub fn kill_holder(&self, pin: Pin) {
+        self.alter(pin, |wire| wire.left = wire.holder.take().and_then(|holder| holder.drives));
+    }
+
     /// From now on every access fails with `why`; `None` heals.
     pub fn fail(&self, why: Option<&str>) {
         self.state().failing = why.map(str::to_owned);

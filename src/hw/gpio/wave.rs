@@ -91,6 +91,9 @@ impl Lines {
             Ok(slot) => return Ok(Way::Hardware(slot)),
             Err(without) => Some(without),
         };
+        if let Some(function) = self.other_function(&mut state, pin) {
+            return Err(Refusal::Alt(function));
+        }
         let refused = |fault| Refusal::Pwm { fault, without: without.clone() };
         let permit = self.pwm.by_software(pin, wave).map_err(refused)?;
         // Low or high, as the wave begins.
@@ -128,6 +131,14 @@ impl Lines {
         // Without registers the kernel tells input from output, and nothing of other functions.
         let function = look.filter(|look| look.level.is_some() || matches!(look.function, Function::Alt(_)));
         self.pwm.route(pin, function.map(|look| look.function).as_ref())
+    }
+
+    /// What the pin is beside GPIO, as far as its registers tell and we have not taken it: not to be written over.
+    fn other_function(&self, state: &mut State, pin: Pin) -> Option<String> {
+        match self.port_of(state).and_then(|port| port.look(pin)).ok()?.function {
+            Function::Alt(function) => Some(function),
+            _ => None,
+        }
     }
 
     async fn by_hardware(

@@ -1,12 +1,13 @@
 //! `files.delete`: a file or a folder that goes (document 003, `file_delete`).
 
 use super::{
-    blocking, bounded_or_null,
+    bounded_or_null,
     place::{LONGEST_PATH, Place, Want},
     remove,
 };
 use crate::{
     error::ToolError,
+    os::blocking,
     registry::{
         context::Context,
         meta::{Effect, Meta},
@@ -100,7 +101,7 @@ impl Tool for Delete {
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let place = args.place(cx)?;
         let turn = cx.world.files.turn().await;
-        let out = blocking::run(move |stop| {
+        let out = blocking::run("files", move |stop| {
             let _turn = turn;
             let removed = remove::remove(&place, args.recursive, args.etag.as_deref(), args.dry_run, stop)?;
             Ok(Out {

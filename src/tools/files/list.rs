@@ -1,7 +1,6 @@
 //! `files.list`: what is in a folder (document 003, `file_list`).
 
 use super::{
-    blocking::{self, Stop},
     bounded_or_null,
     content::to_base64,
     glob::{self, Glob},
@@ -12,7 +11,10 @@ use super::{
 };
 use crate::{
     error::ToolError,
-    os::beneath::Beneath,
+    os::{
+        beneath::Beneath,
+        blocking::{self, Stop},
+    },
     registry::{context::Context, meta::Meta, tool::Tool},
     tools::{
         bounded,
@@ -131,7 +133,7 @@ impl Tool for List {
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let place = args.place(cx)?;
         let roots = place::roots(&cx.world.files);
-        blocking::run(move |stop| args.list(&place, roots, stop)).await
+        blocking::run("files", move |stop| args.list(&place, roots, stop)).await
     }
 }
 

@@ -3,7 +3,6 @@
 //! The server does this with its own user's rights; the agent has no part in it. [`place`] turns a path into a root and names
 //! below it, [`crate::os::beneath`] has the kernel resolve them.
 
-mod blocking;
 mod content;
 mod delete;
 mod glob;

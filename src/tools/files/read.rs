@@ -1,7 +1,6 @@
 //! `files.read`: what is in a file (document 001, section 4.2; 003, `file_read`).
 
 use super::{
-    blocking::{self, Stop},
     bounded_or_null,
     content::{Encoding, to_base64, to_text},
     mtime,
@@ -11,7 +10,10 @@ use super::{
 };
 use crate::{
     error::{ErrorCode, ToolError},
-    os::beneath::Found,
+    os::{
+        beneath::Found,
+        blocking::{self, Stop},
+    },
     registry::{context::Context, meta::Meta, tool::Tool},
     tools::bounded,
 };
@@ -116,9 +118,9 @@ impl Tool for Read {
         };
         whole::fits(&place, size(&about))?;
         if size(&about) <= SMALL {
-            return args.read(&place, &file, &about, &Stop::default());
+            return args.read(&place, &file, &about, &Stop::of("files"));
         }
-        blocking::run(move |stop| args.read(&place, &file, &about, stop)).await
+        blocking::run("files", move |stop| args.read(&place, &file, &about, stop)).await
     }
 }
 

@@ -27,6 +27,7 @@ pub struct Args {
     #[schemars(with = "u8", range(min = 0, max = 27))]
     #[serde(deserialize_with = "pin")]
     pin: Pin,
+    /// What it is to be.
     mode: Mode,
     /// The resistor of an input.
     #[serde(default)]

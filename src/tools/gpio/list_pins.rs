@@ -1,10 +1,6 @@
 //! `gpio.list_pins`: the pins that may be used, and how each is now.
 
-use super::{
-    begin,
-    info::PinInfo,
-    refusal::broken,
-};
+use super::{begin, info::PinInfo, refusal::broken};
 use crate::{
     error::ToolError,
     hw::board::Pin,
@@ -28,8 +24,8 @@ pub struct Out {
     /// The GPIO chip behind them.
     chip: String,
     /// Pins that a server before this one drove when it was killed, and that were put right at the start.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    recovered: Vec<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recovered: Option<Vec<u8>>,
 }
 
 pub struct ListPins;
@@ -51,6 +47,7 @@ impl Tool for ListPins {
         let chip = lines.port().map_err(|fault| broken(None, fault))?.name();
         let wanted = Pin::all().filter(|pin| args.all || lines.rules.allows(*pin));
         let pins = wanted.map(|pin| PinInfo::look(lines, &owner, pin)).collect::<Result<_, _>>()?;
-        Ok(Out { pins, chip, recovered: lines.recovered().iter().map(|pin| pin.bcm()).collect() })
+        let recovered: Vec<u8> = lines.recovered().iter().map(|pin| pin.bcm()).collect();
+        Ok(Out { pins, chip, recovered: (!recovered.is_empty()).then_some(recovered) })
     }
 }

@@ -1,6 +1,10 @@
 //! `gpio.read_pin`: one pin, now.
 
-use super::{begin, info::{PinInfo, unread}, permit, pin};
+use super::{
+    begin,
+    info::{PinInfo, unread},
+    permit, pin,
+};
 use crate::{
     clock,
     error::ToolError,

@@ -84,8 +84,9 @@ pub fn broken(pin: Option<Pin>, fault: Fault) -> ToolError {
         Fault::NoLine(why) => ToolError::missing(why),
         Fault::Closed => ToolError::new(ErrorCode::Conflict, format!("{what} was made something else meanwhile"))
             .hint("look at it with gpio.read_pin, and try again"),
-        Fault::Unsupported(why) => ToolError::precondition(format!("{what}: {why}"))
-            .hint("take it with gpio.configure_pin first"),
+        Fault::Unsupported(why) => {
+            ToolError::precondition(format!("{what}: {why}")).hint("take it with gpio.configure_pin first")
+        }
         Fault::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             ToolError::unavailable(format!("{what} cannot be used: {error}"))
                 .hint("let the server's user open /dev/gpiochip*: add it to the group gpio")

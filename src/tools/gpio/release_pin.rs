@@ -52,8 +52,9 @@ impl Tool for ReleasePin {
 
     async fn call(cx: &Context, args: Args) -> Result<PinInfo, ToolError> {
         let (owner, lines, pin) = (begin(cx), &cx.world.gpio, args.pin);
-        lines.release(&owner, pin, args.force).map_err(|refusal| told(pin, refusal))?;
-        cx.notes.changed();
+        if lines.release(&owner, pin, args.force).map_err(|refusal| told(pin, refusal))? {
+            cx.notes.changed();
+        }
         PinInfo::look(lines, &owner, pin)
     }
 }

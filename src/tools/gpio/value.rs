@@ -62,7 +62,11 @@ impl de::Visitor<'_> for Reader {
 
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.numeric { serializer.serialize_u8(self.level.is_high().into()) } else { self.level.serialize(serializer) }
+        if self.numeric {
+            serializer.serialize_u8(self.level.is_high().into())
+        } else {
+            self.level.serialize(serializer)
+        }
     }
 }
 

@@ -5,7 +5,10 @@ use crate::{
     error::{ErrorCode, ToolError},
     hw::{
         board::Pin,
-        gpio::{listen::Listening, port::{Edge, Level}},
+        gpio::{
+            listen::Listening,
+            port::{Edge, Level},
+        },
     },
     registry::{context::Context, meta::Meta, tool::Tool},
 };
@@ -41,6 +44,7 @@ pub struct Args {
     #[schemars(with = "u8", range(min = 0, max = 27))]
     #[serde(deserialize_with = "pin")]
     pin: Pin,
+    /// Which change.
     #[serde(default)]
     edge: Which,
     /// Wait no longer.
@@ -122,9 +126,12 @@ impl Tool for WaitForEdge {
         let debounce = Duration::from_millis(args.debounce_ms.into());
         let seen = match timeout(limit, wanted(&mut listening, args.edge, debounce)).await {
             Ok(None) => {
-                return Err(ToolError::new(ErrorCode::Conflict, format!("GPIO {} was made something else meanwhile", pin.bcm()))
-                    .with("pin", pin.bcm())
-                    .hint("look at it with gpio.read_pin"));
+                return Err(ToolError::new(
+                    ErrorCode::Conflict,
+                    format!("GPIO {} was made something else meanwhile", pin.bcm()),
+                )
+                .with("pin", pin.bcm())
+                .hint("look at it with gpio.read_pin"));
             }
             Ok(seen) => seen,
             Err(_) => None,

@@ -1,6 +1,13 @@
 //! `gpio.write_pin`: drives a pin, for a while if wanted.
 
-use super::{begin, info::{back, stamp}, lasts, lease_seconds, permit, pin, refusal::told, value::Value, within};
+use super::{
+    begin,
+    info::{back, stamp},
+    lasts, lease_seconds, permit, pin,
+    refusal::told,
+    value::Value,
+    within,
+};
 use crate::{
     clock,
     error::ToolError,
@@ -22,6 +29,7 @@ pub struct Args {
     #[schemars(with = "u8", range(min = 0, max = 27))]
     #[serde(deserialize_with = "pin")]
     pin: Pin,
+    /// Answered in the same form.
     value: Value,
     /// Take it back after so long, though you may have gone.
     #[schemars(range(min = 1, max = 600_000))]

@@ -5,7 +5,7 @@ use crate::served::{Door, Pi};
 use raspi_mcp::{
     access::caller::{Caller, Door as In},
     registry::{Registry, meta::Role},
-    resources::RESOURCES,
+    resources::{Parameter, RESOURCES},
 };
 use serde_json::{Value, json};
 
@@ -21,7 +21,12 @@ fn each_resource_and_its_tool_name_each_other_and_parameters_are_arguments() {
         assert_eq!(entry.meta.resource_uri, Some(resource.uri));
         let schema = entry.input_schema();
         assert_eq!(resource.which.is_some(), resource.variable().is_some(), "{}", resource.uri);
-        assert!(resource.which.is_none_or(|which| schema["properties"][which]["type"] == "string"), "{}", resource.uri);
+        let wanted = |which: Parameter| if which.number { "integer" } else { "string" };
+        assert!(
+            resource.which.is_none_or(|which| schema["properties"][which.name]["type"] == wanted(which)),
+            "{}",
+            resource.uri
+        );
         for parameter in resource.parameters {
             let argument = &schema["properties"][parameter.name];
             assert!(argument.is_object(), "{} has no {}", resource.tool, parameter.name);
@@ -49,7 +54,8 @@ async fn they_are_listed_and_hold_what_their_tools_answer() {
             [
                 "raspi://audit{?tool,outcome,limit,offset}",
                 "raspi://logs/app{?level,limit,offset}",
-                "raspi://service/{name}"
+                "raspi://service/{name}",
+                "raspi://gpio/{pin}"
             ]
         );
         wire.request("resources/list", json!({"cursor": "after-1"})).await.fault(-32602);

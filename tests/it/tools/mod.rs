@@ -2,6 +2,8 @@
 
 mod exec;
 pub mod files;
+mod gpio;
+mod i2c;
 mod logs;
 mod metrics;
 mod network;

@@ -3,6 +3,7 @@
 use super::{Asked, fault};
 use crate::{
     error::{ErrorCode, ToolError},
+    hw::board::Pin,
     prompts::Prompt,
     resources::{RESOURCES, Resource},
     tools::service,
@@ -66,6 +67,10 @@ async fn of_resource(asked: &Asked, uri: &str, parameter: &str) -> Result<Vec<St
         "limit" => owned(&["10", "20", "50", "100"]),
         // Not a list of what somebody may not read; and without systemd there are none.
         "name" if resource.admit(world, &asked.caller).is_ok() => service::names(world).await.unwrap_or_default(),
+        "pin" => {
+            let pins = Pin::all().filter(|pin| world.gpio.rules.allows(*pin));
+            pins.map(|pin| pin.bcm().to_string()).collect()
+        }
         _ => Vec::new(),
     })
 }

@@ -1,0 +1,19 @@
+//! The hand beside the simulated board: the other handle to its state.
+
+mod lines;
+
+use super::Hand;
+use raspi_mcp::hw::board::{Board, Kind};
+
+/// The hand of a simulated board.
+pub fn hand(board: &Board) -> Hand {
+    let state = board.simulated.as_ref().expect("a simulated board");
+    Hand {
+        kind: Kind::Simulated,
+        devices: &[],
+        lines: Some(Box::new(lines::Simulated(state.gpio.clone()))),
+        wires: None,
+        scene: None,
+        scope: None,
+    }
+}
