@@ -2,6 +2,7 @@
 //!
 //! rppal has PWM as well, and it is the same files of sysfs underneath (docs/decisions.md): one way through them serves every board.
 
+mod exported;
 pub mod port;
 mod rights;
 mod routing;
