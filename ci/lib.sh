@@ -31,7 +31,8 @@ need_debian() {
   command -v "$command" >/dev/null 2>&1 || die "$command is still missing after apt-get install $*"
 }
 
-# need_rust: cargo, and a C compiler for SQLite and ring. Rust itself is the one thing we do not bring.
+# need_rust: cargo, a C compiler for SQLite and ring, and libclang, with which bindgen reads the kernel's header of cameras.
+# Rust itself is the one thing we do not bring.
 need_rust() {
   if [ -f "${CARGO_HOME:-$HOME/.cargo}/env" ] && ! command -v cargo >/dev/null 2>&1; then
     # shellcheck source=/dev/null
@@ -39,6 +40,15 @@ need_rust() {
   fi
   command -v cargo >/dev/null 2>&1 || die "cargo is missing: install Rust 1.94 or newer with rustup, then run this again"
   need_debian cc gcc libc6-dev
+  need_libclang
+}
+
+# need_libclang: a library with headers of its own; no command tells whether it is there.
+need_libclang() {
+  if [ -n "${LIBCLANG_PATH:-}" ] || compgen -G '/usr/lib/llvm-*/lib/libclang.so' >/dev/null || [ -e /usr/lib64/libclang.so ] ||
+    [ -e /usr/lib/libclang.so ]; then return; fi
+  say "installing from Debian: libclang-dev"
+  need_debian_package libclang-dev
 }
 
 # need_rust_component COMMAND COMPONENT: rustup's minimal profile leaves rustfmt and clippy out.

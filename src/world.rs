@@ -5,7 +5,7 @@ use crate::{
     agent::AgentLink,
     clock::Wall,
     config::Settings,
-    hw::gpio::Lines,
+    hw::{camera::Cameras, gpio::Lines, i2c::I2c},
     log::Ring,
     machine::Machine,
     os::{bus::Bus, roots::Roots, systemd::Systemd},
@@ -35,10 +35,14 @@ pub struct World {
     pub bus: Bus,
     /// What is kept of systemd between calls.
     pub systemd: Systemd,
+    /// The I2C buses.
+    pub i2c: I2c,
     /// The folders that `files.*` may reach.
     pub files: Roots,
     /// The pins of the header, and who has which.
     pub gpio: Arc<Lines>,
+    /// Cameras, and the photos they took.
+    pub cameras: Cameras,
     pub started: OffsetDateTime,
 }
 
@@ -62,6 +66,8 @@ impl World {
             store,
             log,
             gpio: Lines::new(&settings.gpio, settings.approval.pins(), &machine.root, &machine.board, &settings.places),
+            i2c: I2c::of(&settings.i2c, &machine),
+            cameras: Cameras::of(&settings.camera, &machine.board, &machine.root),
             machine,
             bus: Bus::system(),
             systemd: Systemd::default(),

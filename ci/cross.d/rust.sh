@@ -38,6 +38,58 @@ RUSTC
   chmod +x "$1"
 }
 
+# rust_triple MACHINE: what rustc calls it.
+rust_triple() {
+  case $1 in
+    aarch64) echo aarch64-unknown-linux-gnu ;;
+    armv7) echo armv7-unknown-linux-gnueabihf ;;
+    x86_64) echo x86_64-unknown-linux-gnu ;;
+  esac
+}
+
+# need_compiler MACHINE: the C compiler that links for it, and compiles SQLite and ring; with it come the kernel's headers.
+need_compiler() {
+  case $1 in
+    aarch64) need_debian aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu libc6-dev-arm64-cross ;;
+    armv7) need_debian arm-linux-gnueabihf-gcc gcc-arm-linux-gnueabihf libc6-dev-armhf-cross ;;
+    x86_64) need_debian x86_64-linux-gnu-gcc gcc libc6-dev ;;
+  esac
+  if [ "$1" != x86_64 ] && ! grep -qxF "[target.$(rust_triple "$1")]" Cross.toml; then
+    die "Cross.toml does not name $(rust_triple "$1"): users of cross would not build what ci/cross builds"
+  fi
+}
+
+# need_cross MACHINE...: all that cross_cargo takes.
+need_cross() {
+  local machine
+  need_rust
+  need_cross_rust
+  for machine in "$@"; do need_compiler "$machine"; done
+}
+
+# cross_cargo MACHINE COMMAND ARGUMENTS...: cargo, with the packaged Rust, for that machine, into build/cross/target-MACHINE.
+cross_cargo() {
+  local machine=$1 command=$2 triple under upper gnu remap cargo
+  shift 2
+  triple=$(rust_triple "$machine")
+  gnu=$(gnu_triple "$machine")
+  under=${triple//-/_}
+  upper=${under^^}
+  cargo=(cargo "$command" --locked --target "$triple" "$@")
+  # armhf's packaged standard library is older than our crates allow: built from source, which stable cargo must be told to.
+  if [ ! -d "$RUST/usr/lib/rustlib/$triple/lib" ]; then
+    cargo=(env RUSTC_BOOTSTRAP=1 "${cargo[@]}" "-Zbuild-std=std,panic_unwind")
+  fi
+  # bindgen reads the kernel's header as that machine's compiler would.
+  [ "$machine" = x86_64 ] || cargo=(env "BINDGEN_EXTRA_CLANG_ARGS_$under=--sysroot=/usr/$gnu" "${cargo[@]}")
+  # The binary names no folder of the machine that built it.
+  remap="--remap-path-prefix=$ROOT=/raspi-mcp --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"
+  # A folder each: what stable cargo is told for one machine would have it build everything anew for the other.
+  env -u RUSTFLAGS -u CARGO_ENCODED_RUSTFLAGS "RUSTC=$RUST/rustc" "CARGO_TARGET_DIR=$BUILD/cross/target-$machine" \
+    "CARGO_TARGET_${upper}_LINKER=$gnu-gcc" \
+    "CARGO_TARGET_${upper}_RUSTFLAGS=$remap --remap-path-prefix=$RUST/usr/src=/rust" "${cargo[@]}"
+}
+
 # need_emulator MACHINE: sets EMULATOR to what runs a program of that machine here: qemu's user mode with the cross compiler's
 # libc. Unpacked, not installed: installing would register it with the kernel for every program.
 need_emulator() {

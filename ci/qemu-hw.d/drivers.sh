@@ -1,12 +1,14 @@
 # shellcheck shell=bash
 # Test drivers that Debian's arm64 kernel leaves out, built for it out of tree from Debian's own sources: gpio-sim, i2c-stub,
-# pwm-gpio, v4l2loopback. Sourced by ci/qemu-hw, after ci/debian.sh and ci/qemu.d/guest.sh.
+# pwm-gpio, v4l2loopback; and gpiomem, a stand-in of our own for a driver that only Raspberry Pi's kernel has. Sourced by ci/qemu-hw, after ci/cross.d/rust.sh and ci/qemu.d/guest.sh.
 
 DRIVERS=$GUEST/drivers
 
-# need_drivers: the four, in $DRIVERS/*.ko, of the guest's kernel release; kept until that changes.
+# need_drivers: all of them, in $DRIVERS/*.ko, for the guest's kernel release; kept until that changes, or what is built.
 need_drivers() {
-  if [ "$(cat "$DRIVERS/.release" 2>/dev/null)" = "$GUEST_RELEASE" ]; then return; fi
+  local recipe
+  recipe="$GUEST_RELEASE $(cat ci/qemu-hw.d/drivers.sh ci/qemu-hw.d/drivers/* | sha256sum)"
+  if [ "$(cat "$DRIVERS/.recipe" 2>/dev/null)" = "$recipe" ]; then return; fi
   need_debian make make
   need_debian aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
   local common=linux-headers-${GUEST_RELEASE%-arm64}-common headers=$GUEST/headers/usr/src tree=$DRIVERS.new
@@ -31,7 +33,7 @@ need_drivers() {
   rm -rf "$DRIVERS"
   mkdir -p "$DRIVERS"
   mv "$tree"/*.ko "$DRIVERS/"
-  echo "$GUEST_RELEASE" >"$DRIVERS/.release"
+  echo "$recipe" >"$DRIVERS/.recipe"
   rm -rf "$tree" "$GUEST/sources" "$GUEST/headers"
 }
 
@@ -41,26 +43,28 @@ driver_sources() {
   archive=$(find "$GUEST/sources/usr/src" -name 'linux-source-*.tar.xz')
   tar -C "$into" -xJf "$archive" --strip-components=1 "${files[@]/#/$(basename "$archive" .tar.xz)/}"
   for file in "${files[@]}"; do mv "$into/$file" "$into/"; done
-  cp "$GUEST"/sources/usr/src/v4l2loopback-*/*.[ch] "$into/"
+  cp "$GUEST"/sources/usr/src/v4l2loopback-*/*.[ch] ci/qemu-hw.d/drivers/*.c "$into/"
   # Debian builds without simulated interrupts: they go into gpio-sim. What they call is not exported; this is, and does it.
   mv "$into/gpio-sim.c" "$into/gpio-sim-main.c"
   sed -i 's/handle_simple_irq(irq_to_desc(irqnum))/generic_handle_irq(irqnum)/' "$into/irq_sim.c"
   cat >"$into/Makefile" <<'MAKEFILE'
-obj-m := gpio-sim.o i2c-stub.o pwm-gpio.o v4l2loopback.o
+obj-m := gpio-sim.o i2c-stub.o pwm-gpio.o v4l2loopback.o gpiomem.o
 gpio-sim-y := gpio-sim-main.o irq_sim.o
 # The kernel has renamed it since.
 CFLAGS_v4l2loopback.o := -Dstrlcpy=strscpy
 MAKEFILE
 }
 
-# hardware_root OUT BINARY MODULE...: a root file system in memory: what ci/qemu's guest has, modules, drivers, our init.
+# hardware_root OUT BINARY ASSERTIONS MODULE...: a root file system in memory: what ci/qemu's guest has, the program of the
+# assertions, modules, drivers, our init.
 hardware_root() {
-  local out=$1 binary=$2 tree
-  shift 2
+  local out=$1 binary=$2 hardware=$3 tree
+  shift 3
   tree=$(mktemp -d)
   chmod 755 "$tree"
   guest_tree "$tree" "$binary"
   cp -R ci/qemu-hw.d/rootfs/. "$tree/"
+  install -m 755 "$hardware" "$tree/usr/bin/hardware"
   mkdir -p "$tree/drivers"
   cp "$DRIVERS"/*.ko "$tree/drivers/"
   guest_modules "$tree/modules" "$@"

@@ -14,7 +14,7 @@ use crate::{
     registry::{Registry, meta::Role},
     rpc::mcp::{appliance::Appliance, provider::Provider},
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -62,6 +62,9 @@ impl Args {
     }
 }
 
+/// What blocks when everything else has ended may take so long: a file that is synced to a slow card.
+const STUCK: Duration = Duration::from_secs(2);
+
 pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
     let (registry, provider) = args.offer();
     let flags = args.http.iter().map(|address| Flag {
@@ -79,9 +82,11 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
         tracing::error!(reason, "part of the configuration was set aside: only the fundamental tier runs");
     }
     let serve = Serve { settings, registry, stdio: args.stdio, log: ring, provider };
-    super::runtime()?
-        .block_on(daemon::serve(serve, Manager::of_process()))
-        .map_err(|why| Failure::new(Exit::Failed, why))
+    let runtime = super::runtime()?;
+    let ended = runtime.block_on(daemon::serve(serve, Manager::of_process()));
+    // Without this, a thread that hangs in an adapter's driver would keep the process; it goes down with it.
+    runtime.shutdown_timeout(STUCK);
+    ended.map_err(|why| Failure::new(Exit::Failed, why))
 }
 
 #[cfg(all(test, feature = "conformance-fixtures"))]

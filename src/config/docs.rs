@@ -4,7 +4,7 @@ use super::{
     keys::{KEYS, Key, SECTIONS, section_of},
     kind::Kind,
     places::Places,
-    sections::{exec, files},
+    sections::{exec, files, i2c},
     settings::Settings,
 };
 use serde_json::Value;
@@ -47,6 +47,7 @@ pub fn default_file() -> String {
                 (Kind::Tokens, _) => file.push_str(TOKEN_EXAMPLE),
                 (Kind::Roots, _) => file.push_str(files::EXAMPLE),
                 (Kind::Commands, _) => file.push_str(exec::EXAMPLE),
+                (Kind::I2cBuses, _) => file.push_str(i2c::EXAMPLE),
                 (_, Some(value)) => {
                     let _ = writeln!(file, "#{} = {value}", written_name(key));
                 }
@@ -75,6 +76,7 @@ fn written_name(key: &Key) -> &'static str {
         Kind::Tokens => "tokens",
         Kind::Roots => "roots",
         Kind::Commands => "commands",
+        Kind::I2cBuses => "buses",
         _ => key.name.split_once('.').map_or(key.name, |(_, name)| name),
     }
 }

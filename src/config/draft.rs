@@ -70,12 +70,15 @@ impl Draft {
         match (assignment.key.name, slot, &assignment.value) {
             (_, Value::Array(held), Value::Array(more)) if assignment.key.kind.is_tables() => {
                 let what = match assignment.key.kind {
-                    Kind::Tokens => "token",
-                    Kind::Roots => "root",
-                    _ => "command",
+                    Kind::Tokens => Some("token"),
+                    Kind::Roots => Some("root"),
+                    Kind::Commands => Some("command"),
+                    // Without names: several may be of the same bus.
+                    _ => None,
                 };
                 for table in more {
-                    if let Some(taken) = held.iter().find(|one| one["name"] == table["name"]) {
+                    let taken = held.iter().find(|one| one["name"] == table["name"]);
+                    if let (Some(what), Some(taken)) = (what, taken) {
                         let message = format!("there is a {what} named {} already; names must differ", taken["name"]);
                         return Err(Fault::new(assignment.origin.clone(), message));
                     }

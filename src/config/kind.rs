@@ -5,7 +5,7 @@ use super::{
     found::{Found, Written},
     keys::NAMESPACES,
     nearest::nearest,
-    sections::{exec, files},
+    sections::{exec, files, gpio::PwmPin, i2c},
     tokens,
     words::{full_path, is_host, is_name, is_service, one_of, sized},
 };
@@ -45,6 +45,8 @@ pub enum Kind {
     Clients,
     /// Names of services, with `*` and `?`.
     Services,
+    /// Names of cameras, with `*` and `?`.
+    Cameras,
     Namespaces,
     ToolsOrNamespaces,
     /// `allow`, `ask` or `deny`.
@@ -55,12 +57,16 @@ pub enum Kind {
     Roots,
     /// The tables of `[[exec.commands]]`.
     Commands,
+    /// The tables of `[[i2c.buses]]`.
+    I2cBuses,
     /// Full paths without `..`.
     Folders,
     /// Names of processes.
     Processes,
     /// GPIOs of the header by their Broadcom numbers, without the reserved 0 and 1.
     Pins,
+    /// Pins and the PWM channels that reach them.
+    PwmPins,
 }
 
 /// What an integer counts.
@@ -106,14 +112,17 @@ impl Kind {
             Self::Origins => "a list of origins like \"http://pi.local:8765\"".into(),
             Self::Clients => "a list of client names of 1 to 128 characters".into(),
             Self::Services => "a list of services like \"nginx.service\" or \"app-*.service\"".into(),
+            Self::Cameras => "a list of cameras like \"/dev/video0\" or \"HD Webcam*\"".into(),
             Self::Namespaces => format!("a list of namespaces out of {}", NAMESPACES.join(", ")),
             Self::ToolsOrNamespaces => "a list of tools (\"system.reboot\") and namespaces (\"gpio\")".into(),
             Self::Tokens => tokens::EXPECTED.into(),
             Self::Roots => files::EXPECTED.into(),
             Self::Commands => exec::EXPECTED.into(),
+            Self::I2cBuses => i2c::EXPECTED.into(),
             Self::Folders => "a list of full paths without \"..\", like \"/srv/work\"".into(),
             Self::Processes => "a list of process names of 1 to 15 bytes".into(),
             Self::Pins => "a list of GPIO numbers from 2 to 27".into(),
+            Self::PwmPins => "a list of pins with their channels like \"18=3f20c000.pwm:0\"".into(),
         }
     }
 
@@ -123,6 +132,7 @@ impl Kind {
             Self::Tokens => tokens::check(found, wrong),
             Self::Roots => files::check(found, wrong),
             Self::Commands => exec::check(found, wrong),
+            Self::I2cBuses => i2c::check(found, wrong),
             _ if self.is_list() => self.check_list(name, found, tools, wrong),
             _ => match self.check_one(found) {
                 Ok(value) => Some(value),
@@ -136,7 +146,7 @@ impl Kind {
 
     /// Whether it is written as tables, so that only a file can hold it.
     pub fn is_tables(self) -> bool {
-        matches!(self, Self::Tokens | Self::Roots | Self::Commands)
+        matches!(self, Self::Tokens | Self::Roots | Self::Commands | Self::I2cBuses)
     }
 
     /// Whether it is a list of words.
@@ -147,11 +157,13 @@ impl Kind {
                 | Self::Origins
                 | Self::Clients
                 | Self::Services
+                | Self::Cameras
                 | Self::Namespaces
                 | Self::ToolsOrNamespaces
                 | Self::Folders
                 | Self::Processes
                 | Self::Pins
+                | Self::PwmPins
         )
     }
 
@@ -227,7 +239,10 @@ impl Kind {
             // TASK_COMM_LEN: 16 with the zero.
             Self::Processes if (1..=15).contains(&text.len()) && !text.contains(char::is_control) => {}
             Self::Clients if (1..=128).contains(&text.chars().count()) && !text.contains(char::is_control) => {}
+            // V4L2's own names have up to 32 bytes, libcamera's places more.
+            Self::Cameras if (1..=128).contains(&text.chars().count()) && !text.contains(char::is_control) => {}
             Self::Services if is_service(text) => {}
+            Self::PwmPins if PwmPin::parse(text).is_some() => {}
             Self::Namespaces if namespaces().any(|known| known == text) => {}
             Self::Namespaces => return Err(meant(text, namespaces())),
             Self::ToolsOrNamespaces if namespaces().chain(grouped()).chain(names()).any(|known| known == text) => {}

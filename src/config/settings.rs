@@ -4,7 +4,10 @@
 
 use super::{
     places::Places,
-    sections::{Approval, Service, exec::Exec, files::Files, gpio::GpioSettings, metrics::MetricSettings},
+    sections::{
+        Approval, Service, camera::CameraSettings, exec::Exec, files::Files, gpio::GpioSettings, i2c::I2cSettings,
+        metrics::MetricSettings,
+    },
     token::TokenSetting,
 };
 use crate::registry::meta::{Environment, Mode, Role};
@@ -43,6 +46,8 @@ pub struct Settings {
     pub process: Process,
     pub exec: Exec,
     pub gpio: GpioSettings,
+    pub i2c: I2cSettings,
+    pub camera: CameraSettings,
     /// Why only the fundamental tier may run: one line for each fragment that was set aside. Empty when all is well.
     #[serde(skip)]
     pub restricted: Vec<String>,
@@ -294,6 +299,8 @@ impl Settings {
             process: Process { protected: PROTECTED.map(str::to_owned).to_vec() },
             exec: Exec::default(),
             gpio: GpioSettings::default(),
+            i2c: I2cSettings::default(),
+            camera: CameraSettings::below(&places.state_dir),
             restricted: Vec::new(),
         }
     }

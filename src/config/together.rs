@@ -3,7 +3,7 @@
 use super::{
     draft::Draft,
     fault::Fault,
-    sections::{approval, exec, files, gpio},
+    sections::{approval, camera, exec, files, gpio},
     settings::{AgentChoice, BoardChoice, Settings},
     words::is_loopback,
 };
@@ -80,10 +80,13 @@ pub fn check(draft: &Draft, settings: &Settings) -> Vec<Fault> {
         broken(&["approval.button_pin", "approval.led_pin"], message);
     }
     for message in gpio::faults(&settings.gpio) {
-        broken(&["gpio.safe_low", "gpio.safe_high"], message);
+        broken(&["gpio.safe_low", "gpio.safe_high", "gpio.pwm"], message);
     }
     for message in exec::faults(settings) {
         broken(&["exec.cwd_roots", "exec.user", "exec.commands"], message);
+    }
+    for (key, message) in camera::faults(settings) {
+        broken(&[key], message);
     }
     faults
 }

@@ -1,8 +1,10 @@
 //! The tools, one folder a namespace, one file an operation.
 
+pub mod camera;
 pub mod exec;
 pub mod files;
 pub mod gpio;
+pub mod i2c;
 pub mod logs;
 pub mod manage;
 pub mod metrics;
@@ -26,11 +28,13 @@ pub static NAMESPACES: &[&[Entry]] = &[
     network::TOOLS,
     service::TOOLS,
     process::TOOLS,
+    camera::TOOLS,
     manage::TOOLS,
     logs::TOOLS,
     files::TOOLS,
     exec::TOOLS,
     gpio::TOOLS,
+    i2c::TOOLS,
     tools::TOOLS,
 ];
 

@@ -85,6 +85,29 @@ fn uses_rmcp(line: &str) -> bool {
 }
 
 #[test]
+fn only_one_file_may_say_unsafe_and_it_says_why_each_time() {
+    let allowed = here().join("src/os/ioctl.rs");
+    let mut calls = 0;
+    for (path, text) in sources("src") {
+        let code = |line: &str| line.split("//").next().unwrap_or(line).to_owned();
+        if path != allowed {
+            // The lint denies it where nobody allows it, so this is what to look for.
+            let at = text.lines().position(|line| code(line).contains("unsafe_code"));
+            assert_eq!(at, None, "{} lets unsafe code in; it belongs in src/os/ioctl.rs", short(&path));
+            continue;
+        }
+        let lines: Vec<&str> = text.lines().collect();
+        for (n, line) in lines.iter().enumerate().filter(|(_, line)| code(line).contains("unsafe {")) {
+            calls += 1;
+            let above = lines[..n].iter().rev().take_while(|line| line.trim_start().starts_with("//"));
+            let why = above.into_iter().any(|line| line.contains("SAFETY:"));
+            assert!(why, "{}:{}: no SAFETY comment above: {}", short(&path), n + 1, line.trim());
+        }
+    }
+    assert!(calls > 0, "nothing unsafe is left: take the exception away");
+}
+
+#[test]
 fn no_file_of_ours_is_too_long_to_hold_one_idea() {
     let mut lengths: Vec<(usize, String)> =
         sources("src").iter().map(|(path, text)| (text.lines().count(), short(path))).collect();

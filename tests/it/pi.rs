@@ -6,6 +6,7 @@ use raspi_mcp::{
     access::{
         audit::Audit,
         caller::{Caller, Door},
+        presence::Presence,
     },
     agent::{AgentLink, Client},
     clock::Wall,
@@ -19,13 +20,18 @@ use raspi_mcp::{
         context::{Context, Notes},
         meta::Role,
         progress::Progress,
+        tool::Entry,
     },
     sampling::Sampling,
     store::Store,
     world::World,
 };
 use serde_json::Value;
-use std::{path::Path, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -35,13 +41,33 @@ pub struct Pi {
     pub cancel: CancellationToken,
     /// Where the next calls report to.
     pub progress: Progress,
-    role: Role,
+    caller: Arc<Caller>,
+    promises: Arc<Promises>,
     _home: Option<TempDir>,
+}
+
+/// The schemas of answers, made when they are first needed.
+#[derive(Default)]
+struct Promises(Mutex<BTreeMap<&'static str, jsonschema::Validator>>);
+
+impl Promises {
+    fn keep(&self, entry: &Entry, value: &Value) {
+        let mut schemas = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let schema = schemas.entry(entry.name()).or_insert_with(|| {
+            jsonschema::options().should_validate_formats(true).build(&entry.output_schema()).unwrap()
+        });
+        if let Err(fault) = schema.validate(value) {
+            panic!("{} broke its own promise: {fault}\n{value:#}", entry.name());
+        }
+    }
 }
 
 /// What a tool answered.
 pub struct Answer {
     result: Result<Value, ToolError>,
+    /// MCP content beside the text: an image, say.
+    #[allow(dead_code)]
+    pub content: Vec<Value>,
     pub simulated: bool,
     pub changed: bool,
 }
@@ -68,8 +94,39 @@ impl Pi {
         Self::made(machine, home, wall, Bus::at("unix:path=/nowhere"))
     }
 
+    /// With settings of the test's own, which need not be those of [`places`].
+    pub fn set(settings: Settings, machine: Machine) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let pi = Self::made_with(settings, machine, home.path(), Wall::system(), Bus::at("unix:path=/nowhere"));
+        Self { _home: Some(home), ..pi }
+    }
+
+    /// Somebody else's calls to the same server; on a connection, but for HTTP, which has none that lasts.
+    pub fn caller(&self, principal: &str, role: Role, door: Door) -> Self {
+        let presence = (door != Door::Http).then(Presence::default);
+        Self {
+            world: Arc::clone(&self.world),
+            cancel: CancellationToken::new(),
+            progress: Progress::default(),
+            caller: Arc::new(Caller { presence, ..Caller::new(principal, role, door) }),
+            promises: Arc::clone(&self.promises),
+            _home: None,
+        }
+    }
+
+    /// Ends the connection, as the door that carried it would.
+    pub fn hang_up(&self) {
+        let presence = self.caller.presence.as_ref().expect("a connection");
+        presence.leave();
+        self.world.gpio.left(presence);
+    }
+
     fn made(machine: Machine, home: &Path, wall: Wall, bus: Bus) -> Self {
-        let settings = Arc::new(Settings::default_for(&places(home)));
+        Self::made_with(Settings::default_for(&places(home)), machine, home, wall, bus)
+    }
+
+    fn made_with(settings: Settings, machine: Machine, home: &Path, wall: Wall, bus: Bus) -> Self {
+        let settings = Arc::new(settings);
         let store = Store::open(&home.join("store.db")).unwrap();
         let agent = AgentLink::Socket(Client::new(&settings.places.agent_socket));
         let audit = Audit::new(store.clone(), settings.audit.max_bytes, None);
@@ -80,7 +137,8 @@ impl Pi {
             world: Arc::new(world),
             cancel: CancellationToken::new(),
             progress: Progress::default(),
-            role: Role::ReadOnly,
+            caller: Arc::new(Caller::new("test", Role::ReadOnly, Door::Stdio)),
+            promises: Arc::default(),
             _home: None,
         }
     }
@@ -89,7 +147,7 @@ impl Pi {
         let notes = Arc::new(Notes::default());
         let cx = Context {
             world: Arc::clone(&self.world),
-            caller: Arc::new(Caller::new("test", self.role, Door::Stdio)),
+            caller: Arc::clone(&self.caller),
             cancel: self.cancel.clone(),
             progress: self.progress.clone(),
             approval: None,
@@ -99,18 +157,20 @@ impl Pi {
         };
         let entry = self.world.registry.entries().find(|entry| entry.name() == tool).expect("a tool of that name");
         let result = match self.world.registry.prepare(entry, args) {
-            Ok(prepared) => prepared.run(&cx).await,
+            Ok(prepared) => match prepared.permit(&cx) {
+                Ok(()) => prepared.run(&cx).await,
+                Err(refusal) => Err(refusal),
+            },
             Err(refusal) => Err(refusal),
         };
+        let mut content = Vec::new();
         let result = result.map(|output| {
+            content = output.content;
             let value: Value = serde_json::from_str(output.json.get()).unwrap();
-            let schema = jsonschema::options().should_validate_formats(true).build(&entry.output_schema()).unwrap();
-            if let Err(fault) = schema.validate(&value) {
-                panic!("{tool} broke its own promise: {fault}\n{value:#}");
-            }
+            self.promises.keep(entry, &value);
             value
         });
-        Answer { result, simulated: notes.is_simulated(), changed: notes.is_changed() }
+        Answer { result, content, simulated: notes.is_simulated(), changed: notes.is_changed() }
     }
 }
 

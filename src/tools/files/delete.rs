@@ -1,12 +1,13 @@
 //! `files.delete`: a file or a folder that goes (document 003, `file_delete`).
 
 use super::{
-    blocking, bounded_or_null,
+    bounded_or_null,
     place::{LONGEST_PATH, Place, Want},
     remove,
 };
 use crate::{
     error::ToolError,
+    os::blocking,
     registry::{
         context::Context,
         meta::{Effect, Meta},
@@ -25,7 +26,7 @@ pub struct Args {
     #[serde(deserialize_with = "bounded::<_, 1, LONGEST_PATH>")]
     #[schemars(length(min = 1, max = LONGEST_PATH))]
     path: String,
-    /// Root that a relative path begins in; the first one unless told.
+    /// Where a relative path begins; else the first root.
     #[serde(default, deserialize_with = "bounded_or_null::<_, 64>")]
     #[schemars(length(max = 64))]
     root: Option<String>,
@@ -100,7 +101,7 @@ impl Tool for Delete {
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let place = args.place(cx)?;
         let turn = cx.world.files.turn().await;
-        let out = blocking::run(move |stop| {
+        let out = blocking::run("files", move |stop| {
             let _turn = turn;
             let removed = remove::remove(&place, args.recursive, args.etag.as_deref(), args.dry_run, stop)?;
             Ok(Out {

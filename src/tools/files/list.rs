@@ -1,7 +1,6 @@
 //! `files.list`: what is in a folder (document 003, `file_list`).
 
 use super::{
-    blocking::{self, Stop},
     bounded_or_null,
     content::to_base64,
     glob::{self, Glob},
@@ -12,7 +11,10 @@ use super::{
 };
 use crate::{
     error::ToolError,
-    os::beneath::Beneath,
+    os::{
+        beneath::Beneath,
+        blocking::{self, Stop},
+    },
     registry::{context::Context, meta::Meta, tool::Tool},
     tools::{
         bounded,
@@ -37,17 +39,17 @@ pub struct Args {
     #[serde(default = "here", deserialize_with = "bounded::<_, 1, LONGEST_PATH>")]
     #[schemars(length(min = 1, max = LONGEST_PATH))]
     path: String,
-    /// Root that a relative path begins in; the first one unless told.
+    /// Where a relative path begins; else the first root.
     #[serde(default, deserialize_with = "bounded_or_null::<_, 64>")]
     #[schemars(length(max = 64))]
     root: Option<String>,
-    /// Whether to list folders in it too.
+    /// Also what is in its folders.
     #[serde(default)]
     recursive: bool,
-    /// Whether to list names that begin with a dot.
+    /// Also names that begin with a dot.
     #[serde(default)]
     include_hidden: bool,
-    /// Only names like "*.log", or paths like "**/a/*.txt".
+    /// Names like "*.log", or paths like "**/a/*.txt".
     #[serde(default, deserialize_with = "bounded_or_null::<_, { glob::LONGEST }>")]
     #[schemars(length(max = glob::LONGEST))]
     pattern: Option<String>,
@@ -131,7 +133,7 @@ impl Tool for List {
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let place = args.place(cx)?;
         let roots = place::roots(&cx.world.files);
-        blocking::run(move |stop| args.list(&place, roots, stop)).await
+        blocking::run("files", move |stop| args.list(&place, roots, stop)).await
     }
 }
 

@@ -1,7 +1,6 @@
 //! How a file gets its new content: what must hold first, then one step that everybody sees whole.
 
 use super::{
-    blocking::Stop,
     content::{etag, tag},
     mtime,
     place::Place,
@@ -13,6 +12,7 @@ use crate::{
     error::{ErrorCode, ToolError},
     os::{
         beneath::{Beneath, Found},
+        blocking::Stop,
         replace::{Draft, Over, sync_folder, write_all},
     },
 };
@@ -246,7 +246,7 @@ fn replace(
     let shown = place.shown();
     let mut same = |at: &OsStr| -> Result<bool, Errno> {
         let (Found::File(file), about) = folder.regular_here(at)? else { return Ok(false) };
-        let tag = whole::read(place, &file, size(&about), 0, 0, &Stop::default()).map(whole::Whole::etag);
+        let tag = whole::read(place, &file, size(&about), 0, 0, &Stop::of("files")).map(whole::Whole::etag);
         Ok(tag.is_ok_and(|tag| how.etag.as_ref() == Some(&tag)))
     };
     let over = match (&put.before, &how.etag) {

@@ -1,7 +1,6 @@
 //! How files go: looked through first, then removed name by name, each relative to a folder that is held open.
 
 use super::{
-    blocking::Stop,
     place::Place,
     read::kind_words,
     size,
@@ -12,6 +11,7 @@ use crate::{
     error::{ErrorCode, ToolError},
     os::{
         beneath::{Beneath, Found, named},
+        blocking::Stop,
         replace::{hidden, sync_folder},
     },
 };
@@ -126,7 +126,7 @@ fn is_same(place: &Place, folder: &Beneath, name: &OsStr, wanted: &str) -> Resul
     let (Found::File(file), about) = folder.regular_here(name).map_err(|fault| place.fault(fault))? else {
         return Err(conflict(None));
     };
-    let etag = whole::read(place, &file, size(&about), 0, 0, &Stop::default())?.etag();
+    let etag = whole::read(place, &file, size(&about), 0, 0, &Stop::of("files"))?.etag();
     if etag == wanted { Ok(()) } else { Err(conflict(Some(etag))) }
 }
 
@@ -228,7 +228,7 @@ fn folder_gone(place: &Place, folder: &Beneath, name: &OsStr, gone: &mut Gone, d
             }
             Err(Errno::NOTEMPTY | Errno::EXIST) => {
                 let child = folder.child(name).map_err(|fault| place.fault(fault))?;
-                emptied(place, &child, gone, depth, &Stop::default())?;
+                emptied(place, &child, gone, depth, &Stop::of("files"))?;
             }
             // Gone already, or a link or file by now, which nobody asked about.
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(()),

@@ -1,9 +1,11 @@
 //! Goes through a folder and what is below it, holding one descriptor a level and no list of names.
 
-use super::blocking::Stop;
 use crate::{
     error::ToolError,
-    os::beneath::{Beneath, named},
+    os::{
+        beneath::{Beneath, named},
+        blocking::Stop,
+    },
 };
 use rustix::{
     fs::{Dir, FileType},

@@ -1,7 +1,10 @@
 //! Reads a file once from its beginning to its end: for its tag, and for the part of it that is wanted.
 
-use super::{blocking::Stop, content::tag, place::Place};
-use crate::error::{ErrorCode, ToolError};
+use super::{content::tag, place::Place};
+use crate::{
+    error::{ErrorCode, ToolError},
+    os::blocking::Stop,
+};
 use ring::digest::{Context, SHA256};
 use rustix::io::Errno;
 use std::{

@@ -1,13 +1,14 @@
 //! `files.write`: a file written whole or not at all (document 001, section 4.3; 003, `file_write`).
 
 use super::{
-    blocking, bounded_or_null,
+    bounded_or_null,
     content::{Encoding, from_base64},
     place::{LONGEST_PATH, Place, Want},
     put::{self, How, Put},
 };
 use crate::{
     error::ToolError,
+    os::blocking,
     registry::{
         context::Context,
         meta::{Effect, Meta},
@@ -26,7 +27,7 @@ pub struct Args {
     #[serde(deserialize_with = "bounded::<_, 1, LONGEST_PATH>")]
     #[schemars(length(min = 1, max = LONGEST_PATH))]
     path: String,
-    /// Root that a relative path begins in; the first one unless told.
+    /// Where a relative path begins; else the first root.
     #[serde(default, deserialize_with = "bounded_or_null::<_, 64>")]
     #[schemars(length(max = 64))]
     root: Option<String>,
@@ -173,7 +174,7 @@ impl Tool for Write {
         let (dry_run, how) = (args.dry_run, args.how()?);
         let bytes = args.bytes()?;
         let turn = cx.world.files.turn().await;
-        let (place, put) = blocking::run(move |stop| {
+        let (place, put) = blocking::run("files", move |stop| {
             let _turn = turn;
             let put = put::put(&place, &bytes, &how, stop)?;
             Ok((place, put))

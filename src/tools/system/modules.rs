@@ -1,7 +1,10 @@
 //! What this machine has that tools could use: a table of probes.
 
 use crate::{
-    hw::devices::{Device, Devices},
+    hw::{
+        devices::{Device, Devices},
+        i2c::{Bus, Port},
+    },
     machine::Machine,
 };
 
@@ -23,7 +26,7 @@ pub static MODULES: &[Module] = &[
     Module { name: "gpio", namespace: "gpio", probe: |machine| hardware(machine, "GPIO chip", |all| all.gpio) },
     // A pin's PWM is set by a tool of gpio.
     Module { name: "pwm", namespace: "gpio", probe: |machine| hardware(machine, "PWM chip", |all| all.pwm) },
-    Module { name: "i2c", namespace: "i2c", probe: |machine| hardware(machine, "I2C bus", |all| all.i2c) },
+    Module { name: "i2c", namespace: "i2c", probe: i2c },
     Module { name: "camera", namespace: "camera", probe: |machine| hardware(machine, "camera", cameras) },
     Module {
         name: "systemd",
@@ -41,11 +44,17 @@ pub static MODULES: &[Module] = &[
 
 fn hardware(machine: &Machine, what: &str, which: fn(Devices) -> Vec<Device>) -> Result<Found, String> {
     if machine.board.is_simulated() {
-        // Real devices of this machine are not the simulated board's.
-        return Err(format!("the board is simulated and has no {what} in this version"));
+        // It has everything; real devices of this machine are not the simulated board's.
+        return Ok(Found { devices: vec!["simulated".into()] });
     }
     let found = which(Devices::read(&machine.root));
     some(found.iter().map(Device::described).collect(), || format!("no {what} that the kernel knows"))
+}
+
+fn i2c(machine: &Machine) -> Result<Found, String> {
+    let Some(board) = &machine.board.simulated else { return hardware(machine, "I2C bus", |all| all.i2c) };
+    let called = |bus: Bus| called(&format!("/dev/i2c-{}", bus.number), bus.name);
+    some(board.i2c.buses().into_iter().map(called).collect(), || "no I2C bus on this simulated board".into())
 }
 
 fn cameras(all: Devices) -> Vec<Device> {

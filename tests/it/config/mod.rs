@@ -4,6 +4,7 @@ mod agent;
 mod any;
 mod commands;
 mod files;
+mod i2c;
 mod layers;
 mod network;
 mod places;

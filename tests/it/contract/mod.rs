@@ -2,6 +2,7 @@
 //!
 //! style.md's three tests are here: generated equals committed, inputs only widen, schema and parser agree.
 
+pub mod hardware;
 pub mod oracle;
 pub mod probe;
 mod tools;

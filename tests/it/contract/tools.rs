@@ -122,6 +122,11 @@ fn arguments(entry: &Entry) -> Value {
         // Nothing was changed: nothing is taken back.
         "network.confirm_connection" => json!({"keep": false}),
         "network.ping" => json!({"address": "127.0.0.1", "count": 1}),
+        // The simulated board's EEPROM.
+        "i2c.scan_bus" => json!({"bus": 1}),
+        "i2c.read" => json!({"bus": 1, "address": 80, "length": 1}),
+        "i2c.write" => json!({"bus": 1, "address": 80, "data": [0]}),
+        "i2c.transfer" => json!({"bus": 1, "address": 80, "data": [0], "length": 1}),
         "gpio.read_pin" | "gpio.release_pin" => json!({"pin": 17}),
         "gpio.wait_for_edge" => json!({"pin": 23, "timeout_ms": 1}),
         "gpio.configure_pin" => json!({"pin": 17, "mode": "output"}),

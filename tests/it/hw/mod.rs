@@ -3,4 +3,5 @@
 mod board;
 mod devices;
 mod firmware;
+mod i2c;
 mod temperature;

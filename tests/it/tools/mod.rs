@@ -1,8 +1,10 @@
 //! The tools, through the front of the registry: schema, parser, handler, and the answer against its own schema.
 
+pub mod camera;
 mod exec;
 pub mod files;
 pub mod gpio;
+mod i2c;
 mod logs;
 mod metrics;
 mod network;

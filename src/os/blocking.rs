@@ -1,4 +1,5 @@
-//! Work on the disk, off the one thread that serves everybody: it ends soon after nobody waits for it any more.
+//! Work that may sleep (disks, buses, cameras), off the one thread that serves everybody: it ends soon after nobody waits for
+//! it any more.
 
 use crate::error::ToolError;
 use std::sync::{
@@ -7,16 +8,24 @@ use std::sync::{
 };
 
 /// Says that nobody waits any more.
-#[derive(Clone, Default)]
-pub struct Stop(Arc<AtomicBool>);
+#[derive(Clone)]
+pub struct Stop {
+    gone: Arc<AtomicBool>,
+    what: &'static str,
+}
 
 impl Stop {
+    /// For work that `what` waits for: the name of a tool or of its namespace. It says so when it is told to end.
+    pub fn of(what: &'static str) -> Self {
+        Self { gone: Arc::default(), what }
+    }
+
     /// To be asked between two steps.
     ///
     /// # Errors
     /// `cancelled`, once nobody waits.
     pub fn check(&self) -> Result<(), ToolError> {
-        if self.0.load(Ordering::Relaxed) { Err(ToolError::cancelled("files")) } else { Ok(()) }
+        if self.gone.load(Ordering::Relaxed) { Err(ToolError::cancelled(self.what)) } else { Ok(()) }
     }
 }
 
@@ -25,18 +34,20 @@ struct Waits(Stop);
 
 impl Drop for Waits {
     fn drop(&mut self) {
-        self.0.0.store(true, Ordering::Relaxed);
+        self.0.gone.store(true, Ordering::Relaxed);
     }
 }
 
-/// Runs `work` where it may block.
+/// Runs `work` of `what` where it may block. What cannot be interrupted (an ioctl) goes on when the caller has gone: whoever
+/// starts such work bounds how much of it there is.
 ///
 /// # Errors
 /// Those of `work`.
 pub async fn run<T: Send + 'static>(
+    what: &'static str,
     work: impl FnOnce(&Stop) -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
-    let stop = Stop::default();
+    let stop = Stop::of(what);
     let waits = Waits(stop.clone());
     // The store's thread has the audit to keep; a file that is synced to a card takes a second at times. These threads end
     // ten seconds after their last use.

@@ -1,0 +1,94 @@
+//! `[[i2c.buses]]`: which devices of which buses `i2c.*` may reach.
+
+use crate::{
+    config::{
+        fault::Position,
+        found::{Found, Written, quoted},
+        kind::{Complaint, Kind, Unit, meant},
+        tables::Tables,
+    },
+    hw::i2c::Addresses,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The section.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct I2cSettings {
+    /// None: on a real board nothing is reached, on a simulated one everything.
+    pub buses: Vec<BusSetting>,
+}
+
+/// Some devices of one bus. Several may be of the same bus: what any of them allows is allowed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BusSetting {
+    /// The N of `/dev/i2c-N`.
+    pub bus: u32,
+    /// Those that may be read, and asked by a scan.
+    pub addresses: Addresses,
+    /// Whether they may be written too.
+    #[serde(default)]
+    pub writable: bool,
+}
+
+/// The kernel has no more minor numbers for i2c-dev (MINORMASK).
+pub const HIGHEST_BUS: u32 = 0xf_ffff;
+const BUS: Kind = Kind::Integer { min: 0, max: HIGHEST_BUS as i64, unit: Unit::Count };
+const FIELDS: &[&str] = &["bus", "addresses", "writable"];
+/// More than there are wires for.
+const MOST: usize = 64;
+
+/// What [`Kind::I2cBuses`] expects.
+pub const EXPECTED: &str = "tables [[i2c.buses]] with bus, addresses and, if wanted, writable (false)";
+
+/// How the default file shows one.
+pub const EXAMPLE: &str = "\
+#[[i2c.buses]]
+#bus = 1
+#addresses = [\"0x48\", \"0x50-0x57\"]
+#writable = true
+";
+
+/// The tables as the settings read them, or every complaint about them.
+pub fn check(found: &Found, wrong: &mut Vec<Complaint>) -> Option<Value> {
+    let tables =
+        Tables { key: "i2c.buses", expected: EXPECTED, most: MOST, noun: "bus", required: &["bus", "addresses"] };
+    tables.check(found, wrong, check_field)
+}
+
+fn check_field(field: &str, key_at: Option<Position>, found: &Found) -> Result<Value, Complaint> {
+    match field {
+        "bus" => one(BUS, "i2c.buses.bus", found),
+        "writable" => one(Kind::Bool, "i2c.buses.writable", found),
+        "addresses" => addresses(found),
+        _ => {
+            let near = meant(field, FIELDS.iter().copied());
+            Err((key_at, format!("unknown key {} in [[i2c.buses]]{near}", quoted(field))))
+        }
+    }
+}
+
+fn addresses(found: &Found) -> Result<Value, Complaint> {
+    let Written::List(items) = &found.value else {
+        let expected = "a list of addresses like \"0x48\" and ranges like \"0x50-0x57\"";
+        return Err((found.at, format!("i2c.buses.addresses must be {expected}, not {}", found.shown())));
+    };
+    if items.is_empty() {
+        let all = "\"0x08-0x77\" is every address";
+        return Err((found.at, format!("i2c.buses.addresses is empty, so this allows nothing; {all}")));
+    }
+    let checked = items.iter().map(|item| match &item.value {
+        Written::Text(text) => match Addresses::parse(text) {
+            Ok(_) => Ok(Value::from(text.as_str())),
+            Err(why) => Err((item.at, format!("i2c.buses.addresses: {why}"))),
+        },
+        _ => Err((item.at, format!("i2c.buses.addresses: {} is no text; write \"0x48\"", item.shown()))),
+    });
+    checked.collect()
+}
+
+fn one(kind: Kind, name: &str, found: &Found) -> Result<Value, Complaint> {
+    let mut wrong = Vec::new();
+    kind.check(name, found, &[], &mut wrong)
+        .ok_or_else(|| wrong.pop().unwrap_or_else(|| (found.at, format!("{name} must be {}", kind.expected()))))
+}

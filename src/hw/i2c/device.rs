@@ -1,0 +1,159 @@
+//! Devices on a simulated bus: what they do with bytes.
+
+/// One device. It acknowledges its address; the rest is its own.
+#[derive(Debug)]
+pub struct Device {
+    /// What was written last as the first byte: where reading and writing begin.
+    pointer: u8,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// 256 bytes, one behind the other, like a 24C02: the pointer moves on with each byte, and from the end to the beginning.
+    Memory(Box<[u8; 256]>),
+    /// A TMP102 (Texas Instruments SBOS397): four registers of two bytes, high byte first. The first one is the temperature, in
+    /// sixteenths of a degree, left-aligned, and only read.
+    Thermometer([u16; 4]),
+    /// Takes no data at all.
+    Deaf,
+}
+
+/// Bits of the pointer that a TMP102 looks at.
+const REGISTERS: u8 = 0b11;
+/// Nobody pulls the line low any more.
+const SILENCE: u8 = 0xff;
+/// Of a board on a desk.
+const ROOM_CELSIUS: f64 = 21.5;
+
+impl Device {
+    /// As it comes from the factory: all ones.
+    pub fn memory() -> Self {
+        Self { pointer: 0, kind: Kind::Memory(Box::new([SILENCE; 256])) }
+    }
+
+    /// At room temperature; its other registers as after power-up.
+    pub fn thermometer() -> Self {
+        let mut device = Self { pointer: 0, kind: Kind::Thermometer([0, 0x60a0, 0x4b00, 0x5000]) };
+        device.set_celsius(ROOM_CELSIUS);
+        device
+    }
+
+    pub fn deaf() -> Self {
+        Self { pointer: 0, kind: Kind::Deaf }
+    }
+
+    /// What a thermometer measures, -128 to 127.9375; other devices have no such thing.
+    pub fn set_celsius(&mut self, celsius: f64) {
+        if let Kind::Thermometer(registers) = &mut self.kind {
+            // Saturates, as the part does.
+            #[expect(clippy::cast_possible_truncation)]
+            let sixteenths = (celsius * 16.0).round().clamp(-2048.0, 2047.0) as i16;
+            registers[0] = sixteenths.cast_unsigned() << 4;
+        }
+    }
+
+    /// Two bytes of it as they would go over the wire, from a register on: nothing moves.
+    pub fn peek(&self, register: u8) -> [u8; 2] {
+        match &self.kind {
+            Kind::Deaf => [SILENCE; 2],
+            Kind::Memory(cells) => [register, register.wrapping_add(1)].map(|at| cells[usize::from(at)]),
+            Kind::Thermometer(registers) => registers[usize::from(register & REGISTERS)].to_be_bytes(),
+        }
+    }
+
+    /// Puts them there, also where the wire could not.
+    pub fn poke(&mut self, register: u8, bytes: [u8; 2]) {
+        match &mut self.kind {
+            Kind::Deaf => {}
+            Kind::Memory(cells) => {
+                for (at, byte) in [register, register.wrapping_add(1)].into_iter().zip(bytes) {
+                    cells[usize::from(at)] = byte;
+                }
+            }
+            Kind::Thermometer(registers) => registers[usize::from(register & REGISTERS)] = u16::from_be_bytes(bytes),
+        }
+    }
+
+    /// Takes `bytes`, at least one; `None` when it does not acknowledge them.
+    pub fn written(&mut self, bytes: &[u8]) -> Option<()> {
+        let (first, data) = bytes.split_first()?;
+        match &mut self.kind {
+            Kind::Deaf => return None,
+            Kind::Memory(cells) => {
+                self.pointer = *first;
+                for byte in data {
+                    cells[usize::from(self.pointer)] = *byte;
+                    self.pointer = self.pointer.wrapping_add(1);
+                }
+            }
+            Kind::Thermometer(registers) => {
+                self.pointer = *first & REGISTERS;
+                if let (1.., [high, low, ..]) = (self.pointer, data) {
+                    registers[usize::from(self.pointer)] = u16::from_be_bytes([*high, *low]);
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Gives bytes until the master has enough.
+    pub fn read(&mut self, into: &mut [u8]) {
+        match &self.kind {
+            Kind::Deaf => into.fill(SILENCE),
+            Kind::Memory(cells) => {
+                for byte in into {
+                    *byte = cells[usize::from(self.pointer)];
+                    self.pointer = self.pointer.wrapping_add(1);
+                }
+            }
+            Kind::Thermometer(registers) => {
+                let register = registers[usize::from(self.pointer)].to_be_bytes();
+                for (n, byte) in into.iter_mut().enumerate() {
+                    *byte = register.get(n).copied().unwrap_or(SILENCE);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read<const N: usize>(device: &mut Device) -> [u8; N] {
+        let mut into = [0; N];
+        device.read(&mut into);
+        into
+    }
+
+    #[test]
+    fn memory_goes_on_where_it_was_and_from_the_end_to_the_beginning() {
+        let mut memory = Device::memory();
+        memory.written(&[0xfe, 1, 2, 3]).unwrap();
+        memory.written(&[0xfe]).unwrap();
+        assert_eq!((read::<2>(&mut memory), read::<2>(&mut memory)), ([1, 2], [3, SILENCE]));
+    }
+
+    #[test]
+    fn a_thermometer_measures_and_only_its_other_registers_are_written() {
+        let mut tmp102 = Device::thermometer();
+        assert_eq!(read::<3>(&mut tmp102), [0x15, 0x80, SILENCE], "21.5 degrees, and then nothing");
+        tmp102.set_celsius(-0.25);
+        tmp102.written(&[0, 0x7f, 0xf0]).unwrap();
+        assert_eq!(read::<2>(&mut tmp102), [0xff, 0xc0], "Texas Instruments' table says FFC");
+        tmp102.set_celsius(1000.0);
+        assert_eq!(read::<2>(&mut tmp102), [0x7f, 0xf0]);
+        tmp102.written(&[3, 0x55, 0x10]).unwrap();
+        tmp102.written(&[2]).unwrap();
+        assert_eq!(read::<2>(&mut tmp102), [0x4b, 0x00]);
+        tmp102.written(&[7]).unwrap();
+        assert_eq!(read::<2>(&mut tmp102), [0x55, 0x10], "two bits of the pointer count");
+    }
+
+    #[test]
+    fn a_deaf_one_takes_nothing() {
+        let mut deaf = Device::deaf();
+        assert_eq!((deaf.written(&[0]), read::<1>(&mut deaf)), (None, [SILENCE]));
+    }
+}

@@ -1,0 +1,114 @@
+//! `i2c.list_buses`: the buses of this machine (document 000, section 6.1).
+
+use super::{mark, scan_bus::InUse};
+use crate::{
+    error::ToolError,
+    hw::{
+        board::{I2cBus, Profile},
+        i2c::{Attempt, Bus},
+    },
+    registry::{context::Context, meta::Meta, tool::Tool},
+    tools::none::NoArgs,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+#[derive(Serialize, JsonSchema)]
+pub struct Out {
+    /// By number.
+    buses: Vec<BusOut>,
+    /// What to do when there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    hint: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+struct BusOut {
+    bus: u32,
+    /// What its adapter's driver calls it.
+    description: Option<String>,
+    /// Where it comes out on the 40-pin header.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Header")]
+    header: Option<Header>,
+    /// Protocols of the adapter by the kernel's names: i2c, smbus_quick, smbus_byte, ... Absent when it cannot be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>")]
+    functionality: Option<Vec<&'static str>>,
+    /// Why it cannot be used, and what to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    problem: Option<String>,
+    /// Whether the configuration lets any device on it be reached.
+    allowed: bool,
+    /// Ranges like "0x50-0x57" that may be read, and asked by a scan.
+    readable: Vec<String>,
+    writable: Vec<String>,
+    /// Devices that drivers of the kernel have.
+    in_use: Vec<InUse>,
+}
+
+/// Pins by their BCM numbers.
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+struct Header {
+    sda: u8,
+    scl: u8,
+    purpose: &'static str,
+}
+
+impl From<&I2cBus> for Header {
+    fn from(bus: &I2cBus) -> Self {
+        Self { sda: bus.sda, scl: bus.scl, purpose: bus.purpose }
+    }
+}
+
+fn entry(cx: &Context, bus: Bus, profile: Option<&Profile>) -> BusOut {
+    let i2c = &cx.world.i2c;
+    let Bus { number, name } = bus;
+    let allowed = i2c.allow().on(number);
+    let (functionality, problem) = match i2c.port().functions(number) {
+        Ok(functions) => (Some(functions.names()), None),
+        Err(fault) => (None, Some(Attempt { bus: number, address: None, driver: None }.ended(&fault).advice())),
+    };
+    let on_header = profile.and_then(|profile| profile.i2c.iter().find(|bus| u32::from(bus.bus) == number));
+    BusOut {
+        bus: number,
+        description: name,
+        header: on_header.map(Header::from),
+        functionality,
+        problem,
+        allowed: !allowed.readable.is_empty(),
+        readable: allowed.readable.ranges(),
+        writable: allowed.writable.ranges(),
+        in_use: i2c.port().holders(number).into_iter().map(InUse::from).collect(),
+    }
+}
+
+pub struct ListBuses;
+
+impl Tool for ListBuses {
+    type Args = NoArgs;
+    type Out = Out;
+    const META: Meta = Meta {
+        name: "i2c.list_buses",
+        title: "I2C buses",
+        description: "List the I2C buses.\n\nUse when: before other I2C tools.\n\nReturns: number, adapter, header pins, protocols, what may be reached, devices of kernel drivers.",
+        estimated_tokens: 250,
+        tags: &["i2c", "hardware", "bus", "discovery"],
+        ..Meta::READ
+    };
+
+    async fn call(cx: &Context, _: NoArgs) -> Result<Out, ToolError> {
+        mark(cx);
+        let profile = cx.world.machine.board.profile;
+        let found = cx.world.i2c.port().buses();
+        let hint = found.is_empty().then(|| {
+            "the header's bus 1 needs dtparam=i2c_arm=on in config.txt, a restart, and the module i2c-dev (modprobe i2c-dev)"
+                .to_owned()
+        });
+        Ok(Out { buses: found.into_iter().map(|bus| entry(cx, bus, profile)).collect(), hint })
+    }
+}

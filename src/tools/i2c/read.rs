@@ -1,0 +1,72 @@
+//! `i2c.read`: bytes from one device, from a register or from where it stands (document 000, section 6.2).
+
+use super::{
+    args::{self, ADDRESS, BYTES},
+    device, mark, permit,
+};
+use crate::{
+    config::HIGHEST_I2C_BUS,
+    error::ToolError,
+    hw::i2c::Want,
+    registry::{context::Context, meta::Meta, tool::Tool},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// N of /dev/i2c-N.
+    #[schemars(range(max = HIGHEST_I2C_BUS))]
+    #[serde(deserialize_with = "args::bus")]
+    bus: u32,
+    /// 7 bits: 72 is 0x48.
+    #[schemars(range(max = ADDRESS))]
+    #[serde(deserialize_with = "args::address")]
+    address: u8,
+    /// Begin here; sent first.
+    register: Option<u8>,
+    /// Bytes to read.
+    #[schemars(range(min = 1, max = BYTES))]
+    #[serde(deserialize_with = "args::length")]
+    length: u8,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Out {
+    bus: u32,
+    #[schemars(range(max = ADDRESS))]
+    address: u8,
+    register: Option<u8>,
+    /// In the order they came.
+    #[schemars(length(min = 1, max = BYTES))]
+    data: Vec<u8>,
+}
+
+pub struct Read;
+
+impl Tool for Read {
+    type Args = Args;
+    type Out = Out;
+    const META: Meta = Meta {
+        name: "i2c.read",
+        title: "Read an I2C device",
+        description: "Read bytes from an I2C device.\n\nUse when: you want a register or a sensor's value.\n\nReturns: the bytes.\n\nNote: not_found is a NACK.",
+        estimated_tokens: 60,
+        tags: &["i2c", "hardware", "sensor", "bus"],
+        ..Meta::READ
+    };
+
+    fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
+        permit(cx, args.bus, args.address, Want::Read)
+    }
+
+    async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
+        mark(cx);
+        let Args { bus, address, register, length } = args;
+        let first = register.into_iter().collect();
+        let i2c = &cx.world.i2c;
+        let data = i2c.transfer(Self::META.name, bus, device(address)?, first, length.into()).await?;
+        Ok(Out { bus, address, register, data })
+    }
+}

@@ -1,0 +1,74 @@
+//! `i2c.transfer`: write, then read with a repeated start, so that nobody speaks in between.
+
+use super::{
+    args::{self, ADDRESS, BYTES},
+    device, mark, permit, write,
+};
+use crate::{
+    config::HIGHEST_I2C_BUS,
+    error::ToolError,
+    hw::i2c::Want,
+    registry::{context::Context, meta::Meta, tool::Tool},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// N of /dev/i2c-N.
+    #[schemars(range(max = HIGHEST_I2C_BUS))]
+    #[serde(deserialize_with = "args::bus")]
+    bus: u32,
+    /// 7 bits: 80 is 0x50.
+    #[schemars(range(max = ADDRESS))]
+    #[serde(deserialize_with = "args::address")]
+    address: u8,
+    /// Bytes to write first.
+    #[schemars(length(min = 1, max = BYTES))]
+    #[serde(deserialize_with = "args::data")]
+    data: Vec<u8>,
+    /// Bytes to read then.
+    #[schemars(range(min = 1, max = BYTES))]
+    #[serde(deserialize_with = "args::length")]
+    length: u8,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Out {
+    bus: u32,
+    #[schemars(range(max = ADDRESS))]
+    address: u8,
+    bytes_written: usize,
+    /// What was read, in the order it came.
+    #[schemars(length(min = 1, max = BYTES))]
+    data: Vec<u8>,
+}
+
+pub struct Transfer;
+
+impl Tool for Transfer {
+    type Args = Args;
+    type Out = Out;
+    const META: Meta = Meta {
+        name: "i2c.transfer",
+        title: "Write to an I2C device, then read",
+        description: "Write bytes to an I2C device and read its answer, with a repeated start.\n\nUse when: a register has two bytes of address, or a command has an answer.\n\nReturns: the bytes read.\n\nNote: SMBus adapters can write one byte here.",
+        estimated_tokens: 60,
+        ..write::META
+    };
+
+    fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
+        permit(cx, args.bus, args.address, Want::Write)
+    }
+
+    async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
+        mark(cx);
+        let Args { bus, address, data, length } = args;
+        let bytes_written = data.len();
+        let i2c = &cx.world.i2c;
+        let data = i2c.transfer(Self::META.name, bus, device(address)?, data, length.into()).await?;
+        cx.notes.changed();
+        Ok(Out { bus, address, bytes_written, data })
+    }
+}

@@ -1,0 +1,82 @@
+//! `i2c.write`: bytes to one device, to a register or as they are (document 000, section 6.2).
+
+use super::{
+    args::{self, ADDRESS, BYTES},
+    device, mark, permit,
+};
+use crate::{
+    config::HIGHEST_I2C_BUS,
+    error::ToolError,
+    hw::i2c::Want,
+    registry::{
+        context::Context,
+        meta::{Effect, Meta},
+        tool::Tool,
+    },
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// N of /dev/i2c-N.
+    #[schemars(range(max = HIGHEST_I2C_BUS))]
+    #[serde(deserialize_with = "args::bus")]
+    bus: u32,
+    /// 7 bits: 80 is 0x50.
+    #[schemars(range(max = ADDRESS))]
+    #[serde(deserialize_with = "args::address")]
+    address: u8,
+    /// Begin here; sent first.
+    register: Option<u8>,
+    /// Bytes to write.
+    #[schemars(length(min = 1, max = BYTES))]
+    #[serde(deserialize_with = "args::data")]
+    data: Vec<u8>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Out {
+    bus: u32,
+    #[schemars(range(max = ADDRESS))]
+    address: u8,
+    register: Option<u8>,
+    /// Of `data`; the register is not counted.
+    bytes_written: usize,
+}
+
+/// What a device does with bytes is its own affair: writing them twice may do it twice, and what was there before may be gone.
+pub(super) const META: Meta = Meta {
+    effect: Effect::Write { destructive: true, idempotent: false },
+    estimated_tokens: 50,
+    tags: &["i2c", "hardware", "bus"],
+    ..Meta::WRITE
+};
+
+pub struct Write;
+
+impl Tool for Write {
+    type Args = Args;
+    type Out = Out;
+    const META: Meta = Meta {
+        name: "i2c.write",
+        title: "Write to an I2C device",
+        description: "Write bytes to an I2C device, in one transfer.\n\nUse when: you set a register or send a command.\n\nReturns: how many bytes it took.\n\nNote: not_found is a NACK; part of the bytes may have arrived.",
+        ..META
+    };
+
+    fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
+        permit(cx, args.bus, args.address, Want::Write)
+    }
+
+    async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
+        mark(cx);
+        let Args { bus, address, register, data } = args;
+        let bytes_written = data.len();
+        let all = register.into_iter().chain(data).collect();
+        cx.world.i2c.transfer(Self::META.name, bus, device(address)?, all, 0).await?;
+        cx.notes.changed();
+        Ok(Out { bus, address, register, bytes_written })
+    }
+}

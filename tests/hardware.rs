@@ -1,0 +1,73 @@
+//! The contract of pins, buses and cameras, asserted on a board: `hardware [--board NAME] [--list] [PART OF A NAME]...`
+//!
+//! Without `--board` it is the simulated one, so that `cargo test` runs it always. `ci/qemu-hw` runs it in its guests
+//! (`virt`, `raspi3b`), docs/hardware.md says how to run it on a real board. A line for each assertion, with its time.
+
+// A test may fail loudly.
+#![allow(clippy::unwrap_used)]
+
+#[allow(dead_code)]
+#[path = "it/contract"]
+mod contract {
+    pub mod hardware;
+}
+// Made for the conversations of tests/it, which need more of them.
+#[allow(dead_code)]
+#[path = "it/pi.rs"]
+mod pi;
+#[allow(dead_code)]
+#[path = "it/trees.rs"]
+mod trees;
+
+use contract::hardware::{
+    Assertion, Lacking, all, boards,
+    hand::kernel_scene::{HOG, hog},
+    try_on,
+};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    process::ExitCode,
+    time::Instant,
+};
+
+fn main() -> ExitCode {
+    let (mut board, mut list, mut words) = ("simulated".to_owned(), false, Vec::new());
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            HOG => {
+                hog(&args.next().unwrap_or_default());
+                return ExitCode::SUCCESS;
+            }
+            "--board" => board = args.next().unwrap_or_default(),
+            "--list" => list = true,
+            // What `cargo test` passes on to every test binary.
+            flag if flag.starts_with("--") => {}
+            word => words.push(word.to_owned()),
+        }
+    }
+    if boards::setup(&board).is_none() {
+        eprintln!("there is no board \"{board}\"; there are: {}", boards::names());
+        return ExitCode::from(2);
+    }
+    let wanted = |assertion: &&Assertion| words.is_empty() || words.iter().any(|word| assertion.name.contains(word));
+    if list {
+        all().filter(wanted).for_each(|assertion| println!("{}: test", assertion.name));
+        return ExitCode::SUCCESS;
+    }
+    let (mut held, mut failed, mut lacking) = (0, 0, 0);
+    let began = Instant::now();
+    for assertion in all().filter(wanted) {
+        let started = Instant::now();
+        // An assertion that fails has panicked, and its message is above this line.
+        let verdict = match catch_unwind(AssertUnwindSafe(|| try_on(&board, assertion))) {
+            Ok(Ok(())) => (held += 1, "ok").1,
+            Ok(Err(Lacking)) => (lacking += 1, "not here").1,
+            Err(_) => (failed += 1, "FAILED").1,
+        };
+        println!("{verdict:<8} {:6.1} ms  {}", started.elapsed().as_secs_f64() * 1000.0, assertion.name);
+    }
+    let seconds = began.elapsed().as_secs_f64();
+    println!("hardware: on {board}, {held} held, {failed} failed, {lacking} about what is not here, in {seconds:.1} s");
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

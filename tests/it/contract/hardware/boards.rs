@@ -1,0 +1,71 @@
+//! The boards that assertions run on: how the server is configured there, and whose hand is outside.
+
+use super::hand::{self, Camera, GpioSim, Hand, Header, KernelScene, KernelWires, Slave};
+use raspi_mcp::hw::board::{Board, Kind};
+
+/// One board.
+pub struct Setup {
+    pub name: &'static str,
+    /// The server's whole configuration.
+    pub configuration: &'static str,
+    pub hand: fn(&Board) -> Hand,
+}
+
+const BOARDS: &[Setup] = &[
+    Setup { name: "simulated", configuration: include_str!("simulated.toml"), hand: hand::simulated },
+    Setup { name: "virt", configuration: include_str!("virt.toml"), hand: virt },
+    Setup { name: "raspi3b", configuration: include_str!("raspi3b.toml"), hand: raspi3b },
+];
+
+/// The boards' names, for people.
+pub fn names() -> String {
+    BOARDS.iter().map(|setup| setup.name).collect::<Vec<_>>().join(", ")
+}
+
+pub fn setup(name: &str) -> Option<&'static Setup> {
+    BOARDS.iter().find(|setup| setup.name == name)
+}
+
+/// QEMU's generic arm64 board with the kernel's test drivers, as `ci/qemu-hw` starts it.
+fn virt(_: &Board) -> Hand {
+    Hand {
+        kind: Kind::Linux,
+        devices: &[
+            ("gpio", "(9030000.pl061)"),
+            ("gpio", "(gpio-sim.0)"),
+            ("i2c", "(SMBus stub driver)"),
+            ("camera", "(vivid-000-vid-cap)"),
+            ("camera", "/dev/video10 (loopback)"),
+            ("pwm", "(channels: 1)"),
+        ],
+        lines: Some(Box::new(GpioSim::bank("header", "/sys/devices/platform/gpio-sim.0"))),
+        wires: Some(Box::new(KernelWires {
+            slave: Slave { bus: 0, address: 0x50, adapter: "SMBus stub driver", plain: false },
+            nobody: 0x51,
+            held: Some((0x48, "lm75")),
+        })),
+        scene: Some(Box::new(KernelScene {
+            cameras: vec![
+                Camera { id: "/dev/video0".into(), name: "vivid", mjpeg: false, size: (640, 360) },
+                Camera { id: "/dev/video10".into(), name: "loopback", mjpeg: true, size: (320, 240) },
+            ],
+        })),
+        scope: None,
+    }
+}
+
+/// QEMU's Raspberry Pi 3 with the kernel's own drivers, and two TMP105 on its I2C bus: one for the kernel, one for tools.
+fn raspi3b(_: &Board) -> Hand {
+    Hand {
+        kind: Kind::RaspberryPi,
+        devices: &[("gpio", "(3f200000.gpio)"), ("i2c", "/dev/i2c-1 (bcm2835"), ("pwm", "(channels: 2)")],
+        lines: Some(Box::new(Header::bare())),
+        wires: Some(Box::new(KernelWires {
+            slave: Slave { bus: 1, address: 0x49, adapter: "bcm2835", plain: true },
+            nobody: 0x4a,
+            held: Some((0x48, "lm75")),
+        })),
+        scene: None,
+        scope: None,
+    }
+}

@@ -1,0 +1,46 @@
+//! The header of the simulated board.
+
+use crate::contract::hardware::hand::{Held, Lines};
+use raspi_mcp::hw::{
+    board::Pin,
+    gpio::{SimulatedGpio, port::Level},
+};
+
+pub struct Simulated(pub SimulatedGpio);
+
+fn pin(number: u8) -> Pin {
+    Pin::try_from(u64::from(number)).expect("a pin of the header")
+}
+
+impl Lines for Simulated {
+    fn free(&self) -> &[u8] {
+        &[17, 22, 23, 24]
+    }
+    fn forbidden(&self) -> u8 {
+        25
+    }
+    fn safe_high(&self) -> u8 {
+        26
+    }
+    fn can_drive(&self) -> bool {
+        true
+    }
+    fn can_pull(&self) -> bool {
+        true
+    }
+    fn knows_functions(&self) -> bool {
+        false
+    }
+    fn drive(&self, number: u8, high: bool) {
+        self.0.drive(pin(number), Some(Level::of(high)));
+    }
+    fn let_go(&self, number: u8) {
+        self.0.drive(pin(number), None);
+    }
+    fn level(&self, number: u8) -> Option<bool> {
+        Some(self.0.level(pin(number)).is_high())
+    }
+    fn hold(&self, number: u8, consumer: &str) -> Held {
+        Box::new(self.0.hold(pin(number), consumer).expect("a free line"))
+    }
+}

@@ -1,0 +1,20 @@
+//! The hand beside the simulated board: the other handle to its state.
+
+mod lines;
+mod wires;
+
+use super::Hand;
+use raspi_mcp::hw::board::{Board, Kind};
+
+/// The hand of a simulated board.
+pub fn hand(board: &Board) -> Hand {
+    let state = board.simulated.as_ref().expect("a simulated board");
+    Hand {
+        kind: Kind::Simulated,
+        devices: &[],
+        lines: Some(Box::new(lines::Simulated(state.gpio.clone()))),
+        wires: Some(Box::new(wires::Simulated::new(state.i2c.clone()))),
+        scene: None,
+        scope: None,
+    }
+}

@@ -1,0 +1,5 @@
+//! What holds of PWM, by hardware and by software on every board.
+
+use super::assertions;
+
+assertions! { pwm: }
