@@ -291,6 +291,8 @@ impl Lines {
         let line = match taken {
             Ok(line) => line,
             Err(fault) => {
+                // Nothing is driven yet, and the record must not say so; resting writes it anew.
+                state.record.let_go(pin);
                 if let Err(fault) = self.rest(state, pin) {
                     tracing::warn!(pin = pin.bcm(), %fault, "is not in its safe state");
                 }
