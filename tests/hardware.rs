@@ -19,7 +19,11 @@ mod pi;
 #[path = "it/trees.rs"]
 mod trees;
 
-use contract::hardware::{Assertion, Lacking, all, boards, try_on};
+use contract::hardware::{
+    Assertion, Lacking, all, boards,
+    hand::kernel_scene::{HOG, hog},
+    try_on,
+};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     process::ExitCode,
@@ -31,6 +35,10 @@ fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         match arg.as_str() {
+            HOG => {
+                hog(&args.next().unwrap_or_default());
+                return ExitCode::SUCCESS;
+            }
             "--board" => board = args.next().unwrap_or_default(),
             "--list" => list = true,
             // What `cargo test` passes on to every test binary.

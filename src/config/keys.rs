@@ -77,6 +77,7 @@ pub const SECTIONS: &[(&str, &str)] = &[
         "The pins of `gpio.*`, by their Broadcom numbers. Without one, those tools reach nothing on a real board.",
     ),
     ("i2c", "The devices of `i2c.*`. Without one, a real board's buses are only listed."),
+    ("camera", "Which cameras `camera.*` may use, and what is kept of their photos."),
 ];
 
 const KIB: i64 = 1024;
@@ -190,6 +191,14 @@ pub const KEYS: &[Key] = &[
     key("approval.elicitation_clients", Kind::Clients, Never,
         "Clients, by the name they give themselves, whose own dialogue counts as the person's answer. \
          Some clients answer it by themselves, hence none."),
+    key("approval.button_pin", count(0, 27), Never,
+        "A button that approves the one call that waits when it is held for two seconds: its GPIO, or 0 for none. The agent \
+         alone has it, and no tool. Whoever can reach the button can approve, without a name in the record."),
+    key("approval.button_active", Kind::Choice(&["low", "high"]), Never,
+        "The level while it is pressed. `low`: a button to ground, with the pull-up inside the chip; `high`: one to 3.3 V."),
+    key("approval.led_pin", count(0, 27), Never,
+        "An LED beside the button: its GPIO, or 0 for none. Slow blinking: one call waits; on: the hold is counted; fast \
+         blinking: the button cannot answer, `raspi-mcp approve` can."),
 
     key("service.allow", Kind::Services, Fewer,
         "Services that tools may start, stop, restart, reload, enable and disable. None unless named; on a simulated machine all of \
@@ -246,6 +255,22 @@ pub const KEYS: &[Key] = &[
     key("i2c.buses", Kind::I2cBuses, Never,
         "Devices that may be reached, one `[[i2c.buses]]` for some of a bus. A read that names a register first sends that byte: \
          list a part without registers (a port expander, a multiplexer) only where any byte may be sent to it."),
+
+    key("camera.allow", Kind::Cameras, Fewer,
+        "Cameras that pictures may be taken with, by path, name or place as `camera.list_cameras` shows them; `*` is all. None \
+         unless named; on a simulated board all of its own."),
+    key("camera.dir", Kind::Folder, Never,
+        "Where photos are kept; by default `photos` in `places.state_dir`. Made when the first is taken. As a service, a folder \
+         elsewhere also needs `ReadWritePaths=` in a drop-in (`systemctl edit raspi-mcp`)."),
+    key("camera.max_photos", count(1, 100_000), Lower, "Photos that are kept; the oldest go first. Other files there are left alone."),
+    key("camera.max_bytes", bytes(MIB, 1024 * GIB), Lower, "What all photos together may take."),
+    key("camera.max_age_days", count(1, 36_500), Lower,
+        "Photos older than so many days go when the next one is taken."),
+    key("camera.warmup_frames", count(0, 120), Free,
+        "Frames that are let go before one is kept, so that exposure and colours have settled."),
+    key("camera.public_url", Kind::Text, Never,
+        "Address of this server as others see it, like \"https://pi.local:8765\": photos are at `/photos/` there, for callers \
+         with a token. Empty: `public_url` is null."),
 ];
 
 /// The key called `name`; for `policy.<tool>` that is `policy`.

@@ -4,7 +4,10 @@
 
 use super::{
     places::Places,
-    sections::{Service, exec::Exec, files::Files, gpio::GpioSettings, i2c::I2cSettings, metrics::MetricSettings},
+    sections::{
+        Approval, Service, camera::CameraSettings, exec::Exec, files::Files, gpio::GpioSettings, i2c::I2cSettings,
+        metrics::MetricSettings,
+    },
     token::TokenSetting,
 };
 use crate::registry::meta::{Environment, Mode, Role};
@@ -44,6 +47,7 @@ pub struct Settings {
     pub exec: Exec,
     pub gpio: GpioSettings,
     pub i2c: I2cSettings,
+    pub camera: CameraSettings,
     /// Why only the fundamental tier may run: one line for each fragment that was set aside. Empty when all is well.
     #[serde(skip)]
     pub restricted: Vec<String>,
@@ -153,13 +157,6 @@ pub struct Tools {
     pub enable: BTreeSet<String>,
     /// Tools and namespaces that are off.
     pub disable: BTreeSet<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Approval {
-    pub wait_seconds: u64,
-    pub expire_seconds: u64,
-    pub elicitation_clients: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -287,7 +284,7 @@ impl Settings {
             },
             tools: Tools { enable: BTreeSet::new(), disable: BTreeSet::new() },
             policy: BTreeMap::new(),
-            approval: Approval { wait_seconds: 20, expire_seconds: 300, elicitation_clients: Vec::new() },
+            approval: Approval::default(),
             service: Service::default(),
             places: PlaceSettings {
                 state_dir: places.state_dir.clone(),
@@ -303,6 +300,7 @@ impl Settings {
             exec: Exec::default(),
             gpio: GpioSettings::default(),
             i2c: I2cSettings::default(),
+            camera: CameraSettings::below(&places.state_dir),
             restricted: Vec::new(),
         }
     }

@@ -1,11 +1,10 @@
 //! A Raspberry Pi that exists in memory: it holds state, changes with time, and can be told to fail.
 
-use crate::hw::gpio::SimulatedGpio;
-use crate::hw::i2c::simulated::Buses;
+use crate::hw::{camera::simulated::Simulated as SimulatedCameras, gpio::SimulatedGpio, i2c::simulated::Buses};
 use std::{
     collections::BTreeMap,
     io,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -21,6 +20,7 @@ pub enum Part {
 pub struct Simulated {
     /// Its lines.
     pub gpio: SimulatedGpio,
+    pub camera: Arc<SimulatedCameras>,
     state: Mutex<State>,
     /// Its I2C buses, and what is on them.
     pub i2c: Buses,

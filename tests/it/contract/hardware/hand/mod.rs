@@ -1,10 +1,12 @@
 //! The hand: what a person at the bench would do and see, with wires, a meter and a second computer.
 
 mod kernel_lines;
+pub mod kernel_scene;
 mod kernel_wires;
 mod simulated;
 
 pub use kernel_lines::{GpioSim, Header};
+pub use kernel_scene::KernelScene;
 pub use kernel_wires::KernelWires;
 pub use simulated::hand as simulated;
 
@@ -89,9 +91,17 @@ pub trait Scene {
     /// The cameras that assertions may use.
     fn cameras(&self) -> &[Camera];
     /// Uses a camera as another process would, until the result is dropped.
-    fn hog(&self, camera: &Camera) -> Held;
+    fn hog(&self, camera: &Camera) -> Hog;
     /// Has the camera show something, where it does not by itself, until the result is dropped.
     fn lights(&self, camera: &Camera) -> Held;
+}
+
+/// Another process that uses a camera.
+pub struct Hog {
+    pub pid: u32,
+    /// As `/proc/PID/comm` has it.
+    pub name: String,
+    pub _until: Held,
 }
 
 /// A camera, and what it can do.
