@@ -88,6 +88,8 @@ pub enum Op {
     EnableUnit(EnableRequest),
     ActivateConnection(ConnectionRequest),
     ConfirmConnection(ConfirmRequest),
+    /// The firmware's throttling word, from the mailbox.
+    Throttled {},
     RecordHead(Head),
     Heads {},
 }
@@ -132,6 +134,7 @@ impl Op {
             Self::EnableUnit(_) => "enable_unit",
             Self::ActivateConnection(_) => "activate_connection",
             Self::ConfirmConnection(_) => "confirm_connection",
+            Self::Throttled {} => "throttled",
             Self::RecordHead(_) => "record_head",
             Self::Heads {} => "heads",
         }
@@ -219,6 +222,7 @@ pub enum Done {
     Connected(Connected),
     Confirmed(Confirmed),
     Cancelled(CancelledPower),
+    Throttled(u32),
     Heads(KnownHeads),
     Done {},
 }
