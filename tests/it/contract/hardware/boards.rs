@@ -9,12 +9,14 @@ pub struct Setup {
     /// The server's whole configuration.
     pub configuration: &'static str,
     pub hand: fn(&Board) -> Hand,
+    /// The label of the header's GPIO chip.
+    pub chip: &'static str,
 }
 
 const BOARDS: &[Setup] = &[
-    Setup { name: "simulated", configuration: include_str!("simulated.toml"), hand: hand::simulated },
-    Setup { name: "virt", configuration: include_str!("virt.toml"), hand: virt },
-    Setup { name: "raspi3b", configuration: include_str!("raspi3b.toml"), hand: raspi3b },
+    Setup { name: "simulated", configuration: include_str!("simulated.toml"), hand: hand::simulated, chip: "" },
+    Setup { name: "virt", configuration: include_str!("virt.toml"), hand: virt, chip: "header" },
+    Setup { name: "raspi3b", configuration: include_str!("raspi3b.toml"), hand: raspi3b, chip: "pinctrl-bcm2835" },
 ];
 
 /// The boards' names, for people.
