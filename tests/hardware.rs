@@ -19,7 +19,11 @@ mod pi;
 #[path = "it/trees.rs"]
 mod trees;
 
-use contract::hardware::{Assertion, Lacking, all, boards, try_on};
+use contract::hardware::{
+    Assertion, Lacking, all, boards,
+    hand::kernel_scene::{HOG, hog},
+    try_on,
+};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     process::ExitCode,
@@ -29,6 +33,11 @@ use std::{
 fn main() -> ExitCode {
     let (mut board, mut list, mut words) = ("simulated".to_owned(), false, Vec::new());
     let mut args = std::env::args().skip(1);
+    // Another process that uses a camera is this one, once more.
+    if std::env::args().nth(1).as_deref() == Some(HOG) {
+        hog(&std::env::args().nth(2).unwrap_or_default());
+        return ExitCode::SUCCESS;
+    }
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--board" => board = args.next().unwrap_or_default(),

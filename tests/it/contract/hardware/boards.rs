@@ -1,6 +1,6 @@
 //! The boards that assertions run on: how the server is configured there, and whose hand is outside.
 
-use super::hand::{self, GpioSim, Hand, Header};
+use super::hand::{self, GpioSim, Hand, Header, KernelScene};
 use raspi_mcp::hw::board::{Board, Kind};
 
 /// One board.
@@ -40,7 +40,7 @@ fn virt(_: &Board) -> Hand {
         ],
         lines: Some(Box::new(GpioSim::bank("header", "/sys/devices/platform/gpio-sim.0"))),
         wires: None,
-        scene: None,
+        scene: Some(Box::new(KernelScene::of("/dev/video0", "/dev/video10"))),
         scope: None,
     }
 }

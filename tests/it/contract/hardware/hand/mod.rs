@@ -1,9 +1,11 @@
 //! The hand: what a person at the bench would do and see, with wires, a meter and a second computer.
 
 mod kernel_lines;
+pub mod kernel_scene;
 mod simulated;
 
 pub use kernel_lines::{GpioSim, Header};
+pub use kernel_scene::KernelScene;
 pub use simulated::hand as simulated;
 
 use raspi_mcp::hw::board::Kind;
@@ -76,8 +78,10 @@ pub struct Slave {
 pub trait Scene {
     /// The cameras that assertions may use.
     fn cameras(&self) -> &[Camera];
-    /// Uses a camera as another process would, until the result is dropped.
-    fn hog(&self, camera: &Camera) -> Held;
+    /// Whether one program at a time has it.
+    fn is_exclusive(&self, camera: &Camera) -> bool;
+    /// Uses a camera as another process would, until the first of the result is dropped; the second is that process' number.
+    fn hog(&self, camera: &Camera) -> (Held, u32);
     /// Has the camera show something, where it does not by itself, until the result is dropped.
     fn lights(&self, camera: &Camera) -> Held;
 }

@@ -1,6 +1,7 @@
 //! The hand beside the simulated board: the other handle to its state.
 
 mod lines;
+mod scene;
 
 use super::Hand;
 use raspi_mcp::hw::board::{Board, Kind};
@@ -13,7 +14,7 @@ pub fn hand(board: &Board) -> Hand {
         devices: &[],
         lines: Some(Box::new(lines::Simulated(state.gpio.clone()))),
         wires: None,
-        scene: None,
+        scene: Some(Box::new(scene::SimulatedScene::of(&state.camera))),
         scope: None,
     }
 }
