@@ -19,7 +19,7 @@ assertions! {
         two_callers_take_turns,
         twenty_pictures_leave_no_descriptor,
         a_camera_that_is_not_there_is_not_found;
-    |hand| scene(hand).cameras().iter().any(|camera| scene(hand).is_exclusive(camera)) =>
+    |hand| hand.scene.as_ref().is_some_and(|scene| scene.cameras().iter().any(|camera| scene.is_exclusive(camera))) =>
         a_camera_in_use_says_by_whom;
 }
 
