@@ -15,6 +15,7 @@ mod exists;
 mod gpio;
 pub mod hand;
 mod i2c;
+pub mod picture;
 mod pwm;
 
 use crate::pi::{Answer, Pi};
@@ -68,6 +69,11 @@ impl Bench {
     /// A call by the client that most assertions need no other beside.
     pub async fn call(&self, tool: &str, args: Value) -> Answer {
         self.client.call(tool, args).await
+    }
+
+    /// What the server was told.
+    pub fn settings(&self) -> &config::Settings {
+        &self.server.world.settings
     }
 
     /// Another client, with a connection of its own, which lasts until [`Pi::hang_up`].
