@@ -33,7 +33,7 @@ pub use load::{load, load_agent};
 pub use nearest::nearest;
 pub use places::{Places, SERVER_USER};
 pub use sections::{
-    Service,
+    Approval, Service,
     exec::{CommandSetting, EXEC_USER, Exec},
     files::{FileRoot, Files},
     gpio::{GpioSettings, PwmPin, Revert},

@@ -4,7 +4,9 @@
 
 use super::{
     places::Places,
-    sections::{Service, exec::Exec, files::Files, gpio::GpioSettings, i2c::I2cSettings, metrics::MetricSettings},
+    sections::{
+        Approval, Service, exec::Exec, files::Files, gpio::GpioSettings, i2c::I2cSettings, metrics::MetricSettings,
+    },
     token::TokenSetting,
 };
 use crate::registry::meta::{Environment, Mode, Role};
@@ -156,13 +158,6 @@ pub struct Tools {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Approval {
-    pub wait_seconds: u64,
-    pub expire_seconds: u64,
-    pub elicitation_clients: Vec<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlaceSettings {
     pub state_dir: PathBuf,
     pub runtime_dir: PathBuf,
@@ -287,7 +282,7 @@ impl Settings {
             },
             tools: Tools { enable: BTreeSet::new(), disable: BTreeSet::new() },
             policy: BTreeMap::new(),
-            approval: Approval { wait_seconds: 20, expire_seconds: 300, elicitation_clients: Vec::new() },
+            approval: Approval::default(),
             service: Service::default(),
             places: PlaceSettings {
                 state_dir: places.state_dir.clone(),

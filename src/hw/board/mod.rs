@@ -12,7 +12,7 @@ mod simulated;
 pub use crate::config::BoardChoice as Choice;
 pub use contacts::{CONTACTS, Contact};
 pub use detect::Conflict;
-pub use pins::{Chip, Pin, PinError, Pull};
+pub use pins::{Chip, Pin, PinError};
 pub use profile::{BootFlow, Header, I2cBus, PROFILES, Profile, PwmChannel};
 pub use revision::{Revision, RevisionError};
 pub use simulated::{Part, Simulated};

@@ -3,6 +3,8 @@
 //! Sources: "BCM2835 ARM Peripherals", section 6.2; "BCM2711 ARM Peripherals", section 5.3; the function names of
 //! `drivers/pinctrl/pinctrl-rp1.c` in Raspberry Pi's kernel for the RP1 of the Raspberry Pi 5.
 
+use crate::hw::gpio::port::Pull;
+
 /// A GPIO of the header by its Broadcom number, 0-27. Cannot be another number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pin(u8);
@@ -57,13 +59,6 @@ impl Pin {
             Chip::Rp1 => &RP1[pin],
         }
     }
-}
-
-/// A resistor inside the chip that holds an input where nothing else does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pull {
-    Up,
-    Down,
 }
 
 /// The part whose pins come out on the header.

@@ -168,7 +168,8 @@ pub(super) fn simulated() -> &'static Profile {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::pins::Pull, *};
+    use super::*;
+    use crate::hw::gpio::port::Pull;
     use std::collections::BTreeSet;
 
     #[test]

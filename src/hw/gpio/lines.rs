@@ -21,7 +21,7 @@ use crate::{
     os::Root,
 };
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -73,10 +73,16 @@ pub struct Written {
 }
 
 impl Lines {
-    /// `places` keep what must be known after a crash.
-    pub fn new(settings: &GpioSettings, root: &Root, board: &Board, places: &PlaceSettings) -> Arc<Self> {
+    /// `kept` are the agent's pins; `places` keep what must be known after a crash.
+    pub fn new(
+        settings: &GpioSettings,
+        kept: BTreeSet<u8>,
+        root: &Root,
+        board: &Board,
+        places: &PlaceSettings,
+    ) -> Arc<Self> {
         Arc::new(Self {
-            rules: Rules::of(settings, board.is_simulated()),
+            rules: Rules::of(settings, kept, board.is_simulated()),
             pwm: Pwm::of(root, board, settings),
             root: root.clone(),
             board: board.clone(),

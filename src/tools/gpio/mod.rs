@@ -69,7 +69,10 @@ fn permit(cx: &Context, pin: Pin, verb: &str) -> Result<(), ToolError> {
     let denied = ToolError::denied(format!("User is not allowed to {verbs} this GPIO pin"))
         .with("pin", number)
         .with("required_permission", format!("gpio:{verb}:{number}"));
-    Err(if pin.is_reserved() {
+    Err(if cx.world.gpio.rules.keeps(pin) {
+        denied
+            .hint(format!("GPIO {number} belongs to the agent (approval.button_pin, approval.led_pin); no tool has it"))
+    } else if pin.is_reserved() {
         denied.hint("GPIO 0 and 1 are reserved: add-on boards identify themselves there")
     } else {
         denied.hint(format!("gpio.allow in the configuration names the pins that may be used; gpio.list_pins lists them; {number} is none"))
