@@ -5,8 +5,7 @@ use crate::{
     agent::AgentLink,
     clock::Wall,
     config::Settings,
-    hw::gpio::Lines,
-    hw::i2c::I2c,
+    hw::{camera::Cameras, gpio::Lines, i2c::I2c},
     log::Ring,
     machine::Machine,
     os::{bus::Bus, roots::Roots, systemd::Systemd},
@@ -42,6 +41,8 @@ pub struct World {
     pub files: Roots,
     /// The pins of the header, and who has which.
     pub gpio: Arc<Lines>,
+    /// Cameras, and the photos they took.
+    pub cameras: Cameras,
     pub started: OffsetDateTime,
 }
 
@@ -66,6 +67,7 @@ impl World {
             log,
             gpio: Lines::new(&settings.gpio, settings.approval.pins(), &machine.root, &machine.board, &settings.places),
             i2c: I2c::of(&settings.i2c, &machine),
+            cameras: Cameras::of(&settings.camera, &machine.board, &machine.root),
             machine,
             bus: Bus::system(),
             systemd: Systemd::default(),

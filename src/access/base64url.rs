@@ -2,14 +2,28 @@
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
+/// That of mail and of JSON (RFC 4648, section 4).
+const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
 /// `bytes` as text.
 pub fn encode(bytes: &[u8]) -> String {
+    spelled(bytes, ALPHABET)
+}
+
+/// `bytes` as text in the standard alphabet, with padding.
+pub fn standard(bytes: &[u8]) -> String {
+    let mut text = spelled(bytes, STANDARD);
+    text.extend(std::iter::repeat_n('=', (4 - text.len() % 4) % 4));
+    text
+}
+
+fn spelled(bytes: &[u8], alphabet: &[u8; 64]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for group in bytes.chunks(3) {
         let bits = group.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - group.len()));
         // n bytes make n + 1 letters of six bits each, the highest first.
         for letter in 0..=group.len() {
-            text.push(char::from(ALPHABET[(bits >> (18 - 6 * letter)) as usize & 63]));
+            text.push(char::from(alphabet[(bits >> (18 - 6 * letter)) as usize & 63]));
         }
     }
     text

@@ -239,6 +239,7 @@ impl Agent {
                 result.map(Done::Signalled)
             }
             Op::InspectProcess(request) => self.inspect_process(request).map(Box::new).map(Done::Process),
+            Op::DeviceHolders(request) => self.holders(&request).map(Done::Holders),
             Op::ControlUnit(request) => {
                 let result = self.control_unit(peer, &request).await;
                 self.note_done("control_unit", peer, json!(request), result.as_ref().err())?;

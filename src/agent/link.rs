@@ -7,6 +7,7 @@ use super::{
     deeds::{
         connection::{ACTIVATION, ConfirmRequest, Confirmed, Connected, ConnectionRequest},
         enable::{EnableRequest, Enabled},
+        holders::HoldersRequest,
         unit::{self, ControlRequest, Controlled},
     },
     protocol::{CancelledPower, Done, Hostname, HostnameRequest, Op, PowerAction, PowerRequest, Scheduled, Status},
@@ -14,6 +15,7 @@ use super::{
 use crate::{
     access::audit::{Approval, Head, KnownHeads},
     error::ToolError,
+    hw::camera::Holder,
     os::processes::detail::Detail,
 };
 use std::{sync::Arc, time::Duration};
@@ -126,6 +128,11 @@ impl AgentLink {
     /// What root sees of a process.
     pub async fn inspect_process(&self, request: InspectRequest) -> Result<Detail, ToolError> {
         expect!(self, Op::InspectProcess(request), Duration::ZERO, Done::Process(detail) => Ok(*detail))
+    }
+
+    /// Who has a camera open.
+    pub async fn holders(&self, request: HoldersRequest) -> Result<Vec<Holder>, ToolError> {
+        expect!(self, Op::DeviceHolders(request), Duration::ZERO, Done::Holders(holders) => Ok(holders))
     }
 
     /// Runs a command to its end, which is at most `limit` and some seconds away.

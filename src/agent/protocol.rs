@@ -10,6 +10,7 @@ use super::{
         connection::{Change, ConfirmRequest, Confirmed, Connected, ConnectionRequest},
         enable::{EnableRequest, Enabled},
         exec::{CommandEnd, CommandOutput, CommandRef, CommandRequest},
+        holders::HoldersRequest,
         process::{InspectRequest, SignalRequest, Signalled},
         unit::{ControlRequest, Controlled},
     },
@@ -18,6 +19,7 @@ use super::{
 use crate::{
     access::audit::{Approval, Head, KnownHeads},
     error::{ErrorCode, ToolError},
+    hw::camera::Holder,
     os::processes::detail::Detail,
 };
 use serde::{Deserialize, Serialize};
@@ -81,6 +83,7 @@ pub enum Op {
     StopCommand(CommandRef),
     SignalProcess(SignalRequest),
     InspectProcess(InspectRequest),
+    DeviceHolders(HoldersRequest),
     ControlUnit(ControlRequest),
     EnableUnit(EnableRequest),
     ActivateConnection(ConnectionRequest),
@@ -124,6 +127,7 @@ impl Op {
             Self::StopCommand(_) => "stop_command",
             Self::SignalProcess(_) => "signal_process",
             Self::InspectProcess(_) => "inspect_process",
+            Self::DeviceHolders(_) => "device_holders",
             Self::ControlUnit(_) => "control_unit",
             Self::EnableUnit(_) => "enable_unit",
             Self::ActivateConnection(_) => "activate_connection",
@@ -209,6 +213,7 @@ pub enum Done {
     Output(CommandOutput),
     Signalled(Signalled),
     Process(Box<Detail>),
+    Holders(Vec<Holder>),
     Unit(Controlled),
     Enabled(Enabled),
     Connected(Connected),

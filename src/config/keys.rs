@@ -77,6 +77,7 @@ pub const SECTIONS: &[(&str, &str)] = &[
         "The pins of `gpio.*`, by their Broadcom numbers. Without one, those tools reach nothing on a real board.",
     ),
     ("i2c", "The devices of `i2c.*`. Without one, a real board's buses are only listed."),
+    ("camera", "Which cameras `camera.*` may use, and what is kept of their photos."),
 ];
 
 const KIB: i64 = 1024;
@@ -257,6 +258,22 @@ pub const KEYS: &[Key] = &[
     key("i2c.buses", Kind::I2cBuses, Never,
         "Devices that may be reached, one `[[i2c.buses]]` for some of a bus. A read that names a register first sends that byte: \
          list a part without registers (a port expander, a multiplexer) only where any byte may be sent to it."),
+
+    key("camera.allow", Kind::Cameras, Fewer,
+        "Cameras that pictures may be taken with, by path, name or place as `camera.list_cameras` shows them; `*` is all. None \
+         unless named; on a simulated board all of its own."),
+    key("camera.dir", Kind::Folder, Never,
+        "Where photos are kept; by default `photos` in `places.state_dir`. Made when the first is taken. As a service, a folder \
+         elsewhere also needs `ReadWritePaths=` in a drop-in (`systemctl edit raspi-mcp`)."),
+    key("camera.max_photos", count(1, 100_000), Lower, "Photos that are kept; the oldest go first. Other files there are left alone."),
+    key("camera.max_bytes", bytes(MIB, 1024 * GIB), Lower, "What all photos together may take."),
+    key("camera.max_age_days", count(1, 36_500), Lower,
+        "Photos older than so many days go when the next one is taken."),
+    key("camera.warmup_frames", count(0, 120), Free,
+        "Frames that are let go before one is kept, so that exposure and colours have settled."),
+    key("camera.public_url", Kind::Text, Never,
+        "Address of this server as others see it, like \"https://pi.local:8765\": photos are at `/photos/` there, for callers \
+         with a token. Empty: `public_url` is null."),
 ];
 
 /// The key called `name`; for `policy.<tool>` that is `policy`.

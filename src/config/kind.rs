@@ -45,6 +45,8 @@ pub enum Kind {
     Clients,
     /// Names of services, with `*` and `?`.
     Services,
+    /// Names of cameras, with `*` and `?`.
+    Cameras,
     Namespaces,
     ToolsOrNamespaces,
     /// `allow`, `ask` or `deny`.
@@ -110,6 +112,7 @@ impl Kind {
             Self::Origins => "a list of origins like \"http://pi.local:8765\"".into(),
             Self::Clients => "a list of client names of 1 to 128 characters".into(),
             Self::Services => "a list of services like \"nginx.service\" or \"app-*.service\"".into(),
+            Self::Cameras => "a list of cameras like \"/dev/video0\" or \"HD Webcam*\"".into(),
             Self::Namespaces => format!("a list of namespaces out of {}", NAMESPACES.join(", ")),
             Self::ToolsOrNamespaces => "a list of tools (\"system.reboot\") and namespaces (\"gpio\")".into(),
             Self::Tokens => tokens::EXPECTED.into(),
@@ -154,6 +157,7 @@ impl Kind {
                 | Self::Origins
                 | Self::Clients
                 | Self::Services
+                | Self::Cameras
                 | Self::Namespaces
                 | Self::ToolsOrNamespaces
                 | Self::Folders
@@ -235,6 +239,8 @@ impl Kind {
             // TASK_COMM_LEN: 16 with the zero.
             Self::Processes if (1..=15).contains(&text.len()) && !text.contains(char::is_control) => {}
             Self::Clients if (1..=128).contains(&text.chars().count()) && !text.contains(char::is_control) => {}
+            // V4L2's own names have up to 32 bytes, libcamera's places more.
+            Self::Cameras if (1..=128).contains(&text.chars().count()) && !text.contains(char::is_control) => {}
             Self::Services if is_service(text) => {}
             Self::PwmPins if PwmPin::parse(text).is_some() => {}
             Self::Namespaces if namespaces().any(|known| known == text) => {}

@@ -5,7 +5,8 @@
 use super::{
     places::Places,
     sections::{
-        Approval, Service, exec::Exec, files::Files, gpio::GpioSettings, i2c::I2cSettings, metrics::MetricSettings,
+        Approval, Service, camera::CameraSettings, exec::Exec, files::Files, gpio::GpioSettings, i2c::I2cSettings,
+        metrics::MetricSettings,
     },
     token::TokenSetting,
 };
@@ -46,6 +47,7 @@ pub struct Settings {
     pub exec: Exec,
     pub gpio: GpioSettings,
     pub i2c: I2cSettings,
+    pub camera: CameraSettings,
     /// Why only the fundamental tier may run: one line for each fragment that was set aside. Empty when all is well.
     #[serde(skip)]
     pub restricted: Vec<String>,
@@ -298,6 +300,7 @@ impl Settings {
             exec: Exec::default(),
             gpio: GpioSettings::default(),
             i2c: I2cSettings::default(),
+            camera: CameraSettings::below(&places.state_dir),
             restricted: Vec::new(),
         }
     }

@@ -3,7 +3,7 @@
 use super::{
     draft::Draft,
     fault::Fault,
-    sections::{approval, exec, files, gpio},
+    sections::{approval, camera, exec, files, gpio},
     settings::{AgentChoice, BoardChoice, Settings},
     words::is_loopback,
 };
@@ -84,6 +84,9 @@ pub fn check(draft: &Draft, settings: &Settings) -> Vec<Fault> {
     }
     for message in exec::faults(settings) {
         broken(&["exec.cwd_roots", "exec.user", "exec.commands"], message);
+    }
+    for (key, message) in camera::faults(settings) {
+        broken(&[key], message);
     }
     faults
 }

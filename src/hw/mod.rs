@@ -1,6 +1,7 @@
 //! The hardware: which board this is, what its firmware says, its buses, and (in later parts) its pins and cameras.
 
 pub mod board;
+pub mod camera;
 pub mod devices;
 pub mod firmware;
 pub mod gpio;

@@ -44,10 +44,23 @@ pub trait Tool: 'static {
         Vec::new()
     }
 
-    /// A whole MCP result in place of text and `structuredContent`, for answers that are no data (`input_required`).
+    /// The bytes that the answer is about, where it is about a file: what a resource of it holds, and an HTTP GET gives.
+    fn blob(_out: &Self::Out) -> Option<Blob> {
+        None
+    }
+
+    /// A whole MCP result in place of text and `structuredContent`, for answers that are no data (`input_required`) or
+    /// would carry one twice (pictures).
     fn whole(_out: &Self::Out) -> Option<Value> {
         None
     }
+}
+
+/// A file in an answer.
+#[derive(Clone, Debug)]
+pub struct Blob {
+    pub mime: &'static str,
+    pub bytes: bytes::Bytes,
 }
 
 /// What a tool answered, serialised once.
@@ -56,6 +69,7 @@ pub struct Output {
     pub json: Box<RawValue>,
     pub content: Vec<Value>,
     pub whole: Option<Value>,
+    pub blob: Option<Blob>,
 }
 
 type Reply<'a> = Pin<Box<dyn Future<Output = Result<Output, ToolError>> + Send + 'a>>;
@@ -80,11 +94,11 @@ impl<T: Tool> Prepared for Typed<T> {
     fn run<'a>(self: Box<Self>, cx: &'a Context) -> Reply<'a> {
         Box::pin(async move {
             let out = T::call(cx, self.0).await?;
-            let (content, whole) = (T::content(&out), T::whole(&out));
+            let (content, whole, blob) = (T::content(&out), T::whole(&out), T::blob(&out));
             let json = to_raw_value(&out).map_err(|error| {
                 ToolError::internal(format!("{} made an unserialisable result: {error}", T::META.name))
             })?;
-            Ok(Output { json, content, whole })
+            Ok(Output { json, content, whole, blob })
         })
     }
 }

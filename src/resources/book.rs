@@ -191,7 +191,7 @@ impl Book {
                     Source::Log => needs.log = true,
                     Source::Health => needs.health = true,
                     Source::Capabilities => needs.capabilities = true,
-                    Source::Audit => {}
+                    Source::Audit | Source::Nowhere => {}
                     Source::Service => needs.services.extend(service(address)),
                     Source::Pin => needs.pins.extend(address.pin()),
                 },

@@ -32,6 +32,8 @@ pub struct Resource {
     pub which: Option<Parameter>,
     /// Arguments of the tool that the query may give, by the same names.
     pub parameters: &'static [Parameter],
+    /// The media type of its content; `None` where each has its own.
+    pub mime: Option<&'static str>,
     /// How long a client may keep what it read, in milliseconds (2026-07-28, `ttlMs`).
     pub ttl_ms: u64,
     pub source: Source,
@@ -61,6 +63,8 @@ pub enum Source {
     Service,
     /// Each edge of an input and each change by a tool, while somebody is subscribed.
     Pin,
+    /// Nowhere: what is there stays as it is.
+    Nowhere,
 }
 
 const fn text(name: &'static str) -> Parameter {
@@ -70,6 +74,8 @@ const fn number(name: &'static str) -> Parameter {
     Parameter { name, number: true }
 }
 
+const JSON: &str = "application/json";
+
 /// Every resource, in the order they are listed.
 pub static RESOURCES: &[Resource] = &[
     Resource {
@@ -78,6 +84,7 @@ pub static RESOURCES: &[Resource] = &[
         description: "How the machine is now: load, memory, disk, temperature, power, traffic.",
         which: None,
         parameters: &[],
+        mime: Some(JSON),
         ttl_ms: 1000,
         source: Source::Health,
     },
@@ -87,6 +94,7 @@ pub static RESOURCES: &[Resource] = &[
         description: "What hardware and services the machine has, and which tools are on for you.",
         which: None,
         parameters: &[],
+        mime: Some(JSON),
         ttl_ms: 10_000,
         source: Source::Capabilities,
     },
@@ -96,6 +104,7 @@ pub static RESOURCES: &[Resource] = &[
         description: "The newest calls: who, what, how it ended. Below role admin only your own.",
         which: None,
         parameters: &[text("tool"), text("outcome"), number("limit"), number("offset")],
+        mime: Some(JSON),
         ttl_ms: 0,
         source: Source::Audit,
     },
@@ -105,6 +114,7 @@ pub static RESOURCES: &[Resource] = &[
         description: "The newest lines of this server's own log, without secrets.",
         which: None,
         parameters: &[text("level"), number("limit"), number("offset")],
+        mime: Some(JSON),
         ttl_ms: 0,
         source: Source::Log,
     },
@@ -114,6 +124,7 @@ pub static RESOURCES: &[Resource] = &[
         description: "One service: its state, process, files, commands and dependencies.",
         which: Some(text("service_name")),
         parameters: &[],
+        mime: Some(JSON),
         ttl_ms: 1000,
         source: Source::Service,
     },
@@ -123,8 +134,20 @@ pub static RESOURCES: &[Resource] = &[
         description: "One pin of the header: its level, mode and holder.",
         which: Some(number("pin")),
         parameters: &[],
+        mime: Some(JSON),
         ttl_ms: 0,
         source: Source::Pin,
+    },
+    Resource {
+        uri: "raspi://camera/photos/{name}",
+        tool: "camera.get_photo",
+        description: "One photo that camera.take_photo has kept.",
+        which: Some(text("name")),
+        parameters: &[],
+        mime: None,
+        // As long as it is there it is the same.
+        ttl_ms: 3_600_000,
+        source: Source::Nowhere,
     },
 ];
 

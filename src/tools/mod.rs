@@ -1,5 +1,6 @@
 //! The tools, one folder a namespace, one file an operation.
 
+pub mod camera;
 pub mod exec;
 pub mod files;
 pub mod gpio;
@@ -27,6 +28,7 @@ pub static NAMESPACES: &[&[Entry]] = &[
     network::TOOLS,
     service::TOOLS,
     process::TOOLS,
+    camera::TOOLS,
     manage::TOOLS,
     logs::TOOLS,
     files::TOOLS,

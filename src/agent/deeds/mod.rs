@@ -3,6 +3,7 @@
 pub mod connection;
 pub mod enable;
 pub mod exec;
+pub mod holders;
 mod hostname;
 mod power;
 pub mod process;

@@ -1,6 +1,7 @@
 //! Sections of the settings that belong to one namespace of tools, a file each: types, and the check of what is written there.
 
 pub mod approval;
+pub mod camera;
 pub mod exec;
 pub mod files;
 pub mod gpio;

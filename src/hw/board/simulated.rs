@@ -1,10 +1,12 @@
 //! A Raspberry Pi that exists in memory: it holds state, changes with time, and can be told to fail.
 
-use crate::hw::{gpio::SimulatedGpio, i2c::simulated::Buses, pwm::SimulatedPwm};
+use crate::hw::{
+    camera::simulated::Simulated as SimulatedCameras, gpio::SimulatedGpio, i2c::simulated::Buses, pwm::SimulatedPwm,
+};
 use std::{
     collections::BTreeMap,
     io,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -22,6 +24,7 @@ pub struct Simulated {
     pub gpio: SimulatedGpio,
     /// Its PWM channels.
     pub pwm: SimulatedPwm,
+    pub camera: Arc<SimulatedCameras>,
     state: Mutex<State>,
     /// Its I2C buses, and what is on them.
     pub i2c: Buses,

@@ -2,6 +2,7 @@
 
 pub mod detail;
 pub mod environment;
+pub mod holders;
 pub mod load;
 pub mod memory;
 pub mod sockets;

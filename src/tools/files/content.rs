@@ -30,16 +30,7 @@ pub fn tag(digest: digest::Digest) -> String {
 
 /// Base64 with padding (RFC 4648, section 4).
 pub fn to_base64(bytes: &[u8]) -> String {
-    let mut text: String = base64url::encode(bytes)
-        .chars()
-        .map(|letter| match letter {
-            '-' => '+',
-            '_' => '/',
-            other => other,
-        })
-        .collect();
-    text.extend(std::iter::repeat_n('=', (4 - text.len() % 4) % 4));
-    text
+    base64url::standard(bytes)
 }
 
 /// The bytes of such a text; line breaks and missing padding are forgiven, other letters are not.

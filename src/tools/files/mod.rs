@@ -24,7 +24,12 @@ pub static TOOLS: &[Entry] =
     &[Entry::of::<read::Read>(), Entry::of::<list::List>(), Entry::of::<write::Write>(), Entry::of::<delete::Delete>()];
 
 /// A text of at most `MAX` characters, or null: the parser's half of `maxLength`.
-fn bounded_or_null<'de, D: Deserializer<'de>, const MAX: usize>(deserializer: D) -> Result<Option<String>, D::Error> {
+///
+/// # Errors
+/// A sentence naming the bound.
+pub fn bounded_or_null<'de, D: Deserializer<'de>, const MAX: usize>(
+    deserializer: D,
+) -> Result<Option<String>, D::Error> {
     let text = Option::<String>::deserialize(deserializer)?;
     match text.as_ref().map_or(0, |text| text.chars().count()) {
         n if n <= MAX => Ok(text),

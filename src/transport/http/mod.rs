@@ -1,5 +1,5 @@
-//! HTTP: `/mcp` (Streamable HTTP), `/api/mcp` (plain JSON-RPC POST, document 003), `/ws`, `/healthz`, `/metrics`; through
-//! TLS where the configuration says so.
+//! HTTP: `/mcp` (Streamable HTTP), `/api/mcp` (plain JSON-RPC POST, document 003), `/ws`, `/healthz`, `/metrics`, `/photos/`;
+//! through TLS where the configuration says so.
 
 mod body;
 mod doorman;
@@ -8,6 +8,7 @@ mod listen;
 mod metadata;
 mod metrics;
 mod peer;
+mod photos;
 mod places;
 mod post;
 mod refused;
@@ -41,7 +42,7 @@ use axum::{
     http::{HeaderValue, Method, Response, StatusCode, header},
     response::IntoResponse,
 };
-use doorman::Known;
+use doorman::{Known, Unknown};
 use futures::StreamExt;
 use std::{sync::Arc, time::Duration};
 use time::OffsetDateTime;
@@ -133,7 +134,12 @@ impl App {
         if let Some(metadata) = self.metadata.as_ref().filter(|metadata| metadata.is_at(request.uri().path())) {
             return if probe { metadata.answer() } else { not_allowed("GET, HEAD") };
         }
-        match self.doorman.identify(request.headers()) {
+        let known = if photos::is_at(request.uri().path()) && !photos::shows_a_token(request.headers()) {
+            Err(Unknown::Missing)
+        } else {
+            self.doorman.identify(request.headers())
+        };
+        match known {
             Ok(known) => self.admitted(request, known).await,
             Err(unknown) => {
                 self.server.metrics.refused(Refused::Unauthenticated);
@@ -176,6 +182,8 @@ impl App {
             ("/ws", _) => ws(&self, request).await,
             ("/metrics", _) if self.metrics && !probe => not_allowed("GET, HEAD"),
             ("/metrics", _) if self.metrics => metrics::page(&self).await,
+            (path, _) if photos::is_at(path) && !probe => not_allowed("GET, HEAD"),
+            (path, _) if photos::is_at(path) => photos::answer(&self, request).await,
             _ => post::refuse(
                 StatusCode::NOT_FOUND,
                 &ToolError::not_found("there is nothing at this path")

@@ -1,5 +1,6 @@
 //! The tools, through the front of the registry: schema, parser, handler, and the answer against its own schema.
 
+pub mod camera;
 mod exec;
 pub mod files;
 mod gpio;

@@ -2,6 +2,7 @@
 
 use super::{Asked, fault, hints};
 use crate::{
+    access::base64url,
     error::{ErrorCode, ToolError},
     registry::pipeline::{Call, Finished},
     resources::{Address, RESOURCES, Resource as Known},
@@ -23,7 +24,11 @@ pub fn list(asked: &Asked) -> Vec<Resource> {
             return None;
         }
         let resource = Resource::new(known.uri, name(known)).with_title(title);
-        Some(resource.with_description(known.description).with_mime_type(JSON))
+        let resource = resource.with_description(known.description);
+        Some(match known.mime {
+            Some(mime) => resource.with_mime_type(mime),
+            None => resource,
+        })
     })
 }
 
@@ -31,7 +36,11 @@ pub fn list(asked: &Asked) -> Vec<Resource> {
 pub fn templates(asked: &Asked) -> Vec<ResourceTemplate> {
     admitted(asked, |known, title| {
         let template = ResourceTemplate::new(known.template()?, name(known)).with_title(title);
-        Some(template.with_description(known.description).with_mime_type(JSON))
+        let template = template.with_description(known.description);
+        Some(match known.mime {
+            Some(mime) => template.with_mime_type(mime),
+            None => template,
+        })
     })
 }
 
@@ -70,7 +79,10 @@ pub fn parse(uri: &str) -> Result<Address, ErrorData> {
 pub async fn contents(asked: &Asked, uri: &str, address: Address) -> Result<ResourceContents, ToolError> {
     let Finished { result, meta } = run(asked, address).await?;
     let output = result?;
-    let contents = ResourceContents::text(output.json.get(), uri).with_mime_type(JSON);
+    let contents = match &output.blob {
+        Some(blob) => ResourceContents::blob(base64url::standard(&blob.bytes), uri).with_mime_type(blob.mime),
+        None => ResourceContents::text(output.json.get(), uri).with_mime_type(JSON),
+    };
     Ok(match json!(meta) {
         Value::Object(meta) => contents.with_meta(MetaObject(meta)),
         _ => contents,

@@ -1,6 +1,7 @@
 //! The hand beside the simulated board: the other handle to its state.
 
 mod lines;
+mod wires;
 
 use super::Hand;
 use raspi_mcp::hw::board::{Board, Kind};
@@ -12,7 +13,7 @@ pub fn hand(board: &Board) -> Hand {
         kind: Kind::Simulated,
         devices: &[],
         lines: Some(Box::new(lines::Simulated(state.gpio.clone()))),
-        wires: None,
+        wires: Some(Box::new(wires::Simulated::new(state.i2c.clone()))),
         scene: None,
         scope: None,
     }

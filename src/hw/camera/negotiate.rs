@@ -1,0 +1,123 @@
+//! Which of a camera's formats and sizes comes closest to a wish.
+
+use super::port::{Format, Mode, Pixels, Size, Sizes, Wish};
+use std::cmp::Reverse;
+
+/// The code of the format, what it is, and the size to ask the driver for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice<'a> {
+    pub code: &'a str,
+    pub pixels: Pixels,
+    pub size: Size,
+}
+
+/// Size before format: the wished size, else the smallest that covers it, else the largest there is. Of formats, the one that
+/// costs least to get from there to the picture.
+pub fn choose<'a>(modes: &'a [Mode], wish: &Wish) -> Option<Choice<'a>> {
+    let readable = modes.iter().filter_map(|mode| Some((mode, Pixels::of(&mode.code)?)));
+    let choices = readable.flat_map(|(mode, pixels)| {
+        let nearest = mode.sizes.iter().map(|sizes| nearest(*sizes, wish.size));
+        // A driver that does not tell its sizes is asked for the wished one, and says what it made of it.
+        let untold = mode.sizes.is_empty().then_some(wish.size);
+        nearest.chain(untold).map(move |size| Choice { code: &mode.code, pixels, size })
+    });
+    choices.min_by_key(|choice| (misfit(choice.size, wish.size), cost(choice.pixels, wish.format)))
+}
+
+/// Smaller is better; [`Reverse`] since among those that are too small the largest is.
+fn misfit(size: Size, wished: Size) -> (u8, u64, Reverse<u64>) {
+    if size == wished {
+        (0, 0, Reverse(0))
+    } else if size.covers(wished) {
+        (1, size.area(), Reverse(0))
+    } else {
+        (2, 0, Reverse(size.area()))
+    }
+}
+
+/// A JPEG is best taken as it comes; a PNG loses nothing when it is made of what was never compressed.
+fn cost(pixels: Pixels, format: Format) -> u8 {
+    match (format, pixels) {
+        (Format::Jpeg, Pixels::Mjpeg) => 0,
+        (Format::Png, Pixels::Rgb24) => 1,
+        (Format::Png, Pixels::Bgr24) => 2,
+        (_, Pixels::Yuyv) => 3,
+        (_, Pixels::Uyvy) => 4,
+        (_, Pixels::Nv12) => 5,
+        (_, Pixels::Rgb24) => 6,
+        (_, Pixels::Bgr24) => 7,
+        (_, Pixels::Mjpeg) => 8,
+        // No colours.
+        (_, Pixels::Grey) => 9,
+    }
+}
+
+fn nearest(sizes: Sizes, wished: Size) -> Size {
+    match sizes {
+        Sizes::One(size) => size,
+        Sizes::Steps { min, max, step } => Size {
+            width: step_to(wished.width, min.width, max.width, step.width),
+            height: step_to(wished.height, min.height, max.height, step.height),
+        },
+    }
+}
+
+/// The first step that is not below `wished`, or the last there is.
+fn step_to(wished: u32, min: u32, max: u32, step: u32) -> u32 {
+    let (step, wanted) = (step.max(1), wished.clamp(min, max.max(min)));
+    let stepped = min + (wanted - min).div_ceil(step) * step;
+    if stepped <= max { stepped } else { min + (max.max(min) - min) / step * step }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(code: &str, sizes: &[(u32, u32)]) -> Mode {
+        let sizes = sizes.iter().map(|(width, height)| Sizes::One(Size::new(*width, *height))).collect();
+        Mode { code: code.into(), sizes }
+    }
+
+    fn chosen(modes: &[Mode], width: u32, height: u32, format: Format) -> (String, String) {
+        let wish = Wish { size: Size::new(width, height), format, quality: 85, warmup: 0, max_bytes: 1 << 20 };
+        let choice = choose(modes, &wish).unwrap();
+        (choice.code.to_owned(), choice.size.to_string())
+    }
+
+    #[test]
+    fn the_size_counts_before_the_format() {
+        let webcam = [mode("YUYV", &[(640, 480), (1280, 720)]), mode("MJPG", &[(640, 480), (1920, 1080)])];
+        let pair = |code: &str, size: &str| (code.to_owned(), size.to_owned());
+        assert_eq!(chosen(&webcam, 640, 480, Format::Jpeg), pair("MJPG", "640x480"));
+        assert_eq!(chosen(&webcam, 640, 480, Format::Png), pair("YUYV", "640x480"));
+        assert_eq!(chosen(&webcam, 1280, 720, Format::Jpeg), pair("YUYV", "1280x720"));
+        assert_eq!(chosen(&webcam, 1920, 1080, Format::Png), pair("MJPG", "1920x1080"));
+        // Nothing fits: what covers it, and the smallest of those; then the largest.
+        assert_eq!(chosen(&webcam, 800, 600, Format::Jpeg), pair("YUYV", "1280x720"));
+        assert_eq!(chosen(&webcam, 4000, 3000, Format::Jpeg), pair("MJPG", "1920x1080"));
+        assert_eq!(chosen(&webcam, 16, 16, Format::Jpeg), pair("MJPG", "640x480"));
+    }
+
+    #[test]
+    fn steps_are_counted_from_the_smallest() {
+        let steps = |step| {
+            vec![Mode {
+                code: "YUYV".into(),
+                sizes: vec![Sizes::Steps { min: Size::new(32, 16), max: Size::new(2592, 1944), step }],
+            }]
+        };
+        assert_eq!(chosen(&steps(Size::new(2, 2)), 1281, 721, Format::Jpeg).1, "1282x722");
+        assert_eq!(chosen(&steps(Size::new(1, 1)), 1281, 721, Format::Jpeg).1, "1281x721");
+        assert_eq!(chosen(&steps(Size::new(1000, 1000)), 9999, 1, Format::Jpeg).1, "2032x16");
+        // A driver that says 0 means nothing by it.
+        assert_eq!(chosen(&steps(Size::new(0, 0)), 640, 480, Format::Jpeg).1, "640x480");
+    }
+
+    #[test]
+    fn a_camera_without_a_format_that_can_be_read_is_none() {
+        let wish = Wish { size: Size::new(640, 480), format: Format::Jpeg, quality: 85, warmup: 0, max_bytes: 1 };
+        assert_eq!(choose(&[mode("pRAA", &[(640, 480)]), mode("H264", &[])], &wish), None);
+        let untold = [mode("YUYV", &[])];
+        assert_eq!(choose(&untold, &wish).unwrap().size, wish.size);
+    }
+}

@@ -1,0 +1,185 @@
+//! The twin: cameras that exist in memory, count their frames, and can be told to fail.
+
+use super::{
+    card, jpeg,
+    negotiate::choose,
+    port::{Backend, Camera, Develop, Fault, Holder, Mode, Pixels, Port, Raw, Shot, Size, Sizes, Until, Wish},
+};
+use std::{
+    collections::BTreeMap,
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// What is wrong with a simulated camera.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// That process has it.
+    Busy(Holder),
+    /// It says yes to everything and gives nothing.
+    NoFrames,
+    /// Frames end before they should.
+    Truncated,
+    /// It is pulled out after so many frames.
+    Unplugged { after: u32 },
+}
+
+/// The simulated board's cameras.
+#[derive(Debug)]
+pub struct Simulated {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    cameras: Vec<Camera>,
+    trouble: BTreeMap<String, Trouble>,
+    /// Frames that were ever given.
+    frames: u64,
+    patience: Duration,
+}
+
+/// The sizes of an ordinary webcam.
+const SIZES: [(u32, u32); 4] = [(320, 180), (640, 480), (1280, 720), (1920, 1080)];
+/// As long as V4L2's.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+impl Default for Simulated {
+    /// Two: one that gives finished pixels, one that compresses them too, and leaves its Huffman tables out.
+    fn default() -> Self {
+        let mode = |code: &str| Mode {
+            code: code.into(),
+            sizes: SIZES.iter().map(|(width, height)| Sizes::One(Size::new(*width, *height))).collect(),
+        };
+        let camera = |id: &str, name: &str, bus: &str, codes: &[&str]| Camera {
+            id: id.into(),
+            name: name.into(),
+            driver: "simulated".into(),
+            bus: bus.into(),
+            backend: Backend::Simulated,
+            modes: codes.iter().map(|code| mode(code)).collect(),
+        };
+        let cameras = vec![
+            camera("/dev/video0", "Simulated test card", "simulated-1", &["YUYV"]),
+            camera("/dev/video2", "Simulated webcam", "simulated-2", &["YUYV", "MJPG"]),
+        ];
+        let state = State { cameras, trouble: BTreeMap::new(), frames: 0, patience: PATIENCE };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+}
+
+impl Simulated {
+    /// From now on the camera `id` fails so.
+    pub fn fail(&self, id: &str, trouble: Trouble) {
+        self.state().trouble.insert(id.to_owned(), trouble);
+        self.changed.notify_all();
+    }
+
+    /// The camera `id` works again.
+    pub fn heal(&self, id: &str) {
+        self.state().trouble.remove(id);
+        self.changed.notify_all();
+    }
+
+    /// Pulls the camera `id` out for good.
+    pub fn unplug(&self, id: &str) {
+        self.state().cameras.retain(|camera| camera.id != id);
+    }
+
+    /// How long a frame is waited for.
+    pub fn set_patience(&self, patience: Duration) {
+        self.state().patience = patience;
+    }
+
+    /// How many frames were given until now.
+    pub fn frames(&self) -> u64 {
+        self.state().frames
+    }
+
+    /// Every change is one step, so a panic elsewhere cannot have left it half done.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the next frame of `id`, given `given` before it: its number, and whether it comes cut.
+    fn frame(&self, id: &str, given: u32, until: &Until) -> Result<(u64, bool), Fault> {
+        let since = Instant::now();
+        let mut state = self.state();
+        loop {
+            let slice = until.slice(since, state.patience)?;
+            match state.trouble.get(id) {
+                Some(Trouble::NoFrames) => {
+                    state = self.changed.wait_timeout(state, slice).unwrap_or_else(PoisonError::into_inner).0;
+                }
+                Some(Trouble::Unplugged { after }) if given >= *after => {
+                    drop(state);
+                    self.unplug(id);
+                    return Err(Fault::Unplugged);
+                }
+                trouble => {
+                    let cut = trouble == Some(&Trouble::Truncated);
+                    state.frames += 1;
+                    return Ok((state.frames, cut));
+                }
+            }
+        }
+    }
+}
+
+/// Frames that may come torn, as with V4L2.
+const TORN: u32 = 8;
+
+impl Port for std::sync::Arc<Simulated> {
+    fn backend(&self) -> Backend {
+        Backend::Simulated
+    }
+
+    fn list(&self, _: &Until) -> Result<Vec<Camera>, Fault> {
+        Ok(self.state().cameras.clone())
+    }
+
+    fn take(&self, camera: &Camera, wish: &Wish, until: &Until, develop: Develop<'_>) -> Result<Shot, Fault> {
+        {
+            let state = self.state();
+            if !state.cameras.iter().any(|known| known.id == camera.id) {
+                return Err(Fault::Absent);
+            }
+            if let Some(Trouble::Busy(holder)) = state.trouble.get(&camera.id) {
+                return Err(Fault::Busy(Some(holder.clone())));
+            }
+        }
+        let choice = choose(&camera.modes, wish).ok_or_else(|| Fault::Unfit("it gives nothing".into()))?;
+        let (mut given, mut torn) = (0, 0);
+        loop {
+            let (number, cut) = self.frame(&camera.id, given, until)?;
+            given += 1;
+            if given <= wish.warmup {
+                continue;
+            }
+            let mut bytes = card::yuyv(choice.size, number);
+            let stride = choice.size.width.next_multiple_of(2) as usize * 2;
+            if choice.pixels == Pixels::Mjpeg {
+                bytes = compressed(&bytes, choice.size, stride)?;
+            }
+            if cut {
+                bytes.truncate(bytes.len() / 2);
+            }
+            let raw = Raw { pixels: choice.pixels, size: choice.size, stride, full_range: false, bytes: &bytes };
+            match develop(&raw) {
+                Err(Fault::Torn(_)) if torn + 1 < TORN => torn += 1,
+                Err(fault) => return Err(fault),
+                Ok(picture) => return Ok(Shot { picture, code: choice.code.to_owned(), warmup: Some(wish.warmup) }),
+            }
+        }
+    }
+}
+
+/// As a webcam's chip does: without Huffman tables, in a buffer that is longer.
+fn compressed(yuyv: &[u8], size: Size, stride: usize) -> Result<Vec<u8>, Fault> {
+    let raw = Raw { pixels: Pixels::Yuyv, size, stride, full_range: false, bytes: yuyv };
+    let wish = Wish { size, format: super::port::Format::Jpeg, quality: 80, warmup: 0, max_bytes: usize::MAX };
+    let mut frame = jpeg::without_tables(&super::develop::develop(&raw, &wish)?.bytes);
+    frame.resize(frame.len().next_multiple_of(4096), 0);
+    Ok(frame)
+}

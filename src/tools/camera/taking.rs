@@ -1,0 +1,139 @@
+//! What taking a photo and capturing a picture have in common: which camera, whether it may be used, and how it went.
+
+use super::fault;
+use crate::{
+    clock,
+    error::ToolError,
+    hw::camera::{Camera, Format, Shot, Size, Wish},
+    registry::context::Context,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::time::{Duration, Instant};
+use time::OffsetDateTime;
+
+/// Longest name of a camera that a caller may give.
+pub const LONGEST_NAME: usize = 128;
+/// Longest that one picture takes: a camera that begins slowly, frames to settle, and a large PNG on a Zero 2 W.
+pub const LIMIT: Duration = Duration::from_secs(25);
+
+/// How a picture came about.
+#[derive(Serialize, JsonSchema)]
+pub struct Taken {
+    /// Camera it was taken with.
+    camera: String,
+    /// As it was taken, which may be another than was asked for.
+    width: u32,
+    height: u32,
+    format: Format,
+    size_bytes: u64,
+    /// When.
+    #[schemars(extend("format" = "date-time"))]
+    timestamp: String,
+    /// What the camera gave: YUYV, MJPG, …
+    pixel_format: String,
+    /// The camera's own file, not made anew here: quality did not count then.
+    passed_through: bool,
+    /// Frames let go before it; null where a program counts them itself.
+    warmup_frames: Option<u32>,
+    /// From opening the camera to the finished picture.
+    duration_ms: u64,
+}
+
+/// A picture, and all about it.
+pub struct Picture {
+    pub bytes: Vec<u8>,
+    pub format: Format,
+    pub at: OffsetDateTime,
+    pub taken: Taken,
+}
+
+/// What is asked of a camera.
+pub struct Asked {
+    pub tool: &'static str,
+    pub camera: Option<String>,
+    pub size: Size,
+    pub format: Format,
+    pub quality: u8,
+    /// Room for it.
+    pub max_bytes: usize,
+}
+
+/// Before anything is opened: does the configuration let any camera be used?
+///
+/// # Errors
+/// `permission_denied` naming the setting.
+pub fn permit(cx: &Context, camera: Option<&str>) -> Result<(), ToolError> {
+    if cx.world.cameras.allows_any() { Ok(()) } else { Err(not_allowed(camera.unwrap_or("*"))) }
+}
+
+fn not_allowed(camera: &str) -> ToolError {
+    ToolError::denied(format!("the configuration lets no picture be taken with {camera}"))
+        .with("parameter", "camera")
+        .with("required_permission", format!("camera:capture:{camera}"))
+        .hint("name the camera in camera.allow in /etc/raspi-mcp and restart the server; camera.list_cameras shows them all")
+}
+
+/// Takes the picture.
+///
+/// # Errors
+/// See [`fault::told`]; `capability_missing` without a camera.
+pub async fn take(cx: &Context, asked: Asked) -> Result<Picture, ToolError> {
+    let (world, begun) = (&cx.world, Instant::now());
+    let limit = fault::within(cx);
+    let all = match world.cameras.list(limit).await {
+        Ok(all) => all,
+        Err(trouble) => return Err(fault::told(cx, asked.tool, None, trouble).await),
+    };
+    let camera = chosen(cx, all, asked.camera.as_deref())?;
+    let wish = Wish {
+        size: asked.size,
+        format: asked.format,
+        quality: asked.quality,
+        warmup: world.settings.camera.warmup_frames,
+        max_bytes: asked.max_bytes,
+    };
+    let left = limit.saturating_sub(begun.elapsed());
+    let Shot { picture, code, warmup } = match world.cameras.take(camera.clone(), wish, left).await {
+        Ok(shot) => shot,
+        Err(trouble) => return Err(fault::told(cx, asked.tool, Some(&camera), trouble).await),
+    };
+    if world.machine.board.is_simulated() {
+        cx.notes.simulated();
+    }
+    let at = OffsetDateTime::now_utc();
+    let taken = Taken {
+        camera: camera.id,
+        width: picture.size.width,
+        height: picture.size.height,
+        format: picture.format,
+        size_bytes: picture.bytes.len() as u64,
+        timestamp: clock::stamp(at),
+        pixel_format: code,
+        passed_through: picture.passed_through,
+        warmup_frames: warmup,
+        duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+    };
+    Ok(Picture { bytes: picture.bytes, format: picture.format, at, taken })
+}
+
+/// The camera that is named, or the first that may be used.
+fn chosen(cx: &Context, all: Vec<Camera>, named: Option<&str>) -> Result<Camera, ToolError> {
+    if all.is_empty() {
+        return Err(fault::none(cx.world.machine.board.is_simulated()));
+    }
+    let cameras = &cx.world.cameras;
+    let shown: Vec<&str> = all.iter().map(|camera| camera.id.as_str()).collect();
+    let Some(named) = named else {
+        let shown = shown.join(", ");
+        return all.into_iter().find(|camera| cameras.allows(camera)).ok_or_else(|| not_allowed(&shown));
+    };
+    let found = all.iter().find(|camera| camera.id == named || camera.name == named).cloned();
+    let camera = found.ok_or_else(|| {
+        ToolError::not_found(format!("there is no camera {named}"))
+            .with("parameter", "camera")
+            .with("cameras", shown)
+            .hint("camera.list_cameras shows those there are; leave camera out for the first")
+    })?;
+    if cameras.allows(&camera) { Ok(camera) } else { Err(not_allowed(&camera.id)) }
+}

@@ -1,0 +1,77 @@
+//! `GET /photos/{name}`: a photo as it is, for a browser or a program that has a token.
+//!
+//! It is a call of `camera.get_photo` like any other: role, policy, rate and audit hold. A token is asked for on loopback too:
+//! an address like this one is passed around, and whatever page a browser shows could name it in an image.
+
+use super::{App, post};
+use crate::{
+    access::caller::Caller,
+    error::ToolError,
+    registry::pipeline::{Call, Finished},
+    tools::camera::GET_PHOTO,
+};
+use axum::{
+    body::Body,
+    extract::Request,
+    http::{HeaderMap, HeaderValue, Response, StatusCode, header},
+    response::IntoResponse,
+};
+use serde_json::json;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+const FOLDER: &str = "/photos/";
+
+/// Whether `path` is a photo's.
+pub fn is_at(path: &str) -> bool {
+    path.starts_with(FOLDER)
+}
+
+/// Whether the caller shows who it is, as everybody must here.
+pub fn shows_a_token(headers: &HeaderMap) -> bool {
+    headers.contains_key(header::AUTHORIZATION)
+}
+
+/// The photo.
+pub(super) async fn answer(app: &App, request: Request) -> Response<Body> {
+    let Some(caller) = request.extensions().get::<Arc<Caller>>().cloned() else {
+        return StatusCode::UNAUTHORIZED.into_response();
+    };
+    // As it was written: a name needs no percent-encoding, and what has some is refused by its form.
+    let args = json!({ "name": request.uri().path().strip_prefix(FOLDER) });
+    let world = &app.server.pipeline.world;
+    let entry = match world.registry.names.resolve(GET_PHOTO) {
+        Ok((entry, _)) => entry,
+        Err(_) => return post::refuse(StatusCode::NOT_FOUND, &ToolError::not_found("this server has no photos")),
+    };
+    let cancel = CancellationToken::new();
+    // A caller who hangs up drops this, and with it the call.
+    let _gone = cancel.clone().drop_guard();
+    let call = Call {
+        entry,
+        caller,
+        args,
+        request_id: "photo".into(),
+        correlation_id: None,
+        cancel,
+        progress: Default::default(),
+        peer: None,
+    };
+    let Finished { result, .. } = app.server.pipeline.run(call).await;
+    match result.map(|output| output.blob) {
+        Ok(Some(blob)) => {
+            let headers = [
+                (header::CONTENT_TYPE, HeaderValue::from_static(blob.mime)),
+                // It shows somebody's room: nothing on the way may keep it, and nothing may take it for a page.
+                (header::CACHE_CONTROL, HeaderValue::from_static("private, no-store")),
+                (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+            ];
+            (headers, blob.bytes).into_response()
+        }
+        Ok(None) => post::refuse(StatusCode::INTERNAL_SERVER_ERROR, &ToolError::internal("a photo without bytes")),
+        Err(error) => {
+            let status = StatusCode::from_u16(error.code.http()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            post::refuse(status, &error)
+        }
+    }
+}
