@@ -24,6 +24,7 @@ mod trees;
 use contract::hardware::{
     Assertion, Lacking, all, boards,
     hand::kernel_scene::{HOG, hog},
+    killed::{VICTIM, victim},
     try_on,
 };
 use std::{
@@ -39,6 +40,10 @@ fn main() -> ExitCode {
         match arg.as_str() {
             HOG => {
                 hog(&args.next().unwrap_or_default());
+                return ExitCode::SUCCESS;
+            }
+            VICTIM => {
+                victim(&args.next().unwrap_or_default(), &args.next().unwrap_or_default());
                 return ExitCode::SUCCESS;
             }
             "--board" => board = args.next().unwrap_or_default(),

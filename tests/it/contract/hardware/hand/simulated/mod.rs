@@ -1,6 +1,7 @@
 //! The hand beside the simulated board: the other handle to its state.
 
 mod lines;
+mod scope;
 mod wires;
 
 use super::Hand;
@@ -15,6 +16,6 @@ pub fn hand(board: &Board) -> Hand {
         lines: Some(Box::new(lines::Simulated(state.gpio.clone()))),
         wires: Some(Box::new(wires::Simulated::new(state.i2c.clone()))),
         scene: None,
-        scope: None,
+        scope: Some(Box::new(scope::Simulated { channels: state.pwm.clone(), lines: state.gpio.clone() })),
     }
 }
