@@ -251,6 +251,9 @@ pub const KEYS: &[Key] = &[
     key("gpio.safe_high", Kind::Pins, Never, "The same, driven high."),
     key("gpio.revert", Kind::Choice(&["previous", "invert"]), Never,
         "What follows a level that was written with a duration: the one before it, or its opposite."),
+    key("gpio.pwm", Kind::PwmPins, Never,
+        "Hardware PWM that is routed to a pin, where that is not known by itself: on other boards than Raspberry Pis, and where the \
+         registers of the pins cannot be read. The device of `/sys/class/pwm/pwmchipN`, and the channel."),
 
     key("i2c.buses", Kind::I2cBuses, Never,
         "Devices that may be reached, one `[[i2c.buses]]` for some of a bus. A read that names a register first sends that byte: \

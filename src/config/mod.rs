@@ -36,7 +36,7 @@ pub use sections::{
     Approval, Service,
     exec::{CommandSetting, EXEC_USER, Exec},
     files::{FileRoot, Files},
-    gpio::{GpioSettings, Revert},
+    gpio::{GpioSettings, PwmPin, Revert},
     i2c::{BusSetting, HIGHEST_BUS as HIGHEST_I2C_BUS, I2cSettings},
 };
 pub use settings::*;

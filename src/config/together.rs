@@ -80,7 +80,7 @@ pub fn check(draft: &Draft, settings: &Settings) -> Vec<Fault> {
         broken(&["approval.button_pin", "approval.led_pin"], message);
     }
     for message in gpio::faults(&settings.gpio) {
-        broken(&["gpio.safe_low", "gpio.safe_high"], message);
+        broken(&["gpio.safe_low", "gpio.safe_high", "gpio.pwm"], message);
     }
     for message in exec::faults(settings) {
         broken(&["exec.cwd_roots", "exec.user", "exec.commands"], message);

@@ -6,6 +6,7 @@ pub mod exec;
 mod firmware;
 pub mod holders;
 mod hostname;
+pub mod pins;
 mod power;
 pub mod process;
 pub mod unit;

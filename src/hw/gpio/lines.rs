@@ -11,10 +11,14 @@ use super::{
     record::Record,
     refusal::Refusal,
     rules::Rules,
+    told::Told,
 };
 use crate::{
     config::{GpioSettings, PlaceSettings, Revert},
-    hw::board::{Board, Pin},
+    hw::{
+        board::{Board, Pin},
+        pwm::Pwm,
+    },
     os::Root,
 };
 use std::{
@@ -35,8 +39,10 @@ const BEHIND: usize = 64;
 /// The lines of one board, as one server lends them.
 pub struct Lines {
     pub rules: Rules,
+    pub(super) pwm: Pwm,
+    pub(super) told: Arc<Told>,
     root: Root,
-    board: Board,
+    pub(super) board: Board,
     chip: String,
     state: Mutex<State>,
     /// Pins of which something has changed that is no edge of an input.
@@ -49,7 +55,7 @@ pub(super) struct State {
     port: Option<Arc<dyn Port>>,
     pub(super) leases: BTreeMap<Pin, Lease>,
     /// Lines that nobody uses and that are driven to their safe level.
-    pub(super) resting: BTreeMap<Pin, Box<dyn Line>>,
+    pub(super) resting: BTreeMap<Pin, Arc<dyn Line>>,
     /// Inputs that nobody uses and somebody listens to.
     pub(super) watched: BTreeMap<Pin, Watched>,
     pub(super) record: Record,
@@ -79,6 +85,8 @@ impl Lines {
     ) -> Arc<Self> {
         Arc::new(Self {
             rules: Rules::of(settings, kept, board.is_simulated()),
+            pwm: Pwm::of(root, board, settings),
+            told: Arc::default(),
             root: root.clone(),
             board: board.clone(),
             chip: settings.chip.clone(),
@@ -104,10 +112,15 @@ impl Lines {
         self.port_of(&mut self.state())
     }
 
+    /// Whether nobody has to tell us what a pin is, or there is nothing to be told of.
+    pub(super) fn reads_registers(&self) -> bool {
+        self.port().map_or(true, |port| port.reads_registers())
+    }
+
     pub(super) fn port_of(&self, state: &mut State) -> Result<Arc<dyn Port>, Fault> {
         match &state.port {
             Some(port) => Ok(Arc::clone(port)),
-            None => Ok(Arc::clone(state.port.insert(header::open(&self.root, &self.board, &self.chip)?))),
+            None => Ok(Arc::clone(state.port.insert(header::open(&self.root, &self.board, &self.chip, &self.told)?))),
         }
     }
 
@@ -146,6 +159,7 @@ impl Lines {
     ) -> Result<Written, Refusal> {
         let mut state = self.state();
         self.check_owner(&state, owner, pin)?;
+        let was_wave = self.end_wave(&mut state, pin)?;
         let previous = match state.leases.get(&pin).map(|lease| &lease.drive) {
             Some(Drive::Output { line }) => {
                 let previous = line.level()?;
@@ -153,9 +167,10 @@ impl Lines {
                 Some(previous)
             }
             Some(drive @ Drive::Input { .. }) => return Err(Refusal::Is(drive.mode())),
-            None => {
+            // A wave was ended above; by hardware it had no line.
+            Some(Drive::Pwm { .. }) | None => {
                 // A bus or a serial port would lose its pin without a word; to configure it is to mean it.
-                if let Function::Alt(function) = self.port_of(&mut state)?.look(pin)?.function {
+                if !was_wave && let Function::Alt(function) = self.port_of(&mut state)?.look(pin)?.function {
                     return Err(Refusal::Alt(function));
                 }
                 let drive = self.redrive(&mut state, pin, Take::Output { level })?;
@@ -163,6 +178,7 @@ impl Lines {
                 None
             }
         };
+        let previous = previous.filter(|_| !was_wave);
         let Some(lease) = state.leases.get_mut(&pin) else { return Err(Refusal::NotLent) };
         lease.revert = duration.map(|duration| {
             let back = match (self.rules.revert, previous) {
@@ -192,7 +208,8 @@ impl Lines {
             }
             return match &lease.drive {
                 Drive::Input { line, .. } => line.level(),
-                Drive::Output { line } => line.level(),
+                Drive::Output { line } | Drive::Pwm { line: Some(line), .. } => line.level(),
+                Drive::Pwm { line: None, .. } => self.port_of(&mut state)?.peek(pin),
             };
         }
         if let Some(line) = state.resting.get(&pin) {
@@ -230,7 +247,7 @@ impl Lines {
         let _ = self.altered.send(pin);
     }
 
-    fn check_owner(&self, state: &State, owner: &Owner, pin: Pin) -> Result<(), Refusal> {
+    pub(super) fn check_owner(&self, state: &State, owner: &Owner, pin: Pin) -> Result<(), Refusal> {
         if owner.is_gone() {
             return Err(Refusal::Gone);
         }
@@ -240,15 +257,16 @@ impl Lines {
         }
     }
 
-    fn lend(&self, state: &mut State, owner: &Owner, pin: Pin, drive: Drive, lasts: Option<Duration>) {
+    pub(super) fn lend(&self, state: &mut State, owner: &Owner, pin: Pin, drive: Drive, lasts: Option<Duration>) {
         let mut lease = Lease { owner: owner.clone(), drive, lasts, until: None, revert: None };
         lease.renew(None);
         state.leases.insert(pin, lease);
     }
 
     /// Takes the line in another way than it is held now. An output stays held from the one to the other, without a gap.
-    fn redrive(&self, state: &mut State, pin: Pin, how: Take) -> Result<Drive, Refusal> {
+    pub(super) fn redrive(&self, state: &mut State, pin: Pin, how: Take) -> Result<Drive, Refusal> {
         let port = self.port_of(state)?;
+        self.end_wave(state, pin)?;
         if let Take::Output { level } = how {
             state.record.driven(pin).map_err(Refusal::Record)?;
             let held = match state.leases.get(&pin).map(|lease| &lease.drive) {
@@ -281,6 +299,8 @@ impl Lines {
         let line = match taken {
             Ok(line) => line,
             Err(fault) => {
+                // Nothing is driven yet, and the record must not say so; resting writes it anew.
+                state.record.let_go(pin);
                 if let Err(fault) = self.rest(state, pin) {
                     tracing::warn!(pin = pin.bcm(), %fault, "is not in its safe state");
                 }
@@ -292,7 +312,7 @@ impl Lines {
                 state.record.let_go(pin);
                 Drive::Input { line: line.into(), pull: pull.unwrap_or(Pull::None), ears: Ears::default() }
             }
-            Take::Output { .. } => Drive::Output { line },
+            Take::Output { .. } => Drive::Output { line: line.into() },
         })
     }
 

@@ -3,9 +3,11 @@
 mod configure_pin;
 pub mod info;
 mod list_pins;
+mod pwm_info;
 mod read_pin;
 pub mod refusal;
 mod release_pin;
+mod set_pwm;
 mod value;
 mod wait_for_edge;
 mod write_pin;
@@ -24,6 +26,7 @@ pub static TOOLS: &[Entry] = &[
     Entry::of::<wait_for_edge::WaitForEdge>(),
     Entry::of::<configure_pin::ConfigurePin>(),
     Entry::of::<write_pin::WritePin>(),
+    Entry::of::<set_pwm::SetPwm>(),
     Entry::of::<release_pin::ReleasePin>(),
 ];
 
@@ -76,8 +79,9 @@ fn permit(cx: &Context, pin: Pin, verb: &str) -> Result<(), ToolError> {
     })
 }
 
-/// What every answer of this namespace says of itself.
-fn begin(cx: &Context) -> Owner {
+/// What every answer of this namespace says of itself, and what must be known first of pins that nobody has.
+async fn begin(cx: &Context, pin: Option<Pin>) -> Owner {
+    cx.world.gpio.refresh(&cx.world.agent, pin).await;
     if cx.world.machine.board.is_simulated() {
         cx.notes.simulated();
     }

@@ -2,6 +2,7 @@
 
 mod kernel_lines;
 pub mod kernel_scene;
+pub mod kernel_scope;
 mod kernel_wires;
 mod simulated;
 
@@ -90,18 +91,12 @@ pub struct Slave {
 pub trait Scene {
     /// The cameras that assertions may use.
     fn cameras(&self) -> &[Camera];
-    /// Uses a camera as another process would, until the result is dropped.
-    fn hog(&self, camera: &Camera) -> Hog;
+    /// Whether one program at a time has it.
+    fn is_exclusive(&self, camera: &Camera) -> bool;
+    /// Uses a camera as another process would, until the first of the result is dropped; the second is that process' number.
+    fn hog(&self, camera: &Camera) -> (Held, u32);
     /// Has the camera show something, where it does not by itself, until the result is dropped.
     fn lights(&self, camera: &Camera) -> Held;
-}
-
-/// Another process that uses a camera.
-pub struct Hog {
-    pub pid: u32,
-    /// As `/proc/PID/comm` has it.
-    pub name: String,
-    pub _until: Held,
 }
 
 /// A camera, and what it can do.
@@ -123,6 +118,8 @@ pub trait Scope {
     fn hardware(&self) -> &[u8];
     /// Pins that tools drive with software PWM.
     fn software(&self) -> &[u8];
-    /// Period and pulse width in nanoseconds, as measured; `None` while nothing comes out.
+    /// Period and pulse width in nanoseconds, as measured; `None` while nothing comes out. It may have to look for a while.
     fn signal(&self, pin: u8) -> Option<(u64, u64)>;
+    /// Takes the channel of a pin as another program would, until the result is dropped.
+    fn hold(&self, pin: u8) -> Held;
 }
