@@ -16,6 +16,7 @@ pub struct Setup {
 const BOARDS: &[Setup] = &[
     Setup { name: "simulated", configuration: include_str!("simulated.toml"), hand: hand::simulated, chip: "" },
     Setup { name: "virt", configuration: include_str!("virt.toml"), hand: virt, chip: "header" },
+    Setup { name: "pi", configuration: include_str!("pi.toml"), hand: pi, chip: "" },
     Setup { name: "raspi3b", configuration: include_str!("raspi3b.toml"), hand: raspi3b, chip: "pinctrl-bcm2835" },
 ];
 
@@ -78,5 +79,21 @@ fn raspi3b(_: &Board) -> Hand {
             lines: Box::new(Header::bare()),
             watched: None,
         })),
+    }
+}
+
+/// A real Raspberry Pi, wired as docs/hardware.md says.
+fn pi(board: &Board) -> Hand {
+    Hand {
+        kind: Kind::RaspberryPi,
+        devices: &[],
+        lines: Some(Box::new(Header::wired(board))),
+        wires: Some(Box::new(KernelWires {
+            slave: Slave { bus: 1, address: 0x49, adapter: "i2c", plain: true },
+            nobody: 0x4a,
+            held: None,
+        })),
+        scene: None,
+        scope: None,
     }
 }

@@ -27,7 +27,7 @@ assertions! {
         edges_from_before_the_wait_do_not_count;
     |hand| hand.lines.as_ref().is_some_and(|lines| lines.can_pull()) =>
         an_open_input_reads_its_pull;
-    |hand| hand.lines.as_ref().is_some_and(|lines| lines.knows_functions()) =>
+    |hand| hand.lines.as_ref().is_some_and(|lines| !lines.functions().is_empty()) =>
         a_pin_with_another_function_says_which,
         a_pin_that_nobody_holds_is_read_without_being_touched;
 }
@@ -313,7 +313,7 @@ async fn an_open_input_reads_its_pull(bench: &Bench) {
 }
 
 async fn a_pin_with_another_function_says_which(bench: &Bench) {
-    for (pin, function) in [(2, "SDA1"), (3, "SCL1"), (14, "TXD1"), (15, "RXD1")] {
+    for (pin, function) in lines(bench).functions().iter().copied() {
         let entry = listed(bench, pin).await;
         assert_eq!((&entry["mode"], &entry["function"]), (&json!("alt"), &json!(function)), "{entry}");
         // It is somebody's, though nobody holds the line.
@@ -324,9 +324,10 @@ async fn a_pin_with_another_function_says_which(bench: &Bench) {
 }
 
 async fn a_pin_that_nobody_holds_is_read_without_being_touched(bench: &Bench) {
-    let before = listed(bench, 14).await;
-    assert!(["high", "low"].contains(&read(bench, 14).await["value"].as_str().unwrap()));
-    let after = listed(bench, 14).await;
+    let pin = lines(bench).functions()[0].0;
+    let before = listed(bench, pin).await;
+    assert!(["high", "low"].contains(&read(bench, pin).await["value"].as_str().unwrap()));
+    let after = listed(bench, pin).await;
     assert_eq!((&before["mode"], &before["function"]), (&after["mode"], &after["function"]));
 }
 

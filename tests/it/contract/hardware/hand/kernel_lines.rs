@@ -2,15 +2,25 @@
 
 use super::{Held, Lines};
 use gpio_cdev::{Chip, LineRequestFlags};
+use raspi_mcp::hw::board::{self, Board};
 use rppal::gpio::{Gpio, Level};
-use std::{fs, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::PathBuf,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 /// A line's holder in the kernel's eyes.
 fn hold(label: &str, number: u8, consumer: &str) -> Held {
+    request(label, number, LineRequestFlags::INPUT, false, consumer)
+}
+
+fn request(label: &str, number: u8, how: LineRequestFlags, high: bool, consumer: &str) -> Held {
     let chips = gpio_cdev::chips().expect("the GPIO chips").map(|chip| chip.expect("a GPIO chip"));
     let mut chip = chips.into_iter().find(|chip: &Chip| chip.label() == label).expect("the chip of the header");
     let line = chip.get_line(number.into()).expect("the line");
-    Box::new(line.request(LineRequestFlags::INPUT, 0, consumer).expect("the line is free"))
+    Box::new(line.request(how, u8::from(high), consumer).expect("the line is free"))
 }
 
 /// gpio-sim: what is outside is a file for each line (Documentation/admin-guide/gpio/gpio-sim.rst).
@@ -49,8 +59,8 @@ impl Lines for GpioSim {
     fn can_pull(&self) -> bool {
         true
     }
-    fn knows_functions(&self) -> bool {
-        false
+    fn functions(&self) -> &[(u8, &'static str)] {
+        &[]
     }
     /// What is outside pulls; there is nothing that it pulls against.
     fn drive(&self, number: u8, high: bool) {
@@ -68,21 +78,59 @@ impl Lines for GpioSim {
     }
 }
 
-/// A Raspberry Pi's header with nothing connected: what its registers say.
+/// A Raspberry Pi's header: what its registers say, and wires from one pin to another.
 pub struct Header {
-    /// What is used as I2C and serial port is not free.
+    label: &'static str,
     registers: Option<Gpio>,
+    functions: Vec<(u8, &'static str)>,
+    /// Free pins, and what each is wired to.
+    wires: &'static [(u8, u8)],
+    /// The other ends that drive.
+    driving: Mutex<BTreeMap<u8, Held>>,
 }
 
+/// `GPIOHANDLE_REQUEST_BIAS_DISABLE`: the resistor at the other end would pull against the one that is tried.
+const BIAS_DISABLE: u32 = 1 << 7;
+const FREE: [u8; 4] = [17, 22, 23, 24];
+const WIRED: [(u8, u8); 4] = [(17, 5), (22, 6), (23, 16), (24, 20)];
+
 impl Header {
+    /// With nothing connected.
     pub fn bare() -> Self {
-        Self { registers: Gpio::new().ok() }
+        // I2C and a serial port: what raspi3b's device tree has on.
+        let functions = vec![(2, "SDA1"), (3, "SCL1"), (14, "TXD1"), (15, "RXD1")];
+        Self::of("pinctrl-bcm2835", functions, &[])
+    }
+
+    /// With a wire from each free pin to another: 17 to 5, 22 to 6, 23 to 16, 24 to 20; and `dtparam=i2c_arm=on`.
+    ///
+    /// # Panics
+    /// When the board is no Raspberry Pi that we know.
+    pub fn wired(board: &Board) -> Self {
+        let chip = board.profile.expect("a known Raspberry Pi").header_chip;
+        let functions = if chip == board::Chip::Rp1 { ["i2c1", "i2c1"] } else { ["SDA1", "SCL1"] };
+        Self::of(chip.label(), [2, 3].into_iter().zip(functions).collect(), &WIRED)
+    }
+
+    fn of(label: &'static str, functions: Vec<(u8, &'static str)>, wires: &'static [(u8, u8)]) -> Self {
+        let registers = Gpio::new().ok();
+        let functions = if registers.is_some() { functions } else { Vec::new() };
+        Self { label, registers, functions, wires, driving: Mutex::default() }
+    }
+
+    fn other_end(&self, number: u8) -> u8 {
+        let wire = self.wires.iter().find(|(pin, _)| *pin == number);
+        wire.unwrap_or_else(|| panic!("nothing is connected to GPIO {number}")).1
+    }
+
+    fn driving(&self) -> MutexGuard<'_, BTreeMap<u8, Held>> {
+        self.driving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Lines for Header {
     fn free(&self) -> &[u8] {
-        &[17, 22, 23, 24]
+        &FREE
     }
     fn forbidden(&self) -> u8 {
         25
@@ -91,23 +139,31 @@ impl Lines for Header {
         26
     }
     fn can_drive(&self) -> bool {
-        false
+        !self.wires.is_empty()
     }
     fn can_pull(&self) -> bool {
-        false
+        !self.wires.is_empty()
     }
-    fn knows_functions(&self) -> bool {
-        self.registers.is_some()
+    fn functions(&self) -> &[(u8, &'static str)] {
+        &self.functions
     }
-    fn drive(&self, _: u8, _: bool) {
-        panic!("nothing is connected");
+    fn drive(&self, number: u8, high: bool) {
+        let end = self.other_end(number);
+        self.let_go(number);
+        self.driving().insert(end, request(self.label, end, LineRequestFlags::OUTPUT, high, "the hand"));
     }
-    fn let_go(&self, _: u8) {}
+    fn let_go(&self, number: u8) {
+        let Some((_, end)) = self.wires.iter().find(|(pin, _)| *pin == number) else { return };
+        self.driving().remove(end);
+        // Whether a line that was let go is still driven is its driver's business.
+        let open = LineRequestFlags::INPUT | LineRequestFlags::from_bits_retain(BIAS_DISABLE);
+        drop(request(self.label, *end, open, false, "the hand"));
+    }
     fn level(&self, number: u8) -> Option<bool> {
         let pin = self.registers.as_ref()?.get(number).expect("a pin of the header");
         Some(pin.read() == Level::High)
     }
     fn hold(&self, number: u8, consumer: &str) -> Held {
-        hold("pinctrl-bcm2835", number, consumer)
+        hold(self.label, number, consumer)
     }
 }

@@ -41,8 +41,8 @@ pub trait Lines {
     fn can_drive(&self) -> bool;
     /// Whether pull resistors do anything there.
     fn can_pull(&self) -> bool;
-    /// Whether it is told what a pin is that nobody holds: a Raspberry Pi's registers tell, GPIO chips of others do not.
-    fn knows_functions(&self) -> bool;
+    /// Allowed pins that are something else, and what. A Raspberry Pi's registers tell that; others' GPIO chips do not.
+    fn functions(&self) -> &[(u8, &'static str)];
     /// Puts the pin at a level from outside, as a push button or another board would, until [`Lines::let_go`].
     fn drive(&self, pin: u8, high: bool);
     /// Drives it no longer: it goes where its pull resistor takes it.

@@ -28,8 +28,8 @@ impl Lines for Simulated {
     fn can_pull(&self) -> bool {
         true
     }
-    fn knows_functions(&self) -> bool {
-        false
+    fn functions(&self) -> &[(u8, &'static str)] {
+        &[]
     }
     fn drive(&self, number: u8, high: bool) {
         self.0.drive(pin(number), Some(Level::of(high)));
