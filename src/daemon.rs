@@ -96,7 +96,7 @@ pub async fn start(serve: Serve) -> Result<Running, String> {
     let tasks = TaskTracker::new();
 
     let machine = halves::machine(&settings)?;
-    let agent = halves::link(&settings, machine.board.is_simulated(), &stop)?;
+    let agent = halves::link(&settings, &machine.board, &stop)?;
     let store = Store::open(&settings.places.state_dir.join("store.db")).map_err(|error| error.to_string())?;
     let audit = Audit::new(store.clone(), settings.audit.max_bytes, Some(agent.clone()));
     let world = World::new(Arc::clone(&settings), registry, machine, agent.clone(), store, audit.clone(), log);

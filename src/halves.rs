@@ -24,7 +24,8 @@ pub fn machine(settings: &Settings) -> Result<Machine, String> {
 ///
 /// # Errors
 /// When both halves are to share a process before a real board.
-pub fn link(settings: &Settings, simulated: bool, stop: &CancellationToken) -> Result<AgentLink, String> {
+pub fn link(settings: &Settings, board: &Board, stop: &CancellationToken) -> Result<AgentLink, String> {
+    let simulated = board.is_simulated();
     let in_process = match settings.agent {
         AgentChoice::Auto => simulated,
         AgentChoice::Inprocess => true,
@@ -38,5 +39,5 @@ pub fn link(settings: &Settings, simulated: bool, stop: &CancellationToken) -> R
     if !in_process {
         return Ok(AgentLink::Socket(agent::Client::new(&settings.places.agent_socket)));
     }
-    Ok(agent::in_process(AgentSettings::of(settings, simulated, Root::system()), stop.clone()))
+    Ok(agent::in_process(AgentSettings::of(settings, simulated, Root::system()), board, stop.clone()))
 }

@@ -20,6 +20,7 @@ pub mod log;
 pub mod machine;
 pub mod metrics;
 pub mod os;
+pub mod pins;
 pub mod prompts;
 pub mod registry;
 pub mod resources;

@@ -65,7 +65,7 @@ impl World {
             sampling: Sampling::new(store.clone(), settings.metrics.max_bytes, Wall::system()),
             store,
             log,
-            gpio: Lines::new(&settings.gpio, &machine.root, &machine.board, &settings.places),
+            gpio: Lines::new(&settings.gpio, settings.approval.pins(), &machine.root, &machine.board, &settings.places),
             i2c: I2c::of(&settings.i2c, &machine),
             cameras: Cameras::of(&settings.camera, &machine.board, &machine.root),
             machine,

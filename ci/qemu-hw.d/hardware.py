@@ -27,7 +27,7 @@ def power_on(board, folder, log):
     # Its console is the second serial port; the first is free for the bench's hand, and so comes first.
     return Machine([
         "qemu-system-aarch64", "-M", "raspi3b", *files, "-serial", "chardev:hand", "-append", "console=ttyS1,115200 quiet panic=-1 board=raspi3b hand=ttyAMA0",
-        "-device", "tmp105,id=thermometer,bus=i2c-bus.1,address=0x48",
+        "-device", "tmp105,id=thermometer,bus=i2c-bus.1,address=0x48", "-device", "tmp105,bus=i2c-bus.1,address=0x49",
     ], log, hand_device=())
 
 
@@ -101,7 +101,7 @@ def virt(pi, look):
 
 
 def raspi3b(pi, look):
-    """A Raspberry Pi 3 with its own drivers, and a TMP105 on its I2C bus whose temperature the bench sets."""
+    """A Raspberry Pi 3 with its own drivers, and two TMP105 on its I2C bus: one for the kernel, one for tools."""
     pi.console.expect(r"listening on http", 2 * BOOT_SECONDS)
     capabilities = look.call("system.get_capabilities")
     board, modules = capabilities["board"], capabilities["modules"]
@@ -110,8 +110,8 @@ def raspi3b(pi, look):
     look.sees("its I2C bus", modules["i2c"]["devices"], "/dev/i2c-1 (bcm2835")
     look.sees("its PWM", modules["pwm"]["devices"], "(channels: 2)")
 
-    look.holds("raspi3b", "raspi-mcp")
     pi.hand.run("echo tmp105 0x48 >/sys/bus/i2c/devices/i2c-1/new_device")
+    look.holds("raspi3b", "raspi-mcp")
     look.sees("the TMP105", look.modules()["temperature"]["devices"], "(tmp105)")
     for celsius in (42.5, -7.0, 85.0):
         pi.qmp.ask("qom-set", path="/machine/peripheral/thermometer", property="temperature", value=int(celsius * 1000))

@@ -32,6 +32,7 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "serve" -d 'Serv
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "agent" -d 'Run the privileged half, which changes the machine for the server'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "call" -d 'Call one tool of a running server'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "bridge" -d 'Join a client on standard input and output to a server in the network'
+complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "pins" -d 'Draw the 40-pin header, with what each pin does now'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "tools" -d 'List the tools, with what the configuration says about each'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "schema" -d 'Print, write or check the JSON Schema files of the tools'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "token" -d 'Make bearer tokens'
@@ -65,6 +66,15 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bridge" -l token-fil
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bridge" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bridge" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bridge" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand pins" -l url -d 'A server\'s address, e.g. https://pi.local:8765; without it, the unix socket of the server on this machine' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand pins" -l pin -d 'The server\'s certificate, by its fingerprint (sha256:...); without it, an authority this machine trusts must vouch for it' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand pins" -l socket -d 'Another unix socket' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand pins" -l token-file -d 'A file that holds the bearer token; without it, the variable RASPI_MCP_TOKEN' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand pins" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand pins" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand pins" -l svg -d 'As a picture for a page (SVG), on standard output'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand pins" -l json -d 'For programs: all contacts as JSON'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand pins" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tools" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tools" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tools" -l policy -d 'Show role, tier, policy and time limit of every tool, as the configuration has them'

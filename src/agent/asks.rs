@@ -18,7 +18,10 @@ use serde_json::Value;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 use tokio::{sync::Notify, time::Instant};
@@ -89,7 +92,9 @@ pub(super) struct Asks {
     clock: Clock,
     expiry: Duration,
     all: Mutex<BTreeMap<String, Ask>>,
-    changed: Notify,
+    changed: Arc<Notify>,
+    /// How many were opened.
+    opened: AtomicU64,
 }
 
 impl Asks {
@@ -112,7 +117,7 @@ impl Asks {
             },
             Err(error) => faults.push(error.message),
         }
-        Self { path, clock, expiry, all: Mutex::new(all), changed: Notify::new() }
+        Self { path, clock, expiry, all: Mutex::new(all), changed: Arc::default(), opened: AtomicU64::new(0) }
     }
 
     /// Opens a question, or finds the same one: still open, or denied a moment ago. Says whether it is new.
@@ -163,6 +168,7 @@ impl Asks {
             all.remove(&id);
             return Err(error);
         }
+        self.opened.fetch_add(1, Ordering::Relaxed);
         self.changed.notify_waiters();
         Ok((ask, true))
     }
@@ -196,6 +202,16 @@ impl Asks {
         let mut asks: Vec<Ask> = all.values().filter(|ask| ask.state == AskState::Pending).cloned().collect();
         asks.sort_by_key(|ask| ask.created_ms);
         asks
+    }
+
+    /// What waits, and how many were ever opened.
+    pub(super) fn waiting(&self) -> (Vec<Ask>, u64) {
+        (self.pending(), self.opened.load(Ordering::Relaxed))
+    }
+
+    /// Told whenever an ask comes, is answered or goes; not when its time runs out.
+    pub(super) fn changed(&self) -> Arc<Notify> {
+        Arc::clone(&self.changed)
     }
 
     /// A person's answer.

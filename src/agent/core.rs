@@ -3,6 +3,7 @@
 use super::{
     Clock,
     asks::{Ask, AskState, Asks, BoundCall},
+    button::{Button, Grip},
     connections::Connections,
     deeds::exec::Commands,
     exec::{self, Runner, SimulatedRunner},
@@ -22,10 +23,21 @@ use super::{
 };
 use crate::{
     error::{ErrorCode, ToolError},
+    hw::{
+        board::Board,
+        gpio::{
+            header,
+            port::{Fault, Port},
+        },
+    },
     os::{Root, bus::Bus},
 };
 use serde_json::{Value, json};
-use std::{fs::File, sync::Arc, time::Duration};
+use std::{
+    fs::File,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 /// What the agent reaches outside itself: one port for each kind of thing it can do.
 pub struct World {
@@ -35,6 +47,8 @@ pub struct World {
     pub processes: Arc<dyn Processes>,
     pub units: Arc<dyn Units>,
     pub network: Arc<dyn Network>,
+    /// The lines of the header, for an approval button; `None` where there is none.
+    pub gpio: Option<Result<Arc<dyn Port>, Fault>>,
 }
 
 impl World {
@@ -57,17 +71,20 @@ impl World {
         } else {
             Arc::new(RealNetwork { bus: Bus::system() })
         };
-        Self { clock, machine, runner, processes, units, network }
+        Self { clock, machine, runner, processes, units, network, gpio: None }
     }
 
-    /// The machine `settings` speak of, and its clock.
-    pub fn of(settings: &AgentSettings) -> Self {
+    /// The machine `settings` speak of with that board, and its clock.
+    pub fn of(settings: &AgentSettings, board: &Board) -> Self {
         let machine: Arc<dyn Machine> = if settings.simulated {
             Arc::new(SimulatedMachine::on(&settings.root))
         } else {
             Arc::new(RealMachine { root: settings.root.clone(), bus: Bus::system() })
         };
-        Self::new(system_clock(), machine)
+        // Without a button it opens no device.
+        let button = settings.approval.button();
+        let gpio = button.map(|_| header::lines(&settings.root, board, &settings.gpio_chip));
+        Self { gpio, ..Self::new(system_clock(), machine) }
     }
 }
 
@@ -88,6 +105,7 @@ pub struct Agent {
     started_ms: i64,
     pub(super) simulated: bool,
     faults: Vec<String>,
+    button: OnceLock<Grip>,
     /// Held as long as the agent lives: one agent a folder.
     _lock: File,
 }
@@ -98,12 +116,13 @@ impl Agent {
     /// # Errors
     /// `unavailable` when its folder cannot be used, `conflict` when another agent uses it.
     pub fn start(settings: AgentSettings, world: World) -> Result<Arc<Self>, ToolError> {
-        let World { clock, machine, runner, processes, units, network } = world;
+        let World { clock, machine, runner, processes, units, network, gpio } = world;
         let folder = settings.state_dir.as_path();
         files::make_folder(folder)?;
         let lock = files::lock(folder)?;
         let mut faults = Vec::new();
         let simulated = machine.is_simulated();
+        let button = Button::take(&settings, gpio, &mut faults);
         let per_hour = settings.policy.reboots_per_hour;
         let agent = Self {
             asks: Asks::load(folder, Arc::clone(&clock), settings.policy.ask_expiry, &mut faults),
@@ -120,13 +139,18 @@ impl Agent {
             simulated,
             clock,
             faults,
+            button: OnceLock::new(),
             _lock: lock,
             settings,
         };
         for fault in &agent.faults {
             tracing::error!(target: "agent", fault, "found at start");
         }
-        Ok(Arc::new(agent))
+        let agent = Arc::new(agent);
+        if let Some(button) = button {
+            agent.button.get_or_init(|| button.watch(&agent));
+        }
+        Ok(agent)
     }
 
     pub fn settings(&self) -> &AgentSettings {
@@ -279,7 +303,7 @@ impl Agent {
             last_power: self.power.last(),
             network_change: self.connections.shown().map(Into::into),
             audit_head: self.heads.last(),
-            faults: self.faults.clone(),
+            faults: self.faults.iter().cloned().chain(self.button.get().and_then(Grip::trouble)).collect(),
         }
     }
 

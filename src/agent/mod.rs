@@ -5,6 +5,7 @@
 //! by its own copy of the policy, keeps the approvals itself, and writes its own log.
 
 pub mod asks;
+mod button;
 mod client;
 mod connections;
 mod core;

@@ -3,7 +3,7 @@
 use super::policy::AgentPolicy;
 use crate::{
     access::groups,
-    config::{Exec, SERVER_USER, Settings},
+    config::{Approval, Exec, SERVER_USER, Settings},
     os::Root,
 };
 use std::{path::PathBuf, time::Duration};
@@ -27,6 +27,10 @@ pub struct AgentSettings {
     pub protected_processes: Vec<String>,
     /// The server's own folders and sockets.
     pub server_places: Vec<PathBuf>,
+    /// The button and its LED, if any.
+    pub approval: Approval,
+    /// Which GPIO chip they are on: label or device file, empty for the header's.
+    pub gpio_chip: String,
     /// Where the root file system is, for `/etc/passwd`, `/etc/group` and `/proc`.
     pub root: Root,
 }
@@ -59,6 +63,8 @@ impl AgentSettings {
                 settings.socket.path.clone(),
                 settings.tls.key.clone(),
             ],
+            approval: settings.approval.clone(),
+            gpio_chip: settings.gpio.chip.clone(),
             root,
         }
     }

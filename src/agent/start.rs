@@ -1,7 +1,10 @@
 //! Bringing the agent up: as a process of its own, or inside the server before a simulated board.
 
 use super::{Agent, AgentLink, AgentSettings, Client, World, bind, serve};
-use crate::error::{ErrorCode, ToolError};
+use crate::{
+    error::{ErrorCode, ToolError},
+    hw::board::Board,
+};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -9,10 +12,15 @@ use tokio_util::sync::CancellationToken;
 ///
 /// # Errors
 /// `conflict` when another agent has the folder or the socket; `unavailable` when either cannot be used.
-pub async fn run(settings: AgentSettings, stop: CancellationToken, ready: impl FnOnce()) -> Result<(), ToolError> {
+pub async fn run(
+    settings: AgentSettings,
+    board: &Board,
+    stop: CancellationToken,
+    ready: impl FnOnce(),
+) -> Result<(), ToolError> {
     // Before a simulated board its own user is enough, unless the server is installed with one of its own.
     let (path, open) = (settings.socket.clone(), !settings.simulated || settings.serves_another_user());
-    let world = World::of(&settings);
+    let world = World::of(&settings, board);
     let agent = Agent::start(settings, world)?;
     if agent.settings.exec.is_on() {
         agent.runner.sweep().await;
@@ -25,12 +33,12 @@ pub async fn run(settings: AgentSettings, stop: CancellationToken, ready: impl F
     Ok(())
 }
 
-/// An agent in this process, with its socket served so that `raspi-mcp approve` reaches it. Must be called inside the
+/// An agent in this process and on its board, with its socket served so that `raspi-mcp approve` reaches it. Must be called inside the
 /// runtime.
 ///
 /// Where another process already is this folder's agent, the link goes to that one's socket. Whatever goes wrong, the
 /// server runs on: the link then says why it has no agent.
-pub fn in_process(settings: AgentSettings, stop: CancellationToken) -> AgentLink {
+pub fn in_process(settings: AgentSettings, board: &Board, stop: CancellationToken) -> AgentLink {
     if !settings.simulated {
         return AgentLink::Offline(
             ToolError::precondition("the agent runs inside the server only before a simulated board")
@@ -38,7 +46,7 @@ pub fn in_process(settings: AgentSettings, stop: CancellationToken) -> AgentLink
         );
     }
     let path = settings.socket.clone();
-    let world = World::of(&settings);
+    let world = World::of(&settings, board);
     let agent = match Agent::start(settings, world) {
         Ok(agent) => agent,
         Err(error) if error.code == ErrorCode::Conflict => return AgentLink::Socket(Client::new(&path)),

@@ -8,7 +8,9 @@ use crate::{
     agent::{self, AgentSettings},
     config, daemon,
     error::ToolError,
-    halves, log,
+    halves,
+    hw::board::Board,
+    log,
     os::{Root, notify::Manager},
     registry::Registry,
 };
@@ -21,7 +23,8 @@ pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     // Image, /etc and the agent's own folder: never what the server can write, never the environment.
     let settings = config::load_agent(&sources.gather(&Registry::standard(), Vec::new())?)?;
     let machine = halves::machine(&settings).map_err(|why| Failure::new(Exit::Config, why))?;
-    let simulated = machine.board.is_simulated();
+    let board = machine.board;
+    let simulated = board.is_simulated();
     if !simulated && !rustix::process::geteuid().is_root() {
         return Err(Failure::new(
             Exit::Config,
@@ -38,7 +41,7 @@ pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     runtime.block_on(async {
         // On the one thread that does everything: where that hangs, so do the signs of life.
         tokio::select! {
-            served = serve(settings, &manager) => served,
+            served = serve(settings, &board, &manager) => served,
             never = manager.watchdog() => match never {},
         }
     })?;
@@ -46,14 +49,14 @@ pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
 }
 
 /// Serves until this process is told to stop.
-async fn serve(settings: AgentSettings, manager: &Manager) -> Result<(), ToolError> {
+async fn serve(settings: AgentSettings, board: &Board, manager: &Manager) -> Result<(), ToolError> {
     let (stop, told) = (CancellationToken::new(), daemon::told_to_stop());
     let socket = settings.socket.clone();
     let ready = || {
         tracing::info!("agent listening on {}", socket.display());
         manager.ready(&format!("listening on {}", socket.display()));
     };
-    let serve = agent::run(settings, stop.clone(), ready);
+    let serve = agent::run(settings, board, stop.clone(), ready);
     tokio::pin!(serve);
     tokio::select! {
         done = &mut serve => return done,

@@ -1,6 +1,6 @@
 //! `raspi-mcp bridge`
 
-use super::{call::pin, exit::Failure};
+use super::{exit::Failure, target::pin};
 use crate::{bridge, client::Remote, error::ToolError, tls::Fingerprint, transport::stdio};
 use std::path::PathBuf;
 

@@ -3,15 +3,10 @@
 use super::{
     exit::{Exit, Failure},
     sources,
+    target::Target,
 };
-use crate::{
-    client::{self, Remote},
-    error::ErrorCode,
-    registry::Registry,
-    tls::Fingerprint,
-};
-use serde_json::{Map, Value, json};
-use std::path::PathBuf;
+use crate::error::ErrorCode;
+use serde_json::{Map, Value};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -23,48 +18,15 @@ pub struct Args {
     /// All arguments as one JSON object
     #[arg(long, value_name = "JSON", conflicts_with = "arguments")]
     args: Option<String>,
-    /// A server's address, e.g. https://pi.local:8765; without it, the unix socket of the server on this machine
-    #[arg(long)]
-    url: Option<String>,
-    /// The server's certificate, by its fingerprint (sha256:...); without it, an authority this machine trusts must vouch for it
-    #[arg(long, value_name = "PIN", requires = "url", value_parser = pin)]
-    pin: Option<Fingerprint>,
-    /// Another unix socket
-    #[arg(long, value_name = "PATH", conflicts_with = "url")]
-    socket: Option<PathBuf>,
-    /// A file that holds the bearer token; without it, the variable RASPI_MCP_TOKEN
-    #[arg(long, value_name = "FILE", requires = "url")]
-    token_file: Option<PathBuf>,
+    #[command(flatten)]
+    target: Target,
     /// For programs: the result as JSON
     #[arg(long)]
     json: bool,
 }
 
 pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
-    let request = json!({
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "tools/call",
-        "params": { "name": args.tool, "arguments": arguments(&args)? },
-    });
-    let runtime = super::runtime()?;
-    let answer = match &args.url {
-        Some(url) => {
-            // A URL without a path means the plain endpoint.
-            let remote = Remote::new(url, "/api/mcp", args.pin, args.token_file.clone())?;
-            runtime.block_on(client::http(&remote, &request))?
-        }
-        None => {
-            let path = match &args.socket {
-                Some(path) => path.clone(),
-                None => {
-                    let own = sources.settings(&Registry::standard(), Vec::new())?.socket.path;
-                    sources::reach(&own, |places| places.runtime_dir.join("mcp.sock"))
-                }
-            };
-            runtime.block_on(client::unix(&path, &request))?
-        }
-    };
+    let answer = args.target.call(sources, &args.tool, &arguments(&args)?)?;
     print(&answer, args.json)
 }
 
@@ -84,12 +46,6 @@ fn arguments(args: &Args) -> Result<Value, Failure> {
         map.insert(name.to_owned(), serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned())));
     }
     Ok(Value::Object(map))
-}
-
-/// A fingerprint as `raspi-mcp tls show` prints it.
-pub fn pin(text: &str) -> Result<Fingerprint, String> {
-    Fingerprint::parse(text)
-        .ok_or_else(|| "write sha256: and 64 hexadecimal digits, as `raspi-mcp tls show` does".into())
 }
 
 fn print(answer: &Value, as_json: bool) -> Result<(), Failure> {

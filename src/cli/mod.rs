@@ -7,9 +7,11 @@ mod bridge;
 mod call;
 pub mod doctor;
 pub mod exit;
+pub mod pins;
 pub mod schema;
 mod serve;
 mod sources;
+mod target;
 mod tls;
 mod token;
 pub mod tools;
@@ -43,6 +45,8 @@ enum Command {
     Call(call::Args),
     /// Join a client on standard input and output to a server in the network
     Bridge(bridge::Args),
+    /// Draw the 40-pin header, with what each pin does now
+    Pins(pins::Args),
     /// List the tools, with what the configuration says about each
     Tools(tools::Args),
     /// Print, write or check the JSON Schema files of the tools
@@ -75,6 +79,7 @@ pub fn run() -> std::process::ExitCode {
         Command::Agent(args) => agent::run(&args, &cli.sources),
         Command::Call(args) => call::run(args, &cli.sources),
         Command::Bridge(args) => bridge::run(args),
+        Command::Pins(args) => pins::run(&args, &cli.sources),
         Command::Tools(args) => tools::run(&args, &cli.sources),
         Command::Schema(args) => schema::run(&args),
         Command::Token(args) => token::run(args),

@@ -191,6 +191,14 @@ pub const KEYS: &[Key] = &[
     key("approval.elicitation_clients", Kind::Clients, Never,
         "Clients, by the name they give themselves, whose own dialogue counts as the person's answer. \
          Some clients answer it by themselves, hence none."),
+    key("approval.button_pin", count(0, 27), Never,
+        "A button that approves the one call that waits when it is held for two seconds: its GPIO, or 0 for none. The agent \
+         alone has it, and no tool. Whoever can reach the button can approve, without a name in the record."),
+    key("approval.button_active", Kind::Choice(&["low", "high"]), Never,
+        "The level while it is pressed. `low`: a button to ground, with the pull-up inside the chip; `high`: one to 3.3 V."),
+    key("approval.led_pin", count(0, 27), Never,
+        "An LED beside the button: its GPIO, or 0 for none. Slow blinking: one call waits; on: the hold is counted; fast \
+         blinking: the button cannot answer, `raspi-mcp approve` can."),
 
     key("service.allow", Kind::Services, Fewer,
         "Services that tools may start, stop, restart, reload, enable and disable. None unless named; on a simulated machine all of \
@@ -243,6 +251,9 @@ pub const KEYS: &[Key] = &[
     key("gpio.safe_high", Kind::Pins, Never, "The same, driven high."),
     key("gpio.revert", Kind::Choice(&["previous", "invert"]), Never,
         "What follows a level that was written with a duration: the one before it, or its opposite."),
+    key("gpio.pwm", Kind::PwmPins, Never,
+        "Hardware PWM that is routed to a pin, where that is not known by itself: on other boards than Raspberry Pis, and where the \
+         registers of the pins cannot be read. The device of `/sys/class/pwm/pwmchipN`, and the channel."),
 
     key("i2c.buses", Kind::I2cBuses, Never,
         "Devices that may be reached, one `[[i2c.buses]]` for some of a bus. A read that names a register first sends that byte: \

@@ -5,7 +5,7 @@ use super::{
     found::{Found, Written},
     keys::NAMESPACES,
     nearest::nearest,
-    sections::{exec, files, i2c},
+    sections::{exec, files, gpio::PwmPin, i2c},
     tokens,
     words::{full_path, is_host, is_name, is_service, one_of, sized},
 };
@@ -65,6 +65,8 @@ pub enum Kind {
     Processes,
     /// GPIOs of the header by their Broadcom numbers, without the reserved 0 and 1.
     Pins,
+    /// Pins and the PWM channels that reach them.
+    PwmPins,
 }
 
 /// What an integer counts.
@@ -120,6 +122,7 @@ impl Kind {
             Self::Folders => "a list of full paths without \"..\", like \"/srv/work\"".into(),
             Self::Processes => "a list of process names of 1 to 15 bytes".into(),
             Self::Pins => "a list of GPIO numbers from 2 to 27".into(),
+            Self::PwmPins => "a list of pins with their channels like \"18=3f20c000.pwm:0\"".into(),
         }
     }
 
@@ -160,6 +163,7 @@ impl Kind {
                 | Self::Folders
                 | Self::Processes
                 | Self::Pins
+                | Self::PwmPins
         )
     }
 
@@ -238,6 +242,7 @@ impl Kind {
             // V4L2's own names have up to 32 bytes, libcamera's places more.
             Self::Cameras if (1..=128).contains(&text.chars().count()) && !text.contains(char::is_control) => {}
             Self::Services if is_service(text) => {}
+            Self::PwmPins if PwmPin::parse(text).is_some() => {}
             Self::Namespaces if namespaces().any(|known| known == text) => {}
             Self::Namespaces => return Err(meant(text, namespaces())),
             Self::ToolsOrNamespaces if namespaces().chain(grouped()).chain(names()).any(|known| known == text) => {}

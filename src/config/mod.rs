@@ -33,10 +33,10 @@ pub use load::{load, load_agent};
 pub use nearest::nearest;
 pub use places::{Places, SERVER_USER};
 pub use sections::{
-    Service,
+    Approval, Service,
     exec::{CommandSetting, EXEC_USER, Exec},
     files::{FileRoot, Files},
-    gpio::{GpioSettings, Revert},
+    gpio::{GpioSettings, PwmPin, Revert},
     i2c::{BusSetting, HIGHEST_BUS as HIGHEST_I2C_BUS, I2cSettings},
 };
 pub use settings::*;

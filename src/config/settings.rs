@@ -5,7 +5,7 @@
 use super::{
     places::Places,
     sections::{
-        Service, camera::CameraSettings, exec::Exec, files::Files, gpio::GpioSettings, i2c::I2cSettings,
+        Approval, Service, camera::CameraSettings, exec::Exec, files::Files, gpio::GpioSettings, i2c::I2cSettings,
         metrics::MetricSettings,
     },
     token::TokenSetting,
@@ -160,13 +160,6 @@ pub struct Tools {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Approval {
-    pub wait_seconds: u64,
-    pub expire_seconds: u64,
-    pub elicitation_clients: Vec<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlaceSettings {
     pub state_dir: PathBuf,
     pub runtime_dir: PathBuf,
@@ -291,7 +284,7 @@ impl Settings {
             },
             tools: Tools { enable: BTreeSet::new(), disable: BTreeSet::new() },
             policy: BTreeMap::new(),
-            approval: Approval { wait_seconds: 20, expire_seconds: 300, elicitation_clients: Vec::new() },
+            approval: Approval::default(),
             service: Service::default(),
             places: PlaceSettings {
                 state_dir: places.state_dir.clone(),

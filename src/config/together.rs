@@ -3,7 +3,7 @@
 use super::{
     draft::Draft,
     fault::Fault,
-    sections::{camera, exec, files, gpio},
+    sections::{approval, camera, exec, files, gpio},
     settings::{AgentChoice, BoardChoice, Settings},
     words::is_loopback,
 };
@@ -71,8 +71,16 @@ pub fn check(draft: &Draft, settings: &Settings) -> Vec<Fault> {
     for message in files::overlaps(settings, draft.configuration()) {
         broken(&["files.roots"], message);
     }
+    let used = [
+        ("gpio.allow", &settings.gpio.allow),
+        ("gpio.safe_low", &settings.gpio.safe_low),
+        ("gpio.safe_high", &settings.gpio.safe_high),
+    ];
+    for message in approval::faults(&settings.approval, &used) {
+        broken(&["approval.button_pin", "approval.led_pin"], message);
+    }
     for message in gpio::faults(&settings.gpio) {
-        broken(&["gpio.safe_low", "gpio.safe_high"], message);
+        broken(&["gpio.safe_low", "gpio.safe_high", "gpio.pwm"], message);
     }
     for message in exec::faults(settings) {
         broken(&["exec.cwd_roots", "exec.user", "exec.commands"], message);

@@ -6,6 +6,7 @@ pub mod devices;
 pub mod firmware;
 pub mod gpio;
 pub mod i2c;
+pub mod pwm;
 pub mod reset;
 pub mod temperature;
 mod vcgencmd;

@@ -14,6 +14,37 @@ pub struct GpioSettings {
     /// Driven high while nobody uses them.
     pub safe_high: BTreeSet<u8>,
     pub revert: Revert,
+    /// Which hardware PWM reaches which pin, where the board's table does not say: see [`PwmPin`].
+    pub pwm: Vec<String>,
+}
+
+/// One entry of `gpio.pwm`: `"18=3f20c000.pwm:0"`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PwmPin {
+    /// The Broadcom number, 2-27.
+    pub pin: u8,
+    /// The device of the PWM chip, or `pwmchipN`.
+    pub chip: String,
+    pub channel: u32,
+}
+
+/// Longest name of a device, in bytes.
+const CHIP_BYTES: usize = 64;
+/// No chip has more channels (the kernel's own drivers: 24).
+const CHANNELS: u32 = 64;
+
+impl PwmPin {
+    /// `None` when it is not written so.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (pin, rest) = text.split_once('=')?;
+        let (chip, channel) = rest.rsplit_once(':')?;
+        let whole = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()) && text.len() <= 2;
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".:_@-".contains(&byte);
+        let named = (1..=CHIP_BYTES).contains(&chip.len()) && chip.bytes().all(plain);
+        let pin = whole(pin).then(|| pin.parse().ok()).flatten().filter(|pin| (2..=27).contains(pin))?;
+        let channel = whole(channel).then(|| channel.parse().ok()).flatten().filter(|number| *number < CHANNELS)?;
+        named.then(|| Self { pin, chip: chip.to_owned(), channel })
+    }
 }
 
 /// `gpio.revert`: what follows a level that was written with a duration.
@@ -32,11 +63,17 @@ impl Default for GpioSettings {
             safe_low: BTreeSet::new(),
             safe_high: BTreeSet::new(),
             revert: Revert::Previous,
+            pwm: Vec::new(),
         }
     }
 }
 
 impl GpioSettings {
+    /// `gpio.pwm`, whose form was checked when it was read.
+    pub fn pwm_pins(&self) -> impl Iterator<Item = PwmPin> {
+        self.pwm.iter().filter_map(|text| PwmPin::parse(text))
+    }
+
     /// The pins that tools may use: on a simulated board all but the reserved ones, where nothing is said.
     pub fn allowed(&self, simulated: bool) -> BTreeSet<u8> {
         if simulated && self.allow.is_empty() { (2..=27).collect() } else { self.allow.clone() }
@@ -46,5 +83,55 @@ impl GpioSettings {
 /// Every rule between its keys that does not hold.
 pub fn faults(gpio: &GpioSettings) -> Vec<String> {
     let both = gpio.safe_low.intersection(&gpio.safe_high);
-    both.map(|pin| format!("GPIO {pin} is in gpio.safe_low and in gpio.safe_high; leave it in one")).collect()
+    let both = both.map(|pin| format!("GPIO {pin} is in gpio.safe_low and in gpio.safe_high; leave it in one"));
+    let channels: Vec<PwmPin> = gpio.pwm_pins().collect();
+    let again =
+        channels.iter().enumerate().filter(|(at, one)| channels[..*at].iter().any(|other| other.pin == one.pin));
+    let again = again.map(|(_, one)| format!("GPIO {} has two channels in gpio.pwm; leave it one", one.pin));
+    both.chain(again).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_channel_is_written_as_pin_chip_and_number() {
+        let parsed = |text: &str| PwmPin::parse(text).map(|one| (one.pin, one.chip, one.channel));
+        assert_eq!(parsed("18=3f20c000.pwm:0"), Some((18, "3f20c000.pwm".into(), 0)));
+        assert_eq!(parsed("5=soc:pwm@1:63"), Some((5, "soc:pwm@1".into(), 63)));
+        for wrong in [
+            "",
+            "18",
+            "18=",
+            "18=pwm",
+            "18=:0",
+            "=pwm:0",
+            "18=pwm:",
+            "1=pwm:0",
+            "28=pwm:0",
+            "18=pwm:64",
+            "+5=pwm:0",
+            "5=pwm:-1",
+            "5=pwm:+1",
+            "005=pwm:0",
+            "5=../pwm:0",
+            "5=a/b:0",
+            "5=pwm chip:0",
+            "5=pwm\0:0",
+            " 5=pwm:0",
+            "5=pwm:0 ",
+        ] {
+            assert_eq!(parsed(wrong), None, "{wrong:?}");
+        }
+        assert_eq!(parsed(&format!("5={}:0", "c".repeat(64))).map(|one| one.0), Some(5));
+        assert_eq!(parsed(&format!("5={}:0", "c".repeat(65))), None);
+    }
+
+    #[test]
+    fn a_pin_has_one_channel() {
+        let pwm = vec!["5=pwm:0".to_owned(), "6=pwm:0".into(), "5=pwm:1".into()];
+        let faults = faults(&GpioSettings { pwm, ..GpioSettings::default() });
+        assert_eq!(faults, ["GPIO 5 has two channels in gpio.pwm; leave it one"]);
+    }
 }

@@ -1,5 +1,6 @@
 //! Sections of the settings that belong to one namespace of tools, a file each: types, and the check of what is written there.
 
+pub mod approval;
 pub mod camera;
 pub mod exec;
 pub mod files;
@@ -8,4 +9,5 @@ pub mod i2c;
 pub mod metrics;
 mod service;
 
+pub use approval::Approval;
 pub use service::Service;

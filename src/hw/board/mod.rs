@@ -2,6 +2,7 @@
 //!
 //! The board decides about `hw/` and firmware only. Memory, uptime, disks and network are always this machine's own.
 
+mod contacts;
 mod detect;
 mod pins;
 mod profile;
@@ -9,9 +10,10 @@ mod revision;
 mod simulated;
 
 pub use crate::config::BoardChoice as Choice;
+pub use contacts::{CONTACTS, Contact};
 pub use detect::Conflict;
 pub use pins::{Chip, Pin, PinError};
-pub use profile::{BootFlow, I2cBus, PROFILES, Profile, PwmChannel};
+pub use profile::{BootFlow, Header, I2cBus, PROFILES, Profile, PwmChannel};
 pub use revision::{Revision, RevisionError};
 pub use simulated::{Part, Simulated};
 

@@ -3,6 +3,8 @@
 //! Sources: "BCM2835 ARM Peripherals", section 6.2; "BCM2711 ARM Peripherals", section 5.3; the function names of
 //! `drivers/pinctrl/pinctrl-rp1.c` in Raspberry Pi's kernel for the RP1 of the Raspberry Pi 5.
 
+use crate::hw::gpio::port::Pull;
+
 /// A GPIO of the header by its Broadcom number, 0-27. Cannot be another number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pin(u8);
@@ -32,7 +34,17 @@ impl Pin {
     }
     /// The contact on the 40-pin header, 1-40.
     pub fn header(self) -> u8 {
-        HEADER[usize::from(self.0)]
+        CONTACTS[usize::from(self.0)]
+    }
+    /// The pin of contact `contact` of the header; `None` for power and ground, and for what is no contact.
+    pub fn at_contact(contact: u8) -> Option<Pin> {
+        Pin::all().find(|pin| pin.header() == contact)
+    }
+    /// The pull that the pin has from power-on until somebody sets another. The same on all three chips: "BCM2835 ARM
+    /// Peripherals", table 6-31; "BCM2711 ARM Peripherals", table 93; "RP1 Peripherals", PADS_BANK0. The boards' own
+    /// resistors are not in it: GPIO 2 and 3 have 1.8 kOhm to 3.3 V everywhere but on the Compute Modules.
+    pub const fn pull_at_power_on(self) -> Pull {
+        if self.0 <= 8 { Pull::Up } else { Pull::Down }
     }
     /// GPIO 0 and 1 read the identification EEPROM of an add-on board at boot and are left alone.
     pub const fn is_reserved(self) -> bool {
@@ -57,7 +69,31 @@ pub enum Chip {
     Rp1,
 }
 
-const HEADER: [u8; 28] =
+impl Chip {
+    /// The label of its gpiochip, by which to find it: the N of `/dev/gpiochipN` has changed between kernels (on the
+    /// Raspberry Pi 5 from 4 to 0). `MODULE_NAME` and the labels of `drivers/pinctrl/bcm/pinctrl-bcm2835.c` and
+    /// `drivers/pinctrl/pinctrl-rp1.c`.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Bcm2837 => "pinctrl-bcm2835",
+            Self::Bcm2711 => "pinctrl-bcm2711",
+            Self::Rp1 => "pinctrl-rp1",
+        }
+    }
+
+    /// The PWM controller whose channels reach the header, by the name of its device (`/sys/class/pwm/pwmchipN/device`):
+    /// there the numbers change as well. It is there once an overlay has enabled it (`dtoverlay=pwm`).
+    pub const fn pwm_device(self) -> &'static str {
+        match self {
+            Self::Bcm2837 => "3f20c000.pwm",
+            Self::Bcm2711 => "fe20c000.pwm",
+            Self::Rp1 => "1f00098000.pwm",
+        }
+    }
+}
+
+/// The contact of each pin.
+const CONTACTS: [u8; 28] =
     [27, 28, 3, 5, 7, 29, 31, 26, 24, 21, 19, 23, 32, 33, 8, 10, 36, 11, 12, 35, 38, 40, 15, 16, 18, 22, 37, 13];
 
 const BCM2837: [[&str; 6]; 28] = [

@@ -1,6 +1,8 @@
 //! A Raspberry Pi that exists in memory: it holds state, changes with time, and can be told to fail.
 
-use crate::hw::{camera::simulated::Simulated as SimulatedCameras, gpio::SimulatedGpio, i2c::simulated::Buses};
+use crate::hw::{
+    camera::simulated::Simulated as SimulatedCameras, gpio::SimulatedGpio, i2c::simulated::Buses, pwm::SimulatedPwm,
+};
 use std::{
     collections::BTreeMap,
     io,
@@ -20,6 +22,9 @@ pub enum Part {
 pub struct Simulated {
     /// Its lines.
     pub gpio: SimulatedGpio,
+    /// Its PWM channels.
+    pub pwm: SimulatedPwm,
+    /// Its cameras.
     pub camera: Arc<SimulatedCameras>,
     state: Mutex<State>,
     /// Its I2C buses, and what is on them.

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     hw::{
-        board::{Board, Chip, Kind, Pin},
+        board::{Board, Kind, Pin},
         devices::Devices,
     },
     os::Root,
@@ -33,6 +33,17 @@ pub fn open(root: &Root, board: &Board, wanted: &str) -> Result<Arc<dyn Port>, F
     Ok(Arc::new(Header { chip, registers }))
 }
 
+/// The lines alone, without the registers: for who takes a line of its own and looks at no other.
+///
+/// # Errors
+/// As [`open`].
+pub fn lines(root: &Root, board: &Board, wanted: &str) -> Result<Arc<dyn Port>, Fault> {
+    match &board.simulated {
+        Some(simulated) => Ok(Arc::new(simulated.gpio.clone())),
+        None => Ok(Arc::new(find(root, board, wanted)?)),
+    }
+}
+
 fn find(root: &Root, board: &Board, wanted: &str) -> Result<Cdev, Fault> {
     let devices = Devices::read(root).gpio;
     let missing = |what: String| {
@@ -44,7 +55,7 @@ fn find(root: &Root, board: &Board, wanted: &str) -> Result<Cdev, Fault> {
         return if Path::new(wanted).exists() { Cdev::open(Path::new(wanted)) } else { Err(missing(wanted.into())) };
     }
     let label = match (wanted, board.profile) {
-        ("", Some(profile)) => Some(label(profile.header_chip)),
+        ("", Some(profile)) => Some(profile.header_chip.label()),
         ("", None) => None,
         (wanted, _) => Some(wanted),
     };
@@ -57,16 +68,6 @@ fn find(root: &Root, board: &Board, wanted: &str) -> Result<Cdev, Fault> {
         }
     }
     Err(refused.unwrap_or_else(|| missing(label.map(|label| format!("labelled {label}")).unwrap_or_default())))
-}
-
-/// The chip's number changes between kernels, its label does not (`drivers/pinctrl/bcm/pinctrl-bcm2835.c`,
-/// `drivers/pinctrl/pinctrl-rp1.c`).
-const fn label(chip: Chip) -> &'static str {
-    match chip {
-        Chip::Bcm2837 => "pinctrl-bcm2835",
-        Chip::Bcm2711 => "pinctrl-bcm2711",
-        Chip::Rp1 => "pinctrl-rp1",
-    }
 }
 
 /// The header of a Raspberry Pi.

@@ -4,7 +4,10 @@ use super::{
     ears::Ears,
     port::{Level, Line, Pull},
 };
-use crate::access::{caller::Caller, presence::Presence};
+use crate::{
+    access::{caller::Caller, presence::Presence},
+    hw::pwm,
+};
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
@@ -27,8 +30,20 @@ impl Owner {
 
 /// What a lease does with its line.
 pub enum Drive {
-    Input { line: Arc<dyn Line>, pull: Pull, ears: Ears },
-    Output { line: Box<dyn Line> },
+    Input {
+        line: Arc<dyn Line>,
+        pull: Pull,
+        ears: Ears,
+    },
+    Output {
+        line: Arc<dyn Line>,
+    },
+    /// A wave; by software on a line of ours, for a reason, by hardware on none.
+    Pwm {
+        wave: Arc<pwm::Running>,
+        line: Option<Arc<dyn Line>>,
+        without: Option<pwm::Without>,
+    },
 }
 
 impl Drive {
@@ -36,12 +51,21 @@ impl Drive {
         match self {
             Self::Input { .. } => "an input",
             Self::Output { .. } => "an output",
+            Self::Pwm { .. } => "driven by PWM",
         }
     }
     pub fn close(&self) {
         match self {
             Self::Input { line, .. } => line.close(),
             Self::Output { line } => line.close(),
+            Self::Pwm { wave, line, .. } => {
+                if let Err(fault) = wave.stop() {
+                    tracing::error!(%fault, "PWM could not be stopped");
+                }
+                if let Some(line) = line {
+                    line.close();
+                }
+            }
         }
     }
 }

@@ -14,11 +14,14 @@ use super::{
 };
 use crate::{
     config::{GpioSettings, PlaceSettings, Revert},
-    hw::board::{Board, Pin},
+    hw::{
+        board::{Board, Pin},
+        pwm::Pwm,
+    },
     os::Root,
 };
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -35,6 +38,7 @@ const BEHIND: usize = 64;
 /// The lines of one board, as one server lends them.
 pub struct Lines {
     pub rules: Rules,
+    pub(super) pwm: Pwm,
     root: Root,
     board: Board,
     chip: String,
@@ -49,7 +53,7 @@ pub(super) struct State {
     port: Option<Arc<dyn Port>>,
     pub(super) leases: BTreeMap<Pin, Lease>,
     /// Lines that nobody uses and that are driven to their safe level.
-    pub(super) resting: BTreeMap<Pin, Box<dyn Line>>,
+    pub(super) resting: BTreeMap<Pin, Arc<dyn Line>>,
     /// Inputs that nobody uses and somebody listens to.
     pub(super) watched: BTreeMap<Pin, Watched>,
     pub(super) record: Record,
@@ -69,10 +73,17 @@ pub struct Written {
 }
 
 impl Lines {
-    /// `places` keep what must be known after a crash.
-    pub fn new(settings: &GpioSettings, root: &Root, board: &Board, places: &PlaceSettings) -> Arc<Self> {
+    /// `kept` are the agent's pins; `places` keep what must be known after a crash.
+    pub fn new(
+        settings: &GpioSettings,
+        kept: BTreeSet<u8>,
+        root: &Root,
+        board: &Board,
+        places: &PlaceSettings,
+    ) -> Arc<Self> {
         Arc::new(Self {
-            rules: Rules::of(settings, board.is_simulated()),
+            rules: Rules::of(settings, kept, board.is_simulated()),
+            pwm: Pwm::of(root, board, settings),
             root: root.clone(),
             board: board.clone(),
             chip: settings.chip.clone(),
@@ -140,6 +151,7 @@ impl Lines {
     ) -> Result<Written, Refusal> {
         let mut state = self.state();
         self.check_owner(&state, owner, pin)?;
+        let was_wave = self.end_wave(&mut state, pin)?;
         let previous = match state.leases.get(&pin).map(|lease| &lease.drive) {
             Some(Drive::Output { line }) => {
                 let previous = line.level()?;
@@ -147,9 +159,10 @@ impl Lines {
                 Some(previous)
             }
             Some(drive @ Drive::Input { .. }) => return Err(Refusal::Is(drive.mode())),
-            None => {
+            // A wave was ended above; by hardware it had no line.
+            Some(Drive::Pwm { .. }) | None => {
                 // A bus or a serial port would lose its pin without a word; to configure it is to mean it.
-                if let Function::Alt(function) = self.port_of(&mut state)?.look(pin)?.function {
+                if !was_wave && let Function::Alt(function) = self.port_of(&mut state)?.look(pin)?.function {
                     return Err(Refusal::Alt(function));
                 }
                 let drive = self.redrive(&mut state, pin, Take::Output { level })?;
@@ -157,6 +170,7 @@ impl Lines {
                 None
             }
         };
+        let previous = previous.filter(|_| !was_wave);
         let Some(lease) = state.leases.get_mut(&pin) else { return Err(Refusal::NotLent) };
         lease.revert = duration.map(|duration| {
             let back = match (self.rules.revert, previous) {
@@ -186,7 +200,8 @@ impl Lines {
             }
             return match &lease.drive {
                 Drive::Input { line, .. } => line.level(),
-                Drive::Output { line } => line.level(),
+                Drive::Output { line } | Drive::Pwm { line: Some(line), .. } => line.level(),
+                Drive::Pwm { line: None, .. } => self.port_of(&mut state)?.peek(pin),
             };
         }
         if let Some(line) = state.resting.get(&pin) {
@@ -224,7 +239,7 @@ impl Lines {
         let _ = self.altered.send(pin);
     }
 
-    fn check_owner(&self, state: &State, owner: &Owner, pin: Pin) -> Result<(), Refusal> {
+    pub(super) fn check_owner(&self, state: &State, owner: &Owner, pin: Pin) -> Result<(), Refusal> {
         if owner.is_gone() {
             return Err(Refusal::Gone);
         }
@@ -234,15 +249,16 @@ impl Lines {
         }
     }
 
-    fn lend(&self, state: &mut State, owner: &Owner, pin: Pin, drive: Drive, lasts: Option<Duration>) {
+    pub(super) fn lend(&self, state: &mut State, owner: &Owner, pin: Pin, drive: Drive, lasts: Option<Duration>) {
         let mut lease = Lease { owner: owner.clone(), drive, lasts, until: None, revert: None };
         lease.renew(None);
         state.leases.insert(pin, lease);
     }
 
     /// Takes the line in another way than it is held now. An output stays held from the one to the other, without a gap.
-    fn redrive(&self, state: &mut State, pin: Pin, how: Take) -> Result<Drive, Refusal> {
+    pub(super) fn redrive(&self, state: &mut State, pin: Pin, how: Take) -> Result<Drive, Refusal> {
         let port = self.port_of(state)?;
+        self.end_wave(state, pin)?;
         if let Take::Output { level } = how {
             state.record.driven(pin).map_err(Refusal::Record)?;
             let held = match state.leases.get(&pin).map(|lease| &lease.drive) {
@@ -286,7 +302,7 @@ impl Lines {
                 state.record.let_go(pin);
                 Drive::Input { line: line.into(), pull: pull.unwrap_or(Pull::None), ears: Ears::default() }
             }
-            Take::Output { .. } => Drive::Output { line },
+            Take::Output { .. } => Drive::Output { line: line.into() },
         })
     }
 

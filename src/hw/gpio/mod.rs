@@ -16,6 +16,7 @@ mod rest;
 pub mod rules;
 pub mod shown;
 mod simulated;
+pub mod wave;
 
 pub use lines::Lines;
 pub use simulated::SimulatedGpio;

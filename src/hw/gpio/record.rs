@@ -4,10 +4,13 @@
 //! The kernel lets go of a killed process' lines, but whether such a line stays an output is its driver's business:
 //! `pinctrl-bcm2835` makes it an input, unless `persist_gpio_outputs` is set, as it is by default in Raspberry Pi's kernels.
 
-use crate::{config::PlaceSettings, hw::board::Pin};
+use crate::{
+    config::PlaceSettings,
+    hw::{board::Pin, pwm::Slot},
+};
 use serde::{Deserialize, Serialize};
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs::{self, DirBuilder, OpenOptions},
     io::{self, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
@@ -25,6 +28,15 @@ pub struct Record {
 #[serde(deny_unknown_fields, default)]
 struct Kept {
     outputs: BTreeSet<u8>,
+    /// Channels of hardware PWM, by their pins. The kernel lets them run on.
+    pwm: BTreeMap<u8, Slot>,
+}
+
+/// What a server that was killed has left.
+#[derive(Debug, Default)]
+pub struct Left {
+    pub outputs: Vec<Pin>,
+    pub waves: Vec<(Pin, Slot)>,
 }
 
 impl Record {
@@ -39,23 +51,26 @@ impl Record {
         Self { path: places.runtime_dir.join(name), kept: Kept::default() }
     }
 
-    /// The pins that the server before drove when it was killed; none after one that stopped. What cannot be understood is
+    /// What the server before drove when it was killed; nothing after one that stopped. What cannot be understood is
     /// told, and counts as nothing.
-    pub fn left(&self) -> Vec<Pin> {
+    pub fn left(&self) -> Left {
         let text = match fs::read(&self.path) {
             Ok(text) => text,
             Err(error) => {
                 if error.kind() != io::ErrorKind::NotFound {
                     tracing::warn!(%error, path = %self.path.display(), "cannot be read: lines may still be driven");
                 }
-                return Vec::new();
+                return Left::default();
             }
         };
         match serde_json::from_slice::<Kept>(&text) {
-            Ok(kept) => kept.outputs.iter().filter_map(|pin| Pin::try_from(u64::from(*pin)).ok()).collect(),
+            Ok(kept) => Left {
+                outputs: kept.outputs.into_iter().filter_map(known).collect(),
+                waves: kept.pwm.into_iter().filter_map(|(pin, slot)| Some((known(pin)?, slot))).collect(),
+            },
             Err(error) => {
                 tracing::warn!(%error, path = %self.path.display(), "is no record: lines may still be driven");
-                Vec::new()
+                Left::default()
             }
         }
     }
@@ -69,10 +84,22 @@ impl Record {
         if next.outputs.insert(pin.bcm()) { self.replace(next) } else { Ok(()) }
     }
 
+    /// Notes that a channel is about to run for a pin.
+    ///
+    /// # Errors
+    /// When that cannot be written: then it is better not to.
+    pub fn waves(&mut self, pin: Pin, slot: &Slot) -> io::Result<()> {
+        let mut next = self.kept.clone();
+        next.pwm.insert(pin.bcm(), slot.clone());
+        if next == self.kept { Ok(()) } else { self.replace(next) }
+    }
+
     /// Notes that a pin is driven no longer. One too many in the record does no harm.
     pub fn let_go(&mut self, pin: Pin) {
         let mut next = self.kept.clone();
-        if next.outputs.remove(&pin.bcm())
+        let output = next.outputs.remove(&pin.bcm());
+        let wave = next.pwm.remove(&pin.bcm()).is_some();
+        if (output || wave)
             && let Err(error) = self.replace(next)
         {
             tracing::warn!(%error, path = %self.path.display(), "cannot be written");
@@ -98,4 +125,8 @@ impl Record {
         self.kept = next;
         Ok(())
     }
+}
+
+fn known(pin: u8) -> Option<Pin> {
+    Pin::try_from(u64::from(pin)).ok()
 }

@@ -1,6 +1,7 @@
 //! Why a pin was not lent, driven or listened to.
 
 use super::port::Fault;
+use crate::hw::pwm;
 use std::io;
 
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +24,9 @@ pub enum Refusal {
     /// What is driven must be known after a crash.
     #[error("what is driven cannot be recorded: {0}")]
     Record(io::Error),
+    /// A wave does not run. Where it would be software's, why it is.
+    #[error("{fault}")]
+    Pwm { fault: pwm::Fault, without: Option<pwm::Without> },
     #[error(transparent)]
     Fault(#[from] Fault),
 }

@@ -9,6 +9,7 @@
 use super::{
     lines::{Lines, State},
     port::{Fault, Level, Take},
+    record::Left,
 };
 use crate::{access::presence::Presence, hw::board::Pin};
 
@@ -18,7 +19,12 @@ const CONSUMER: &str = "raspi-mcp safe state";
 impl Lines {
     /// Ends the lease of a pin, if it has one, and puts the pin into its safe state.
     pub(super) fn settle(&self, state: &mut State, pin: Pin) -> Result<(), Fault> {
-        let Some(lease) = state.leases.remove(&pin) else { return Ok(()) };
+        let Some(mut lease) = state.leases.remove(&pin) else { return Ok(()) };
+        if let super::lease::Drive::Pwm { wave, line, .. } = lease.drive {
+            let stopped = self.stop_wave(state, pin, &wave);
+            let Some(line) = line else { return stopped.and_then(|()| self.rest(state, pin)) };
+            lease.drive = super::lease::Drive::Output { line };
+        }
         match (self.rules.safe(pin).level(), lease.drive) {
             (Some(level), super::lease::Drive::Output { line }) => {
                 // Held on, so that there is no moment without a driver.
@@ -48,7 +54,7 @@ impl Lines {
         let port = self.port_of(state)?;
         state.record.driven(pin)?;
         let line = port.take(pin, Take::Output { level }, CONSUMER)?;
-        state.resting.insert(pin, line);
+        state.resting.insert(pin, line.into());
         Ok(())
     }
 
@@ -67,7 +73,8 @@ impl Lines {
     /// Puts right what a server before left, and drives what is to be driven from now on. Called once, at the start.
     pub fn begin(&self) {
         let mut state = self.state();
-        let left = state.record.left();
+        let Left { outputs: mut left, waves } = state.record.left();
+        self.stop_left(&waves);
         for pin in left.iter().copied().filter(|pin| self.rules.safe(*pin).level().is_none()) {
             match self.undrive(&mut state, pin) {
                 Ok(()) => tracing::warn!(pin = pin.bcm(), "was driven by a server that was killed; it is an input now"),
@@ -82,6 +89,9 @@ impl Lines {
                 Err(fault) => tracing::error!(pin = pin.bcm(), %fault, "cannot be driven to its safe state"),
             }
         }
+        left.extend(waves.iter().map(|(pin, _)| *pin));
+        left.sort_unstable();
+        left.dedup();
         state.recovered = left;
     }
 

@@ -33,28 +33,39 @@ impl Safe {
 #[derive(Debug)]
 pub struct Rules {
     allow: BTreeSet<u8>,
+    /// The agent's own: the approval button and its LED.
+    kept: BTreeSet<u8>,
     safe_low: BTreeSet<u8>,
     safe_high: BTreeSet<u8>,
     pub revert: Revert,
 }
 
 impl Rules {
-    pub fn of(settings: &GpioSettings, simulated: bool) -> Self {
+    /// `kept` belong to the agent, whatever else is said about them.
+    pub fn of(settings: &GpioSettings, kept: BTreeSet<u8>, simulated: bool) -> Self {
         Self {
             allow: settings.allowed(simulated),
+            kept,
             safe_low: settings.safe_low.clone(),
             safe_high: settings.safe_high.clone(),
             revert: settings.revert,
         }
     }
 
-    /// Whether tools may use it. Never the reserved ones, whatever the configuration says.
+    /// Whether tools may use it. Never the reserved ones and those of the agent, whatever the configuration says.
     pub fn allows(&self, pin: Pin) -> bool {
-        !pin.is_reserved() && self.allow.contains(&pin.bcm())
+        !pin.is_reserved() && !self.keeps(pin) && self.allow.contains(&pin.bcm())
+    }
+
+    /// Whether it belongs to the agent: no tool sees it.
+    pub fn keeps(&self, pin: Pin) -> bool {
+        self.kept.contains(&pin.bcm())
     }
 
     pub fn safe(&self, pin: Pin) -> Safe {
-        if self.safe_low.contains(&pin.bcm()) {
+        if self.keeps(pin) {
+            Safe::Input
+        } else if self.safe_low.contains(&pin.bcm()) {
             Safe::Low
         } else if self.safe_high.contains(&pin.bcm()) {
             Safe::High

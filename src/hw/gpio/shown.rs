@@ -5,7 +5,7 @@ use super::{
     lines::Lines,
     port::{Fault, Function, Level, Look, Pull},
 };
-use crate::hw::board::Pin;
+use crate::hw::{board::Pin, pwm};
 use tokio::time::Instant;
 
 /// One pin.
@@ -22,6 +22,8 @@ pub struct Shown {
 pub struct ShownLease {
     pub owner: Owner,
     pub pull: Option<Pull>,
+    /// What it makes, when that is a wave.
+    pub wave: Option<pwm::Report>,
     pub until: Option<Instant>,
     pub revert: Option<(Instant, Back)>,
 }
@@ -39,12 +41,21 @@ impl Lines {
         let mut ours = true;
         if let Some(lease) = state.leases.get(&pin) {
             let (function, level, pull) = match &lease.drive {
-                Drive::Input { line, pull, .. } => (Function::Input, line.level()?, Some(*pull)),
-                Drive::Output { line } => (Function::Output, line.level()?, None),
+                Drive::Input { line, pull, .. } => (Function::Input, Some(line.level()?), Some(*pull)),
+                Drive::Output { line } => (Function::Output, Some(line.level()?), None),
+                Drive::Pwm { line, .. } => {
+                    let level = line.as_ref().map_or(Ok(look.level), |line| line.level().map(Some))?;
+                    (Function::Output, level, None)
+                }
             };
             look.function = function;
-            value = Some(level);
-            shown = Some(ShownLease { owner: lease.owner.clone(), pull, until: lease.until, revert: lease.revert });
+            value = level;
+            let wave = match &lease.drive {
+                Drive::Pwm { wave, .. } => Some(wave.glance().map_err(super::wave::as_line)?),
+                _ => None,
+            };
+            let owner = lease.owner.clone();
+            shown = Some(ShownLease { owner, pull, wave, until: lease.until, revert: lease.revert });
         } else if let Some(line) = state.resting.get(&pin) {
             value = Some(line.level()?);
         } else if let Some(watched) = state.watched.get(&pin) {

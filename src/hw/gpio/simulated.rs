@@ -54,12 +54,11 @@ impl Wire {
     }
 
     fn level(&self, pin: Pin) -> Level {
-        // BCM2835 ARM Peripherals, section 6.2: GPIO 0 to 8 are pulled up at power-on, the others down.
         let pulled = match self.pull {
             Some(Pull::Up) => Level::High,
             Some(Pull::Down) => Level::Low,
             // Without one, an open line keeps what it had last; here it had that.
-            Some(Pull::None) | None => Level::of(pin.bcm() <= 8),
+            Some(Pull::None) | None => Level::of(pin.pull_at_power_on() == Pull::Up),
         };
         self.drives().or(self.outside).unwrap_or(pulled)
     }

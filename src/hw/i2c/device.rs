@@ -53,6 +53,28 @@ impl Device {
         }
     }
 
+    /// Two bytes of it as they would go over the wire, from a register on: nothing moves.
+    pub fn peek(&self, register: u8) -> [u8; 2] {
+        match &self.kind {
+            Kind::Deaf => [SILENCE; 2],
+            Kind::Memory(cells) => [register, register.wrapping_add(1)].map(|at| cells[usize::from(at)]),
+            Kind::Thermometer(registers) => registers[usize::from(register & REGISTERS)].to_be_bytes(),
+        }
+    }
+
+    /// Puts them there, also where the wire could not.
+    pub fn poke(&mut self, register: u8, bytes: [u8; 2]) {
+        match &mut self.kind {
+            Kind::Deaf => {}
+            Kind::Memory(cells) => {
+                for (at, byte) in [register, register.wrapping_add(1)].into_iter().zip(bytes) {
+                    cells[usize::from(at)] = byte;
+                }
+            }
+            Kind::Thermometer(registers) => registers[usize::from(register & REGISTERS)] = u16::from_be_bytes(bytes),
+        }
+    }
+
     /// Takes `bytes`, at least one; `None` when it does not acknowledge them.
     pub fn written(&mut self, bytes: &[u8]) -> Option<()> {
         let (first, data) = bytes.split_first()?;

@@ -60,26 +60,45 @@ impl Default for Buses {
     /// The bus of the header with some of what people connect: a thermometer (TMP102, 0x48), an EEPROM of 256 bytes (0x50),
     /// a part that acknowledges its address and nothing else (0x2a), and a clock that a driver has (0x68).
     fn default() -> Self {
-        let header = Adapter {
-            name: "bcm2835 (i2c@7e804000)",
-            functions: BCM2835,
-            devices: BTreeMap::from([
-                (0x2a, Device::deaf()),
-                (0x48, Device::thermometer()),
-                (0x50, Device::memory()),
-                (0x68, Device::memory()),
-            ]),
-            holders: vec![Holder { address: 0x68, driver: "rtc-ds1307".into(), device: Some("ds3231".into()) }],
-            trouble: None,
-            touched: Addresses::default(),
-            inside: 0,
-            most_inside: 0,
-        };
+        let mut header = Adapter::new("bcm2835 (i2c@7e804000)", BCM2835);
+        header.devices.extend([(0x2a, Device::deaf()), (0x50, Device::memory()), (0x68, Device::memory())]);
+        header.holders = vec![Holder { address: 0x68, driver: "rtc-ds1307".into(), device: Some("ds3231".into()) }];
         Self(Arc::new(Shared { state: Mutex::new(BTreeMap::from([(1, header)])), healed: Condvar::new() }))
     }
 }
 
+impl Adapter {
+    /// With a thermometer.
+    fn new(name: &'static str, functions: Functions) -> Self {
+        Self {
+            name,
+            functions,
+            devices: BTreeMap::from([(0x48, Device::thermometer())]),
+            holders: Vec::new(),
+            trouble: None,
+            touched: Addresses::default(),
+            inside: 0,
+            most_inside: 0,
+        }
+    }
+}
+
 impl Buses {
+    /// Plugs in one more bus, with a thermometer on it at 0x48.
+    pub fn add(&self, bus: u32, name: &'static str, functions: Functions) {
+        self.state().insert(bus, Adapter::new(name, functions));
+    }
+
+    /// A 16-bit register of a device as its bytes go over the wire, without the wire; `None` where there is no device.
+    pub fn register(&self, bus: u32, address: u8, register: u8) -> Option<[u8; 2]> {
+        self.on(bus, |adapter| Some(adapter.devices.get(&address)?.peek(register)))?
+    }
+
+    /// Puts one.
+    pub fn set_register(&self, bus: u32, address: u8, register: u8, bytes: [u8; 2]) {
+        self.on(bus, |adapter| Some(adapter.devices.get_mut(&address)?.poke(register, bytes)));
+    }
+
     /// From now on every transfer on `bus` fails so.
     pub fn fail(&self, bus: u32, trouble: Trouble) {
         self.on(bus, |adapter| adapter.trouble = Some(trouble));

@@ -83,6 +83,10 @@ fn strip(value: &mut Value) {
             if rust_only {
                 map.remove("format");
             }
+            // What may be null and is left out is null: no news, and every listing would carry it.
+            if map.get("default") == Some(&Value::Null) && map.contains_key("type") {
+                map.remove("default");
+            }
             map.values_mut().for_each(strip);
         }
         Value::Array(items) => items.iter_mut().for_each(strip),

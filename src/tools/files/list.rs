@@ -39,17 +39,17 @@ pub struct Args {
     #[serde(default = "here", deserialize_with = "bounded::<_, 1, LONGEST_PATH>")]
     #[schemars(length(min = 1, max = LONGEST_PATH))]
     path: String,
-    /// Root that a relative path begins in; the first one unless told.
+    /// Where a relative path begins; else the first root.
     #[serde(default, deserialize_with = "bounded_or_null::<_, 64>")]
     #[schemars(length(max = 64))]
     root: Option<String>,
-    /// Whether to list folders in it too.
+    /// Also what is in its folders.
     #[serde(default)]
     recursive: bool,
-    /// Whether to list names that begin with a dot.
+    /// Also names that begin with a dot.
     #[serde(default)]
     include_hidden: bool,
-    /// Only names like "*.log", or paths like "**/a/*.txt".
+    /// Names like "*.log", or paths like "**/a/*.txt".
     #[serde(default, deserialize_with = "bounded_or_null::<_, { glob::LONGEST }>")]
     #[schemars(length(max = glob::LONGEST))]
     pattern: Option<String>,

@@ -36,23 +36,23 @@ pub struct Args {
     #[serde(deserialize_with = "bounded::<_, 1, LONGEST_PATH>")]
     #[schemars(length(min = 1, max = LONGEST_PATH))]
     path: String,
-    /// Root that a relative path begins in; the first one unless told.
+    /// Where a relative path begins; else the first root.
     #[serde(default, deserialize_with = "bounded_or_null::<_, 64>")]
     #[schemars(length(max = 64))]
     root: Option<String>,
     /// How content is written.
     #[serde(default)]
     encoding: Encoding,
-    /// Refuse more content than this; 1 MiB unless told.
+    /// Refuse more content; 1 MiB unless told.
     max_bytes: Option<NonZeroU32>,
-    /// Tag you have: unchanged content is not sent again.
+    /// Of the content you have: it is not sent again.
     #[serde(default, deserialize_with = "bounded_or_null::<_, 128>")]
     #[schemars(length(max = 128))]
     etag: Option<String>,
     /// First byte.
     #[serde(default)]
     offset: u32,
-    /// Bytes to read at most, up to 4 MiB; the rest is left for the next call.
+    /// Bytes at most, up to 4 MiB.
     length: Option<NonZeroU32>,
 }
 
@@ -100,7 +100,7 @@ impl Tool for Read {
     const META: Meta = Meta {
         name: "files.read",
         title: "Read a file",
-        description: "Read a file in one of the configured folders.\n\nUse when: you need what a file says.\n\nReturns: content, size, time and an etag for files.write.\n\nTip: read large files in parts, with offset and length.",
+        description: "Read a file in one of the configured folders.\n\nUse when: you need what a file says.\n\nReturns: content, size, time and an etag for files.write.",
         estimated_tokens: 1500,
         tags: &["fs", "file"],
         ..Meta::READ

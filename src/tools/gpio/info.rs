@@ -1,6 +1,9 @@
 //! One pin as callers see it: document 000's `GpioPinInfo`, and what else there is to know.
 
-use super::refusal::{broken, told};
+use super::{
+    pwm_info::PwmInfo,
+    refusal::{broken, told},
+};
 use crate::{
     clock,
     error::ToolError,
@@ -60,6 +63,9 @@ pub struct PinInfo {
     /// Who holds it outside this server, by its own name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consumer: Option<String>,
+    /// The wave that it makes; `value` is one moment of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pwm: Option<PwmInfo>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease: Option<LeaseInfo>,
 }
@@ -116,6 +122,7 @@ impl PinInfo {
             pull,
             safe_state: lines.rules.safe(pin),
             consumer: look.consumer,
+            pwm: lease.as_ref().and_then(|lease| lease.wave.as_ref()).map(PwmInfo::of),
             lease: lease.map(|lease| LeaseInfo {
                 yours: lease.owner == *owner,
                 principal: lease.owner.principal,

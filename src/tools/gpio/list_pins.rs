@@ -45,7 +45,8 @@ impl Tool for ListPins {
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let (owner, lines) = (begin(cx), &cx.world.gpio);
         let chip = lines.port().map_err(|fault| broken(None, fault))?.name();
-        let wanted = Pin::all().filter(|pin| args.all || lines.rules.allows(*pin));
+        let wanted =
+            Pin::all().filter(|pin| if args.all { !lines.rules.keeps(*pin) } else { lines.rules.allows(*pin) });
         let pins = wanted.map(|pin| PinInfo::look(lines, &owner, pin)).collect::<Result<_, _>>()?;
         let recovered: Vec<u8> = lines.recovered().iter().map(|pin| pin.bcm()).collect();
         Ok(Out { pins, chip, recovered: (!recovered.is_empty()).then_some(recovered) })

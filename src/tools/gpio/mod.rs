@@ -3,9 +3,11 @@
 mod configure_pin;
 pub mod info;
 mod list_pins;
+mod pwm_info;
 mod read_pin;
 pub mod refusal;
 mod release_pin;
+mod set_pwm;
 mod value;
 mod wait_for_edge;
 mod write_pin;
@@ -24,6 +26,7 @@ pub static TOOLS: &[Entry] = &[
     Entry::of::<wait_for_edge::WaitForEdge>(),
     Entry::of::<configure_pin::ConfigurePin>(),
     Entry::of::<write_pin::WritePin>(),
+    Entry::of::<set_pwm::SetPwm>(),
     Entry::of::<release_pin::ReleasePin>(),
 ];
 
@@ -66,7 +69,10 @@ fn permit(cx: &Context, pin: Pin, verb: &str) -> Result<(), ToolError> {
     let denied = ToolError::denied(format!("User is not allowed to {verbs} this GPIO pin"))
         .with("pin", number)
         .with("required_permission", format!("gpio:{verb}:{number}"));
-    Err(if pin.is_reserved() {
+    Err(if cx.world.gpio.rules.keeps(pin) {
+        denied
+            .hint(format!("GPIO {number} belongs to the agent (approval.button_pin, approval.led_pin); no tool has it"))
+    } else if pin.is_reserved() {
         denied.hint("GPIO 0 and 1 are reserved: add-on boards identify themselves there")
     } else {
         denied.hint(format!("gpio.allow in the configuration names the pins that may be used; gpio.list_pins lists them; {number} is none"))

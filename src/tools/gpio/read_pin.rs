@@ -54,8 +54,13 @@ impl Tool for ReadPin {
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let (owner, lines, pin) = (begin(cx), &cx.world.gpio, args.pin);
         cx.notes.resource(format!("raspi://gpio/{}", pin.bcm()));
-        let value = lines.read(&owner, pin).map_err(|fault| unread(pin, fault))?;
+        let value = match lines.read(&owner, pin) {
+            Ok(value) => Some(value),
+            // By hardware: what is on the pin at this moment need not be known.
+            Err(_) if lines.is_wave(pin) => None,
+            Err(fault) => return Err(unread(pin, fault)),
+        };
         let info = PinInfo::look(lines, &owner, pin)?;
-        Ok(Out { pin: PinInfo { value: Some(value), ..info }, timestamp: clock::now() })
+        Ok(Out { pin: PinInfo { value, ..info }, timestamp: clock::now() })
     }
 }

@@ -5,9 +5,37 @@ use crate::{
     hw::{
         board::Pin,
         gpio::{port::Fault, refusal::Refusal},
+        pwm::{self, Without, software},
     },
 };
 use std::io;
+
+/// What a caller is told when a wave does not run.
+fn waveless(pin: Pin, fault: pwm::Fault, without: Option<Without>) -> ToolError {
+    let what = format!("GPIO {}", pin.bcm());
+    let told = match fault {
+        pwm::Fault::Shared { .. } => ToolError::precondition(format!("{what}: {fault}"))
+            .hint("one channel makes one wave: release the other pin first, or take one with a channel of its own"),
+        pwm::Fault::Busy(why) => ToolError::precondition(format!("{what} has a PWM channel that is in use: {why}"))
+            .hint("end what uses it, or take another pin"),
+        pwm::Fault::Unsupported(why) => ToolError::precondition(format!("{what}: {why}"))
+            .hint("another frequency may do; the kernel's log says more"),
+        pwm::Fault::NoRights(why) => ToolError::unavailable(format!("{what} has hardware PWM that cannot be used: {why}"))
+            .hint("udev gives PWM to the group gpio (60-raspi-mcp.rules); the unit has to leave /sys/devices/platform writable"),
+        pwm::Fault::TooFast => {
+            let Without { why, remedy } = without.unwrap_or_else(|| Without { why: fault.to_string(), remedy: None });
+            ToolError::precondition(format!("{what} can have PWM by software only, which makes at most 2000 Hz: {why}"))
+                .with("max_frequency_hz", software::HIGHEST_HZ)
+                .hint(remedy.unwrap_or_else(|| "take a pin with hardware PWM, or a lower frequency".into()))
+        }
+        pwm::Fault::TooMany => ToolError::exhausted(format!("{what} gets no PWM by software: {fault}"))
+            .with("limit", software::MOST)
+            .hint("release one of them, or take a pin with hardware PWM"),
+        pwm::Fault::Line(fault) => return broken(Some(pin), fault),
+        pwm::Fault::Io(error) => return broken(Some(pin), Fault::Io(error)),
+    };
+    told.with("pin", pin.bcm())
+}
 
 /// What a caller is told.
 pub fn told(pin: Pin, refusal: Refusal) -> ToolError {
@@ -31,6 +59,7 @@ pub fn told(pin: Pin, refusal: Refusal) -> ToolError {
         Refusal::Record(error) => ToolError::unavailable(format!("GPIO {number} is not driven: {error}"))
             .with("resource", "places.runtime_dir")
             .hint("what is driven is recorded there first, so that it can be put right after a crash; make it writable"),
+        Refusal::Pwm { fault, without } => return waveless(pin, fault, without),
         Refusal::Fault(fault) => return broken(Some(pin), fault),
     };
     told.with("pin", number)

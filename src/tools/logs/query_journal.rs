@@ -26,24 +26,24 @@ const LARGEST_REPORT: usize = 8 * 1024;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// Only lines of this unit, or about it.
+    /// Of this unit, or about it.
     unit: Option<UnitName>,
     /// Not before this time.
     since: Option<Moment>,
     /// Not after this time.
     until: Option<Moment>,
-    /// Only lines at least this severe.
+    /// At least this severe.
     priority: Option<Priority>,
-    /// Only messages that this regular expression fits; without capitals it ignores case.
+    /// Regular expression that messages fit; without capitals case does not count.
     grep: Option<Pattern>,
     #[serde(default)]
     limit: Limit,
-    /// next_cursor of the answer before, to go on in the same order.
+    /// next_cursor of the answer before.
     cursor: Option<Cursor>,
-    /// Newest first goes back in time, oldest first forward.
+    /// Back or forward in time.
     #[serde(default)]
     order: Order,
-    /// Wait so long for new lines.
+    /// Stream new lines as progress for so long.
     follow_seconds: Option<Seconds>,
 }
 
@@ -86,7 +86,7 @@ impl Tool for QueryJournal {
     const META: Meta = Meta {
         name: "logs.query_journal",
         title: "Query the journal",
-        description: "Read what services and the kernel have logged.\n\nUse when: something failed and you want its own words.\n\nReturns: lines with time, unit, severity and message, secrets removed, and a cursor to go on.\n\nTip: follow_seconds streams new lines as progress.",
+        description: "Read what services and the kernel have logged.\n\nUse when: something failed and you want its own words.\n\nReturns: lines with time, unit, severity and message, secrets removed, and a cursor to go on.",
         long: true,
         timeout_seconds: 330,
         estimated_tokens: 4000,

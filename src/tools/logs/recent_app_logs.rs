@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// Only lines at least this severe.
+    /// At least this severe.
     #[serde(default)]
     level: Option<Level>,
     /// Only lines from this moment on.

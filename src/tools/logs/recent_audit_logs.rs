@@ -21,15 +21,15 @@ use serde_json::{Map, Value};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// Only calls of this tool, e.g. "gpio.write_pin".
+    /// Calls of this tool.
     tool: Option<String>,
-    /// Only calls by this caller; others than yourself need role admin.
+    /// Calls by this caller; others than you need role admin.
     principal: Option<String>,
-    /// Only calls that ended so: "ok" or an error_code, e.g. "permission_denied".
+    /// Calls that ended so: "ok" or an error_code.
     outcome: Option<String>,
-    /// Not before this time, RFC 3339.
+    /// Not before this time.
     since: Option<Moment>,
-    /// Before this time, RFC 3339.
+    /// Before this time.
     until: Option<Moment>,
     #[serde(default)]
     limit: Limit,
@@ -112,7 +112,7 @@ impl Tool for GetRecentAuditLogs {
     const META: Meta = Meta {
         name: "logs.get_recent_audit_logs",
         title: "Recent audit records",
-        description: "Show recent calls: who called which tool, with what arguments, and how it ended.\n\nUse when: you are asked what was done on this device, or why a call was refused.\n\nReturns: records, newest first, without secrets.\n\nNote: callers below role admin see their own calls.",
+        description: "Show recent calls: who called which tool, with what arguments, and how it ended.\n\nUse when: you are asked what was done on this device, or why a call was refused.\n\nReturns: records, newest first, without secrets.",
         estimated_tokens: 4000,
         paginated: true,
         tags: &["audit", "history"],

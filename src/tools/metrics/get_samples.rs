@@ -19,14 +19,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// Only this job's; else all jobs', one after the other.
+    /// This job's; else all, one after the other.
     #[schemars(length(min = 1, max = LONGEST), regex(pattern = PATTERN))]
     #[serde(default, deserialize_with = "job::optional_id")]
     job_id: Option<String>,
-    /// Not before this time, RFC 3339.
+    /// Not before this time.
     #[serde(default)]
     since: Option<Moment>,
-    /// Before this time, RFC 3339.
+    /// Before this time.
     #[serde(default)]
     until: Option<Moment>,
     #[serde(default)]
@@ -54,7 +54,7 @@ impl Tool for GetSamples {
     const META: Meta = Meta {
         name: "metrics.get_samples",
         title: "Samples",
-        description: "Samples of sampling jobs, as they were taken.\n\nUse when: single values matter; for a trend metrics.query_history is shorter.\n\nReturns: samples, oldest first.\n\nNote: for the newest, give since.",
+        description: "Samples of sampling jobs, as they were taken.\n\nUse when: single values matter; for a trend metrics.query_history is shorter.\n\nReturns: samples, oldest first.",
         estimated_tokens: 9000,
         paginated: true,
         tags: &["metrics", "history", "sampling"],

@@ -21,19 +21,19 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// Names of a sample's fields; also cpu_percent, memory_percent.
+    /// A sample's fields; also cpu_percent, memory_percent.
     #[schemars(length(min = 1, max = MOST_NAMES), inner(length(min = 1, max = METRIC_NAME)))]
     #[serde(deserialize_with = "job::names")]
     metric_names: Vec<String>,
-    /// Not before this time, RFC 3339.
+    /// Not before this time.
     start_time: Moment,
-    /// Before this time, RFC 3339; now when left out.
+    /// Before this time; else now.
     #[serde(default)]
     end_time: Option<Moment>,
-    /// A bucket's length: a number and s, m, h or d; when left out, one that makes at most 120.
+    /// A bucket's length like 1m (s, m, h, d); else at most 120 buckets.
     #[serde(default)]
     resolution: Option<Resolution>,
-    /// Only this job's samples.
+    /// This job's.
     #[schemars(length(min = 1, max = LONGEST), regex(pattern = PATTERN))]
     #[serde(default, deserialize_with = "job::optional_id")]
     job_id: Option<String>,
@@ -116,7 +116,7 @@ impl Tool for QueryHistory {
     const META: Meta = Meta {
         name: "metrics.query_history",
         title: "History of metrics",
-        description: "Metrics over time: mean, least and most of each bucket.\n\nUse when: you look for a trend, a peak, or what happened when.\n\nReturns: by metric its buckets, oldest first; times without samples are left out.\n\nNote: there is history only while a sampling job runs.",
+        description: "Metrics over time: mean, least and most of each bucket.\n\nUse when: you look for a trend, a peak, or what happened when.\n\nReturns: by metric its buckets, oldest first; times without samples are left out.",
         estimated_tokens: 5000,
         tags: &["metrics", "history", "trend"],
         ..Meta::READ

@@ -31,11 +31,11 @@ pub struct Args {
     #[schemars(range(min = 1, max = COUNT))]
     #[serde(default = "four", deserialize_with = "bounded::<_, 1, COUNT>")]
     count: u32,
-    /// Milliseconds from one to the next.
+    /// From one to the next.
     #[schemars(range(min = SHORTEST_INTERVAL, max = LONGEST_INTERVAL))]
     #[serde(default = "second", deserialize_with = "bounded::<_, SHORTEST_INTERVAL, LONGEST_INTERVAL>")]
     interval_ms: u32,
-    /// Milliseconds to wait for an answer.
+    /// For an answer.
     #[schemars(range(min = SHORTEST_WAIT, max = LONGEST_WAIT))]
     #[serde(default = "second", deserialize_with = "bounded::<_, SHORTEST_WAIT, LONGEST_WAIT>")]
     timeout_ms: u32,
@@ -111,7 +111,7 @@ impl Tool for Ping {
     const META: Meta = Meta {
         name: "network.ping",
         title: "Ping",
-        description: "Ask another machine for echoes (ICMP) and measure how long they take.\n\nUse when: you ask whether a host can be reached from this device, or how well.\n\nReturns: sent, received, loss, shortest, mean and longest round trip.\n\nNote: some hosts never answer pings.",
+        description: "Ask another machine for echoes (ICMP) and measure how long they take.\n\nUse when: you ask whether a host can be reached from this device, or how well.\n\nReturns: sent, received, loss, shortest, mean and longest round trip.",
         open_world: true,
         timeout_seconds: 65,
         long: true,

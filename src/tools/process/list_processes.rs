@@ -59,7 +59,7 @@ impl Tool for ListProcesses {
     const META: Meta = Meta {
         name: "process.list_processes",
         title: "List processes",
-        description: "Processes of this machine, with what they use.\n\nUse when: something is slow or full, or you need a process' number.\n\nReturns: a page of them, filtered and sorted.\n\nNote: sort_by cpu_percent, sort_order desc finds the busiest.",
+        description: "Processes of this machine, with what they use.\n\nUse when: something is slow or full, or you need a process' number.\n\nReturns: a page of them, filtered and sorted.",
         paginated: true,
         estimated_tokens: 6000,
         tags: &["process", "cpu", "memory"],

@@ -22,15 +22,15 @@ use std::sync::Arc;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// Only names that fit, with * and ?, e.g. "net*"; case does not count.
+    /// Names with * and ?; case does not count.
     #[schemars(with = "Option<String>", length(min = 1, max = LONGEST))]
     #[serde(default, deserialize_with = "pattern")]
     name: Option<String>,
-    /// Only services in these states.
+    /// In these states.
     #[schemars(length(min = 1, max = 8))]
     #[serde(default, deserialize_with = "states")]
     status: Option<Vec<Status>>,
-    /// Only those that start at boot (true), or only the others.
+    /// Whether they start at boot.
     enabled: Option<bool>,
     /// Add pid, memory, CPU, uptime and restarts.
     #[serde(default)]

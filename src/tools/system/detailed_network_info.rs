@@ -31,7 +31,7 @@ pub struct Args {
     /// Also TCP and UDP sockets.
     #[serde(default)]
     include_connections: bool,
-    /// Only sockets in these states; without it all.
+    /// Sockets in these states; else all.
     #[serde(default)]
     connection_state_filter: Vec<StateFilter>,
     #[serde(default)]

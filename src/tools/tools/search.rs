@@ -15,13 +15,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// Words to look for in names, titles, tags and descriptions, e.g. "reboot" or "temperature".
+    /// Words in names, titles, tags and descriptions.
     #[schemars(length(min = 1, max = 200))]
     #[serde(deserialize_with = "crate::tools::bounded::<_, 1, 200>")]
     query: String,
-    /// Only this namespace, e.g. "gpio".
+    /// Like "gpio".
     namespace: Option<String>,
-    /// Only tools whose typical answer is at most this many tokens.
+    /// With a typical answer of so many tokens at most.
     max_tokens: Option<u32>,
     #[serde(default)]
     limit: Limit,

@@ -41,7 +41,7 @@ fn target() -> Target {
     let root = TempDir::new().expect("a folder");
     let settings = Settings::default_for(&Places::below(root.path()));
     let settings = AgentSettings::of(&settings, true, Root::at(root.path()));
-    let world = World::of(&settings);
+    let world = World::new(system_clock(), Arc::new(SimulatedMachine::on(&settings.root)));
     let agent = runtime.block_on(async { Agent::start(settings, world) }).expect("it starts");
     Target { runtime, agent, _root: root }
 }

@@ -2,10 +2,12 @@
 
 mod any;
 mod asks;
+mod button;
 mod calls;
 mod connection;
 mod exec;
 mod heads;
+mod holders;
 mod hostname;
 mod oracle;
 mod power;
@@ -22,6 +24,7 @@ use raspi_mcp::{
         units::{SimulatedUnits, Units},
     },
     error::ToolError,
+    hw::gpio::{SimulatedGpio, port::Port},
     os::Root,
 };
 use serde_json::{Value, json};
@@ -41,6 +44,8 @@ pub struct Pi {
     machine: Arc<SimulatedMachine>,
     /// Those of the simulated machine, unless a test brings others.
     units: Arc<dyn Units>,
+    /// The lines of its header.
+    pub gpio: SimulatedGpio,
     pub settings: AgentSettings,
     agent: Option<Arc<Agent>>,
 }
@@ -75,6 +80,8 @@ impl Pi {
             exec: Default::default(),
             protected_processes: Vec::new(),
             server_places: Vec::new(),
+            approval: Default::default(),
+            gpio_chip: String::new(),
             root: Root::at(dir),
         }
     }
@@ -92,6 +99,7 @@ impl Pi {
             now_ms: Arc::new(AtomicI64::new(NOON)),
             machine: Arc::new(SimulatedMachine::new("first boot")),
             units,
+            gpio: SimulatedGpio::default(),
             settings,
             agent: None,
         };
@@ -99,11 +107,12 @@ impl Pi {
         pi
     }
 
-    fn start(&mut self) {
+    pub fn start(&mut self) {
         self.agent = None;
         let now_ms = Arc::clone(&self.now_ms);
         let clock: Clock = Arc::new(move || now_ms.load(Ordering::SeqCst));
-        let world = World { units: Arc::clone(&self.units), ..World::new(clock, Arc::clone(&self.machine) as _) };
+        let gpio = self.settings.approval.button().map(|_| Ok(Arc::new(self.gpio.clone()) as Arc<dyn Port>));
+        let world = World { units: Arc::clone(&self.units), gpio, ..World::new(clock, Arc::clone(&self.machine) as _) };
         self.agent = Some(Agent::start(self.settings.clone(), world).unwrap());
     }
 

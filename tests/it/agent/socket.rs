@@ -4,6 +4,7 @@ use super::*;
 use raspi_mcp::{
     agent::{AskState, Client, bind, serve},
     error::ErrorCode,
+    hw::board::{Board, Choice},
 };
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
@@ -87,8 +88,11 @@ async fn a_server_with_a_user_of_its_own_reaches_the_agent_before_a_simulated_bo
         settings.server_uid = server_uid;
         let (socket, stop) = (settings.socket.clone(), CancellationToken::new());
         let (ready, is_ready) = tokio::sync::oneshot::channel();
-        let running =
-            tokio::spawn(raspi_mcp::agent::run(settings, stop.clone(), move || ready.send(()).unwrap_or_default()));
+        let stopped = stop.clone();
+        let running = tokio::spawn(async move {
+            let board = Board::detect(Choice::Simulated, &settings.root).unwrap();
+            raspi_mcp::agent::run(settings, &board, stopped, move || ready.send(()).unwrap_or_default()).await
+        });
         is_ready.await.unwrap();
         let permissions = std::fs::metadata(&socket).unwrap().permissions();
         assert_eq!(permissions.mode() & 0o777, mode, "{server_uid:?}");

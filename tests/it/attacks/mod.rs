@@ -1,8 +1,10 @@
 //! Attacks: on the network door, against the real listener; on the fields of every tool; on the folders that files.* may reach.
 
+mod button;
 mod fields;
 mod files;
 mod flood;
 mod names;
+mod photos;
 mod tls;
 mod tokens;

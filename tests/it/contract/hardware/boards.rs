@@ -1,6 +1,6 @@
 //! The boards that assertions run on: how the server is configured there, and whose hand is outside.
 
-use super::hand::{self, GpioSim, Hand, Header, KernelScene};
+use super::hand::{self, Camera, GpioSim, Hand, Header, KernelScene, KernelWires, Slave};
 use raspi_mcp::hw::board::{Board, Kind};
 
 /// One board.
@@ -39,19 +39,32 @@ fn virt(_: &Board) -> Hand {
             ("pwm", "(channels: 1)"),
         ],
         lines: Some(Box::new(GpioSim::bank("header", "/sys/devices/platform/gpio-sim.0"))),
-        wires: None,
-        scene: Some(Box::new(KernelScene::of("/dev/video0", "/dev/video10"))),
+        wires: Some(Box::new(KernelWires {
+            slave: Slave { bus: 0, address: 0x50, adapter: "SMBus stub driver", plain: false },
+            nobody: 0x51,
+            held: Some((0x48, "lm75")),
+        })),
+        scene: Some(Box::new(KernelScene {
+            cameras: vec![
+                Camera { id: "/dev/video0".into(), name: "vivid", mjpeg: false, size: (640, 360) },
+                Camera { id: "/dev/video10".into(), name: "loopback", mjpeg: true, size: (320, 240) },
+            ],
+        })),
         scope: None,
     }
 }
 
-/// QEMU's Raspberry Pi 3 with the kernel's own drivers, and a TMP105 on its I2C bus.
+/// QEMU's Raspberry Pi 3 with the kernel's own drivers, and two TMP105 on its I2C bus: one for the kernel, one for tools.
 fn raspi3b(_: &Board) -> Hand {
     Hand {
         kind: Kind::RaspberryPi,
         devices: &[("gpio", "(3f200000.gpio)"), ("i2c", "/dev/i2c-1 (bcm2835"), ("pwm", "(channels: 2)")],
         lines: Some(Box::new(Header::bare())),
-        wires: None,
+        wires: Some(Box::new(KernelWires {
+            slave: Slave { bus: 1, address: 0x49, adapter: "bcm2835", plain: true },
+            nobody: 0x4a,
+            held: Some((0x48, "lm75")),
+        })),
         scene: None,
         scope: None,
     }

@@ -34,7 +34,7 @@ impl Desk {
         let mut settings = Settings::default_for(&Places::below(root.path()));
         change(&mut settings.gpio);
         let board = Board::detect(Choice::Simulated, &Root::system()).unwrap();
-        let lines = Lines::new(&settings.gpio, &Root::system(), &board, &settings.places);
+        let lines = Lines::new(&settings.gpio, Default::default(), &Root::system(), &board, &settings.places);
         let wires = board.simulated.as_ref().unwrap().gpio.clone();
         Self { lines, board: wires, places: settings, _root: root }
     }
@@ -48,7 +48,7 @@ impl Desk {
         let mut wires = raspi_mcp::hw::board::Simulated::default();
         wires.gpio = self.board.clone();
         board.simulated = Some(Arc::new(wires));
-        Lines::new(&self.places.gpio, &Root::system(), &board, &self.places.places)
+        Lines::new(&self.places.gpio, Default::default(), &Root::system(), &board, &self.places.places)
     }
 }
 
@@ -164,7 +164,7 @@ async fn what_cannot_be_recorded_is_not_driven() {
     std::fs::write(root.path().join("file"), "").unwrap();
     settings.places.runtime_dir = root.path().join("file/below");
     let board = Board::detect(Choice::Simulated, &Root::system()).unwrap();
-    let lines = Lines::new(&settings.gpio, &Root::system(), &board, &settings.places);
+    let lines = Lines::new(&settings.gpio, Default::default(), &Root::system(), &board, &settings.places);
     let refused = lines.write(&http("a"), pin(17), Level::High, None, None);
     assert!(matches!(refused, Err(Refusal::Record(_))), "{refused:?}");
     assert_eq!(board.simulated.unwrap().gpio.held(), 0);

@@ -2,10 +2,12 @@
 
 mod kernel_lines;
 pub mod kernel_scene;
+mod kernel_wires;
 mod simulated;
 
 pub use kernel_lines::{GpioSim, Header};
 pub use kernel_scene::KernelScene;
+pub use kernel_wires::KernelWires;
 pub use simulated::hand as simulated;
 
 use raspi_mcp::hw::board::Kind;
@@ -56,6 +58,16 @@ pub trait Wires {
     fn slaves(&self) -> &[Slave];
     /// A bus, and an allowed address on it where nothing is.
     fn nobody(&self) -> (u8, u8);
+    /// An allowed device that a driver of the kernel has: bus, address, driver.
+    fn held(&self) -> Option<(u8, u8, &'static str)>;
+    /// An allowed address on a bus that is not there.
+    fn nowhere(&self) -> (u8, u8) {
+        (99, 0x48)
+    }
+    /// A bus that is there, and an address on it that the configuration does not allow.
+    fn forbidden(&self) -> (u8, u8) {
+        (self.nobody().0, 0x2a)
+    }
     /// Puts a 16-bit register of a slave; its bytes as they go over the wire.
     fn put(&self, slave: &Slave, register: u8, bytes: [u8; 2]);
     /// What is in it.
@@ -80,10 +92,18 @@ pub trait Scene {
     fn cameras(&self) -> &[Camera];
     /// Whether one program at a time has it.
     fn is_exclusive(&self, camera: &Camera) -> bool;
-    /// Uses a camera as another process would, until the first of the result is dropped; the second is that process' number.
-    fn hog(&self, camera: &Camera) -> (Held, u32);
+    /// Uses a camera as another process would, until the result is dropped.
+    fn hog(&self, camera: &Camera) -> Hog;
     /// Has the camera show something, where it does not by itself, until the result is dropped.
     fn lights(&self, camera: &Camera) -> Held;
+}
+
+/// Another process that uses a camera.
+pub struct Hog {
+    pub pid: u32,
+    /// As `/proc/PID/comm` has it.
+    pub name: String,
+    pub _until: Held,
 }
 
 /// A camera, and what it can do.

@@ -2,6 +2,7 @@
 
 mod lines;
 mod scene;
+mod wires;
 
 use super::Hand;
 use raspi_mcp::hw::board::{Board, Kind};
@@ -13,7 +14,7 @@ pub fn hand(board: &Board) -> Hand {
         kind: Kind::Simulated,
         devices: &[],
         lines: Some(Box::new(lines::Simulated(state.gpio.clone()))),
-        wires: None,
+        wires: Some(Box::new(wires::Simulated::new(state.i2c.clone()))),
         scene: Some(Box::new(scene::SimulatedScene::of(&state.camera))),
         scope: None,
     }

@@ -1,0 +1,96 @@
+//! `raspi-mcp pins`: the 40-pin header, drawn.
+
+use super::{
+    exit::{Exit, Failure},
+    sources,
+    target::Target,
+};
+use crate::{
+    hw::{board::Board, gpio::header},
+    os::Root,
+    pins::{Entry, Picture, entries, svg, terminal},
+    registry::Registry,
+};
+use serde_json::{Value, json};
+use std::io::{self, IsTerminal, Write};
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// As a picture for a page (SVG), on standard output
+    #[arg(long, conflicts_with = "json")]
+    svg: bool,
+    /// For programs: all contacts as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    target: Target,
+}
+
+pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
+    let picture = match asked(args, sources) {
+        // Nobody was named, and nobody is here: what the board itself shows is better than nothing.
+        Err(failure) if failure.exit == Exit::Unreachable && args.target.is_here() => {
+            eprintln!("raspi-mcp: {}\n  this is what the board itself shows", failure.message);
+            looked(sources)?
+        }
+        asked => asked?,
+    };
+    let text = if args.json {
+        let json = serde_json::to_string_pretty(&picture);
+        json.map_err(|error| Failure::new(Exit::Failed, format!("the picture is no JSON: {error}")))? + "\n"
+    } else if args.svg {
+        svg(&picture)
+    } else {
+        terminal(&picture, coloured())
+    };
+    let written = io::stdout().lock().write_all(text.as_bytes());
+    written.map_err(|error| Failure::new(Exit::Failed, format!("cannot write the picture: {error}")))
+}
+
+/// Colours for a person who wants them: <https://no-color.org>.
+fn coloured() -> bool {
+    let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    !unwanted && io::stdout().is_terminal()
+}
+
+/// What the server says.
+fn asked(args: &Args, sources: &sources::Args) -> Result<Picture, Failure> {
+    let (pins, simulated) = data(args.target.call(sources, "gpio.list_pins", &json!({ "all": true }))?)?;
+    let (board, _) = data(args.target.call(sources, "system.get_basic_info", &json!({}))?)?;
+    picture(&pins, board["model"].as_str().unwrap_or("Board without a name"), simulated)
+}
+
+/// What the board shows when it is looked at.
+fn looked(sources: &sources::Args) -> Result<Picture, Failure> {
+    let settings = sources.settings(&Registry::standard(), Vec::new())?;
+    let root = Root::system();
+    let board =
+        Board::detect(settings.board, &root).map_err(|conflict| Failure::new(Exit::Config, conflict.to_string()))?;
+    let port = header::open(&root, &board, &settings.gpio.chip)
+        .map_err(|fault| Failure::new(Exit::Failed, format!("the pins cannot be looked at: {fault}")))?;
+    let entries = entries(&*port, &(&settings.gpio.allowed(board.is_simulated()) - &settings.approval.pins()));
+    let simulated = board.is_simulated();
+    Ok(Picture::new(board.model, simulated, format!("{}, no server runs", port.name()), &entries))
+}
+
+/// The picture of an answer of `gpio.list_pins`.
+///
+/// # Errors
+/// When it is none.
+pub fn picture(pins: &Value, board: &str, simulated: bool) -> Result<Picture, Failure> {
+    let entries: Vec<Entry> = serde_json::from_value(pins["pins"].clone())
+        .map_err(|error| Failure::new(Exit::Failed, format!("the server's list of pins is not understood: {error}")))?;
+    Ok(Picture::new(board, simulated, "as the server sees it", &entries))
+}
+
+/// The result of a call and whether it is simulated.
+fn data(mut answer: Value) -> Result<(Value, bool), Failure> {
+    let result = &mut answer["result"];
+    let (simulated, failed) = (result["_meta"]["simulated"] == true, result["isError"] == true);
+    let data = result["structuredContent"].take();
+    if failed || data.is_null() {
+        let message = data["message"].as_str().or(answer["error"]["message"].as_str()).unwrap_or("the server refused");
+        return Err(Failure::new(Exit::Failed, message.to_owned()));
+    }
+    Ok((data, simulated))
+}

@@ -1,0 +1,66 @@
+//! Which server a command talks to: the one on this machine, or one in the network. The flags of `call` and `pins`.
+
+use super::{exit::Failure, sources};
+use crate::{
+    client::{self, Remote},
+    registry::Registry,
+    tls::Fingerprint,
+};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+pub struct Target {
+    /// A server's address, e.g. https://pi.local:8765; without it, the unix socket of the server on this machine
+    #[arg(long)]
+    pub url: Option<String>,
+    /// The server's certificate, by its fingerprint (sha256:...); without it, an authority this machine trusts must vouch for it
+    #[arg(long, value_name = "PIN", requires = "url", value_parser = pin)]
+    pin: Option<Fingerprint>,
+    /// Another unix socket
+    #[arg(long, value_name = "PATH", conflicts_with = "url")]
+    pub socket: Option<PathBuf>,
+    /// A file that holds the bearer token; without it, the variable RASPI_MCP_TOKEN
+    #[arg(long, value_name = "FILE", requires = "url")]
+    token_file: Option<PathBuf>,
+}
+
+impl Target {
+    /// Whether it is the server of this machine, wherever that listens: none was named.
+    pub fn is_here(&self) -> bool {
+        self.url.is_none() && self.socket.is_none()
+    }
+
+    /// Calls one tool of that server: the whole JSON-RPC answer.
+    ///
+    /// # Errors
+    /// [`super::exit::Exit::Unreachable`] when nobody answers there.
+    pub fn call(&self, sources: &sources::Args, tool: &str, arguments: &Value) -> Result<Value, Failure> {
+        let request = json!({
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": { "name": tool, "arguments": arguments },
+        });
+        let runtime = super::runtime()?;
+        if let Some(url) = &self.url {
+            // A URL without a path means the plain endpoint.
+            let remote = Remote::new(url, "/api/mcp", self.pin, self.token_file.clone())?;
+            return Ok(runtime.block_on(client::http(&remote, &request))?);
+        }
+        let path = match &self.socket {
+            Some(path) => path.clone(),
+            None => {
+                let own = sources.settings(&Registry::standard(), Vec::new())?.socket.path;
+                sources::reach(&own, |places| places.runtime_dir.join("mcp.sock"))
+            }
+        };
+        Ok(runtime.block_on(client::unix(&path, &request))?)
+    }
+}
+
+/// A fingerprint as `raspi-mcp tls show` prints it.
+pub fn pin(text: &str) -> Result<Fingerprint, String> {
+    Fingerprint::parse(text)
+        .ok_or_else(|| "write sha256: and 64 hexadecimal digits, as `raspi-mcp tls show` does".into())
+}

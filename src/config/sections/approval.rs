@@ -1,0 +1,109 @@
+//! `[approval]`: how long a question to a person stays open, who may carry it, and the button that answers it.
+
+use crate::hw::{board::Pin, gpio::port::Level};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// The section.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Approval {
+    pub wait_seconds: u64,
+    pub expire_seconds: u64,
+    pub elicitation_clients: Vec<String>,
+    /// A Broadcom number; 0 is none.
+    pub button_pin: u8,
+    /// The level while it is pressed.
+    pub button_active: Level,
+    /// A Broadcom number; 0 is none.
+    pub led_pin: u8,
+}
+
+impl Default for Approval {
+    fn default() -> Self {
+        Self {
+            wait_seconds: 20,
+            expire_seconds: 300,
+            elicitation_clients: Vec::new(),
+            button_pin: 0,
+            button_active: Level::Low,
+            led_pin: 0,
+        }
+    }
+}
+
+impl Approval {
+    /// The line of the button, where there is one.
+    pub fn button(&self) -> Option<Pin> {
+        pin(self.button_pin)
+    }
+
+    /// The line of the LED. Without a button it would have nothing to say.
+    pub fn led(&self) -> Option<Pin> {
+        self.button().and(pin(self.led_pin))
+    }
+
+    /// The pins that belong to the agent: no tool sees them.
+    pub fn pins(&self) -> BTreeSet<u8> {
+        [self.button(), self.led()].into_iter().flatten().map(Pin::bcm).collect()
+    }
+}
+
+fn pin(number: u8) -> Option<Pin> {
+    Pin::try_from(u64::from(number)).ok().filter(|pin| !pin.is_reserved())
+}
+
+/// Every rule that does not hold: `used` are the pins that `[gpio]` names, each with its key.
+pub fn faults(approval: &Approval, used: &[(&'static str, &BTreeSet<u8>)]) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (key, number) in [("button_pin", approval.button_pin), ("led_pin", approval.led_pin)] {
+        if number == 1 {
+            faults.push(format!("approval.{key} = 1: GPIO 1 belongs to the identification EEPROM of add-on boards"));
+        }
+        if let Some((list, _)) = used.iter().find(|(_, pins)| number > 1 && pins.contains(&number)) {
+            faults.push(format!("GPIO {number} is approval.{key} and belongs to the agent; take it out of {list}"));
+        }
+    }
+    if approval.button_pin != 0 && approval.button_pin == approval.led_pin {
+        faults.push(format!("GPIO {} cannot be both approval.button_pin and approval.led_pin", approval.led_pin));
+    }
+    if approval.led_pin != 0 && approval.button_pin == 0 {
+        faults.push(
+            "approval.led_pin needs approval.button_pin beside it: without a button the LED has nothing to say".into(),
+        );
+    }
+    faults
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(button: u8, led: u8) -> Approval {
+        Approval { button_pin: button, led_pin: led, ..Approval::default() }
+    }
+
+    #[test]
+    fn a_button_and_its_led_are_two_pins_of_the_agents_own() {
+        let (allow, safe) = (BTreeSet::from([5, 6]), BTreeSet::from([7]));
+        let faults = |approval: &Approval| faults(approval, &[("gpio.allow", &allow), ("gpio.safe_low", &safe)]);
+        assert!(faults(&with(0, 0)).is_empty() && faults(&with(17, 27)).is_empty() && faults(&with(17, 0)).is_empty());
+        for (bad, says) in [
+            (with(1, 0), "EEPROM"),
+            (with(17, 1), "EEPROM"),
+            (with(5, 0), "take it out of gpio.allow"),
+            (with(17, 7), "take it out of gpio.safe_low"),
+            (with(17, 17), "both"),
+            (with(0, 17), "needs approval.button_pin"),
+        ] {
+            let told = faults(&bad).join("; ");
+            assert!(told.contains(says), "{bad:?}: {told}");
+        }
+    }
+
+    #[test]
+    fn zero_is_none() {
+        assert_eq!((with(0, 0).button(), with(0, 5).led()), (None, None));
+        assert_eq!(with(17, 27).pins(), BTreeSet::from([17, 27]));
+        assert!(with(0, 27).pins().is_empty());
+    }
+}

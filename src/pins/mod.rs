@@ -1,0 +1,243 @@
+//! The 40-pin header as a picture: in the terminal, as SVG, as data. `raspi-mcp pins` draws it.
+//!
+//! What is drawn are the entries of `gpio.list_pins`, asked of a server or made from the board itself; here they are put on
+//! the contacts where they belong.
+
+mod svg;
+mod terminal;
+
+pub use svg::svg;
+pub use terminal::terminal;
+
+use crate::hw::{
+    board::{Contact, Pin},
+    gpio::port::{Function, Level, Port},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// What a pin is set to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    Input,
+    Output,
+    /// One of the chip's other functions drives it.
+    Alt,
+    #[default]
+    #[serde(other)]
+    Unknown,
+}
+
+/// One pin, as `gpio.list_pins` describes it; fields that a picture has no use for are left out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The Broadcom number.
+    pub pin: u64,
+    #[serde(default)]
+    pub mode: Mode,
+    #[serde(default)]
+    pub value: Option<Level>,
+    /// Whether tools may use it.
+    #[serde(default)]
+    pub allowed: bool,
+    /// The chip's function it carries, where it is no plain line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+    /// Who holds the line, by the kernel's word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consumer: Option<String>,
+    /// The caller of this server who holds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease: Option<Value>,
+}
+
+/// One contact of the header and what is known about it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cell {
+    /// 1-40, as counted on the board.
+    pub contact: u8,
+    /// `3V3`, `5V`, `GND` or `GPIO17`.
+    pub name: String,
+    #[serde(skip)]
+    pub look: Look,
+    /// What `gpio.list_pins` says; nothing for power, and for pins that are kept back from tools.
+    #[serde(flatten)]
+    pub entry: Option<Entry>,
+}
+
+/// How a contact is drawn. High is a filled mark and low an open one, so that colour is not the only sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    Power,
+    Ground,
+    Output(Option<Level>),
+    Input(Option<Level>),
+    Function,
+    /// Nothing is known, or nothing is told: a pin that belongs to the machine itself.
+    Unknown,
+}
+
+/// The whole header.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Picture {
+    /// The board's name.
+    pub board: String,
+    /// Not a real one.
+    pub simulated: bool,
+    /// Who said so, for a person: the server, or the board itself.
+    pub source: String,
+    /// Contacts 1 to 40.
+    pub contacts: Vec<Cell>,
+}
+
+impl Picture {
+    pub fn new(board: impl Into<String>, simulated: bool, source: impl Into<String>, entries: &[Entry]) -> Self {
+        let contacts = (1..=40).filter_map(|contact| Cell::at(contact, entries)).collect();
+        Self { board: board.into(), simulated, source: source.into(), contacts }
+    }
+
+    /// The pairs as they lie on the board: the odd contact and the even one beside it.
+    fn rows(&self) -> impl Iterator<Item = (&Cell, &Cell)> {
+        self.contacts.chunks_exact(2).map(|pair| (&pair[0], &pair[1]))
+    }
+}
+
+/// Every pin as the board itself shows it, without changing any. `allowed` are the pins of tools. A pin that the kernel
+/// tells nothing about is one of unknown mode.
+pub fn entries(port: &dyn Port, allowed: &BTreeSet<u8>) -> Vec<Entry> {
+    let entry = |pin: Pin| {
+        let look = port.look(pin).ok();
+        let (mode, function) = match look.as_ref().map(|look| &look.function) {
+            Some(Function::Input) => (Mode::Input, None),
+            Some(Function::Output) => (Mode::Output, None),
+            Some(Function::Alt(name)) => (Mode::Alt, Some(name.clone())),
+            Some(Function::Unknown) | None => (Mode::Unknown, None),
+        };
+        let free = look.as_ref().is_some_and(|look| !look.held);
+        let value = look.as_ref().and_then(|look| look.level).or_else(|| free.then(|| port.peek(pin).ok()).flatten());
+        let consumer = look.and_then(|look| look.consumer);
+        let (pin, allowed) = (pin.bcm().into(), allowed.contains(&pin.bcm()));
+        Entry { pin, mode, value, allowed, function, consumer, lease: None }
+    };
+    Pin::all().map(entry).collect()
+}
+
+impl Cell {
+    fn at(contact: u8, entries: &[Entry]) -> Option<Self> {
+        let (kind, pin) = Contact::at(contact)?;
+        let entry = pin.and_then(|pin| entries.iter().find(|entry| entry.pin == u64::from(pin.bcm()))).cloned();
+        let look = match (kind, &entry) {
+            (Contact::V3_3 | Contact::V5, _) => Look::Power,
+            (Contact::Ground, _) => Look::Ground,
+            (Contact::Gpio, None) => Look::Unknown,
+            (Contact::Gpio, Some(entry)) => match entry.mode {
+                Mode::Output => Look::Output(entry.value),
+                Mode::Input => Look::Input(entry.value),
+                Mode::Alt => Look::Function,
+                Mode::Unknown => Look::Unknown,
+            },
+        };
+        let name = pin.map_or_else(|| kind.label().to_owned(), |pin: Pin| format!("GPIO{}", pin.bcm()));
+        Some(Self { contact, name, look, entry })
+    }
+
+    /// What it does, in two words at most: `out high`, `in low`, `SDA1`.
+    fn state(&self) -> String {
+        let level = |level: Option<Level>| match level {
+            Some(Level::High) => " high",
+            Some(Level::Low) => " low",
+            None => "",
+        };
+        match self.look {
+            Look::Power | Look::Ground => String::new(),
+            Look::Output(at) => format!("out{}", level(at)),
+            Look::Input(at) => format!("in{}", level(at)),
+            Look::Function => {
+                let name = self.entry.as_ref().and_then(|entry| entry.function.as_deref()).unwrap_or("function");
+                let at = self.entry.as_ref().and_then(|entry| entry.value);
+                shown(&format!("{name}{}", level(at)))
+            }
+            Look::Unknown if self.entry.is_none() => "kept back".into(),
+            Look::Unknown => "?".into(),
+        }
+    }
+
+    /// Who has it: the caller, else whoever the kernel names, else whether tools may have it.
+    fn holder(&self) -> String {
+        let Some(entry) = &self.entry else { return String::new() };
+        let leased = entry.lease.as_ref().and_then(|lease| {
+            let named = |name: &str| lease.get(name).and_then(Value::as_str);
+            lease.as_str().or_else(|| named("holder")).or_else(|| named("principal"))
+        });
+        let closed = if entry.allowed { "" } else { "not allowed" };
+        shown(leased.or(entry.consumer.as_deref()).unwrap_or(closed))
+    }
+}
+
+/// Longest name of a holder that is drawn: the kernel's own bound is 31 bytes.
+const LONGEST: usize = 31;
+
+/// A name somebody else chose, without anything a terminal would obey.
+fn shown(name: &str) -> String {
+    cut(name, LONGEST)
+}
+
+fn cut(text: &str, longest: usize) -> String {
+    crate::cli::approve::printable(text).chars().take(longest).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{from_value, json};
+
+    fn cell(contact: usize, entry: Value) -> Cell {
+        let entry: Entry = from_value(entry).unwrap();
+        Picture::new("board", true, "test", &[entry]).contacts[contact - 1].clone()
+    }
+
+    #[test]
+    fn what_is_told_of_a_pin_stands_at_its_contact() {
+        let cell = |value: Value| {
+            let cell = cell(11, value);
+            (cell.name.clone(), cell.state(), cell.holder())
+        };
+        let told = |state: &str, holder: &str| ("GPIO17".to_owned(), state.to_owned(), holder.to_owned());
+        assert_eq!(
+            cell(
+                json!({"pin": 17, "mode": "output", "value": "high", "allowed": true, "lease": {"holder": "agent-7"}})
+            ),
+            told("out high", "agent-7")
+        );
+        assert_eq!(
+            cell(json!({"pin": 17, "mode": "input", "value": null, "allowed": false})),
+            told("in", "not allowed")
+        );
+        assert_eq!(
+            cell(
+                json!({"pin": 17, "mode": "alt", "value": "low", "allowed": true, "function": "SDA1", "consumer": "i2c"})
+            ),
+            told("SDA1 low", "i2c")
+        );
+        assert_eq!(cell(json!({"pin": 17, "mode": "a later word", "allowed": true})), told("?", ""));
+        assert_eq!(cell(json!({"pin": 18, "mode": "input", "allowed": true})), told("kept back", ""));
+    }
+
+    #[test]
+    fn a_name_cannot_move_the_cursor_or_fill_the_screen() {
+        let entry =
+            json!({"pin": 17, "mode": "input", "allowed": true, "consumer": format!("\u{1b}[2J{}", "x".repeat(99))});
+        let holder = cell(11, entry).holder();
+        assert!(holder.starts_with("\\u{1b}[2Jxxx"), "{holder}");
+        assert_eq!(holder.chars().count(), LONGEST);
+    }
+
+    #[test]
+    fn forty_contacts_in_twenty_pairs() {
+        let picture = Picture::new("board", false, "test", &[]);
+        assert_eq!(picture.contacts.len(), 40);
+        assert!(picture.rows().all(|(odd, even)| odd.contact % 2 == 1 && even.contact == odd.contact + 1));
+    }
+}

@@ -1,0 +1,220 @@
+//! The header as SVG: one file that needs nothing else, for light and dark pages, in colour and in words.
+
+use super::{Cell, Look, Picture, terminal::title};
+use crate::hw::gpio::port::Level;
+use std::fmt::Write;
+
+/// All in user units: of a picture as wide as a page's column.
+const WIDTH: u32 = 840;
+const TOP: u32 = 84;
+const ROW: u32 = 26;
+const LEGEND: u32 = 70;
+/// Between the two rows of contacts.
+const MIDDLE: u32 = WIDTH / 2;
+
+/// What a page's colours change nothing about.
+const STYLE: &str = "\
+text{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
+.title{font-size:17px;font-weight:600}.name{font-weight:600}.number{font-size:11px;text-anchor:middle}.left{text-anchor:end}
+.board{fill:none}.mark{stroke-width:2}.unknown .mark{stroke-dasharray:3 2}
+";
+
+/// The colours for one kind of page. Those with the common colour blindnesses tell them apart (after Okabe and Ito); shapes
+/// and words say the same.
+struct Colours {
+    paper: &'static str,
+    ink: &'static str,
+    quiet: &'static str,
+    line: &'static str,
+    output: &'static str,
+    input: &'static str,
+    function: &'static str,
+    power: &'static str,
+}
+
+const LIGHT: Colours = Colours {
+    paper: "#fff",
+    ink: "#1b1f24",
+    quiet: "#59636e",
+    line: "#d1d9e0",
+    output: "#b34700",
+    input: "#0062a3",
+    function: "#00704f",
+    power: "#b3003c",
+};
+const DARK: Colours = Colours {
+    paper: "#0d1117",
+    ink: "#e6edf3",
+    quiet: "#9198a1",
+    line: "#3d444d",
+    output: "#ff9a52",
+    input: "#6cb6ff",
+    function: "#3ddbab",
+    power: "#ff7b9c",
+};
+
+impl Colours {
+    /// As rules, in plain CSS that also simple viewers read.
+    fn rules(&self) -> String {
+        let Self { paper, ink, quiet, line, output, input, function, power } = self;
+        let mut out = format!(
+            "text{{fill:{ink}}}.quiet,.holder{{fill:{quiet}}}.paper,.mark{{fill:{paper}}}.board{{stroke:{line}}}\n"
+        );
+        for (class, colour) in
+            [("out", output), ("in", input), ("alt", function), ("power", power), ("ground", quiet), ("unknown", quiet)]
+        {
+            // Formatting into a String cannot fail, here and below.
+            let _ =
+                writeln!(out, ".{class} .mark{{stroke:{colour}}}.{class} .state,.{class}.full .mark{{fill:{colour}}}");
+        }
+        let _ = writeln!(out, ".full .number{{fill:{paper}}}");
+        out
+    }
+}
+
+/// The picture as an SVG 1.1 document.
+pub fn svg(picture: &Picture) -> String {
+    let rows = u32::try_from(picture.rows().count()).unwrap_or(u32::MAX);
+    let bottom = TOP + rows * ROW;
+    let height = bottom + LEGEND;
+    let mut out = String::with_capacity(16 * 1024);
+    let _ = writeln!(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" \
+         role=\"img\" aria-labelledby=\"title\">\n<title id=\"title\">The 40-pin header of {name}: {source}</title>\n\
+         <style>\n{STYLE}{light}@media (prefers-color-scheme:dark){{\n{dark}}}\n</style>\n<rect class=\"paper\" width=\"{WIDTH}\" height=\"{height}\" rx=\"8\"/>\n\
+         <text class=\"title\" x=\"24\" y=\"36\">{name}</text>\n<text class=\"quiet\" x=\"24\" y=\"58\">{source}</text>\n\
+         <rect class=\"board\" x=\"{x}\" y=\"{y}\" width=\"64\" height=\"{long}\" rx=\"6\"/>",
+        light = LIGHT.rules(),
+        dark = DARK.rules(),
+        name = escaped(&title(picture)),
+        source = escaped(&picture.source),
+        x = MIDDLE - 32,
+        y = TOP - 6,
+        long = rows * ROW + 6,
+    );
+    for (row, (odd, even)) in (0..).zip(picture.rows()) {
+        let y = TOP + row * ROW + ROW / 2 - 3;
+        cell(&mut out, odd, y, true);
+        cell(&mut out, even, y, false);
+    }
+    legend(&mut out, bottom + 26);
+    out.push_str("</svg>\n");
+    out
+}
+
+/// One contact: its mark and number in the middle, and outwards of it name, state and holder.
+fn cell(out: &mut String, cell: &Cell, y: u32, left: bool) {
+    let (side, away): (&str, fn(u32) -> u32) = if left { (" left", |by| MIDDLE - by) } else { ("", |by| MIDDLE + by) };
+    let text = y + 5;
+    let _ = writeln!(out, "<g class=\"{}\">", class(cell.look));
+    mark(out, cell.look, away(15), y);
+    let _ = writeln!(out, "<text class=\"number\" x=\"{}\" y=\"{}\">{}</text>", away(15), y + 4, cell.contact);
+    for (kind, at, words) in
+        [("name", 42, cell.name.clone()), ("state", 110, cell.state()), ("holder", 210, cell.holder())]
+    {
+        if !words.is_empty() {
+            let words = escaped(&words);
+            let _ = writeln!(out, "<text class=\"{kind}{side}\" x=\"{}\" y=\"{text}\">{words}</text>", away(at));
+        }
+    }
+    out.push_str("</g>\n");
+}
+
+/// A square for outputs and power, a circle for what only listens, a diamond for other functions.
+fn mark(out: &mut String, look: Look, x: u32, y: u32) {
+    let _ = match look {
+        Look::Output(_) | Look::Power | Look::Ground => writeln!(
+            out,
+            "<rect class=\"mark\" x=\"{}\" y=\"{}\" width=\"20\" height=\"20\" rx=\"3\"/>",
+            x - 10,
+            y - 10
+        ),
+        Look::Input(_) | Look::Unknown => writeln!(out, "<circle class=\"mark\" cx=\"{x}\" cy=\"{y}\" r=\"10\"/>"),
+        Look::Function => {
+            writeln!(out, "<path class=\"mark\" d=\"M{x} {}L{} {y}L{x} {}L{} {y}Z\"/>", y - 12, x + 12, y + 12, x - 12)
+        }
+    };
+}
+
+const fn class(look: Look) -> &'static str {
+    match look {
+        Look::Power => "power full",
+        Look::Ground => "ground full",
+        Look::Output(Some(Level::High)) => "out full",
+        Look::Output(_) => "out",
+        Look::Input(Some(Level::High)) => "in full",
+        Look::Input(_) => "in",
+        Look::Function => "alt",
+        Look::Unknown => "unknown",
+    }
+}
+
+fn legend(out: &mut String, y: u32) {
+    let (high, low) = (Some(Level::High), Some(Level::Low));
+    let entries = [
+        (Look::Output(high), "output, high", 24),
+        (Look::Output(low), "output, low", 24),
+        (Look::Input(high), "input, high", 200),
+        (Look::Input(low), "input, low", 200),
+        (Look::Function, "other function", 376),
+        (Look::Unknown, "not told to tools", 376),
+        (Look::Power, "power", 580),
+        (Look::Ground, "ground", 580),
+    ];
+    for (index, (look, words, x)) in entries.into_iter().enumerate() {
+        let y = if index % 2 == 0 { y } else { y + 26 };
+        let _ = writeln!(out, "<g class=\"{}\">", class(look));
+        mark(out, look, x + 12, y);
+        let _ = writeln!(out, "<text x=\"{}\" y=\"{}\">{words}</text>\n</g>", x + 32, y + 5);
+    }
+}
+
+/// As text of XML; what XML has no way to say is spelled out before (`super::shown`).
+fn escaped(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            c => out.push(c),
+        }
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Entry, Mode};
+    use super::*;
+
+    #[test]
+    fn a_name_stays_a_name() {
+        let entry = Entry {
+            pin: 17,
+            mode: Mode::Output,
+            value: Some(Level::High),
+            allowed: true,
+            function: None,
+            consumer: Some("<script>\"&'".into()),
+            lease: None,
+        };
+        let drawn = svg(&Picture::new("<b>\u{0}", false, "a & b", &[entry]));
+        assert!(drawn.contains("&lt;script&gt;&quot;&amp;'</text>"));
+        assert!(!drawn.contains("<script") && !drawn.contains("<b>") && !drawn.contains('\u{0}'));
+        assert!(drawn.contains("a &amp; b"));
+    }
+
+    #[test]
+    fn every_contact_and_every_look_is_in_it() {
+        let drawn = svg(&Picture::new("board", true, "test", &[]));
+        for contact in 1..=40 {
+            assert!(drawn.contains(&format!(">{contact}</text>")), "{contact}");
+        }
+        for class in ["out full", "out", "in full", "in", "alt", "unknown", "power full", "ground full"] {
+            assert!(drawn.contains(&format!("<g class=\"{class}\">")), "{class}");
+        }
+        assert_eq!(drawn.matches("<g ").count(), drawn.matches("</g>").count());
+    }
+}
