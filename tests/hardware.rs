@@ -1,4 +1,4 @@
-//! The contract of pins, buses and cameras, asserted on a board: `hardware [--board NAME] [--list] [PART OF A NAME]...`
+//! The contract of pins, buses and cameras, asserted on a board: `hardware [--board NAME] [--list | --ratios] [PART OF A NAME]...`
 //!
 //! Without `--board` it is the simulated one, so that `cargo test` runs it always. `ci/qemu-hw` runs it in its guests
 //! (`virt`, `raspi3b`), docs/hardware.md says how to run it on a real board. A line for each assertion, with its time.
@@ -15,6 +15,8 @@ mod contract {
 #[allow(dead_code)]
 #[path = "it/pi.rs"]
 mod pi;
+#[path = "hardware/ratios.rs"]
+mod ratios;
 #[allow(dead_code)]
 #[path = "it/trees.rs"]
 mod trees;
@@ -31,24 +33,30 @@ use std::{
 };
 
 fn main() -> ExitCode {
-    let (mut board, mut list, mut words) = ("simulated".to_owned(), false, Vec::new());
+    let (mut board, mut list, mut ratios, mut words) = ("simulated".to_owned(), false, false, Vec::new());
     let mut args = std::env::args().skip(1);
+    // Another process that uses a camera is this one, once more.
+    if std::env::args().nth(1).as_deref() == Some(HOG) {
+        hog(&std::env::args().nth(2).unwrap_or_default());
+        return ExitCode::SUCCESS;
+    }
     while let Some(arg) = args.next() {
         match arg.as_str() {
-            HOG => {
-                hog(&args.next().unwrap_or_default());
-                return ExitCode::SUCCESS;
-            }
             "--board" => board = args.next().unwrap_or_default(),
             "--list" => list = true,
+            "--ratios" => ratios = true,
             // What `cargo test` passes on to every test binary.
             flag if flag.starts_with("--") => {}
             word => words.push(word.to_owned()),
         }
     }
-    if boards::setup(&board).is_none() {
+    let Some(setup) = boards::setup(&board) else {
         eprintln!("there is no board \"{board}\"; there are: {}", boards::names());
         return ExitCode::from(2);
+    };
+    if ratios {
+        ratios::print(setup);
+        return ExitCode::SUCCESS;
     }
     let wanted = |assertion: &&Assertion| words.is_empty() || words.iter().any(|word| assertion.name.contains(word));
     if list {

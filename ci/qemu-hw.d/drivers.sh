@@ -64,7 +64,8 @@ hardware_root() {
   chmod 755 "$tree"
   guest_tree "$tree" "$binary"
   cp -R ci/qemu-hw.d/rootfs/. "$tree/"
-  install -m 755 "$hardware" "$tree/usr/bin/hardware"
+  install -m 755 "$hardware" "$GUEST/hw/bare" "$GUEST/v4l/usr/bin/v4l2-ctl" "$tree/usr/bin/"
+  find "$GUEST/v4l/usr/lib/aarch64-linux-gnu" -name 'lib*.so.*' -exec cp -L {} "$tree/lib/aarch64-linux-gnu/" \;
   mkdir -p "$tree/drivers"
   cp "$DRIVERS"/*.ko "$tree/drivers/"
   guest_modules "$tree/modules" "$@"

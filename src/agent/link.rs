@@ -15,7 +15,7 @@ use super::{
 use crate::{
     access::audit::{Approval, Head, KnownHeads},
     error::ToolError,
-    hw::camera::Holder,
+    hw::{camera::Holder, gpio::told::PinLook},
     os::processes::detail::Detail,
 };
 use std::{sync::Arc, time::Duration};
@@ -130,6 +130,11 @@ impl AgentLink {
         expect!(self, Op::InspectProcess(request), Duration::ZERO, Done::Process(detail) => Ok(*detail))
     }
 
+    /// What the pins of a Raspberry Pi are, by their registers.
+    pub async fn look_at_pins(&self) -> Result<Vec<PinLook>, ToolError> {
+        expect!(self, Op::LookAtPins {}, Duration::ZERO, Done::Pins(looks) => Ok(looks))
+    }
+
     /// Who has a camera open.
     pub async fn holders(&self, request: HoldersRequest) -> Result<Vec<Holder>, ToolError> {
         expect!(self, Op::DeviceHolders(request), Duration::ZERO, Done::Holders(holders) => Ok(holders))
@@ -172,6 +177,11 @@ impl AgentLink {
     /// Confirms that, or takes it back at once.
     pub async fn confirm_connection(&self, request: ConfirmRequest) -> Result<Confirmed, ToolError> {
         expect!(self, Op::ConfirmConnection(request), ACTIVATION * 2, Done::Confirmed(done) => Ok(done))
+    }
+
+    /// The firmware's throttling word, which only root's half may ask for.
+    pub async fn throttled(&self) -> Result<u32, ToolError> {
+        expect!(self, Op::Throttled {}, Duration::ZERO, Done::Throttled(word) => Ok(word))
     }
 
     /// Gives the end of the audit chain into the agent's keeping.

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     access::audit::{Approval, Head, KnownHeads},
     error::{ErrorCode, ToolError},
-    hw::camera::Holder,
+    hw::{camera::Holder, gpio::told::PinLook},
     os::processes::detail::Detail,
 };
 use serde::{Deserialize, Serialize};
@@ -84,10 +84,13 @@ pub enum Op {
     SignalProcess(SignalRequest),
     InspectProcess(InspectRequest),
     DeviceHolders(HoldersRequest),
+    LookAtPins {},
     ControlUnit(ControlRequest),
     EnableUnit(EnableRequest),
     ActivateConnection(ConnectionRequest),
     ConfirmConnection(ConfirmRequest),
+    /// The firmware's throttling word, from the mailbox.
+    Throttled {},
     RecordHead(Head),
     Heads {},
 }
@@ -128,10 +131,12 @@ impl Op {
             Self::SignalProcess(_) => "signal_process",
             Self::InspectProcess(_) => "inspect_process",
             Self::DeviceHolders(_) => "device_holders",
+            Self::LookAtPins {} => "look_at_pins",
             Self::ControlUnit(_) => "control_unit",
             Self::EnableUnit(_) => "enable_unit",
             Self::ActivateConnection(_) => "activate_connection",
             Self::ConfirmConnection(_) => "confirm_connection",
+            Self::Throttled {} => "throttled",
             Self::RecordHead(_) => "record_head",
             Self::Heads {} => "heads",
         }
@@ -214,11 +219,13 @@ pub enum Done {
     Signalled(Signalled),
     Process(Box<Detail>),
     Holders(Vec<Holder>),
+    Pins(Vec<PinLook>),
     Unit(Controlled),
     Enabled(Enabled),
     Connected(Connected),
     Confirmed(Confirmed),
     Cancelled(CancelledPower),
+    Throttled(u32),
     Heads(KnownHeads),
     Done {},
 }

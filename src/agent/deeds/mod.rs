@@ -3,8 +3,10 @@
 pub mod connection;
 pub mod enable;
 pub mod exec;
+mod firmware;
 pub mod holders;
 mod hostname;
+pub mod pins;
 mod power;
 pub mod process;
 pub mod unit;

@@ -13,7 +13,7 @@ pub mod port;
 pub mod rpicam;
 mod rpicam_list;
 pub mod simulated;
-mod v4l;
+pub mod v4l;
 
 pub use port::{Backend, Camera, Fault, Format, Holder, Mode, Shot, Size, Sizes, Wish};
 

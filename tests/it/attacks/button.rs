@@ -66,6 +66,7 @@ async fn no_gpio_tool_sees_or_takes_the_agents_lines() {
                 ("gpio.configure_pin", json!({"pin": number, "mode": "output"})),
                 ("gpio.configure_pin", json!({"pin": number, "mode": "input", "pull": "down"})),
                 ("gpio.wait_for_edge", json!({"pin": number, "timeout_ms": 1})),
+                ("gpio.set_pwm", json!({"pin": number, "frequency_hz": 1, "duty_cycle_percent": 50})),
                 ("gpio.release_pin", json!({"pin": number})),
                 ("gpio.release_pin", json!({"pin": number, "force": true})),
             ] {

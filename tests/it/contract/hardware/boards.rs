@@ -1,6 +1,6 @@
 //! The boards that assertions run on: how the server is configured there, and whose hand is outside.
 
-use super::hand::{self, Camera, GpioSim, Hand, Header, KernelScene, KernelWires, Slave};
+use super::hand::{self, GpioSim, Hand, Header, KernelScene, KernelWires, Slave};
 use raspi_mcp::hw::board::{Board, Kind};
 
 /// One board.
@@ -9,12 +9,14 @@ pub struct Setup {
     /// The server's whole configuration.
     pub configuration: &'static str,
     pub hand: fn(&Board) -> Hand,
+    /// The label of the header's GPIO chip.
+    pub chip: &'static str,
 }
 
 const BOARDS: &[Setup] = &[
-    Setup { name: "simulated", configuration: include_str!("simulated.toml"), hand: hand::simulated },
-    Setup { name: "virt", configuration: include_str!("virt.toml"), hand: virt },
-    Setup { name: "raspi3b", configuration: include_str!("raspi3b.toml"), hand: raspi3b },
+    Setup { name: "simulated", configuration: include_str!("simulated.toml"), hand: hand::simulated, chip: "" },
+    Setup { name: "virt", configuration: include_str!("virt.toml"), hand: virt, chip: "header" },
+    Setup { name: "raspi3b", configuration: include_str!("raspi3b.toml"), hand: raspi3b, chip: "pinctrl-bcm2835" },
 ];
 
 /// The boards' names, for people.
@@ -44,12 +46,7 @@ fn virt(_: &Board) -> Hand {
             nobody: 0x51,
             held: Some((0x48, "lm75")),
         })),
-        scene: Some(Box::new(KernelScene {
-            cameras: vec![
-                Camera { id: "/dev/video0".into(), name: "vivid", mjpeg: false, size: (640, 360) },
-                Camera { id: "/dev/video10".into(), name: "loopback", mjpeg: true, size: (320, 240) },
-            ],
-        })),
+        scene: Some(Box::new(KernelScene::of("/dev/video0", "/dev/video10"))),
         scope: None,
     }
 }

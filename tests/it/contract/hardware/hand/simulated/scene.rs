@@ -1,6 +1,6 @@
 //! What is before the simulated cameras.
 
-use crate::contract::hardware::hand::{Camera, Held, Hog, Scene};
+use crate::contract::hardware::hand::{Camera, Held, Scene};
 use raspi_mcp::hw::camera::{
     Holder,
     simulated::{Simulated, Trouble},
@@ -20,9 +20,12 @@ impl SimulatedScene {
     }
 }
 
-struct Busy(Arc<Simulated>, String);
+/// Nobody in particular.
+const OTHER: u32 = 812;
 
-impl Drop for Busy {
+struct Hog(Arc<Simulated>, String);
+
+impl Drop for Hog {
     fn drop(&mut self) {
         self.0.heal(&self.1);
     }
@@ -35,11 +38,9 @@ impl Scene for SimulatedScene {
     fn is_exclusive(&self, _: &Camera) -> bool {
         true
     }
-    fn hog(&self, camera: &Camera) -> Hog {
-        let holder = Holder { pid: 812, name: "motion".into() };
-        self.state.fail(&camera.id, Trouble::Busy(holder.clone()));
-        let held = Box::new(Busy(Arc::clone(&self.state), camera.id.clone()));
-        Hog { pid: holder.pid, name: holder.name, _until: held }
+    fn hog(&self, camera: &Camera) -> (Held, u32) {
+        self.state.fail(&camera.id, Trouble::Busy(Holder { pid: OTHER, name: "motion".into() }));
+        (Box::new(Hog(Arc::clone(&self.state), camera.id.clone())), OTHER)
     }
     fn lights(&self, _: &Camera) -> Held {
         Box::new(())
