@@ -78,7 +78,9 @@ async fn no_name_leads_out_of_the_folder() {
     wire.call("camera.get_photo", json!({ "name": format!("{NAME}\u{0}") })).await.failed("invalid_argument");
     wire.call("camera.get_photo", json!({ "name": 7 })).await.refused("/name");
     wire.call("camera.get_photo", json!({ "name": "x".repeat(100_000) })).await.failed("invalid_argument");
-    for path in ["/photos", "/photos/../photos/../secret", "//photos/secret", "/photos/?name=secret", "/photos/../healthz"] {
+    for path in
+        ["/photos", "/photos/../photos/../secret", "//photos/secret", "/photos/?name=secret", "/photos/../healthz"]
+    {
         let (status, answer) = get(&pi, path, &operator).await;
         assert!(status != 200 && !answer.contains("SECRET"), "{path}: {answer}");
     }
