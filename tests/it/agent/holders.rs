@@ -44,7 +44,7 @@ async fn only_the_server_may_ask_and_not_where_cameras_are_switched_off() {
     let pi = Pi::new();
     let error = pi.person(op("/dev/video0")).await.unwrap_err();
     assert_eq!(error.details["operation"], "device_holders");
-    let off = Pi::with(|settings| drop(settings.policy.disabled.insert("camera".into())));
+    let off = Pi::with(|settings| settings.policy.disabled.extend(["camera".into()]));
     let error = off.server().holders(HoldersRequest { device: "/dev/video0".into() }).await.unwrap_err();
     assert!(error.message.contains("camera.list_cameras"), "{error}");
 }
