@@ -24,6 +24,7 @@ mod trees;
 use contract::hardware::{
     Assertion, Lacking, all, boards,
     hand::kernel_scene::{HOG, hog},
+    killed::{VICTIM, victim},
     try_on,
 };
 use std::{
@@ -38,6 +39,12 @@ fn main() -> ExitCode {
     // Another process that uses a camera is this one, once more.
     if std::env::args().nth(1).as_deref() == Some(HOG) {
         hog(&std::env::args().nth(2).unwrap_or_default());
+        return ExitCode::SUCCESS;
+    }
+    // A server that is killed is this one as well.
+    if std::env::args().nth(1).as_deref() == Some(VICTIM) {
+        let mut told = std::env::args().skip(2);
+        victim(&told.next().unwrap_or_default(), &told.next().unwrap_or_default());
         return ExitCode::SUCCESS;
     }
     while let Some(arg) = args.next() {

@@ -1,6 +1,6 @@
 //! The boards that assertions run on: how the server is configured there, and whose hand is outside.
 
-use super::hand::{self, GpioSim, Hand, Header, KernelScene, KernelWires, Slave};
+use super::hand::{self, GpioSim, Hand, Header, KernelScene, KernelWires, Slave, kernel_scope::KernelScope};
 use raspi_mcp::hw::board::{Board, Kind};
 
 /// One board.
@@ -47,7 +47,14 @@ fn virt(_: &Board) -> Hand {
             held: Some((0x48, "lm75")),
         })),
         scene: Some(Box::new(KernelScene::of("/dev/video0", "/dev/video10"))),
-        scope: None,
+        // pwm-gpio drives line 5 of the board's own chip.
+        scope: Some(Box::new(KernelScope {
+            hardware: vec![(5, "pwm", 0)],
+            pins: vec![5],
+            software: vec![17, 22],
+            lines: Box::new(GpioSim::bank("header", "/sys/devices/platform/gpio-sim.0")),
+            watched: Some("9030000.pl061"),
+        })),
     }
 }
 
@@ -63,6 +70,13 @@ fn raspi3b(_: &Board) -> Hand {
             held: Some((0x48, "lm75")),
         })),
         scene: None,
-        scope: None,
+        // QEMU has the registers of its PWM, and puts nothing out.
+        scope: Some(Box::new(KernelScope {
+            hardware: vec![(12, "3f20c000.pwm", 0), (13, "3f20c000.pwm", 1)],
+            pins: vec![12, 13],
+            software: vec![17, 22],
+            lines: Box::new(Header::bare()),
+            watched: None,
+        })),
     }
 }

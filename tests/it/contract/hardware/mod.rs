@@ -15,6 +15,7 @@ mod exists;
 mod gpio;
 pub mod hand;
 mod i2c;
+pub mod killed;
 pub mod picture;
 mod pwm;
 
@@ -32,15 +33,17 @@ use raspi_mcp::{
     },
 };
 use serde_json::Value;
-use std::{future::Future, pin::Pin};
+use std::{future::Future, path::Path, pin::Pin};
 use tempfile::TempDir;
 
 /// A server on some board, and what is outside it.
 pub struct Bench {
+    /// Which board.
+    pub board: &'static str,
     pub hand: Hand,
     server: Pi,
     client: Pi,
-    _home: TempDir,
+    _home: Option<TempDir>,
 }
 
 impl Bench {
@@ -49,11 +52,24 @@ impl Bench {
     /// # Panics
     /// When this machine is not that board, or the configuration is not accepted.
     pub fn on(name: &str) -> Self {
-        let setup = boards::setup(name).unwrap_or_else(|| panic!("there is no board {name}: {}", boards::names()));
         // What a server writes down of its lines lies in memory, as /run does.
         let home = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
-        let mut sources = Sources::new(Places::below(home.path()), known());
-        let file = home.path().join("bench.toml");
+        let path = home.path().to_owned();
+        Self::made(name, &path, Some(home))
+    }
+
+    /// The same, on the folder of a server that was there before.
+    ///
+    /// # Panics
+    /// As [`Bench::on`].
+    pub fn living_in(name: &str, home: &Path) -> Self {
+        Self::made(name, home, None)
+    }
+
+    fn made(name: &str, home: &Path, kept: Option<TempDir>) -> Self {
+        let setup = boards::setup(name).unwrap_or_else(|| panic!("there is no board {name}: {}", boards::names()));
+        let mut sources = Sources::new(Places::below(home), known());
+        let file = home.join("bench.toml");
         std::fs::write(&file, setup.configuration).unwrap();
         sources.file = Some(file);
         let settings = config::load(&sources).unwrap_or_else(|faults| panic!("{faults}"));
@@ -63,7 +79,7 @@ impl Bench {
         let server = Pi::set(settings, Machine::new(root, board, None));
         server.world.gpio.begin();
         let client = server.caller("bench", Role::OpsRw, Door::Stdio);
-        Self { hand, server, client, _home: home }
+        Self { board: setup.name, hand, server, client, _home: kept }
     }
 
     /// A call by the client that most assertions need no other beside.
@@ -109,9 +125,17 @@ pub struct Assertion {
 
 /// All there are.
 pub fn all() -> impl Iterator<Item = &'static Assertion> {
-    [exists::ASSERTIONS, gpio::ASSERTIONS, button::ASSERTIONS, i2c::ASSERTIONS, camera::ASSERTIONS, pwm::ASSERTIONS]
-        .into_iter()
-        .flatten()
+    [
+        exists::ASSERTIONS,
+        gpio::ASSERTIONS,
+        button::ASSERTIONS,
+        i2c::ASSERTIONS,
+        camera::ASSERTIONS,
+        pwm::ASSERTIONS,
+        killed::ASSERTIONS,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// `assertions! { gpio: |hand| hand.lines.is_some() => first, second; |hand| ... => third }`: the table `ASSERTIONS` of a

@@ -2,6 +2,7 @@
 
 mod edges;
 mod leases;
+mod pwm;
 mod time;
 mod write;
 

@@ -2,6 +2,7 @@
 
 mod kernel_lines;
 pub mod kernel_scene;
+pub mod kernel_scope;
 mod kernel_wires;
 mod simulated;
 
@@ -117,6 +118,8 @@ pub trait Scope {
     fn hardware(&self) -> &[u8];
     /// Pins that tools drive with software PWM.
     fn software(&self) -> &[u8];
-    /// Period and pulse width in nanoseconds, as measured; `None` while nothing comes out.
+    /// Period and pulse width in nanoseconds, as measured; `None` while nothing comes out. It may have to look for a while.
     fn signal(&self, pin: u8) -> Option<(u64, u64)>;
+    /// Takes the channel of a pin as another program would, until the result is dropped.
+    fn hold(&self, pin: u8) -> Held;
 }

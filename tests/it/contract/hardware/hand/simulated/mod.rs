@@ -2,6 +2,7 @@
 
 mod lines;
 mod scene;
+mod scope;
 mod wires;
 
 use super::Hand;
@@ -16,6 +17,6 @@ pub fn hand(board: &Board) -> Hand {
         lines: Some(Box::new(lines::Simulated(state.gpio.clone()))),
         wires: Some(Box::new(wires::Simulated::new(state.i2c.clone()))),
         scene: Some(Box::new(scene::SimulatedScene::of(&state.camera))),
-        scope: None,
+        scope: Some(Box::new(scope::Simulated { channels: state.pwm.clone(), lines: state.gpio.clone() })),
     }
 }
