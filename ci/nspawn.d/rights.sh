@@ -64,6 +64,9 @@ check_agent_rights() {
   # CAP_DAC_READ_SEARCH, CAP_KILL and CAP_SYS_PTRACE, and no other.
   expect "the agent's capabilities" 0000000000080024 "$(field "$pid" CapBnd)"
   expect "no new privileges" 1 "$(field "$pid" NoNewPrivs)"
+  # The lines of an approval button, and no disk, no memory, no terminal.
+  expect "the agent's devices" closed "$(show raspi-mcp-agent DevicePolicy)"
+  expect_in "the agent's devices" '^char-gpiochip rw' "$(show raspi-mcp-agent DeviceAllow)"
   # The container has no more than lo either: it must be another one.
   [ "$(c readlink "/proc/$pid/ns/net")" != "$(c readlink /proc/1/ns/net)" ] || die "the agent is in the machine's network"
   expect "interfaces" lo "$(c nsenter --target "$pid" --net sed -n 's/^ *\([a-z0-9]*\):.*/\1/p' /proc/net/dev)"

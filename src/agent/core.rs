@@ -5,7 +5,7 @@ use super::{
     asks::{Ask, AskState, Asks, BoundCall},
     button::{Button, Grip},
     connections::Connections,
-    deeds::exec::Commands,
+    deeds::{exec::Commands, pins::Header},
     exec::{self, Runner, SimulatedRunner},
     files,
     heads::Heads,
@@ -47,6 +47,8 @@ pub struct World {
     pub processes: Arc<dyn Processes>,
     pub units: Arc<dyn Units>,
     pub network: Arc<dyn Network>,
+    /// The registers of the header, to be looked at.
+    pub header: Header,
     /// The lines of the header, for an approval button; `None` where there is none.
     pub gpio: Option<Result<Arc<dyn Port>, Fault>>,
 }
@@ -71,7 +73,7 @@ impl World {
         } else {
             Arc::new(RealNetwork { bus: Bus::system() })
         };
-        Self { clock, machine, runner, processes, units, network, gpio: None }
+        Self { clock, machine, runner, processes, units, network, header: Header::default(), gpio: None }
     }
 
     /// The machine `settings` speak of with that board, and its clock.
@@ -84,7 +86,7 @@ impl World {
         // Without a button it opens no device.
         let button = settings.approval.button();
         let gpio = button.map(|_| header::lines(&settings.root, board, &settings.gpio_chip));
-        Self { gpio, ..Self::new(system_clock(), machine) }
+        Self { gpio, header: Header::of(board), ..Self::new(system_clock(), machine) }
     }
 }
 
@@ -105,6 +107,7 @@ pub struct Agent {
     started_ms: i64,
     pub(super) simulated: bool,
     faults: Vec<String>,
+    pub(super) header: Header,
     button: OnceLock<Grip>,
     /// Held as long as the agent lives: one agent a folder.
     _lock: File,
@@ -116,7 +119,7 @@ impl Agent {
     /// # Errors
     /// `unavailable` when its folder cannot be used, `conflict` when another agent uses it.
     pub fn start(settings: AgentSettings, world: World) -> Result<Arc<Self>, ToolError> {
-        let World { clock, machine, runner, processes, units, network, gpio } = world;
+        let World { clock, machine, runner, processes, units, network, header, gpio } = world;
         let folder = settings.state_dir.as_path();
         files::make_folder(folder)?;
         let lock = files::lock(folder)?;
@@ -139,6 +142,7 @@ impl Agent {
             simulated,
             clock,
             faults,
+            header,
             button: OnceLock::new(),
             _lock: lock,
             settings,
@@ -240,6 +244,7 @@ impl Agent {
             }
             Op::InspectProcess(request) => self.inspect_process(request).map(Box::new).map(Done::Process),
             Op::DeviceHolders(request) => self.holders(&request).map(Done::Holders),
+            Op::LookAtPins {} => self.look_at_pins().map(Done::Pins),
             Op::ControlUnit(request) => {
                 let result = self.control_unit(peer, &request).await;
                 self.note_done("control_unit", peer, json!(request), result.as_ref().err())?;

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     access::audit::{Approval, Head, KnownHeads},
     error::ToolError,
-    hw::camera::Holder,
+    hw::{camera::Holder, gpio::told::PinLook},
     os::processes::detail::Detail,
 };
 use std::{sync::Arc, time::Duration};
@@ -128,6 +128,11 @@ impl AgentLink {
     /// What root sees of a process.
     pub async fn inspect_process(&self, request: InspectRequest) -> Result<Detail, ToolError> {
         expect!(self, Op::InspectProcess(request), Duration::ZERO, Done::Process(detail) => Ok(*detail))
+    }
+
+    /// What the pins of a Raspberry Pi are, by their registers.
+    pub async fn look_at_pins(&self) -> Result<Vec<PinLook>, ToolError> {
+        expect!(self, Op::LookAtPins {}, Duration::ZERO, Done::Pins(looks) => Ok(looks))
     }
 
     /// Who has a camera open.

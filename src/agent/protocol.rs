@@ -19,7 +19,7 @@ use super::{
 use crate::{
     access::audit::{Approval, Head, KnownHeads},
     error::{ErrorCode, ToolError},
-    hw::camera::Holder,
+    hw::{camera::Holder, gpio::told::PinLook},
     os::processes::detail::Detail,
 };
 use serde::{Deserialize, Serialize};
@@ -84,6 +84,7 @@ pub enum Op {
     SignalProcess(SignalRequest),
     InspectProcess(InspectRequest),
     DeviceHolders(HoldersRequest),
+    LookAtPins {},
     ControlUnit(ControlRequest),
     EnableUnit(EnableRequest),
     ActivateConnection(ConnectionRequest),
@@ -128,6 +129,7 @@ impl Op {
             Self::SignalProcess(_) => "signal_process",
             Self::InspectProcess(_) => "inspect_process",
             Self::DeviceHolders(_) => "device_holders",
+            Self::LookAtPins {} => "look_at_pins",
             Self::ControlUnit(_) => "control_unit",
             Self::EnableUnit(_) => "enable_unit",
             Self::ActivateConnection(_) => "activate_connection",
@@ -214,6 +216,7 @@ pub enum Done {
     Signalled(Signalled),
     Process(Box<Detail>),
     Holders(Vec<Holder>),
+    Pins(Vec<PinLook>),
     Unit(Controlled),
     Enabled(Enabled),
     Connected(Connected),

@@ -12,24 +12,65 @@ const LEGEND: u32 = 70;
 /// Between the two rows of contacts.
 const MIDDLE: u32 = WIDTH / 2;
 
-/// Colours that those with the common colour blindnesses tell apart (Okabe and Ito); shapes and words say the same.
+/// What a page's colours change nothing about.
 const STYLE: &str = "\
-svg{color-scheme:light dark;--paper:#fff;--ink:#1b1f24;--quiet:#59636e;--line:#d1d9e0;--out:#b34700;--in:#0062a3;\
---alt:#00704f;--power:#b3003c;--ground:#59636e}
-@media (prefers-color-scheme:dark){svg{--paper:#0d1117;--ink:#e6edf3;--quiet:#9198a1;--line:#3d444d;--out:#ff9a52;\
---in:#6cb6ff;--alt:#3ddbab;--power:#ff7b9c;--ground:#9198a1}}
-text{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:var(--ink)}
-.title{font-size:17px;font-weight:600}.quiet,.holder{fill:var(--quiet)}.name{font-weight:600}
-.number{font-size:11px;text-anchor:middle}.left{text-anchor:end}
-.paper{fill:var(--paper)}.board{fill:none;stroke:var(--line)}
-.mark{stroke-width:2}.high .mark+.number,.solid .mark+.number{fill:var(--paper)}
-.out .mark{stroke:var(--out)}.out.high .mark{fill:var(--out)}.out .state{fill:var(--out)}
-.in .mark{stroke:var(--in)}.in.high .mark{fill:var(--in)}.in .state{fill:var(--in)}
-.alt .mark{stroke:var(--alt)}.alt .state{fill:var(--alt)}
-.power .mark{stroke:var(--power);fill:var(--power)}.ground .mark{stroke:var(--ground);fill:var(--ground)}
-.unknown .mark{stroke:var(--quiet);stroke-dasharray:3 2}
-.out:not(.high) .mark,.in:not(.high) .mark,.alt .mark,.unknown .mark{fill:var(--paper)}
+text{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
+.title{font-size:17px;font-weight:600}.name{font-weight:600}.number{font-size:11px;text-anchor:middle}.left{text-anchor:end}
+.board{fill:none}.mark{stroke-width:2}.unknown .mark{stroke-dasharray:3 2}
 ";
+
+/// The colours for one kind of page. Those with the common colour blindnesses tell them apart (after Okabe and Ito); shapes
+/// and words say the same.
+struct Colours {
+    paper: &'static str,
+    ink: &'static str,
+    quiet: &'static str,
+    line: &'static str,
+    output: &'static str,
+    input: &'static str,
+    function: &'static str,
+    power: &'static str,
+}
+
+const LIGHT: Colours = Colours {
+    paper: "#fff",
+    ink: "#1b1f24",
+    quiet: "#59636e",
+    line: "#d1d9e0",
+    output: "#b34700",
+    input: "#0062a3",
+    function: "#00704f",
+    power: "#b3003c",
+};
+const DARK: Colours = Colours {
+    paper: "#0d1117",
+    ink: "#e6edf3",
+    quiet: "#9198a1",
+    line: "#3d444d",
+    output: "#ff9a52",
+    input: "#6cb6ff",
+    function: "#3ddbab",
+    power: "#ff7b9c",
+};
+
+impl Colours {
+    /// As rules, in plain CSS that also simple viewers read.
+    fn rules(&self) -> String {
+        let Self { paper, ink, quiet, line, output, input, function, power } = self;
+        let mut out = format!(
+            "text{{fill:{ink}}}.quiet,.holder{{fill:{quiet}}}.paper,.mark{{fill:{paper}}}.board{{stroke:{line}}}\n"
+        );
+        for (class, colour) in
+            [("out", output), ("in", input), ("alt", function), ("power", power), ("ground", quiet), ("unknown", quiet)]
+        {
+            // Formatting into a String cannot fail, here and below.
+            let _ =
+                writeln!(out, ".{class} .mark{{stroke:{colour}}}.{class} .state,.{class}.full .mark{{fill:{colour}}}");
+        }
+        let _ = writeln!(out, ".full .number{{fill:{paper}}}");
+        out
+    }
+}
 
 /// The picture as an SVG 1.1 document.
 pub fn svg(picture: &Picture) -> String {
@@ -37,14 +78,15 @@ pub fn svg(picture: &Picture) -> String {
     let bottom = TOP + rows * ROW;
     let height = bottom + LEGEND;
     let mut out = String::with_capacity(16 * 1024);
-    // Formatting into a String cannot fail, here and below.
     let _ = writeln!(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" \
          role=\"img\" aria-labelledby=\"title\">\n<title id=\"title\">The 40-pin header of {name}: {source}</title>\n\
-         <style>\n{STYLE}</style>\n<rect class=\"paper\" width=\"{WIDTH}\" height=\"{height}\" rx=\"8\"/>\n\
+         <style>\n{STYLE}{light}@media (prefers-color-scheme:dark){{\n{dark}}}\n</style>\n<rect class=\"paper\" width=\"{WIDTH}\" height=\"{height}\" rx=\"8\"/>\n\
          <text class=\"title\" x=\"24\" y=\"36\">{name}</text>\n<text class=\"quiet\" x=\"24\" y=\"58\">{source}</text>\n\
          <rect class=\"board\" x=\"{x}\" y=\"{y}\" width=\"64\" height=\"{long}\" rx=\"6\"/>",
+        light = LIGHT.rules(),
+        dark = DARK.rules(),
         name = escaped(&title(picture)),
         source = escaped(&picture.source),
         x = MIDDLE - 32,
@@ -97,11 +139,11 @@ fn mark(out: &mut String, look: Look, x: u32, y: u32) {
 
 const fn class(look: Look) -> &'static str {
     match look {
-        Look::Power => "power solid",
-        Look::Ground => "ground solid",
-        Look::Output(Some(Level::High)) => "out high",
+        Look::Power => "power full",
+        Look::Ground => "ground full",
+        Look::Output(Some(Level::High)) => "out full",
         Look::Output(_) => "out",
-        Look::Input(Some(Level::High)) => "in high",
+        Look::Input(Some(Level::High)) => "in full",
         Look::Input(_) => "in",
         Look::Function => "alt",
         Look::Unknown => "unknown",
@@ -170,7 +212,7 @@ mod tests {
         for contact in 1..=40 {
             assert!(drawn.contains(&format!(">{contact}</text>")), "{contact}");
         }
-        for class in ["out high", "out", "in high", "in", "alt", "unknown", "power solid", "ground solid"] {
+        for class in ["out full", "out", "in full", "in", "alt", "unknown", "power full", "ground full"] {
             assert!(drawn.contains(&format!("<g class=\"{class}\">")), "{class}");
         }
         assert_eq!(drawn.matches("<g ").count(), drawn.matches("</g>").count());

@@ -19,6 +19,7 @@ mod metrics;
 mod network_manager;
 mod os;
 mod pi;
+mod pins;
 mod private_bus;
 mod prompts;
 mod readme;

@@ -1,13 +1,15 @@
-//! The README's tour, taken: each call is made, and what is shown of its answer is in it.
+//! The README's tours, taken: each call is made, and what is shown of its answer is in it.
 
-use crate::served::process::Process;
+use crate::served::{Door, Wire, process::Process};
 use raspi_mcp::registry::Registry;
 use serde_json::Value;
 use std::{collections::BTreeSet, path::Path};
 use tempfile::TempDir;
 
-/// The lines between this heading and the next one that begin with the command, with the comment below each.
-const HEADING: &str = "## A tour";
+/// The lines between one of these headings and the next one that begin with a command, with the comment below each.
+const HEADINGS: [&str; 2] = ["## A tour", "## Hands and eyes"];
+/// The command itself, and the shell function of the second tour.
+const COMMANDS: [&str; 2] = ["raspi-mcp call ", "api "];
 
 struct Stop {
     command: String,
@@ -15,13 +17,17 @@ struct Stop {
     shown: String,
 }
 
-fn tour() -> Vec<Stop> {
+fn tours() -> Vec<Stop> {
+    HEADINGS.into_iter().flat_map(tour).collect()
+}
+
+fn tour(heading: &str) -> Vec<Stop> {
     let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
-    let (_, tour) = readme.split_once(HEADING).expect("the README has a tour");
+    let (_, tour) = readme.split_once(heading).expect("the README has a tour");
     let (tour, _) = tour.split_once("\n## ").expect("something comes after it");
     let mut stops: Vec<Stop> = Vec::new();
     for line in tour.lines() {
-        if line.starts_with("raspi-mcp call ") {
+        if COMMANDS.iter().any(|command| line.starts_with(command)) {
             let command = line.split("   #").next().unwrap_or(line).trim().to_owned();
             stops.push(Stop { command, shown: String::new() });
         } else if let (Some(text), Some(stop)) = (line.strip_prefix("# "), stops.last_mut()) {
@@ -50,6 +56,16 @@ fn names(answer: &Value, into: &mut BTreeSet<String>) {
     }
 }
 
+#[track_caller]
+fn shows(stop: &Stop, answer: &Value) {
+    let mut there = BTreeSet::new();
+    names(answer, &mut there);
+    let shown = fields(&stop.shown);
+    assert!(!shown.is_empty(), "{} shows nothing of its answer", stop.command);
+    let gone: Vec<_> = shown.difference(&there).collect();
+    assert!(gone.is_empty(), "{} does not answer {gone:?} any more: {answer:#}", stop.command);
+}
+
 #[tokio::test]
 async fn the_tour_calls_every_namespace_and_shows_what_it_answers() {
     let root = TempDir::new().unwrap();
@@ -62,7 +78,16 @@ async fn the_tour_calls_every_namespace_and_shows_what_it_answers() {
     std::fs::write(&file, config.replace("/tmp/raspi-mcp-tour", folder.to_str().unwrap())).unwrap();
     let pi = Process::http_in(root, &["--role", "admin", "--config", file.to_str().unwrap()]).await;
     let mut seen = BTreeSet::new();
-    for stop in tour() {
+    let mut api = Wire::http(Door::Api, format!("{}/api/mcp", pi.url.as_ref().unwrap()));
+    for stop in tours() {
+        if let Some((tool, args)) = stop.command.strip_prefix("api ").and_then(|call| call.split_once(' ')) {
+            let args = serde_json::from_str(args.trim_matches('\'')).unwrap();
+            let answer = api.request(tool, args).await;
+            shows(&stop, &answer.message);
+            answer.result();
+            seen.insert(tool.split_once('.').unwrap().0.to_owned());
+            continue;
+        }
         let mut call = tokio::process::Command::new("sh");
         let program = Path::new(env!("CARGO_BIN_EXE_raspi-mcp")).parent().unwrap();
         call.env_clear().env("PATH", format!("{}:/usr/bin:/bin", program.display()));
@@ -70,12 +95,7 @@ async fn the_tour_calls_every_namespace_and_shows_what_it_answers() {
         let output = call.output().await.unwrap();
         assert!(output.status.success(), "{}: {}", stop.command, String::from_utf8_lossy(&output.stderr));
         let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
-        let mut there = BTreeSet::new();
-        names(&answer, &mut there);
-        let shown = fields(&stop.shown);
-        assert!(!shown.is_empty(), "{} shows nothing of its answer", stop.command);
-        let gone: Vec<_> = shown.difference(&there).collect();
-        assert!(gone.is_empty(), "{} does not answer {gone:?} any more: {answer:#}", stop.command);
+        shows(&stop, &answer);
         let tool = stop.command.split_whitespace().nth(2).unwrap();
         seen.insert(tool.split_once('.').unwrap().0.to_owned());
     }

@@ -118,7 +118,7 @@ impl Led {
             return Ok(None);
         };
         let passed = now.saturating_sub(self.began).as_millis() / half.as_millis();
-        self.line.set(Level::of(passed % 2 == 0))?;
+        self.line.set(Level::of(passed.is_multiple_of(2)))?;
         Ok(Some(self.began + half * u32::try_from(passed + 1).unwrap_or(u32::MAX)))
     }
 }

@@ -5,6 +5,7 @@ pub mod enable;
 pub mod exec;
 pub mod holders;
 mod hostname;
+pub mod pins;
 mod power;
 pub mod process;
 pub mod unit;

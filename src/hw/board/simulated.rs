@@ -24,6 +24,7 @@ pub struct Simulated {
     pub gpio: SimulatedGpio,
     /// Its PWM channels.
     pub pwm: SimulatedPwm,
+    /// Its cameras.
     pub camera: Arc<SimulatedCameras>,
     state: Mutex<State>,
     /// Its I2C buses, and what is on them.

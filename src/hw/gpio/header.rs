@@ -3,8 +3,9 @@
 
 use super::{
     cdev::Cdev,
-    port::{Fault, Level, Line, Look, Port, Take},
+    port::{Fault, Function, Level, Line, Look, Port, Take},
     registers::Registers,
+    told::Told,
 };
 use crate::{
     hw::{
@@ -15,11 +16,12 @@ use crate::{
 };
 use std::{path::Path, sync::Arc};
 
-/// Opens the lines of the header. `wanted` is `gpio.chip`: label or device file, empty for the usual one.
+/// Opens the lines of the header. `wanted` is `gpio.chip`: label or device file, empty for the usual one. `told` is asked
+/// what a pin is where this process may not read the registers.
 ///
 /// # Errors
 /// [`Fault::NoChip`], or why it cannot be opened.
-pub fn open(root: &Root, board: &Board, wanted: &str) -> Result<Arc<dyn Port>, Fault> {
+pub fn open(root: &Root, board: &Board, wanted: &str, told: &Arc<Told>) -> Result<Arc<dyn Port>, Fault> {
     if let Some(simulated) = &board.simulated {
         return Ok(Arc::new(simulated.gpio.clone()));
     }
@@ -28,9 +30,9 @@ pub fn open(root: &Root, board: &Board, wanted: &str) -> Result<Arc<dyn Port>, F
         return Ok(Arc::new(chip));
     }
     let registers = Registers::open(board.profile)
-        .inspect_err(|why| tracing::info!(why, "pins that nobody holds cannot be read: no access to their registers"))
+        .inspect_err(|why| tracing::debug!(why, "the registers of the pins are left to the agent"))
         .ok();
-    Ok(Arc::new(Header { chip, registers }))
+    Ok(Arc::new(Header { chip, registers, told: Arc::clone(told) }))
 }
 
 /// The lines alone, without the registers: for who takes a line of its own and looks at no other.
@@ -74,6 +76,16 @@ fn find(root: &Root, board: &Board, wanted: &str) -> Result<Cdev, Fault> {
 struct Header {
     chip: Cdev,
     registers: Option<Registers>,
+    told: Arc<Told>,
+}
+
+impl Header {
+    fn seen(&self, pin: Pin) -> Option<(Function, Level)> {
+        match &self.registers {
+            Some(registers) => registers.look(pin),
+            None => self.told.look(pin),
+        }
+    }
 }
 
 impl Port for Header {
@@ -81,9 +93,13 @@ impl Port for Header {
         self.chip.name()
     }
 
+    fn reads_registers(&self) -> bool {
+        self.registers.is_some()
+    }
+
     fn look(&self, pin: Pin) -> Result<Look, Fault> {
         let mut look = self.chip.look(pin)?;
-        if let Some((function, level)) = self.registers.as_ref().and_then(|registers| registers.look(pin)) {
+        if let Some((function, level)) = self.seen(pin) {
             look = Look { function, level: Some(level), ..look };
         }
         Ok(look)
@@ -95,8 +111,7 @@ impl Port for Header {
 
     /// Never by taking the line: letting go of it again would turn an alternate function into an input.
     fn peek(&self, pin: Pin) -> Result<Level, Fault> {
-        let look = self.registers.as_ref().and_then(|registers| registers.look(pin));
-        look.map(|(_, level)| level).ok_or_else(|| {
+        self.seen(pin).map(|(_, level)| level).ok_or_else(|| {
             Fault::Unsupported(
                 "the registers of the pins cannot be read, and taking a pin to read it would change it".into(),
             )

@@ -30,10 +30,20 @@ impl Owner {
 
 /// What a lease does with its line.
 pub enum Drive {
-    Input { line: Arc<dyn Line>, pull: Pull, ears: Ears },
-    Output { line: Arc<dyn Line> },
+    Input {
+        line: Arc<dyn Line>,
+        pull: Pull,
+        ears: Ears,
+    },
+    Output {
+        line: Arc<dyn Line>,
+    },
     /// A wave; by software on a line of ours, for a reason, by hardware on none.
-    Pwm { wave: Arc<pwm::Running>, line: Option<Arc<dyn Line>>, without: Option<pwm::Without> },
+    Pwm {
+        wave: Arc<pwm::Running>,
+        line: Option<Arc<dyn Line>>,
+        without: Option<pwm::Without>,
+    },
 }
 
 impl Drive {
@@ -43,6 +53,10 @@ impl Drive {
             Self::Output { .. } => "an output",
             Self::Pwm { .. } => "driven by PWM",
         }
+    }
+    /// Whether we hold the line.
+    pub const fn has_line(&self) -> bool {
+        !matches!(self, Self::Pwm { line: None, .. })
     }
     pub fn close(&self) {
         match self {

@@ -11,6 +11,7 @@ use super::{
     record::Record,
     refusal::Refusal,
     rules::Rules,
+    told::Told,
 };
 use crate::{
     config::{GpioSettings, PlaceSettings, Revert},
@@ -39,8 +40,9 @@ const BEHIND: usize = 64;
 pub struct Lines {
     pub rules: Rules,
     pub(super) pwm: Pwm,
+    pub(super) told: Arc<Told>,
     root: Root,
-    board: Board,
+    pub(super) board: Board,
     chip: String,
     state: Mutex<State>,
     /// Pins of which something has changed that is no edge of an input.
@@ -84,6 +86,7 @@ impl Lines {
         Arc::new(Self {
             rules: Rules::of(settings, kept, board.is_simulated()),
             pwm: Pwm::of(root, board, settings),
+            told: Arc::default(),
             root: root.clone(),
             board: board.clone(),
             chip: settings.chip.clone(),
@@ -109,10 +112,15 @@ impl Lines {
         self.port_of(&mut self.state())
     }
 
+    /// Whether nobody has to tell us what a pin is, or there is nothing to be told of.
+    pub(super) fn reads_registers(&self) -> bool {
+        self.port().map_or(true, |port| port.reads_registers())
+    }
+
     pub(super) fn port_of(&self, state: &mut State) -> Result<Arc<dyn Port>, Fault> {
         match &state.port {
             Some(port) => Ok(Arc::clone(port)),
-            None => Ok(Arc::clone(state.port.insert(header::open(&self.root, &self.board, &self.chip)?))),
+            None => Ok(Arc::clone(state.port.insert(header::open(&self.root, &self.board, &self.chip, &self.told)?))),
         }
     }
 
@@ -291,6 +299,8 @@ impl Lines {
         let line = match taken {
             Ok(line) => line,
             Err(fault) => {
+                // Nothing is driven yet, and the record must not say so; resting writes it anew.
+                state.record.let_go(pin);
                 if let Err(fault) = self.rest(state, pin) {
                     tracing::warn!(pin = pin.bcm(), %fault, "is not in its safe state");
                 }

@@ -11,11 +11,12 @@ pub mod listen;
 pub mod port;
 mod record;
 pub mod refusal;
-mod registers;
+pub mod registers;
 mod rest;
 pub mod rules;
 pub mod shown;
 mod simulated;
+pub mod told;
 pub mod wave;
 
 pub use lines::Lines;

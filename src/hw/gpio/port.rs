@@ -76,7 +76,8 @@ pub enum Take {
 }
 
 /// What a pin is now.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Function {
     Input,
     Output,
@@ -123,6 +124,11 @@ pub enum Fault {
 pub trait Port: Send + Sync {
     /// What is behind it, for people: `/dev/gpiochip0 (pinctrl-bcm2711)`.
     fn name(&self) -> String;
+
+    /// Whether it reads the registers itself, so that nobody has to tell it what a pin is.
+    fn reads_registers(&self) -> bool {
+        true
+    }
 
     /// What is known of a line, without touching it.
     ///

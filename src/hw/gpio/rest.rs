@@ -8,8 +8,8 @@
 
 use super::{
     lines::{Lines, State},
-    record::Left,
     port::{Fault, Level, Take},
+    record::Left,
 };
 use crate::{access::presence::Presence, hw::board::Pin};
 

@@ -60,7 +60,7 @@ impl Tool for ConfigurePin {
     }
 
     async fn call(cx: &Context, args: Args) -> Result<PinInfo, ToolError> {
-        let (owner, lines, pin) = (begin(cx), &cx.world.gpio, args.pin);
+        let (owner, lines, pin) = (begin(cx, Some(args.pin)).await, &cx.world.gpio, args.pin);
         let how = match args.mode {
             Mode::Input if args.value.is_some() => {
                 return Err(ToolError::invalid("an input has no level of its own: value is for mode \"output\"")

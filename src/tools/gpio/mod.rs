@@ -79,8 +79,9 @@ fn permit(cx: &Context, pin: Pin, verb: &str) -> Result<(), ToolError> {
     })
 }
 
-/// What every answer of this namespace says of itself.
-fn begin(cx: &Context) -> Owner {
+/// What every answer of this namespace says of itself, and what must be known first of pins that nobody has.
+async fn begin(cx: &Context, pin: Option<Pin>) -> Owner {
+    cx.world.gpio.refresh(&cx.world.agent, pin).await;
     if cx.world.machine.board.is_simulated() {
         cx.notes.simulated();
     }

@@ -101,7 +101,7 @@ impl Tool for SetPwm {
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let (owner, lines, pin) = (begin(cx), &cx.world.gpio, args.pin);
+        let (owner, lines, pin) = (begin(cx, Some(args.pin)).await, &cx.world.gpio, args.pin);
         let Args { frequency_hz, duty_cycle_percent, .. } = args;
         let wave = Wave::of(frequency_hz, duty_cycle_percent)
             .ok_or_else(|| ToolError::invalid("frequency_hz and duty_cycle_percent are out of bounds"))?;

@@ -118,7 +118,7 @@ impl Tool for WaitForEdge {
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        begin(cx);
+        begin(cx, Some(args.pin)).await;
         let pin = args.pin;
         let began = Instant::now();
         let mut listening = cx.world.gpio.listen(pin).map_err(|refusal| told(pin, refusal))?;

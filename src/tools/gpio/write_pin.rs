@@ -87,7 +87,7 @@ impl Tool for WritePin {
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let (owner, lines, pin) = (begin(cx), &cx.world.gpio, args.pin);
+        let (owner, lines, pin) = (begin(cx, Some(args.pin)).await, &cx.world.gpio, args.pin);
         let duration = args.duration_ms.map(|ms| Duration::from_millis(ms.into()));
         let written = lines
             .write(&owner, pin, args.value.level, duration, lasts(cx, args.lease_seconds))

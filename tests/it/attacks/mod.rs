@@ -1,5 +1,6 @@
 //! Attacks: on the network door, against the real listener; on the fields of every tool; on the folders that files.* may reach.
 
+mod button;
 mod fields;
 mod files;
 mod flood;

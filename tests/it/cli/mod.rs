@@ -5,5 +5,6 @@ mod approve;
 // That build's extra flag is in no package's man page.
 #[cfg(not(feature = "conformance-fixtures"))]
 mod pages;
+mod pins;
 mod service;
 mod tls;

@@ -3,7 +3,7 @@
 pub mod camera;
 mod exec;
 pub mod files;
-mod gpio;
+pub mod gpio;
 mod i2c;
 mod logs;
 mod metrics;

@@ -9,6 +9,7 @@
 #![allow(dead_code)]
 
 pub mod boards;
+mod button;
 mod camera;
 mod exists;
 mod gpio;
@@ -118,9 +119,16 @@ pub struct Assertion {
 
 /// All there are.
 pub fn all() -> impl Iterator<Item = &'static Assertion> {
-    [exists::ASSERTIONS, gpio::ASSERTIONS, i2c::ASSERTIONS, camera::ASSERTIONS, pwm::ASSERTIONS, killed::ASSERTIONS]
-        .into_iter()
-        .flatten()
+    let parts = [
+        exists::ASSERTIONS,
+        gpio::ASSERTIONS,
+        button::ASSERTIONS,
+        i2c::ASSERTIONS,
+        camera::ASSERTIONS,
+        pwm::ASSERTIONS,
+        killed::ASSERTIONS,
+    ];
+    parts.into_iter().flatten()
 }
 
 /// `assertions! { gpio: |hand| hand.lines.is_some() => first, second; |hand| ... => third }`: the table `ASSERTIONS` of a

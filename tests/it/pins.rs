@@ -1,0 +1,56 @@
+//! The picture of the header: of a server's own words, and as the repository shows it.
+
+use crate::tools::gpio::{board_with, pin, stdio};
+use raspi_mcp::{
+    cli::pins::picture,
+    hw::gpio::port::Level,
+    pins::{Look, svg, terminal},
+};
+use serde_json::json;
+use std::path::Path;
+
+/// The tour's board: outputs, inputs, one of another program, and the agent's button.
+async fn drawn() -> raspi_mcp::pins::Picture {
+    let (pi, lines) = board_with(|settings| {
+        settings.gpio.safe_high = [26].into();
+        (settings.approval.button_pin, settings.approval.led_pin) = (23, 24);
+    })
+    .await;
+    let mut wire = stdio(&pi).await;
+    wire.call("gpio.write_pin", json!({"pin": 17, "value": "high"})).await.ok();
+    wire.call("gpio.write_pin", json!({"pin": 27, "value": "low"})).await.ok();
+    wire.call("gpio.configure_pin", json!({"pin": 22, "mode": "input", "pull": "up"})).await.ok();
+    lines.drive(pin(5), Some(Level::Low));
+    let _fan = lines.hold(pin(18), "fan").unwrap();
+    let list = wire.call("gpio.list_pins", json!({"all": true})).await;
+    let about = wire.call("system.get_basic_info", json!({})).await;
+    picture(list.ok(), about.ok()["model"].as_str().unwrap(), list.meta()["simulated"] == true).unwrap()
+}
+
+#[tokio::test]
+async fn what_the_tools_do_is_in_the_picture() {
+    let picture = drawn().await;
+    let cell = |contact: usize| &picture.contacts[contact - 1];
+    assert!(picture.simulated);
+    assert_eq!(cell(11).look, Look::Output(Some(Level::High)));
+    assert_eq!(cell(13).look, Look::Output(Some(Level::Low)));
+    assert_eq!(cell(15).look, Look::Input(Some(Level::High)));
+    assert_eq!((cell(16).look, cell(16).entry.is_none()), (Look::Unknown, true), "the agent's button");
+    assert_eq!((cell(1).look, cell(6).look), (Look::Power, Look::Ground));
+    let text = terminal(&picture, false);
+    for line in ["out high  GPIO17  11 Oi 12  GPIO18  in low", "in low   GPIO5  29 i- 30  GND"] {
+        assert!(text.contains(line), "{line}:\n{text}");
+    }
+    assert!(text.lines().any(|line| line.trim_start().starts_with("stdio  out high  GPIO17") && line.ends_with("fan")));
+}
+
+#[tokio::test]
+async fn the_picture_of_the_repository_is_this_one() {
+    let drawn = svg(&drawn().await);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/header.svg");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, &drawn).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(committed == drawn, "docs/header.svg is old: BLESS=1 cargo test --test it pins");
+}
