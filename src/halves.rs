@@ -3,10 +3,15 @@
 use crate::{
     agent::{self, AgentLink, AgentSettings},
     config::{AgentChoice, Settings},
-    hw::board::Board,
+    hw::{
+        board::Board,
+        firmware::{Mailbox, VCIO},
+    },
     machine::Machine,
     os::Root,
 };
+use futures::FutureExt;
+use std::io;
 use tokio_util::sync::CancellationToken;
 
 /// This machine, with the board that the configuration and the device tree make of it.
@@ -16,8 +21,16 @@ use tokio_util::sync::CancellationToken;
 pub fn machine(settings: &Settings) -> Result<Machine, String> {
     let root = Root::system();
     let board = Board::detect(settings.board, &root).map_err(|conflict| conflict.to_string())?;
-    // No mailbox here: /dev/vcio can set tryboot and burn OTP, so it is the agent's alone.
-    Ok(Machine::new(root, board, None))
+    // Not opened here: /dev/vcio can set tryboot and burn OTP, so it is the agent's alone.
+    let mailbox = root.has(VCIO).then(|| {
+        let agent = AgentLink::Socket(agent::Client::new(&settings.places.agent_socket));
+        let ask = move || {
+            let agent = agent.clone();
+            async move { agent.throttled().await.map_err(|error| io::Error::other(error.message)) }.boxed()
+        };
+        Box::new(ask) as Mailbox
+    });
+    Ok(Machine::new(root, board, mailbox))
 }
 
 /// The way to the privileged half.

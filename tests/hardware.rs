@@ -36,16 +36,19 @@ use std::{
 fn main() -> ExitCode {
     let (mut board, mut list, mut ratios, mut words) = ("simulated".to_owned(), false, false, Vec::new());
     let mut args = std::env::args().skip(1);
+    // Another process that uses a camera is this one, once more.
+    if std::env::args().nth(1).as_deref() == Some(HOG) {
+        hog(&std::env::args().nth(2).unwrap_or_default());
+        return ExitCode::SUCCESS;
+    }
+    // A server that is killed is this one as well.
+    if std::env::args().nth(1).as_deref() == Some(VICTIM) {
+        let mut told = std::env::args().skip(2);
+        victim(&told.next().unwrap_or_default(), &told.next().unwrap_or_default());
+        return ExitCode::SUCCESS;
+    }
     while let Some(arg) = args.next() {
         match arg.as_str() {
-            HOG => {
-                hog(&args.next().unwrap_or_default());
-                return ExitCode::SUCCESS;
-            }
-            VICTIM => {
-                victim(&args.next().unwrap_or_default(), &args.next().unwrap_or_default());
-                return ExitCode::SUCCESS;
-            }
             "--board" => board = args.next().unwrap_or_default(),
             "--list" => list = true,
             "--ratios" => ratios = true,

@@ -265,6 +265,7 @@ impl Agent {
                 self.note_done("confirm_connection", peer, json!(request), result.as_ref().err())?;
                 result.map(Done::Confirmed)
             }
+            Op::Throttled {} => self.throttled().await.map(Done::Throttled),
             Op::RecordHead(head) => {
                 let (chain, seq) = (head.chain.clone(), head.seq);
                 match self.heads.record(head) {

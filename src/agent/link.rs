@@ -179,6 +179,11 @@ impl AgentLink {
         expect!(self, Op::ConfirmConnection(request), ACTIVATION * 2, Done::Confirmed(done) => Ok(done))
     }
 
+    /// The firmware's throttling word, which only root's half may ask for.
+    pub async fn throttled(&self) -> Result<u32, ToolError> {
+        expect!(self, Op::Throttled {}, Duration::ZERO, Done::Throttled(word) => Ok(word))
+    }
+
     /// Gives the end of the audit chain into the agent's keeping.
     pub async fn record_head(&self, head: Head) -> Result<(), ToolError> {
         expect!(self, Op::RecordHead(head), Duration::ZERO, Done::Done {} => Ok(()))

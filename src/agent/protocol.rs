@@ -89,6 +89,8 @@ pub enum Op {
     EnableUnit(EnableRequest),
     ActivateConnection(ConnectionRequest),
     ConfirmConnection(ConfirmRequest),
+    /// The firmware's throttling word, from the mailbox.
+    Throttled {},
     RecordHead(Head),
     Heads {},
 }
@@ -134,6 +136,7 @@ impl Op {
             Self::EnableUnit(_) => "enable_unit",
             Self::ActivateConnection(_) => "activate_connection",
             Self::ConfirmConnection(_) => "confirm_connection",
+            Self::Throttled {} => "throttled",
             Self::RecordHead(_) => "record_head",
             Self::Heads {} => "heads",
         }
@@ -222,6 +225,7 @@ pub enum Done {
     Connected(Connected),
     Confirmed(Confirmed),
     Cancelled(CancelledPower),
+    Throttled(u32),
     Heads(KnownHeads),
     Done {},
 }

@@ -7,15 +7,30 @@ use super::{
     board::{Board, Kind, Simulated},
     vcgencmd::Vcgencmd,
 };
-use crate::os::{Root, malformed};
-use std::{io, sync::Arc};
+use crate::os::{Root, ioctl, malformed};
+use futures::future::BoxFuture;
+use std::{fs::File, io, sync::Arc};
 use tokio::sync::OnceCell;
 
 const PLATFORM: &str = "sys/devices/platform";
 
 /// Asks the firmware through the mailbox for property 0x00030046. Only the privileged half may open `/dev/vcio` for
-/// itself; the other half is given this, or nothing.
-pub type Mailbox = Box<dyn Fn() -> io::Result<u32> + Send + Sync>;
+/// itself ([`throttled_by_mailbox`]); the other half is given this, or nothing.
+pub type Mailbox = Box<dyn Fn() -> BoxFuture<'static, io::Result<u32>> + Send + Sync>;
+
+/// Where Raspberry Pi's kernels have the mailbox.
+pub const VCIO: &str = "dev/vcio";
+/// `RPI_FIRMWARE_GET_THROTTLED` of include/soc/bcm2835/raspberrypi-firmware.h. The question's value are bits to forget, and so 0.
+const GET_THROTTLED: u32 = 0x0003_0046;
+
+/// The throttling word from the mailbox below `root`. Sleeps, so it is called where that is allowed.
+///
+/// # Errors
+/// Those of opening it (`NotFound` on kernels without it) and of the firmware.
+pub fn throttled_by_mailbox(root: &Root) -> io::Result<u32> {
+    let vcio = File::options().read(true).write(true).open(root.path(VCIO))?;
+    ioctl::firmware_property(&vcio, GET_THROTTLED, 0)
+}
 
 /// The throttling word (Raspberry Pi documentation, `vcgencmd get_throttled`): bits 0-3 are so now, bits 16-19 have
 /// been so at some time since boot.
@@ -112,7 +127,9 @@ impl Firmware {
         if let Some(answer) = self.file.as_deref().and_then(|file| worked(hexadecimal(file, self.root.line(file)))) {
             return answer;
         }
-        if let Some(answer) = self.mailbox.as_ref().and_then(|mailbox| worked(mailbox())) {
+        if let Some(mailbox) = &self.mailbox
+            && let Some(answer) = worked(mailbox().await)
+        {
             return answer;
         }
         if let Some(program) = &self.vcgencmd {

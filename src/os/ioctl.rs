@@ -3,8 +3,12 @@
 //! Each is a safe function over an open file, typed as the kernel's header says.
 #![allow(unsafe_code)]
 
-use rustix::ioctl::{Getter, ioctl};
-use std::{ffi::c_ulong, io, os::fd::AsFd};
+use rustix::ioctl::{Getter, Opcode, Updater, ioctl, opcode};
+use std::{
+    ffi::{c_char, c_ulong},
+    io,
+    os::fd::AsFd,
+};
 
 /// `I2C_FUNCS` of `linux/i2c-dev.h`. The crate i2cdev keeps its own to itself.
 const I2C_FUNCS: u32 = 0x0705;
@@ -24,6 +28,41 @@ pub fn i2c_functions(bus: &impl AsFd) -> io::Result<u32> {
     Ok(functions as u32)
 }
 
+/// `_IOWR(100, 0, char *)` of Raspberry Pi's drivers/char/broadcom/vcio.c: the size in it is that of a pointer.
+const IOCTL_MBOX_PROPERTY: Opcode = opcode::read_write::<*mut c_char>(100, 0);
+/// Words of a message with one tag of one value: its size in bytes, a code, the tag, the value's size, a code, the value, the end.
+const WORDS: usize = 7;
+/// The value follows; in an answer with the highest bit, and what the firmware filled in (github.com/raspberrypi/firmware,
+/// wiki "Mailbox property interface").
+const VALUE_BYTES: u32 = 4;
+const SUCCESS: u32 = 0x8000_0000;
+
+/// Asks the firmware for the property `tag`, with `value` as the question, and returns the word it answers with. `vcio` is
+/// an open `/dev/vcio`, which only Raspberry Pi's kernels have. Sleeps until the firmware has answered, some 0.1 ms.
+///
+/// # Errors
+/// Those of the driver; `Unsupported` when the firmware does not know the tag.
+pub fn firmware_property(vcio: &impl AsFd, tag: u32, value: u32) -> io::Result<u32> {
+    let mut message = question(tag, value);
+    // SAFETY: vcio_user_property_list copies as many bytes in and out as the first word says, which is the size of this array,
+    // borrowed for as long as the call. A file that is no vcio: no other driver of the kernel takes the type 100 (`d`) with
+    // number 0 and the size of a pointer for anything longer (Documentation/userspace-api/ioctl/ioctl-number.rst).
+    unsafe { ioctl(vcio, Updater::<IOCTL_MBOX_PROPERTY, [u32; WORDS]>::new(&mut message)) }?;
+    answer(&message).ok_or_else(|| {
+        io::Error::new(io::ErrorKind::Unsupported, format!("this firmware does not answer property {tag:#010x}"))
+    })
+}
+
+#[expect(clippy::cast_possible_truncation)] // 28.
+fn question(tag: u32, value: u32) -> [u32; WORDS] {
+    [size_of::<[u32; WORDS]>() as u32, 0, tag, VALUE_BYTES, 0, value, 0]
+}
+
+fn answer(message: &[u32; WORDS]) -> Option<u32> {
+    let [_, code, _, _, length, value, _] = *message;
+    (code == SUCCESS && length == SUCCESS | VALUE_BYTES).then_some(value)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -33,5 +72,29 @@ mod tests {
     fn a_file_that_is_no_bus_says_so() {
         let fault = i2c_functions(&File::open("/dev/null").unwrap()).unwrap_err();
         assert_eq!(fault.raw_os_error(), Some(rustix::io::Errno::NOTTY.raw_os_error()));
+    }
+
+    #[test]
+    fn a_file_that_is_no_mailbox_says_so() {
+        let fault = firmware_property(&File::open("/dev/null").unwrap(), 0x0003_0046, 0).unwrap_err();
+        assert_eq!(fault.raw_os_error(), Some(rustix::io::Errno::NOTTY.raw_os_error()));
+    }
+
+    #[test]
+    fn the_mailboxs_number_has_the_size_of_a_pointer() {
+        let expected = if size_of::<usize>() == 8 { 0xc008_6400 } else { 0xc004_6400 };
+        assert_eq!(IOCTL_MBOX_PROPERTY, expected);
+    }
+
+    #[test]
+    fn a_message_is_laid_out_as_the_firmware_wants_it() {
+        assert_eq!(question(0x0003_0046, 0), [28, 0, 0x0003_0046, 4, 0, 0, 0]);
+        let said = |code, length| answer(&[28, code, 0x0003_0046, 4, length, 0x5_0005, 0]);
+        assert_eq!(said(0x8000_0000, 0x8000_0004), Some(0x5_0005));
+        // The whole request was refused; the tag is unknown; the value has another size.
+        assert_eq!(
+            (said(0x8000_0001, 0x8000_0004), said(0x8000_0000, 0), said(0x8000_0000, 0x8000_0008)),
+            (None, None, None)
+        );
     }
 }

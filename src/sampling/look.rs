@@ -44,7 +44,8 @@ impl Looker {
     }
 
     async fn throttled(&mut self, machine: &Machine) -> Option<Throttled> {
-        if machine.firmware.source() == Some("vcgencmd") {
+        // Both ask another process; a mailbox that fails ends at the program.
+        if matches!(machine.firmware.source(), Some("mailbox" | "vcgencmd")) {
             let now = Instant::now();
             if self.program_asked.is_some_and(|asked| now.saturating_duration_since(asked) < PROGRAM_EVERY) {
                 return None;

@@ -3,6 +3,7 @@
 pub mod connection;
 pub mod enable;
 pub mod exec;
+mod firmware;
 pub mod holders;
 mod hostname;
 pub mod pins;

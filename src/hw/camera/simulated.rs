@@ -87,6 +87,11 @@ impl Simulated {
         self.state().cameras.retain(|camera| camera.id != id);
     }
 
+    /// What is plugged in, by id and name.
+    pub fn named(&self) -> Vec<(String, String)> {
+        self.state().cameras.iter().map(|camera| (camera.id.clone(), camera.name.clone())).collect()
+    }
+
     /// How long a frame is waited for.
     pub fn set_patience(&self, patience: Duration) {
         self.state().patience = patience;

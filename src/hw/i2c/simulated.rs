@@ -96,7 +96,7 @@ impl Buses {
 
     /// Puts one.
     pub fn set_register(&self, bus: u32, address: u8, register: u8, bytes: [u8; 2]) {
-        self.on(bus, |adapter| Some(adapter.devices.get_mut(&address)?.poke(register, bytes)));
+        self.on(bus, |adapter| adapter.devices.get_mut(&address).map(|device| device.poke(register, bytes)));
     }
 
     /// From now on every transfer on `bus` fails so.

@@ -27,7 +27,7 @@ pub static MODULES: &[Module] = &[
     // A pin's PWM is set by a tool of gpio.
     Module { name: "pwm", namespace: "gpio", probe: |machine| hardware(machine, "PWM chip", |all| all.pwm) },
     Module { name: "i2c", namespace: "i2c", probe: i2c },
-    Module { name: "camera", namespace: "camera", probe: |machine| hardware(machine, "camera", cameras) },
+    Module { name: "camera", namespace: "camera", probe: cameras },
     Module {
         name: "systemd",
         namespace: "service",
@@ -57,8 +57,12 @@ fn i2c(machine: &Machine) -> Result<Found, String> {
     some(board.i2c.buses().into_iter().map(called).collect(), || "no I2C bus on this simulated board".into())
 }
 
-fn cameras(all: Devices) -> Vec<Device> {
-    all.video.into_iter().filter(Device::is_camera).collect()
+fn cameras(machine: &Machine) -> Result<Found, String> {
+    let Some(board) = &machine.board.simulated else {
+        return hardware(machine, "camera", |all| all.video.into_iter().filter(Device::is_camera).collect());
+    };
+    let called = board.camera.named().into_iter().map(|(id, name)| called(&id, Some(name)));
+    some(called.collect(), || "no camera on this simulated board any more".into())
 }
 
 fn some(devices: Vec<String>, why_not: impl FnOnce() -> String) -> Result<Found, String> {

@@ -6,6 +6,7 @@ mod button;
 mod calls;
 mod connection;
 mod exec;
+mod firmware;
 mod heads;
 mod hostname;
 mod oracle;

@@ -106,6 +106,9 @@ const NEEDS: &[&str] = &[
     "service.validate_unit_file",
 ];
 
+/// A photo that was taken before, long enough ahead that it does not go for its age.
+const PHOTO: &str = "29991231T235959999Z-0123abcd.jpg";
+
 /// Arguments for a real call, where the fewest are not enough or would do too much.
 fn arguments(entry: &Entry) -> Value {
     let mut args = match entry.name() {
@@ -131,6 +134,10 @@ fn arguments(entry: &Entry) -> Value {
         "gpio.wait_for_edge" => json!({"pin": 23, "timeout_ms": 1}),
         "gpio.configure_pin" => json!({"pin": 17, "mode": "output"}),
         "gpio.write_pin" => json!({"pin": 17, "value": "high"}),
+        "camera.get_photo" => json!({"name": PHOTO}),
+        // The simulated board takes a second to draw and encode a large picture in a build for tests.
+        "camera.capture" => json!({"width": 320, "height": 180}),
+        "camera.take_photo" => json!({"resolution": "640x480"}),
         "files.write" => json!({"path": "a", "content": "", "overwrite": true}),
         "system.reboot" | "system.shutdown" => json!({"cancel": true}),
         _ => probe::good(&entry.input_schema())[0].clone(),
@@ -151,6 +158,8 @@ fn allow_everything(settings: &mut Settings) {
         settings.tools.enable.insert(entry.meta.namespace().to_owned());
         settings.policy.insert(entry.name().to_owned(), Mode::Allow);
     }
+    std::fs::create_dir_all(&settings.camera.dir).unwrap();
+    std::fs::write(settings.camera.dir.join(PHOTO), "a photo").unwrap();
     // A folder with the file that the samples name.
     let path = settings.places.state_dir.with_file_name("files");
     std::fs::create_dir_all(&path).unwrap();

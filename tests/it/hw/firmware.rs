@@ -4,15 +4,15 @@ use crate::trees::{Copied, machine, machine_as, tree};
 use raspi_mcp::{
     hw::{
         board::{Board, Choice, Part},
-        firmware::{Firmware, Throttled},
+        firmware::{Firmware, Throttled, throttled_by_mailbox},
     },
     os::Root,
 };
-use std::{io, time::Duration};
+use std::{future::ready, io, time::Duration};
 
 fn with_mailbox(root: &Root, word: fn() -> io::Result<u32>) -> Firmware {
     let board = Board::detect(Choice::Auto, root).unwrap();
-    Firmware::new(root, &board, Some(Box::new(word)))
+    Firmware::new(root, &board, Some(Box::new(move || Box::pin(ready(word())))))
 }
 
 #[tokio::test]
@@ -58,6 +58,15 @@ async fn the_mailbox_where_the_file_is_missing_or_broken() {
     let firmware = with_mailbox(&pi.root(), || Err(io::Error::other("the mailbox is full")));
     let fault = firmware.throttled().await.unwrap_err();
     assert!(fault.to_string().contains("'perhaps' is no hexadecimal number"), "the first fault is told: {fault}");
+}
+
+#[test]
+fn a_mailbox_that_is_none_says_so() {
+    let pi = Copied::of("pi-5");
+    assert_eq!(throttled_by_mailbox(&pi.root()).unwrap_err().kind(), io::ErrorKind::NotFound);
+    pi.write("dev/vcio", "");
+    let fault = throttled_by_mailbox(&pi.root()).unwrap_err();
+    assert_eq!(fault.raw_os_error(), Some(rustix::io::Errno::NOTTY.raw_os_error()), "a file is no device");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! The boards that assertions run on: how the server is configured there, and whose hand is outside.
 
-use super::hand::{self, Camera, GpioSim, Hand, Header, KernelScene, KernelWires, Slave, kernel_scope::KernelScope};
+use super::hand::{self, GpioSim, Hand, Header, KernelScene, KernelWires, Slave, kernel_scope::KernelScope};
 use raspi_mcp::hw::board::{Board, Kind};
 
 /// One board.
@@ -46,12 +46,7 @@ fn virt(_: &Board) -> Hand {
             nobody: 0x51,
             held: Some((0x48, "lm75")),
         })),
-        scene: Some(Box::new(KernelScene {
-            cameras: vec![
-                Camera { id: "/dev/video0".into(), name: "vivid", mjpeg: false, size: (640, 360) },
-                Camera { id: "/dev/video10".into(), name: "loopback", mjpeg: true, size: (320, 240) },
-            ],
-        })),
+        scene: Some(Box::new(KernelScene::of("/dev/video0", "/dev/video10"))),
         // pwm-gpio drives line 5 of the board's own chip.
         scope: Some(Box::new(KernelScope {
             hardware: vec![(5, "pwm", 0)],

@@ -16,6 +16,7 @@ mod gpio;
 pub mod hand;
 mod i2c;
 pub mod killed;
+pub mod picture;
 mod pwm;
 
 use crate::pi::{Answer, Pi};
@@ -86,6 +87,11 @@ impl Bench {
         self.client.call(tool, args).await
     }
 
+    /// What the server was told.
+    pub fn settings(&self) -> &config::Settings {
+        &self.server.world.settings
+    }
+
     /// Another client, with a connection of its own, which lasts until [`Pi::hang_up`].
     pub fn client(&self, principal: &str, role: Role) -> Pi {
         self.server.caller(principal, role, Door::Stdio)
@@ -119,7 +125,7 @@ pub struct Assertion {
 
 /// All there are.
 pub fn all() -> impl Iterator<Item = &'static Assertion> {
-    let parts = [
+    [
         exists::ASSERTIONS,
         gpio::ASSERTIONS,
         button::ASSERTIONS,
@@ -127,8 +133,9 @@ pub fn all() -> impl Iterator<Item = &'static Assertion> {
         camera::ASSERTIONS,
         pwm::ASSERTIONS,
         killed::ASSERTIONS,
-    ];
-    parts.into_iter().flatten()
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// `assertions! { gpio: |hand| hand.lines.is_some() => first, second; |hand| ... => third }`: the table `ASSERTIONS` of a

@@ -1,116 +1,113 @@
-//! Cameras that the kernel drives: another process that uses one, and a picture for the one that has none by itself.
+//! Cameras of the kernel's test drivers: vivid shows bars by itself, v4l2loopback what somebody writes into it.
 
-use super::{Camera, Held, Hog, Scene};
+use super::{Camera, Held, Scene};
+use crate::contract::hardware::picture;
 use std::{
-    io::{BufRead, BufReader, Write},
+    io::{BufRead, BufReader, Read, Write},
     process::{Child, Command, Stdio},
-    sync::mpsc::{self, RecvTimeoutError, Sender},
+    sync::mpsc::{RecvTimeoutError, Sender, channel},
     thread::{self, JoinHandle},
     time::Duration,
 };
 use v4l::{
     Device, Format, FourCC,
     buffer::Type,
-    io::{mmap, traits::CaptureStream},
+    io::{mmap::Stream, traits::CaptureStream},
     video::{Capture, Output},
 };
 
-/// vivid shows a test picture by itself; v4l2loopback shows what is written to it.
-pub struct KernelScene {
-    pub cameras: Vec<Camera>,
-}
-
-/// With this argument the program of the assertions is the other process.
+/// The argument of this program by which it takes a camera and keeps it until its input ends.
 pub const HOG: &str = "--hog";
 
-/// The other process: streams from the camera until its standard input ends.
-///
-/// # Panics
-/// When it cannot.
-pub fn hog(path: &str) {
-    let camera = Device::with_path(path).unwrap_or_else(|error| panic!("{path}: {error}"));
-    let format = Capture::format(&camera).expect("a format");
-    Capture::set_format(&camera, &format).expect("its own format");
-    let mut stream = mmap::Stream::with_buffers(&camera, Type::VideoCapture, 2).expect("buffers");
-    stream.next().expect("a frame");
-    println!("streaming");
-    std::io::stdin().lines().for_each(drop);
+pub struct KernelScene {
+    cameras: Vec<Camera>,
 }
 
-/// Ends with whoever holds it.
-struct Other(Child);
-
-impl Drop for Other {
-    fn drop(&mut self) {
-        drop(self.0.stdin.take());
-        self.0.wait().expect("the other process ends");
+impl KernelScene {
+    /// vivid's camera and v4l2loopback's, by their device files.
+    pub fn of(vivid: &str, loopback: &str) -> Self {
+        let camera = |id: &str, name, mjpeg| Camera { id: id.into(), name, mjpeg, size: (640, 360) };
+        Self { cameras: vec![camera(vivid, "vivid", false), camera(loopback, "loopback", true)] }
     }
-}
-
-/// Writes frames to a loopback device until it is dropped.
-struct Feeder {
-    stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Feeder {
-    fn start(camera: &Camera) -> Self {
-        let (width, height) = camera.size;
-        let mut device = Device::with_path(&camera.id).unwrap_or_else(|error| panic!("{}: {error}", camera.id));
-        let format = Format::new(width, height, FourCC::new(b"MJPG"));
-        Output::set_format(&device, &format).expect("v4l2loopback takes MJPEG");
-        let (stop, stopped) = mpsc::channel();
-        let frame = picture(width, height);
-        let thread = thread::spawn(move || {
-            // A camera's pace: 30 frames a second.
-            while stopped.recv_timeout(Duration::from_millis(33)) == Err(RecvTimeoutError::Timeout) {
-                device.write_all(&frame).expect("v4l2loopback takes a frame");
-            }
-        });
-        Self { stop: Some(stop), thread: Some(thread) }
-    }
-}
-
-impl Drop for Feeder {
-    fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            thread.join().expect("frames were taken to the end");
-        }
-    }
-}
-
-/// A grey ramp as JPEG.
-fn picture(width: u32, height: u32) -> Vec<u8> {
-    let (width, height) = (u16::try_from(width).unwrap(), u16::try_from(height).unwrap());
-    let pixels: Vec<u8> = (0..height).flat_map(|_| (0..width).map(|x| (x % 256) as u8)).collect();
-    let mut bytes = Vec::new();
-    jpeg_encoder::Encoder::new(&mut bytes, 80)
-        .encode(&pixels, width, height, jpeg_encoder::ColorType::Luma)
-        .expect("an encoder of grey pixels");
-    bytes
 }
 
 impl Scene for KernelScene {
     fn cameras(&self) -> &[Camera] {
         &self.cameras
     }
-
-    fn hog(&self, camera: &Camera) -> Hog {
-        let program = std::env::current_exe().expect("a program");
-        let mut child = Command::new(program)
-            .args([HOG, &camera.id])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("it starts once more");
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("its output")).read_line(&mut line).expect("a line");
-        assert_eq!(line, "streaming\n", "the other process has the camera");
-        Hog { pid: child.id(), name: "hardware".into(), _until: Box::new(Other(child)) }
+    /// v4l2loopback shows the same to everybody.
+    fn is_exclusive(&self, camera: &Camera) -> bool {
+        !camera.mjpeg
     }
-
+    fn hog(&self, camera: &Camera) -> (Held, u32) {
+        let program = std::env::current_exe().expect("this program");
+        let piped = || (Stdio::piped(), Stdio::piped());
+        let (stdin, stdout) = piped();
+        let mut child =
+            Command::new(program).args([HOG, &camera.id]).stdin(stdin).stdout(stdout).spawn().expect("it starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("its output")).read_line(&mut line).expect("it says something");
+        assert_eq!(line.trim(), "held", "the camera can be taken");
+        let pid = child.id();
+        (Box::new(Hog(child)), pid)
+    }
     fn lights(&self, camera: &Camera) -> Held {
-        if camera.mjpeg { Box::new(Feeder::start(camera)) } else { Box::new(()) }
+        if camera.mjpeg { Box::new(Projector::on(&camera.id, camera.size)) } else { Box::new(()) }
+    }
+}
+
+struct Hog(Child);
+
+impl Drop for Hog {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        self.0.wait().expect("it ends when its input does");
+    }
+}
+
+/// Takes the camera as any program does, and keeps it: what [`Scene::hog`] starts.
+pub fn hog(path: &str) {
+    let device = Device::with_path(path).expect("the camera");
+    let format = Capture::format(&device).expect("its format");
+    Capture::set_format(&device, &format).expect("the format it has");
+    let mut stream = Stream::with_buffers(&device, Type::VideoCapture, 4).expect("its buffers");
+    CaptureStream::next(&mut stream).expect("a frame");
+    println!("held");
+    // Until the other end of the pipe is gone.
+    let _ = std::io::stdin().read(&mut [0]);
+}
+
+/// Writes a picture into a loopback, again and again, as a program that lends its camera does.
+struct Projector {
+    off: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// About as often as cameras do.
+const FRAME: Duration = Duration::from_millis(40);
+
+impl Projector {
+    fn on(path: &str, (width, height): (u32, u32)) -> Self {
+        let mut device = Device::with_path(path).expect("the loopback");
+        let format = Format::new(width, height, FourCC::new(b"MJPG"));
+        Output::set_format(&device, &format).expect("it takes JPEGs");
+        let frame = picture::card(width as u16, height as u16);
+        device.write_all(&frame).expect("it takes a frame");
+        let (off, told) = channel();
+        let thread = thread::spawn(move || {
+            while let Err(RecvTimeoutError::Timeout) = told.recv_timeout(FRAME) {
+                device.write_all(&frame).expect("it takes frames");
+            }
+        });
+        Self { off: Some(off), thread: Some(thread) }
+    }
+}
+
+impl Drop for Projector {
+    fn drop(&mut self) {
+        drop(self.off.take());
+        if let Some(thread) = self.thread.take() {
+            thread.join().expect("the projector went well");
+        }
     }
 }

@@ -91,18 +91,12 @@ pub struct Slave {
 pub trait Scene {
     /// The cameras that assertions may use.
     fn cameras(&self) -> &[Camera];
-    /// Uses a camera as another process would, until the result is dropped.
-    fn hog(&self, camera: &Camera) -> Hog;
+    /// Whether one program at a time has it.
+    fn is_exclusive(&self, camera: &Camera) -> bool;
+    /// Uses a camera as another process would, until the first of the result is dropped; the second is that process' number.
+    fn hog(&self, camera: &Camera) -> (Held, u32);
     /// Has the camera show something, where it does not by itself, until the result is dropped.
     fn lights(&self, camera: &Camera) -> Held;
-}
-
-/// Another process that uses a camera.
-pub struct Hog {
-    pub pid: u32,
-    /// As `/proc/PID/comm` has it.
-    pub name: String,
-    pub _until: Held,
 }
 
 /// A camera, and what it can do.

@@ -1,6 +1,7 @@
 //! The hand beside the simulated board: the other handle to its state.
 
 mod lines;
+mod scene;
 mod scope;
 mod wires;
 
@@ -15,7 +16,7 @@ pub fn hand(board: &Board) -> Hand {
         devices: &[],
         lines: Some(Box::new(lines::Simulated(state.gpio.clone()))),
         wires: Some(Box::new(wires::Simulated::new(state.i2c.clone()))),
-        scene: None,
+        scene: Some(Box::new(scene::SimulatedScene::of(&state.camera))),
         scope: Some(Box::new(scope::Simulated { channels: state.pwm.clone(), lines: state.gpio.clone() })),
     }
 }

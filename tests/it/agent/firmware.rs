@@ -1,0 +1,12 @@
+//! The firmware's mailbox: asked by the agent alone, for the server alone.
+
+use super::*;
+use raspi_mcp::error::ErrorCode;
+
+#[tokio::test]
+async fn a_simulated_machine_has_none() {
+    let pi = Pi::new();
+    let error = pi.server().throttled().await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::CapabilityMissing, "{error}");
+    assert!(!pi.log().contains("throttled"), "a read is no deed");
+}
