@@ -50,7 +50,7 @@ impl JsonSchema for Limit {
         "Limit".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "integer", "minimum": 1, "maximum": LARGEST, "default": 100, "description": "Items in one page." })
+        json_schema!({ "type": "integer", "minimum": 1, "maximum": LARGEST, "default": 100, "description": "Page size." })
     }
 }
 impl JsonSchema for Offset {

@@ -51,7 +51,7 @@ impl Tool for Read {
     const META: Meta = Meta {
         name: "i2c.read",
         title: "Read an I2C device",
-        description: "Read bytes from an I2C device.\n\nUse when: you want a register or a sensor's value.\n\nReturns: the bytes.\n\nNote: not_found is a NACK.",
+        description: "Read bytes from an I2C device.\n\nUse when: you want a register or a sensor's value.\n\nReturns: the bytes.",
         estimated_tokens: 60,
         tags: &["i2c", "hardware", "sensor", "bus"],
         ..Meta::READ

@@ -33,7 +33,7 @@ impl Tool for ListSamplingJobs {
     const META: Meta = Meta {
         name: "metrics.list_sampling_jobs",
         title: "Sampling jobs",
-        description: "List the sampling jobs.\n\nUse when: you need a job_id, or want to know what is watched and whether samples are kept.\n\nReturns: interval, retention, metrics, number and time of samples, faults.",
+        description: "List the sampling jobs.\n\nUse when: you need a job_id, or ask what is watched.\n\nReturns: interval, retention, metrics, number and time of samples, faults.",
         estimated_tokens: 500,
         paginated: true,
         tags: &["metrics", "history", "sampling"],

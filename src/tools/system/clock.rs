@@ -73,7 +73,7 @@ impl Tool for GetClock {
     const META: Meta = Meta {
         name: "system.get_clock",
         title: "Clock",
-        description: "The machine's time, time zone and whether it is set from the network.\n\nUse when: logs, certificates or schedules look wrong, or you need to know whether it rebooted.\n\nReturns: UTC time, zone and offset, synchronisation, uptime, boot time, boot id.\n\nNote: without a battery a Raspberry Pi's time is wrong until ntp_synchronized is true.",
+        description: "The machine's time, time zone and whether it is set from the network.\n\nUse when: times look wrong, or you ask whether it rebooted.\n\nReturns: UTC time, zone and offset, synchronisation, uptime, boot time, boot id.",
         estimated_tokens: 110,
         tags: &["system", "time", "ntp"],
         ..Meta::READ
