@@ -82,14 +82,14 @@ impl Rpicam {
 
 /// What it means when it fails: libcamera lets one process at a time have a camera.
 fn judged(complaint: &str, status: &str) -> Fault {
-    let said = complaint.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut said = complaint.lines().rev().map(str::trim).filter(|line| !line.is_empty());
     let has = |words: &[&str]| words.iter().any(|words| complaint.to_ascii_lowercase().contains(words));
     if has(&["in use by another process", "device or resource busy", "failed to acquire camera"]) {
         Fault::Busy(None)
     } else if has(&["no cameras available", "selected camera is not available"]) {
         Fault::Absent
     } else {
-        let last: String = said.last().unwrap_or(status).chars().take(200).collect();
+        let last: String = said.next().unwrap_or(status).chars().take(200).collect();
         Fault::Failed(last)
     }
 }

@@ -224,7 +224,11 @@ impl<'a> Frames<'a> {
     /// Waits until there is a frame.
     fn wait(&self) -> Result<(), Fault> {
         let (handle, since) = (self.stream.handle(), Instant::now());
-        while self.begun {
+        if !self.begun {
+            // The one buffer there is goes over with the crate's own wait.
+            return self.until.slice(since, PATIENCE).map(drop);
+        }
+        loop {
             let slice = self.until.slice(since, PATIENCE)?;
             match handle.poll(READABLE, slice.as_millis() as i32) {
                 Ok(0) => {}
@@ -233,7 +237,6 @@ impl<'a> Frames<'a> {
                 Err(error) => return Err(fault(&error, Fault::Unplugged)),
             }
         }
-        self.until.slice(since, PATIENCE).map(drop)
     }
 
     fn shot(mut self, agreed: &Agreed, wish: &Wish, develop: Develop<'_>) -> Result<Shot, Fault> {
