@@ -10,7 +10,7 @@ use crate::{
     config::Flag,
     daemon::{self, Serve},
     log,
-    os::notify::Manager,
+    os::{ioctl, notify::Manager},
     registry::{Registry, meta::Role},
     rpc::mcp::{appliance::Appliance, provider::Provider},
 };
@@ -66,6 +66,7 @@ impl Args {
 const STUCK: Duration = Duration::from_secs(2);
 
 pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
+    ioctl::give_large_buffers_back();
     let (registry, provider) = args.offer();
     let flags = args.http.iter().map(|address| Flag {
         key: "http.listen".into(),

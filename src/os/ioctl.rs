@@ -1,6 +1,7 @@
-//! The few ioctls that no crate offers safely: the one file that may say `unsafe` (`tests/it/layout.rs` keeps it so).
+//! The few ioctls that no crate offers safely, and one call of the C library: the one file that may say `unsafe`
+//! (`tests/it/layout.rs` keeps it so).
 //!
-//! Each is a safe function over an open file, typed as the kernel's header says.
+//! Each ioctl is a safe function over an open file, typed as the kernel's header says.
 #![allow(unsafe_code)]
 
 use rustix::ioctl::{Getter, Opcode, Updater, ioctl, opcode};
@@ -61,6 +62,25 @@ fn question(tag: u32, value: u32) -> [u32; WORDS] {
 fn answer(message: &[u32; WORDS]) -> Option<u32> {
     let [_, code, _, _, length, value, _] = *message;
     (code == SUCCESS && length == SUCCESS | VALUE_BYTES).then_some(value)
+}
+
+/// Has the allocator give large buffers (a camera's frame, a picture, a file) back to the kernel when they are freed. Left to
+/// itself, glibc learns from the first of them to keep such sizes at hand: 5 MB after one picture of 1920x1080, for good.
+pub fn give_large_buffers_back() {
+    #[cfg(target_env = "gnu")]
+    {
+        use std::ffi::c_int;
+        /// `M_MMAP_THRESHOLD` of `malloc.h`.
+        const MMAP_THRESHOLD: c_int = -3;
+        /// glibc's own first value: naming it is what keeps it from growing (mallopt(3)).
+        const FROM: c_int = 128 * 1024;
+        unsafe extern "C" {
+            fn mallopt(parameter: c_int, value: c_int) -> c_int;
+        }
+        // SAFETY: mallopt(3) takes two numbers and keeps no pointer; it may be called at any time, from any thread.
+        let taken = unsafe { mallopt(MMAP_THRESHOLD, FROM) };
+        debug_assert_eq!(taken, 1, "glibc takes this value on every machine");
+    }
 }
 
 #[cfg(test)]

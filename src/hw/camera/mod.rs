@@ -94,6 +94,27 @@ impl Cameras {
         self.run(limit, move |until| list(&ports, until)).await
     }
 
+    /// The one called so by its id or name, allowed or not.
+    ///
+    /// # Errors
+    /// As [`Cameras::list`].
+    pub async fn find(&self, named: &str, limit: Duration) -> Result<Option<Camera>, Trouble> {
+        let (ports, named) = (self.ports.clone(), named.to_owned());
+        self.run(limit, move |until| {
+            for port in &ports {
+                match port.find(&named, until) {
+                    Ok(None) => {}
+                    Ok(found) => return Ok(found),
+                    Err(Fault::Cancelled) => return Err(Fault::Cancelled),
+                    // Another may know it; if none does, the list that follows says what is wrong.
+                    Err(fault) => tracing::debug!(target: "camera", backend = ?port.backend(), ?fault, "cannot look"),
+                }
+            }
+            Ok(None)
+        })
+        .await
+    }
+
     /// A picture of `camera`, within `limit`. Waits for whoever takes one now.
     ///
     /// # Errors

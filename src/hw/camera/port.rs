@@ -251,6 +251,14 @@ pub trait Port: Send + Sync {
     /// When there is no looking at all.
     fn list(&self, until: &Until) -> Result<Vec<Camera>, Fault>;
 
+    /// The one called `named`, by id or name. Where a look at it alone costs less than the whole list, ports do that.
+    ///
+    /// # Errors
+    /// As [`Port::list`].
+    fn find(&self, named: &str, until: &Until) -> Result<Option<Camera>, Fault> {
+        Ok(self.list(until)?.into_iter().find(|camera| camera.id == named || camera.name == named))
+    }
+
     /// One picture: opens the camera, takes what it needs, and has let go of it when this returns.
     ///
     /// # Errors

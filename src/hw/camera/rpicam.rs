@@ -22,6 +22,7 @@ use std::{
     },
     path::PathBuf,
     process::{Child, Command, Stdio},
+    sync::OnceLock,
     time::{Duration, Instant},
 };
 
@@ -41,6 +42,8 @@ const SETTLE_MS: u32 = 500;
 /// The program, where it is installed.
 pub struct Rpicam {
     program: PathBuf,
+    /// What it listed: asking takes it a second, and ribbons are plugged in while the power is off.
+    listed: OnceLock<Vec<Camera>>,
 }
 
 impl Rpicam {
@@ -50,7 +53,7 @@ impl Rpicam {
 
     /// A program that takes the same options.
     pub fn at(program: PathBuf) -> Self {
-        Self { program }
+        Self { program, listed: OnceLock::new() }
     }
 
     /// Runs it to its end; what it wrote, at most `limit` bytes.
@@ -97,8 +100,19 @@ impl Port for Rpicam {
     }
 
     fn list(&self, until: &Until) -> Result<Vec<Camera>, Fault> {
+        if let Some(listed) = self.listed.get() {
+            return Ok(listed.clone());
+        }
         match self.run(&["--list-cameras".into()], LONGEST_LIST, until) {
-            Ok(text) => Ok(rpicam_list::parse(&String::from_utf8_lossy(&text))),
+            Ok(text) => {
+                let cameras = rpicam_list::parse(&String::from_utf8_lossy(&text));
+                // None may be one that is not ready yet.
+                if !cameras.is_empty() {
+                    // Somebody else's list of the same moment is as good.
+                    let _ = self.listed.set(cameras.clone());
+                }
+                Ok(cameras)
+            }
             // Older releases fail when there is nothing to list.
             Err(Fault::Absent) => Ok(Vec::new()),
             Err(fault) => Err(fault),

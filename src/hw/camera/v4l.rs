@@ -8,7 +8,10 @@ use super::{
     negotiate::{Choice, choose},
     port::{Backend, Camera, Develop, Fault, Mode, Pixels, Port, Raw, Shot, Size, Sizes, Until, Wish},
 };
-use crate::{hw::devices::Devices, os::Root};
+use crate::{
+    hw::devices::{Device as VideoNode, Devices},
+    os::Root,
+};
 use rustix::io::Errno;
 use std::{
     collections::BTreeSet,
@@ -50,23 +53,23 @@ impl Port for V4l {
         let mut cameras = Vec::new();
         for node in Devices::read(&self.root).video.iter().filter(|device| device.is_camera()) {
             until.slice(Instant::now(), PATIENCE)?;
-            match caught(|| self.look(&node.path)) {
-                // A camera has several nodes; the first that gives frames is the one.
-                Ok(Some(camera)) if camera.bus.is_empty() || buses.insert(camera.bus.clone()) => cameras.push(camera),
-                Ok(_) => {}
-                // Who may not open it still learns that it is there.
-                Err(Fault::Denied) => cameras.push(Camera {
-                    id: node.path.clone(),
-                    name: node.name.clone().unwrap_or_default(),
-                    driver: String::new(),
-                    bus: String::new(),
-                    backend: Backend::V4l2,
-                    modes: Vec::new(),
-                }),
-                Err(fault) => tracing::debug!(target: "camera", device = node.path, ?fault, "left out"),
+            // A camera has several nodes; the first that gives frames is the one.
+            if let Some(camera) = self.seen(node)
+                && (camera.bus.is_empty() || buses.insert(camera.bus.clone()))
+            {
+                cameras.push(camera);
             }
         }
         Ok(cameras)
+    }
+
+    fn find(&self, named: &str, until: &Until) -> Result<Option<Camera>, Fault> {
+        // By its file it is found without waking the others.
+        let nodes = Devices::read(&self.root).video;
+        match nodes.iter().find(|node| node.path == named && node.is_camera()) {
+            Some(node) => Ok(self.seen(node)),
+            None => Ok(self.list(until)?.into_iter().find(|camera| camera.name == named)),
+        }
     }
 
     fn take(&self, camera: &Camera, wish: &Wish, until: &Until, develop: Develop<'_>) -> Result<Shot, Fault> {
@@ -83,6 +86,25 @@ impl Port for V4l {
 impl V4l {
     fn open(&self, id: &str) -> Result<Device, Fault> {
         Device::with_path(self.root.path(id)).map_err(|error| fault(&error, Fault::Absent))
+    }
+
+    /// A node as a camera, if it is one. Who may not open it still learns that it is there.
+    fn seen(&self, node: &VideoNode) -> Option<Camera> {
+        match caught(|| self.look(&node.path)) {
+            Ok(camera) => camera,
+            Err(Fault::Denied) => Some(Camera {
+                id: node.path.clone(),
+                name: node.name.clone().unwrap_or_default(),
+                driver: String::new(),
+                bus: String::new(),
+                backend: Backend::V4l2,
+                modes: Vec::new(),
+            }),
+            Err(fault) => {
+                tracing::debug!(target: "camera", device = node.path, ?fault, "left out");
+                None
+            }
+        }
     }
 
     /// What a node is, if it gives frames that are read here.

@@ -4,7 +4,7 @@ use super::fault;
 use crate::{
     clock,
     error::ToolError,
-    hw::camera::{Camera, Format, Shot, Size, Wish},
+    hw::camera::{Camera, Format, Shot, Size, Trouble, Wish},
     registry::context::Context,
 };
 use schemars::JsonSchema;
@@ -81,11 +81,10 @@ fn not_allowed(camera: &str) -> ToolError {
 pub async fn take(cx: &Context, asked: Asked) -> Result<Picture, ToolError> {
     let (world, begun) = (&cx.world, Instant::now());
     let limit = fault::within(cx);
-    let all = match world.cameras.list(limit).await {
-        Ok(all) => all,
+    let camera = match choose(cx, asked.camera.as_deref(), limit).await {
+        Ok(chosen) => chosen?,
         Err(trouble) => return Err(fault::told(cx, asked.tool, None, trouble).await),
     };
-    let camera = chosen(cx, all, asked.camera.as_deref())?;
     let wish = Wish {
         size: asked.size,
         format: asked.format,
@@ -118,22 +117,24 @@ pub async fn take(cx: &Context, asked: Asked) -> Result<Picture, ToolError> {
 }
 
 /// The camera that is named, or the first that may be used.
-fn chosen(cx: &Context, all: Vec<Camera>, named: Option<&str>) -> Result<Camera, ToolError> {
-    if all.is_empty() {
-        return Err(fault::none(cx.world.machine.board.is_simulated()));
-    }
+async fn choose(cx: &Context, named: Option<&str>, limit: Duration) -> Result<Result<Camera, ToolError>, Trouble> {
     let cameras = &cx.world.cameras;
+    if let Some(named) = named
+        && let Some(camera) = cameras.find(named, limit).await?
+    {
+        return Ok(if cameras.allows(&camera) { Ok(camera) } else { Err(not_allowed(&camera.id)) });
+    }
+    let all = cameras.list(limit).await?;
+    if all.is_empty() {
+        return Ok(Err(fault::none(cx.world.machine.board.is_simulated())));
+    }
     let shown: Vec<&str> = all.iter().map(|camera| camera.id.as_str()).collect();
-    let Some(named) = named else {
-        let shown = shown.join(", ");
-        return all.into_iter().find(|camera| cameras.allows(camera)).ok_or_else(|| not_allowed(&shown));
-    };
-    let found = all.iter().find(|camera| camera.id == named || camera.name == named).cloned();
-    let camera = found.ok_or_else(|| {
-        ToolError::not_found(format!("there is no camera {named}"))
+    if let Some(named) = named {
+        return Ok(Err(ToolError::not_found(format!("there is no camera {named}"))
             .with("parameter", "camera")
             .with("cameras", shown)
-            .hint("camera.list_cameras shows those there are; leave camera out for the first")
-    })?;
-    if cameras.allows(&camera) { Ok(camera) } else { Err(not_allowed(&camera.id)) }
+            .hint("camera.list_cameras shows those there are; leave camera out for the first")));
+    }
+    let shown = shown.join(", ");
+    Ok(all.into_iter().find(|camera| cameras.allows(camera)).ok_or_else(|| not_allowed(&shown)))
 }

@@ -8,6 +8,7 @@ mod connection;
 mod exec;
 mod firmware;
 mod heads;
+mod holders;
 mod hostname;
 mod oracle;
 mod power;

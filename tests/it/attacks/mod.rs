@@ -5,5 +5,6 @@ mod fields;
 mod files;
 mod flood;
 mod names;
+mod photos;
 mod tls;
 mod tokens;

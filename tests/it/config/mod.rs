@@ -2,6 +2,7 @@
 
 mod agent;
 mod any;
+mod camera;
 mod commands;
 mod files;
 mod i2c;
