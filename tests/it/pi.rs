@@ -85,7 +85,10 @@ impl Pi {
     /// With a system bus of the test's own.
     pub fn on_bus(machine: Machine, bus: Bus) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let pi = Self::made(machine, home.path(), Wall::system(), bus);
+        let mut settings = Settings::default_for(&places(home.path()));
+        // Whether a service may be touched is asked before an agent is.
+        settings.service.allow = vec!["*.service".into()];
+        let pi = Self::made_with(settings, machine, home.path(), Wall::system(), bus);
         Self { _home: Some(home), ..pi }
     }
 

@@ -54,6 +54,10 @@ impl Drive {
             Self::Pwm { .. } => "driven by PWM",
         }
     }
+    /// Whether we hold the line.
+    pub const fn has_line(&self) -> bool {
+        !matches!(self, Self::Pwm { line: None, .. })
+    }
     pub fn close(&self) {
         match self {
             Self::Input { line, .. } => line.close(),

@@ -15,6 +15,10 @@ use std::{
 /// Edges that are kept for a holder, as in the kernel: newer ones are dropped.
 const KEPT_EDGES: usize = 16;
 
+/// What its pins are at power-on besides inputs: the bus and the serial port that Raspberry Pi OS has on the header. They stay so
+/// until they are taken.
+const FUNCTIONS: [(u8, &str); 4] = [(2, "SDA1"), (3, "SCL1"), (14, "TXD1"), (15, "RXD1")];
+
 /// The lines of a simulated board. Clones are handles to the same lines.
 #[derive(Clone, Debug, Default)]
 pub struct SimulatedGpio(Arc<Mutex<State>>);
@@ -34,6 +38,8 @@ struct Wire {
     outside: Option<Level>,
     pull: Option<Pull>,
     holder: Option<Holder>,
+    /// It has been taken once, and is no bus or serial port any more.
+    taken: bool,
     /// What it was left as by who held it last: an output stays one, as with `persist_gpio_outputs` of Raspberry Pi's kernel.
     left: Option<Level>,
 }
@@ -147,7 +153,12 @@ impl Port for SimulatedGpio {
     fn look(&self, pin: Pin) -> Result<Look, Fault> {
         let mut state = self.working()?;
         let wire = state.lines.entry(pin).or_default();
-        let function = if wire.drives().is_some() { Function::Output } else { Function::Input };
+        let own = FUNCTIONS.iter().find(|(number, _)| *number == pin.bcm() && !wire.taken);
+        let function = match own {
+            Some((_, name)) => Function::Alt((*name).into()),
+            None if wire.drives().is_some() => Function::Output,
+            None => Function::Input,
+        };
         let consumer = wire.holder.as_ref().map(|holder| holder.consumer.clone());
         Ok(Look { function, level: Some(wire.level(pin)), held: consumer.is_some(), consumer })
     }
@@ -168,6 +179,7 @@ impl Port for SimulatedGpio {
             }
             Take::Output { level } => Some(level),
         };
+        wire.taken = true;
         let consumer = consumer.chars().take(31).collect();
         wire.holder = Some(Holder { number, consumer, drives, edges: VecDeque::new(), waker: None });
         Ok(Box::new(SimulatedLine { board: self.clone(), pin, number }))

@@ -47,7 +47,8 @@ impl Lines {
     /// Has the agent look at the registers, where only it may. Without it nothing is known of a pin that nobody holds; of one
     /// that is held here everything is.
     pub async fn refresh(&self, agent: &AgentLink, pin: Option<Pin>) {
-        let is_held = |pin| self.state().leases.contains_key(&pin);
+        // A wave by hardware is lent without a line.
+        let is_held = |pin| self.state().leases.get(&pin).is_some_and(|lease| lease.drive.has_line());
         if self.board.kind != Kind::RaspberryPi || pin.is_some_and(is_held) || self.reads_registers() {
             return;
         }

@@ -24,7 +24,7 @@ use std::{
 };
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 
-/// The fastest, in hertz: at 2 kHz one per cent of duty is 5 µs, which is less than a wake-up takes (docs/hardware.md).
+/// The fastest, in hertz: at 2 kHz one per cent of duty is 5 µs, which is less than a wake-up takes (docs/pwm.md).
 pub const HIGHEST_HZ: f64 = 2000.0;
 /// Pins at once; a thread each.
 pub const MOST: usize = 4;

@@ -30,9 +30,11 @@ pub struct Args {
     #[schemars(with = "u8", range(min = 0, max = 27))]
     #[serde(deserialize_with = "pin")]
     pin: Pin,
+    /// Waves a second.
     #[schemars(range(min = LOWEST_HZ, max = HIGHEST_HZ))]
     #[serde(deserialize_with = "frequency")]
     frequency_hz: f64,
+    /// High for this part of each.
     #[schemars(range(min = 0.0, max = 100.0))]
     #[serde(deserialize_with = "percent")]
     duty_cycle_percent: f64,

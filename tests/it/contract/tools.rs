@@ -133,6 +133,7 @@ fn arguments(entry: &Entry) -> Value {
         "gpio.read_pin" | "gpio.release_pin" => json!({"pin": 17}),
         "gpio.wait_for_edge" => json!({"pin": 23, "timeout_ms": 1}),
         "gpio.configure_pin" => json!({"pin": 17, "mode": "output"}),
+        "gpio.set_pwm" => json!({"pin": 18, "frequency_hz": 1000, "duty_cycle_percent": 50}),
         "gpio.write_pin" => json!({"pin": 17, "value": "high"}),
         "camera.get_photo" => json!({"name": PHOTO}),
         // The simulated board takes a second to draw and encode a large picture in a build for tests.

@@ -29,7 +29,7 @@ impl Lines for Simulated {
         true
     }
     fn functions(&self) -> &[(u8, &'static str)] {
-        &[]
+        &[(2, "SDA1"), (3, "SCL1"), (14, "TXD1"), (15, "RXD1")]
     }
     fn drive(&self, number: u8, high: bool) {
         self.0.drive(pin(number), Some(Level::of(high)));
