@@ -73,8 +73,11 @@ class Look:
     def compares(self, board):
         """Our ports beside programs that do nothing else. Printed only: a shared machine makes times lie."""
         print("    beside bare ioctls and v4l2-ctl (limit 1.5; our program is not optimised):", flush=True)
-        for line in self.pi.hand.run(f"hardware --board {board} --ratios 2>&1 | tee /dev/console", within=200).splitlines():
-            print(f"    | {line}", flush=True)
+        said = self.pi.hand.run(f"hardware --board {board} --ratios 2>&1 | tee /dev/console", within=200)
+        print("".join(f"    | {line}\n" for line in said.splitlines()), end="", flush=True)
+        # For docs/benchmarks.md.
+        with open(os.path.join(os.path.dirname(self.pi.console.path), f"ratios-{board}.txt"), "w") as ratios:
+            ratios.write(said)
 
 
 def virt(pi, look):
