@@ -56,8 +56,9 @@ async fn serve(home: &Path, edges: usize) -> Outcome<Value> {
     let running = daemon::start(serve).await?;
     let board = &running.server.pipeline.world.machine.board;
     let lines = board.simulated.as_ref().ok_or("the board is not simulated")?.gpio.clone();
-    let outside = tokio::task::spawn_blocking(move || outside(&socket, &lines, edges));
-    let measured = outside.await??;
+    let (done, measured) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || done.send(outside(&socket, &lines, edges)));
+    let measured = measured.await??;
     running.stop().await?;
     Ok(measured)
 }

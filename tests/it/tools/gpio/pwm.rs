@@ -264,7 +264,7 @@ async fn what_is_no_wave_changes_nothing() {
     // No number of JSON: the front door does not take the message.
     for (text, code) in [("NaN", -32700), ("Infinity", -32700), ("0x10", -32700), ("1e400", -32602)] {
         let args = format!(r#"{{"pin":17,"frequency_hz":{text},"duty_cycle_percent":50}}"#);
-        wire.raw(&format!(
+        wire.raw(format!(
             r#"{{"jsonrpc":"2.0","id":"odd","method":"tools/call","params":{{"name":"gpio.set_pwm","arguments":{args}}}}}"#
         ));
         wire.answer().await.fault(code);
