@@ -26,7 +26,7 @@ def main():
     text = "\n".join([
         "## The kernel's drivers, in guests", "",
         "Our ports beside a loop of bare ioctls (`ci/qemu-hw.d/bare.c`) and `v4l2-ctl`, interleaved, in the emulated boards of `ci/qemu-hw`; medians. "
-        f"At most {LIMIT} times are wanted. Our side is not optimised there, and times of an emulator mean something beside each other only.", "",
+        f"At most {LIMIT} times are wanted. Times of an emulator mean something beside each other only.", "",
         "| board | what | our port | beside it | ratio | |", "| --- | --- | --- | --- | --- | --- |", *rows, "",
     ])
     with open(OUTPUT, "a") as output:
