@@ -10,6 +10,8 @@ pub struct Setup {
     pub configuration: &'static str,
     pub hand: fn(&Board) -> Hand,
     /// The label of the header's GPIO chip.
+    // Of `tests/hardware.rs` alone.
+    #[allow(dead_code)]
     pub chip: &'static str,
 }
 

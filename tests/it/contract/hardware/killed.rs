@@ -29,6 +29,8 @@ fn pins(bench: &Bench) -> (u8, u8, u8) {
 }
 
 /// Drives three pins until it is killed.
+// Of `tests/hardware.rs` alone.
+#[allow(dead_code)]
 pub fn victim(board: &str, home: &str) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {

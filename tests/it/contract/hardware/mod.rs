@@ -5,9 +5,6 @@
 //! its own table ([`assertions!`]). They run twice: here, a test each, on the simulated board; and one after the other by
 //! `tests/hardware.rs`, which also runs in the guests of `ci/qemu-hw` and on a real board (docs/hardware.md).
 
-// Until every part has its assertions.
-#![allow(dead_code)]
-
 pub mod boards;
 mod button;
 mod camera;

@@ -66,6 +66,8 @@ impl Drop for Hog {
 }
 
 /// Takes the camera as any program does, and keeps it: what [`Scene::hog`] starts.
+// Of `tests/hardware.rs` alone.
+#[allow(dead_code)]
 pub fn hog(path: &str) {
     let device = Device::with_path(path).expect("the camera");
     let format = Capture::format(&device).expect("its format");
