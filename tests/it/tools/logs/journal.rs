@@ -22,7 +22,8 @@ const SCRIPT: &str = r#"#!/bin/sh
 here=${0%/*}
 printf '%s\n' "$@" >"$here/args"
 env >"$here/env"
-echo $$ >"$here/pid"
+# Whole or not at all: a second process may be killed between the two.
+echo $$ >"$here/pid.new" && mv "$here/pid.new" "$here/pid"
 cat "$here/lines"
 cat "$here/said" >&2
 [ ! -e "$here/hang" ] || exec sleep 1000
