@@ -1,5 +1,6 @@
 //! `raspi-mcp audit`: is the record of calls whole, and what is in it.
 
+use super::say::{out, outln};
 use super::{
     approve::printable,
     exit::{Exit, Failure},
@@ -73,9 +74,9 @@ fn verify(settings: &Settings, file: PathBuf, json: bool) -> Result<(), Failure>
     if json {
         let mut value = serde_json::to_value(&report).unwrap_or_default();
         value["agent_heads_known"] = heads.is_some().into();
-        println!("{value:#}");
+        outln!("{value:#}");
     } else {
-        print!("{}", told(&report, heads.is_some()));
+        out!("{}", told(&report, heads.is_some()));
     }
     match report.ok {
         true => Ok(()),
@@ -121,12 +122,12 @@ fn show(file: PathBuf, filter: &Filter, limit: u32, json: bool) -> Result<(), Fa
     let (records, total) = audit::recent_file(&file, filter, limit).map_err(|error| unreadable(&file, &error))?;
     for record in &records {
         if json {
-            println!("{record}");
+            outln!("{record}");
             continue;
         }
         let text = |field: &str| printable(record[field].as_str().unwrap_or("-"));
         let by = record["approval"]["by"].as_str().map(|by| format!("  approved by {}", printable(by)));
-        println!(
+        outln!(
             "{}  {:<16} {:<32} {}{}",
             text("ts"),
             text("principal"),
@@ -135,11 +136,11 @@ fn show(file: PathBuf, filter: &Filter, limit: u32, json: bool) -> Result<(), Fa
             by.unwrap_or_default()
         );
         if let Some(args) = record["args"].as_object().filter(|args| !args.is_empty()) {
-            println!("    {}", printable(&Value::Object(args.clone()).to_string()));
+            outln!("    {}", printable(&Value::Object(args.clone()).to_string()));
         }
     }
     if !json {
-        println!("{} of {total} records", records.len());
+        outln!("{} of {total} records", records.len());
     }
     Ok(())
 }

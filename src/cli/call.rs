@@ -1,5 +1,6 @@
 //! `raspi-mcp call`: one tool of a running server, for people and for scripts.
 
+use super::say::{out, outln};
 use super::{
     exit::{Exit, Failure},
     sources,
@@ -57,7 +58,7 @@ fn print(answer: &Value, as_json: bool) -> Result<(), Failure> {
     let data = &result["structuredContent"];
     if result["isError"] == true {
         if as_json {
-            println!("{data:#}");
+            outln!("{data:#}");
         }
         let code = data["error_code"].as_str().and_then(ErrorCode::from_symbol);
         let exit = code.map_or(Exit::Failed, Exit::from);
@@ -65,14 +66,14 @@ fn print(answer: &Value, as_json: bool) -> Result<(), Failure> {
         return Err(Failure::new(exit, format!("{}{hint}", data["message"].as_str().unwrap_or("the call failed"))));
     }
     if as_json {
-        println!("{data:#}");
+        outln!("{data:#}");
         return Ok(());
     }
     let mut lines = String::new();
     people(data, 0, &mut lines);
-    print!("{lines}");
+    out!("{lines}");
     if result["_meta"]["simulated"] == true {
-        println!("(simulated board)");
+        outln!("(simulated board)");
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! `raspi-mcp doctor`
 
+use super::say::{out, outln};
 use super::{
     exit::{Exit, Failure},
     sources,
@@ -36,9 +37,9 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     let report = doctor::examine(&super::runtime()?.block_on(look(sources, Root::system())));
     if args.json {
         let text = serde_json::to_string_pretty(&report);
-        println!("{}", text.map_err(|error| Failure::new(Exit::Failed, format!("the report: {error}")))?);
+        outln!("{}", text.map_err(|error| Failure::new(Exit::Failed, format!("the report: {error}")))?);
     } else {
-        print!("{}", told(&report, args.all));
+        out!("{}", told(&report, args.all));
     }
     match report.wrong {
         0 => Ok(()),

@@ -8,6 +8,7 @@ mod call;
 pub mod doctor;
 pub mod exit;
 pub mod pins;
+mod say;
 pub mod schema;
 mod serve;
 mod sources;

@@ -1,6 +1,7 @@
 //! `raspi-mcp schema`: the contract, as files.
 
 use super::exit::{Exit, Failure};
+use super::say::out;
 use crate::registry::{Registry, listing::descriptor, names::Unknown, tool::Entry};
 use std::{
     fs,
@@ -54,7 +55,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return Err(Failure::new(Exit::Failed, format!("not what this build promises: {}", stale.join(", "))));
     }
     for entry in entries {
-        print!("{}", text(entry));
+        out!("{}", text(entry));
     }
     Ok(())
 }

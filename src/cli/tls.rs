@@ -1,5 +1,6 @@
 //! `raspi-mcp tls`
 
+use super::say::outln;
 use super::{exit::Failure, sources};
 use crate::{
     config::is_loopback,
@@ -36,22 +37,22 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
     match args.command {
         Command::Show => {
             let chain = shown::chain(&tls.certificate).map_err(ToolError::unavailable)?;
-            println!("{}", Fingerprint::of(&chain[0]));
+            outln!("{}", Fingerprint::of(&chain[0]));
         }
         Command::Init { names, replace } => {
             let mut all = addresses::names(&Root::system());
             all.extend(names.into_iter().filter(|name| !all.contains(name)).collect::<Vec<_>>());
             let made = certificate::init(tls, all, replace)?;
-            println!("certificate  {}\nkey          {}", tls.certificate.display(), tls.key.display());
-            println!("good for     {}\npin          {}\n", made.names.join(", "), made.fingerprint);
+            outln!("certificate  {}\nkey          {}", tls.certificate.display(), tls.key.display());
+            outln!("good for     {}\npin          {}\n", made.names.join(", "), made.fingerprint);
             if !tls.enabled || is_loopback(settings.http.listen.ip()) {
-                println!(
+                outln!(
                     "To be reached from other machines, with a token from `raspi-mcp token new`:\n\n[tls]\nenabled = true\n\n\
                      [http]\nlisten = \"0.0.0.0:{}\"\n",
                     settings.http.listen.port()
                 );
             }
-            println!(
+            outln!(
                 "Clients: raspi-mcp bridge --url https://{}:{}/mcp --pin {} --token-file FILE",
                 made.names.iter().find(|name| name.ends_with(".local")).map_or("HOST", String::as_str),
                 settings.http.listen.port(),

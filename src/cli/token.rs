@@ -1,6 +1,7 @@
 //! `raspi-mcp token`
 
 use super::exit::{Exit, Failure};
+use super::say::outln;
 use crate::{access::token, registry::meta::Role};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
@@ -31,6 +32,6 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let expires = expires.map(|text| OffsetDateTime::parse(&text, &Rfc3339)).transpose().map_err(|error| {
         Failure::new(Exit::Usage, format!("--expires: {error}; write it like 2027-01-01T00:00:00Z"))
     })?;
-    println!("{}", token::run_new(&name, role, expires)?.trim_end());
+    outln!("{}", token::run_new(&name, role, expires)?.trim_end());
     Ok(())
 }

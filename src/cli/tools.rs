@@ -1,5 +1,6 @@
 //! `raspi-mcp tools`
 
+use super::say::{out, outln};
 use super::{exit::Failure, sources};
 use crate::{
     access::policy::Policy,
@@ -22,13 +23,13 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     let settings = sources.settings(&registry, Vec::new())?;
     if args.json {
         let all: Vec<Value> = registry.entries().map(descriptor).collect();
-        println!("{:#}", Value::Array(all));
+        outln!("{:#}", Value::Array(all));
     } else if args.policy {
-        print!("{}", table(&registry, &Policy::of(&settings)));
+        out!("{}", table(&registry, &Policy::of(&settings)));
     } else {
         for entry in registry.entries() {
             let first = entry.meta.description.lines().next().unwrap_or_default();
-            println!("{:<32} {first}", entry.name());
+            outln!("{:<32} {first}", entry.name());
         }
     }
     Ok(())

@@ -6,5 +6,6 @@ mod approve;
 #[cfg(not(feature = "conformance-fixtures"))]
 mod pages;
 mod pins;
+mod pipe;
 mod service;
 mod tls;
