@@ -1,12 +1,19 @@
-//! The configured time zone and whether the clock is set from the network.
+//! The configured time zone, whether the clock is set from the network, and the clock that nobody sets.
 
 use super::{Root, malformed};
-use std::io;
+use std::{io, time::Duration};
 
 const LOCALTIME: &str = "etc/localtime";
 /// systemd-timesyncd makes the folder when it starts and the file when the clock is right
 /// (systemd-timesyncd.service(8)).
 const TIMESYNC: &str = "run/systemd/timesync";
+
+/// The monotonic clock: the time since the machine started, without sleep. The kernel stamps edges of GPIO lines with it, systemd
+/// its `...TimestampMonotonic`.
+pub fn monotonic() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
 
 /// The zone the machine shows its time in.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -33,6 +33,7 @@ pub mod notify;
 pub mod os_release;
 pub mod own;
 pub mod processes;
+pub mod readable;
 pub mod replace;
 mod root;
 pub mod roots;

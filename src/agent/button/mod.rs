@@ -18,9 +18,9 @@ use crate::{
         board::Pin,
         gpio::port::{Edge, Fault, Level, Line, Port, Pull, Take},
     },
+    os::clock::monotonic,
 };
 use futures::FutureExt;
-use rustix::time::{ClockId, clock_gettime};
 use std::{
     future::poll_fn,
     pin::pin,
@@ -167,7 +167,7 @@ async fn watch(agent: Weak<Agent>, changed: Arc<Notify>, mut button: Button, tro
 async fn attend(agent: &Weak<Agent>, changed: &Notify, button: &mut Button) -> Result<(), Fault> {
     let mut hand = {
         let Some(agent) = agent.upgrade() else { return Ok(()) };
-        Hand::new(button.pressed()?, agent.waiting().0, now())
+        Hand::new(button.pressed()?, agent.waiting().0, monotonic())
     };
     loop {
         let mut news = pin!(changed.notified());
@@ -185,7 +185,7 @@ async fn attend(agent: &Weak<Agent>, changed: &Notify, button: &mut Button) -> R
             }
         };
         tokio::select! {
-            edge = poll_fn(|cx| button.line.poll_edge(cx)) => button.felt(&mut hand, edge?, now()),
+            edge = poll_fn(|cx| button.line.poll_edge(cx)) => button.felt(&mut hand, edge?, monotonic()),
             () = news => {}
             () = alarm => {}
         }
@@ -195,18 +195,18 @@ async fn attend(agent: &Weak<Agent>, changed: &Notify, button: &mut Button) -> R
 /// One look at the asks, the button and the clock; how long until the next one at the latest.
 fn step(agent: &Agent, button: &mut Button, hand: &mut Hand) -> Result<Option<Duration>, Fault> {
     let (waiting, mut expiry) = agent.waiting();
-    hand.waiting(waiting, now());
-    button.drain(hand, now())?;
-    hand.level(button.pressed()?, now());
-    if let Some(id) = hand.approved(now()) {
+    hand.waiting(waiting, monotonic());
+    button.drain(hand, monotonic())?;
+    hand.level(button.pressed()?, monotonic());
+    if let Some(id) = hand.approved(monotonic()) {
         if let Err(error) = agent.approve_by_hand(&id, button.pin) {
             tracing::error!(target: "agent", %error, ask_id = id, "approval by hand");
         }
         let waiting;
         (waiting, expiry) = agent.waiting();
-        hand.waiting(waiting, now());
+        hand.waiting(waiting, monotonic());
     }
-    let now = now();
+    let now = monotonic();
     let blink = match &mut button.led {
         Some(led) => led.say(hand.signal(), now)?,
         None => None,
@@ -231,10 +231,4 @@ impl Agent {
         let ask = self.asks.answer(id, true, &peer.name, "button")?;
         self.note_ask("ask answered", &peer, &ask)
     }
-}
-
-/// The clock of the edges.
-fn now() -> Duration {
-    let now = clock_gettime(ClockId::Monotonic);
-    Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0))
 }

@@ -5,7 +5,7 @@
 //! and drops the newer ones.
 
 use super::port::{Edge, Fault, Function, Level, Line, Look, Port, Pull, Take};
-use crate::hw::board::Pin;
+use crate::{hw::board::Pin, os::readable};
 use gpio_cdev::{Chip, EventRequestFlags, EventType, LineDirection, LineEventHandle, LineHandle, LineRequestFlags};
 use rustix::{
     fs::{OFlags, fcntl_getfl, fcntl_setfl},
@@ -20,7 +20,7 @@ use std::{
     task::{self, Poll, Waker},
     time::Duration,
 };
-use tokio::io::{Interest, unix::AsyncFd};
+use tokio::io::unix::AsyncFd;
 
 /// `GPIOHANDLE_REQUEST_BIAS_*` of `include/uapi/linux/gpio.h` (Linux 5.5), which the crate's type does not name.
 const BIAS_PULL_UP: u32 = 1 << 5;
@@ -198,7 +198,7 @@ impl Line for Input {
             }
             held.waker = Some(cx.waker().clone());
             if held.awaited.is_none() {
-                held.awaited = Some(listen(held.handle.file().try_clone()?.into())?);
+                held.awaited = Some(readable::listen(held.handle.file().try_clone()?.into())?);
             }
             let Some(awaited) = &held.awaited else { continue };
             match awaited.poll_read_ready(cx) {
@@ -226,14 +226,6 @@ impl Line for Input {
             waker.wake();
         }
     }
-}
-
-#[expect(
-    deprecated,
-    reason = "its successor is unsafe for types that may lie about their descriptor; an OwnedFd cannot"
-)]
-fn listen(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
-    AsyncFd::with_interest(fd, Interest::READABLE)
 }
 
 /// The crate keeps the errno where only [`Error::source`] gives it out.

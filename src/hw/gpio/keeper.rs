@@ -2,7 +2,7 @@
 //! has a time.
 
 use super::{
-    lease::{Back, Drive},
+    lease::{Back, Drive, Lease},
     lines::{Lines, State},
 };
 use crate::hw::board::Pin;
@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep_until};
 impl Lines {
     /// Sees to it that the keeper wakes for this pin.
     pub(super) fn mind(self: &Arc<Self>, state: &mut State, pin: Pin) {
-        let Some(due) = state.leases.get(&pin).and_then(super::lease::Lease::due) else { return };
+        let Some(due) = state.leases.get(&pin).and_then(Lease::due) else { return };
         match state.keeper {
             // It finds out by itself that it woke too early.
             Some(wakes) if wakes <= due => {}
@@ -30,7 +30,7 @@ impl Lines {
     /// When something is due next; `None` ends the keeper.
     fn next_due(&self) -> Option<Instant> {
         let mut state = self.state();
-        state.keeper = state.leases.values().filter_map(super::lease::Lease::due).min();
+        state.keeper = state.leases.values().filter_map(Lease::due).min();
         state.keeper
     }
 

@@ -7,6 +7,7 @@
 //! | kill of the server | the next start does it ([`super::record`]) | the line is free; whether it is still driven is the driver's business |
 
 use super::{
+    lease::{Drive, Owner},
     lines::{Lines, State},
     port::{Fault, Level, Take},
     record::Left,
@@ -20,20 +21,20 @@ impl Lines {
     /// Ends the lease of a pin, if it has one, and puts the pin into its safe state.
     pub(super) fn settle(&self, state: &mut State, pin: Pin) -> Result<(), Fault> {
         let Some(mut lease) = state.leases.remove(&pin) else { return Ok(()) };
-        if let super::lease::Drive::Pwm { wave, line, .. } = lease.drive {
+        if let Drive::Pwm { wave, line, .. } = lease.drive {
             let stopped = self.stop_wave(state, pin, &wave);
             let Some(line) = line else { return stopped.and_then(|()| self.rest(state, pin)) };
-            lease.drive = super::lease::Drive::Output { line };
+            lease.drive = Drive::Output { line };
         }
         match (self.rules.safe(pin).level(), lease.drive) {
-            (Some(level), super::lease::Drive::Output { line }) => {
+            (Some(level), Drive::Output { line }) => {
                 // Held on, so that there is no moment without a driver.
                 let set = line.set(level);
                 state.resting.insert(pin, line);
                 set
             }
             (_, drive) => {
-                let driven = matches!(drive, super::lease::Drive::Output { .. });
+                let driven = matches!(drive, Drive::Output { .. });
                 drive.close();
                 drop(drive);
                 if driven {
@@ -101,7 +102,7 @@ impl Lines {
         if state.leases.is_empty() {
             return;
         }
-        let theirs = |owner: &super::lease::Owner| owner.presence.as_ref() == Some(presence);
+        let theirs = |owner: &Owner| owner.presence.as_ref() == Some(presence);
         let pins: Vec<Pin> =
             state.leases.iter().filter(|(_, lease)| theirs(&lease.owner)).map(|(pin, _)| *pin).collect();
         self.settle_all(&mut state, &pins);

@@ -2,14 +2,12 @@
 //! whoever holds the board: a test, the bench, `raspi-mcp serve` never.
 
 use super::port::{Edge, Fault, Function, Level, Line, Look, Port, Pull, Take};
-use crate::hw::board::Pin;
-use rustix::time::{ClockId, clock_gettime};
+use crate::{hw::board::Pin, os::clock::monotonic};
 use std::{
     collections::{BTreeMap, VecDeque},
     io,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{self, Poll, Waker},
-    time::Duration,
 };
 
 /// Edges that are kept for a holder, as in the kernel: newer ones are dropped.
@@ -122,7 +120,7 @@ impl SimulatedGpio {
             && holder.drives.is_none()
         {
             if holder.edges.len() < KEPT_EDGES {
-                holder.edges.push_back(Edge { to, at: now() });
+                holder.edges.push_back(Edge { to, at: monotonic() });
             }
             if let Some(waker) = holder.waker.take() {
                 waker.wake();
@@ -263,10 +261,4 @@ impl Drop for SimulatedLine {
     fn drop(&mut self) {
         self.close();
     }
-}
-
-/// As the kernel stamps edges.
-fn now() -> Duration {
-    let now = clock_gettime(ClockId::Monotonic);
-    Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0))
 }

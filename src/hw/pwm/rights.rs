@@ -3,13 +3,13 @@
 //! The kernel makes a channel's files root's own; a rule of udev gives them to the group `gpio` a moment later
 //! (`dist/udev`, or Raspberry Pi OS' own). inotify(7) tells of that change of owner, which a program makes; so nothing polls.
 
-use crate::os::Root;
+use crate::os::{Root, readable};
 use rustix::{
     fs::inotify::{self, CreateFlags, WatchFlags},
     io::{Errno, read},
 };
 use std::{fs::OpenOptions, io, os::fd::OwnedFd, time::Duration};
-use tokio::io::{Interest, unix::AsyncFd};
+use tokio::io::unix::AsyncFd;
 
 /// udev takes milliseconds; on a Zero 2 W that is still starting, a second.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -22,7 +22,7 @@ pub async fn writable(root: &Root, parent: &str, folder: &str, files: &[&str]) -
     // What can be written already needs no watch.
     let Err(refusal) = try_all(root, folder, files) else { return Ok(()) };
     let watch = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
-    let watch = listen(watch)?;
+    let watch = readable::listen(watch)?;
     let mut last = refusal;
     let waiting = async {
         loop {
@@ -74,12 +74,4 @@ fn drain(watch: &AsyncFd<OwnedFd>) -> io::Result<()> {
             Err(error) => return Err(error.into()),
         }
     }
-}
-
-#[expect(
-    deprecated,
-    reason = "its successor is unsafe for types that may lie about their descriptor; an OwnedFd cannot"
-)]
-fn listen(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
-    AsyncFd::with_interest(fd, Interest::READABLE)
 }

@@ -86,12 +86,6 @@ impl Systemd {
     }
 }
 
-/// The clock that systemd's `...TimestampMonotonic` are readings of.
-pub fn monotonic() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

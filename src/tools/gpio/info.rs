@@ -17,6 +17,7 @@ use crate::{
             shown::Shown,
         },
     },
+    os::clock::monotonic,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -94,10 +95,7 @@ pub(super) fn stamp(at: Instant) -> String {
 
 /// The wall clock at a moment that the kernel has stamped by the monotonic one.
 pub(super) fn stamp_of_edge(at: Duration) -> String {
-    use rustix::time::{ClockId, clock_gettime};
-    let now = clock_gettime(ClockId::Monotonic);
-    let now = Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0));
-    clock::stamp(OffsetDateTime::now_utc() - now.saturating_sub(at))
+    clock::stamp(OffsetDateTime::now_utc() - monotonic().saturating_sub(at))
 }
 
 impl PinInfo {

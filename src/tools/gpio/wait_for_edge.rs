@@ -1,13 +1,19 @@
 //! `gpio.wait_for_edge`: the next change of an input, for a bounded time.
 
-use super::{begin, info::stamp_of_edge, permit, pin, refusal::told, within};
+use super::{
+    begin,
+    info::stamp_of_edge,
+    permit, pin,
+    refusal::{broken, told},
+    within,
+};
 use crate::{
-    error::{ErrorCode, ToolError},
+    error::ToolError,
     hw::{
         board::Pin,
         gpio::{
             listen::Listening,
-            port::{Edge, Level},
+            port::{Edge, Fault, Level},
         },
     },
     registry::{context::Context, meta::Meta, tool::Tool},
@@ -125,14 +131,7 @@ impl Tool for WaitForEdge {
         let limit = Duration::from_millis(args.timeout_ms.into());
         let debounce = Duration::from_millis(args.debounce_ms.into());
         let seen = match timeout(limit, wanted(&mut listening, args.edge, debounce)).await {
-            Ok(None) => {
-                return Err(ToolError::new(
-                    ErrorCode::Conflict,
-                    format!("GPIO {} was made something else meanwhile", pin.bcm()),
-                )
-                .with("pin", pin.bcm())
-                .hint("look at it with gpio.read_pin"));
-            }
+            Ok(None) => return Err(broken(Some(pin), Fault::Closed)),
             Ok(seen) => seen,
             Err(_) => None,
         };

@@ -1,7 +1,10 @@
 //! What a running service uses, from its properties.
 
 use crate::{
-    os::systemd::{Properties, monotonic, resident},
+    os::{
+        clock::monotonic,
+        systemd::{Properties, resident},
+    },
     registry::context::Context,
 };
 use schemars::JsonSchema;
