@@ -159,6 +159,8 @@ impl Lines {
     ) -> Result<Written, Refusal> {
         let mut state = self.state();
         self.check_owner(&state, owner, pin)?;
+        // A pulse upon a pulse only lasts longer: what comes back is what was before the first.
+        let pending = state.leases.get(&pin).and_then(|lease| lease.revert).map(|(_, back)| back);
         let was_wave = self.end_wave(&mut state, pin)?;
         let previous = match state.leases.get(&pin).map(|lease| &lease.drive) {
             Some(Drive::Output { line }) => {
@@ -181,10 +183,9 @@ impl Lines {
         let previous = previous.filter(|_| !was_wave);
         let Some(lease) = state.leases.get_mut(&pin) else { return Err(Refusal::NotLent) };
         lease.revert = duration.map(|duration| {
-            let back = match (self.rules.revert, previous) {
-                (Revert::Previous, None) => Back::Safe,
-                (Revert::Previous, Some(previous)) => Back::To(previous),
-                (Revert::Invert, _) => Back::To(!level),
+            let back = match self.rules.revert {
+                Revert::Previous => pending.unwrap_or_else(|| previous.map_or(Back::Safe, Back::To)),
+                Revert::Invert => Back::To(!level),
             };
             (Instant::now() + duration, back)
         });

@@ -51,9 +51,9 @@ impl Record {
         Self { path: places.runtime_dir.join(name), kept: Kept::default() }
     }
 
-    /// What the server before drove when it was killed; nothing after one that stopped. What cannot be understood is
-    /// told, and counts as nothing.
-    pub fn left(&self) -> Left {
+    /// What the server before drove when it was killed; nothing after one that stopped. It stays in the record until it is let
+    /// go of. What cannot be understood is told, and counts as nothing.
+    pub fn left(&mut self) -> Left {
         let text = match fs::read(&self.path) {
             Ok(text) => text,
             Err(error) => {
@@ -64,10 +64,13 @@ impl Record {
             }
         };
         match serde_json::from_slice::<Kept>(&text) {
-            Ok(kept) => Left {
-                outputs: kept.outputs.into_iter().filter_map(known).collect(),
-                waves: kept.pwm.into_iter().filter_map(|(pin, slot)| Some((known(pin)?, slot))).collect(),
-            },
+            Ok(kept) => {
+                self.kept = kept.clone();
+                Left {
+                    outputs: kept.outputs.into_iter().filter_map(known).collect(),
+                    waves: kept.pwm.into_iter().filter_map(|(pin, slot)| Some((known(pin)?, slot))).collect(),
+                }
+            }
             Err(error) => {
                 tracing::warn!(%error, path = %self.path.display(), "is no record: lines may still be driven");
                 Left::default()

@@ -74,11 +74,22 @@ impl Lines {
     /// Puts right what a server before left, and drives what is to be driven from now on. Called once, at the start.
     pub fn begin(&self) {
         let mut state = self.state();
-        let Left { outputs: mut left, waves } = state.record.left();
-        self.stop_left(&waves);
-        for pin in left.iter().copied().filter(|pin| self.rules.safe(*pin).level().is_none()) {
+        let Left { outputs, waves } = state.record.left();
+        let mut right = self.stop_left(&mut state, &waves);
+        for pin in outputs.iter().copied().filter(|pin| self.rules.safe(*pin).level().is_none()) {
             match self.undrive(&mut state, pin) {
-                Ok(()) => tracing::warn!(pin = pin.bcm(), "was driven by a server that was killed; it is an input now"),
+                Ok(()) => {
+                    tracing::warn!(pin = pin.bcm(), "was driven by a server that was killed; it is an input now");
+                    right.push(pin);
+                }
+                Err(Fault::Busy { consumer }) => {
+                    tracing::warn!(
+                        pin = pin.bcm(),
+                        ?consumer,
+                        "was driven by a server that was killed; another has it now"
+                    );
+                    state.record.let_go(pin);
+                }
                 Err(fault) => {
                     tracing::error!(pin = pin.bcm(), %fault, "may still be driven by a server that was killed")
                 }
@@ -86,14 +97,16 @@ impl Lines {
         }
         for (pin, level) in self.rules.driven() {
             match self.drive_at_rest(&mut state, pin, level) {
-                Ok(()) => tracing::info!(pin = pin.bcm(), level = level.name(), "is in its safe state"),
+                Ok(()) => {
+                    tracing::info!(pin = pin.bcm(), level = level.name(), "is in its safe state");
+                    right.extend(outputs.contains(&pin).then_some(pin));
+                }
                 Err(fault) => tracing::error!(pin = pin.bcm(), %fault, "cannot be driven to its safe state"),
             }
         }
-        left.extend(waves.iter().map(|(pin, _)| *pin));
-        left.sort_unstable();
-        left.dedup();
-        state.recovered = left;
+        right.sort_unstable();
+        right.dedup();
+        state.recovered = right;
     }
 
     /// A connection is over: what was lent to it is settled.

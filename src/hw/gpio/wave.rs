@@ -203,24 +203,26 @@ impl Lines {
         Ok(())
     }
 
-    /// Channels that a server before let run, because it was killed.
-    pub(super) fn stop_left(&self, left: &[(Pin, Slot)]) {
+    /// Stops channels that a server before let run, because it was killed. Returns the pins of those that run no more.
+    pub(super) fn stop_left(&self, state: &mut State, left: &[(Pin, Slot)]) -> Vec<Pin> {
+        let mut stopped = Vec::new();
         for (pin, slot) in left {
             match self.pwm.stop_left(slot) {
-                Ok(true) => tracing::warn!(
-                    pin = pin.bcm(),
-                    %slot,
-                    "PWM went on after a server that was killed; it is stopped now"
-                ),
-                Ok(false) => tracing::info!(pin = pin.bcm(), %slot, "PWM of a server that was killed had ended"),
-                Err(fault) => tracing::error!(
-                    pin = pin.bcm(),
-                    %slot,
-                    %fault,
-                    "PWM of a server that was killed may go on"
-                ),
+                Ok(ran) => {
+                    if ran {
+                        tracing::warn!(pin = pin.bcm(), %slot, "PWM went on after a server that was killed; it is stopped now");
+                    } else {
+                        tracing::info!(pin = pin.bcm(), %slot, "PWM of a server that was killed had ended");
+                    }
+                    state.record.let_go(*pin);
+                    stopped.push(*pin);
+                }
+                Err(fault) => {
+                    tracing::error!(pin = pin.bcm(), %slot, %fault, "PWM of a server that was killed may go on");
+                }
             }
         }
+        stopped
     }
 }
 

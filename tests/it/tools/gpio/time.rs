@@ -158,6 +158,60 @@ async fn what_a_killed_server_drove_is_put_right_by_the_next_one_which_says_so()
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_was_put_right_once_is_not_put_right_again() {
+    let desk = Desk::new();
+    desk.lines.begin();
+    desk.lines.write(&http("a"), pin(17), Level::High, None, None).unwrap();
+    desk.board.kill_holder(pin(17));
+    let second = desk.after_a_kill();
+    second.begin();
+    assert_eq!(second.recovered(), [pin(17)]);
+    // It drives nothing, and is killed as well: the pin may be another program's by now.
+    let third = desk.after_a_kill();
+    third.begin();
+    assert!(third.recovered().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_could_not_be_put_right_is_tried_again_at_the_next_start() {
+    let desk = Desk::new();
+    desk.lines.begin();
+    desk.lines.write(&http("a"), pin(17), Level::High, None, None).unwrap();
+    desk.board.kill_holder(pin(17));
+    desk.board.fail(Some("Input/output error"));
+    let second = desk.after_a_kill();
+    second.begin();
+    assert!(second.recovered().is_empty(), "it says what was put right, and nothing else");
+    desk.board.fail(None);
+    // What it drives meanwhile does not make it forget.
+    second.write(&http("a"), pin(22), Level::High, None, None).unwrap();
+    desk.board.kill_holder(pin(22));
+    let third = desk.after_a_kill();
+    third.begin();
+    assert_eq!((third.recovered(), desk.board.level(pin(17))), (vec![pin(17), pin(22)], Level::Low));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pulse_upon_a_pulse_ends_where_the_first_one_would_have() {
+    let desk = Desk::new();
+    let owner = http("a");
+    desk.lines.write(&owner, pin(17), Level::Low, None, Some(60 * SECOND)).unwrap();
+    for number in [17, 22] {
+        desk.lines.write(&owner, pin(number), Level::High, Some(5 * SECOND), Some(60 * SECOND)).unwrap();
+    }
+    sleep(3 * SECOND).await;
+    for number in [17, 22] {
+        desk.lines.write(&owner, pin(number), Level::High, Some(5 * SECOND), None).unwrap();
+    }
+    sleep(4 * SECOND).await;
+    assert_eq!((desk.board.level(pin(17)), desk.board.level(pin(22))), (Level::High, Level::High), "it lasts anew");
+    sleep(2 * SECOND).await;
+    // Not high for ever, though it was high when the second began.
+    assert_eq!((desk.board.level(pin(17)), desk.board.level(pin(22))), (Level::Low, Level::Low));
+    assert_eq!(desk.board.held(), 1, "the one that nobody had is nobody's again");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_cannot_be_recorded_is_not_driven() {
     let root = TempDir::new().unwrap();
     let mut settings = Settings::default_for(&Places::below(root.path()));
