@@ -30,5 +30,6 @@ pub mod store;
 pub mod tls;
 pub mod tools;
 pub mod transport;
+pub mod update;
 pub mod watched;
 pub mod world;

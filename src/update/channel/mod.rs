@@ -1,0 +1,1 @@
+//! Channels: a signed, expiring index of releases over plain HTTPS files.

@@ -1,0 +1,1 @@
+//! The agent's half of an update: verify, write, read back, arm.

@@ -1,0 +1,20 @@
+//! Updates that cannot brick: signed bundles, two slots, a trial boot, and the way back.
+//!
+//! Who does what: the server half ([`channel`], [`fetch`], [`job`]) finds a release, brings its blocks and decides nothing. The
+//! agent half ([`install`], [`slots`], [`boot`], [`health`]) verifies, writes, arms, commits and rolls back; it never believes the half that
+//! has the network. What is signed is [`bundle`]'s and [`trust`]'s; where it is written is [`disk`]'s.
+
+pub mod boot;
+pub mod bundle;
+pub mod channel;
+pub mod disk;
+pub mod fetch;
+pub mod health;
+pub mod install;
+pub mod job;
+pub mod slot;
+pub mod slots;
+pub mod status;
+pub mod trust;
+
+pub use slot::Slot;

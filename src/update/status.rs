@@ -1,0 +1,108 @@
+//! What is known of the slots and of an update: the words that the agent, the tools and the console share.
+
+use super::Slot;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a slot holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SlotState {
+    /// It was started and found healthy, or came so from the factory.
+    Good,
+    /// An update is being written into it: it cannot be started.
+    Writing,
+    /// Whole, and next to be tried.
+    Armed,
+    /// Running, and not yet found healthy.
+    Trial,
+    /// Cannot be started, or must not be.
+    Bad,
+    /// Nothing is known of it.
+    Unknown,
+}
+
+/// One of the two systems.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SlotStatus {
+    pub slot: Slot,
+    pub state: SlotState,
+    /// Whether the machine runs from it now.
+    pub running: bool,
+    /// Whether the machine starts from it next time.
+    pub next: bool,
+    pub version: Option<String>,
+    pub counter: Option<u64>,
+    /// More for a person: why it is bad, say.
+    pub note: Option<String>,
+}
+
+/// How far an update is, or how far the last one came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Its signatures, its hardware, its place are being checked.
+    Checking,
+    /// Blocks that are here already are being found.
+    Comparing,
+    /// Missing blocks are being fetched.
+    Fetching,
+    /// Blocks are being written.
+    Writing,
+    /// What was written is being read back.
+    Verifying,
+    /// The new slot is next; the machine has not restarted yet.
+    Armed,
+    /// The new slot runs and has to prove itself.
+    Trial,
+    /// It has; it is what starts from now on.
+    Committed,
+    /// It failed, and the old slot runs.
+    RolledBack,
+    /// It failed before anything was tried.
+    Failed,
+}
+
+/// The last update that was tried, kept through restarts and power cuts until the next one begins.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Attempt {
+    pub version: String,
+    pub counter: u64,
+    /// SHA-256 of the manifest.
+    pub manifest_sha256: String,
+    pub target: Slot,
+    /// How far it came.
+    pub phase: Phase,
+    /// Why it ended, and what to do; empty while it goes on.
+    pub reason: String,
+    /// What restarted the machine out of the trial, as far as that is known.
+    pub reset_cause: Option<String>,
+    /// The kernel's boot ids of its trials, newest last; at most three.
+    pub boot_ids: Vec<String>,
+    /// The last lines of the failed trial's log, where some were found; at most 4 KiB.
+    pub log_tail: Option<String>,
+    /// Milliseconds since 1970, by this machine's clock.
+    pub started_ms: i64,
+    pub finished_ms: Option<i64>,
+}
+
+/// All the agent says of updates.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UpdateStatus {
+    /// How the board chooses its slot: tryboot, uboot, custom, simulated.
+    pub flow: String,
+    pub slots: Vec<SlotStatus>,
+    pub last_attempt: Option<Attempt>,
+    /// No image with a smaller counter is installed.
+    pub counter_floor: u64,
+    /// Seconds since 1970: it is not earlier than this.
+    pub time_floor: u64,
+    /// Seconds a running trial has left to prove itself.
+    pub trial_seconds_left: Option<u64>,
+    /// What was found wrong: a torn record, a slot that the boot chain passed over.
+    pub faults: Vec<String>,
+    pub simulated: bool,
+}

@@ -1,0 +1,1 @@
+//! The root of trust: keys, thresholds, versions, rotation.
