@@ -1,6 +1,7 @@
 //! What the boot chain says of this boot and the next: facts, each `None` where nobody tells it.
 
 use super::Slot;
+pub use crate::os::reset::Cause as ResetCause;
 use serde::{Deserialize, Serialize};
 
 /// Facts of this boot. `settle` (docs/update.md) has a row for every combination.
@@ -33,7 +34,8 @@ pub struct Evidence {
     pub root: Option<Slot>,
     /// The kernel's id of this boot (`/proc/sys/kernel/random/boot_id`).
     pub boot_id: Option<String>,
-    /// What ended the boot before this one.
+    /// What ended the boot before this one. On a Raspberry Pi a hang and an orderly restart look the same: only a marker of our own
+    /// tells them apart.
     pub reset: Option<ResetCause>,
     /// What could not be read or is not as it should be, for people: which file or area, and why.
     pub faults: Vec<String>,
@@ -61,28 +63,6 @@ impl Tries {
         match slot {
             Slot::A => Self { a: left, ..self },
             Slot::B => Self { b: left, ..self },
-        }
-    }
-}
-
-/// What ended the boot before this one, as far as the hardware tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ResetCause {
-    /// The power was off.
-    PowerOn,
-    /// The watchdog. On a Raspberry Pi an orderly restart is one as well: only a marker of our own tells them apart.
-    Watchdog,
-    /// Something else: the debugger, a reset line.
-    Other,
-}
-
-impl ResetCause {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::PowerOn => "power_on",
-            Self::Watchdog => "watchdog",
-            Self::Other => "other",
         }
     }
 }
