@@ -1,1 +1,4 @@
 //! Updates.
+
+mod health;
+mod job;
