@@ -1,1 +1,3 @@
-//! Updates.
+//! Updates: what is signed, what is written, what boots.
+
+mod boot;
