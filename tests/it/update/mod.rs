@@ -10,3 +10,6 @@ mod made;
 mod trust;
 
 pub use made::*;
+//! Updates: what is signed, what is written, what boots.
+
+mod boot;
