@@ -1,0 +1,139 @@
+//! Steps 6 and 7: everything is read back, then the head is written, sector 0 last, and only then the slot is armed. And the head's
+//! other way: zeroed, before anything of the slot changes.
+
+use super::{
+    engine::Site,
+    frame::Progress,
+    hooks::Point,
+    plan::Head,
+    read_back,
+    writer::{Target, card},
+};
+use crate::{
+    error::ToolError,
+    update::{
+        Slot,
+        bundle::{self, Index},
+        disk::Device,
+        status::Phase,
+        trust::Release,
+    },
+};
+
+/// The sector without which nothing else of a FAT is looked at.
+const SECTOR: usize = 512;
+/// Head of an area in which no FAT is found: more than any boot partition of the layout has.
+const UNKNOWN_HEAD: u64 = 1 << 20;
+/// Most of a head that is kept in memory. A FAT of 512 MiB with clusters of 4 KiB has half of it.
+const MAX_HEAD: u64 = 2 << 20;
+
+/// How many bytes of the boot area count as head: those of the FAT that is there or of the running slot's, whichever is longer.
+pub(super) fn head_bytes(target: &Target, active: Option<&Target>) -> u64 {
+    let of = |side: &Target| fat_head(&*side.boot);
+    let longest = [of(target), active.and_then(of)].into_iter().flatten().max();
+    longest.unwrap_or(UNKNOWN_HEAD).clamp(SECTOR as u64, MAX_HEAD)
+}
+
+/// Reserved sectors and FATs, by the parameter block in sector 0 (Microsoft's FAT specification 1.03, section 3).
+fn fat_head(boot: &dyn Device) -> Option<u64> {
+    let mut sector = [0; SECTOR];
+    boot.read(0, &mut sector).ok()?;
+    let word = |at: usize| u16::from_le_bytes([sector[at], sector[at + 1]]);
+    let long = u32::from_le_bytes([sector[36], sector[37], sector[38], sector[39]]);
+    if sector[510..] != [0x55, 0xaa] || !word(11).is_power_of_two() {
+        return None;
+    }
+    let fat = if word(22) == 0 { long } else { word(22).into() };
+    Some((u64::from(word(14)) + u64::from(sector[16]) * u64::from(fat)) * u64::from(word(11)))
+}
+
+/// Makes the slot one that nothing starts from, and returns when that is on the medium.
+///
+/// # Errors
+/// Those of the card.
+pub fn zero_head(boot: &dyn Device, bytes: u64) -> Result<(), ToolError> {
+    let zeros = vec![0; bytes.min(boot.size()) as usize];
+    let failed = |error: std::io::Error| card("zeroing the target's head", &error);
+    // Sector 0 first, and alone: a torn write of the rest finds it gone.
+    let (first, rest) = zeros.split_at(SECTOR.min(zeros.len()));
+    boot.write(0, first).and_then(|()| boot.flush()).map_err(failed)?;
+    boot.write(first.len() as u64, rest).and_then(|()| boot.flush()).map_err(failed)
+}
+
+/// The end of an install.
+pub(super) struct Finale<'a> {
+    pub site: &'a Site,
+    pub release: &'a Release,
+    pub index: &'a Index,
+    pub to: Slot,
+    pub head: &'a Head,
+    pub total: u64,
+}
+
+impl Finale<'_> {
+    /// See the module.
+    ///
+    /// # Errors
+    /// `verification_failed` when the card gives back something else: the slot stays one that cannot be started, and the record says why.
+    pub fn run(&self, target: &mut Target) -> Result<(), ToolError> {
+        self.read_back(target).inspect_err(|error| self.fail(error))?;
+        self.site.watch.passed(Point::ReadBack);
+        self.write_head(&*target.boot).inspect_err(|error| {
+            // Never half a head: whoever looks at the slot finds none.
+            if let Err(worse) = zero_head(&*target.boot, self.head.bytes.len() as u64) {
+                tracing::error!(target: "update", error = %worse, "the head of the slot that failed");
+            }
+            self.fail(error);
+        })?;
+        self.site.book.armed(self.release, self.to)?;
+        self.site.watch.passed(Point::RecordedArmed);
+        self.site.flow.arm(self.to)?;
+        self.site.watch.passed(Point::ArmedFlow);
+        Ok(())
+    }
+
+    fn read_back(&self, target: &mut Target) -> Result<(), ToolError> {
+        let (watch, total) = (&*self.site.watch, self.total);
+        let tell = |done| watch.progress(&Progress { phase: Phase::Verifying, done, total });
+        read_back::all(target, self.index, &self.head.blocks, watch, tell)?;
+        let size = target.boot.size();
+        let image = self.release.manifest.images.iter().find(|image| image.kind == bundle::ImageKind::Boot);
+        let Some(image) = image else { return Ok(()) };
+        // With the head as it will be: it is in memory still.
+        let (boot, head) = (&*target.boot, &self.head.bytes);
+        bundle::check_boot(image.size.min(size), &mut |at, into| {
+            boot.read_back(at, into)?;
+            let at = usize::try_from(at).unwrap_or(usize::MAX);
+            if let Some(known) = head.get(at..) {
+                let known = &known[..known.len().min(into.len())];
+                into[..known.len()].copy_from_slice(known);
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    fn write_head(&self, boot: &dyn Device) -> Result<(), ToolError> {
+        let failed = |error: std::io::Error| card("writing the target's head", &error);
+        let (first, rest) = self.head.bytes.split_at(SECTOR.min(self.head.bytes.len()));
+        boot.write(first.len() as u64, rest).and_then(|()| boot.flush()).map_err(failed)?;
+        self.site.watch.passed(Point::WroteHead);
+        boot.write(0, first).and_then(|()| boot.flush()).map_err(failed)?;
+        self.site.watch.passed(Point::WroteFirstSector);
+        for n in self.head.blocks.clone() {
+            let block = self.index.block(n);
+            let mut bytes = vec![0; block.size as usize];
+            boot.read_back(block.at, &mut bytes).map_err(failed)?;
+            if bundle::Digest::of(&bytes) != block.sha256 {
+                return Err(read_back::mismatch("boot", block.at));
+            }
+        }
+        Ok(())
+    }
+
+    fn fail(&self, error: &ToolError) {
+        if let Err(worse) = self.site.book.failed(self.release, self.to, error) {
+            tracing::error!(target: "update", error = %worse, "the failure could not be recorded");
+        }
+    }
+}
