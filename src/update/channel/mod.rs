@@ -1,1 +1,3 @@
-//! Channels: a signed, expiring index of releases over plain HTTPS files.
+//! Channels: which releases there are, for whom, and what of that is for this device.
+
+pub mod window;
