@@ -28,8 +28,8 @@ impl Drop for Ends {
 ///
 /// # Errors
 /// `failed_precondition`.
-pub(in crate::agent) fn check(reader: &BufReader<OwnedReadHalf>, others: usize) -> Result<(), ToolError> {
-    if others == 0 && reader.buffer().is_empty() {
+pub(in crate::agent) fn may_take_over(reader: &BufReader<OwnedReadHalf>, free: bool) -> Result<(), ToolError> {
+    if free && reader.buffer().is_empty() {
         return Ok(());
     }
     Err(ToolError::precondition("an install takes a connection of its own, on which nothing else is under way")
@@ -40,7 +40,7 @@ pub(in crate::agent) fn check(reader: &BufReader<OwnedReadHalf>, others: usize) 
 ///
 /// # Errors
 /// When the halves cannot be made one, or no thread started.
-pub(in crate::agent) async fn run(
+pub(in crate::agent) async fn take_over(
     reader: BufReader<OwnedReadHalf>,
     writer: OwnedWriteHalf,
     session: impl FnOnce(Plain) + Send + 'static,

@@ -13,6 +13,7 @@ use crate::{
     error::ToolError,
     update::{
         Slot,
+        boot::{LONGEST_HEAD, head_of_image},
         bundle::{self, Index},
         disk::Device,
         status::Phase,
@@ -22,29 +23,17 @@ use crate::{
 
 /// The sector without which nothing else of a FAT is looked at.
 const SECTOR: usize = 512;
-/// Head of an area in which no FAT is found: more than any boot partition of the layout has.
-const UNKNOWN_HEAD: u64 = 1 << 20;
-/// Most of a head that is kept in memory. A FAT of 512 MiB with clusters of 4 KiB has half of it.
-const MAX_HEAD: u64 = 2 << 20;
 
-/// How many bytes of the boot area count as head: those of the FAT that is there or of the running slot's, whichever is longer.
+/// How many bytes of the boot area count as head, to be zeroed first and written last: what the target's file system says, or
+/// the running slot's, whichever is longer; where neither says anything, the longest there is.
 pub(super) fn head_bytes(target: &Target, active: Option<&Target>) -> u64 {
-    let of = |side: &Target| fat_head(&*side.boot);
+    let of = |side: &Target| {
+        let mut first = [0; SECTOR];
+        side.boot.read(0, &mut first).ok()?;
+        head_of_image(&first, side.boot.size()).ok()
+    };
     let longest = [of(target), active.and_then(of)].into_iter().flatten().max();
-    longest.unwrap_or(UNKNOWN_HEAD).clamp(SECTOR as u64, MAX_HEAD)
-}
-
-/// Reserved sectors and FATs, by the parameter block in sector 0 (Microsoft's FAT specification 1.03, section 3).
-fn fat_head(boot: &dyn Device) -> Option<u64> {
-    let mut sector = [0; SECTOR];
-    boot.read(0, &mut sector).ok()?;
-    let word = |at: usize| u16::from_le_bytes([sector[at], sector[at + 1]]);
-    let long = u32::from_le_bytes([sector[36], sector[37], sector[38], sector[39]]);
-    if sector[510..] != [0x55, 0xaa] || !word(11).is_power_of_two() {
-        return None;
-    }
-    let fat = if word(22) == 0 { long } else { word(22).into() };
-    Some((u64::from(word(14)) + u64::from(sector[16]) * u64::from(fat)) * u64::from(word(11)))
+    longest.unwrap_or(LONGEST_HEAD).min(target.boot.size())
 }
 
 /// Makes the slot one that nothing starts from, and returns when that is on the medium.

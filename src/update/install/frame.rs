@@ -155,7 +155,7 @@ pub fn write(to: &mut impl Write, kind: Kind, payload: &[u8]) -> Result<(), Tool
 }
 
 /// The stream itself failed, not the update.
-pub(super) fn broken(error: &io::Error) -> ToolError {
+pub fn broken(error: &io::Error) -> ToolError {
     ToolError::unavailable(format!("the install stream between the halves broke: {error}"))
         .hint("what is written stays; start the update again and it goes on from there")
 }
