@@ -4,8 +4,11 @@
 //! something unbootable. It decides nothing: `update::slots` weighs the evidence against what was recorded.
 
 mod evidence;
+pub mod fat;
+mod head;
 
 pub use evidence::{Evidence, ResetCause, Tries};
+pub use head::{LONGEST_HEAD, head_of_image, head_to_zero};
 
 use super::Slot;
 use crate::error::ToolError;
