@@ -5,18 +5,17 @@
 //! and whatever ends it midway leaves a slot that cannot be started, a record that says so, and blocks that are not asked for again.
 
 use super::{
-    book::Book,
-    finale,
+    finale::{Finale, head_bytes, zero_head},
     frame::{Armed, Progress, Wanted},
     hooks::{Point, Watch},
     plan::{Head, Plan, Sides, Way, fill, is},
-    writer::{Target, Writer, card},
+    record::Record,
+    writer::{Target, Writer},
 };
 use crate::{
     error::{ErrorCode, ToolError},
     update::{
         Slot,
-        boot::BootFlow,
         bundle::{self, ImageKind, Index},
         disk::{Access, Area, Disk},
         status::Phase,
@@ -27,13 +26,14 @@ use std::{sync::Arc, time::Instant};
 
 /// How often the server may be asked for more after it said that it was done: a copy rots once, not for ever.
 const ROUNDS: u32 = 3;
+/// Bytes between two notes of how far it is, for people: hashes decide what is there.
+const CHECKPOINT: u64 = 64 << 20;
 
 /// Where an install happens.
 #[derive(Clone)]
 pub struct Site {
     pub disk: Arc<dyn Disk>,
-    pub flow: Arc<dyn BootFlow>,
-    pub book: Arc<dyn Book>,
+    pub record: Record,
     pub watch: Arc<dyn Watch>,
     pub simulated: bool,
 }
@@ -55,10 +55,13 @@ pub struct Engine {
     rounds: u32,
     counts: Counts,
     compare_ms: u64,
+    /// Whether it is recorded.
+    begun: bool,
     /// When the writing began.
     began: Instant,
-    /// What the decompressor fills.
+    /// Bytes on the medium when somebody was told last, and when it was recorded last.
     told: u64,
+    recorded: u64,
 }
 
 #[derive(Default)]
@@ -105,7 +108,7 @@ impl Engine {
         }
         // A running slot that cannot be read gives no blocks, and all of them are asked for.
         let active = open(to.other(), Access::Read).ok();
-        let head_bytes = finale::head_bytes(&target, active.as_ref());
+        let head_bytes = head_bytes(&target, active.as_ref());
         let sides = Sides { target: &target, active: active.as_ref(), index: &index, head_bytes };
         let plan = Plan::of(&sides, &*site.watch)?;
         Ok(Self {
@@ -121,8 +124,10 @@ impl Engine {
             rounds: 0,
             counts: Counts::default(),
             compare_ms: millis(began),
+            begun: false,
             began: Instant::now(),
             told: 0,
+            recorded: 0,
         })
     }
 
@@ -136,6 +141,10 @@ impl Engine {
     /// # Errors
     /// `verification_failed` for bytes that are not the signed ones, `invalid_argument` for a number out of range; those of the card.
     pub fn block(&mut self, n: u32, stored: &[u8]) -> Result<(), ToolError> {
+        self.take(n, stored).inspect_err(|error| self.interrupted(error))
+    }
+
+    fn take(&mut self, n: u32, stored: &[u8]) -> Result<(), ToolError> {
         let Some(way) = self.plan.ways.get(n as usize).copied() else {
             return Err(ToolError::invalid(format!("the bundle has {} blocks, and no number {n}", self.plan.ways.len()))
                 .with("block", n));
@@ -165,6 +174,10 @@ impl Engine {
     /// Those of the card; `verification_failed` when it gives back something else (the slot is not armed then);
     /// `failed_precondition` when blocks still miss after several rounds.
     pub fn finish(&mut self) -> Result<Finish, ToolError> {
+        self.end().inspect_err(|error| self.interrupted(error))
+    }
+
+    fn end(&mut self) -> Result<Finish, ToolError> {
         self.begin()?;
         self.reach(self.index.len())?;
         let wanted = self.plan.wanted();
@@ -178,12 +191,13 @@ impl Engine {
             return Ok(Finish::More(wanted));
         }
         let writer = self.writer.take().ok_or_else(|| ToolError::internal("an install finished twice"))?;
-        let mut target = writer.finish()?;
-        self.site.watch.passed(Point::WroteAll);
+        let target = writer.finish()?;
+        self.site.record.written()?;
+        self.site.watch.passed(Point::RecordedWritten);
         let write_ms = millis(self.began);
         let verifying = Instant::now();
         let head = Head { blocks: self.plan.head.blocks.clone(), bytes: std::mem::take(&mut self.plan.head.bytes) };
-        let last = finale::Finale {
+        let finale = Finale {
             site: &self.site,
             release: &self.release,
             index: &self.index,
@@ -191,7 +205,7 @@ impl Engine {
             head: &head,
             total: self.plan.total,
         };
-        last.run(&mut target)?;
+        finale.run(target)?;
         let Counts { sent, copied, zeroed } = self.counts;
         Ok(Finish::Armed(Armed {
             version: self.release.manifest.version.clone(),
@@ -215,7 +229,7 @@ impl Engine {
     /// # Errors
     /// Those of the card.
     pub fn pause(mut self) -> Result<(), ToolError> {
-        self.writer.take().map_or(Ok(()), |writer| writer.finish().map(drop))
+        self.writer.take().map_or(Ok(()), |writer| writer.finish().map(drop)).inspect_err(|error| self.interrupted(error))
     }
 
     /// Step 3, once: the record says that the target is being written, then it can no longer be started, then it is written.
@@ -225,9 +239,10 @@ impl Engine {
             return Err(ToolError::cancelled("the update"));
         }
         self.began = Instant::now();
-        self.site.book.writing(&self.release, self.to)?;
+        self.site.record.writing(&self.release, self.to)?;
+        self.begun = true;
         self.site.watch.passed(Point::RecordedWriting);
-        finale::zero_head(&*target.boot, self.plan.head.bytes.len() as u64)?;
+        zero_head(&*target.boot, self.plan.head.bytes.len() as u64)?;
         self.site.watch.passed(Point::ZeroedHead);
         let block_size = self.release.manifest.images.iter().map(|image| image.block_size).max().unwrap_or(1 << 20);
         self.writer = Some(Writer::start(target, block_size, Arc::clone(&self.site.watch))?);
@@ -275,7 +290,20 @@ impl Engine {
             let (done, total) = (self.plan.kept + flushed, self.plan.total);
             self.site.watch.progress(&Progress { phase: Phase::Writing, done, total });
         }
+        if flushed >= self.recorded + CHECKPOINT {
+            self.recorded = flushed;
+            self.site.record.checkpoint(self.plan.kept + flushed)?;
+        }
         Ok(())
+    }
+
+    /// Has the record say why it ended early, once there is one. That it can be resumed, it says already.
+    fn interrupted(&self, why: &ToolError) {
+        if self.begun
+            && let Err(error) = self.site.record.interrupted(&why.message)
+        {
+            tracing::error!(target: "update", %error, "why the update ended could not be recorded");
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
     writer::{Target, card},
 };
 use crate::{
-    error::ToolError,
+    error::{ErrorCode, ToolError},
     update::{
         Slot,
         boot::{LONGEST_HEAD, head_of_image},
@@ -63,22 +63,33 @@ impl Finale<'_> {
     /// See the module.
     ///
     /// # Errors
-    /// `verification_failed` when the card gives back something else: the slot stays one that cannot be started, and the record says why.
-    pub fn run(&self, target: &mut Target) -> Result<(), ToolError> {
-        self.read_back(target).inspect_err(|error| self.fail(error))?;
-        self.site.watch.passed(Point::ReadBack);
-        self.write_head(&*target.boot).inspect_err(|error| {
-            // Never half a head: whoever looks at the slot finds none.
-            if let Err(worse) = zero_head(&*target.boot, self.head.bytes.len() as u64) {
-                tracing::error!(target: "update", error = %worse, "the head of the slot that failed");
-            }
-            self.fail(error);
-        })?;
-        self.site.book.armed(self.release, self.to)?;
-        self.site.watch.passed(Point::RecordedArmed);
-        self.site.flow.arm(self.to)?;
-        self.site.watch.passed(Point::ArmedFlow);
-        Ok(())
+    /// `verification_failed` when the card gives back something else, or the image is not one to be started: the slot stays one that
+    /// cannot be, and the record says why. Other failures can be resumed.
+    pub fn run(&self, mut target: Target) -> Result<(), ToolError> {
+        let (site, length) = (self.site, self.head.bytes.len() as u64);
+        let done = self.read_back(&mut target).and_then(|()| {
+            site.record.verified()?;
+            site.watch.passed(Point::RecordedVerified);
+            self.write_head(&*target.boot)
+        });
+        let Err(error) = done else {
+            // Nobody else may have it while the boot chain is told.
+            site.record.armed()?;
+            site.watch.passed(Point::Armed);
+            return Ok(());
+        };
+        // Never half a head: whoever looks at the slot finds none.
+        if let Err(worse) = zero_head(&*target.boot, length) {
+            tracing::error!(target: "update", error = %worse, "the head of a slot that failed");
+        }
+        // The record zeroes the head itself as well, for which the area has to be free.
+        drop(target);
+        if error.code == ErrorCode::VerificationFailed
+            && let Err(worse) = site.record.failed(self.to, &error.message)
+        {
+            tracing::error!(target: "update", error = %worse, "the failure could not be recorded");
+        }
+        Err(error)
     }
 
     fn read_back(&self, target: &mut Target) -> Result<(), ToolError> {
@@ -118,11 +129,5 @@ impl Finale<'_> {
             }
         }
         Ok(())
-    }
-
-    fn fail(&self, error: &ToolError) {
-        if let Err(worse) = self.site.book.failed(self.release, self.to, error) {
-            tracing::error!(target: "update", error = %worse, "the failure could not be recorded");
-        }
     }
 }

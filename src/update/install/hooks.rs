@@ -10,27 +10,25 @@ pub enum Point {
     ZeroedHead,
     WroteBlock,
     Flushed,
-    WroteAll,
-    ReadBack,
+    RecordedWritten,
+    RecordedVerified,
     WroteHead,
     WroteFirstSector,
-    RecordedArmed,
-    ArmedFlow,
+    Armed,
 }
 
 impl Point {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 10] = [
         Self::Compared,
         Self::RecordedWriting,
         Self::ZeroedHead,
         Self::WroteBlock,
         Self::Flushed,
-        Self::WroteAll,
-        Self::ReadBack,
+        Self::RecordedWritten,
+        Self::RecordedVerified,
         Self::WroteHead,
         Self::WroteFirstSector,
-        Self::RecordedArmed,
-        Self::ArmedFlow,
+        Self::Armed,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -40,12 +38,11 @@ impl Point {
             Self::ZeroedHead => "zeroed_head",
             Self::WroteBlock => "wrote_block",
             Self::Flushed => "flushed",
-            Self::WroteAll => "wrote_all",
-            Self::ReadBack => "read_back",
+            Self::RecordedWritten => "recorded_written",
+            Self::RecordedVerified => "recorded_verified",
             Self::WroteHead => "wrote_head",
             Self::WroteFirstSector => "wrote_first_sector",
-            Self::RecordedArmed => "recorded_armed",
-            Self::ArmedFlow => "armed_flow",
+            Self::Armed => "armed",
         }
     }
 }
