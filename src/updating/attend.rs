@@ -2,7 +2,7 @@
 
 use super::Updating;
 use crate::{
-    agent::{HealthReport, MAX_PROBLEM, MAX_PROBLEMS},
+    agent::deeds::update::{HealthReport, MAX_PROBLEM, MAX_PROBLEMS},
     error::{ErrorCode, ToolError},
     update::{
         Slot,

@@ -2,7 +2,10 @@
 
 use super::{Offer, Updating};
 use crate::{
-    agent::{InstallRequest, RebootIntoRequest, UpdateTool, Warrant},
+    agent::{
+        Warrant,
+        deeds::update::{InstallRequest, RebootIntoRequest, UpdateTool},
+    },
     error::{ErrorCode, ToolError},
     os::blocking,
     update::{

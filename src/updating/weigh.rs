@@ -2,7 +2,7 @@
 
 use super::{PLAN_LIFE, Planned, Updating, bring::Bundle};
 use crate::{
-    agent::{Judged, UpdateTool},
+    agent::deeds::update::{Judged, UpdateTool},
     error::ToolError,
     update::job::{Wanted, plan::Plan},
 };

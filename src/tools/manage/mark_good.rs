@@ -1,7 +1,7 @@
 //! `manage.mark_good`: commits a trial before its time, where every check agrees (notes on updates, rule 5).
 
 use crate::{
-    agent::{MarkGoodRequest, Warrant},
+    agent::{Warrant, deeds::update::MarkGoodRequest},
     error::ToolError,
     registry::{context::Context, meta::Meta, tool::Tool},
     tools::none::NoArgs,

@@ -1,7 +1,7 @@
 //! `manage.rollback`: ends an update that is under way, or goes back to the other slot.
 
 use crate::{
-    agent::{RollBackRequest, Warrant},
+    agent::{Warrant, deeds::update::RollBackRequest},
     error::ToolError,
     registry::{context::Context, meta::Meta, tool::Tool},
     update::Slot,
