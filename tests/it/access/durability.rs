@@ -96,6 +96,10 @@ impl Book {
 /// Moves the clock of timers. It stands still only for that: a clock that does runs ahead whenever the store's thread is
 /// waited for.
 async fn goes_by(milliseconds: u64) {
+    // Tasks that were only just started set their timers first.
+    for _ in 0..20 {
+        tokio::task::yield_now().await;
+    }
     pause();
     advance(Duration::from_millis(milliseconds)).await;
     resume();
