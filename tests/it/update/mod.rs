@@ -1,2 +1,5 @@
 //! Updates.
 
+mod fetch;
+pub mod origin;
+mod sample;
