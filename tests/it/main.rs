@@ -29,3 +29,4 @@ mod served;
 mod store;
 mod tools;
 mod trees;
+mod update;

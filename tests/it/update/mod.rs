@@ -1,5 +1,12 @@
-//! Updates.
+//! Updates: what a bundle is made of, whom to believe, where it comes from, what is written, what boots, and what must never brick.
 
+mod boot;
+mod bundle;
+mod fat;
 mod fetch;
-pub mod origin;
+mod made;
+mod origin;
 mod sample;
+mod trust;
+
+pub use made::*;
