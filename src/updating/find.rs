@@ -55,7 +55,6 @@ impl Updating {
 
     /// The way out, with its limits.
     pub(super) async fn line(&self) -> Result<Arc<Line>, ToolError> {
-        let _ = &self.0.root;
         Err(ToolError::missing("this build has no channels"))
     }
 }

@@ -4,6 +4,7 @@
 
 mod attend;
 mod bring;
+pub mod carry;
 mod find;
 mod plans;
 mod probe;
@@ -22,7 +23,10 @@ use crate::{
     config::Settings,
     error::ToolError,
     machine::Machine,
-    os::Root,
+    os::{
+        Root,
+        clock::{self, Zone},
+    },
     update::{
         health::Baseline,
         job::{Jobs, Order},
@@ -114,6 +118,11 @@ impl Updating {
     /// For [`Updating::changed`].
     pub fn marks(&self) -> Marks {
         Marks { jobs: self.0.jobs.changes(), moved: self.0.moved.subscribe() }
+    }
+
+    /// Where windows are. A machine whose zone cannot be read has UTC, as `system.get_clock` says.
+    fn zone(&self) -> Zone {
+        clock::zone(&self.0.root).unwrap_or_default()
     }
 
     /// A tool changed something of the slots.

@@ -1,6 +1,6 @@
 //! What an update would come to: the agent's judgement of the bundle that the channel names, and a plan of it.
 
-use super::{PLAN_LIFE, Planned, Updating, bring::Bundle};
+use super::{PLAN_LIFE, Planned, Updating};
 use crate::{
     agent::deeds::update::{Judged, UpdateTool},
     error::ToolError,
@@ -15,7 +15,7 @@ impl Updating {
     /// Why there is none, or why the agent refuses it.
     pub async fn judge(&self, wanted: &Wanted) -> Result<Judged, ToolError> {
         let offer = self.choose(wanted).await?;
-        let bundle = Bundle::open(self, &offer).await?;
+        let bundle = self.open(&offer).await?;
         self.0.agent.judge_bundle(UpdateTool::UpdateServer, bundle.head()).await
     }
 
@@ -25,7 +25,7 @@ impl Updating {
     /// Those of [`Updating::judge`].
     pub async fn plan_of(&self, wanted: &Wanted) -> Result<(Planned, Judged), ToolError> {
         let offer = self.choose(wanted).await?;
-        let bundle = Bundle::open(self, &offer).await?;
+        let bundle = self.open(&offer).await?;
         let judged = self.0.agent.judge_bundle(UpdateTool::ApplyOsUpdates, bundle.head()).await?;
         let status = self.0.agent.update_status().await?;
         let from_version = status.slots.into_iter().find(|slot| slot.running).and_then(|slot| slot.version);

@@ -87,18 +87,20 @@ impl Source {
         loop {
             self.in_time().await?;
             let turn = self.route().turn()?;
-            match self.once(&turn, &range, turn.pinned.as_ref()).await {
-                Ok((bytes, found)) => match self.route().found(&turn, found) {
-                    Ok(()) => {
-                        self.route().progress();
-                        return Ok(bytes);
+            let fault = match self.once(&turn, &range, turn.pinned.as_ref()).await {
+                Ok((bytes, found)) => {
+                    let mut route = self.route();
+                    match route.found(&turn, found) {
+                        Ok(()) => {
+                            route.progress();
+                            return Ok(bytes);
+                        }
+                        Err(fault) => fault,
                     }
-                    Err(fault) => self.again(&turn, fault),
-                },
-                Err(fault) => self.again(&turn, fault),
-            }?
-            .wait(self, &turn)
-            .await?;
+                }
+                Err(fault) => fault,
+            };
+            self.recover(&turn, fault).await?;
         }
     }
 

@@ -160,11 +160,9 @@ impl Jobs {
     pub async fn settled(&self) -> Option<Kept> {
         let mut changes = self.changes();
         loop {
-            let now = self.lock();
-            if now.cancel.is_none() {
-                return now.kept.clone();
+            if !self.runs() {
+                return self.newest();
             }
-            drop(now);
             // The sender lives as long as `self`.
             let _ = changes.changed().await;
         }

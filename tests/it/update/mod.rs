@@ -1,11 +1,14 @@
-//! Updates: what a bundle is made of, whom to believe, what is written, what boots, and what must never brick.
+//! Updates: what a bundle is made of, whom to believe, where it comes from, what is written, what boots, and what must never brick.
 
 mod boot;
 mod bundle;
 mod fat;
 mod health;
 mod job;
+mod fetch;
 mod made;
+mod origin;
+mod sample;
 mod trust;
 
 pub use made::*;
