@@ -145,6 +145,7 @@ impl Carry<'_> {
         if numbers.is_empty() {
             return Ok(None);
         }
+        let tell = self.told;
         tell.step(Phase::Fetching, 0, 0, format!("{} blocks are missing", numbers.len())).await;
         match self.spool_for(bundle, pieces, &numbers).await? {
             Some(spool) => {
