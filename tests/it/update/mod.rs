@@ -2,8 +2,10 @@
 
 mod boot;
 mod bundle;
+mod channel;
 mod fat;
 mod fetch;
+mod hostile;
 mod made;
 mod origin;
 mod sample;
