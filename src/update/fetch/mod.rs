@@ -17,6 +17,7 @@ mod place;
 mod probe;
 mod room;
 mod route;
+mod small;
 mod source;
 mod spool;
 
@@ -28,5 +29,6 @@ pub use line::Line;
 pub use pieces::{Order, Piece, Pieces};
 pub use place::Place;
 pub use room::free;
-pub use source::{Source, small};
+pub use small::{small, try_small};
+pub use source::Source;
 pub use spool::{Spool, sweep};

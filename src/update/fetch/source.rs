@@ -201,31 +201,3 @@ impl Next {
         }
     }
 }
-
-/// A small file, whole, from the first of `places` that has it: at most `most` bytes. What is in it is for the caller to judge; where
-/// `judge` refuses it, the next place is asked.
-///
-/// # Errors
-/// `unavailable` when no place has it, `verification_failed` when none has one that `judge` accepts.
-pub async fn small<T>(
-    line: &Line,
-    places: Vec<Place>,
-    most: usize,
-    judge: impl Fn(Vec<u8>) -> Result<T, ToolError>,
-) -> Result<T, ToolError> {
-    let deadline = Instant::now() + line.limits.deadline;
-    let mut route = Route::new(places);
-    loop {
-        let turn = route.turn()?;
-        let fault = match body::whole(line, &turn.place, most, deadline).await {
-            Ok(bytes) => match judge(bytes) {
-                Ok(judged) => return Ok(judged),
-                Err(error) => Fault::forged(error.advice()),
-            },
-            Err(fault) => fault,
-        };
-        if let Next::Pause(pause) = route.after(&turn, fault, &line.limits)? {
-            sleep(pause).await;
-        }
-    }
-}

@@ -8,9 +8,9 @@ use raspi_mcp::{
     clock::Wall,
     error::ErrorCode,
     update::{
+        bundle::Digest,
         channel::window::{Window, Windows},
         fetch::{Line, Order, Place, Source, Spool, download, small, sweep},
-        bundle::Digest,
     },
 };
 use std::{
@@ -32,7 +32,10 @@ async fn all_of_a_bundle_comes_from_a_server_into_the_spool() {
     assert_eq!(source.head(HEAD as u64).await.unwrap(), sample.file[..HEAD]);
     assert_eq!(source.size(), Some(sample.file.len() as u64));
     let mut told = Vec::new();
-    let spool = download(&source, &sample.pieces(), sample.spool(dir.path()), sample.all(), |progress| told.push(progress)).await.unwrap();
+    let spool =
+        download(&source, &sample.pieces(), sample.spool(dir.path()), sample.all(), |progress| told.push(progress))
+            .await
+            .unwrap();
     sample.check(spool);
     let total = sample.bytes_of(&sample.all());
     assert_eq!((told[0].done, told[0].total), (0, total));
@@ -112,7 +115,11 @@ async fn a_stick_takes_the_same_path() {
     assert_eq!(error.code, ErrorCode::Unavailable);
     assert!(error.message.contains("another file is there now"), "{error}");
 
-    for (path, says) in [(dir.path().to_owned(), "it is no file"), (dir.path().join("none"), "no such file"), ("/dev/zero".into(), "it is no file")] {
+    for (path, says) in [
+        (dir.path().to_owned(), "it is no file"),
+        (dir.path().join("none"), "no such file"),
+        ("/dev/zero".into(), "it is no file"),
+    ] {
         let source = Source::new(authority.line(), vec![Place::File(path)]);
         let error = source.head(100).await.unwrap_err();
         assert!(error.message.contains(says), "{error}");
@@ -140,7 +147,10 @@ async fn mirrors_are_tried_in_turn() {
 
     third.treat(|_| Conduct::Status(404, String::new()));
     second.treat(|_| Conduct::Page);
-    let source = Source::new(authority.line(), vec![first.place("/v2.bundle"), second.place("/m/v2.bundle"), third.place("/v2.bundle")]);
+    let source = Source::new(
+        authority.line(),
+        vec![first.place("/v2.bundle"), second.place("/m/v2.bundle"), third.place("/v2.bundle")],
+    );
     let error = source.head(100).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::Unavailable);
     for part in [first.url("/v2.bundle"), "web page".into(), "404".into()] {
@@ -154,7 +164,9 @@ async fn a_server_that_comes_back_is_waited_for_and_one_that_does_not_is_given_u
     let (authority, sample, dir) = (Authority::new(), Sample::of(60, 4000), TempDir::new().unwrap());
     let origin = authority.origin().await;
     origin.put("/v2.bundle", sample.file.clone());
-    origin.treat(|request| if request.number % 3 == 1 { Conduct::Status(503, "retry-after: 0\r\n".into()) } else { Conduct::Honest });
+    origin.treat(|request| {
+        if request.number % 3 == 1 { Conduct::Status(503, "retry-after: 0\r\n".into()) } else { Conduct::Honest }
+    });
     let source = Source::new(authority.line(), vec![origin.place("/v2.bundle")]);
     sample.check(sample.download(&source, dir.path()).await.unwrap());
 
@@ -224,7 +236,6 @@ async fn outside_its_window_nothing_is_fetched() {
     let error = source.head(10).await.unwrap_err();
     assert_eq!((error.code, origin.log().len()), (ErrorCode::Timeout, 0));
 
-
     seconds.store(1_795_312_800, Ordering::Relaxed);
     let source = Source::new(Line::new(limits.clone()).unwrap(), vec![origin.place("/v2.bundle")]);
     let (pieces, mut told) = (sample.pieces(), Vec::new());
@@ -293,7 +304,10 @@ async fn a_proxy_is_asked_to_connect_and_sees_nothing() {
     let source = Source::new(Line::new(limits).unwrap(), vec![origin.place("/v2.bundle")]);
     sample.check(sample.download(&source, dir.path()).await.unwrap());
     let asked = asked.lock().unwrap();
-    assert!(asked.iter().all(|head| head.starts_with(&format!("CONNECT localhost:{port} ")) && !head.contains("v2.bundle")), "{asked:?}");
+    assert!(
+        asked.iter().all(|head| head.starts_with(&format!("CONNECT localhost:{port} ")) && !head.contains("v2.bundle")),
+        "{asked:?}"
+    );
     assert!(asked[0].to_ascii_lowercase().contains("proxy-authorization: basic"));
 }
 
@@ -315,7 +329,9 @@ async fn only_the_named_authority_is_believed_and_the_clock_need_not_be_set() {
         assert_eq!(head.is_ok(), good, "{clock}: {head:?}");
     }
 
-    for (text, says) in [("", "no certificate"), ("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "update.ca_file")] {
+    for (text, says) in
+        [("", "no certificate"), ("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "update.ca_file")]
+    {
         let mut limits = mine.limits();
         let file = TempDir::new().unwrap();
         limits.ca_file = Some(file.path().join("ca.pem"));
@@ -377,7 +393,8 @@ fn a_folder_holds_one_spool_and_one_process_has_it() {
     let (sample, other, dir) = (Sample::of(10, 400), Sample::of(11, 400), TempDir::new().unwrap());
     fs::write(dir.path().join("notes.txt"), "mine").unwrap();
     let names = || {
-        let mut names: Vec<String> = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<String> =
+            fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     };
@@ -396,7 +413,11 @@ fn a_folder_holds_one_spool_and_one_process_has_it() {
     sweep(dir.path(), None);
     assert_eq!(names(), ["notes.txt"]);
     // A link in its place leads nowhere.
-    std::os::unix::fs::symlink(dir.path().join("notes.txt"), dir.path().join(format!("{}.blocks", Digest::of(&sample.file)))).unwrap();
+    std::os::unix::fs::symlink(
+        dir.path().join("notes.txt"),
+        dir.path().join(format!("{}.blocks", Digest::of(&sample.file))),
+    )
+    .unwrap();
     sample.try_spool(dir.path(), 0).unwrap_err();
     assert_eq!(fs::read(dir.path().join("notes.txt")).unwrap(), b"mine");
 }

@@ -2,10 +2,12 @@
 
 mod boot;
 mod bundle;
+mod channel;
 mod fat;
 mod health;
 mod job;
 mod fetch;
+mod hostile;
 mod made;
 mod origin;
 mod sample;

@@ -187,7 +187,11 @@ impl Origin {
             for entry in std::fs::read_dir(at).unwrap() {
                 let entry = entry.unwrap();
                 let name = format!("{name}/{}", entry.file_name().to_str().unwrap());
-                if entry.path().is_dir() { walk(origin, &entry.path(), &name) } else { origin.put(&name, std::fs::read(entry.path()).unwrap()) }
+                if entry.path().is_dir() {
+                    walk(origin, &entry.path(), &name)
+                } else {
+                    origin.put(&name, std::fs::read(entry.path()).unwrap())
+                }
             }
         }
         walk(self, folder, "");
@@ -273,7 +277,8 @@ async fn answer(
     let own = "\"v1\"";
     let tag = if let Conduct::Tag(other) = &conduct { other } else { own };
     // The same rule as real servers: another tag in If-Range, so the whole file.
-    let changed = request.headers.get("if-range").is_some_and(|wanted| wanted != tag) && !matches!(conduct, Conduct::Tag(_));
+    let changed =
+        request.headers.get("if-range").is_some_and(|wanted| wanted != tag) && !matches!(conduct, Conduct::Tag(_));
     let range = request.range.filter(|_| !changed && !matches!(conduct, Conduct::Whole));
     let (first, last) = range.unwrap_or((0, file.len() - 1));
     if first >= file.len() {
@@ -294,7 +299,10 @@ async fn answer(
         }
         Conduct::Page => {
             let page = "<html><body>Please log in</body></html>";
-            let text = format!("HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: {}\r\n\r\n{page}", page.len());
+            let text = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: {}\r\n\r\n{page}",
+                page.len()
+            );
             stream.write_all(text.as_bytes()).await?;
             return Ok(true);
         }
@@ -329,7 +337,8 @@ async fn answer(
             shared.sent.fetch_add(1024, Ordering::Relaxed);
         }
     }
-    let head = format!("HTTP/1.1 {status}\r\netag: {tag}\r\naccept-ranges: bytes\r\n{more}content-length: {length}\r\n\r\n");
+    let head =
+        format!("HTTP/1.1 {status}\r\netag: {tag}\r\naccept-ranges: bytes\r\n{more}content-length: {length}\r\n\r\n");
     stream.write_all(head.as_bytes()).await?;
     match conduct {
         Conduct::CutAt(at) => body.truncate(at),

@@ -82,7 +82,11 @@ impl Sample {
         }
     }
 
-    pub async fn download(self: &Arc<Self>, source: &Arc<Source>, dir: &Path) -> Result<Spool, raspi_mcp::error::ToolError> {
+    pub async fn download(
+        self: &Arc<Self>,
+        source: &Arc<Source>,
+        dir: &Path,
+    ) -> Result<Spool, raspi_mcp::error::ToolError> {
         raspi_mcp::update::fetch::download(source, &self.pieces(), self.spool(dir), self.all(), |_| {}).await
     }
 }
