@@ -1,3 +1,4 @@
 //! Updates: what is signed, what is written, what boots.
 
 mod boot;
+mod disk;
