@@ -4,13 +4,20 @@ use crate::{
     agent::AgentSettings,
     config::sections::update::Flow,
     error::ToolError,
-    os::{Root, ids},
+    os::Root,
     update::{
         boot::{self, BootFlow, By, Tryboot, Uboot, has_tryboot, simulated},
         disk::{Disk, FolderDisk, Layout, RealDisk},
     },
 };
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 
 /// Sizes of a simulated machine's areas, in bytes: sparse, and quickly hashed.
 const BOOT: u64 = 256 << 10;
@@ -60,7 +67,9 @@ impl Card {
             simulated::factory(&disk, &layout, &simulated::boot_image(BOOT as usize, FACTORY)?, root.as_bytes())?;
         }
         let disk: Arc<dyn Disk> = Arc::new(disk);
-        let ids = Box::new(|| ids::random_hex().unwrap_or_else(|_| "simulated".into()));
+        let start = crate::clock::millis(time::OffsetDateTime::now_utc());
+        let count = AtomicU32::new(0);
+        let ids = Box::new(move || format!("simulated-{start}-{}", count.fetch_add(1, Ordering::Relaxed) + 1));
         let board =
             simulated::Board::power_on(Arc::clone(&disk), layout.clone(), simulated::Chain::Tryboot, ids);
         let name = layout.name.clone();

@@ -38,8 +38,13 @@ impl Image {
                 Self::default()
             }
         };
-        image.created = image.created.max(OLDEST);
+        image.created = image.floor();
         image
+    }
+
+    /// It is not earlier than this: when it was built, in seconds since 1970.
+    pub fn floor(&self) -> u64 {
+        self.created.max(OLDEST)
     }
 }
 
