@@ -3,8 +3,10 @@
 mod boot;
 mod bundle;
 mod channel;
+mod disk;
 mod fat;
 mod health;
+mod install;
 mod job;
 mod fetch;
 mod hostile;
