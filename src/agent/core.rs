@@ -329,6 +329,12 @@ impl Agent {
                 }
                 Ok(Done::Health(taken))
             }
+            Op::TrustRoot { root } => {
+                let taken = self.trust_root(root).await;
+                let version = taken.as_ref().ok();
+                self.note_done("trust_root", peer, json!({ "version": version }), taken.as_ref().err())?;
+                taken.map(|version| Done::TrustedRoot { version })
+            }
             Op::ResumeUpdate {} => {
                 let result = self.resume_update().await;
                 self.note_done("resume_update", peer, Value::Null, result.as_ref().err())?;

@@ -9,7 +9,7 @@ use crate::{
         Warrant,
         deeds::update::{InstallRequest, RebootIntoRequest, UpdateTool},
     },
-    error::{ErrorCode, ToolError},
+    error::ToolError,
     update::{
         fetch::Source,
         job::{Engine, Order, Release, Tell, Wanted},
@@ -18,7 +18,7 @@ use crate::{
     world::World,
 };
 use futures::future::BoxFuture;
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
 
 /// Seconds between the answer "it restarts" and the restart: for that answer to arrive.
 const PARTING: u32 = 5;
@@ -67,16 +67,8 @@ impl Updating {
     /// The bundle of an offer, its head read.
     pub(super) async fn open(&self, offer: &Offer) -> Result<Bundle, ToolError> {
         let bundle = Bundle::open(Source::new(self.line().await?, offer.places.clone())).await?;
-        if bundle.digest() == offer.manifest {
-            return Ok(bundle);
-        }
-        Err(ToolError::new(
-            ErrorCode::VerificationFailed,
-            format!("the bundle is not the one that the channel names as {}", offer.version),
-        )
-        .with("expected_sha256", offer.manifest.to_string())
-        .with("found_sha256", bundle.digest().to_string())
-        .hint("the web space holds a wrong or an older file under this name; publish the channel again"))
+        offer.release.is_of(&offer.channel, &bundle.digest(), bundle.manifest())?;
+        Ok(bundle)
     }
 
     /// The release that is wanted.
@@ -89,8 +81,9 @@ impl Updating {
                 .hint("manage.check_for_updates says what the channel has")
         })?;
         match wanted.manifest {
-            Some(manifest) if manifest != offer.manifest => Err(ToolError::precondition(format!(
-                "the channel now has another bundle of {} than the plan was made for", offer.version
+            Some(manifest) if manifest != offer.release.manifest => Err(ToolError::precondition(format!(
+                "the channel now has another bundle of {} than the plan was made for",
+                offer.release.version
             ))
             .hint("call manage.preview_os_updates again, and apply the plan it gives")),
             _ => Ok(offer),

@@ -55,6 +55,10 @@ impl Bundle {
         self.digest
     }
 
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
     /// Bytes of all of it.
     pub fn total(&self) -> u64 {
         self.envelope.total

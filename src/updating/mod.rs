@@ -8,11 +8,12 @@ pub mod carry;
 mod find;
 mod plans;
 mod probe;
+mod roots;
 mod rounds;
 mod standing;
 mod weigh;
 
-pub use find::{Found, Offer};
+pub use find::{Found, Offer, limits};
 pub use plans::{Planned, LIFE as PLAN_LIFE};
 pub use standing::{Standing, Summary};
 pub use weigh::job_id;
@@ -59,7 +60,6 @@ struct Inner {
 
 #[derive(Default)]
 struct Seen {
-    found: Option<Found>,
     plans: plans::Plans,
     /// What the last look at this boot's health found wrong, in words; `None` before the first one.
     problems: Option<Vec<String>>,
@@ -122,7 +122,7 @@ impl Updating {
 
     /// Where windows are. A machine whose zone cannot be read has UTC, as `system.get_clock` says.
     fn zone(&self) -> Zone {
-        clock::zone(&self.0.root).unwrap_or_default()
+        clock::zone(&self.0.root).unwrap_or_else(|_| Zone::utc())
     }
 
     /// A tool changed something of the slots.

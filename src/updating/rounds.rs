@@ -42,7 +42,7 @@ impl Updating {
             }
             let old_version = Some(self.running_version().await);
             let wanted =
-                Wanted { channel: offer.channel.clone(), version: Some(offer.version.clone()), manifest: Some(offer.manifest) };
+                Wanted { channel: offer.channel.clone(), version: Some(offer.release.version.clone()), manifest: Some(offer.release.manifest) };
             // The hash of no arguments at all: no call stands behind it.
             let args_sha256 = crate::access::canonical::sha256_hex(&serde_json::json!({}));
             let order = Order {
@@ -58,7 +58,7 @@ impl Updating {
             Ok::<(), ToolError>(())
         };
         match begun.await {
-            Ok(()) => tracing::info!(target: "update", version = offer.version, "installing by itself"),
+            Ok(()) => tracing::info!(target: "update", version = offer.release.version, "installing by itself"),
             Err(error) => tracing::warn!(target: "update", %error, "an update could not be begun"),
         }
     }

@@ -10,9 +10,15 @@ use crate::{
     clock::Wall,
     config::Settings,
     error::ToolError,
-    os::{Root, clock},
+    os::{
+        Root,
+        clock::{self, Zone},
+    },
     update::fetch::{Line, Place, Source},
-    updating::carry::{Bundle, Carry},
+    updating::{
+        carry::{Bundle, Carry},
+        limits,
+    },
 };
 use std::path::Path;
 
@@ -26,8 +32,9 @@ pub async fn run(
     yes: bool,
 ) -> Result<(), Failure> {
     let place = Place::parse(&whole(bundle)?)?;
-    let zone = clock::zone(&Root::system()).unwrap_or_default();
-    let line = Line::new(settings.update.limits(zone, Wall::system(), 0)?)?;
+    let zone = clock::zone(&Root::system()).unwrap_or_else(|_| Zone::utc());
+    let floor = agent.update_status().await?.time_floor;
+    let line = Line::new(limits(&settings.update, zone, Wall::system(), floor))?;
     let bundle = Bundle::open(Source::new(line, vec![place])).await?;
     let judged = agent.judge_bundle(TOOL, bundle.head()).await?;
     outln!("{} would go into slot {}: {} bytes of images", printable(&judged.version), judged.target, judged.total_bytes);

@@ -51,8 +51,8 @@ impl Tool for ApplyOsUpdates {
         let plan = cx.world.updating.plan(&args.plan_id, &args.plan_hash)?;
         let wanted = Wanted {
             channel: plan.offer.channel,
-            version: Some(plan.offer.version),
-            manifest: Some(plan.offer.manifest),
+            version: Some(plan.offer.release.version),
+            manifest: Some(plan.offer.release.manifest),
         };
         begin(cx, Self::META.name, wanted).await?;
         follow(cx).await

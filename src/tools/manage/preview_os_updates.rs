@@ -92,7 +92,7 @@ impl Tool for PreviewOsUpdates {
             full_bytes: planned.bundle_bytes,
             image_bytes: judged.total_bytes,
             resumes: judged.resumes,
-            release_notes: planned.offer.notes,
+            release_notes: Some(planned.offer.release.notes).filter(|notes| !notes.is_empty()),
             risks: RISKS.to_vec(),
             notes: judged.notes,
             expires_at: Stamp(planned.expires_ms),

@@ -6,6 +6,7 @@ mod install;
 mod restart;
 mod roll_back;
 mod trial;
+mod trust;
 mod words;
 
 pub(in crate::agent) use admission::Admissions;
