@@ -98,11 +98,15 @@ impl Updating {
         let updating = self.clone();
         let world = Arc::downgrade(world);
         tokio::spawn(async move {
-            attend::attend(&updating, &world).await;
+            let simulated = attend::attend(&updating, &world).await;
             if !updating.0.jobs.resume(Arc::new(Bring { updating: updating.clone(), world: Weak::clone(&world) })) {
                 updating.finish_armed().await;
             }
-            rounds::rounds(&updating, &world).await;
+            if simulated {
+                futures::join!(attend::attend_simulated(&updating, &world), rounds::rounds(&updating, &world));
+            } else {
+                rounds::rounds(&updating, &world).await;
+            }
         });
     }
 

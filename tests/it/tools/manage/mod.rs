@@ -1,0 +1,5 @@
+//! `manage.*` about updates, on a simulated machine with a card in a folder and a channel in another one.
+
+mod arguments;
+mod tour;
+pub mod web;
