@@ -1,5 +1,6 @@
-//! Updates: what a bundle is made of, whom to believe, and what must never brick.
+//! Updates: what a bundle is made of, whom to believe, what is written, what boots, and what must never brick.
 
+mod boot;
 mod bundle;
 mod fat;
 mod made;
