@@ -46,6 +46,7 @@ pub struct Roots {
 
 /// A manifest that enough release keys have signed. Only [`Roots::verify_release`] makes one.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::manual_non_exhaustive, reason = "not only other crates: nobody else makes one")]
 pub struct Release {
     pub manifest: Manifest,
     /// SHA-256 of the manifest's bytes: what a release is called.

@@ -51,7 +51,7 @@ impl Args {
     }
 
     pub(super) fn next(&self, old: &Path) -> Result<(), Failure> {
-        let old = Roots::parse(&files::read(old, MAX_SIGNED as u64)?).map_err(|fault| files::failed(old, fault))?;
+        let old = Roots::parse(&files::read(old, MAX_SIGNED as u64)?).map_err(|fault| files::refused(old, fault))?;
         let version = old.version() + 1;
         self.write(RootFile {
             version,

@@ -7,3 +7,4 @@ mod crafted;
 mod head;
 mod index;
 mod manifest;
+mod vectors;
