@@ -70,8 +70,7 @@ impl Card {
         let start = crate::clock::millis(time::OffsetDateTime::now_utc());
         let count = AtomicU32::new(0);
         let ids = Box::new(move || format!("simulated-{start}-{}", count.fetch_add(1, Ordering::Relaxed) + 1));
-        let board =
-            simulated::Board::power_on(Arc::clone(&disk), layout.clone(), simulated::Chain::Tryboot, ids);
+        let board = simulated::Board::power_on(Arc::clone(&disk), layout.clone(), simulated::Chain::Tryboot, ids);
         let name = layout.name.clone();
         let flow = Arc::new(simulated::Simulated::new(Arc::clone(&board), layout));
         Ok(Self { disk, flow, layout: name, hardware: vec![SIMULATED.into()], board: Some(board) })

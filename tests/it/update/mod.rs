@@ -5,8 +5,9 @@ mod bundle;
 mod disk;
 mod fat;
 mod health;
-mod install;
+pub mod install;
 mod job;
+mod kill;
 mod made;
 mod trust;
 

@@ -160,7 +160,10 @@ fn an_image_that_does_not_fit_is_refused_with_both_sizes() {
     let bundle = a_bundle("2.0.0", 2, &boot("2.0.0"), &an_image(2 * ROOT, 5), &[11, 12]);
     let error = pi.install(&bundle).0.unwrap_err();
     assert_eq!(error.code, ErrorCode::FailedPrecondition);
-    assert_eq!((error.details["image_bytes"].as_u64(), error.details["area_bytes"].as_u64()), (Some(2 * ROOT as u64), Some(ROOT as u64)));
+    assert_eq!(
+        (error.details["image_bytes"].as_u64(), error.details["area_bytes"].as_u64()),
+        (Some(2 * ROOT as u64), Some(ROOT as u64))
+    );
     assert_eq!(pi.disk.take_events(), []);
 }
 

@@ -10,8 +10,7 @@ use raspi_mcp::{
     update::{
         Slot,
         boot::{
-            BootFlow,
-            ResetCause,
+            BootFlow, ResetCause,
             simulated::{self, Board, Chain, Simulated},
         },
         disk::{Area, Disk, Layout, MemoryDisk},
