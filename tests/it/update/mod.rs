@@ -2,7 +2,12 @@
 
 mod boot;
 mod bundle;
+mod disk;
 mod fat;
+mod health;
+pub mod install;
+mod job;
+mod kill;
 mod made;
 mod trust;
 
