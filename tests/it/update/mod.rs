@@ -1,4 +1,10 @@
-//! Updates: what is signed, what is written, what boots.
+//! Updates: what a bundle is made of, whom to believe, what is written, what boots, and what must never brick.
 
 mod boot;
+mod bundle;
 mod disk;
+mod fat;
+mod made;
+mod trust;
+
+pub use made::*;

@@ -1,5 +1,6 @@
 //! Boot flows: the FAT they read, the files and sectors they change, the evidence they give.
 
+mod choose;
 mod custom;
 mod fat;
 mod machine;
