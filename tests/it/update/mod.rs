@@ -5,6 +5,7 @@ mod bundle;
 mod disk;
 mod fat;
 mod made;
+mod replay;
 mod trust;
 
 pub use made::*;
