@@ -5,6 +5,7 @@
 
 mod choose;
 pub mod custom;
+mod erase;
 mod evidence;
 pub mod fat;
 mod head;
@@ -16,6 +17,7 @@ mod witness;
 
 pub use choose::{Wanted, of_machine};
 pub use custom::Custom;
+pub use erase::erase;
 pub use evidence::{Evidence, ResetCause, Tries};
 pub use head::{LONGEST_HEAD, head_of_image, head_to_zero};
 pub use machine::{By, Machine, has_tryboot};

@@ -2,6 +2,7 @@
 
 mod choose;
 mod custom;
+mod failing;
 mod fat;
 mod machine;
 mod simulated;
