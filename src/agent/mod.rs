@@ -27,6 +27,7 @@ mod server;
 mod settings;
 mod start;
 pub mod units;
+mod updates;
 mod warrant;
 mod wire;
 
@@ -42,7 +43,12 @@ pub use processes::SignalName;
 pub use protocol::{HostnameRequest, PowerAction, PowerRequest, Status};
 pub use server::{bind, converse, serve};
 pub use settings::AgentSettings;
+pub use deeds::update::{
+    HealthReport, HealthTaken, InstallRequest, Judged, MAX_PROBLEM, MAX_PROBLEMS, MarkGoodRequest, MarkedGood,
+    RebootIntoRequest, RollBackRequest, RolledBack, UpdateTool,
+};
 pub use start::{in_process, run};
+pub use updates::{Card, Port as UpdatePort};
 pub use warrant::Warrant;
 
 use std::sync::Arc;

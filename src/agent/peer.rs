@@ -63,7 +63,14 @@ impl Peer {
     pub fn may(&self, op: &Op) -> Result<(), ToolError> {
         let allowed = match op {
             Op::Hello { .. } | Op::Status {} | Op::ListAsks {} | Op::AskState { .. } | Op::Heads {} => true,
+            Op::UpdateStatus {} => true,
             Op::Answer { .. } => matches!(self.standing, Standing::Approver | Standing::SimulatedOwner),
+            // At the console: who may approve an update may make one. The server half alone says how it is.
+            Op::Install(_)
+            | Op::RebootIntoUpdate(_)
+            | Op::RollBack(_)
+            | Op::MarkGood(_)
+            | Op::ResumeUpdate {} => true,
             _ => matches!(self.standing, Standing::Server | Standing::SimulatedOwner),
         };
         if allowed {

@@ -83,6 +83,8 @@ impl Pi {
             server_places: Vec::new(),
             approval: Default::default(),
             gpio_chip: String::new(),
+            update: raspi_mcp::config::sections::update::UpdateSettings::below(&dir.join("state")),
+            server_socket: None,
             root: Root::at(dir),
         }
     }
