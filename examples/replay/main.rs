@@ -7,6 +7,12 @@
 //! WRITES is what QEMU's `blklogwrites` recorded, DISK.img the disk before it. After every write, and for a number of states in which
 //! some of what was not flushed is lost or torn, a model of the firmware has to start a slot that is whole (as it was before, or as one of the
 //! new versions is), and the agent's record has to explain it. Exit code 1 when not; with --ignore-flushes when there is no such state.
+//!
+//! ```text
+//! replay --start --before DISK.img [--chain uboot|tryboot]
+//! ```
+//!
+//! Says what the model starts from that disk, and what U-Boot's two copies hold afterwards: the bench compares that with what the real one does.
 
 mod cuts;
 mod log;
@@ -14,13 +20,23 @@ mod overlay;
 
 use clap::{Parser, ValueEnum};
 use cuts::{Chain, Counts, Plan, cut};
-use raspi_mcp::update::{disk::Layout, firmware::Generation};
-use std::{error::Error, fs::File, io::BufReader, path::PathBuf, process::ExitCode};
+use raspi_mcp::update::{
+    Slot,
+    disk::{Access, Area, Disk, Layout},
+    firmware::{Generation, TrybootFirmware, UbootFirmware},
+};
+use std::{
+    error::Error,
+    fs::File,
+    io::BufReader,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 #[derive(Parser)]
 struct Arguments {
-    #[arg(long)]
-    log: PathBuf,
+    #[arg(long, required_unless_present = "start")]
+    log: Option<PathBuf>,
     #[arg(long)]
     before: PathBuf,
     /// Images of a version that the update may leave behind.
@@ -36,6 +52,9 @@ struct Arguments {
     /// As if nothing had been flushed: there have to be bad states.
     #[arg(long)]
     ignore_flushes: bool,
+    /// Only starts the disk as it is.
+    #[arg(long, conflicts_with = "log")]
+    start: bool,
     /// Another layout than the one that is built in.
     #[arg(long)]
     layout: Option<PathBuf>,
@@ -49,8 +68,13 @@ enum Firmware {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    match run(&arguments) {
-        Ok(counts) => {
+    let ran = match &arguments.log {
+        Some(log) => run(&arguments, log).map(Some),
+        None => start(&arguments).map(|()| None),
+    };
+    match ran {
+        Ok(None) => ExitCode::SUCCESS,
+        Ok(Some(counts)) => {
             show(&counts);
             if (counts.bad_count > 0) == arguments.ignore_flushes { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
@@ -61,17 +85,33 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: &Arguments) -> Result<Counts, Box<dyn Error>> {
+fn start(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let layout = arguments.layout.as_deref().map_or_else(Layout::shipped, Layout::read)?;
+    let disk = overlay::Overlay::of(&arguments.before, &layout)?;
+    let outcome = match arguments.chain {
+        Firmware::Uboot => UbootFirmware.boot(&disk),
+        Firmware::Tryboot => TrybootFirmware::new(layout, Generation::Walks).boot(&disk),
+    };
+    println!("{}", outcome.slot().map_or("nothing", Slot::name));
+    for copy in 0..2 {
+        let mut bytes = [0; overlay::SECTOR];
+        disk.open(Area::UbootCopy(copy), Access::Read)?.read(0, &mut bytes)?;
+        println!("{}", bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+    }
+    Ok(())
+}
+
+fn run(arguments: &Arguments, log: &Path) -> Result<Counts, Box<dyn Error>> {
     let layout = arguments.layout.as_deref().map_or_else(Layout::shipped, Layout::read)?;
     let disk = overlay::Overlay::of(&arguments.before, &layout)?;
     let (versions, []) = arguments.new.as_chunks::<2>() else { return Err("--new takes two files".into()) };
     for (number, [boot, root]) in versions.iter().enumerate() {
         for area in overlay::WHOLE {
-            let image = if matches!(area, raspi_mcp::update::disk::Area::Boot(_)) { boot } else { root };
+            let image = if matches!(area, Area::Boot(_)) { boot } else { root };
             disk.know(area, &format!("new {}", number + 1), image)?;
         }
     }
-    let mut log = log::Log::of(BufReader::new(File::open(&arguments.log)?))?;
+    let mut log = log::Log::of(BufReader::new(File::open(log)?))?;
     let chain = match arguments.chain {
         Firmware::Uboot => Chain::Uboot,
         Firmware::Tryboot => Chain::Tryboot(Generation::Walks),
