@@ -9,6 +9,7 @@ pub mod install;
 mod job;
 mod kill;
 mod made;
+mod replay;
 mod trust;
 
 pub use made::*;
