@@ -10,5 +10,6 @@ mod made;
 mod origin;
 mod sample;
 mod trust;
+mod whole;
 
 pub use made::*;
