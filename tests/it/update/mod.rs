@@ -2,14 +2,20 @@
 
 mod boot;
 mod bundle;
+mod channel;
 mod disk;
 mod fat;
+mod fetch;
 mod health;
+mod hostile;
 pub mod install;
 mod job;
 mod kill;
 mod made;
+mod origin;
 mod replay;
+mod sample;
 mod trust;
+mod whole;
 
 pub use made::*;
