@@ -1,3 +1,5 @@
 //! Updates: what is signed, what is written, what boots.
 
 mod boot;
+mod powercut;
+mod slots;
