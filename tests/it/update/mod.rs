@@ -1,5 +1,16 @@
-//! Updates: what is signed, what is written, what boots.
+//! Updates: what a bundle is made of, whom to believe, what is written, what boots, and what must never brick.
 
 mod boot;
+mod bundle;
+mod disk;
+mod fat;
+mod health;
+mod install;
+mod job;
+mod made;
 mod powercut;
 mod slots;
+mod trust;
+
+pub use made::*;
+>>>>>>> install
