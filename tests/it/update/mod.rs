@@ -13,8 +13,10 @@ mod job;
 mod kill;
 mod made;
 mod origin;
+mod powercut;
 mod replay;
 mod sample;
+mod slots;
 mod trust;
 mod whole;
 
