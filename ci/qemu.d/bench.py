@@ -8,6 +8,7 @@ import time
 import traceback
 
 from disk import Disk
+from firmware import Pi
 from machine import HERE, appliance
 from wires import Missed
 
@@ -22,10 +23,12 @@ class Bench:
         """A disk fresh from the factory."""
         return self.factory.copy(os.path.join(self.folder, "disk.img"))
 
-    def power_on(self, disk, extra=()):
-        """Starts the machine on this disk. Use it with `with`."""
+    def power_on(self, disk, flow="uboot", **wires):
+        """Starts the machine on this disk: with U-Boot, or with a program that does as a Raspberry Pi's firmware does. Use it
+        with `with`. `wires` are those of machine.board."""
         self.power_ons += 1
-        self.machine = appliance(disk, os.path.join(self.folder, f"console-{self.power_ons}.log"), extra)
+        log = os.path.join(self.folder, f"console-{self.power_ons}.log")
+        self.machine = Pi(disk, log, self.folder, **wires) if flow == "tryboot" else appliance(disk, log, **wires)
         return self.machine
 
     def healthy(self, slot, **more):
