@@ -1,0 +1,92 @@
+"""Releases of the bench's image: 1.0.0 and what comes after it, good and bad, as bundles in a channel. The images are made of the
+guest's pieces, the bundles by our own program (`raspi-mcp bundle`, `raspi-mcp channel`)."""
+
+import dataclasses
+import json
+import os
+import shutil
+import subprocess
+import time
+
+from disk import boot_image, run
+
+PRODUCT, LAYOUT, CHANNEL = "raspi-mcp-bench", "mbr-ab-1", "stable"
+# What is in a release and in no other: 4 MiB that no compressor makes smaller.
+BALLAST_BYTES = 4 << 20
+CONFIGURATION = """# The bench: whoever reaches the guest's loopback may do everything, and everything goes faster.
+[access]
+loopback_role = "admin"
+[tools]
+enable = ["manage", "system"]
+[policy]
+"manage.update_server" = "allow"
+"manage.rollback" = "allow"
+"manage.mark_good" = "allow"
+[update]
+product = "raspi-mcp-bench"
+url = "https://updates.bench"
+ca_file = "/etc/raspi-mcp/updates-ca.pem"
+spool_reserve_bytes = 1048576
+health_deadline_seconds = 30
+installs_per_day = 100
+"""
+
+
+@dataclasses.dataclass
+class Release:
+    """One of them: where its images are, and its bundle once it has one."""
+
+    version: str
+    counter: int
+    boot: str
+    root: str
+    bundle: str = ""
+
+
+class Workshop:
+    """Makes releases in a folder, and keeps what is made already: the pieces are the same for all scenarios of a run."""
+
+    def __init__(self, folder, pieces, program, ca):
+        self.folder, self.pieces, self.program, self.ca = folder, pieces, program, ca
+        self.kept = {}
+        # The same for all of them: who made an image may not depend on when.
+        self.created = int(time.time())
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+
+    def ours(self, *arguments):
+        """Our own program, on this computer."""
+        return run(self.program, *arguments).decode()
+
+    def release(self, version, drill=""):
+        """`drill` is what is wrong with it: `crashing-server`, `no-init` (its kernel panics), `hanging` (in its first script)."""
+        key = version, drill
+        if key not in self.kept:
+            self.kept[key] = self.make(version, drill)
+        return self.kept[key]
+
+    def make(self, version, drill):
+        counter = int(version.split(".")[0])
+        tree = os.path.join(self.folder, f"tree-{version}")
+        run("cp", "-R", f"{self.pieces}/tree", tree)
+        place = os.path.join(tree, "usr/share/raspi-mcp")
+        os.makedirs(os.path.join(place, "trust"), exist_ok=True)
+        about = {"product": PRODUCT, "version": version, "counter": counter, "created": self.created}
+        put(f"{place}/image.json", json.dumps(about) + "\n")
+        put(f"{place}/drill", drill + "\n")
+        put(f"{place}/ballast", os.urandom(BALLAST_BYTES))
+        put(f"{tree}/etc/raspi-mcp/50-bench.toml", CONFIGURATION)
+        shutil.copy(self.ca, f"{tree}/etc/raspi-mcp/updates-ca.pem")
+        if drill == "no-init":
+            os.remove(f"{tree}/bin/init")
+        root = os.path.join(self.folder, f"root-{version}.erofs")
+        run("mkfs.erofs", "--quiet", "--all-root", "-T0", "-U", "72617370-692d-6d63-702d-62656e636800", root, tree)
+        shutil.rmtree(tree)
+        # All have the same kernel; the boot image of one release is that of all.
+        return Release(version, counter, boot_image(self.pieces), root)
+
+
+def put(path, content):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(content if isinstance(content, bytes) else content.encode())
