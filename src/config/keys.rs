@@ -78,6 +78,11 @@ pub const SECTIONS: &[(&str, &str)] = &[
     ),
     ("i2c", "The devices of `i2c.*`. Without one, a real board's buses are only listed."),
     ("camera", "Which cameras `camera.*` may use, and what is kept of their photos."),
+    (
+        "update",
+        "Updates of the whole system, with a way back: where releases come from, when, and how one proves itself. The privileged half \
+         reads its own configuration for what it decides by.",
+    ),
 ];
 
 const KIB: i64 = 1024;
@@ -274,6 +279,47 @@ pub const KEYS: &[Key] = &[
     key("camera.public_url", Kind::Text, Never,
         "Address of this server as others see it, like \"https://pi.local:8765\": photos are at `/photos/` there, for callers \
          with a token. Empty: `public_url` is null."),
+
+    key("update.product", Kind::Text, Never, "What this machine's images are of. Bundles of another product are refused."),
+    key("update.layout", Kind::File, Never, "Which partition is what: the one list of their identities."),
+    key("update.flow", Kind::Choice(&["auto", "tryboot", "uboot", "custom"]), Never,
+        "How the board is told which slot to start. `auto` finds out; `custom` runs `update.flow_command`."),
+    key("update.flow_command", Kind::Text, Never,
+        "The program of the flow `custom`: its full path. docs/boot.md says what it is called with. Else empty."),
+    key("update.trust", Kind::File, Never,
+        "The root of trust that came with the image: whose signatures count. Later ones are accepted by its rules."),
+    key("update.url", Kind::Text, Never,
+        "Where the channels' files are, like \"https://updates.example.org/pi\": any web space. Empty: nothing is ever asked."),
+    key("update.mirrors", Kind::Urls, Never, "Other places with the same files. Each is tried when those before it fail."),
+    key("update.channel", Kind::Text, Never, "The channel releases are taken from: `stable`, `beta` or another that is published there."),
+    key("update.ring", Kind::Text, Never, "The ring this device is in, for releases that go out ring by ring. Empty: none."),
+    key("update.pin", Kind::Text, Never, "The one version that is wanted, like \"1.4.2\". Empty: the newest."),
+    key("update.check_interval_hours", count(0, 720), Never, "How often the channel is asked; 0: only when somebody asks."),
+    key("update.automatic", Kind::Bool, Off, "Whether what a check finds is installed without being asked for."),
+    key("update.window", Kind::Windows, Never,
+        "When an automatic update may begin and restart the machine, in local time. None: at any time."),
+    key("update.download_window", Kind::Windows, Never,
+        "When updates may be fetched, in local time, for lines that cost by the hour. None: at any time."),
+    key("update.bandwidth_kib", count(0, 1_000_000), Never, "The most KiB a second that a download takes; 0: no limit."),
+    key("update.proxy", Kind::Text, Never,
+        "Proxy for updates, like \"http://proxy.lan:3128\"; variables of the environment are not looked at. Empty: none."),
+    key("update.ca_file", Kind::Text, Never,
+        "Certificates (PEM) of the authorities that vouch for the servers of updates, in place of the system's. Empty: the system's."),
+    key("update.stall_seconds", seconds(5, 3600), Never,
+        "A connection that brings less than `stall_bytes` in so long is given up, and another one tried."),
+    key("update.stall_bytes", bytes(1, 16 * MIB), Never, "See `stall_seconds`."),
+    key("update.deadline_hours", count(1, 720), Lower, "The longest that one download may take, with all its pauses; what is here then is kept."),
+    key("update.spool_dir", Kind::Folder, Never,
+        "Where blocks wait until all are here; by default `update` in `places.state_dir`. As a service, a folder elsewhere also needs \
+         `ReadWritePaths=` in a drop-in (`systemctl edit raspi-mcp`)."),
+    key("update.spool_reserve_bytes", bytes(0, 1024 * GIB), Never, "What the blocks there leave free of their file system."),
+    key("update.health_deadline_seconds", seconds(30, 3600), Never, "How long a new system has to prove itself; then the old one starts again."),
+    key("update.health_units", Kind::Services, Never, "Services that must be active in a new system, beside those that were in the old one."),
+    key("update.health_commands", Kind::Programs, Never, "Programs that must end with 0 in a new system, run as `exec.user`, without arguments."),
+    key("update.health_urls", Kind::Probes, Never, "Addresses that must answer with success (2xx) in a new system."),
+    key("update.dead_man_hours", count(0, 8760), Never,
+        "When no verified word came from the channel for so long after an update, the system before it is started again, once. 0: never."),
+    key("update.installs_per_day", count(1, 100), Never, "The most installations the privileged half begins in 24 hours."),
 ];
 
 /// The key called `name`; for `policy.<tool>` that is `policy`.

@@ -5,11 +5,11 @@ use super::{
     found::{Found, Written},
     keys::NAMESPACES,
     nearest::nearest,
-    sections::{exec, files, gpio::PwmPin, i2c},
+    sections::{exec, files, gpio::PwmPin, i2c, update},
     tokens,
     words::{full_path, is_host, is_name, is_service, one_of, sized},
 };
-use crate::registry::meta::Mode;
+use crate::{registry::meta::Mode, update::channel::window::Window};
 use serde_json::Value;
 use std::net::SocketAddr;
 
@@ -67,6 +67,14 @@ pub enum Kind {
     Pins,
     /// Pins and the PWM channels that reach them.
     PwmPins,
+    /// Hours of days.
+    Windows,
+    /// Addresses that begin with https://.
+    Urls,
+    /// The same, and http:// on this machine.
+    Probes,
+    /// Full paths of programs, without arguments.
+    Programs,
 }
 
 /// What an integer counts.
@@ -123,6 +131,12 @@ impl Kind {
             Self::Processes => "a list of process names of 1 to 15 bytes".into(),
             Self::Pins => "a list of GPIO numbers from 2 to 27".into(),
             Self::PwmPins => "a list of pins with their channels like \"18=3f20c000.pwm:0\"".into(),
+            Self::Windows => "a list of hours like \"mon-fri 02:00-05:00\" or \"23:00-04:00\"".into(),
+            Self::Urls => "a list of addresses like \"https://mirror.example.org/pi\"".into(),
+            Self::Probes => {
+                "a list of addresses like \"https://example.org/health\" or \"http://localhost:8080/\"".into()
+            }
+            Self::Programs => "a list of full paths without \"..\", like \"/usr/libexec/check-sensors\"".into(),
         }
     }
 
@@ -164,6 +178,10 @@ impl Kind {
                 | Self::Processes
                 | Self::Pins
                 | Self::PwmPins
+                | Self::Windows
+                | Self::Urls
+                | Self::Probes
+                | Self::Programs
         )
     }
 
@@ -235,7 +253,10 @@ impl Kind {
             Self::Hosts if is_host(text) => {}
             Self::Origins
                 if text.split_once("://").is_some_and(|(scheme, host)| is_name(scheme, 32) && is_host(host)) => {}
-            Self::Folders if full_path(text) => {}
+            Self::Folders | Self::Programs if full_path(text) => {}
+            Self::Windows if Window::parse(text).is_some() => {}
+            Self::Urls if update::is_https(text) => {}
+            Self::Probes if update::is_probe(text) => {}
             // TASK_COMM_LEN: 16 with the zero.
             Self::Processes if (1..=15).contains(&text.len()) && !text.contains(char::is_control) => {}
             Self::Clients if (1..=128).contains(&text.chars().count()) && !text.contains(char::is_control) => {}

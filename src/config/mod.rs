@@ -38,6 +38,7 @@ pub use sections::{
     files::{FileRoot, Files},
     gpio::{GpioSettings, PwmPin, Revert},
     i2c::{BusSetting, HIGHEST_BUS as HIGHEST_I2C_BUS, I2cSettings},
+    update::{Flow, UpdateSettings},
 };
 pub use settings::*;
 pub use token::{Sha256, TokenSetting};

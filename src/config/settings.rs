@@ -6,7 +6,7 @@ use super::{
     places::Places,
     sections::{
         Approval, Service, camera::CameraSettings, exec::Exec, files::Files, gpio::GpioSettings, i2c::I2cSettings,
-        metrics::MetricSettings,
+        metrics::MetricSettings, update::UpdateSettings,
     },
     token::TokenSetting,
 };
@@ -48,6 +48,7 @@ pub struct Settings {
     pub gpio: GpioSettings,
     pub i2c: I2cSettings,
     pub camera: CameraSettings,
+    pub update: UpdateSettings,
     /// Why only the fundamental tier may run: one line for each fragment that was set aside. Empty when all is well.
     #[serde(skip)]
     pub restricted: Vec<String>,
@@ -301,6 +302,7 @@ impl Settings {
             gpio: GpioSettings::default(),
             i2c: I2cSettings::default(),
             camera: CameraSettings::below(&places.state_dir),
+            update: UpdateSettings::below(&places.state_dir),
             restricted: Vec::new(),
         }
     }
@@ -318,6 +320,7 @@ impl Settings {
             Err(error) => return serde_json::json!({ "error": error.to_string() }),
         };
         summary["access"]["tokens"] = self.access.tokens.iter().map(TokenSetting::summary).collect();
+        summary["update"]["proxy"] = self.update.shown_proxy().into();
         summary["restricted"] = self.restricted.clone().into();
         summary
     }

@@ -3,7 +3,7 @@
 use super::{
     draft::Draft,
     fault::Fault,
-    sections::{approval, camera, exec, files, gpio},
+    sections::{approval, camera, exec, files, gpio, update},
     settings::{AgentChoice, BoardChoice, Settings},
     words::is_loopback,
 };
@@ -85,7 +85,7 @@ pub fn check(draft: &Draft, settings: &Settings) -> Vec<Fault> {
     for message in exec::faults(settings) {
         broken(&["exec.cwd_roots", "exec.user", "exec.commands"], message);
     }
-    for (key, message) in camera::faults(settings) {
+    for (key, message) in camera::faults(settings).into_iter().chain(update::faults(settings)) {
         broken(&[key], message);
     }
     faults

@@ -1,152 +1,30 @@
-//! Why the machine started last: what the chip, the power controller and the watchdog remember of it.
-//!
-//! A Raspberry Pi's firmware hands the reset register PM_RSTS to the kernel in the device tree, as `rsts` or `pm_rsts`
-//! (Raspberry Pi documentation, `config.txt`, "The boot partition", and "Device trees, overlays and parameters"), the
-//! Raspberry Pi 5 also what its power controller noticed; `vcgencmd get_rsts` says the former on older firmware. Linux
-//! restarts these boards by their watchdog, so that a reboot and a hang look the same there: "restart" means either.
+//! Why the machine started last: what the files say ([`crate::os::reset`]), and on older firmware what `vcgencmd get_rsts` does.
 
 use super::firmware::Firmware;
-use crate::os::{Root, malformed};
+use crate::os::{Root, reset};
 use std::io;
 
-const RSTS: [&str; 2] = ["proc/device-tree/chosen/bootloader/rsts", "proc/device-tree/chosen/bootloader/pm_rsts"];
-const POWER: &str = "proc/device-tree/chosen/power/power_reset";
-const WATCHDOGS: &str = "sys/class/watchdog";
+pub use reset::{Cause, Reset};
+
 /// Where the kernel keeps what it said when it crashed (`Documentation/admin-guide/ramoops.rst`).
 const CRASHES: &str = "sys/fs/pstore";
-
-/// What made the machine start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum Cause {
-    /// The supply was switched on, or came back.
-    PowerOn,
-    /// A reboot or the watchdog: the chip does not tell which.
-    Restart,
-    /// The watchdog.
-    Watchdog,
-    /// A program asked the chip itself.
-    Software,
-    Debugger,
-    UnderVoltage,
-    OverVoltage,
-    OverTemperature,
-    /// The board's enable line, its power button for one.
-    SwitchedOff,
-}
-
-/// The last reset, and who says so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reset {
-    pub cause: Cause,
-    /// `device_tree`, `power_controller`, `watchdog` or `vcgencmd`.
-    pub source: &'static str,
-}
 
 /// The cause of the last reset; `None` where nothing tells.
 ///
 /// # Errors
 /// `InvalidData` when a source says what cannot be understood.
 pub async fn read(root: &Root, firmware: &Firmware) -> io::Result<Option<Reset>> {
-    if let Some(cause) = by_watchdog(root)? {
-        return Ok(Some(Reset { cause, source: "watchdog" }));
+    if let Some(told) = reset::read(root)? {
+        return Ok(Some(told));
     }
-    let (word, source) = match in_device_tree(root)? {
-        Some(word) => (word, "device_tree"),
-        None => match firmware.reset_word().await? {
-            Some(word) => (word, "vcgencmd"),
-            None => return Ok(None),
-        },
-    };
-    let cause = by_register(word);
-    if cause == Some(Cause::PowerOn)
-        && let Some(cause) = by_power_controller(root)?
-    {
-        return Ok(Some(Reset { cause, source: "power_controller" }));
+    match firmware.reset_word().await? {
+        Some(word) => reset::of_register(root, word, "vcgencmd"),
+        None => Ok(None),
     }
-    Ok(cause.map(|cause| Reset { cause, source }))
 }
 
 /// How many crashes of the kernel are kept; `None` where nobody keeps them, or not for this user to see.
 pub fn crash_records(root: &Root) -> Option<usize> {
     let names = root.list(CRASHES).ok()?;
     Some(names.iter().filter(|name| name.starts_with("dmesg-")).count())
-}
-
-/// PM_RSTS. Only these four bits: the others hold the number of the boot partition (`bcm2835_wdt.c`).
-fn by_register(word: u32) -> Option<Cause> {
-    let bits = [(5, Cause::Restart), (9, Cause::Software), (1, Cause::Debugger), (12, Cause::PowerOn)];
-    bits.into_iter().find(|(bit, _)| word >> bit & 1 == 1).map(|(_, cause)| cause)
-}
-
-fn by_power_controller(root: &Root) -> io::Result<Option<Cause>> {
-    let Some(word) = cell(root, POWER)? else { return Ok(None) };
-    let bits = [
-        (1, Cause::UnderVoltage),
-        (0, Cause::OverVoltage),
-        (2, Cause::OverTemperature),
-        (4, Cause::Watchdog),
-        (3, Cause::SwitchedOff),
-    ];
-    Ok(bits.into_iter().find(|(bit, _)| word >> bit & 1 == 1).map(|(_, cause)| cause))
-}
-
-/// WDIOF_* of `include/uapi/linux/watchdog.h`. The Raspberry Pi's own watchdog remembers nothing: 0.
-fn by_watchdog(root: &Root) -> io::Result<Option<Cause>> {
-    let bits = [(5, Cause::Watchdog), (0, Cause::OverTemperature), (4, Cause::UnderVoltage), (6, Cause::OverVoltage)];
-    for name in root.list(WATCHDOGS).unwrap_or_default() {
-        let word = match root.number(&format!("{WATCHDOGS}/{name}/bootstatus")) {
-            Ok(word) => word,
-            Err(fault) if fault.kind() == io::ErrorKind::InvalidData => return Err(fault),
-            Err(_) => continue,
-        };
-        if let Some((_, cause)) = bits.into_iter().find(|(bit, _)| word >> bit & 1 == 1) {
-            return Ok(Some(cause));
-        }
-    }
-    Ok(None)
-}
-
-fn in_device_tree(root: &Root) -> io::Result<Option<u32>> {
-    for file in RSTS {
-        if let Some(word) = cell(root, file)? {
-            return Ok(Some(word));
-        }
-    }
-    Ok(None)
-}
-
-/// One cell of a device tree: 32 bits, the highest byte first. `None` without the file.
-fn cell(root: &Root, file: &str) -> io::Result<Option<u32>> {
-    match root.read_bytes(file) {
-        Ok(bytes) => match <[u8; 4]>::try_from(bytes.as_slice()) {
-            Ok(bytes) => Ok(Some(u32::from_be_bytes(bytes))),
-            Err(_) => Err(malformed(file, &format!("it has {} bytes where a cell has 4", bytes.len()))),
-        },
-        Err(fault) if fault.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(fault) => Err(fault),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_boot_partition_is_no_cause() {
-        // Partition 63, which means halt, is 0x555.
-        for (word, cause) in [
-            (0x1000, Some(Cause::PowerOn)),
-            (0x20, Some(Cause::Restart)),
-            (0x20 | 0x555, Some(Cause::Restart)),
-            (0x1020, Some(Cause::Restart)),
-            (0x200, Some(Cause::Software)),
-            (0x2, Some(Cause::Debugger)),
-            (0x555, None),
-            (0, None),
-        ] {
-            assert_eq!(by_register(word), cause, "{word:#x}");
-        }
-    }
 }

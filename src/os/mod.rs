@@ -35,6 +35,7 @@ pub mod own;
 pub mod processes;
 pub mod readable;
 pub mod replace;
+pub mod reset;
 mod root;
 pub mod roots;
 pub mod systemd;

@@ -29,3 +29,5 @@ mod served;
 mod store;
 mod tools;
 mod trees;
+mod update;
+mod update;

@@ -8,6 +8,7 @@ pub mod gpio;
 pub mod i2c;
 pub mod metrics;
 mod service;
+pub mod update;
 
 pub use approval::Approval;
 pub use service::Service;

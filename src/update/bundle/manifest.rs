@@ -1,6 +1,6 @@
 //! The manifest: what a bundle is, for whom, and the hash of all the rest. JSON, signed as the exact bytes it is.
 
-use super::Digest;
+use super::{Digest, ENTRY, Fault, is_time, is_version, is_word, strict, words::MAX_NUMBER};
 use serde::{Deserialize, Serialize};
 
 /// Longest manifest, in bytes.
@@ -36,7 +36,86 @@ pub struct Manifest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoke_below: Option<u64>,
     pub index: IndexRef,
+    /// The root image, then the boot image: the order in which they are stored and written.
     pub images: Vec<Image>,
+}
+
+const WHAT: &str = "the manifest";
+/// Most compatibles in `hardware`.
+const MAX_HARDWARE: usize = 64;
+
+impl Manifest {
+    /// Parses and checks one. Whoever believes what is in it has verified the signatures over `bytes` before
+    /// ([`crate::update::trust::Roots::verify_release`]); whoever only shows it says so.
+    ///
+    /// # Errors
+    /// [`Fault::Malformed`], [`Fault::Format`], [`Fault::TooLong`].
+    pub fn parse(bytes: &[u8]) -> Result<Self, Fault> {
+        if bytes.len() > MAX_MANIFEST {
+            return Err(Fault::TooLong { what: WHAT.into(), size: bytes.len() as u64, limit: MAX_MANIFEST as u64 });
+        }
+        let manifest: Self = strict(bytes, WHAT)?;
+        manifest.check()?;
+        Ok(manifest)
+    }
+
+    /// Whether its values are within their bounds and fit each other.
+    ///
+    /// # Errors
+    /// As [`Manifest::parse`].
+    pub fn check(&self) -> Result<(), Fault> {
+        if self.format != 1 {
+            return Err(Fault::Format { what: WHAT.into(), format: self.format.into(), reads: 1 });
+        }
+        let sure = |fits: bool, problem: &str| if fits { Ok(()) } else { Err(Fault::malformed(WHAT, problem)) };
+        let hardware = &self.hardware;
+        let distinct = (1..hardware.len()).all(|n| !hardware[..n].contains(&hardware[n]));
+        sure(is_word(&self.product), "product is not a plain word")?;
+        sure(is_version(&self.version), "version is not a semantic version")?;
+        sure((1..=MAX_NUMBER).contains(&self.counter), "counter is not from 1 to 2^53 - 1")?;
+        sure(is_word(&self.channel), "channel is not a plain word")?;
+        sure(is_word(&self.layout), "layout is not a plain word")?;
+        sure((1..=MAX_HARDWARE).contains(&hardware.len()), "hardware does not have 1 to 64 entries")?;
+        sure(
+            hardware.iter().all(|one| is_word(one)) && distinct,
+            "hardware has an entry twice, or one that is no plain word",
+        )?;
+        sure(self.min_eeprom.is_none_or(is_time), "min_eeprom is no time")?;
+        sure(is_time(self.expires) && self.created < self.expires, "expires is no time after created")?;
+        sure(
+            self.revoke_below.is_none_or(|below| (1..=self.counter).contains(&below)),
+            "revoke_below is not from 1 to counter",
+        )?;
+        let kinds: Vec<_> = self.images.iter().map(|image| image.kind).collect();
+        sure(
+            kinds == [ImageKind::Root, ImageKind::Boot],
+            "images are not one root image and one boot image, in this order",
+        )?;
+        for image in &self.images {
+            image.check()?;
+        }
+        let blocks = self.images.iter().try_fold(0u64, |sum, image| sum.checked_add(image.blocks()));
+        let size = blocks.and_then(|blocks| blocks.checked_mul(ENTRY as u64));
+        sure(size == Some(self.index.size), "index.size is not 68 bytes for each block of the images")?;
+        sure(self.index.size <= MAX_INDEX as u64, "its index is longer than 16 MiB: take larger blocks")
+    }
+
+    /// The image of this kind; every checked manifest has one.
+    pub fn image(&self, kind: ImageKind) -> Option<&Image> {
+        self.images.iter().find(|image| image.kind == kind)
+    }
+
+    /// Whether it may be installed at `now` (seconds since 1970, from the time floor, never from a clock alone).
+    ///
+    /// # Errors
+    /// [`Fault::Expired`].
+    pub fn fresh(&self, now: u64) -> Result<(), Fault> {
+        if now < self.expires {
+            Ok(())
+        } else {
+            Err(Fault::Expired { what: format!("version {}", self.version), expired: self.expires, now })
+        }
+    }
 }
 
 /// The index that belongs to the manifest, and no other.
@@ -52,7 +131,7 @@ pub struct IndexRef {
 #[serde(deny_unknown_fields)]
 pub struct Image {
     pub kind: ImageKind,
-    /// Bytes; what is left of the area after it is not written.
+    /// Bytes, a multiple of 512; what is left of the area after it is not written.
     pub size: u64,
     /// Of the whole image.
     pub sha256: Digest,
@@ -66,4 +145,34 @@ pub struct Image {
 pub enum ImageKind {
     Boot,
     Root,
+}
+
+/// Smallest and largest block, in bytes: below, the index would be larger than what it saves; above, a reader would need more memory.
+const BLOCK_SIZES: std::ops::RangeInclusive<u32> = 4 << 10..=1 << 20;
+
+impl Image {
+    /// How many blocks it has.
+    pub const fn blocks(&self) -> u64 {
+        self.size.div_ceil(self.block_size as u64)
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        let wrong = |problem: &str| Err(Fault::malformed(format!("{WHAT}'s {} image", self.kind.name()), problem));
+        if self.size == 0 || !self.size.is_multiple_of(512) || self.size > MAX_NUMBER {
+            return wrong("size is not some sectors of 512 bytes");
+        }
+        if !BLOCK_SIZES.contains(&self.block_size) || !self.block_size.is_power_of_two() {
+            return wrong("block_size is not a power of two from 4096 to 1048576");
+        }
+        Ok(())
+    }
+}
+
+impl ImageKind {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Boot => "boot",
+            Self::Root => "root",
+        }
+    }
 }

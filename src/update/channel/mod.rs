@@ -1,1 +1,6 @@
-//! Channels: a signed, expiring index of releases over plain HTTPS files.
+//! Channels: which releases there are, for whom, and what of that is for this device.
+
+mod reckoning;
+pub mod window;
+
+pub use reckoning::Reckoning;

@@ -1,1 +1,31 @@
-//! Bringing what is missing: ranges over HTTPS, or a file, with the same rules.
+//! Brings the blocks of a bundle here, from servers or from a stick, and decides nothing about them.
+//!
+//! A [`Line`] is the way out with its limits, a [`Source`] one file at several [`Place`]s, [`Blocks`] what comes of it, and a [`Spool`]
+//! where it waits. [`download`] is all of that in one. Every wait is bounded, every block is verified by the hash that the signed index
+//! has for it, and whatever goes wrong, what was fetched is kept.
+
+mod answer;
+mod blocks;
+mod body;
+mod download;
+mod fault;
+mod limits;
+mod line;
+mod pace;
+mod pieces;
+mod place;
+mod room;
+mod route;
+mod source;
+mod spool;
+
+pub use blocks::Blocks;
+pub use download::{Progress, download};
+use fault::Fault;
+pub use limits::Limits;
+pub use line::Line;
+pub use pieces::{Order, Piece, Pieces};
+pub use place::Place;
+pub use room::free;
+pub use source::{Source, small};
+pub use spool::{Spool, sweep};

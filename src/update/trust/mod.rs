@@ -1,1 +1,14 @@
 //! The root of trust: keys, thresholds, versions, rotation.
+//!
+//! What is signed is said with it: every signature covers a prefix that names its [`Purpose`] and then the exact bytes, so that a
+//! signature made for one thing is none for another.
+
+mod key;
+mod purpose;
+mod roots;
+mod signed;
+
+pub use key::{PublicKey, SecretKey};
+pub use purpose::Purpose;
+pub use roots::{Release, Role, RootFile, Roots};
+pub use signed::{MAX_SIGNED, Signed};

@@ -13,6 +13,7 @@ mod site;
 mod state;
 mod table;
 mod tokens;
+mod update;
 
 use raspi_mcp::{
     config::{self, Flag, Places, Settings, Sources},

@@ -1,0 +1,176 @@
+//! Making a bundle of two images. Same input, same bytes: nothing of the clock, of the machine or of chance goes into it.
+
+use super::{
+    Digest, ENTRY, Envelope, Fault, Image, ImageKind, IndexRef, MAX_INDEX, MAX_SIGNATURES, Manifest, check_boot,
+    frame::Packer, index::Zeros,
+};
+use crate::update::trust::{Purpose, SecretKey};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+
+/// What an image is read from.
+pub trait Source: Read + Seek {}
+impl<T: Read + Seek> Source for T {}
+
+/// What a bundle is to say of itself: the manifest's fields, but for what follows from the images.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub product: String,
+    pub version: String,
+    pub counter: u64,
+    pub channel: String,
+    pub layout: String,
+    pub hardware: Vec<String>,
+    pub min_eeprom: Option<u64>,
+    /// Seconds since 1970.
+    pub created: u64,
+    pub expires: u64,
+    pub revoke_below: Option<u64>,
+    /// Bytes; a power of two from 4 KiB to 1 MiB.
+    pub block_size: u32,
+    /// zstd's, 1 to 19.
+    pub level: i32,
+}
+
+/// What was built.
+#[derive(Clone, Debug)]
+pub struct Built {
+    pub manifest: Manifest,
+    /// SHA-256 of the manifest.
+    pub digest: Digest,
+    /// Bytes of the bundle.
+    pub total: u64,
+    pub blocks: u32,
+    /// How many of them are zeros, and stored as nothing.
+    pub zeros: u32,
+}
+
+/// Writes a bundle without signatures to `out`.
+///
+/// The images are read once and block by block; stored blocks wait in `spool` (empty, at its start), since what is before them in the bundle has their
+/// hashes in it. Memory: the index, and some blocks.
+///
+/// # Errors
+/// [`Fault`]: values out of their bounds, an image of no whole number of sectors, a forbidden file in the boot image, and what reading
+/// and writing says. `out` is then not a bundle.
+pub fn build<'s, S: Read + Write + Seek>(
+    plan: &Plan,
+    root: &'s mut dyn Source,
+    boot: &'s mut dyn Source,
+    spool: &mut S,
+    out: &mut dyn Write,
+) -> Result<Built, Fault> {
+    let mut manifest = plan.manifest();
+    for (image, source) in manifest.images.iter_mut().zip([&mut *root, &mut *boot] as [&mut dyn Source; 2]) {
+        image.size = source.seek(SeekFrom::End(0)).map_err(|error| Fault::io(name(image.kind), &error))?;
+    }
+    let blocks: u64 = manifest.images.iter().map(Image::blocks).sum();
+    manifest.index.size = blocks.saturating_mul(ENTRY as u64);
+    // Before hours of work: all but the hashes is known.
+    manifest.check()?;
+    let size = manifest.images[1].size;
+    check_boot(size, &mut |at, into| {
+        boot.seek(SeekFrom::Start(at))?;
+        boot.read_exact(into)
+    })?;
+    let mut index = Vec::with_capacity((manifest.index.size as usize).min(MAX_INDEX));
+    let (mut stored, mut zeros) = (0, 0);
+    for (image, source) in manifest.images.iter_mut().zip([root, boot]) {
+        let packed = pack(image, plan.level, source, spool, &mut index)?;
+        stored += packed.0;
+        zeros += packed.1;
+    }
+    manifest.index.sha256 = Digest::of(&index);
+    let bytes = serde_json::to_vec(&manifest).map_err(|error| Fault::malformed("the manifest", error.to_string()))?;
+    let envelope = Envelope::new(bytes, index.len() as u64, stored)?;
+    let writing = |error: io::Error| Fault::io("the bundle", &error);
+    out.write_all(&envelope.encode()?).map_err(writing)?;
+    out.write_all(&index).map_err(writing)?;
+    spool.rewind().map_err(writing)?;
+    if io::copy(spool, out).map_err(writing)? != stored {
+        return Err(Fault::malformed("the spool", "it was not empty, or lost bytes"));
+    }
+    out.flush().map_err(writing)?;
+    let digest = Digest::of(&envelope.manifest);
+    Ok(Built { manifest, digest, total: envelope.total, blocks: blocks as u32, zeros })
+}
+
+/// Packs one image's blocks: bytes stored, and how many were zeros.
+fn pack<S: Write>(
+    image: &mut Image,
+    level: i32,
+    source: &mut dyn Source,
+    spool: &mut S,
+    index: &mut Vec<u8>,
+) -> Result<(u64, u32), Fault> {
+    let failed = |error: io::Error| Fault::io(name(image.kind), &error);
+    source.rewind().map_err(failed)?;
+    let mut whole = ring::digest::Context::new(&ring::digest::SHA256);
+    let mut packer = Packer::new(level, image.block_size).map_err(failed)?;
+    let (mut raw, mut stored) = (vec![0; image.block_size as usize], Vec::new());
+    let (mut bytes, mut zero_blocks) = (0, 0);
+    let mut zeros = Zeros::default();
+    for n in 0..image.blocks() {
+        let size = (image.size - n * u64::from(image.block_size)).min(image.block_size.into()) as usize;
+        raw.truncate(size);
+        source.read_exact(&mut raw).map_err(failed)?;
+        whole.update(&raw);
+        if raw.iter().all(|byte| *byte == 0) {
+            index.extend_from_slice(&[0; 4 + 32]);
+            index.extend_from_slice(&zeros.digest(size as u32).0);
+            zero_blocks += 1;
+            continue;
+        }
+        packer.pack(&raw, &mut stored).map_err(failed)?;
+        index.extend_from_slice(&(stored.len() as u32).to_le_bytes());
+        index.extend_from_slice(&Digest::of(&stored).0);
+        index.extend_from_slice(&Digest::of(&raw).0);
+        spool.write_all(&stored).map_err(|error| Fault::io("the spool", &error))?;
+        bytes += stored.len() as u64;
+    }
+    image.sha256.0.copy_from_slice(whole.finish().as_ref());
+    Ok((bytes, zero_blocks))
+}
+
+fn name(kind: ImageKind) -> String {
+    format!("the {} image", kind.name())
+}
+
+impl Plan {
+    fn manifest(&self) -> Manifest {
+        let none = Digest([0; 32]);
+        let image = |kind| Image { kind, size: 0, sha256: none, block_size: self.block_size };
+        Manifest {
+            format: 1,
+            product: self.product.clone(),
+            version: self.version.clone(),
+            counter: self.counter,
+            channel: self.channel.clone(),
+            layout: self.layout.clone(),
+            hardware: self.hardware.clone(),
+            min_eeprom: self.min_eeprom,
+            created: self.created,
+            expires: self.expires,
+            revoke_below: self.revoke_below,
+            index: IndexRef { sha256: none, size: 0 },
+            images: vec![image(ImageKind::Root), image(ImageKind::Boot)],
+        }
+    }
+}
+
+/// Adds a key's signature to a head. Only what reads as a manifest is signed.
+///
+/// # Errors
+/// [`Fault`]; the head stays as it was.
+pub fn sign(envelope: &mut Envelope, key: &SecretKey) -> Result<(), Fault> {
+    Manifest::parse(&envelope.manifest)?;
+    let signature = key.sign(Purpose::Release, &envelope.manifest);
+    if envelope.signatures.iter().any(|other| other.key_id == signature.key_id) {
+        return Err(Fault::malformed("the bundle", format!("key {} has signed it already", signature.key_id)));
+    }
+    if envelope.signatures.len() == MAX_SIGNATURES {
+        let (size, limit) = (MAX_SIGNATURES as u64 + 1, MAX_SIGNATURES as u64);
+        return Err(Fault::TooLong { what: "the list of signatures".into(), size, limit });
+    }
+    envelope.signatures.push(signature);
+    Ok(())
+}

@@ -1,0 +1,145 @@
+//! The front of a bundle: fixed preamble, manifest, signatures. Bytes of a network, bounded before anything is believed.
+
+use super::{Digest, Fault, MAX_INDEX, MAX_MANIFEST, Signature};
+
+/// First bytes of every bundle. Like PNG's: a transfer that changes line ends or strips the eighth bit is noticed at once.
+const MAGIC: [u8; 8] = *b"\x89RPB\r\n\x1a\n";
+const FORMAT: u32 = 1;
+/// Bytes of the preamble: magic, format, length of the manifest, of the index, of the blocks, four bytes of zero.
+pub const PREAMBLE: usize = 32;
+/// How many signatures there is room for. The room is always there, so that signing changes 96 bytes and moves none.
+pub const MAX_SIGNATURES: usize = 16;
+const SIGNATURE: usize = 96;
+/// Bytes of the room for signatures.
+pub const SIGNATURES_SIZE: usize = MAX_SIGNATURES * SIGNATURE;
+/// Longest head: what has to be read, at most, before an envelope is whole.
+pub const MAX_HEAD: usize = PREAMBLE + MAX_MANIFEST + SIGNATURES_SIZE;
+const WHAT: &str = "the bundle's head";
+
+/// A bundle's head. Nothing in it is believed: [`super::super::trust::Roots::verify_release`] decides about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Envelope {
+    /// The exact bytes that are signed.
+    pub manifest: Vec<u8>,
+    pub signatures: Vec<Signature>,
+    /// Where the index starts: how long the head is. From the bundle's first byte, as all places here.
+    pub index_at: u64,
+    /// Where the blocks start: where the index ends.
+    pub blocks_at: u64,
+    /// How long the bundle is.
+    pub total: u64,
+}
+
+/// What the first bytes of a bundle are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Head {
+    Whole(Envelope),
+    /// So many bytes, counted from the start, are needed; at most [`MAX_HEAD`].
+    More(usize),
+}
+
+impl Envelope {
+    /// Of a manifest, with room for signatures, and an index and blocks of these lengths to follow.
+    ///
+    /// # Errors
+    /// [`Fault::TooLong`].
+    pub fn new(manifest: Vec<u8>, index: u64, blocks: u64) -> Result<Self, Fault> {
+        at_most("the manifest", manifest.len() as u64, MAX_MANIFEST as u64)?;
+        at_most("the index", index, MAX_INDEX as u64)?;
+        let index_at = (PREAMBLE + manifest.len() + SIGNATURES_SIZE) as u64;
+        let blocks_at = index_at + index;
+        let total = blocks_at.checked_add(blocks).ok_or_else(|| Fault::malformed(WHAT, "its lengths overflow"))?;
+        Ok(Self { manifest, signatures: Vec::new(), index_at, blocks_at, total })
+    }
+
+    /// Reads the head of a bundle; what follows it in `head` is not looked at.
+    ///
+    /// # Errors
+    /// [`Fault::Malformed`], [`Fault::Format`], [`Fault::TooLong`]: from as few bytes as show it.
+    pub fn read(head: &[u8]) -> Result<Head, Fault> {
+        let known = head.len().min(MAGIC.len());
+        if head[..known] != MAGIC[..known] {
+            return Err(Fault::malformed("the bundle", "it does not start as bundles do"));
+        }
+        let Some(preamble) = head.first_chunk::<PREAMBLE>() else { return Ok(Head::More(PREAMBLE)) };
+        let word = |at: usize| u32::from_le_bytes([preamble[at], preamble[at + 1], preamble[at + 2], preamble[at + 3]]);
+        if word(8) != FORMAT {
+            return Err(Fault::Format { what: "the bundle".into(), format: word(8).into(), reads: FORMAT.into() });
+        }
+        let blocks = u64::from(word(20)) | u64::from(word(24)) << 32;
+        if word(28) != 0 {
+            return Err(Fault::malformed(WHAT, "bytes 28 to 31 are not zero"));
+        }
+        if word(12) == 0 || word(16) == 0 {
+            return Err(Fault::malformed(WHAT, "its manifest or its index is empty"));
+        }
+        at_most("the manifest", word(12).into(), MAX_MANIFEST as u64)?;
+        let whole = PREAMBLE + word(12) as usize + SIGNATURES_SIZE;
+        // The lengths are checked with an empty manifest: its bytes may not be here yet.
+        Self::new(Vec::new(), word(16).into(), blocks)?;
+        if head.len() < whole {
+            return Ok(Head::More(whole));
+        }
+        let (manifest, room) = head[PREAMBLE..whole].split_at(word(12) as usize);
+        let envelope = Self::new(manifest.to_vec(), word(16).into(), blocks)?;
+        Ok(Head::Whole(Self { signatures: signatures(room)?, ..envelope }))
+    }
+
+    /// Its bytes: the bundle up to the index.
+    ///
+    /// # Errors
+    /// [`Fault::TooLong`] for more than [`MAX_SIGNATURES`], or lengths beyond their bounds.
+    pub fn encode(&self) -> Result<Vec<u8>, Fault> {
+        at_most("the manifest", self.manifest.len() as u64, MAX_MANIFEST as u64)?;
+        at_most("the list of signatures", self.signatures.len() as u64, MAX_SIGNATURES as u64)?;
+        let wrong = || Fault::malformed(WHAT, "its lengths do not fit each other");
+        let index = self.blocks_at.checked_sub(self.index_at).and_then(|size| u32::try_from(size).ok());
+        let blocks = self.total.checked_sub(self.blocks_at).ok_or_else(wrong)?;
+        let mut head = Vec::with_capacity(MAX_HEAD.min(PREAMBLE + self.manifest.len() + SIGNATURES_SIZE));
+        head.extend_from_slice(&MAGIC);
+        head.extend_from_slice(&FORMAT.to_le_bytes());
+        head.extend_from_slice(&(self.manifest.len() as u32).to_le_bytes());
+        head.extend_from_slice(&index.ok_or_else(wrong)?.to_le_bytes());
+        head.extend_from_slice(&blocks.to_le_bytes());
+        head.extend_from_slice(&[0; 4]);
+        head.extend_from_slice(&self.manifest);
+        for signature in &self.signatures {
+            head.extend_from_slice(&signature.key_id.0);
+            head.extend_from_slice(&signature.signature);
+        }
+        head.resize(PREAMBLE + self.manifest.len() + SIGNATURES_SIZE, 0);
+        if head.len() as u64 == self.index_at { Ok(head) } else { Err(wrong()) }
+    }
+
+    /// How long the index is.
+    pub const fn index_size(&self) -> u64 {
+        self.blocks_at - self.index_at
+    }
+}
+
+/// The signatures in their room: those there are come first, the rest of the room is zero.
+fn signatures(room: &[u8]) -> Result<Vec<Signature>, Fault> {
+    let mut found: Vec<Signature> = Vec::new();
+    let mut ended = false;
+    for slot in room.as_chunks::<SIGNATURE>().0 {
+        if slot.iter().all(|byte| *byte == 0) {
+            ended = true;
+            continue;
+        }
+        let mut signature = Signature { key_id: Digest([0; 32]), signature: [0; 64] };
+        signature.key_id.0.copy_from_slice(&slot[..32]);
+        signature.signature.copy_from_slice(&slot[32..]);
+        if ended {
+            return Err(Fault::malformed(WHAT, "there is a gap between its signatures"));
+        }
+        if found.iter().any(|other| other.key_id == signature.key_id) {
+            return Err(Fault::malformed(WHAT, format!("key {} has signed twice", signature.key_id)));
+        }
+        found.push(signature);
+    }
+    Ok(found)
+}
+
+fn at_most(what: &str, size: u64, limit: u64) -> Result<(), Fault> {
+    if size > limit { Err(Fault::TooLong { what: what.into(), size, limit }) } else { Ok(()) }
+}

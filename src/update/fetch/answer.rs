@@ -1,0 +1,167 @@
+//! Whether an answer is the one that was asked for: exactly these bytes, of exactly this file.
+
+use super::Fault;
+use reqwest::{Response, StatusCode, header};
+use std::{ops::Range, time::Duration};
+
+/// What a file was when it was first seen at a place: it must not change under a download.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Pinned {
+    /// As the server writes it, quotes and all.
+    pub etag: Option<String>,
+    pub size: u64,
+}
+
+impl Pinned {
+    /// What `If-Range` may hold: a strong tag (RFC 9110, 13.1.5).
+    pub fn condition(&self) -> Option<&str> {
+        self.etag.as_deref().filter(|tag| tag.starts_with('"'))
+    }
+}
+
+/// The longest wait that a server may ask for.
+const LONGEST_WAIT: u64 = 3600;
+
+/// What the answer to a request for `range` promises: the bytes it holds, and the file's identity.
+pub(super) fn check(
+    answer: &Response,
+    range: &Range<u64>,
+    pinned: Option<&Pinned>,
+) -> Result<(Range<u64>, Pinned), Fault> {
+    let status = answer.status();
+    let text = |name| answer.headers().get(name).and_then(|value| value.to_str().ok());
+    match status {
+        StatusCode::PARTIAL_CONTENT => {}
+        StatusCode::OK if is_page(text(header::CONTENT_TYPE)) => {
+            return Err(Fault::elsewhere(
+                "a web page was answered in place of the file: a network that wants a login, or a wrong address",
+            ));
+        }
+        // To a condition it means that the file is another one now; without one, that ranges are not understood.
+        StatusCode::OK if pinned.and_then(Pinned::condition).is_some() => {
+            return Err(Fault::changed(
+                "the whole file was answered to a range: it has changed, or ranges are ignored",
+            ));
+        }
+        StatusCode::OK => {
+            return Err(Fault::elsewhere(
+                "the whole file was answered to a range: this server cannot send parts of a file",
+            ));
+        }
+        StatusCode::RANGE_NOT_SATISFIABLE => {
+            return Err(Fault::changed("the file there is shorter than it has to be (416)"));
+        }
+        _ => return Err(refusal(status, text(header::RETRY_AFTER))),
+    }
+    plain(answer)?;
+    let Some((sent, size)) = text(header::CONTENT_RANGE).and_then(content_range) else {
+        return Err(Fault::elsewhere("the answer does not say which range it is (Content-Range)"));
+    };
+    if sent.start != range.start || sent.end != range.end.min(size) {
+        return Err(Fault::elsewhere(format!(
+            "the bytes {}-{} were asked for, {}-{} of {size} answered",
+            range.start,
+            range.end - 1,
+            sent.start,
+            sent.end - 1
+        )));
+    }
+    if answer.content_length().is_some_and(|length| length != sent.end - sent.start) {
+        return Err(Fault::elsewhere("the answer has another length than its range"));
+    }
+    let found = Pinned { etag: text(header::ETAG).filter(|tag| tag.len() <= 256).map(str::to_owned), size };
+    if let Some(pinned) = pinned.filter(|pinned| **pinned != found) {
+        return Err(Fault::changed(format!(
+            "the file changed: {} bytes, tag {}; before it were {} bytes, tag {}",
+            size,
+            found.etag.as_deref().unwrap_or("none"),
+            pinned.size,
+            pinned.etag.as_deref().unwrap_or("none")
+        )));
+    }
+    Ok((sent, found))
+}
+
+/// The same for a small file that is wanted whole: at most `most` bytes.
+pub(super) fn check_whole(answer: &Response, most: usize) -> Result<(), Fault> {
+    let text = |name| answer.headers().get(name).and_then(|value| value.to_str().ok());
+    match answer.status() {
+        StatusCode::OK if is_page(text(header::CONTENT_TYPE)) => {
+            return Err(Fault::elsewhere(
+                "a web page was answered in place of the file: a network that wants a login, or a wrong address",
+            ));
+        }
+        StatusCode::OK => {}
+        status => return Err(refusal(status, text(header::RETRY_AFTER))),
+    }
+    plain(answer)?;
+    match answer.content_length() {
+        Some(length) if length > most as u64 => {
+            Err(Fault::elsewhere(format!("the file has {length} bytes; at most {most} are read")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn plain(answer: &Response) -> Result<(), Fault> {
+    let encoding = answer.headers().get(header::CONTENT_ENCODING);
+    if let Some(encoding) = encoding.filter(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        return Err(Fault::elsewhere(format!("the answer is compressed ({encoding:?}), which nobody asked for")));
+    }
+    Ok(())
+}
+
+fn is_page(kind: Option<&str>) -> bool {
+    kind.is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("text/html"))
+}
+
+fn refusal(status: StatusCode, wait: Option<&str>) -> Fault {
+    let why = format!("the server answered {status}");
+    // RFC 9110 allows a date too; then our own pause holds.
+    let wait = wait
+        .and_then(|text| text.trim().parse().ok())
+        .map(|seconds: u64| Duration::from_secs(seconds.min(LONGEST_WAIT)));
+    match (status.as_u16(), wait) {
+        (408 | 425 | 429 | 500..=599, Some(wait)) => Fault { then: super::fault::Then::After(wait), why },
+        (408 | 425 | 429 | 500..=599, None) => Fault::again(why),
+        _ => Fault::elsewhere(why),
+    }
+}
+
+/// `bytes 0-499/1234` (RFC 9110, 14.4): what was sent, and the size of the whole.
+fn content_range(text: &str) -> Option<(Range<u64>, u64)> {
+    let (range, size) = text.strip_prefix("bytes ")?.split_once('/')?;
+    let (first, last) = range.split_once('-')?;
+    let number =
+        |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse::<u64>().ok()).flatten();
+    let (first, last, size) = (number(first)?, number(last)?, number(size)?);
+    (first <= last && last < size).then(|| (first..last + 1, size))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_content_range_names_what_was_sent_and_the_whole() {
+        assert_eq!(content_range("bytes 0-499/1234"), Some((0..500, 1234)));
+        assert_eq!(content_range("bytes 5-5/6"), Some((5..6, 6)));
+        for bad in [
+            "",
+            "bytes",
+            "bytes 0-499/*",
+            "bytes */1234",
+            "bytes 500-499/1234",
+            "bytes 0-1234/1234",
+            "bytes 0-499",
+            "0-499/1234",
+            "bytes +0-499/1234",
+            "bytes 0-18446744073709551616/18446744073709551617",
+            "bytes 0-18446744073709551615/18446744073709551615",
+            "bytes -1-5/9",
+            "items 0-4/9",
+        ] {
+            assert_eq!(content_range(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! How much room there is.
+
+use std::{io, path::Path};
+
+/// Bytes that this user may still write below `path` (statvfs(3)).
+///
+/// # Errors
+/// Those of statvfs.
+pub fn free(path: &Path) -> io::Result<u64> {
+    let numbers = rustix::fs::statvfs(path)?;
+    Ok(numbers.f_bavail.saturating_mul(numbers.f_frsize))
+}

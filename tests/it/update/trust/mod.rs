@@ -1,0 +1,3 @@
+//! Whom to believe.
+
+mod roots;
