@@ -9,6 +9,7 @@ pub mod bundle;
 pub mod channel;
 pub mod disk;
 pub mod fetch;
+pub mod firmware;
 pub mod health;
 pub mod install;
 pub mod job;

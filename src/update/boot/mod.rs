@@ -6,9 +6,16 @@
 mod evidence;
 pub mod fat;
 mod head;
+pub mod simulated;
+pub mod tryboot;
+pub mod uboot;
+mod witness;
 
 pub use evidence::{Evidence, ResetCause, Tries};
 pub use head::{LONGEST_HEAD, head_of_image, head_to_zero};
+pub use tryboot::Tryboot;
+pub use uboot::Uboot;
+pub use witness::{Seen, Witness};
 
 use super::Slot;
 use crate::error::ToolError;

@@ -3,8 +3,12 @@
 //! The engine never opens a path. [`Disk`] gives it the areas of the layout; a real card, a folder of files and a disk in memory that
 //! remembers every write and flush (for the power-cut model) keep the same port.
 
+mod folder;
+mod layout;
 mod memory;
 
+pub use folder::FolderDisk;
+pub use layout::{Layout, Partition};
 pub use memory::{Event, MemoryDisk};
 
 use super::Slot;

@@ -44,7 +44,10 @@ pub struct Fat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Root {
     /// FAT12 and FAT16: a place of its own, so many entries.
-    Fixed { at: u64, entries: u32 },
+    Fixed {
+        at: u64,
+        entries: u32,
+    },
     Chain(u32),
 }
 

@@ -56,9 +56,13 @@ pub fn fat32() -> Vec<u8> {
 #[test]
 fn what_was_made_is_read_in_each_kind() {
     let long = vec![7; 3000];
-    for (size, kind) in
-        [(32 * KIB, Kind::Fat12), (MIB, Kind::Fat12), (4150 * 512, Kind::Fat12), (3 * MIB, Kind::Fat16), (64 * MIB, Kind::Fat16)]
-    {
+    for (size, kind) in [
+        (32 * KIB, Kind::Fat12),
+        (MIB, Kind::Fat12),
+        (4150 * 512, Kind::Fat12),
+        (3 * MIB, Kind::Fat16),
+        (64 * MIB, Kind::Fat16),
+    ] {
         let image = make(size, &[("autoboot.txt", b"[all]\n"), ("empty", b""), ("Image", &long)]).unwrap();
         assert_eq!(image.len(), size);
         assert_eq!(Fat::of(&*device(&image)).unwrap().kind, kind, "{size}");
@@ -215,7 +219,7 @@ fn mtools_and_this_reader_agree() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     /// A small disk full of anything: an answer, soon, and no panic.
     #[test]

@@ -1,0 +1,81 @@
+//! What starts a board before Linux does, as models: they look at a card's content and say what boots, byte for byte as the real ones do.
+//!
+//! For the power-cut model, for the simulated machine's restarts and for the replay of a recorded update. What the models leave out is
+//! said with each; `ci/qemu` holds the one of U-Boot against the real script.
+
+mod tryboot;
+mod uboot;
+
+pub use tryboot::{Generation, TrybootFirmware};
+pub use uboot::UbootFirmware;
+
+use super::{
+    Slot,
+    boot::fat::Fat,
+    disk::{Access, Area, Device, Disk},
+};
+use std::io;
+
+/// What a restart led to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A kernel was started from this slot's boot files. Whether it is whole, and finds its root, is not the firmware's business.
+    Booted {
+        slot: Slot,
+        /// The firmware's one-shot flag was set; always `false` with U-Boot, which has none.
+        trial: bool,
+        /// Times the firmware itself wrote to the card before.
+        wrote: u32,
+    },
+    /// Nothing does, however often it is tried; why, for people.
+    Nothing(String),
+}
+
+impl Outcome {
+    pub fn slot(&self) -> Option<Slot> {
+        match self {
+            Self::Booted { slot, .. } => Some(*slot),
+            Self::Nothing(_) => None,
+        }
+    }
+}
+
+/// A boot partition as the firmware sees it.
+struct Partition {
+    device: Box<dyn Device>,
+    fat: Fat,
+}
+
+impl Partition {
+    /// `Err` when nothing can be loaded from it, saying why.
+    fn open(disk: &dyn Disk, area: Area) -> Result<Self, String> {
+        let device = disk.open(area, Access::Read).map_err(|error| error.message)?;
+        let fat = Fat::of(&*device).map_err(|fault| format!("{}: {fault}", area.name()))?;
+        Ok(Self { device, fat })
+    }
+
+    /// A small file; `None` when it is not there or cannot be read.
+    fn text(&self, name: &str) -> Option<String> {
+        let read = || -> io::Result<Option<Vec<u8>>> {
+            let Some(entry) = self.fat.find(&*self.device, name)? else { return Ok(None) };
+            self.fat.text(&*self.device, &entry).map(Some)
+        };
+        read().ok().flatten().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Whether all clusters of a file are there, and the file is not empty.
+    fn loads(&self, name: &str) -> bool {
+        let found = self.fat.find(&*self.device, name).ok().flatten();
+        found.is_some_and(|entry| entry.size > 0 && self.fat.whole(&*self.device, &entry).is_ok())
+    }
+
+    /// The first bytes of a file that loads.
+    fn start<const N: usize>(&self, name: &str) -> Option<[u8; N]> {
+        let entry = self.fat.find(&*self.device, name).ok().flatten()?;
+        self.fat.whole(&*self.device, &entry).ok()?;
+        let at = entry.first_sector(&self.fat).ok()?;
+        let mut start = [0; N];
+        self.device.read(at, &mut start).ok()?;
+        (entry.size as usize >= N).then_some(start)
+    }
+}
