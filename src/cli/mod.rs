@@ -4,6 +4,7 @@ mod agent;
 pub mod approve;
 mod audit;
 mod bridge;
+mod bundle;
 mod call;
 pub mod doctor;
 pub mod exit;
@@ -56,6 +57,8 @@ enum Command {
     Token(token::Args),
     /// Make a certificate for this server, or show the one it has
     Tls(tls::Args),
+    /// Make, sign and check bundles, which updates are delivered as
+    Bundle(bundle::Args),
     /// Say yes or no to what a caller wants to do
     Approve(approve::Args),
     /// Check or show the record of all calls
@@ -85,6 +88,7 @@ pub fn run() -> std::process::ExitCode {
         Command::Schema(args) => schema::run(&args),
         Command::Token(args) => token::run(args),
         Command::Tls(args) => tls::run(args, &cli.sources),
+        Command::Bundle(args) => bundle::run(args),
         Command::Approve(args) => approve::run(&args, &cli.sources),
         Command::Audit(args) => audit::run(args, &cli.sources),
         Command::Guard => crate::guard::run()
