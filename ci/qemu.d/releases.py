@@ -5,12 +5,13 @@ import dataclasses
 import json
 import os
 import shutil
-import subprocess
 import time
 
-from disk import boot_image, run
+from disk import run
 
-PRODUCT, LAYOUT, CHANNEL = "raspi-mcp-bench", "mbr-ab-1", "stable"
+HERE = os.path.dirname(os.path.abspath(__file__))
+# The board is QEMU's `virt`, as its device tree says.
+PRODUCT, HARDWARE, CHANNEL = "raspi-mcp-bench", "linux,dummy-virt", "stable"
 # What is in a release and in no other: 4 MiB that no compressor makes smaller.
 BALLAST_BYTES = 4 << 20
 CONFIGURATION = """# The bench: whoever reaches the guest's loopback may do everything, and everything goes faster.
@@ -49,10 +50,18 @@ class Workshop:
     def __init__(self, folder, pieces, program, ca):
         self.folder, self.pieces, self.program, self.ca = folder, pieces, program, ca
         self.kept = {}
-        # The same for all of them: who made an image may not depend on when.
         self.created = int(time.time())
+        self.expires = str(self.created + 30 * 86400)
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
+        self.keys = {role: os.path.join(folder, role) for role in ("root", "release", "channel")}
+        for key in self.keys.values():
+            self.ours("bundle", "keygen", key)
+        self.trust = os.path.join(folder, "root.json")
+        named = [word for role, key in self.keys.items() for word in (f"--{role}-key", f"{key}.pub")]
+        self.ours("bundle", "trust", "init", "--product", PRODUCT, *named, "--created", str(self.created),
+                  "--expires", self.expires, "--out", self.trust)
+        self.ours("bundle", "trust", "sign", self.trust, "--key", f"{self.keys['root']}.key")
 
     def ours(self, *arguments):
         """Our own program, on this computer."""
@@ -74,6 +83,8 @@ class Workshop:
         about = {"product": PRODUCT, "version": version, "counter": counter, "created": self.created}
         put(f"{place}/image.json", json.dumps(about) + "\n")
         put(f"{place}/drill", drill + "\n")
+        shutil.copy(self.trust, f"{place}/trust/root.json")
+        shutil.copy(os.path.join(HERE, "../../dist/layout.toml"), f"{place}/layout.toml")
         put(f"{place}/ballast", os.urandom(BALLAST_BYTES))
         put(f"{tree}/etc/raspi-mcp/50-bench.toml", CONFIGURATION)
         shutil.copy(self.ca, f"{tree}/etc/raspi-mcp/updates-ca.pem")
@@ -82,8 +93,24 @@ class Workshop:
         root = os.path.join(self.folder, f"root-{version}.erofs")
         run("mkfs.erofs", "--quiet", "--all-root", "-T0", "-U", "72617370-692d-6d63-702d-62656e636800", root, tree)
         shutil.rmtree(tree)
-        # All have the same kernel; the boot image of one release is that of all.
-        return Release(version, counter, boot_image(self.pieces), root)
+        # All have the same kernel: the boot image of one release is that of all.
+        return Release(version, counter, f"{self.pieces}/boot.fat", root)
+
+    def bundled(self, release):
+        """The release's bundle, signed."""
+        if not release.bundle:
+            release.bundle = os.path.join(self.folder, f"{PRODUCT}-{release.version}.bundle")
+            self.ours("bundle", "build", "--root", release.root, "--boot", release.boot, "--product", PRODUCT,
+                      "--version", release.version, "--counter", str(release.counter), "--hardware", HARDWARE,
+                      "--created", str(self.created), "--expires", self.expires, "--level", "3", "--out", release.bundle)
+            self.ours("bundle", "sign", release.bundle, "--key", f"{self.keys['release']}.key")
+        return release.bundle
+
+    def install(self, release, slot):
+        """As the factory does."""
+        for area, image in ((slot.boot, release.boot), (slot.root, release.root)):
+            with open(image, "rb") as file:
+                area.write(file.read())
 
 
 def put(path, content):
