@@ -1,5 +1,6 @@
 """Runs scenarios: each file of scenarios/ is one story, told by its `story(bench)`. Started by ci/qemu."""
 
+import functools
 import glob
 import importlib.util
 import os
@@ -10,7 +11,13 @@ import traceback
 from disk import Disk
 from firmware import Pi
 from machine import HERE, appliance
+from releases import Workshop
+from webspace import certificates
 from wires import Missed
+
+
+# Made when the first scenario wants it.
+WORKSHOP = None
 
 
 class Bench:
@@ -18,6 +25,17 @@ class Bench:
 
     def __init__(self, folder, factory):
         self.folder, self.factory, self.machine, self.power_ons = folder, factory, None, 0
+
+    @functools.cached_property
+    def workshop(self):
+        """Where releases are made, and the certificate of the web space they are put into; the same for all scenarios of a run."""
+        global WORKSHOP
+        if not WORKSHOP:
+            folder = os.path.join(os.path.dirname(self.factory.path), "releases")
+            ca, certificate = certificates(os.path.join(os.path.dirname(self.factory.path), "certificates"))
+            WORKSHOP = Workshop(folder, self.factory.pieces, os.environ["RASPI_MCP_HOST"], ca)
+            WORKSHOP.certificate = certificate
+        return WORKSHOP
 
     def disk(self):
         """A disk fresh from the factory."""

@@ -1,6 +1,7 @@
 """What the stories of updates share: a disk with release 1.0.0 in both slots, a web space with a channel, and words for what
 happens to them."""
 
+import json
 import os
 
 from machine import BOOT_SECONDS
@@ -50,15 +51,51 @@ class Fleet:
         self.bench.says(f"slot {slot} serves")
 
     def update(self, version):
-        """Has the device update itself, and waits until it restarts for the trial."""
+        """Has the device update itself, and waits until it restarts for the trial. How many bytes of bundles it fetched."""
         pi = self.bench.machine
-        before = self.web.counted(".bundle")
+        before, began = self.web.counted(".bundle"), pi.seconds()
         pi.mcp().call("manage.update_server", channel=CHANNEL, target_version=version)
-        restarts = {r"bench: going down: reboot": True, r"ERROR.*update": False}
+        # Its own words, when it gives up.
+        restarts = {r"bench: going down: reboot": True, r"update.*failed": False}
         going, line = pi.console.first(restarts, INSTALL_SECONDS)
         if not going:
             raise Missed(f"no update: {line.string}")
-        self.bench.says(f"{version} is written; {(self.web.counted('.bundle') - before) >> 10} KiB were fetched; it restarts")
+        fetched = self.web.counted(".bundle") - before
+        self.bench.says(f"{version} is written, {pi.seconds() - began:.1f} s after the call; it fetched {fetched >> 10} KiB and restarts")
+        return fetched
+
+    def begins_or_goes_on(self, version):
+        """Waits until the server answers, in whichever slot; the update goes on by itself, or begins when it had not begun."""
+        pi = self.bench.machine
+        slot = pi.console.expect(r"bench: slot (\S+) serves", BOOT_SECONDS)[1]
+        runs = json.loads(pi.hand.run("cat /usr/share/raspi-mcp/image.json"))["version"]
+        begun = any(self.status().get(what) for what in ("job", "last_attempt"))
+        if runs != version and not begun:
+            pi.mcp().call("manage.update_server", channel=CHANNEL, target_version=version)
+        self.bench.says(f"slot {slot} serves, {runs}; the update {'goes on' if begun else 'begins'}")
+
+    def committed(self, version, within=TRIAL_SECONDS):
+        """Waits until the trial of that version has proved itself."""
+        self.bench.machine.console.expect(r"committed", within)
+        attempt = self.status()["last_attempt"]
+        self.bench.check("it has committed", (attempt["version"], attempt["phase"]), (version, "committed"))
+
+    def back(self, version, within, because):
+        """Waits until 2.0.0, in slot B, serves again after a trial of that version; why it is back has those words in it."""
+        self.serves("B", within)
+        attempt = self.status()["last_attempt"]
+        if because not in attempt["reason"] or attempt["version"] != version:
+            raise Missed(f"of the trial of {version} it says: {attempt}")
+        self.bench.says(f"{attempt['version']}: {attempt['phase']}, {attempt['reason']} (reset: {attempt['reset_cause']})")
+
+    def dropped(self, version):
+        """Has what is armed taken back, if it is: a version is tried three times unless somebody says no."""
+        if self.slot("A")["state"] == "armed":
+            self.bench.machine.mcp().call("manage.rollback")
+        self.bench.check(f"slot A is armed with {version} no more", self.slot("A")["state"] != "armed", True)
 
     def status(self):
         return self.bench.machine.mcp().call("manage.get_update_status")
+
+    def slot(self, name):
+        return next(slot for slot in self.status()["slots"] if slot["slot"] == name)
