@@ -57,11 +57,15 @@ impl<'r, 'a> Fat<'r, 'a> {
             && reserved > 0
             && (1..=2).contains(&fats)
             && sectors * sector <= size;
+        let not_fat = || Fault::malformed(WHAT, "it is not a FAT file system of its size");
+        if !plain {
+            return Err(not_fat());
+        }
         // All are 32 bits at most, so none of these can overflow.
         let root_sectors = (root_entries * ENTRY).div_ceil(sector);
         let data = reserved + fats * fat_sectors + root_sectors;
-        if !plain || data >= sectors {
-            return Err(Fault::malformed(WHAT, "it is not a FAT file system of its size"));
+        if data >= sectors {
+            return Err(not_fat());
         }
         let clusters = (sectors - data) / per_cluster;
         fat.bits = match clusters {

@@ -1,1 +1,36 @@
-//! What the agent knows of the slots, and what follows from it at each boot.
+//! What the agent knows of the slots, and what follows from it at each boot (docs/update.md has the diagram and the table).
+//!
+//! Pure functions decide: a [`State`] and the boot chain's evidence give a [`Step`], which is what to do before, the one write of the
+//! new state, and what to do after. [`Ledger`] performs steps on a card. Whatever is cut short, the next boot settles from what it finds.
+
+mod admit;
+mod arm;
+pub mod clock;
+pub mod counter;
+mod effects;
+mod health;
+mod ledger;
+pub mod limits;
+mod parse;
+mod record;
+mod settle;
+mod state;
+mod step;
+pub mod table;
+mod trial;
+mod write;
+
+pub use admit::{Candidate, admit, floor};
+pub use arm::{arm, judge_old, rearm, restarting, roll_back};
+pub use health::healthy;
+pub use ledger::Ledger;
+pub use limits::Limits;
+pub use record::{Opened, Store};
+pub use settle::{Here, Settled, Standing, settle};
+pub use state::{Blocked, Kind, Orderly, Pending, SlotRecord, Slots, Stage, State, Verdict};
+pub use step::{Act, Step, perform};
+pub use trial::{Trial, commit, committed, condemn};
+pub use write::{begin_writing, checkpoint, failed, verified, written};
+
+/// How often a version is armed in all before it is blocked.
+pub const MOST_ARMINGS: u8 = 3;

@@ -1,0 +1,93 @@
+//! What rows of the table do, where several share it: giving a version up, and arming it again.
+
+use super::{
+    Act, Kind, MOST_ARMINGS, State, Step,
+    arm::armed,
+    write::{bounded, end_attempt, set_phase},
+};
+use crate::update::{
+    Slot,
+    boot::Evidence,
+    status::{Phase, SlotState},
+};
+
+/// The update is over: blocked, and its slot cannot be started any more. A rollback that failed leaves its slot as it was. The other
+/// slot is the default before anything else: a head is only zeroed behind a default that stands.
+pub(super) fn give_up(state: &State, reason: &str, now_ms: i64) -> Step {
+    let mut next = state.clone();
+    let Some(update) = next.update.take() else { return Step::default() };
+    let (target, mut after) = (update.target, Vec::new());
+    if update.kind == Kind::Install {
+        if let Some(manifest) = update.manifest {
+            next.block(manifest, &update.version, &bounded(reason));
+        }
+        let record = next.slots.of_mut(target);
+        record.state = SlotState::Bad;
+        record.barred = true;
+        record.note = Some(bounded(reason));
+        after.push(Act::ZeroHead(target));
+    } else {
+        let record = next.slots.of_mut(target);
+        record.state = SlotState::Good;
+        record.note = Some(bounded(reason));
+    }
+    next.orderly = None;
+    end_attempt(&mut next, Phase::RolledBack, reason, now_ms);
+    Step { before: vec![Act::Default(target.other())], state: Some(next), after }
+}
+
+/// Another trial without another download, if it was armed less than [`MOST_ARMINGS`] times; else it is given up. The boot chain
+/// forgets the last trial before the record does: else a chain that counts would show this one as spent.
+pub(super) fn arm_again(state: &State, seen: &Evidence, reason: &str, now_ms: i64) -> Step {
+    let mut next = state.clone();
+    let Some(update) = &mut next.update else { return Step::default() };
+    if update.armings >= MOST_ARMINGS {
+        return give_up(state, &format!("{reason}; it was armed {MOST_ARMINGS} times"), now_ms);
+    }
+    update.armings += 1;
+    let target = armed(update, seen);
+    let record = next.slots.of_mut(target);
+    record.state = SlotState::Armed;
+    record.barred = false;
+    next.orderly = None;
+    set_phase(&mut next, Phase::Armed);
+    if let Some(attempt) = &mut next.last_attempt {
+        attempt.reason = bounded(reason);
+    }
+    Step { before: vec![Act::Default(target.other())], state: Some(next), after: vec![Act::Arm(target)] }
+}
+
+/// A boot of the target is remembered, in the record and in the attempt.
+pub(super) fn remember_trial(state: &mut State, seen: &Evidence) {
+    let id = seen.boot_id.clone().unwrap_or_else(|| "unknown".into());
+    let Some(update) = &mut state.update else { return };
+    if seen.boot_id.is_some() && update.trials.last() == Some(&id) {
+        return;
+    }
+    update.trials.push(id.clone());
+    if let Some(attempt) = &mut state.last_attempt {
+        attempt.boot_ids.push(id);
+        let surplus = attempt.boot_ids.len().saturating_sub(usize::from(MOST_ARMINGS));
+        attempt.boot_ids.drain(..surplus);
+    }
+}
+
+/// What restarted the machine out of the trial, in words, and whether that was asked for.
+pub(super) fn cause(state: &State, seen: &Evidence) -> (String, String) {
+    let last = state.update.as_ref().and_then(|update| update.trials.last());
+    if let Some(asked) =
+        state.orderly.as_ref().filter(|asked| !asked.trial && last.is_some() && asked.boot_id.as_ref() == last)
+    {
+        return ("orderly".into(), format!("a restart was asked for in the trial: {}", asked.reason));
+    }
+    let cause = seen.reset.map_or("unknown", |reset| reset.name());
+    (cause.into(), format!("the trial ended without a verdict (reset: {cause})"))
+}
+
+/// A record of a slot no longer carries what it is not.
+pub(super) fn good(state: &mut State, slot: Slot) {
+    let record = state.slots.of_mut(slot);
+    record.state = SlotState::Good;
+    record.note = None;
+    record.barred = false;
+}

@@ -1,0 +1,71 @@
+//! The record and the card together: performs steps, and keeps what was recorded at hand.
+
+use super::{Settled, State, Step, Store, perform, settle};
+use crate::{
+    error::ToolError,
+    update::{
+        boot::{BootFlow, Evidence},
+        disk::Disk,
+        slots::Here,
+    },
+};
+use std::sync::Arc;
+
+/// One per machine, in the agent. All of it sleeps.
+pub struct Ledger {
+    disk: Arc<dyn Disk>,
+    flow: Arc<dyn BootFlow>,
+    store: Store,
+    state: State,
+    faults: Vec<String>,
+}
+
+impl Ledger {
+    /// Reads what is recorded.
+    ///
+    /// # Errors
+    /// Those of [`Store::open`].
+    pub fn open(disk: Arc<dyn Disk>, flow: Arc<dyn BootFlow>) -> Result<Self, ToolError> {
+        let opened = Store::open(&*disk)?;
+        Ok(Self { disk, flow, store: opened.store, state: opened.state, faults: opened.faults })
+    }
+
+    /// What is recorded.
+    pub const fn state(&self) -> &State {
+        &self.state
+    }
+    /// What was found wrong with the record when it was opened.
+    pub fn faults(&self) -> &[String] {
+        &self.faults
+    }
+    /// What the boot chain says now.
+    pub fn evidence(&self) -> Evidence {
+        self.flow.evidence()
+    }
+
+    /// Settles this boot and performs what follows. The standing holds whatever becomes of that: its failure is given beside it.
+    pub fn settle(&mut self, here: &Here) -> (Settled, Result<(), ToolError>) {
+        let settled = settle(&self.state, &self.flow.evidence(), here);
+        let done = self.perform(&settled.step);
+        (settled, done)
+    }
+
+    /// Performs a step, and has its state from then on.
+    ///
+    /// # Errors
+    /// Those of [`perform`]; what is recorded is then read again, since a write that failed may still have come through.
+    pub fn perform(&mut self, step: &Step) -> Result<(), ToolError> {
+        let done = perform(&*self.disk, &*self.flow, &mut self.store, step);
+        match (&done, &step.state) {
+            (Ok(()), Some(state)) => self.state = state.clone(),
+            (Ok(()), None) => {}
+            (Err(_), _) => {
+                if let Ok(opened) = Store::open(&*self.disk) {
+                    self.store = opened.store;
+                    self.state = opened.state;
+                }
+            }
+        }
+        done
+    }
+}
