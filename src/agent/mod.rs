@@ -27,6 +27,7 @@ mod server;
 mod settings;
 mod start;
 pub mod units;
+mod updates;
 mod warrant;
 mod wire;
 

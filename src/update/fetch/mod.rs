@@ -14,6 +14,7 @@ mod line;
 mod pace;
 mod pieces;
 mod place;
+mod probe;
 mod room;
 mod route;
 mod source;
