@@ -30,4 +30,3 @@ mod store;
 mod tools;
 mod trees;
 mod update;
-mod update;

@@ -13,7 +13,7 @@ use super::{
     writer::{Target, Writer},
 };
 use crate::{
-    error::{ErrorCode, ToolError},
+    error::ToolError,
     update::{
         Slot,
         bundle::{self, ImageKind, Index},

@@ -2,10 +2,16 @@
 
 mod boot;
 mod bundle;
+mod channel;
+mod disk;
 mod fat;
+mod fetch;
+mod firmware;
 mod health;
+mod install;
 mod job;
 mod made;
+mod slots;
 mod trust;
 
 pub use made::*;

@@ -1,6 +1,8 @@
 //! Boot flows: the FAT they read, the files and sectors they change, the evidence they give.
 
+mod custom;
 mod fat;
+mod machine;
 mod simulated;
 mod tryboot;
 mod uboot;
