@@ -162,7 +162,7 @@ class Disk:
     def factory(cls, path, pieces):
         """A new disk as the factory makes it: slot B equal to A and bootable, both copies of the state valid."""
         with open(path, "wb") as image:
-            image.truncate(305 * MIB)
+            image.truncate(377 * MIB)
         with open(os.path.join(HERE, "layout.sfdisk"), "rb") as layout:
             run("sfdisk", "--quiet", path, input=layout.read())
         disk = cls(path, pieces)

@@ -14,6 +14,8 @@ from machine import BOARD, Machine, board
 from wires import Console, Missed
 
 SECTOR = 512
+# The EEPROM's time of making that this firmware has: 2025-02-12, the default release with tryboot_a_b on all boards.
+BUILT = 1739318400
 # What the guest's reboot says on its serial line when it was given an argument: on a Raspberry Pi the kernel tells the firmware.
 REQUEST = r"bench: the firmware is told: (.*)"
 
@@ -177,12 +179,12 @@ class Pi:
             self.gone.set()
             return
         self.console.add(f"firmware: starts partition {partition}, tryboot {int(trial)}")
-        self.starts.append((partition, trial))
         kernel, initrd, arguments = (os.path.join(self.folder, name) for name in ("kernel", "initrd", "cmdline"))
         for path, data in zip((kernel, initrd, arguments), files):
             with open(path, "wb") as file:
                 file.write(data)
         tree = self.tree(partition, trial)
+        self.starts.append((partition, trial))
         command = [
             *board(self.disk, **self.wires), "-no-reboot", "-dtb", tree, "-kernel", kernel,
             *(("-initrd", initrd) if files[1] else ()), "-append", files[2].decode("latin-1").split("\n")[0].strip(),
@@ -197,7 +199,10 @@ class Pi:
         path = os.path.join(self.folder, "firmware.dtb")
         run(*BOARD, "-M", f"dumpdtb={path}", "-nodefaults", "-display", "none")
         run("fdtput", "-c", path, "/chosen/bootloader")
-        for name, value in (("partition", partition), ("tryboot", int(trial)), ("boot-mode", 1), ("rsts", 0x1020)):
+        # PM_RSTS: power-on, or a full reset by the watchdog, which a restart in order is as well on these boards.
+        rsts = 0x1020 if self.starts else 0x1000
+        for name, value in (("partition", partition), ("tryboot", int(trial)), ("boot-mode", 1), ("rsts", rsts),
+                            ("capabilities", 0x7F), ("build-timestamp", BUILT)):
             run("fdtput", "-t", "x", path, "/chosen/bootloader", name, f"{value:x}")
         return path
 
