@@ -111,7 +111,9 @@ def main(arguments):
             print(f"  {name:18} {module.__doc__.strip().splitlines()[0]}")
         return 0
     build, names = arguments[0], arguments[1:]
-    wanted = list(scenarios) if names == ["all"] else names
+    sets = {"all": list(scenarios), "boot": [name for name in scenarios if not name.startswith("update-")],
+            "updates": [name for name in scenarios if name.startswith("update-")]}
+    wanted = [name for asked in names for name in sets.get(asked, [asked])]
     if unknown := [name for name in wanted if name not in scenarios]:
         print(f"there is no scenario {', '.join(unknown)}; they are: {', '.join(scenarios)}", file=sys.stderr)
         return 2
