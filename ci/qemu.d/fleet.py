@@ -7,7 +7,7 @@ import os
 from machine import BOOT_SECONDS
 from releases import CHANNEL
 from wires import Missed
-from webspace import WebSpace
+from webspace import NAME, WebSpace
 
 # From the call to the restart: the card is read, compared, written and read back, emulated.
 INSTALL_SECONDS = 240
@@ -40,7 +40,7 @@ class Fleet:
     def publish(self, version, drill=""):
         """That release is what the channel offers from now on."""
         release = self.workshop.release(version, drill)
-        self.workshop.publish(release, self.space)
+        self.address = self.workshop.publish(release, self.space)
         return release
 
     def serves(self, slot, within=BOOT_SECONDS):
@@ -50,11 +50,16 @@ class Fleet:
             raise Missed(f"slot {found} came up instead of slot {slot}")
         self.bench.says(f"slot {slot} serves")
 
-    def update(self, version):
-        """Has the device update itself, and waits until it restarts for the trial. How many bytes of bundles it fetched."""
+    def update(self, version, by="tool"):
+        """Has the device update itself, and waits until it restarts for the trial. By the tool, as clients do, or by somebody at
+        the console who names the bundle. How many bytes of bundles it fetched."""
         pi = self.bench.machine
         before, began = self.web.counted(".bundle"), pi.seconds()
-        pi.mcp().call("manage.update_server", channel=CHANNEL, target_version=version)
+        if by == "tool":
+            pi.mcp().call("manage.update_server", channel=CHANNEL, target_version=version)
+        else:
+            said = pi.hand.run(f"raspi-mcp slot install https://{NAME}/{self.address} --reboot --yes", INSTALL_SECONDS)
+            self.bench.says(said.strip().splitlines()[-1])
         # Its own words, when it gives up.
         restarts = {r"bench: going down: reboot": True, r"update.*failed": False}
         going, line = pi.console.first(restarts, INSTALL_SECONDS)

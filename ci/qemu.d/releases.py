@@ -106,6 +106,13 @@ class Workshop:
             self.ours("bundle", "sign", release.bundle, "--key", f"{self.keys['release']}.key")
         return release.bundle
 
+    def publish(self, release, space):
+        """Puts it into the channel in that folder, as the newest for everybody."""
+        os.makedirs(space, exist_ok=True)
+        self.ours("channel", "publish", space, "--channel", CHANNEL, "--key", f"{self.keys['channel']}.key",
+                  "--trust", self.trust, "--bundle", self.bundled(release))
+        return f"bundles/{os.path.basename(release.bundle)}"
+
     def install(self, release, slot):
         """As the factory does."""
         for area, image in ((slot.boot, release.boot), (slot.root, release.root)):
