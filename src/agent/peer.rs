@@ -69,11 +69,7 @@ impl Peer {
             Op::UpdateStatus {} => true,
             Op::Answer { .. } => matches!(self.standing, Standing::Approver | Standing::SimulatedOwner),
             // At the console: who may approve an update may make one. The server half alone says how it is.
-            Op::Install(_)
-            | Op::RebootIntoUpdate(_)
-            | Op::RollBack(_)
-            | Op::MarkGood(_)
-            | Op::ResumeUpdate {} => true,
+            Op::Install(_) | Op::RebootIntoUpdate(_) | Op::RollBack(_) | Op::MarkGood(_) | Op::ResumeUpdate {} => true,
             _ => matches!(self.standing, Standing::Server | Standing::SimulatedOwner),
         };
         if allowed {

@@ -12,11 +12,11 @@ use super::{
         exec::{CommandEnd, CommandOutput, CommandRef, CommandRequest},
         holders::HoldersRequest,
         process::{InspectRequest, SignalRequest, Signalled},
+        unit::{ControlRequest, Controlled},
         update::{
             HealthReport, HealthTaken, InstallRequest, MarkGoodRequest, MarkedGood, RebootIntoRequest, RollBackRequest,
             RolledBack,
         },
-        unit::{ControlRequest, Controlled},
     },
     warrant::Warrant,
 };

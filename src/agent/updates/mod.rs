@@ -26,7 +26,7 @@ use crate::{
             hooks::{Unwatched, Watch},
             judge::judge,
         },
-        slots::{self, Here, Ledger, Limits, Settled, Standing, Stage},
+        slots::{self, Here, Ledger, Limits, Settled, Stage, Standing},
         trust::{Release, Roots},
     },
 };
@@ -101,12 +101,7 @@ impl Updates {
 }
 
 impl System {
-    fn open(
-        settings: &AgentSettings,
-        card: Card,
-        clock: Clock,
-        faults: &mut Vec<String>,
-    ) -> Result<Self, ToolError> {
+    fn open(settings: &AgentSettings, card: Card, clock: Clock, faults: &mut Vec<String>) -> Result<Self, ToolError> {
         let ledger = Ledger::open(Arc::clone(&card.disk), Arc::clone(&card.flow))?;
         faults.extend(ledger.faults().iter().cloned());
         let image = if settings.simulated {
@@ -140,11 +135,7 @@ impl System {
 
     /// Decides where this boot stands, and does what follows from it on the card.
     pub fn settle(&self, faults: &mut Vec<String>) {
-        let here = Here {
-            now_ms: (self.clock)(),
-            version: self.image.version.clone(),
-            counter: self.image.counter,
-        };
+        let here = Here { now_ms: (self.clock)(), version: self.image.version.clone(), counter: self.image.counter };
         let (Settled { case, standing, .. }, done) = self.record.ledger().settle(&here);
         if let Err(error) = done {
             faults.push(format!("updates: what this start asks for could not be done: {}", error.message));

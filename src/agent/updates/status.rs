@@ -61,13 +61,13 @@ fn trouble(standing: &Standing) -> Option<String> {
     match standing {
         Standing::Elsewhere => Some("this system runs from neither slot".into()),
         Standing::Halves => Some("boot files and root are of different slots".into()),
-        Standing::Walked => Some("the boot chain passed its default slot over; once healthy, the running slot becomes it".into()),
-        Standing::Unrecorded => Some("nothing is recorded of the running slot: manage.mark_good makes it the default".into()),
+        Standing::Walked => {
+            Some("the boot chain passed its default slot over; once healthy, the running slot becomes it".into())
+        }
+        Standing::Unrecorded => {
+            Some("nothing is recorded of the running slot: manage.mark_good makes it the default".into())
+        }
         Standing::Restart(why) => Some(format!("the machine has to restart: {why}")),
-        Standing::Normal
-        | Standing::Interrupted
-        | Standing::Armed
-        | Standing::Trial(_)
-        | Standing::RolledBack => None,
+        Standing::Normal | Standing::Interrupted | Standing::Armed | Standing::Trial(_) | Standing::RolledBack => None,
     }
 }

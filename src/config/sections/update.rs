@@ -1,9 +1,17 @@
 //! `[update]`: where releases come from, when they may come, how a new system proves itself, and what the machine's two slots are.
 
 use super::files::resolved;
-use crate::{config::settings::Settings, config::words::is_name, update::channel::window::Windows};
+use crate::{
+    clock::Wall,
+    config::{settings::Settings, words::is_name},
+    os::clock::Zone,
+    update::{channel::window::Windows, fetch::Limits},
+};
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// The section. What the privileged half reads of it (`product`, `layout`, `flow`, `flow_command`, `trust`, `channel`, what
 /// begins with `health_`, `dead_man_hours`, `installs_per_day`) it reads in its own configuration.
@@ -108,6 +116,28 @@ impl UpdateSettings {
             dead_man_hours: 0,
             installs_per_day: 4,
         }
+    }
+
+    /// What a download may take. `time_floor`: seconds since 1970 that are certain to have passed.
+    pub fn limits(&self, zone: Zone, wall: Wall, time_floor: u64) -> Limits {
+        let some = |text: &String| (!text.is_empty()).then(|| text.clone());
+        Limits {
+            proxy: some(&self.proxy),
+            ca_file: some(&self.ca_file).map(PathBuf::from),
+            time_floor,
+            stall: Duration::from_secs(self.stall_seconds),
+            stall_bytes: self.stall_bytes,
+            deadline: Duration::from_secs(u64::from(self.deadline_hours) * 3600),
+            bandwidth: (self.bandwidth_kib > 0).then(|| u64::from(self.bandwidth_kib) << 10),
+            window: self.download_window.clone(),
+            ..Limits::new(zone, wall)
+        }
+    }
+
+    /// The channel's address and its mirrors', in the order they are asked; none without `update.url`.
+    pub fn bases(&self) -> Vec<String> {
+        let first = (!self.url.is_empty()).then(|| self.url.clone());
+        first.into_iter().chain(self.mirrors.iter().cloned()).collect()
     }
 
     /// The proxy without its password.

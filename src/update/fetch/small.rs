@@ -22,12 +22,15 @@ pub async fn small<T>(
     judge: impl Fn(Vec<u8>) -> Result<T, ToolError>,
 ) -> Result<T, ToolError> {
     let deadline = Instant::now() + line.limits.deadline.min(LONGEST);
+    let alone = places.len() == 1;
     let mut route = Route::new(places);
     loop {
         let turn = route.turn()?;
         let fault = match body::whole(line, &turn.place, most, deadline).await {
             Ok(bytes) => match judge(bytes) {
                 Ok(judged) => return Ok(judged),
+                // The only place there is: its reason is the whole answer.
+                Err(error) if alone => return Err(error.with("place", turn.place.to_string())),
                 Err(error) => Fault::forged(error.advice()),
             },
             Err(fault) => fault,

@@ -54,9 +54,14 @@ impl Source {
     /// # Errors
     /// As [`Self::read`].
     pub async fn head(&self, size: u64) -> Result<Vec<u8>, ToolError> {
-        let head = self.read_up_to(0..size).await?;
+        self.head_at(size).await.map(|(head, _)| head)
+    }
+
+    /// The same, and which place it came from.
+    pub(super) async fn head_at(&self, size: u64) -> Result<(Vec<u8>, Turn), ToolError> {
+        let (head, turn) = self.read_up_to(0..size).await?;
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some((head.len() as u64, Digest::of(&head)));
-        Ok(head)
+        Ok((head, turn))
     }
 
     /// Exactly the bytes of `range`; at most 16 MiB and a bit.
@@ -65,7 +70,7 @@ impl Source {
     /// `unavailable` when no place has them, with what each answered; `timeout` when the deadline has passed.
     pub async fn read(&self, range: Range<u64>) -> Result<Vec<u8>, ToolError> {
         let length = range.end.saturating_sub(range.start);
-        let bytes = self.read_up_to(range).await?;
+        let (bytes, _) = self.read_up_to(range).await?;
         if bytes.len() as u64 == length {
             return Ok(bytes);
         }
@@ -76,7 +81,7 @@ impl Source {
         .hint("it was cut short when it was copied: put the whole bundle there"))
     }
 
-    async fn read_up_to(&self, range: Range<u64>) -> Result<Vec<u8>, ToolError> {
+    async fn read_up_to(&self, range: Range<u64>) -> Result<(Vec<u8>, Turn), ToolError> {
         body::not_empty(&range)?;
         if range.end - range.start > MOST {
             return Err(ToolError::new(
@@ -93,7 +98,7 @@ impl Source {
                     match route.found(&turn, found) {
                         Ok(()) => {
                             route.progress();
-                            return Ok(bytes);
+                            return Ok((bytes, turn));
                         }
                         Err(fault) => fault,
                     }

@@ -343,7 +343,7 @@ fn the_machines_id_does_not_leave_the_machine() {
 
 #[test]
 fn a_bundle_that_is_not_the_indexs_is_refused() {
-    let (boot, root) = (super::a_boot(4 << 20, &[("config.txt", b"arm_64bit=1\n")]), an_image(100_000, 3));
+    let (boot, root) = (super::a_boot(4 << 20, &[("config.txt", b"arm_64bit=1\n")]), an_image(100 << 10, 3));
     let (release, _) = opened(&a_bundle("1.1.0", 11, &boot, &root, &[11, 12]));
     let offer = Offer { manifest: release.digest, ..offer("1.1.0", 11) };
     offer.is_of("stable", &release.digest, &release.manifest).unwrap();

@@ -2,7 +2,10 @@
 
 use super::words::{InstallRequest, UpdateTool};
 use crate::{
-    agent::{Agent, Peer, Standing, updates::{Session, System}},
+    agent::{
+        Agent, Peer, Standing,
+        updates::{Session, System},
+    },
     error::ToolError,
     update::{job::plan::Plan, trust::Release},
 };

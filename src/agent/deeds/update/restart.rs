@@ -5,7 +5,10 @@ use crate::{
     agent::{Agent, Peer, PowerAction, Standing, protocol::Scheduled},
     error::ToolError,
     os::blocking,
-    update::{slots::{self, Stage}, status::UpdateStatus},
+    update::{
+        slots::{self, Stage},
+        status::UpdateStatus,
+    },
 };
 use std::sync::Arc;
 
