@@ -127,7 +127,7 @@ fn check(
         return Ok(());
     }
     let release = files::chain(&place.trust)?.verify_release(envelope);
-    release.map(drop).map_err(|fault| files::failed(path, fault))
+    release.map(drop).map_err(|fault| files::refused(path, fault))
 }
 
 fn serve_roots(tree: &Tree, roots: &[PathBuf]) -> Result<(), Failure> {

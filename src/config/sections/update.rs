@@ -166,10 +166,13 @@ pub fn faults(settings: &Settings) -> Vec<(&'static str, String)> {
     if !update.pin.is_empty() && !is_version(&update.pin) {
         broken("update.pin", format!("update.pin must be a version like \"1.4.2\", or \"\", not \"{}\"", update.pin));
     }
-    if !update.url.is_empty() && !is_https(&update.url) {
+    if !update.url.is_empty() && !is_base(&update.url) {
         broken(
             "update.url",
-            format!("update.url must look like \"https://updates.example.org/pi\", not \"{}\"", update.url),
+            format!(
+                "update.url must look like \"https://updates.example.org/pi\", or be the full path of a folder, not \"{}\"",
+                update.url
+            ),
         );
     }
     if update.url.is_empty() {
@@ -245,6 +248,11 @@ fn spool(settings: &Settings, broken: &mut impl FnMut(&'static str, String)) {
             format!("update.spool_dir is {shown}, which holds the server's state; give it a folder of its own"),
         );
     }
+}
+
+/// Where a channel may be: at an address, or in a folder of this machine (a stick, a share).
+pub fn is_base(text: &str) -> bool {
+    is_https(text) || crate::config::words::full_path(text)
 }
 
 /// `https://host…` without a name, a query or a fragment, and nothing that has to be guessed.

@@ -15,6 +15,7 @@ mod opened;
 mod pace;
 mod pieces;
 mod place;
+mod probe;
 mod room;
 mod route;
 mod small;

@@ -1,14 +1,22 @@
-//! Updates: what a bundle is made of, whom to believe, where it comes from, what is written, what boots, and what must never brick.
+//! Updates: what a bundle is made of, whom to believe, what is written, what boots, and what must never brick.
 
 mod boot;
 mod bundle;
 mod channel;
+mod disk;
 mod fat;
 mod fetch;
+mod health;
 mod hostile;
+pub mod install;
+mod job;
+mod kill;
 mod made;
 mod origin;
+mod powercut;
+mod replay;
 mod sample;
+mod slots;
 mod trust;
 mod whole;
 
