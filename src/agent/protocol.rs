@@ -263,7 +263,9 @@ pub enum Done {
     Update(Box<UpdateStatus>),
     RolledBack(RolledBack),
     MarkedGood(MarkedGood),
-    TrustedRoot { version: u64 },
+    TrustedRoot {
+        version: u64,
+    },
     Health(HealthTaken),
     Done {},
 }

@@ -395,14 +395,15 @@ fn what_was_seen_outlives_a_restart() {
     let dir = TempDir::new().unwrap();
     let seen = judged(&index(vec![]), None).unwrap().seen;
     let folder = dir.path().join("update");
-    assert_eq!(recall(&folder), None);
+    assert_eq!(recall(&folder, "stable"), None);
     remember(&folder, &seen).unwrap();
     remember(&folder, &seen).unwrap();
-    assert_eq!(recall(&folder), Some(seen));
+    assert_eq!(recall(&folder, "stable"), Some(seen));
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+    assert_eq!((recall(&folder, "beta"), recall(&folder, "../update/channel-stable")), (None, None));
     for rubbish in ["", "{}", "[1]", "\0\0\0"] {
-        fs::write(folder.join("channel.json"), rubbish).unwrap();
-        assert_eq!(recall(&folder), None);
+        fs::write(folder.join("channel-stable.json"), rubbish).unwrap();
+        assert_eq!(recall(&folder, "stable"), None);
     }
     assert_eq!(
         remember(std::path::Path::new("/proc/nowhere"), &judged(&index(vec![]), None).unwrap().seen).unwrap_err().code,
