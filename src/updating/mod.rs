@@ -13,7 +13,7 @@ mod rounds;
 mod standing;
 mod weigh;
 
-pub use find::{Found, Offer, limits};
+pub use find::{Found, Offer};
 pub use plans::{Planned, LIFE as PLAN_LIFE};
 pub use standing::{Standing, Summary};
 pub use weigh::job_id;
