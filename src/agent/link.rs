@@ -262,6 +262,14 @@ impl AgentLink {
         expect!(self, Op::ResumeUpdate {}, CARD, Done::Update(status) => Ok(*status))
     }
 
+    /// Hands over the file of a newer root of trust; returns its version.
+    ///
+    /// # Errors
+    /// `verification_failed` when it does not follow the one the agent has.
+    pub async fn trust_root(&self, root: String) -> Result<u64, ToolError> {
+        expect!(self, Op::TrustRoot { root }, CARD, Done::TrustedRoot { version } => Ok(version))
+    }
+
     async fn send(&self, op: Op, wait: Duration) -> Result<Done, ToolError> {
         match self {
             Self::Socket(client) => client.request(op, wait).await,

@@ -18,7 +18,7 @@ mod link;
 mod log;
 pub mod machine;
 pub mod network;
-mod peer;
+pub mod peer;
 pub mod policy;
 pub mod power;
 pub mod processes;

@@ -27,7 +27,7 @@ use crate::{
             judge::judge,
         },
         slots::{self, Here, Ledger, Limits, Settled, Stage, Standing},
-        trust::Release,
+        trust::{Release, Roots},
     },
 };
 use image::Image;
@@ -148,13 +148,20 @@ impl System {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The newest root of trust.
+    ///
+    /// # Errors
+    /// `failed_precondition` when the image has none.
+    pub fn roots(&self) -> Result<Roots, ToolError> {
+        image::roots(&self.settings.root, &self.settings.update.trust, &self.record.ledger().state().roots)
+    }
+
     /// Judges the head of a bundle; writes nothing.
     ///
     /// # Errors
     /// Those of [`judge`]; `failed_precondition` without a root of trust.
     pub fn judge(&self, head: &[u8]) -> Result<(Release, Judged), ToolError> {
-        let roots =
-            image::roots(&self.settings.root, &self.settings.update.trust, &self.record.ledger().state().roots)?;
+        let roots = self.roots()?;
         let clock = u64::try_from((self.clock)() / 1000).unwrap_or(0);
         // A simulated machine's clock is this one's, which is somebody's PC.
         let synchronised = self.settings.simulated || synchronized(&self.settings.root) == Some(true);

@@ -4,8 +4,8 @@ use super::System;
 use crate::update::{
     Slot,
     boot::Evidence,
-    slots::{Standing, State, clock},
-    status::{SlotState, SlotStatus, UpdateStatus},
+    slots::{Blocked, Standing, State, clock},
+    status::{BlockedRelease, SlotState, SlotStatus, UpdateStatus},
 };
 
 impl System {
@@ -22,9 +22,20 @@ impl System {
             counter_floor: crate::update::slots::floor(state, self.record.running_counter),
             time_floor: clock::floor(state, self.machine.built),
             trial_seconds_left: seconds_left,
+            layout: self.card.layout.clone(),
+            hardware: self.card.hardware.clone(),
+            blocked: state.blocked.iter().map(of_blocked).collect(),
             faults,
             simulated: self.settings.simulated,
         }
+    }
+}
+
+fn of_blocked(blocked: &Blocked) -> BlockedRelease {
+    BlockedRelease {
+        version: blocked.version.clone(),
+        manifest_sha256: blocked.manifest.to_string(),
+        reason: blocked.reason.clone(),
     }
 }
 

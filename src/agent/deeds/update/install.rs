@@ -24,7 +24,7 @@ impl Agent {
     ) -> Result<Session, ToolError> {
         let policy = &agent.settings.policy;
         match &request.warrant {
-            Some(_) => drop(policy.check(request.tool.name())?),
+            Some(warrant) => agent.allows(peer, request.tool.name(), warrant)?,
             // A look: what it says is no secret, and it changes nothing.
             None => policy.check_read(request.tool.name())?,
         }
@@ -47,7 +47,7 @@ impl Agent {
     ) -> Result<(), ToolError> {
         let Some(warrant) = &request.warrant else { return Ok(()) };
         let tool = request.tool;
-        self.settings.policy.check(tool.name())?;
+        self.allows(peer, tool.name(), warrant)?;
         if self.admissions.holds(release.digest, tool, &warrant.principal) {
             return Ok(());
         }

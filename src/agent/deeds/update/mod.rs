@@ -6,6 +6,7 @@ mod install;
 mod restart;
 mod roll_back;
 mod trial;
+mod trust;
 mod words;
 
 use crate::{
@@ -53,6 +54,12 @@ impl Agent {
                     self.note_done("commit", peer, json!(taken), None)?;
                 }
                 Ok(Done::Health(taken))
+            }
+            Op::TrustRoot { root } => {
+                let taken = self.trust_root(root).await;
+                let version = taken.as_ref().ok();
+                self.note_done("trust_root", peer, json!({ "version": version }), taken.as_ref().err())?;
+                taken.map(|version| Done::TrustedRoot { version })
             }
             Op::ResumeUpdate {} => {
                 let result = self.resume_update().await;

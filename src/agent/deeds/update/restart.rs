@@ -20,7 +20,7 @@ impl Agent {
         request: RebootIntoRequest,
     ) -> Result<Scheduled, ToolError> {
         let tool = request.tool;
-        self.settings.policy.check(tool.name())?;
+        self.allows(peer, tool.name(), &request.warrant)?;
         let system = self.updates.system()?;
         self.updates.seats.must_be_free()?;
         let armed = {
