@@ -4,7 +4,8 @@
 check_units() {
   local said
   said=$(c systemd-analyze verify --man=no /usr/lib/systemd/system/raspi-mcp.service \
-    /usr/lib/systemd/system/raspi-mcp-agent.service 2>&1)
+    /usr/lib/systemd/system/raspi-mcp-agent.service /usr/lib/systemd/system/raspi-mcp-trial.service \
+    /usr/lib/systemd/system/raspi-mcp-trial.timer 2>&1)
   expect "systemd-analyze verify" "" "$said"
   said=$(c env SYSTEMD_LOG_LEVEL=info udevadm test /devices/virtual/mem/null 2>&1 | grep raspi-mcp || true)
   expect "udev about our rules" "" "$said"

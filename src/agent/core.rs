@@ -80,7 +80,17 @@ impl World {
         } else {
             Arc::new(RealNetwork { bus: Bus::system() })
         };
-        Self { clock, machine, runner, processes, units, network, header: Header::default(), gpio: None, update: UpdatePort::none() }
+        Self {
+            clock,
+            machine,
+            runner,
+            processes,
+            units,
+            network,
+            header: Header::default(),
+            gpio: None,
+            update: UpdatePort::none(),
+        }
     }
 
     /// The machine `settings` speak of with that board, and its clock.
@@ -303,37 +313,7 @@ impl Agent {
                 Ok(Done::Done {})
             }
             Op::Heads {} => Ok(Done::Heads(self.heads.known()?)),
-            Op::UpdateStatus {} => self.update_status().await.map(Box::new).map(Done::Update),
-            Op::Install(_) => Err(ToolError::precondition("an install takes a connection of its own")
-                .hint("open another connection to the agent")),
-            Op::RebootIntoUpdate(request) => {
-                let note = json!(request);
-                let result = self.reboot_into_update(peer, request).await;
-                self.note_done("reboot_into_update", peer, note, result.as_ref().err())?;
-                result.map(Done::Power)
-            }
-            Op::RollBack(request) => {
-                let result = self.roll_back(peer, &request).await;
-                self.note_done("roll_back", peer, json!(request), result.as_ref().err())?;
-                result.map(Done::RolledBack)
-            }
-            Op::MarkGood(request) => {
-                let result = self.mark_good(peer, &request).await;
-                self.note_done("mark_good", peer, json!(request), result.as_ref().err())?;
-                result.map(Done::MarkedGood)
-            }
-            Op::ReportHealth(report) => {
-                let taken = self.report_health(report).await?;
-                if taken.committed {
-                    self.note_done("commit", peer, json!(taken), None)?;
-                }
-                Ok(Done::Health(taken))
-            }
-            Op::ResumeUpdate {} => {
-                let result = self.resume_update().await;
-                self.note_done("resume_update", peer, Value::Null, result.as_ref().err())?;
-                result.map(Box::new).map(Done::Update)
-            }
+            op => self.handle_update(peer, op).await,
         }
     }
 

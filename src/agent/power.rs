@@ -93,15 +93,14 @@ impl Power {
                 OnCard::default()
             }),
         };
-        let power =
-            Self(Arc::new(Inner {
-                path,
-                clock,
-                machine,
-                per_hour,
-                now: Mutex::new(Now { card, timer: None }),
-                told: OnceLock::new(),
-            }));
+        let power = Self(Arc::new(Inner {
+            path,
+            clock,
+            machine,
+            per_hour,
+            now: Mutex::new(Now { card, timer: None }),
+            told: OnceLock::new(),
+        }));
         if let Err(error) = power.resume() {
             faults.push(error.message);
         }
@@ -172,7 +171,8 @@ impl Power {
             principal,
             simulated: self.0.machine.is_simulated(),
         };
-        let pending = Pending { scheduled: scheduled.clone(), boot_id: self.0.machine.boot_id(), begun: false, argument };
+        let pending =
+            Pending { scheduled: scheduled.clone(), boot_id: self.0.machine.boot_id(), begun: false, argument };
         let mut card = now.card.clone();
         card.pending = Some(pending.clone());
         self.save(&card)?;

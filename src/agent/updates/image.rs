@@ -1,10 +1,6 @@
 //! What the running image says of itself (`/usr/share/raspi-mcp/image.json`), and which keys it came with.
 
-use crate::{
-    error::ToolError,
-    os::Root,
-    update::trust::Roots,
-};
+use crate::{error::ToolError, os::Root, update::trust::Roots};
 use serde::Deserialize;
 use std::path::Path;
 

@@ -26,8 +26,8 @@ use crate::{
             hooks::{Unwatched, Watch},
             judge::judge,
         },
-        slots::{self, Here, Ledger, Limits, Settled, Standing, Stage},
-        trust::Release,
+        slots::{self, Here, Ledger, Limits, Settled, Stage, Standing},
+        trust::{Release, Roots},
     },
 };
 use image::Image;
@@ -101,12 +101,7 @@ impl Updates {
 }
 
 impl System {
-    fn open(
-        settings: &AgentSettings,
-        card: Card,
-        clock: Clock,
-        faults: &mut Vec<String>,
-    ) -> Result<Self, ToolError> {
+    fn open(settings: &AgentSettings, card: Card, clock: Clock, faults: &mut Vec<String>) -> Result<Self, ToolError> {
         let ledger = Ledger::open(Arc::clone(&card.disk), Arc::clone(&card.flow))?;
         faults.extend(ledger.faults().iter().cloned());
         let image = if settings.simulated {
@@ -140,11 +135,7 @@ impl System {
 
     /// Decides where this boot stands, and does what follows from it on the card.
     pub fn settle(&self, faults: &mut Vec<String>) {
-        let here = Here {
-            now_ms: (self.clock)(),
-            version: self.image.version.clone(),
-            counter: self.image.counter,
-        };
+        let here = Here { now_ms: (self.clock)(), version: self.image.version.clone(), counter: self.image.counter };
         let (Settled { case, standing, .. }, done) = self.record.ledger().settle(&here);
         if let Err(error) = done {
             faults.push(format!("updates: what this start asks for could not be done: {}", error.message));
@@ -157,16 +148,20 @@ impl System {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The newest root of trust.
+    ///
+    /// # Errors
+    /// `failed_precondition` when the image has none.
+    pub fn roots(&self) -> Result<Roots, ToolError> {
+        image::roots(&self.settings.root, &self.settings.update.trust, &self.record.ledger().state().roots)
+    }
+
     /// Judges the head of a bundle; writes nothing.
     ///
     /// # Errors
     /// Those of [`judge`]; `failed_precondition` without a root of trust.
     pub fn judge(&self, head: &[u8]) -> Result<(Release, Judged), ToolError> {
-        let roots = image::roots(
-            &self.settings.root,
-            &self.settings.update.trust,
-            &self.record.ledger().state().roots,
-        )?;
+        let roots = self.roots()?;
         let clock = u64::try_from((self.clock)() / 1000).unwrap_or(0);
         // A simulated machine's clock is this one's, which is somebody's PC.
         let synchronised = self.settings.simulated || synchronized(&self.settings.root) == Some(true);

@@ -4,8 +4,8 @@ use super::System;
 use crate::update::{
     Slot,
     boot::Evidence,
-    slots::{Standing, State, clock},
-    status::{SlotState, SlotStatus, UpdateStatus},
+    slots::{Blocked, Standing, State, clock},
+    status::{BlockedRelease, SlotState, SlotStatus, UpdateStatus},
 };
 
 impl System {
@@ -22,9 +22,20 @@ impl System {
             counter_floor: crate::update::slots::floor(state, self.record.running_counter),
             time_floor: clock::floor(state, self.machine.built),
             trial_seconds_left: seconds_left,
+            layout: self.card.layout.clone(),
+            hardware: self.card.hardware.clone(),
+            blocked: state.blocked.iter().map(of_blocked).collect(),
             faults,
             simulated: self.settings.simulated,
         }
+    }
+}
+
+fn of_blocked(blocked: &Blocked) -> BlockedRelease {
+    BlockedRelease {
+        version: blocked.version.clone(),
+        manifest_sha256: blocked.manifest.to_string(),
+        reason: blocked.reason.clone(),
     }
 }
 
@@ -50,13 +61,13 @@ fn trouble(standing: &Standing) -> Option<String> {
     match standing {
         Standing::Elsewhere => Some("this system runs from neither slot".into()),
         Standing::Halves => Some("boot files and root are of different slots".into()),
-        Standing::Walked => Some("the boot chain passed its default slot over; once healthy, the running slot becomes it".into()),
-        Standing::Unrecorded => Some("nothing is recorded of the running slot: manage.mark_good makes it the default".into()),
+        Standing::Walked => {
+            Some("the boot chain passed its default slot over; once healthy, the running slot becomes it".into())
+        }
+        Standing::Unrecorded => {
+            Some("nothing is recorded of the running slot: manage.mark_good makes it the default".into())
+        }
         Standing::Restart(why) => Some(format!("the machine has to restart: {why}")),
-        Standing::Normal
-        | Standing::Interrupted
-        | Standing::Armed
-        | Standing::Trial(_)
-        | Standing::RolledBack => None,
+        Standing::Normal | Standing::Interrupted | Standing::Armed | Standing::Trial(_) | Standing::RolledBack => None,
     }
 }

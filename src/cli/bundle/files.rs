@@ -30,6 +30,12 @@ pub(super) fn failed(path: &Path, what: impl std::fmt::Display) -> Failure {
     Failure::new(Exit::Failed, format!("{}: {what}", path.display()))
 }
 
+/// What is wrong with a file, with its name before it.
+pub(super) fn refused(path: &Path, fault: Fault) -> Failure {
+    let failure = Failure::from(fault);
+    Failure::new(failure.exit, format!("{}: {}", path.display(), failure.message))
+}
+
 pub(super) fn usage(message: impl Into<String>) -> Failure {
     Failure::new(Exit::Usage, message)
 }
@@ -102,7 +108,7 @@ pub(super) fn public_key(path: &Path) -> Result<PublicKey, Failure> {
 pub(super) fn head(path: &Path, file: &mut File) -> Result<Envelope, Failure> {
     let mut bytes = Vec::new();
     (&mut *file).take(MAX_HEAD as u64).read_to_end(&mut bytes).map_err(|error| failed(path, error))?;
-    match Envelope::read(&bytes).map_err(|fault| failed(path, fault))? {
+    match Envelope::read(&bytes).map_err(|fault| refused(path, fault))? {
         Head::Whole(envelope) => Ok(envelope),
         Head::More(wanted) => Err(failed(path, format!("ends after {} of its head's {wanted} bytes", bytes.len()))),
     }
@@ -131,7 +137,7 @@ pub(super) fn chain(paths: &[PathBuf]) -> Result<Roots, Failure> {
     for path in paths {
         let bytes = read(path, MAX_SIGNED as u64)?;
         let next = held.map_or_else(|| Roots::parse(&bytes), |held| held.accept(&bytes));
-        held = Some(next.map_err(|fault| failed(path, fault))?);
+        held = Some(next.map_err(|fault| refused(path, fault))?);
     }
     held.ok_or_else(|| usage("no root of trust was named"))
 }

@@ -8,7 +8,6 @@ mod build;
 pub mod delta;
 mod digest;
 mod envelope;
-mod fat;
 mod fault;
 mod forbidden;
 mod frame;

@@ -56,7 +56,7 @@ impl Agent {
         peer: &Peer,
         request: &MarkGoodRequest,
     ) -> Result<MarkedGood, ToolError> {
-        self.settings.policy.check(MARK)?;
+        self.allows(peer, MARK, &request.warrant)?;
         let system = self.updates.system()?;
         let (slot, version, before) = {
             let ledger = system.record.ledger();

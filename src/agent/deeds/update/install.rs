@@ -2,7 +2,10 @@
 
 use super::words::{InstallRequest, UpdateTool};
 use crate::{
-    agent::{Agent, Peer, Standing, updates::{Session, System}},
+    agent::{
+        Agent, Peer, Standing,
+        updates::{Session, System},
+    },
     error::ToolError,
     update::{job::plan::Plan, trust::Release},
 };
@@ -21,7 +24,7 @@ impl Agent {
     ) -> Result<Session, ToolError> {
         let policy = &agent.settings.policy;
         match &request.warrant {
-            Some(_) => drop(policy.check(request.tool.name())?),
+            Some(warrant) => agent.allows(peer, request.tool.name(), warrant)?,
             // A look: what it says is no secret, and it changes nothing.
             None => policy.check_read(request.tool.name())?,
         }
@@ -44,7 +47,7 @@ impl Agent {
     ) -> Result<(), ToolError> {
         let Some(warrant) = &request.warrant else { return Ok(()) };
         let tool = request.tool;
-        self.settings.policy.check(tool.name())?;
+        self.allows(peer, tool.name(), warrant)?;
         if self.admissions.holds(release.digest, tool, &warrant.principal) {
             return Ok(());
         }

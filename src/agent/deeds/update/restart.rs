@@ -5,7 +5,10 @@ use crate::{
     agent::{Agent, Peer, PowerAction, Standing, protocol::Scheduled},
     error::ToolError,
     os::blocking,
-    update::{slots::{self, Stage}, status::UpdateStatus},
+    update::{
+        slots::{self, Stage},
+        status::UpdateStatus,
+    },
 };
 use std::sync::Arc;
 
@@ -17,7 +20,7 @@ impl Agent {
         request: RebootIntoRequest,
     ) -> Result<Scheduled, ToolError> {
         let tool = request.tool;
-        self.settings.policy.check(tool.name())?;
+        self.allows(peer, tool.name(), &request.warrant)?;
         let system = self.updates.system()?;
         self.updates.seats.must_be_free()?;
         let armed = {

@@ -34,7 +34,7 @@ impl Agent {
         peer: &Peer,
         request: &RollBackRequest,
     ) -> Result<RolledBack, ToolError> {
-        self.settings.policy.check(TOOL)?;
+        self.allows(peer, TOOL, &request.warrant)?;
         let system = self.updates.system()?;
         self.updates.seats.must_be_free()?;
         let looked = Arc::clone(&system);

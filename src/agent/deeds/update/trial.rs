@@ -84,8 +84,7 @@ impl Agent {
                 let reason = agent.why_not();
                 tracing::error!(target: "agent", reason, "the trial's time is up: back to the other slot");
                 // A card that cannot be written is no reason to stay: the restart is what leads back.
-                let condemned =
-                    system.record.step(|state| slots::condemn(state, trial, &reason, false, None));
+                let condemned = system.record.step(|state| slots::condemn(state, trial, &reason, false, None));
                 if let Err(error) = condemned {
                     tracing::error!(target: "agent", %error, "the trial ends without a note of why");
                 }

@@ -8,10 +8,7 @@ use crate::{
         trust::{MAX_SIGNED, Purpose, Role, RootFile, Roots, Signed},
     },
 };
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -49,12 +46,12 @@ impl Args {
         let none = || Role { keys: Vec::new(), threshold: 0 };
         let (created, expires) = (files::created(self.created)?, self.expires);
         let (root, release, channel) = (none(), none(), none());
-        let keys = BTreeMap::new();
+        let keys = Vec::new();
         self.write(RootFile { format: 1, product, version: 1, created, expires, keys, root, release, channel })
     }
 
     pub(super) fn next(&self, old: &Path) -> Result<(), Failure> {
-        let old = Roots::parse(&files::read(old, MAX_SIGNED as u64)?).map_err(|fault| files::failed(old, fault))?;
+        let old = Roots::parse(&files::read(old, MAX_SIGNED as u64)?).map_err(|fault| files::refused(old, fault))?;
         let version = old.version() + 1;
         self.write(RootFile {
             version,
@@ -78,18 +75,16 @@ impl Args {
             }
             for path in paths {
                 let key = files::public_key(path)?;
-                all.insert(key.id().to_string(), Digest(key.0).to_string());
+                if !all.contains(&key) {
+                    all.push(key);
+                }
                 role.keys.push(key.id());
             }
             role.threshold = threshold.unwrap_or(role.threshold);
         }
         // Keys that no role has are left out: they could sign nothing.
-        let used = |id: &str| {
-            [&file.root, &file.release, &file.channel]
-                .iter()
-                .any(|role| role.keys.iter().any(|key| key.to_string() == id))
-        };
-        all.retain(|id, _| used(id));
+        let roles = [&file.root, &file.release, &file.channel];
+        all.retain(|key| roles.iter().any(|role| role.keys.contains(&key.id())));
         file.keys = all;
         file.check()?;
         let text = serde_json::to_vec(&file).map_err(|error| files::usage(error.to_string()))?;
