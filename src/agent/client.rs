@@ -70,6 +70,14 @@ impl Client {
         connection.request(op, wait + ANSWER_TIMEOUT).await.map_err(|fault| self.offline(fault))?
     }
 
+    /// A connection of its own, not greeted yet.
+    ///
+    /// # Errors
+    /// `unavailable`.
+    pub(super) async fn connect(&self) -> Result<UnixStream, ToolError> {
+        UnixStream::connect(&self.0.path).await.map_err(|error| self.offline(error.to_string()))
+    }
+
     async fn connection(&self) -> Result<Arc<Connection>, ToolError> {
         let mut slot = self.0.connection.lock().await;
         if let Some(connection) = &*slot
@@ -78,7 +86,7 @@ impl Client {
             return Ok(Arc::clone(connection));
         }
         *slot = None;
-        let stream = UnixStream::connect(&self.0.path).await.map_err(|error| self.offline(error.to_string()))?;
+        let stream = self.connect().await?;
         let connection = Arc::new(Connection::start(stream));
         let hello = Op::Hello { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").into() };
         connection.request(hello, ANSWER_TIMEOUT).await.map_err(|fault| self.offline(fault))??;

@@ -4,21 +4,32 @@ use super::{
     Agent, Client, CommandEnd, CommandOutput, CommandRef, CommandRequest, InspectRequest, Peer, SignalRequest,
     Signalled,
     asks::{Ask, AskRequest},
+    converse,
     deeds::{
         connection::{ACTIVATION, ConfirmRequest, Confirmed, Connected, ConnectionRequest},
         enable::{EnableRequest, Enabled},
         holders::HoldersRequest,
         unit::{self, ControlRequest, Controlled},
+        update::{
+            HealthReport, HealthTaken, InstallRequest, Judged, MarkGoodRequest, MarkedGood, RebootIntoRequest,
+            RollBackRequest, RolledBack, UpdateTool,
+        },
     },
     protocol::{CancelledPower, Done, Hostname, HostnameRequest, Op, PowerAction, PowerRequest, Scheduled, Status},
+    updates,
 };
 use crate::{
     access::audit::{Approval, Head, KnownHeads},
     error::ToolError,
     hw::{camera::Holder, gpio::told::PinLook},
     os::processes::detail::Detail,
+    update::{install::Install, status::UpdateStatus},
 };
 use std::{sync::Arc, time::Duration};
+use tokio::net::UnixStream;
+
+/// What a card that is busy may take for a few small writes, each of them flushed; and commands that tell whether all is well.
+const CARD: Duration = Duration::from_secs(50);
 
 /// The server's agent. Cheap to clone.
 #[derive(Clone)]
@@ -192,6 +203,71 @@ impl AgentLink {
     /// The ends of the audit chain the agent has seen.
     pub async fn heads(&self) -> Result<KnownHeads, ToolError> {
         expect!(self, Op::Heads {}, Duration::ZERO, Done::Heads(heads) => Ok(heads))
+    }
+
+    /// What is known of the slots and of an update.
+    ///
+    /// # Errors
+    /// `capability_missing` where this machine has no slots; so for all that follow.
+    pub async fn update_status(&self) -> Result<UpdateStatus, ToolError> {
+        expect!(self, Op::UpdateStatus {}, CARD, Done::Update(status) => Ok(*status))
+    }
+
+    /// Has the agent judge the head of a bundle, and writes nothing.
+    pub async fn judge_bundle(&self, tool: UpdateTool, head: &[u8]) -> Result<Judged, ToolError> {
+        let stream = self.install(InstallRequest { tool, warrant: None }).await?;
+        Install::begin(stream, head).await.map(|(_, judged)| judged)
+    }
+
+    /// Opens an install stream, for [`Install::begin`].
+    ///
+    /// # Errors
+    /// `conflict` when an update is under way.
+    pub async fn install(&self, request: InstallRequest) -> Result<UnixStream, ToolError> {
+        let stream = match self {
+            Self::Socket(client) => client.connect().await?,
+            Self::InProcess(agent) => {
+                let (ours, theirs) = UnixStream::pair()
+                    .map_err(|error| ToolError::unavailable(format!("no pair of sockets: {error}")))?;
+                tokio::spawn(converse(Arc::clone(agent), Peer::in_process(), theirs));
+                ours
+            }
+            Self::Offline(error) => return Err(error.clone()),
+        };
+        updates::open(stream, request).await
+    }
+
+    /// Restarts into the slot that is armed.
+    pub async fn reboot_into_update(&self, request: RebootIntoRequest) -> Result<Scheduled, ToolError> {
+        expect!(self, Op::RebootIntoUpdate(request), CARD, Done::Power(scheduled) => Ok(scheduled))
+    }
+
+    /// Goes back to the other slot.
+    pub async fn roll_back(&self, request: RollBackRequest) -> Result<RolledBack, ToolError> {
+        expect!(self, Op::RollBack(request), CARD, Done::RolledBack(done) => Ok(done))
+    }
+
+    /// Has the running trial committed at a person's word, where the checks agree.
+    pub async fn mark_good(&self, request: MarkGoodRequest) -> Result<MarkedGood, ToolError> {
+        expect!(self, Op::MarkGood(request), CARD, Done::MarkedGood(done) => Ok(done))
+    }
+
+    /// Tells the server half's verdict about this boot.
+    pub async fn report_health(&self, report: HealthReport) -> Result<HealthTaken, ToolError> {
+        expect!(self, Op::ReportHealth(report), CARD, Done::Health(taken) => Ok(taken))
+    }
+
+    /// Arms again what is written and was not tried.
+    pub async fn resume_update(&self) -> Result<UpdateStatus, ToolError> {
+        expect!(self, Op::ResumeUpdate {}, CARD, Done::Update(status) => Ok(*status))
+    }
+
+    /// Hands over the file of a newer root of trust; returns its version.
+    ///
+    /// # Errors
+    /// `verification_failed` when it does not follow the one the agent has.
+    pub async fn trust_root(&self, root: String) -> Result<u64, ToolError> {
+        expect!(self, Op::TrustRoot { root }, CARD, Done::TrustedRoot { version } => Ok(version))
     }
 
     async fn send(&self, op: Op, wait: Duration) -> Result<Done, ToolError> {

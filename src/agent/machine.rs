@@ -21,6 +21,11 @@ pub trait Machine: Send + Sync {
     /// # Errors
     /// `unavailable` when the machine cannot be told.
     fn go_down(&self, action: PowerAction) -> Result<(), ToolError>;
+    /// The same for a restart that hands `argument` to the firmware (reboot(2), `LINUX_REBOOT_CMD_RESTART2`).
+    ///
+    /// # Errors
+    /// As above.
+    fn restart_with(&self, argument: &str) -> Result<(), ToolError>;
     /// The name it goes by now.
     ///
     /// # Errors
@@ -51,6 +56,11 @@ impl Machine for RealMachine {
         // Not over the bus, which a machine that needs a restart may have lost: systemctl also asks the first process itself.
         // `--no-block` answers as soon as systemd has queued it; systemd then stops services in order, this one too.
         self.run("systemctl", &["--no-block", verb])
+    }
+
+    fn restart_with(&self, argument: &str) -> Result<(), ToolError> {
+        // systemd 257 and later refuse it as a word of its own; older ones know the option as well (systemctl(1), since 246).
+        self.run("systemctl", &["--no-block", "reboot", &format!("--reboot-argument={argument}")])
     }
 
     fn hostname(&self) -> Result<String, ToolError> {
@@ -113,6 +123,8 @@ pub struct SimulatedMachine {
     reboots: Mutex<u32>,
     shutdowns: Mutex<u32>,
     name: Mutex<String>,
+    /// What the last restart handed to the firmware.
+    argument: Mutex<Option<String>>,
     /// What the next reboot says instead, for tests.
     fault: Mutex<Option<ToolError>>,
 }
@@ -138,6 +150,11 @@ impl SimulatedMachine {
         *self.shutdowns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What the last restart handed to the firmware, if anything.
+    pub fn argument(&self) -> Option<String> {
+        self.argument.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Makes the next restart fail.
     pub fn fail_next(&self, error: ToolError) {
         *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
@@ -154,6 +171,13 @@ impl Machine for SimulatedMachine {
             PowerAction::Shutdown => &self.shutdowns,
         };
         *count.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        *self.argument.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        Ok(())
+    }
+
+    fn restart_with(&self, argument: &str) -> Result<(), ToolError> {
+        self.go_down(PowerAction::Reboot)?;
+        *self.argument.lock().unwrap_or_else(PoisonError::into_inner) = Some(argument.to_owned());
         Ok(())
     }
 

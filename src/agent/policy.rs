@@ -21,6 +21,10 @@ const DEEDS: &[(&str, Mode)] = &[
     ("service.set_enabled", Mode::Allow),
     ("network.activate_connection", Mode::Allow),
     ("network.confirm_connection", Mode::Allow),
+    ("manage.update_server", Mode::Ask),
+    ("manage.apply_os_updates", Mode::Ask),
+    ("manage.rollback", Mode::Ask),
+    ("manage.mark_good", Mode::Ask),
 ];
 
 /// The agent's copy of the policy.

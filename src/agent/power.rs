@@ -10,7 +10,7 @@ use crate::error::{ErrorCode, ToolError};
 use serde::{Deserialize, Serialize};
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 use tokio::task::AbortHandle;
@@ -43,6 +43,9 @@ struct Pending {
     boot_id: String,
     /// The machine has been told.
     begun: bool,
+    /// What the firmware is handed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    argument: Option<String>,
 }
 
 #[derive(Default)]
@@ -61,6 +64,16 @@ struct Inner {
     machine: Arc<dyn Machine>,
     per_hour: usize,
     now: Mutex<Now>,
+    /// Who is told of restarts.
+    told: OnceLock<Arc<dyn Restarts>>,
+}
+
+/// Who has to know of a restart that is in order.
+pub(super) trait Restarts: Send + Sync {
+    /// The machine is told now: what comes next is no crash.
+    fn before(&self, argument: Option<&str>);
+    /// A simulated machine was told, with that argument: it starts anew, with all that follows.
+    fn simulated(&self, argument: Option<&str>);
 }
 
 impl Power {
@@ -80,8 +93,14 @@ impl Power {
                 OnCard::default()
             }),
         };
-        let power =
-            Self(Arc::new(Inner { path, clock, machine, per_hour, now: Mutex::new(Now { card, timer: None }) }));
+        let power = Self(Arc::new(Inner {
+            path,
+            clock,
+            machine,
+            per_hour,
+            now: Mutex::new(Now { card, timer: None }),
+            told: OnceLock::new(),
+        }));
         if let Err(error) = power.resume() {
             faults.push(error.message);
         }
@@ -122,6 +141,21 @@ impl Power {
         reason: Option<String>,
         principal: String,
     ) -> Result<Scheduled, ToolError> {
+        self.schedule_with(action, delay_seconds, reason, principal, None)
+    }
+
+    /// As [`Power::schedule`], for a restart that hands the firmware an `argument`.
+    ///
+    /// # Errors
+    /// As there.
+    pub(super) fn schedule_with(
+        &self,
+        action: PowerAction,
+        delay_seconds: u32,
+        reason: Option<String>,
+        principal: String,
+        argument: Option<String>,
+    ) -> Result<Scheduled, ToolError> {
         if delay_seconds > MAX_DELAY_SECONDS {
             return Err(ToolError::invalid(format!("a {} can wait {MAX_DELAY_SECONDS} s at most", action.name()))
                 .with("parameter", "delay_seconds")
@@ -137,7 +171,8 @@ impl Power {
             principal,
             simulated: self.0.machine.is_simulated(),
         };
-        let pending = Pending { scheduled: scheduled.clone(), boot_id: self.0.machine.boot_id(), begun: false };
+        let pending =
+            Pending { scheduled: scheduled.clone(), boot_id: self.0.machine.boot_id(), begun: false, argument };
         let mut card = now.card.clone();
         card.pending = Some(pending.clone());
         self.save(&card)?;
@@ -220,28 +255,72 @@ impl Power {
         now.timer = Some(task.abort_handle());
     }
 
+    /// Tells who has to know of restarts, from now on.
+    pub(super) fn tell(&self, told: Arc<dyn Restarts>) {
+        // Once, at start.
+        let _ = self.0.told.set(told);
+    }
+
+    /// Restarts the machine now, whatever is scheduled and however often it was: for a trial that did not prove itself, where staying
+    /// up is the greater evil.
+    ///
+    /// # Errors
+    /// `unavailable` when the machine cannot be told.
+    pub(super) fn restart_now(&self) -> Result<(), ToolError> {
+        if let Some(told) = self.0.told.get() {
+            told.before(None);
+        }
+        self.0.machine.go_down(PowerAction::Reboot)?;
+        if let Some(told) = self.0.told.get()
+            && self.0.machine.is_simulated()
+        {
+            told.simulated(None);
+        }
+        Ok(())
+    }
+
     fn fire(&self) {
+        let argument = self.go_down();
+        // Not while the lock is held: whoever is told may ask for the next restart.
+        if let Some(argument) = argument
+            && let Some(told) = self.0.told.get()
+        {
+            told.simulated(argument.as_deref());
+        }
+    }
+
+    /// Has the machine go down; gives the argument it went with when it is a simulated one that restarts.
+    fn go_down(&self) -> Option<Option<String>> {
         let mut now = self.lock();
         let at = (self.0.clock)();
-        let Some(pending) = now.card.pending.as_mut() else { return };
+        let pending = now.card.pending.as_mut()?;
         pending.begun = true;
-        let action = pending.scheduled.action;
+        let (action, argument) = (pending.scheduled.action, pending.argument.clone());
         now.card.recent_ms.push(at);
         // Written before the act, or the next start would take it for one still to come. A card that cannot be
         // written is no reason to stay up: a reboot may be what it needs.
         if let Err(error) = self.save(&now.card) {
             tracing::error!(target: "agent", %error, action = action.name(), "begun without a note of it");
         }
-        let outcome = match self.0.machine.go_down(action) {
+        if let Some(told) = self.0.told.get() {
+            told.before(argument.as_deref());
+        }
+        let told = match &argument {
+            Some(argument) => self.0.machine.restart_with(argument),
+            None => self.0.machine.go_down(action),
+        };
+        let restarted = told.is_ok() && action == PowerAction::Reboot;
+        let outcome = match told {
             Ok(()) if self.0.machine.is_simulated() => (PowerOutcome::Simulated, None),
             // The machine goes down now; the next start of the agent settles this.
-            Ok(()) => return,
+            Ok(()) => return None,
             Err(error) => (PowerOutcome::Failed, Some(error.message)),
         };
         tracing::warn!(target: "agent", outcome = ?outcome.0, note = outcome.1, "{}", action.name());
         if let Err(error) = self.settle(&mut now, outcome.0, outcome.1) {
             tracing::error!(target: "agent", %error, "the outcome of a {} could not be noted", action.name());
         }
+        restarted.then_some(argument)
     }
 
     /// Moves what is pending to the past.

@@ -13,6 +13,10 @@ use super::{
         holders::HoldersRequest,
         process::{InspectRequest, SignalRequest, Signalled},
         unit::{ControlRequest, Controlled},
+        update::{
+            HealthReport, HealthTaken, InstallRequest, MarkGoodRequest, MarkedGood, RebootIntoRequest, RollBackRequest,
+            RolledBack,
+        },
     },
     warrant::Warrant,
 };
@@ -21,6 +25,7 @@ use crate::{
     error::{ErrorCode, ToolError},
     hw::{camera::Holder, gpio::told::PinLook},
     os::processes::detail::Detail,
+    update::status::UpdateStatus,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -93,6 +98,19 @@ pub enum Op {
     Throttled {},
     RecordHead(Head),
     Heads {},
+    UpdateStatus {},
+    /// After its answer the connection is an install stream, and nothing else any more.
+    Install(InstallRequest),
+    RebootIntoUpdate(RebootIntoRequest),
+    RollBack(RollBackRequest),
+    MarkGood(MarkGoodRequest),
+    ReportHealth(HealthReport),
+    /// Arms again what is written, armed and was not tried.
+    ResumeUpdate {},
+    /// The file of a newer root of trust.
+    TrustRoot {
+        root: String,
+    },
 }
 
 impl Op {
@@ -107,6 +125,13 @@ impl Op {
                 | Self::CommandOutput(_)
                 | Self::ActivateConnection(_)
                 | Self::ConfirmConnection(_)
+                | Self::UpdateStatus {}
+                | Self::RebootIntoUpdate(_)
+                | Self::RollBack(_)
+                | Self::MarkGood(_)
+                | Self::ReportHealth(_)
+                | Self::ResumeUpdate {}
+                | Self::TrustRoot { .. }
         )
     }
 
@@ -139,6 +164,14 @@ impl Op {
             Self::Throttled {} => "throttled",
             Self::RecordHead(_) => "record_head",
             Self::Heads {} => "heads",
+            Self::UpdateStatus {} => "update_status",
+            Self::Install(_) => "install",
+            Self::RebootIntoUpdate(_) => "reboot_into_update",
+            Self::RollBack(_) => "roll_back",
+            Self::MarkGood(_) => "mark_good",
+            Self::ReportHealth(_) => "report_health",
+            Self::ResumeUpdate {} => "resume_update",
+            Self::TrustRoot { .. } => "trust_root",
         }
     }
 }
@@ -227,6 +260,13 @@ pub enum Done {
     Cancelled(CancelledPower),
     Throttled(u32),
     Heads(KnownHeads),
+    Update(Box<UpdateStatus>),
+    RolledBack(RolledBack),
+    MarkedGood(MarkedGood),
+    TrustedRoot {
+        version: u64,
+    },
+    Health(HealthTaken),
     Done {},
 }
 

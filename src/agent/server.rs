@@ -2,7 +2,8 @@
 
 use super::{
     Agent, Peer,
-    protocol::{MAX_LINE, Op, Reply, Request},
+    protocol::{Done, MAX_LINE, Op, Reply, Request},
+    updates,
     wire::{Line, read_line, write_line},
 };
 use crate::error::{ErrorCode, ToolError};
@@ -194,6 +195,22 @@ pub async fn converse(agent: Arc<Agent>, peer: Peer, stream: UnixStream) -> io::
             answer(&writer, Some(id), result).await?;
             continue;
         }
+        if let Op::Install(request) = op {
+            let free = Arc::strong_count(&writer) == 1;
+            let session =
+                updates::may_take_over(&reader, free).and_then(|()| Agent::take_install(&agent, &peer, request));
+            let session = match session {
+                Ok(session) => session,
+                Err(error) => {
+                    answer(&writer, Some(id), Err(error)).await?;
+                    continue;
+                }
+            };
+            answer(&writer, Some(id), Ok(Done::Done {})).await?;
+            // Nobody else has it: nothing is under way.
+            let Some(writer) = Arc::into_inner(writer) else { return Ok(()) };
+            return updates::take_over(reader, writer.into_inner(), move |stream| session.run(stream)).await;
+        }
         let Ok(permit) = Arc::clone(&in_flight).try_acquire_owned() else {
             let error =
                 ToolError::exhausted("too many requests of this connection are under way").with("limit", MAX_IN_FLIGHT);
@@ -216,6 +233,6 @@ pub async fn converse(agent: Arc<Agent>, peer: Peer, stream: UnixStream) -> io::
     }
 }
 
-async fn answer(writer: &Writer, id: Option<u64>, result: Result<super::protocol::Done, ToolError>) -> io::Result<()> {
+async fn answer(writer: &Writer, id: Option<u64>, result: Result<Done, ToolError>) -> io::Result<()> {
     write_line(&mut *writer.lock().await, &Reply::new(id, result)).await
 }

@@ -12,6 +12,7 @@ pub mod pins;
 mod say;
 pub mod schema;
 mod serve;
+mod slot;
 mod sources;
 mod target;
 mod tls;
@@ -63,6 +64,8 @@ enum Command {
     Approve(approve::Args),
     /// Check or show the record of all calls
     Audit(audit::Args),
+    /// Show the two systems of this machine, install one, go back, or keep the new one
+    Slot(slot::Args),
     /// Stand between the agent and a command it runs
     #[command(hide = true)]
     Guard,
@@ -91,6 +94,7 @@ pub fn run() -> std::process::ExitCode {
         Command::Bundle(args) => bundle::run(args),
         Command::Approve(args) => approve::run(&args, &cli.sources),
         Command::Audit(args) => audit::run(args, &cli.sources),
+        Command::Slot(args) => slot::run(args, &cli.sources),
         Command::Guard => crate::guard::run()
             .map_err(|error| exit::Failure::new(Exit::Failed, format!("the agent starts this, nobody else: {error}"))),
         Command::Doctor(args) => doctor::run(&args, &cli.sources),

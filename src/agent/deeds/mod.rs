@@ -10,3 +10,4 @@ pub mod pins;
 mod power;
 pub mod process;
 pub mod unit;
+pub mod update;

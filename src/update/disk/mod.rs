@@ -3,13 +3,16 @@
 //! The engine never opens a path. [`Disk`] gives it the areas of the layout; a real card, a folder of files and a disk in memory that
 //! remembers every write and flush (for the power-cut model) keep the same port.
 
+mod aligned;
 mod folder;
 mod layout;
 mod memory;
+pub mod real;
 
 pub use folder::FolderDisk;
 pub use layout::{Layout, Partition};
 pub use memory::{Event, MemoryDisk};
+pub use real::RealDisk;
 
 use super::Slot;
 use crate::error::ToolError;

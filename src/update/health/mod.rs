@@ -1,1 +1,14 @@
 //! Whether a trial is healthy: what worked before works again, and configured checks.
+//!
+//! Each half looks at what it can see. The server half has the network: interfaces, gateway, channel, web addresses, units
+//! over D-Bus ([`Look`], [`Baseline`], [`judge`]). The agent has root and its own configuration: units, commands, and whether the server
+//! answers on its socket ([`own`]). A trial is committed when both find nothing wrong, and by nobody's word.
+
+mod baseline;
+mod look;
+pub mod own;
+mod verdict;
+
+pub use baseline::Baseline;
+pub use look::{Look, Probe};
+pub use verdict::{Check, Problem, Verdict, judge};

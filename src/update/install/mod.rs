@@ -1,1 +1,19 @@
-//! The agent's half of an update: verify, write, read back, arm.
+//! Installing: the agent's engine, which writes the slot that does not run, and the stream on which it gets its blocks.
+
+pub mod engine;
+mod finale;
+pub mod frame;
+pub mod hooks;
+pub mod judge;
+mod plan;
+mod read_back;
+pub mod record;
+pub mod stream;
+mod writer;
+
+pub use engine::{Engine, Finish, Site};
+pub use finale::zero_head;
+pub use frame::{Armed, Progress, Wanted};
+pub use judge::Machine;
+pub use record::Record;
+pub use stream::{Finished, Install};

@@ -17,9 +17,9 @@ use serde_json::Map;
 /// tried" and arms it.
 ///
 /// # Errors
-/// `failed_precondition` unless everything was read back, and when it was armed [`MOST_ARMINGS`] times already.
+/// `failed_precondition` unless it was being written (whoever writes has read everything back by now), and when it was armed [`MOST_ARMINGS`] times already.
 pub fn arm(state: &State, seen: &Evidence) -> Result<Step, ToolError> {
-    let mut update = at(state, &[Stage::Verified])?.clone();
+    let mut update = at(state, &[Stage::Writing, Stage::Written, Stage::Verified])?.clone();
     if update.armings >= MOST_ARMINGS {
         return Err(ToolError::precondition(format!("version {} was armed {MOST_ARMINGS} times", update.version))
             .hint("install another version"));

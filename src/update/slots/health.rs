@@ -48,8 +48,11 @@ fn walked(state: &State, seen: &Evidence, running: Slot, now_ms: i64) -> Step {
     good(&mut next, running);
     let other = next.slots.of_mut(running.other());
     // A chain that counts takes a default that runs low on boots for the other one already: it is dead when it has none.
-    let unstarted =
-        seen.default == Some(running.other()) && seen.tries.is_none_or(|tries| tries.of(running.other()) == 0);
+    let other_named = [seen.default, seen.armed].contains(&Some(running.other()));
+    let unstarted = match seen.tries {
+        Some(tries) => other_named && tries.of(running.other()) == 0,
+        None => seen.default == Some(running.other()),
+    };
     let passed_over = unstarted && matches!(other.state, SlotState::Good | SlotState::Unknown);
     if passed_over {
         other.state = SlotState::Bad;

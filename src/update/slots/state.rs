@@ -38,7 +38,7 @@ pub struct State {
     /// Fields of a newer version.
     pub more: Map<String, Value>,
     /// Fields of a newer version in `last_attempt`; they go with it.
-    pub(super) attempt_more: Map<String, Value>,
+    pub attempt_more: Map<String, Value>,
 }
 
 impl State {

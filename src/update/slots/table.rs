@@ -500,11 +500,19 @@ impl View {
             flag: if seen.trial == Some(true) { flag::YES } else { flag::NO },
             booted: place(seen.booted),
             root: place(seen.root),
-            default: place(seen.default),
+            default: place(named(state, seen, running)),
             recorded: record(state, running),
             since: when(state, seen),
         }
     }
+}
+
+/// The default that the boot chain names. One that counts no longer names a slot whose boots are spent; where nothing is on trial, that
+/// slot was the default and did not start.
+fn named(state: &State, seen: &Evidence, running: Option<Slot>) -> Option<Slot> {
+    let spent = |slot: &Slot| seen.tries.is_some_and(|tries| tries.of(*slot) == 0);
+    let passed_over = seen.armed.filter(|slot| state.update.is_none() && Some(*slot) != running && spent(slot));
+    passed_over.or(seen.default)
 }
 
 fn record(state: &State, running: Option<Slot>) -> Set {

@@ -170,6 +170,20 @@ impl Fat {
         self.walk(device, entry.cluster, u64::from(entry.size), |_, _| Ok(()))
     }
 
+    /// Calls `each` with place and length of every cluster that the file has something in, whole.
+    ///
+    /// # Errors
+    /// Those of `each`, and of [`Fat::whole`], after those pieces that could be reached.
+    pub fn each_piece(
+        &self,
+        device: &dyn Device,
+        entry: &Entry,
+        mut each: impl FnMut(u64, usize) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let whole = usize::try_from(self.cluster).map_err(|_| bad("clusters too large"))?;
+        self.walk(device, entry.cluster, u64::from(entry.size), |at, _| each(at, whole))
+    }
+
     /// Calls `each` with place and length of every piece of the first `size` bytes of a chain.
     fn walk(
         &self,

@@ -1,0 +1,53 @@
+//! The agent's own part of the verdict: what it sees without a network, by its own configuration.
+
+use futures::future::{BoxFuture, join_all};
+use std::{path::PathBuf, time::Duration};
+
+/// How long a configured command may take; more is a failure.
+pub const COMMAND: Duration = Duration::from_secs(20);
+/// How long the server may take to answer on its socket.
+pub const SERVER: Duration = Duration::from_secs(5);
+
+/// What is to be seen to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wants {
+    /// `update.health_units`.
+    pub units: Vec<String>,
+    /// `update.health_commands`.
+    pub commands: Vec<PathBuf>,
+    /// Where the server listens; `None` when its socket is off.
+    pub server: Option<PathBuf>,
+}
+
+/// How the agent looks; each is `Err` with the reason, for people.
+pub trait Eyes: Send + Sync {
+    /// Whether the unit is active.
+    fn unit<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), String>>;
+    /// Whether the command ended with 0 within [`COMMAND`].
+    fn command<'a>(&'a self, program: &'a PathBuf) -> BoxFuture<'a, Result<(), String>>;
+    /// Whether the server answers there within [`SERVER`].
+    fn server<'a>(&'a self, socket: &'a PathBuf) -> BoxFuture<'a, Result<(), String>>;
+}
+
+/// Looks at everything, and says what is wrong; nothing is wrong when the answer is empty.
+pub async fn problems(eyes: &dyn Eyes, wants: &Wants) -> Vec<String> {
+    let units = join_all(wants.units.iter().map(|name| async move {
+        eyes.unit(name).await.err().map(|why| format!("service {name}: {why}"))
+    }));
+    // One after the other: a small machine that has just started has enough to do.
+    let commands = async {
+        let mut found = Vec::new();
+        for program in &wants.commands {
+            let why = eyes.command(program).await.err();
+            found.push(why.map(|why| format!("command {}: {why}", program.display())));
+        }
+        found
+    };
+    let server = async {
+        let socket = wants.server.as_ref()?;
+        let why = eyes.server(socket).await.err()?;
+        Some(format!("the server on {}: {why}", socket.display()))
+    };
+    let (units, commands, server) = futures::join!(units, commands, server);
+    units.into_iter().chain(commands).chain([server]).flatten().collect()
+}

@@ -1,0 +1,123 @@
+//! The server half's verdict: a look held against what worked before.
+
+use super::{Baseline, Look, Probe};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What was tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Check {
+    Interface,
+    Gateway,
+    Channel,
+    Unit,
+    Url,
+    Server,
+}
+
+impl Check {
+    /// Whether somebody's pulled cable would do it as well.
+    pub const fn is_of_the_network(self) -> bool {
+        matches!(self, Self::Interface | Self::Gateway | Self::Channel | Self::Url)
+    }
+}
+
+/// Something that does not work and should.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    pub check: Check,
+    /// Which one: an interface, a unit, an address. Empty where there is only one.
+    pub name: String,
+    pub why: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.check {
+            Check::Interface => "interface",
+            Check::Gateway => "the default gateway",
+            Check::Channel => "the update channel",
+            Check::Unit => "service",
+            Check::Url => "address",
+            Check::Server => "this server",
+        };
+        match self.name.as_str() {
+            "" => write!(out, "{what}: {}", self.why),
+            name => write!(out, "{what} {name}: {}", self.why),
+        }
+    }
+}
+
+/// How a look compares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// What worked before works, and what is configured to work does.
+    Healthy,
+    /// Something else than the network is wrong, beside it perhaps.
+    Sick(Vec<Problem>),
+    /// Nothing but the network is wrong. In a trial that is as bad; but when the old system then finds the same, the version is not to
+    /// blame.
+    Offline(Vec<Problem>),
+}
+
+impl Verdict {
+    pub fn is_healthy(&self) -> bool {
+        matches!(self, Self::Healthy)
+    }
+    pub fn is_offline(&self) -> bool {
+        matches!(self, Self::Offline(_))
+    }
+    pub fn problems(&self) -> &[Problem] {
+        match self {
+            Self::Healthy => &[],
+            Self::Sick(problems) | Self::Offline(problems) => problems,
+        }
+    }
+}
+
+/// Holds `look` against what worked before and against what the configuration wants: `units` and every address that was tried. Without
+/// a baseline (the data partition was lost, say) only the latter count.
+pub fn judge(before: Option<&Baseline>, look: &Look, units: &[String]) -> Verdict {
+    let mut problems = Vec::new();
+    let mut wrong = |check: Check, name: &str, why: &str| {
+        problems.push(Problem { check, name: name.into(), why: why.into() });
+    };
+    let mut must = |check: Check, name: &str, probe: Option<&Probe>, absent: &str| match probe {
+        Some(Ok(())) => {}
+        Some(Err(why)) => wrong(check, name, why),
+        None => wrong(check, name, absent),
+    };
+    if let Some(before) = before {
+        for name in &before.interfaces {
+            must(Check::Interface, name, look.interfaces.get(name), "it is not there any more");
+        }
+        if before.gateway {
+            must(Check::Gateway, "", look.gateway.as_ref(), "there is no default route any more");
+        }
+        // A channel that is not configured any more is the owner's wish, not a fault.
+        if before.channel && look.channel.is_some() {
+            must(Check::Channel, "", look.channel.as_ref(), "");
+        }
+        for name in before.units.iter().filter(|name| !units.contains(name)) {
+            must(Check::Unit, name, look.units.get(name), "it does not start with the machine any more");
+        }
+    }
+    for name in units {
+        must(Check::Unit, name, look.units.get(name), "there is no such service");
+    }
+    for (url, probe) in &look.urls {
+        must(Check::Url, url, Some(probe), "");
+    }
+    if let Some(probe) = &look.server {
+        must(Check::Server, "", Some(probe), "");
+    }
+    if problems.is_empty() {
+        Verdict::Healthy
+    } else if problems.iter().all(|problem| problem.check.is_of_the_network()) {
+        Verdict::Offline(problems)
+    } else {
+        Verdict::Sick(problems)
+    }
+}

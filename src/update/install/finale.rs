@@ -1,0 +1,133 @@
+//! Steps 6 and 7: everything is read back, then the head is written, sector 0 last, and only then the slot is armed. And the head's
+//! other way: zeroed, before anything of the slot changes.
+
+use super::{
+    engine::Site,
+    frame::Progress,
+    hooks::Point,
+    plan::Head,
+    read_back,
+    writer::{Target, card},
+};
+use crate::{
+    error::{ErrorCode, ToolError},
+    update::{
+        Slot,
+        boot::{LONGEST_HEAD, head_of_image},
+        bundle::{self, Index},
+        disk::Device,
+        status::Phase,
+        trust::Release,
+    },
+};
+
+/// The sector without which nothing else of a FAT is looked at.
+const SECTOR: usize = 512;
+
+/// How many bytes of the boot area count as head, to be zeroed first and written last: what the target's file system says, or
+/// the running slot's, whichever is longer; where neither says anything, the longest there is.
+pub(super) fn head_bytes(target: &Target, active: Option<&Target>) -> u64 {
+    let of = |side: &Target| {
+        let mut first = [0; SECTOR];
+        side.boot.read(0, &mut first).ok()?;
+        head_of_image(&first, side.boot.size()).ok()
+    };
+    let longest = [of(target), active.and_then(of)].into_iter().flatten().max();
+    longest.unwrap_or(LONGEST_HEAD).min(target.boot.size())
+}
+
+/// Makes the slot one that nothing starts from, and returns when that is on the medium.
+///
+/// # Errors
+/// Those of the card.
+pub fn zero_head(boot: &dyn Device, bytes: u64) -> Result<(), ToolError> {
+    let zeros = vec![0; bytes.min(boot.size()) as usize];
+    let failed = |error: std::io::Error| card("zeroing the target's head", &error);
+    // Sector 0 first, and alone: a torn write of the rest finds it gone.
+    let (first, rest) = zeros.split_at(SECTOR.min(zeros.len()));
+    boot.write(0, first).and_then(|()| boot.flush()).map_err(failed)?;
+    boot.write(first.len() as u64, rest).and_then(|()| boot.flush()).map_err(failed)
+}
+
+/// The end of an install.
+pub(super) struct Finale<'a> {
+    pub site: &'a Site,
+    pub release: &'a Release,
+    pub index: &'a Index,
+    pub to: Slot,
+    pub head: &'a Head,
+    pub total: u64,
+}
+
+impl Finale<'_> {
+    /// See the module.
+    ///
+    /// # Errors
+    /// `verification_failed` when the card gives back something else, or the image is not one to be started: the slot stays one that
+    /// cannot be, and the record says why. Other failures can be resumed.
+    pub fn run(&self, mut target: Target) -> Result<(), ToolError> {
+        let (site, length) = (self.site, self.head.bytes.len() as u64);
+        let done = self.read_back(&mut target).and_then(|()| {
+            site.record.verified()?;
+            site.watch.passed(Point::RecordedVerified);
+            self.write_head(&*target.boot)
+        });
+        let Err(error) = done else {
+            // Nobody else may have it while the boot chain is told.
+            site.record.armed()?;
+            site.watch.passed(Point::Armed);
+            return Ok(());
+        };
+        // Never half a head: whoever looks at the slot finds none.
+        if let Err(worse) = zero_head(&*target.boot, length) {
+            tracing::error!(target: "update", error = %worse, "the head of a slot that failed");
+        }
+        // The record zeroes the head itself as well, for which the area has to be free.
+        drop(target);
+        if error.code == ErrorCode::VerificationFailed
+            && let Err(worse) = site.record.failed(self.to, &error.message)
+        {
+            tracing::error!(target: "update", error = %worse, "the failure could not be recorded");
+        }
+        Err(error)
+    }
+
+    fn read_back(&self, target: &mut Target) -> Result<(), ToolError> {
+        let (watch, total) = (&*self.site.watch, self.total);
+        let tell = |done| watch.progress(&Progress { phase: Phase::Verifying, done, total });
+        read_back::all(target, self.index, &self.head.blocks, watch, tell)?;
+        let size = target.boot.size();
+        let image = self.release.manifest.images.iter().find(|image| image.kind == bundle::ImageKind::Boot);
+        let Some(image) = image else { return Ok(()) };
+        // With the head as it will be: it is in memory still.
+        let (boot, head) = (&*target.boot, &self.head.bytes);
+        bundle::check_boot(image.size.min(size), &mut |at, into| {
+            boot.read_back(at, into)?;
+            let at = usize::try_from(at).unwrap_or(usize::MAX);
+            if let Some(known) = head.get(at..) {
+                let known = &known[..known.len().min(into.len())];
+                into[..known.len()].copy_from_slice(known);
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    fn write_head(&self, boot: &dyn Device) -> Result<(), ToolError> {
+        let failed = |error: std::io::Error| card("writing the target's head", &error);
+        let (first, rest) = self.head.bytes.split_at(SECTOR.min(self.head.bytes.len()));
+        boot.write(first.len() as u64, rest).and_then(|()| boot.flush()).map_err(failed)?;
+        self.site.watch.passed(Point::WroteHead);
+        boot.write(0, first).and_then(|()| boot.flush()).map_err(failed)?;
+        self.site.watch.passed(Point::WroteFirstSector);
+        for n in self.head.blocks.clone() {
+            let block = self.index.block(n);
+            let mut bytes = vec![0; block.size as usize];
+            boot.read_back(block.at, &mut bytes).map_err(failed)?;
+            if bundle::Digest::of(&bytes) != block.sha256 {
+                return Err(read_back::mismatch("boot", block.at));
+            }
+        }
+        Ok(())
+    }
+}

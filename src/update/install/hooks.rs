@@ -1,0 +1,65 @@
+//! Who watches an install: progress for people, and points where a test can end the process.
+
+use super::frame::Progress;
+
+/// Points of an install at which something changes on the card, in the order they are passed: right after what the name says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Point {
+    Compared,
+    RecordedWriting,
+    ZeroedHead,
+    WroteBlock,
+    Flushed,
+    RecordedWritten,
+    RecordedVerified,
+    WroteHead,
+    WroteFirstSector,
+    Armed,
+}
+
+impl Point {
+    pub const ALL: [Self; 10] = [
+        Self::Compared,
+        Self::RecordedWriting,
+        Self::ZeroedHead,
+        Self::WroteBlock,
+        Self::Flushed,
+        Self::RecordedWritten,
+        Self::RecordedVerified,
+        Self::WroteHead,
+        Self::WroteFirstSector,
+        Self::Armed,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Compared => "compared",
+            Self::RecordedWriting => "recorded_writing",
+            Self::ZeroedHead => "zeroed_head",
+            Self::WroteBlock => "wrote_block",
+            Self::Flushed => "flushed",
+            Self::RecordedWritten => "recorded_written",
+            Self::RecordedVerified => "recorded_verified",
+            Self::WroteHead => "wrote_head",
+            Self::WroteFirstSector => "wrote_first_sector",
+            Self::Armed => "armed",
+        }
+    }
+}
+
+/// Watches. Called from the install's threads; what takes its time here holds the install up.
+pub trait Watch: Send + Sync {
+    /// That point was just passed.
+    fn passed(&self, _point: Point) {}
+    /// So far it is.
+    fn progress(&self, _progress: &Progress) {}
+    /// Whether somebody wants it ended; asked between blocks.
+    fn stopped(&self) -> bool {
+        false
+    }
+}
+
+/// Nobody watches.
+pub struct Unwatched;
+
+impl Watch for Unwatched {}

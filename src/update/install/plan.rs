@@ -1,0 +1,173 @@
+//! Which blocks are where already: what the comparison of target, running slot and index comes to. Nothing is written for it.
+
+use super::{
+    frame::{Progress, Wanted},
+    hooks::{Point, Watch},
+    writer::{Target, card},
+};
+use crate::{
+    error::ToolError,
+    update::{
+        bundle::{Block, Digest, ImageKind, Index},
+        disk::Device,
+        status::Phase,
+    },
+};
+use std::ops::Range;
+
+/// What has to be done for a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// The target has it; or it is written, or in the head that is written last.
+    There,
+    /// Zeros have to be written.
+    Zero,
+    /// The running slot has it at the same place.
+    Copy,
+    /// It has to be sent.
+    Send,
+}
+
+/// The head of the boot image: reserved sectors and FATs, without which no firmware finds a file. It is kept in memory until
+/// everything else is on the card and read back.
+pub(super) struct Head {
+    /// The blocks it is in: the first ones of the boot image.
+    pub blocks: Range<u32>,
+    pub bytes: Vec<u8>,
+}
+
+/// One way a block.
+pub(super) struct Plan {
+    pub ways: Vec<Way>,
+    pub head: Head,
+    /// Bytes of both images.
+    pub total: u64,
+    /// Of them: there already, or zeros that are still to be written.
+    pub kept: u64,
+}
+
+/// What is compared: both slots and the index.
+pub(super) struct Sides<'a> {
+    pub target: &'a Target,
+    /// The running slot's boot and root; `None` when it cannot be read, and nothing is copied.
+    pub active: Option<&'a Target>,
+    pub index: &'a Index,
+    /// Bytes of the boot image's head.
+    pub head_bytes: u64,
+}
+
+impl Plan {
+    /// Reads the target, and the running slot where they differ.
+    ///
+    /// # Errors
+    /// `unavailable` when the target cannot be read; `cancelled`.
+    pub fn of(sides: &Sides<'_>, watch: &dyn Watch) -> Result<Self, ToolError> {
+        let index = sides.index;
+        let boot = index.range(ImageKind::Boot);
+        let inside = |n: &u32| index.block(*n).at < sides.head_bytes;
+        let head_end = boot.clone().take_while(inside).last().map_or(boot.start, |last| last + 1);
+        let total = [ImageKind::Root, ImageKind::Boot].into_iter().map(|image| size(index, image)).sum();
+        let mut plan = Self {
+            ways: Vec::with_capacity(index.len() as usize),
+            head: Head { blocks: boot.start..head_end, bytes: Vec::new() },
+            total,
+            kept: 0,
+        };
+        plan.head.bytes.resize(plan.head.blocks.clone().map(|n| index.block(n).size as usize).sum(), 0);
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        let (mut done, mut told) = (0, 0);
+        for (n, block) in (0..).zip(index.blocks()) {
+            if watch.stopped() {
+                return Err(ToolError::cancelled("the update"));
+            }
+            let way = plan.way(sides, n, &block, &mut ours, &mut theirs)?;
+            plan.ways.push(way);
+            done += u64::from(block.size);
+            // A percent at a time, and at least every 4 MiB.
+            if done - told > (4 << 20) || done == total {
+                told = done;
+                watch.progress(&Progress { phase: Phase::Comparing, done, total });
+            }
+        }
+        watch.passed(Point::Compared);
+        Ok(plan)
+    }
+
+    fn way(
+        &mut self,
+        sides: &Sides<'_>,
+        n: u32,
+        block: &Block,
+        ours: &mut Vec<u8>,
+        theirs: &mut Vec<u8>,
+    ) -> Result<Way, ToolError> {
+        let head = self.head.blocks.contains(&n);
+        if head && block.zero {
+            // As it is in memory already.
+            self.kept += u64::from(block.size);
+            return Ok(Way::There);
+        }
+        fill(sides.target.area(block.image), block, ours).map_err(|error| {
+            card(&format!("reading the target's {} area at {}", block.image.name(), block.at), &error)
+        })?;
+        if is(block, ours) {
+            self.kept += u64::from(block.size);
+            if head {
+                self.keep(block, ours);
+            }
+            return Ok(Way::There);
+        }
+        if block.zero {
+            return Ok(Way::Zero);
+        }
+        // What the running slot cannot give is asked of the server: no reason to stop.
+        let found = sides.active.is_some_and(|active| {
+            let area = active.area(block.image);
+            block.at + u64::from(block.size) <= area.size() && fill(area, block, theirs).is_ok() && is(block, theirs)
+        });
+        match (found, head) {
+            (true, true) => {
+                self.keep(block, theirs);
+                Ok(Way::There)
+            }
+            (true, false) => Ok(Way::Copy),
+            (false, _) => Ok(Way::Send),
+        }
+    }
+
+    /// Puts a block of the head where it belongs, in memory.
+    pub fn keep(&mut self, block: &Block, bytes: &[u8]) {
+        let at = block.at as usize;
+        if let Some(place) = self.head.bytes.get_mut(at..at + bytes.len()) {
+            place.copy_from_slice(bytes);
+        }
+    }
+
+    /// What has to be sent.
+    pub fn wanted(&self) -> Wanted {
+        let mut wanted = Wanted::none(self.ways.len() as u32);
+        for (n, way) in (0..).zip(&self.ways) {
+            wanted.set(n, *way == Way::Send);
+        }
+        wanted
+    }
+}
+
+/// Bytes of an image.
+fn size(index: &Index, image: ImageKind) -> u64 {
+    index.range(image).last().map_or(0, |last| {
+        let last = index.block(last);
+        last.at + u64::from(last.size)
+    })
+}
+
+/// Reads the bytes at a block's place.
+pub(super) fn fill(device: &dyn Device, block: &Block, into: &mut Vec<u8>) -> std::io::Result<()> {
+    into.resize(block.size as usize, 0);
+    device.read(block.at, into)
+}
+
+/// Whether these are the block's bytes. Zeros are seen without a hash.
+pub(super) fn is(block: &Block, bytes: &[u8]) -> bool {
+    if block.zero { bytes.iter().all(|byte| *byte == 0) } else { Digest::of(bytes) == block.sha256 }
+}

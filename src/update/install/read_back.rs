@@ -1,0 +1,107 @@
+//! Reading everything back from the medium itself: one thread reads, the other hashes.
+
+use super::{
+    hooks::Watch,
+    writer::{Target, card},
+};
+use crate::{
+    error::{ErrorCode, ToolError},
+    update::{bundle::Index, disk::Device},
+};
+use std::sync::mpsc::{channel, sync_channel};
+
+/// Bytes of one read: cards are fast from here on.
+const PIECE: usize = 1 << 20;
+/// Reads ahead of the hash.
+const AHEAD: usize = 2;
+
+/// Compares what is on the medium with the index, block after block, but for `skip`; `tell` hears how many bytes were compared.
+///
+/// # Errors
+/// `verification_failed` naming the first block that is another one; `unavailable` when the card cannot be read; `cancelled`.
+pub(super) fn all(
+    target: &mut Target,
+    index: &Index,
+    skip: &std::ops::Range<u32>,
+    watch: &dyn Watch,
+    mut tell: impl FnMut(u64),
+) -> Result<(), ToolError> {
+    let mut done = 0;
+    for (device, image) in [
+        (&mut target.root, crate::update::bundle::ImageKind::Root),
+        (&mut target.boot, crate::update::bundle::ImageKind::Boot),
+    ] {
+        let range = index.range(image);
+        let range = if range.contains(&skip.start) { skip.end.max(range.start)..range.end } else { range };
+        area(device, index, range, watch, |bytes| {
+            done += bytes;
+            tell(done);
+        })?;
+    }
+    Ok(())
+}
+
+/// One area's blocks, which lie one behind the other.
+fn area(
+    device: &mut Box<dyn Device>,
+    index: &Index,
+    blocks: std::ops::Range<u32>,
+    watch: &dyn Watch,
+    mut tell: impl FnMut(u64),
+) -> Result<(), ToolError> {
+    let Some(last) = blocks.clone().last() else { return Ok(()) };
+    let (first, last) = (index.block(blocks.start), index.block(last));
+    let (name, start, end) = (first.image.name(), first.at, last.at + u64::from(last.size));
+    std::thread::scope(|threads| {
+        let (send, pieces) = sync_channel::<Result<Vec<u8>, ToolError>>(AHEAD);
+        let (give, free) = channel::<Vec<u8>>();
+        threads.spawn(move || {
+            let mut at = start;
+            while at < end {
+                let mut piece = free.try_recv().unwrap_or_default();
+                piece.resize((end - at).min(PIECE as u64) as usize, 0);
+                let read = device.read_back(at, &mut piece);
+                at += piece.len() as u64;
+                let what = || format!("reading back the target's {name} area at {at}");
+                // Whoever hashes has found something wrong.
+                if send.send(read.map(|()| piece).map_err(|error| card(&what(), &error))).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut waiting = blocks.map(|n| index.block(n));
+        for piece in pieces {
+            let piece = piece?;
+            if watch.stopped() {
+                return Err(ToolError::cancelled("the update"));
+            }
+            let mut rest = piece.as_slice();
+            // A piece is a whole number of blocks, whatever their size: both are powers of two, and only the last block is shorter.
+            while !rest.is_empty() {
+                let Some(block) = waiting.next() else { break };
+                let (bytes, more) = rest.split_at((block.size as usize).min(rest.len()));
+                if crate::update::bundle::Digest::of(bytes) != block.sha256 {
+                    return Err(mismatch(name, block.at));
+                }
+                rest = more;
+            }
+            tell(piece.len() as u64);
+            let _ = give.send(piece);
+        }
+        Ok(())
+    })
+}
+
+/// The card does not hold what it was given.
+pub(super) fn mismatch(area: &str, at: u64) -> ToolError {
+    ToolError::new(
+        ErrorCode::VerificationFailed,
+        format!(
+            "the card gives back something else than was written to the {area} area at {at}; the slot is not armed"
+        ),
+    )
+    .with("area", area)
+    .with("at", at)
+    .with("running_slot_untouched", true)
+    .hint("the card may be worn out: the running system stays; try once more, then replace the card")
+}

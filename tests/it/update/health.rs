@@ -1,0 +1,136 @@
+//! Rule 5: what worked before must work again, told in words; the network alone is no reason to block a version.
+
+use futures::future::BoxFuture;
+use raspi_mcp::update::health::{
+    Baseline, Check, Look, Verdict, judge,
+    own::{self, Eyes, Wants},
+};
+use std::{collections::BTreeMap, path::PathBuf};
+use tempfile::TempDir;
+
+fn well() -> Look {
+    Look {
+        interfaces: BTreeMap::from([("eth0".into(), Ok(())), ("wlan0".into(), Err("it is down".into()))]),
+        gateway: Some(Ok(())),
+        channel: Some(Ok(())),
+        units: BTreeMap::from([("web.service".into(), Ok(())), ("old.service".into(), Err("failed".into()))]),
+        urls: BTreeMap::new(),
+        server: Some(Ok(())),
+    }
+}
+
+fn before() -> Baseline {
+    Baseline::of(&well(), "1.1.0", 5)
+}
+
+fn told(verdict: &Verdict) -> Vec<String> {
+    verdict.problems().iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn what_worked_works_again() {
+    assert_eq!(judge(Some(&before()), &well(), &[]), Verdict::Healthy);
+    // More than before is no fault, and what did not work before need not now.
+    let mut more = well();
+    more.interfaces.insert("usb0".into(), Err("it is down".into()));
+    more.units.insert("new.service".into(), Err("failed".into()));
+    assert_eq!(judge(Some(&before()), &more, &[]), Verdict::Healthy);
+}
+
+#[test]
+fn the_network_alone_is_another_verdict_than_a_sick_system() {
+    let cases: [(fn(&mut Look), Check, &str); 4] = [
+        (|look| drop(look.interfaces.insert("eth0".into(), Err("no address".into()))), Check::Interface, "eth0"),
+        (|look| drop(look.interfaces.remove("eth0")), Check::Interface, "not there any more"),
+        (|look| look.gateway = None, Check::Gateway, "no default route"),
+        (|look| look.channel = Some(Err("its signature is not good".into())), Check::Channel, "signature"),
+    ];
+    for (change, check, word) in cases {
+        let mut look = well();
+        change(&mut look);
+        let verdict = judge(Some(&before()), &look, &[]);
+        assert!(verdict.is_offline(), "{verdict:?}");
+        assert_eq!(verdict.problems()[0].check, check);
+        assert!(told(&verdict)[0].contains(word), "{verdict:?}");
+        // With anything else beside it the system is to blame.
+        look.server = Some(Err("it does not answer".into()));
+        assert!(matches!(judge(Some(&before()), &look, &[]), Verdict::Sick(problems) if problems.len() == 2));
+    }
+}
+
+#[test]
+fn units_are_those_of_before_and_those_of_the_configuration() {
+    let mut look = well();
+    look.units.insert("web.service".into(), Err("it is failed".into()));
+    let verdict = judge(Some(&before()), &look, &[]);
+    assert!(matches!(verdict, Verdict::Sick(_)));
+    assert_eq!(told(&verdict), ["service web.service: it is failed"]);
+    // Named twice, told once; one that is configured counts without a baseline too.
+    assert_eq!(told(&judge(Some(&before()), &look, &["web.service".into()])).len(), 1);
+    assert_eq!(told(&judge(None, &look, &["web.service".into()])).len(), 1);
+    assert_eq!(told(&judge(None, &well(), &["none.service".into()])), ["service none.service: there is no such service"]);
+    assert_eq!(judge(None, &look, &[]), Verdict::Healthy);
+}
+
+#[test]
+fn configured_addresses_count_always_and_a_channel_that_was_taken_away_does_not() {
+    let mut look = well();
+    look.urls.insert("http://127.0.0.1/ok".into(), Err("it answers 500".into()));
+    assert_eq!(told(&judge(None, &look, &[])), ["address http://127.0.0.1/ok: it answers 500"]);
+    let look = Look { channel: None, ..well() };
+    assert_eq!(judge(Some(&before()), &look, &[]), Verdict::Healthy);
+}
+
+#[test]
+fn a_device_that_was_offline_before_may_be_so_after() {
+    let dark = Look { interfaces: BTreeMap::new(), gateway: None, channel: Some(Err("no way there".into())), ..well() };
+    let before = Baseline::of(&dark, "1", 0);
+    assert!(before.was_offline());
+    assert_eq!(judge(Some(&before), &dark, &[]), Verdict::Healthy);
+}
+
+#[test]
+fn a_baseline_outlives_the_restart_and_a_broken_file_is_no_baseline() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("update/baseline.json");
+    assert_eq!(Baseline::load(&file).unwrap(), None);
+    before().save(&file).unwrap();
+    assert_eq!(Baseline::load(&file).unwrap(), Some(before()));
+    for bad in ["", "{}", "{\"version\":1}", "\0", "[[[["] {
+        std::fs::write(&file, bad).unwrap();
+        assert!(Baseline::load(&file).is_err(), "{bad}");
+    }
+}
+
+#[tokio::test]
+async fn the_agent_says_what_it_sees_itself() {
+    struct Half;
+    impl Eyes for Half {
+        fn unit<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), String>> {
+            let up = name == "good.service";
+            Box::pin(async move { if up { Ok(()) } else { Err("it is inactive".into()) } })
+        }
+        fn command<'a>(&'a self, program: &'a PathBuf) -> BoxFuture<'a, Result<(), String>> {
+            let good = program.ends_with("true");
+            Box::pin(async move { if good { Ok(()) } else { Err("it ended with 1".into()) } })
+        }
+        fn server<'a>(&'a self, _: &'a PathBuf) -> BoxFuture<'a, Result<(), String>> {
+            Box::pin(async { Err("nothing listens there".into()) })
+        }
+    }
+    let mut wants = Wants {
+        units: vec!["good.service".into(), "bad.service".into()],
+        commands: vec!["/bin/true".into(), "/bin/false".into()],
+        server: Some("/run/raspi-mcp/mcp.sock".into()),
+    };
+    assert_eq!(
+        own::problems(&Half, &wants).await,
+        [
+            "service bad.service: it is inactive",
+            "command /bin/false: it ended with 1",
+            "the server on /run/raspi-mcp/mcp.sock: nothing listens there",
+        ]
+    );
+    (wants.units, wants.commands, wants.server) = (vec!["good.service".into()], vec!["/bin/true".into()], None);
+    assert!(own::problems(&Half, &wants).await.is_empty());
+}

@@ -1,0 +1,50 @@
+//! One update, end to end: a bundle's bytes, the engine, the armed slot, the firmware, the trial, the commit.
+
+use super::*;
+use raspi_mcp::update::status::{Phase, SlotState};
+
+#[test]
+fn from_the_bytes_of_a_bundle_to_a_committed_slot() {
+    for chain in [Chain::Tryboot, Chain::Uboot] {
+        let pi = Pi::new(chain);
+        pi.start(ResetCause::PowerOn);
+        assert_eq!(pi.running(), Some(Slot::A), "{chain:?}");
+        let bundle = bundle("2.0.0", 2, 2);
+
+        let (armed, sent) = pi.install(&bundle);
+        let armed = armed.unwrap();
+        assert_eq!((armed.target, armed.version.as_str()), (Slot::B, "2.0.0"));
+        assert_eq!(armed.sent_bytes + armed.copied_bytes + armed.zeroed_bytes + armed.kept_bytes, armed.total_bytes);
+        assert!(!sent.blocks.is_empty());
+        assert_eq!(pi.content(Area::Boot(Slot::B))[..BOOT], boot("2.0.0"));
+        assert_eq!(pi.content(Area::Root(Slot::B))[..ROOT], root(2));
+        assert_eq!(pi.state().slots.of(Slot::B).state, SlotState::Armed);
+
+        let settled = pi.restart(true);
+        assert_eq!(pi.running(), Some(Slot::B), "{chain:?}: {:?}", pi.flow.evidence());
+        pi.commit(&settled);
+        let state = pi.state();
+        assert_eq!((state.counter_floor, &state.update), (2, &None), "{chain:?}");
+        assert_eq!(state.last_attempt.unwrap().phase, Phase::Committed);
+        assert_eq!(state.slots.of(Slot::B).state, SlotState::Good);
+
+        // From now on without a trial, and after a power cut as well.
+        for why in [ResetCause::Watchdog, ResetCause::PowerOn] {
+            assert_eq!(pi.start(why).standing, Standing::Normal, "{chain:?}");
+            assert_eq!(pi.running(), Some(Slot::B), "{chain:?}");
+        }
+    }
+}
+
+#[test]
+fn a_trial_that_does_not_prove_itself_is_over_with_the_next_restart() {
+    for chain in [Chain::Tryboot, Chain::Uboot] {
+        let pi = Pi::new(chain);
+        pi.start(ResetCause::PowerOn);
+        pi.install(&bundle("2.0.0", 2, 2)).0.unwrap();
+        assert!(matches!(pi.restart(true).standing, Standing::Trial(_)), "{chain:?}");
+        pi.start(ResetCause::Watchdog);
+        assert_eq!(pi.running(), Some(Slot::A), "{chain:?}");
+        assert_eq!(pi.state().counter_floor, 0, "a failed trial raises no floor");
+    }
+}

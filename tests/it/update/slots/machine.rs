@@ -1,0 +1,140 @@
+//! A machine for the tests of the slots: a card in memory, a simulated boot chain, the agent's record. It is restarted by hand.
+
+use crate::update::boot::{BOOT, ROOT, card, layout};
+use raspi_mcp::{
+    error::ToolError,
+    update::{
+        Slot,
+        boot::{
+            BootFlow, Evidence, ResetCause,
+            simulated::{Board, Chain, Simulated, boot_image},
+        },
+        bundle::Digest,
+        disk::{Access, Area, Disk, MemoryDisk},
+        slots::{self, Candidate, Case, Here, Ledger, Limits, Settled, Standing, State, Step},
+    },
+};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+pub const NOW: i64 = 1_800_000_000_000;
+pub const FREE: Limits = Limits { installs_a_day: 1000, reboots_an_hour: 1000 };
+
+pub struct Machine {
+    pub disk: MemoryDisk,
+    pub board: Arc<Board>,
+    pub flow: Arc<dyn BootFlow>,
+    pub ledger: Ledger,
+    pub standing: Standing,
+    pub case: Case,
+}
+
+pub fn candidate(counter: u64) -> Candidate {
+    Candidate {
+        manifest: Digest([counter as u8; 32]),
+        version: format!("{counter}.0.0"),
+        counter,
+        created: 1_700_000_000 + counter,
+        revoke_below: 0,
+    }
+}
+
+impl Machine {
+    /// From the factory, with version 1 in both slots, switched on and settled.
+    pub fn new(chain: Chain) -> Self {
+        let disk = card();
+        let ids = AtomicU64::new(0);
+        let next = move || format!("boot-{}", ids.fetch_add(1, Ordering::Relaxed));
+        let board = Board::power_on(Arc::new(disk.clone()), layout(), chain, Box::new(next));
+        let flow: Arc<dyn BootFlow> = Arc::new(Simulated::new(board.clone(), layout()));
+        let ledger = Ledger::open(Arc::new(disk.clone()), flow.clone()).unwrap();
+        let mut machine = Self { disk, board, flow, ledger, standing: Standing::Elsewhere, case: Case::Elsewhere };
+        machine.settle();
+        assert_eq!(machine.standing, Standing::Normal);
+        machine
+    }
+
+    pub fn state(&self) -> &State {
+        self.ledger.state()
+    }
+    pub fn seen(&self) -> Evidence {
+        self.flow.evidence()
+    }
+    pub fn running(&self) -> Slot {
+        self.seen().running().expect("a slot runs")
+    }
+    pub fn phase(&self) -> (raspi_mcp::update::status::Phase, String) {
+        let attempt = self.state().last_attempt.clone().expect("an attempt");
+        (attempt.phase, attempt.reason)
+    }
+
+    /// The agent starts: reads the record anew, settles.
+    pub fn settle(&mut self) -> Case {
+        self.ledger = Ledger::open(Arc::new(self.disk.clone()), self.flow.clone()).unwrap();
+        let (Settled { case, standing, .. }, done) = self.ledger.settle(&Here { now_ms: NOW, ..Here::default() });
+        done.unwrap();
+        (self.case, self.standing) = (case, standing);
+        case
+    }
+
+    pub fn boot(&mut self, why: ResetCause) -> Case {
+        self.board.restart(why);
+        self.settle()
+    }
+
+    pub fn does(&mut self, step: Result<Step, ToolError>) -> Result<(), ToolError> {
+        self.ledger.perform(&step?)
+    }
+
+    /// Writes that version into the other slot, up to the head.
+    pub fn install(&mut self, candidate: &Candidate) -> Result<(), ToolError> {
+        let target = self.running().other();
+        let step = slots::begin_writing(self.state(), &self.seen(), None, candidate, FREE, NOW);
+        self.does(step)?;
+        let device = self.disk.open(Area::Boot(target), Access::Exclusive)?;
+        device.write(0, &vec![0; BOOT]).unwrap();
+        let image = boot_image(BOOT, &candidate.version)?;
+        self.disk.open(Area::Root(target), Access::Exclusive)?.write(0, &[candidate.counter as u8; ROOT]).unwrap();
+        device.write(0, &image).unwrap();
+        device.flush().unwrap();
+        self.does(slots::written(self.state()))?;
+        self.does(slots::verified(self.state()))?;
+        self.does(slots::arm(self.state(), &self.seen()))?;
+        self.standing = Standing::Armed;
+        Ok(())
+    }
+
+    /// The restart into the trial that was asked for, and what the agent finds after it.
+    pub fn restart_into_trial(&mut self) -> Case {
+        self.does(slots::restarting(self.state(), &self.seen(), true, "update", FREE, NOW)).unwrap();
+        self.boot(ResetCause::Watchdog)
+    }
+
+    pub fn commit(&mut self) -> Result<(), ToolError> {
+        let Standing::Trial(trial) = &self.standing else { panic!("{:?} is no trial", self.standing) };
+        let step = slots::commit(self.state(), trial, &self.seen());
+        self.does(step)?;
+        self.does(slots::committed(self.state(), &self.seen(), NOW))?;
+        self.standing = Standing::Normal;
+        Ok(())
+    }
+
+    pub fn condemn(&mut self, reason: &str) {
+        let Standing::Trial(trial) = &self.standing else { panic!("{:?} is no trial", self.standing) };
+        let step = slots::condemn(self.state(), trial, reason, false, Some("a log"));
+        self.does(step).unwrap();
+    }
+
+    pub fn healthy(&mut self) -> Result<(), ToolError> {
+        self.does(slots::healthy(self.state(), &self.seen(), &self.standing, false, NOW))
+    }
+
+    /// Sector 0 of the slot's boot area is zero: nothing starts from it.
+    pub fn startable(&self, slot: Slot) -> bool {
+        let mut first = [0; 512];
+        self.disk.open(Area::Boot(slot), Access::Read).unwrap().read(0, &mut first).unwrap();
+        first != [0; 512]
+    }
+}

@@ -1,0 +1,7 @@
+//! What the agent records of the slots, and what follows from it at each boot.
+
+mod machine;
+mod properties;
+mod record;
+mod rules;
+mod table;
