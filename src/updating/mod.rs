@@ -5,6 +5,7 @@
 mod attend;
 mod bring;
 pub mod carry;
+mod dead_man;
 mod find;
 mod plans;
 mod probe;
@@ -102,11 +103,12 @@ impl Updating {
             if !updating.0.jobs.resume(Arc::new(Bring { updating: updating.clone(), world: Weak::clone(&world) })) {
                 updating.finish_armed().await;
             }
-            if simulated {
-                futures::join!(attend::attend_simulated(&updating, &world), rounds::rounds(&updating, &world));
-            } else {
-                rounds::rounds(&updating, &world).await;
-            }
+            let simulated = async {
+                if simulated {
+                    attend::attend_simulated(&updating, &world).await;
+                }
+            };
+            futures::join!(simulated, rounds::rounds(&updating, &world), updating.dead_man());
         });
     }
 
