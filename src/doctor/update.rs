@@ -81,12 +81,20 @@ fn slots(status: &Result<UpdateStatus, ToolError>) -> Vec<Finding> {
             (true, SlotState::Trial) => {
                 Finding::wrong(about, format!("{says}: no update while it is"), "wait until it has proved itself")
             }
-            (true, _) => Finding::wrong(about, format!("{says}, and runs"), "raspi-mcp slot mark-good, once all is well"),
+            (true, _) => {
+                Finding::wrong(about, format!("{says}, and runs"), "raspi-mcp slot mark-good, once all is well")
+            }
             (false, SlotState::Good) => Finding::ok(about, says),
-            (false, _) => Finding::note(about, format!("{says}: there is nothing to go back to until an update is committed"), "nothing; an update writes it"),
+            (false, _) => Finding::note(
+                about,
+                format!("{says}: there is nothing to go back to until an update is committed"),
+                "nothing; an update writes it",
+            ),
         });
     }
-    if let Some(last) = status.last_attempt.as_ref().filter(|last| matches!(last.phase, Phase::RolledBack | Phase::Failed)) {
+    if let Some(last) =
+        status.last_attempt.as_ref().filter(|last| matches!(last.phase, Phase::RolledBack | Phase::Failed))
+    {
         findings.push(Finding::note(
             "last update",
             format!("{} did not stay: {}", last.version, last.reason),
@@ -110,7 +118,10 @@ fn word(state: SlotState) -> &'static str {
 
 fn configuration(settings: &Settings) -> Finding {
     match settings.restricted.first() {
-        None => Finding::ok("configuration", "understood whole; state fragments are the only ones that another version writes"),
+        None => Finding::ok(
+            "configuration",
+            "understood whole; state fragments are the only ones that another version writes",
+        ),
         Some(fault) => Finding::note(
             "configuration",
             format!("a fragment is set aside already, and the next version may read it again: {fault}"),
@@ -156,7 +167,8 @@ fn space(settings: &Settings) -> Finding {
 fn keys(settings: &Settings, about: &Preflight) -> Finding {
     let path = about.root.path(&settings.update.trust.display().to_string());
     let shown = settings.update.trust.display();
-    let wrong = |says: String| Finding::wrong("keys", says, "update.trust names the root of trust that came with the image");
+    let wrong =
+        |says: String| Finding::wrong("keys", says, "update.trust names the root of trust that came with the image");
     let roots = match std::fs::read(&path) {
         Ok(bytes) => match Roots::parse(&bytes) {
             Ok(roots) => roots,
@@ -166,8 +178,16 @@ fn keys(settings: &Settings, about: &Preflight) -> Finding {
     };
     let version = roots.version();
     match (roots.fresh(about.now), roots.fresh(about.now + SOON)) {
-        (Err(fault), _) => Finding::note("keys", format!("root of trust {version}: {fault}"), "a look at the channel brings a newer one"),
-        (_, Err(_)) => Finding::note("keys", format!("root of trust {version} expires within a month"), "a look at the channel brings a newer one"),
+        (Err(fault), _) => Finding::note(
+            "keys",
+            format!("root of trust {version}: {fault}"),
+            "a look at the channel brings a newer one",
+        ),
+        (_, Err(_)) => Finding::note(
+            "keys",
+            format!("root of trust {version} expires within a month"),
+            "a look at the channel brings a newer one",
+        ),
         _ => Finding::ok("keys", format!("root of trust {version}, in {shown}")),
     }
 }
@@ -176,7 +196,9 @@ fn board(settings: &Settings, root: &Root) -> Vec<Finding> {
     let file = root.path(&settings.update.layout.display().to_string());
     let layout = match Layout::read(&file) {
         Ok(layout) => layout,
-        Err(error) => return vec![Finding::wrong("layout", error.message, "the image brings it; update.layout names it")],
+        Err(error) => {
+            return vec![Finding::wrong("layout", error.message, "the image brings it; update.layout names it")];
+        }
     };
     let by = if has_tryboot(root) { By::DeviceTree } else { By::CommandLine };
     let seen = Machine::new(root.clone(), layout.clone(), by).seen();
@@ -187,8 +209,13 @@ fn board(settings: &Settings, root: &Root) -> Vec<Finding> {
             "the EEPROM is too old to try a slot",
             "update it with rpi-eeprom-update, and restart",
         ),
-        (_, Some(built)) => Finding::ok("bootloader", format!("of {}", crate::clock::Stamp(i64::try_from(built).unwrap_or(0).saturating_mul(1000)))),
-        (_, None) => Finding::note("bootloader", "does not say how old it is", "nothing, where U-Boot starts the board"),
+        (_, Some(built)) => Finding::ok(
+            "bootloader",
+            format!("of {}", crate::clock::Stamp(i64::try_from(built).unwrap_or(0).saturating_mul(1000))),
+        ),
+        (_, None) => {
+            Finding::note("bootloader", "does not say how old it is", "nothing, where U-Boot starts the board")
+        }
     });
     findings.extend(seen.faults.into_iter().map(|fault| Finding::wrong("bootloader", fault, "see docs/boot.md")));
     findings
@@ -197,7 +224,11 @@ fn board(settings: &Settings, root: &Root) -> Vec<Finding> {
 fn power(throttled: Option<Throttled>) -> Option<Finding> {
     let throttled = throttled?;
     Some(if throttled.under_voltage() {
-        Finding::wrong("power", "the supply is too low now: a card that is written then may be damaged", "use another supply or cable first")
+        Finding::wrong(
+            "power",
+            "the supply is too low now: a card that is written then may be damaged",
+            "use another supply or cable first",
+        )
     } else if throttled.under_voltage_occurred() {
         Finding::note("power", "the supply has been too low since the start", "use another supply or cable")
     } else {
@@ -224,7 +255,9 @@ fn wear(root: &Root) -> Vec<Finding> {
                     format!("{name} says that {life} % of its life is used"),
                     "replace it soon; an update writes a few hundred MB",
                 )),
-                (Some(life), _) => Some(Finding::ok("card", format!("{name} says that at most {life} % of its life is used"))),
+                (Some(life), _) => {
+                    Some(Finding::ok("card", format!("{name} says that at most {life} % of its life is used")))
+                }
                 (None, _) => None,
             }
         })
@@ -242,6 +275,10 @@ fn time(about: &Preflight) -> Finding {
     }
     match clock::synchronized(&about.root) {
         Some(true) => Finding::ok("time", "set from the network"),
-        _ => Finding::note("time", "nobody knows that the clock is right, so neither whether a release has expired", "wait for the network"),
+        _ => Finding::note(
+            "time",
+            "nobody knows that the clock is right, so neither whether a release has expired",
+            "wait for the network",
+        ),
     }
 }

@@ -38,8 +38,12 @@ impl Updating {
             }
             let warrant = Warrant { principal: DEAD_MAN.into(), args_sha256: String::new(), ask_id: None };
             match self.0.agent.roll_back(RollBackRequest { dry_run: false, warrant }).await {
-                Ok(_) => tracing::warn!(target: "update", hours, "nothing was heard of the channel since the update: going back"),
-                Err(error) => tracing::warn!(target: "update", %error, "nothing was heard of the channel, and there is no way back"),
+                Ok(_) => {
+                    tracing::warn!(target: "update", hours, "nothing was heard of the channel since the update: going back")
+                }
+                Err(error) => {
+                    tracing::warn!(target: "update", %error, "nothing was heard of the channel, and there is no way back")
+                }
             }
             self.moved();
             return;

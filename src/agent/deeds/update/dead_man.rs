@@ -20,7 +20,8 @@ impl Agent {
         let ledger = system.record.ledger();
         let (state, seen) = (ledger.state(), ledger.evidence());
         let Some(running) = seen.running() else { return false };
-        let committed = state.last_attempt.as_ref().filter(|last| last.phase == Phase::Committed && last.target == running);
+        let committed =
+            state.last_attempt.as_ref().filter(|last| last.phase == Phase::Committed && last.target == running);
         let since = committed.and_then(|last| last.finished_ms);
         let newer = state.slots.of(running).counter > state.slots.of(running.other()).counter;
         newer && since.is_some_and(|since| (self.clock)() >= since.saturating_add(hours * 3_600_000))

@@ -46,6 +46,10 @@ async fn without_an_agent_the_status_says_so_and_nothing_is_begun() {
     assert_eq!((&status["status"]["status"], &status["slots"]), (&json!("pending"), &json!([])));
     assert!(status["faults"][0].as_str().unwrap().contains("does not answer"), "{status}");
     for tool in ["update_server", "rollback", "mark_good"] {
-        assert_eq!(pi.call(&format!("manage.{tool}"), json!({})).await.refused()["error_code"], "unavailable", "{tool}");
+        assert_eq!(
+            pi.call(&format!("manage.{tool}"), json!({})).await.refused()["error_code"],
+            "unavailable",
+            "{tool}"
+        );
     }
 }

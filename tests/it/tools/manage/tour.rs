@@ -76,7 +76,9 @@ async fn nothing_newer_a_pause_and_no_channel_are_told() {
     assert!(found["held"].as_str().unwrap().contains("a bad week"));
     wire.call("manage.preview_os_updates", json!({})).await.failed("failed_precondition");
     wire.call("manage.check_for_updates", json!({"channel": "beta"})).await.failed("unavailable");
-    wire.call("manage.update_server", json!({"target_version": "9.9.9", "dry_run": true})).await.failed("failed_precondition");
+    wire.call("manage.update_server", json!({"target_version": "9.9.9", "dry_run": true}))
+        .await
+        .failed("failed_precondition");
 
     let none = web.pi(|settings| settings.update.url.clear()).await;
     let refused = admin(&none).await.call("manage.check_for_updates", json!({})).await;
@@ -167,6 +169,9 @@ async fn a_healthy_system_is_good_already_and_there_is_nothing_to_go_back_to_at_
     let planned = wire.call("manage.rollback", json!({"dry_run": true})).await;
     // The factory ships both slots alike: going back is possible, to the same version.
     let answer = planned.ok();
-    assert_eq!((&answer["from_slot"], &answer["to_slot"], &answer["dry_run"]), (&json!("A"), &json!("B"), &json!(true)));
+    assert_eq!(
+        (&answer["from_slot"], &answer["to_slot"], &answer["dry_run"]),
+        (&json!("A"), &json!("B"), &json!(true))
+    );
     assert_ne!(planned.meta()["changed"], true);
 }
