@@ -481,7 +481,7 @@ async fn a_tree_is_served_as_it_is_and_never_half() {
     assert_eq!(tree.last("stable").unwrap(), None);
     let first = index(vec![offer("1.1.0", 11)]);
     tree.write(&first, &[super::a_key(21)], Some(&roots())).unwrap();
-    let next = publish(tree.last("stable").unwrap().unwrap(), Change::Renew, NOW + 1, NOW + DAY).unwrap();
+    let next = publish(tree.last("stable").unwrap().unwrap(), Change::Renew, NOW + 1, NOW + 9 * DAY).unwrap();
     // What no device would believe is not published, and what was there stays.
     for keys in [vec![], vec![super::a_key(11)]] {
         assert_eq!(tree.write(&next, &keys, Some(&roots())).unwrap_err().code, ErrorCode::VerificationFailed);
