@@ -31,5 +31,6 @@ pub mod tls;
 pub mod tools;
 pub mod transport;
 pub mod update;
+pub mod updating;
 pub mod watched;
 pub mod world;

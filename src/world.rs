@@ -12,6 +12,7 @@ use crate::{
     registry::Registry,
     sampling::Sampling,
     store::Store,
+    updating::Updating,
 };
 use std::sync::Arc;
 use time::OffsetDateTime;
@@ -43,6 +44,8 @@ pub struct World {
     pub gpio: Arc<Lines>,
     /// Cameras, and the photos they took.
     pub cameras: Cameras,
+    /// What is done about updates.
+    pub updating: Updating,
     pub started: OffsetDateTime,
 }
 
@@ -60,7 +63,6 @@ impl World {
         Self {
             policy: Policy::of(&settings),
             registry,
-            agent,
             audit,
             sampling: Sampling::new(store.clone(), settings.metrics.max_bytes, Wall::system()),
             store,
@@ -68,6 +70,8 @@ impl World {
             gpio: Lines::new(&settings.gpio, settings.approval.pins(), &machine.root, &machine.board, &settings.places),
             i2c: I2c::of(&settings.i2c, &machine),
             cameras: Cameras::of(&settings.camera, &machine.board, &machine.root),
+            updating: Updating::of(&settings, &machine, agent.clone(), Wall::system()),
+            agent,
             machine,
             bus: Bus::system(),
             systemd: Systemd::default(),

@@ -4,7 +4,8 @@
 check_units() {
   local said
   said=$(c systemd-analyze verify --man=no /usr/lib/systemd/system/raspi-mcp.service \
-    /usr/lib/systemd/system/raspi-mcp-agent.service 2>&1)
+    /usr/lib/systemd/system/raspi-mcp-agent.service /usr/lib/systemd/system/raspi-mcp-trial.service \
+    /usr/lib/systemd/system/raspi-mcp-trial.timer 2>&1)
   expect "systemd-analyze verify" "" "$said"
   said=$(c env SYSTEMD_LOG_LEVEL=info udevadm test /devices/virtual/mem/null 2>&1 | grep raspi-mcp || true)
   expect "udev about our rules" "" "$said"
@@ -76,6 +77,27 @@ check_agent_rights() {
     'write /etc/raspi-mcp no' 'write /usr no' 'write /root no' 'read /var/lib/raspi-mcp/store.db no' \
     'write /sys/kernel no' 'write /proc/sys/kernel no' 'mount no' 'unshare no'
   say "root to systemd, with three capabilities and no network: only unix sockets, only its own folders"
+}
+
+# What an image with two slots adds to the agent's unit: disks, and nothing else. No disk is in a container; that it can be written is the
+# guest's to show (ci/qemu).
+check_agent_slots() {
+  local folder=/run/systemd/system/raspi-mcp-agent.service.d before said
+  before=$(show raspi-mcp-agent CapabilityBoundingSet)
+  said=$(show raspi-mcp-agent DeviceAllow)
+  expect "classes of disks without it" 0 "$(grep -c block- <<<"$said" || true)"
+  c mkdir -p "$folder"
+  c tee "$folder/slots.conf" <"$ROOT/dist/slots/raspi-mcp-agent.service.d/slots.conf" >/dev/null
+  c systemctl daemon-reload
+  said=$(c systemd-analyze verify --man=no raspi-mcp-agent.service 2>&1)
+  expect "systemd-analyze verify" "" "$said"
+  expect "the agent's devices" closed "$(show raspi-mcp-agent DevicePolicy)"
+  said=$(show raspi-mcp-agent DeviceAllow)
+  expect "classes of disks" 3 "$(grep -o 'block-[a-z]* rw' <<<"$said" | sort -u | wc -l)"
+  expect "its capabilities" "$before" "$(show raspi-mcp-agent CapabilityBoundingSet)"
+  check_exposure
+  c rm -r "$folder"
+  c systemctl daemon-reload
 }
 
 # probe UNIT 'ATTEMPT ok|no'...: tries things from inside a copy of the unit whose program is ci/nspawn.d/probe.pl.

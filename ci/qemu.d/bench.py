@@ -1,5 +1,6 @@
 """Runs scenarios: each file of scenarios/ is one story, told by its `story(bench)`. Started by ci/qemu."""
 
+import functools
 import glob
 import importlib.util
 import os
@@ -8,8 +9,15 @@ import time
 import traceback
 
 from disk import Disk
+from firmware import Pi
 from machine import HERE, appliance
+from releases import Workshop
+from webspace import certificates
 from wires import Missed
+
+
+# Made when the first scenario wants it.
+WORKSHOP = None
 
 
 class Bench:
@@ -18,14 +26,27 @@ class Bench:
     def __init__(self, folder, factory):
         self.folder, self.factory, self.machine, self.power_ons = folder, factory, None, 0
 
+    @functools.cached_property
+    def workshop(self):
+        """Where releases are made, and the certificate of the web space they are put into; the same for all scenarios of a run."""
+        global WORKSHOP
+        if not WORKSHOP:
+            folder = os.path.join(os.path.dirname(self.factory.path), "releases")
+            ca, certificate = certificates(os.path.join(os.path.dirname(self.factory.path), "certificates"))
+            WORKSHOP = Workshop(folder, self.factory.pieces, os.environ["RASPI_MCP_HOST"], ca)
+            WORKSHOP.certificate = certificate
+        return WORKSHOP
+
     def disk(self):
         """A disk fresh from the factory."""
         return self.factory.copy(os.path.join(self.folder, "disk.img"))
 
-    def power_on(self, disk, extra=()):
-        """Starts the machine on this disk. Use it with `with`."""
+    def power_on(self, disk, flow="uboot", **wires):
+        """Starts the machine on this disk: with U-Boot, or with a program that does as a Raspberry Pi's firmware does. Use it
+        with `with`. `wires` are those of machine.board."""
         self.power_ons += 1
-        self.machine = appliance(disk, os.path.join(self.folder, f"console-{self.power_ons}.log"), extra)
+        log = os.path.join(self.folder, f"console-{self.power_ons}.log")
+        self.machine = Pi(disk, log, self.folder, **wires) if flow == "tryboot" else appliance(disk, log, **wires)
         return self.machine
 
     def healthy(self, slot, **more):
@@ -90,7 +111,9 @@ def main(arguments):
             print(f"  {name:18} {module.__doc__.strip().splitlines()[0]}")
         return 0
     build, names = arguments[0], arguments[1:]
-    wanted = list(scenarios) if names == ["all"] else names
+    sets = {"all": list(scenarios), "boot": [name for name in scenarios if not name.startswith("update-")],
+            "updates": [name for name in scenarios if name.startswith("update-")]}
+    wanted = [name for asked in names for name in sets.get(asked, [asked])]
     if unknown := [name for name in wanted if name not in scenarios]:
         print(f"there is no scenario {', '.join(unknown)}; they are: {', '.join(scenarios)}", file=sys.stderr)
         return 2

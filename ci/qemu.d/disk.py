@@ -5,6 +5,7 @@ import json
 import os
 import struct
 import subprocess
+import types
 import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -14,11 +15,25 @@ MIB = 1 << 20
 STATE_OFFSETS = (1 * MIB, 5 * MIB)
 STATE_BYTES = 512
 TRIES = 3
+# The partition has room for more; what lies behind its file system is nobody's.
+BOOT_IMAGE_BYTES = 52 * MIB
 # A second after a panic is enough here: boot.cmd's ten are for people who read screens. The kernel's tests of its own
 # ciphers are nobody's business on this bench.
 SLOT_ENV = b"""slot_kernel=Image
 slot_initrd=initrd
 slot_args=console=ttyAMA0 quiet panic=1 cryptomgr.notests
+"""
+# The same for a Raspberry Pi's firmware: which root, it does not say; the initramfs knows.
+CONFIG_TXT = b"""arm_64bit=1
+kernel=Image
+initramfs initrd followkernel
+"""
+CMDLINE_TXT = b"console=ttyAMA0 quiet panic=1 cryptomgr.notests\n"
+AUTOBOOT_TXT = b"""[all]
+tryboot_a_b=1
+boot_partition=2
+[tryboot]
+boot_partition=3
 """
 
 
@@ -85,7 +100,8 @@ class Fat(Area):
         return f"{self.disk.path}@@{self.offset}"
 
     def format(self, label):
-        run("mformat", "-i", self._image(), "-v", label, "-T", str(self.size // SECTOR), "::")
+        # -N: the same serial number each time.
+        run("mformat", "-i", self._image(), "-v", label, "-N", "72706d63", "-T", str(self.size // SECTOR), "::")
 
     def put(self, name, path):
         run("mcopy", "-o", "-i", self._image(), path, f"::{name}")
@@ -108,9 +124,24 @@ class Slot:
 
     def arguments(self, more):
         """Adds to the kernel's command line of this slot: `drill=...` makes the guest misbehave (docs/ci.md lists how)."""
-        lines = self.boot.get("slot.env").decode().splitlines()
-        lines = [f"{line} {more}" if line.startswith("slot_args=") else line for line in lines]
-        self.boot.put_bytes("slot.env", "\n".join(lines).encode() + b"\n")
+        for name, begins in (("slot.env", "slot_args="), ("cmdline.txt", "console=")):
+            lines = self.boot.get(name).decode().splitlines()
+            lines = [f"{line} {more}" if line.startswith(begins) else line for line in lines]
+            self.boot.put_bytes(name, "\n".join(lines).encode() + b"\n")
+
+
+def boot_image(pieces, path=None):
+    """The boot partition of a slot as a file, for every board: made from the pieces, at `path` or beside them."""
+    path = path or f"{pieces}/boot.fat"
+    with open(path, "wb") as image:
+        image.truncate(BOOT_IMAGE_BYTES)
+    fat = Fat(types.SimpleNamespace(path=path), 0, BOOT_IMAGE_BYTES)
+    fat.format("BOOT")
+    for name in ("Image", "initrd"):
+        fat.put(name, f"{pieces}/{name}")
+    for name, data in (("slot.env", SLOT_ENV), ("config.txt", CONFIG_TXT), ("cmdline.txt", CMDLINE_TXT)):
+        fat.put_bytes(name, data)
+    return path
 
 
 class Disk:
@@ -131,20 +162,17 @@ class Disk:
     def factory(cls, path, pieces):
         """A new disk as the factory makes it: slot B equal to A and bootable, both copies of the state valid."""
         with open(path, "wb") as image:
-            image.truncate(257 * MIB)
+            image.truncate(377 * MIB)
         with open(os.path.join(HERE, "layout.sfdisk"), "rb") as layout:
             run("sfdisk", "--quiet", path, input=layout.read())
         disk = cls(path, pieces)
         disk.config.format("CONFIG")
         disk.config.put("boot.scr", f"{pieces}/boot.scr")
-        with open(f"{pieces}/root.sqsh", "rb") as root:
-            root_image = root.read()
+        disk.config.put_bytes("autoboot.txt", AUTOBOOT_TXT)
+        images = [open(image, "rb").read() for image in (boot_image(pieces), f"{pieces}/root.erofs")]
         for slot in disk.slots.values():
-            slot.boot.format(f"BOOT-{slot.name}")
-            slot.boot.put("Image", f"{pieces}/Image")
-            slot.boot.put("initrd", f"{pieces}/initrd")
-            slot.boot.put_bytes("slot.env", SLOT_ENV)
-            slot.root.write(root_image)
+            slot.boot.write(images[0])
+            slot.root.write(images[1])
         data = disk.data
         run("mkfs.ext4", "-q", "-F", "-L", "data", "-E", f"offset={data.offset}", path, f"{data.size // 1024}k")
         disk.copies[0].write(BootState(seq=1).encode())

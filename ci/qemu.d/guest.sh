@@ -83,14 +83,11 @@ guest_initramfs() {
   rm -rf "$tree"
 }
 
-# guest_root OUT BINARY: the root file system as squashfs.
+# guest_root OUT TREE: that folder as an EROFS that has the same bytes each time. Uncompressed, as roots of updates should be: a
+# change stays where it is.
 guest_root() {
-  local out=$1 binary=$2 tree
-  tree=$(mktemp -d)
-  guest_tree "$tree" "$binary"
-  rm -f "$out"
-  mksquashfs "$tree" "$out" -all-root -noappend -quiet -no-progress -comp zstd -Xcompression-level 3 >/dev/null
-  rm -rf "$tree"
+  rm -f "$1"
+  mkfs.erofs --quiet --all-root -T0 -U 72617370-692d-6d63-702d-62656e636800 "$1" "$2"
 }
 
 # guest_tree INTO BINARY: what is in it: busybox, the C library, our binary, and ci/qemu.d/rootfs.
@@ -114,8 +111,11 @@ guest_pieces() {
   local into=$1 binary=$2
   mkdir -p "$into"
   cp "$GUEST_KERNEL/boot/vmlinuz-$GUEST_RELEASE" "$into/Image"
-  guest_initramfs "$into/initrd" ci/qemu.d/initramfs-init virtio_blk squashfs ext4 virtio_net i6300esb
-  guest_root "$into/root.sqsh" "$binary"
+  guest_initramfs "$into/initrd" ci/qemu.d/initramfs-init virtio_blk erofs ext4 virtio_net i6300esb
+  rm -rf "$into/tree"
+  mkdir -p "$into/tree"
+  guest_tree "$into/tree" "$binary"
+  guest_root "$into/root.erofs" "$into/tree"
   mkimage -A arm64 -T script -C none -n raspi-mcp -d dist/boot/boot.cmd "$into/boot.scr" >/dev/null
   # Debian's U-Boot, without the two seconds in which a person could press a key.
   sed 's/bootdelay=2/bootdelay=0/' "$GUEST/host/usr/lib/u-boot/qemu_arm64/u-boot.bin" >"$into/u-boot.bin"

@@ -1,8 +1,10 @@
 """One QEMU, from power-on to power-off. Always emulated (TCG), no network beyond one forwarded loopback port."""
 
 import os
+import shlex
 import socket
 import subprocess
+import sys
 import time
 
 from wires import Console, Hand, Mcp, Missed, Qmp
@@ -10,7 +12,9 @@ from wires import Console, Hand, Mcp, Missed, Qmp
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Power-on to a healthy system. A boot takes 6 to 8 s on an idle machine; a busy one gets ten times that.
 BOOT_SECONDS = 80
-
+# Where the guest finds the bench's web space; rootfs/etc/hosts names it.
+WEB_ADDRESS = "10.0.2.100"
+BOARD = ("qemu-system-aarch64", "-M", "virt,acpi=off", "-cpu", "cortex-a72", "-smp", "1", "-m", "512")
 
 # The guest's end of the bench's hand, on boards with PCI.
 VIRTIO_HAND = ("-device", "virtio-serial-pci", "-device", "virtserialport,chardev=hand,name=hand")
@@ -20,7 +24,8 @@ class Machine:
     """A running QEMU with its wires attached. A context manager: QEMU is gone at its end, whatever happened."""
 
     def __init__(self, command, log, hand_device=VIRTIO_HAND):
-        """`command` is QEMU's, without the console, the monitor and the guest's hand: those are added here."""
+        """`command` is QEMU's, without the console, the monitor and the guest's hand: those are added here. `log` is where the
+        console is kept, or a console that goes on."""
         qmp, qmp_theirs = socket.socketpair()
         hand, hand_theirs = socket.socketpair()
         command = [
@@ -35,7 +40,9 @@ class Machine:
         )
         qmp_theirs.close()
         hand_theirs.close()
-        self.console, self.hand = Console(self.process.stdout, log), Hand(hand)
+        goes_on = isinstance(log, Console)
+        self.console, self.hand = log if goes_on else Console(log), Hand(hand)
+        self.reader = self.console.attach(self.process.stdout, last=not goes_on)
         try:
             self.qmp = Qmp(qmp)
         except Missed as missed:
@@ -87,13 +94,27 @@ class Machine:
         self.close()
 
 
-def appliance(disk, log, extra=()):
+def appliance(disk, log, extra=(), web=None, writes=None):
     """The bench's Raspberry Pi: an arm64 board with U-Boot, a GPIO chip (acpi=off), a disk, a watchdog and a network card."""
-    return Machine([
-        "qemu-system-aarch64", "-M", "virt,acpi=off", "-accel", "tcg", "-cpu", "cortex-a72", "-smp", "1", "-m", "512",
-        "-bios", os.path.join(disk.pieces, "u-boot.bin"),
-        "-drive", f"if=none,id=disk,format=raw,cache=writeback,file={disk.path}", "-device", "virtio-blk-pci,drive=disk",
-        "-device", "i6300esb", "-action", "watchdog=reset",
-        "-netdev", "user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:0-10.0.2.15:9000",
-        "-device", "virtio-net-pci,netdev=net,romfile=", *extra,
-    ], log)
+    return Machine([*board(disk, web, writes), "-bios", os.path.join(disk.pieces, "u-boot.bin"), *extra], log)
+
+
+def board(disk, web=None, writes=None):
+    """That board without anything that starts on it. `web`: a port of this computer that the guest sees as HTTPS (WEB_ADDRESS),
+    all of the network that it can reach. `writes`: a file for every write and flush of the disk (blklogwrites, the format of
+    dm-log-writes)."""
+    drive = ["-drive", f"if=none,id=disk,format=raw,cache=writeback,file={disk.path}"]
+    if writes:
+        drive = [
+            "-blockdev", f"driver=file,node-name=plain,filename={disk.path}",
+            "-blockdev", f"driver=file,node-name=log,filename={writes}",
+            "-blockdev", "driver=blklogwrites,node-name=disk,log-sector-size=512,file=plain,log=log",
+        ]
+    network = "user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:0-10.0.2.15:9000"
+    if web:
+        relay = shlex.join([sys.executable, "-S", os.path.join(HERE, "relay.py"), str(web)]).replace(",", ",,")
+        network += f",guestfwd=tcp:{WEB_ADDRESS}:443-cmd:{relay}"
+    return [
+        *BOARD, "-accel", "tcg", *drive, "-device", "virtio-blk-pci,drive=disk", "-device", "i6300esb", "-action", "watchdog=reset",
+        "-netdev", network, "-device", "virtio-net-pci,netdev=net,romfile=",
+    ]

@@ -18,21 +18,32 @@ class Missed(Exception):
 class Console:
     """The serial line, line by line: kept in a file with the seconds since power-on, searched from where the last search ended."""
 
-    def __init__(self, stream, path):
+    def __init__(self, path):
         self.lines, self.cursor, self.closed = [], 0, False
         self.changed = threading.Condition()
-        self.path = path
-        threading.Thread(target=self._read, args=(stream, open(path, "w", buffering=1)), daemon=True).start()
+        self.path, self.started = path, time.monotonic()
+        self.log = open(path, "w", buffering=1)
 
-    def _read(self, stream, log):
-        started = time.monotonic()
+    def attach(self, stream, last=True):
+        """Reads what a machine says, in a thread that is returned. `last`: nothing comes after it."""
+        reader = threading.Thread(target=self._read, args=(stream, last), daemon=True)
+        reader.start()
+        return reader
+
+    def _read(self, stream, last):
         for raw in iter(stream.readline, b""):
-            line = raw.decode(errors="replace").rstrip()
-            log.write(f"{time.monotonic() - started:7.2f}  {line}\n")
-            with self.changed:
-                self.lines.append(line)
-                self.changed.notify_all()
-        log.close()
+            self.add(raw.decode(errors="replace").rstrip())
+        if last:
+            self.close()
+
+    def add(self, line):
+        """A line, of the machine or of the bench itself."""
+        with self.changed:
+            self.log.write(f"{time.monotonic() - self.started:7.2f}  {line}\n")
+            self.lines.append(line)
+            self.changed.notify_all()
+
+    def close(self):
         with self.changed:
             self.closed = True
             self.changed.notify_all()
@@ -75,12 +86,16 @@ class Lines:
         self.end, self.buffer = end, b""
 
     def send(self, line):
-        self.end.sendall(line.encode() + b"\n")
+        try:
+            self.end.sendall(line.encode() + b"\n")
+        except OSError:
+            raise Missed("the machine ended") from None
 
     def receive(self, within, waiting_for):
-        until = time.monotonic() + within
+        """The next line. `within` None: however long it takes."""
+        until = within and time.monotonic() + within
         while b"\n" not in self.buffer:
-            self.end.settimeout(max(until - time.monotonic(), 0.001))
+            self.end.settimeout(within and max(until - time.monotonic(), 0.001))
             try:
                 chunk = self.end.recv(1 << 16)
             except socket.timeout:
@@ -95,38 +110,57 @@ class Lines:
 
 
 class Qmp:
-    """QEMU's monitor: commands, and events kept in the order in which they come."""
+    """QEMU's monitor: commands, and events kept in the order in which they come. Read in a thread, so that the last event before
+    QEMU ends is known as well."""
 
     def __init__(self, end):
-        self.lines, self.events = Lines(end), []
-        self._message(10, "greeting of QEMU's monitor")
+        self.lines, self.events, self.answers, self.closed = Lines(end), [], [], False
+        self.changed = threading.Condition()
+        json.loads(self.lines.receive(10, "greeting of QEMU's monitor"))
+        threading.Thread(target=self._read, daemon=True).start()
         self.ask("qmp_capabilities")
 
-    def _message(self, within, waiting_for):
-        return json.loads(self.lines.receive(within, waiting_for))
+    def _read(self):
+        try:
+            while True:
+                message = json.loads(self.lines.receive(None, "message of QEMU's monitor"))
+                with self.changed:
+                    (self.events if "event" in message else self.answers).append(message)
+                    self.changed.notify_all()
+        except Missed:
+            with self.changed:
+                self.closed = True
+                self.changed.notify_all()
+
+    def _wait(self, ready, within, waiting_for):
+        with self.changed:
+            self.changed.wait_for(lambda: self.closed or ready(), within)
+            if not ready():
+                how = "the machine ended" if self.closed else f"{within:.0f} s passed"
+                raise Missed(f"{how} while {waiting_for} was awaited")
 
     def ask(self, command, **arguments):
         self.lines.send(json.dumps({"execute": command, "arguments": arguments}))
-        while True:
-            message = self._message(10, f"answer to {command}")
-            if "event" in message:
-                self.events.append(message)
-            elif "error" in message:
-                raise RuntimeError(f"QEMU refuses {command}: {message['error']['desc']}")
-            else:
-                return message["return"]
+        self._wait(lambda: self.answers, 10, f"answer to {command}")
+        message = self.answers.pop(0)
+        if "error" in message:
+            raise RuntimeError(f"QEMU refuses {command}: {message['error']['desc']}")
+        return message["return"]
 
     def event(self, name, within):
         """Waits for an event such as WATCHDOG, RESET or SHUTDOWN and takes it, with those before it."""
-        until = time.monotonic() + within
-        while True:
-            while self.events:
-                event = self.events.pop(0)
-                if event["event"] == name:
-                    return event["data"]
-            message = self._message(max(until - time.monotonic(), 0.001), f"event {name}")
-            if "event" in message:
-                self.events.append(message)
+        named = lambda: any(event["event"] == name for event in self.events)
+        self._wait(named, within, f"event {name}")
+        while (event := self.events.pop(0))["event"] != name:
+            pass
+        return event["data"]
+
+    def ended(self, within=10):
+        """Why QEMU ended, once it has: `guest-reset`, `guest-shutdown`, or None when it did not say."""
+        with self.changed:
+            self.changed.wait_for(lambda: self.closed, within)
+            reasons = [event["data"].get("reason") for event in self.events if event["event"] == "SHUTDOWN"]
+        return reasons[-1] if reasons else None
 
     def forwarded_port(self):
         """The port of this computer that QEMU chose for its one forwarding."""

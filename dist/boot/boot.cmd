@@ -57,7 +57,7 @@ setenv ab_load_kernel 'load ${ab_from} ${kernel_addr_r} ${slot_kernel}'
 setenv ab_load_initrd 'test -z "${slot_initrd}" || run ab_initrd_too'
 setenv ab_initrd_too 'load ${ab_from} ${ramdisk_addr_r} ${slot_initrd} && setenv ab_initrd ${ramdisk_addr_r}:${filesize}'
 setenv ab_go 'part uuid ${devtype} ${devnum}:${ab_root} ab_uuid && run ab_args && booti ${kernel_addr_r} ${ab_initrd} ${ab_fdt}'
-setenv ab_args 'setenv bootargs panic=10 root=PARTUUID=${ab_uuid} ro raspi_mcp.slot=${ab_slot} ${slot_args}'
+setenv ab_args 'setenv bootargs panic=10 root=PARTUUID=${ab_uuid} ro raspi_mcp.slot=${ab_slot} raspi_mcp.left=${ab_left} ${slot_args}'
 # Boards whose firmware hands over a device tree say where (Pi); else U-Boot's own.
 if test -n "${fdt_addr}"; then setenv ab_fdt ${fdt_addr}; else setenv ab_fdt ${fdtcontroladdr}; fi
 

@@ -15,8 +15,10 @@ pub struct Entry<'a> {
     pub role: Role,
     pub door: Door,
     pub tool: &'static str,
-    /// The tool changes something: the record must be durable before the answer goes out.
+    /// The tool changes something: the record must be kept before the answer goes out.
     pub write: bool,
+    /// What it changes does not outlast the power: the record need not at once.
+    pub volatile: bool,
     /// Without secrets, bounded.
     pub args: Value,
     /// SHA-256 of the canonical JSON of the arguments as they came, secrets included.
@@ -40,7 +42,8 @@ pub trait Ledger: Send + Sync {
     /// # Errors
     /// `unavailable`: no audit, no write.
     fn ready(&self) -> Result<(), ToolError>;
-    /// Records a call. For a write or a refusal, durable when this returns.
+    /// Records a call. For a write or a refusal, durable when this returns; for a volatile write, kept whatever becomes of
+    /// this process, and durable within a second.
     ///
     /// # Errors
     /// `unavailable` when the record could not be kept.

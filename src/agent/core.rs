@@ -5,7 +5,11 @@ use super::{
     asks::{Ask, AskState, Asks, BoundCall},
     button::{Button, Grip},
     connections::Connections,
-    deeds::{exec::Commands, pins::Header},
+    deeds::{
+        exec::Commands,
+        pins::Header,
+        update::{Admissions, Boot},
+    },
     exec::{self, Runner, SimulatedRunner},
     files,
     heads::Heads,
@@ -20,6 +24,7 @@ use super::{
     settings::AgentSettings,
     system_clock,
     units::{RealUnits, SimulatedUnits, Units},
+    updates::{Port as UpdatePort, Updates},
 };
 use crate::{
     error::{ErrorCode, ToolError},
@@ -51,6 +56,8 @@ pub struct World {
     pub header: Header,
     /// The lines of the header, for an approval button; `None` where there is none.
     pub gpio: Option<Result<Arc<dyn Port>, Fault>>,
+    /// The card and its boot chain, where there are two slots.
+    pub update: UpdatePort,
 }
 
 impl World {
@@ -73,7 +80,17 @@ impl World {
         } else {
             Arc::new(RealNetwork { bus: Bus::system() })
         };
-        Self { clock, machine, runner, processes, units, network, header: Header::default(), gpio: None }
+        Self {
+            clock,
+            machine,
+            runner,
+            processes,
+            units,
+            network,
+            header: Header::default(),
+            gpio: None,
+            update: UpdatePort::none(),
+        }
     }
 
     /// The machine `settings` speak of with that board, and its clock.
@@ -86,7 +103,8 @@ impl World {
         // Without a button it opens no device.
         let button = settings.approval.button();
         let gpio = button.map(|_| header::lines(&settings.root, board, &settings.gpio_chip));
-        Self { gpio, header: Header::of(board), ..Self::new(system_clock(), machine) }
+        let update = UpdatePort::of(settings);
+        Self { gpio, update, header: Header::of(board), ..Self::new(system_clock(), machine) }
     }
 }
 
@@ -108,6 +126,9 @@ pub struct Agent {
     pub(super) simulated: bool,
     faults: Vec<String>,
     pub(super) header: Header,
+    pub(super) updates: Updates,
+    pub(super) admissions: Admissions,
+    pub(super) boot: Boot,
     button: OnceLock<Grip>,
     /// Held as long as the agent lives: one agent a folder.
     _lock: File,
@@ -119,7 +140,7 @@ impl Agent {
     /// # Errors
     /// `unavailable` when its folder cannot be used, `conflict` when another agent uses it.
     pub fn start(settings: AgentSettings, world: World) -> Result<Arc<Self>, ToolError> {
-        let World { clock, machine, runner, processes, units, network, header, gpio } = world;
+        let World { clock, machine, runner, processes, units, network, header, gpio, update } = world;
         let folder = settings.state_dir.as_path();
         files::make_folder(folder)?;
         let lock = files::lock(folder)?;
@@ -127,6 +148,7 @@ impl Agent {
         let simulated = machine.is_simulated();
         let button = Button::take(&settings, gpio, &mut faults);
         let per_hour = settings.policy.reboots_per_hour;
+        let updates = Updates::start(&settings, update, Arc::clone(&clock), &mut faults);
         let agent = Self {
             asks: Asks::load(folder, Arc::clone(&clock), settings.policy.ask_expiry, &mut faults),
             power: Power::load(folder, Arc::clone(&clock), Arc::clone(&machine), per_hour, &mut faults)?,
@@ -138,6 +160,9 @@ impl Agent {
             connections: Connections::load(folder, Arc::clone(&clock), network, &mut faults)?,
             heads: Heads::load(folder, Arc::clone(&clock))?,
             log: OpLog::new(folder, Arc::clone(&clock)),
+            updates,
+            admissions: Admissions::load(folder, Arc::clone(&clock), &mut faults)?,
+            boot: Boot::default(),
             started_ms: clock(),
             simulated,
             clock,
@@ -153,6 +178,11 @@ impl Agent {
         let agent = Arc::new(agent);
         if let Some(button) = button {
             agent.button.get_or_init(|| button.watch(&agent));
+        }
+        if let Ok(system) = agent.updates.system() {
+            system.belongs_to(Arc::downgrade(&agent));
+            agent.power.tell(system);
+            agent.begin_boot();
         }
         Ok(agent)
     }
@@ -283,6 +313,7 @@ impl Agent {
                 Ok(Done::Done {})
             }
             Op::Heads {} => Ok(Done::Heads(self.heads.known()?)),
+            op => self.handle_update(peer, op).await,
         }
     }
 

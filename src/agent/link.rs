@@ -2,20 +2,21 @@
 
 use super::{
     Agent, Client, CommandEnd, CommandOutput, CommandRef, CommandRequest, InspectRequest, Peer, SignalRequest,
-    Signalled, updates,
+    Signalled,
     asks::{Ask, AskRequest},
+    converse,
     deeds::{
         connection::{ACTIVATION, ConfirmRequest, Confirmed, Connected, ConnectionRequest},
         enable::{EnableRequest, Enabled},
         holders::HoldersRequest,
+        unit::{self, ControlRequest, Controlled},
         update::{
             HealthReport, HealthTaken, InstallRequest, Judged, MarkGoodRequest, MarkedGood, RebootIntoRequest,
             RollBackRequest, RolledBack, UpdateTool,
         },
-        unit::{self, ControlRequest, Controlled},
     },
-    converse,
     protocol::{CancelledPower, Done, Hostname, HostnameRequest, Op, PowerAction, PowerRequest, Scheduled, Status},
+    updates,
 };
 use crate::{
     access::audit::{Approval, Head, KnownHeads},
@@ -24,8 +25,8 @@ use crate::{
     os::processes::detail::Detail,
     update::{install::Install, status::UpdateStatus},
 };
-use tokio::net::UnixStream;
 use std::{sync::Arc, time::Duration};
+use tokio::net::UnixStream;
 
 /// What a card that is busy may take for a few small writes, each of them flushed; and commands that tell whether all is well.
 const CARD: Duration = Duration::from_secs(50);
@@ -259,6 +260,14 @@ impl AgentLink {
     /// Arms again what is written and was not tried.
     pub async fn resume_update(&self) -> Result<UpdateStatus, ToolError> {
         expect!(self, Op::ResumeUpdate {}, CARD, Done::Update(status) => Ok(*status))
+    }
+
+    /// Hands over the file of a newer root of trust; returns its version.
+    ///
+    /// # Errors
+    /// `verification_failed` when it does not follow the one the agent has.
+    pub async fn trust_root(&self, root: String) -> Result<u64, ToolError> {
+        expect!(self, Op::TrustRoot { root }, CARD, Done::TrustedRoot { version } => Ok(version))
     }
 
     async fn send(&self, op: Op, wait: Duration) -> Result<Done, ToolError> {

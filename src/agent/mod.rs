@@ -18,7 +18,7 @@ mod link;
 mod log;
 pub mod machine;
 pub mod network;
-mod peer;
+pub mod peer;
 pub mod policy;
 pub mod power;
 pub mod processes;
@@ -36,6 +36,10 @@ pub use asks::{Ask, AskRequest, AskState};
 pub use client::Client;
 pub use deeds::exec::{CommandEnd, CommandOutput, CommandRef, CommandRequest, shown_to_a_person};
 pub use deeds::process::{InspectRequest, SignalRequest, Signalled};
+pub use deeds::update::{
+    HealthReport, HealthTaken, InstallRequest, Judged, MAX_PROBLEM, MAX_PROBLEMS, MarkGoodRequest, MarkedGood,
+    RebootIntoRequest, RollBackRequest, RolledBack, UpdateTool,
+};
 pub use link::AgentLink;
 pub use peer::{Peer, Standing};
 pub use policy::AgentPolicy;
@@ -44,6 +48,7 @@ pub use protocol::{HostnameRequest, PowerAction, PowerRequest, Status};
 pub use server::{bind, converse, serve};
 pub use settings::AgentSettings;
 pub use start::{in_process, run};
+pub use updates::{Card, Port as UpdatePort};
 pub use warrant::Warrant;
 
 use std::sync::Arc;

@@ -1,8 +1,11 @@
 //! Who is on the other end of the agent's socket, by the kernel's word, and what they may do.
 
-use super::{protocol::Op, settings::AgentSettings};
+use super::{protocol::Op, settings::AgentSettings, warrant::Warrant};
 use crate::{access::groups, error::ToolError, os::Root};
 use std::fmt;
+
+/// Who a deed at a console is for.
+pub const CONSOLE: &str = "console";
 
 /// What a peer is to the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +66,10 @@ impl Peer {
     pub fn may(&self, op: &Op) -> Result<(), ToolError> {
         let allowed = match op {
             Op::Hello { .. } | Op::Status {} | Op::ListAsks {} | Op::AskState { .. } | Op::Heads {} => true,
+            Op::UpdateStatus {} => true,
             Op::Answer { .. } => matches!(self.standing, Standing::Approver | Standing::SimulatedOwner),
+            // At the console: who may approve an update may make one. The server half alone says how it is.
+            Op::Install(_) | Op::RebootIntoUpdate(_) | Op::RollBack(_) | Op::MarkGood(_) | Op::ResumeUpdate {} => true,
             _ => matches!(self.standing, Standing::Server | Standing::SimulatedOwner),
         };
         if allowed {
@@ -79,6 +85,16 @@ impl Peer {
             .with("operation", op.name())
             .with("uid", self.uid)
             .hint(hint))
+    }
+
+    /// A person with all rights on the machine itself, at `raspi-mcp slot`: there is nobody else to be asked.
+    pub fn is_root(&self) -> bool {
+        self.standing == Standing::Approver && self.uid == 0
+    }
+
+    /// Whether a deed with this warrant is that person's own: root's, or, before a simulated board, the user's who says so.
+    pub fn is_at_the_console(&self, warrant: &Warrant) -> bool {
+        self.is_root() || self.standing == Standing::SimulatedOwner && warrant.principal == CONSOLE
     }
 
     /// How an answer by this peer is recorded.

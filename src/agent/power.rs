@@ -71,7 +71,7 @@ struct Inner {
 /// Who has to know of a restart that is in order.
 pub(super) trait Restarts: Send + Sync {
     /// The machine is told now: what comes next is no crash.
-    fn before(&self);
+    fn before(&self, argument: Option<&str>);
     /// A simulated machine was told, with that argument: it starts anew, with all that follows.
     fn simulated(&self, argument: Option<&str>);
 }
@@ -93,15 +93,14 @@ impl Power {
                 OnCard::default()
             }),
         };
-        let power =
-            Self(Arc::new(Inner {
-                path,
-                clock,
-                machine,
-                per_hour,
-                now: Mutex::new(Now { card, timer: None }),
-                told: OnceLock::new(),
-            }));
+        let power = Self(Arc::new(Inner {
+            path,
+            clock,
+            machine,
+            per_hour,
+            now: Mutex::new(Now { card, timer: None }),
+            told: OnceLock::new(),
+        }));
         if let Err(error) = power.resume() {
             faults.push(error.message);
         }
@@ -172,7 +171,8 @@ impl Power {
             principal,
             simulated: self.0.machine.is_simulated(),
         };
-        let pending = Pending { scheduled: scheduled.clone(), boot_id: self.0.machine.boot_id(), begun: false, argument };
+        let pending =
+            Pending { scheduled: scheduled.clone(), boot_id: self.0.machine.boot_id(), begun: false, argument };
         let mut card = now.card.clone();
         card.pending = Some(pending.clone());
         self.save(&card)?;
@@ -268,7 +268,7 @@ impl Power {
     /// `unavailable` when the machine cannot be told.
     pub(super) fn restart_now(&self) -> Result<(), ToolError> {
         if let Some(told) = self.0.told.get() {
-            told.before();
+            told.before(None);
         }
         self.0.machine.go_down(PowerAction::Reboot)?;
         if let Some(told) = self.0.told.get()
@@ -303,7 +303,7 @@ impl Power {
             tracing::error!(target: "agent", %error, action = action.name(), "begun without a note of it");
         }
         if let Some(told) = self.0.told.get() {
-            told.before();
+            told.before(argument.as_deref());
         }
         let told = match &argument {
             Some(argument) => self.0.machine.restart_with(argument),

@@ -12,11 +12,11 @@ use super::{
         exec::{CommandEnd, CommandOutput, CommandRef, CommandRequest},
         holders::HoldersRequest,
         process::{InspectRequest, SignalRequest, Signalled},
+        unit::{ControlRequest, Controlled},
         update::{
             HealthReport, HealthTaken, InstallRequest, MarkGoodRequest, MarkedGood, RebootIntoRequest, RollBackRequest,
             RolledBack,
         },
-        unit::{ControlRequest, Controlled},
     },
     warrant::Warrant,
 };
@@ -107,6 +107,10 @@ pub enum Op {
     ReportHealth(HealthReport),
     /// Arms again what is written, armed and was not tried.
     ResumeUpdate {},
+    /// The file of a newer root of trust.
+    TrustRoot {
+        root: String,
+    },
 }
 
 impl Op {
@@ -127,6 +131,7 @@ impl Op {
                 | Self::MarkGood(_)
                 | Self::ReportHealth(_)
                 | Self::ResumeUpdate {}
+                | Self::TrustRoot { .. }
         )
     }
 
@@ -166,6 +171,7 @@ impl Op {
             Self::MarkGood(_) => "mark_good",
             Self::ReportHealth(_) => "report_health",
             Self::ResumeUpdate {} => "resume_update",
+            Self::TrustRoot { .. } => "trust_root",
         }
     }
 }
@@ -257,6 +263,9 @@ pub enum Done {
     Update(Box<UpdateStatus>),
     RolledBack(RolledBack),
     MarkedGood(MarkedGood),
+    TrustedRoot {
+        version: u64,
+    },
     Health(HealthTaken),
     Done {},
 }

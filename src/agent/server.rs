@@ -197,8 +197,8 @@ pub async fn converse(agent: Arc<Agent>, peer: Peer, stream: UnixStream) -> io::
         }
         if let Op::Install(request) = op {
             let free = Arc::strong_count(&writer) == 1;
-            let session = updates::may_take_over(&reader, free)
-                .and_then(|()| Agent::take_install(&agent, &peer, request));
+            let session =
+                updates::may_take_over(&reader, free).and_then(|()| Agent::take_install(&agent, &peer, request));
             let session = match session {
                 Ok(session) => session,
                 Err(error) => {

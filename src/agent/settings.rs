@@ -3,7 +3,7 @@
 use super::policy::AgentPolicy;
 use crate::{
     access::groups,
-    config::{Approval, Exec, SERVER_USER, Settings},
+    config::{Approval, Exec, SERVER_USER, Settings, sections::update::UpdateSettings},
     os::Root,
 };
 use std::{path::PathBuf, time::Duration};
@@ -31,6 +31,10 @@ pub struct AgentSettings {
     pub approval: Approval,
     /// Which GPIO chip they are on: label or device file, empty for the header's.
     pub gpio_chip: String,
+    /// Its card, its channel, and how a new system proves itself.
+    pub update: UpdateSettings,
+    /// Where the server answers, when it does on a socket.
+    pub server_socket: Option<PathBuf>,
     /// Where the root file system is, for `/etc/passwd`, `/etc/group` and `/proc`.
     pub root: Root,
 }
@@ -65,6 +69,8 @@ impl AgentSettings {
             ],
             approval: settings.approval.clone(),
             gpio_chip: settings.gpio.chip.clone(),
+            update: settings.update.clone(),
+            server_socket: settings.socket.enabled.then(|| settings.socket.path.clone()),
             root,
         }
     }

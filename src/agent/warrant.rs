@@ -32,6 +32,15 @@ impl Warrant {
 }
 
 impl Agent {
+    /// Whether the policy has room for `tool` at all: namespace, switches and mode. They are for who comes over the network: root at the
+    /// console is asked nothing, or a device that only reads could not be mended there.
+    ///
+    /// # Errors
+    /// `permission_denied` naming the setting that stands in the way.
+    pub(super) fn allows(&self, peer: &Peer, tool: &str, warrant: &Warrant) -> Result<(), ToolError> {
+        if peer.is_at_the_console(warrant) { Ok(()) } else { self.settings.policy.check(tool).map(drop) }
+    }
+
     /// Lets a deed of `tool` pass: by the policy and, where that asks, by an approval that is used up here, once `shows` has
     /// found that the person saw this very deed. Call it last, after every check that could still refuse.
     ///
@@ -44,6 +53,10 @@ impl Agent {
         warrant: &Warrant,
         shows: impl Fn(&Ask) -> bool,
     ) -> Result<(), ToolError> {
+        if peer.is_at_the_console(warrant) {
+            // Namespaces, modes and asks are for who comes over the network. What a bundle has to be is judged all the same.
+            return Ok(());
+        }
         if self.settings.policy.check(tool)? != Mode::Ask {
             return Ok(());
         }

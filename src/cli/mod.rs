@@ -4,6 +4,7 @@ mod agent;
 pub mod approve;
 mod audit;
 mod bridge;
+mod bundle;
 mod call;
 pub mod doctor;
 pub mod exit;
@@ -11,6 +12,7 @@ pub mod pins;
 mod say;
 pub mod schema;
 mod serve;
+mod slot;
 mod sources;
 mod target;
 mod tls;
@@ -56,10 +58,14 @@ enum Command {
     Token(token::Args),
     /// Make a certificate for this server, or show the one it has
     Tls(tls::Args),
+    /// Make, sign and check bundles, which updates are delivered as
+    Bundle(bundle::Args),
     /// Say yes or no to what a caller wants to do
     Approve(approve::Args),
     /// Check or show the record of all calls
     Audit(audit::Args),
+    /// Show the two systems of this machine, install one, go back, or keep the new one
+    Slot(slot::Args),
     /// Stand between the agent and a command it runs
     #[command(hide = true)]
     Guard,
@@ -85,8 +91,10 @@ pub fn run() -> std::process::ExitCode {
         Command::Schema(args) => schema::run(&args),
         Command::Token(args) => token::run(args),
         Command::Tls(args) => tls::run(args, &cli.sources),
+        Command::Bundle(args) => bundle::run(args),
         Command::Approve(args) => approve::run(&args, &cli.sources),
         Command::Audit(args) => audit::run(args, &cli.sources),
+        Command::Slot(args) => slot::run(args, &cli.sources),
         Command::Guard => crate::guard::run()
             .map_err(|error| exit::Failure::new(Exit::Failed, format!("the agent starts this, nobody else: {error}"))),
         Command::Doctor(args) => doctor::run(&args, &cli.sources),

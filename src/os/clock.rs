@@ -25,6 +25,11 @@ pub struct Zone {
 }
 
 impl Zone {
+    /// What holds where nothing is configured.
+    pub fn utc() -> Self {
+        Self { name: "UTC".into(), rules: None }
+    }
+
     /// Seconds to add to UTC at `unix_seconds`, summer time included, and what that time is called (`BST`).
     ///
     /// # Errors

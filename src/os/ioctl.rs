@@ -54,6 +54,21 @@ pub fn firmware_property(vcio: &impl AsFd, tag: u32, value: u32) -> io::Result<u
     })
 }
 
+/// Sets the firmware's property `tag` to `value`. As [`firmware_property`], but for what comes back: of what is only set, firmware may
+/// answer no value at all.
+///
+/// # Errors
+/// Those of the driver; `Unsupported` when the firmware does not know the tag.
+pub fn set_firmware_property(vcio: &impl AsFd, tag: u32, value: u32) -> io::Result<()> {
+    let mut message = question(tag, value);
+    // SAFETY: as in `firmware_property`.
+    unsafe { ioctl(vcio, Updater::<IOCTL_MBOX_PROPERTY, [u32; WORDS]>::new(&mut message)) }?;
+    if taken(&message) {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::Unsupported, format!("this firmware does not take property {tag:#010x}")))
+}
+
 #[expect(clippy::cast_possible_truncation)] // 28.
 fn question(tag: u32, value: u32) -> [u32; WORDS] {
     [size_of::<[u32; WORDS]>() as u32, 0, tag, VALUE_BYTES, 0, value, 0]
@@ -81,6 +96,12 @@ pub fn give_large_buffers_back() {
         let taken = unsafe { mallopt(MMAP_THRESHOLD, FROM) };
         debug_assert_eq!(taken, 1, "glibc takes this value on every machine");
     }
+}
+
+/// The highest bit of a tag's length says that it was answered.
+fn taken(message: &[u32; WORDS]) -> bool {
+    let [_, code, _, _, length, _, _] = *message;
+    code == SUCCESS && length & SUCCESS != 0
 }
 
 #[cfg(test)]
@@ -112,6 +133,9 @@ mod tests {
         let said = |code, length| answer(&[28, code, 0x0003_0046, 4, length, 0x5_0005, 0]);
         assert_eq!(said(0x8000_0000, 0x8000_0004), Some(0x5_0005));
         // The whole request was refused; the tag is unknown; the value has another size.
+        let set = |code, length| taken(&[28, code, 0x0003_8064, 4, length, 1, 0]);
+        assert!(set(0x8000_0000, 0x8000_0000) && set(0x8000_0000, 0x8000_0004));
+        assert!(!set(0x8000_0001, 0x8000_0004) && !set(0x8000_0000, 0) && !set(0, 0));
         assert_eq!(
             (said(0x8000_0001, 0x8000_0004), said(0x8000_0000, 0), said(0x8000_0000, 0x8000_0008)),
             (None, None, None)

@@ -95,6 +95,9 @@ pub struct Meta {
     /// Policy when the configuration is silent.
     pub mode: Mode,
     pub effect: Effect,
+    /// What it changes is gone with the power, as the level of a pin is: its record need not be on the card before the
+    /// answer, only within a second. For writes.
+    pub volatile: bool,
     /// Whether it reaches beyond this machine.
     pub open_world: bool,
     /// Longest run; the configured request timeout caps it unless `long`.
@@ -132,6 +135,7 @@ impl Meta {
         role: Role::ReadOnly,
         mode: Mode::Allow,
         effect: Effect::Read,
+        volatile: false,
         open_world: false,
         timeout_seconds: 30,
         long: false,

@@ -185,6 +185,7 @@ impl Pipeline {
                 door: caller.door,
                 tool: entry.name(),
                 write: entry.meta.effect.is_write(),
+                volatile: entry.meta.volatile,
                 args: audited_args,
                 args_sha256: &args_sha256,
                 error: outcome,

@@ -44,6 +44,7 @@ pub struct Needs {
     pub log: bool,
     pub health: bool,
     pub capabilities: bool,
+    pub update: bool,
     /// By their full names.
     pub services: BTreeSet<String>,
     pub pins: BTreeSet<Pin>,
@@ -191,6 +192,7 @@ impl Book {
                     Source::Log => needs.log = true,
                     Source::Health => needs.health = true,
                     Source::Capabilities => needs.capabilities = true,
+                    Source::Update => needs.update = true,
                     Source::Audit | Source::Nowhere => {}
                     Source::Service => needs.services.extend(service(address)),
                     Source::Pin => needs.pins.extend(address.pin()),

@@ -43,6 +43,7 @@ async fn rounds(world: &World, book: &Arc<Book>) {
     let (mut services, mut pins) = (Services::default(), Pins::default());
     let mut seen = Seen::default();
     let mut next_look = Instant::now();
+    let mut update = world.updating.marks();
     while !book.dismiss() {
         let needs = book.needs();
         seen.forget_all_but(&needs);
@@ -51,6 +52,7 @@ async fn rounds(world: &World, book: &Arc<Book>) {
         tokio::select! {
             () = book.changed() => {}
             () = world.log.arrived(), if needs.log => {}
+            () = world.updating.changed(&mut update), if needs.update => book.moved(Source::Update),
             () = sleep_until(next_look), if needs.health || needs.capabilities || services.is_cut_off() => {
                 seen.look(world, book, &needs).await;
                 next_look = Instant::now() + EVERY;

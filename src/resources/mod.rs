@@ -63,6 +63,8 @@ pub enum Source {
     Service,
     /// Each edge of an input and each change by a tool, while somebody is subscribed.
     Pin,
+    /// Each step of an update, and what becomes of its trial.
+    Update,
     /// Nowhere: what is there stays as it is.
     Nowhere,
 }
@@ -137,6 +139,16 @@ pub static RESOURCES: &[Resource] = &[
         mime: Some(JSON),
         ttl_ms: 0,
         source: Source::Pin,
+    },
+    Resource {
+        uri: "raspi://update",
+        tool: "manage.get_update_status",
+        description: "How far an update is, both slots, and how the last update ended.",
+        which: None,
+        parameters: &[],
+        mime: Some(JSON),
+        ttl_ms: 0,
+        source: Source::Update,
     },
     Resource {
         uri: "raspi://camera/photos/{name}",

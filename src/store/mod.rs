@@ -3,13 +3,18 @@
 //! The thread sleeps in a channel until there is work, so an idle store wakes nobody. It opens and checks the file
 //! itself: a large file on a slow card delays the first query, never the start of the server.
 
+mod desk;
 mod open;
 
+pub use desk::Durability;
 pub use open::{OpenReport, Opened};
 
 use crate::error::{ErrorCode, ToolError};
+use desk::Desk;
 use rusqlite::Connection;
 use std::{
+    fs::File,
+    io,
     path::{Path, PathBuf},
     sync::{
         Arc, OnceLock,
@@ -24,7 +29,7 @@ const QUEUE: usize = 64;
 /// SQLite's documentation asks for no more than 64 KiB; queries here are shallow.
 const STACK: usize = 512 * 1024;
 
-type Job = Box<dyn FnOnce(Result<&mut Connection, &OpenReport>) + Send>;
+type Job = Box<dyn FnOnce(Result<&mut Desk, &OpenReport>) + Send>;
 
 /// A handle to the store. Cheap to clone; the last one closes the file.
 #[derive(Clone)]
@@ -44,10 +49,15 @@ impl Store {
     /// # Errors
     /// `internal` when no thread can be started.
     pub fn open(path: &Path) -> Result<Self, ToolError> {
-        Self::start(path.to_owned())
+        Self::synced_by(path, File::sync_data)
     }
 
-    fn start(path: PathBuf) -> Result<Self, ToolError> {
+    /// The same with another way to sync the WAL in [`Store::sync`]: a test counts, or has no luck.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub fn synced_by(path: &Path, sync: impl Fn(&File) -> io::Result<()> + Send + 'static) -> Result<Self, ToolError> {
+        let path = path.to_owned();
         let (queue, jobs) = sync_channel::<Job>(QUEUE);
         let report = Arc::new(OnceLock::new());
         let (file, seen) = (path.clone(), Arc::clone(&report));
@@ -55,14 +65,15 @@ impl Store {
             .name("store".into())
             .stack_size(STACK)
             .spawn(move || {
-                let (mut connection, opened) = open::open(&file);
+                let (connection, opened) = open::open(&file);
+                let mut desk = connection.map(|connection| Desk::new(connection, &file, Box::new(sync)));
                 opened.log(&file);
                 let opened = seen.get_or_init(|| opened);
                 for job in jobs {
-                    job(connection.as_mut().ok_or(opened));
+                    job(desk.as_mut().ok_or(opened));
                 }
-                if let Some(connection) = connection {
-                    open::close(connection);
+                if let Some(desk) = desk {
+                    open::close(desk.connection);
                 }
             })
             .map_err(|error| ToolError::internal(format!("cannot start the store's thread: {error}")))?;
@@ -104,6 +115,7 @@ impl Store {
     }
 
     /// Runs `work` on the store's thread and waits for its result. Work begun is finished even when the caller leaves.
+    /// What it commits is on the card when it returns.
     ///
     /// # Errors
     /// `unavailable` when the file could not be opened or the query failed (a full card, say),
@@ -113,13 +125,43 @@ impl Store {
         R: Send + 'static,
         F: FnOnce(&mut Connection) -> rusqlite::Result<R> + Send + 'static,
     {
+        self.run_as(Durability::Synced, work).await
+    }
+
+    /// The same with commits of this durability.
+    ///
+    /// # Errors
+    /// As [`Store::run`].
+    pub async fn run_as<R, F>(&self, durability: Durability, work: F) -> Result<R, ToolError>
+    where
+        R: Send + 'static,
+        F: FnOnce(&mut Connection) -> rusqlite::Result<R> + Send + 'static,
+    {
+        let path = self.0.path.clone();
+        self.at_desk(move |desk| {
+            desk.promise(durability)?;
+            work(&mut desk.connection).map_err(|error| failed(&path, &error))
+        })
+        .await
+    }
+
+    /// Brings everything that was committed to the card.
+    ///
+    /// # Errors
+    /// `unavailable` when that failed. Until it has been made good, which everything that comes after tries first, nothing
+    /// is done any more.
+    pub async fn sync(&self) -> Result<(), ToolError> {
+        self.at_desk(Desk::sync).await
+    }
+
+    async fn at_desk<R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Desk) -> Result<R, ToolError> + Send + 'static,
+    ) -> Result<R, ToolError> {
         let (answer, answered) = oneshot::channel();
         let path = self.0.path.clone();
-        self.submit(Box::new(move |connection| {
-            let result = match connection {
-                Ok(connection) => work(connection).map_err(|error| failed(&path, &error)),
-                Err(report) => Err(report.unavailable(&path)),
-            };
+        self.submit(Box::new(move |desk| {
+            let result = desk.map_err(|report| report.unavailable(&path)).and_then(work);
             // The caller may have left; the work is done all the same.
             let _ = answer.send(result);
         }))?;

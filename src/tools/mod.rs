@@ -1,6 +1,7 @@
 //! The tools, one folder a namespace, one file an operation.
 
 pub mod camera;
+pub mod common_status;
 pub mod exec;
 pub mod files;
 pub mod gpio;

@@ -88,6 +88,16 @@ pub struct Attempt {
     pub finished_ms: Option<i64>,
 }
 
+/// A release that failed here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BlockedRelease {
+    pub version: String,
+    /// SHA-256 of its manifest.
+    pub manifest_sha256: String,
+    pub reason: String,
+}
+
 /// All the agent says of updates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -102,6 +112,11 @@ pub struct UpdateStatus {
     pub time_floor: u64,
     /// Seconds a running trial has left to prove itself.
     pub trial_seconds_left: Option<u64>,
+    /// The partition layout of this card, and the compatibles of this board: what a release has to be made for.
+    pub layout: String,
+    pub hardware: Vec<String>,
+    /// Releases that failed here too often, and are not tried again by themselves.
+    pub blocked: Vec<BlockedRelease>,
     /// What was found wrong: a torn record, a slot that the boot chain passed over.
     pub faults: Vec<String>,
     pub simulated: bool,

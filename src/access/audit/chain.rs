@@ -43,8 +43,10 @@ const SCHEMA: &str = "
 
 /// Makes the tables and begins a chain if there is none.
 pub(super) fn ensure(connection: &mut Connection) -> rusqlite::Result<()> {
-    let exists =
-        connection.query_row("SELECT 1 FROM sqlite_schema WHERE name = 'audit_state'", [], |_| Ok(())).optional()?;
+    let exists = connection
+        .prepare_cached("SELECT 1 FROM sqlite_schema WHERE name = 'audit_state'")?
+        .query_row([], |_| Ok(()))
+        .optional()?;
     if exists.is_some() {
         return Ok(());
     }
@@ -65,8 +67,10 @@ pub(super) fn ensure(connection: &mut Connection) -> rusqlite::Result<()> {
 pub(super) fn append(connection: &mut Connection, records: &[Prepared], max_bytes: u64) -> rusqlite::Result<Head> {
     ensure(connection)?;
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let (chain, total): (String, i64) =
-        tx.query_row("SELECT chain, bytes FROM audit_state", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    // Kept prepared, like all that every commit asks: parsing it costs more than doing it.
+    let (chain, total): (String, i64) = tx
+        .prepare_cached("SELECT chain, bytes FROM audit_state")?
+        .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut end = End::of(&tx)?;
     end.bytes = total;
     for record in records {
@@ -96,9 +100,8 @@ struct End {
 impl End {
     fn of(tx: &Transaction<'_>) -> rusqlite::Result<Self> {
         let last = tx
-            .query_row("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1", [], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })
+            .prepare_cached("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1")?
+            .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
         // No record at all: somebody emptied the table. Number one again, and the agent's heads will tell.
         let (seq, hash) = last.unwrap_or((0, [0; 32]));
@@ -130,7 +133,7 @@ impl End {
 
     /// Remembers how large the audit is.
     fn save_size(&self, tx: &Transaction<'_>) -> rusqlite::Result<()> {
-        tx.execute("UPDATE audit_state SET bytes = ?1", [self.bytes]).map(drop)
+        tx.prepare_cached("UPDATE audit_state SET bytes = ?1")?.execute([self.bytes]).map(drop)
     }
 }
 

@@ -24,7 +24,10 @@ impl Ledger for Audit {
     }
 
     fn record<'a>(&'a self, entry: Entry<'a>) -> BoxFuture<'a, Result<(), ToolError>> {
-        let durable = entry.write || entry.error.is_some_and(|error| is_refusal(error.code));
+        let refused = entry.error.is_some_and(|error| is_refusal(error.code));
+        // A person's yes is never lost, whatever it was to.
+        let soon = entry.volatile && !refused && entry.approval.is_none();
+        let kept = entry.write || refused;
         let record = Record {
             ts_ms: now_ms(),
             principal: entry.principal.into(),
@@ -46,7 +49,10 @@ impl Ledger for Audit {
             simulated: entry.simulated,
             changed: entry.changed,
         };
-        if durable {
+        if kept && soon {
+            return Box::pin(self.write_soon(record));
+        }
+        if kept {
             return Box::pin(self.write(record));
         }
         // Nothing to wait for, as a rule: the box is for the read that fills the batch.

@@ -2,7 +2,8 @@
 //!
 //! Writes and refusals are on the card before they are answered: when that fails they are not done. Successful reads
 //! wait up to a second and become one record together, since a commit costs an SD card an erase block; a power cut may
-//! lose that second of reads, never a write. The privileged half keeps keyed copies of the chain's heads
+//! lose that second of reads, and of writes whose effect goes with the power too (`Meta::volatile`), never another write.
+//! Those are committed before they are answered and synced within the second, by whatever syncs first. The privileged half keeps keyed copies of the chain's heads
 //! (see [`crate::agent::heads`]), so that the half that writes the chain cannot rewrite it unnoticed.
 
 mod backlog;
@@ -23,10 +24,11 @@ pub use verify::{KnownHeads, Report, verify, verify_file};
 use crate::{
     agent::AgentLink,
     error::ToolError,
-    store::{Opened, Store},
+    store::{Durability, Opened, Store},
 };
 use batch::Batch;
 use record::Prepared;
+use rusqlite::Connection;
 use serde_json::Value;
 use std::{
     mem,
@@ -35,8 +37,8 @@ use std::{
     time::Duration,
 };
 
-/// Longest time a successful read waits to be recorded.
-const BATCH_DELAY: Duration = Duration::from_secs(1);
+/// Longest time a successful read waits to be recorded, and a volatile write's record to be on the card.
+const DELAY: Duration = Duration::from_secs(1);
 /// The server's audit. Cheap to clone.
 #[derive(Clone)]
 pub struct Audit(Arc<Inner>);
@@ -54,8 +56,10 @@ struct Inner {
 #[derive(Default)]
 struct Waiting {
     reads: Batch,
-    /// A task will commit `reads` within [`BATCH_DELAY`].
+    /// A task will commit `reads`, and sync what is not, within [`DELAY`].
     timer: bool,
+    /// Commits that a power cut would take.
+    unsynced: Option<Unsynced>,
     /// Reads that could not be recorded since the last success. The chain gets a record of their number.
     lost: u64,
     /// The newest head the agent has not been given, and whether a task is giving it.
@@ -64,6 +68,14 @@ struct Waiting {
     agent_silent: bool,
     /// Why the last commit failed, until one succeeds.
     broken: Option<ToolError>,
+}
+
+struct Unsynced {
+    /// The newest of them. The agent is told when it is on the card, not before: a power cut would take the records and
+    /// leave their head, which looks like a chain that somebody cut off.
+    head: Head,
+    /// Why the last sync failed, until one succeeds.
+    failed: Option<ToolError>,
 }
 
 impl Audit {
@@ -83,9 +95,22 @@ impl Audit {
     /// # Errors
     /// `unavailable` or `resource_exhausted` when it cannot be stored: the caller must not do the write.
     pub async fn write(&self, record: Record<'_>) -> Result<(), ToolError> {
+        self.keep(record, Durability::Synced).await
+    }
+
+    /// Records a write whose effect does not outlast the power. When this returns, the record outlasts this process; it is
+    /// on the card within a second.
+    ///
+    /// # Errors
+    /// As [`Audit::write`].
+    pub async fn write_soon(&self, record: Record<'_>) -> Result<(), ToolError> {
+        self.keep(record, Durability::Committed).await
+    }
+
+    async fn keep(&self, record: Record<'_>, durability: Durability) -> Result<(), ToolError> {
         let record = record.prepare();
         tracing::info!(target: "audit", record = %record.body());
-        self.commit(Some(record)).await
+        self.commit(Some(record), durability).await
     }
 
     /// Records a successful read, within a second. Whoever fills the batch waits until it is committed: callers faster
@@ -104,30 +129,38 @@ impl Audit {
         if waiting.reads.is_full() {
             return true;
         }
+        self.arm(&mut waiting);
+        false
+    }
+
+    /// Sees to it that all is on the card within a second. One timer for both, so that a read which a volatile write took
+    /// along waits no longer for it.
+    fn arm(&self, waiting: &mut Waiting) {
         if !mem::replace(&mut waiting.timer, true) {
             let audit = self.clone();
             tokio::spawn(async move {
-                tokio::time::sleep(BATCH_DELAY).await;
+                tokio::time::sleep(DELAY).await;
                 audit.waiting().timer = false;
                 audit.flush_reads().await;
             });
         }
-        false
     }
 
     async fn flush_reads(&self) {
         if let Err(error) = self.flush().await {
-            tracing::error!(target: "audit", %error, "reads could not be recorded");
+            tracing::error!(target: "audit", %error, "records of the last second could not be kept");
         }
     }
 
     /// Whether a record could be kept, as far as is known without trying.
     ///
     /// # Errors
-    /// That of the last commit, or of opening the store.
+    /// That of the last commit or sync, or of opening the store.
     pub fn check(&self) -> Result<(), ToolError> {
-        if let Some(error) = self.waiting().broken.clone() {
-            return Err(error);
+        let waiting = self.waiting();
+        let failed = waiting.unsynced.as_ref().and_then(|unsynced| unsynced.failed.as_ref());
+        if let Some(error) = waiting.broken.as_ref().or(failed) {
+            return Err(error.clone());
         }
         self.0.store.usable()
     }
@@ -140,12 +173,12 @@ impl Audit {
         }
     }
 
-    /// Commits the reads that wait: at shutdown, and before the audit is looked at.
+    /// Commits the reads that wait, and syncs what is not: at shutdown, and before the audit is looked at.
     ///
     /// # Errors
     /// As [`Audit::write`]; the reads are kept for the next try, up to the batch's bound.
     pub async fn flush(&self) -> Result<(), ToolError> {
-        self.commit(None).await
+        self.commit(None, Durability::Synced).await
     }
 
     /// The newest records first, and how many there are in all.
@@ -177,14 +210,14 @@ impl Audit {
     }
 
     /// In a task of its own: a caller that leaves does not take the others' records with it.
-    async fn commit(&self, record: Option<Prepared>) -> Result<(), ToolError> {
+    async fn commit(&self, record: Option<Prepared>, durability: Durability) -> Result<(), ToolError> {
         let audit = self.clone();
-        tokio::spawn(async move { audit.commit_now(record).await })
+        tokio::spawn(async move { audit.commit_now(record, durability).await })
             .await
             .map_err(|error| ToolError::internal(format!("the audit's task ended: {error}")))?
     }
 
-    async fn commit_now(&self, record: Option<Prepared>) -> Result<(), ToolError> {
+    async fn commit_now(&self, record: Option<Prepared>, durability: Durability) -> Result<(), ToolError> {
         let _turn = self.0.turn.lock().await;
         let (reads, lost) = {
             let mut waiting = self.waiting();
@@ -193,10 +226,11 @@ impl Audit {
         let gap = (lost > 0).then(|| Prepared::gap(lost));
         let rows: Vec<Prepared> = reads.row().into_iter().chain(gap).chain(record).collect();
         if rows.is_empty() {
-            return Ok(());
+            return self.sync().await;
         }
         let max_bytes = self.0.max_bytes;
-        let result = self.0.store.run(move |connection| chain::append(connection, &rows, max_bytes)).await;
+        let append = move |connection: &mut Connection| chain::append(connection, &rows, max_bytes);
+        let result = self.0.store.run_as(durability, append).await;
         let mut waiting = self.waiting();
         match result {
             Ok(head) => {
@@ -204,6 +238,14 @@ impl Audit {
                 if waiting.reads.count() == 0 {
                     waiting.reads = reads.clear();
                 }
+                if durability == Durability::Committed {
+                    // A sync that failed before has been made good: else the store would have refused.
+                    waiting.unsynced = Some(Unsynced { head, failed: None });
+                    self.arm(&mut waiting);
+                    return Ok(());
+                }
+                // It is one file: whatever was committed before is on the card with it.
+                waiting.unsynced = None;
                 drop(waiting);
                 self.announce(head);
                 Ok(())
@@ -214,6 +256,27 @@ impl Audit {
                 waiting.broken = Some(error.clone());
                 Err(error)
             }
+        }
+    }
+
+    /// Brings what was only committed to the card. Whoever calls has the turn.
+    async fn sync(&self) -> Result<(), ToolError> {
+        if self.waiting().unsynced.is_none() {
+            return Ok(());
+        }
+        let result = self.0.store.sync().await;
+        let mut waiting = self.waiting();
+        match (result, waiting.unsynced.take()) {
+            (Ok(()), Some(Unsynced { head, .. })) => {
+                drop(waiting);
+                self.announce(head);
+                Ok(())
+            }
+            (Err(error), unsynced) => {
+                waiting.unsynced = unsynced.map(|of| Unsynced { failed: Some(error.clone()), ..of });
+                Err(error)
+            }
+            (Ok(()), None) => Ok(()),
         }
     }
 

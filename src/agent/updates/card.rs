@@ -4,21 +4,25 @@ use crate::{
     agent::AgentSettings,
     config::sections::update::Flow,
     error::ToolError,
-    os::{Root, ids},
+    os::Root,
     update::{
-        boot::{self, BootFlow, By, Tryboot, Uboot, has_tryboot, simulated},
+        boot::{BootFlow, Wanted, of_machine, simulated},
         disk::{Disk, FolderDisk, Layout, RealDisk},
     },
 };
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
 
 /// Sizes of a simulated machine's areas, in bytes: sparse, and quickly hashed.
 const BOOT: u64 = 256 << 10;
 const ROOT: u64 = 4 << 20;
 /// What a simulated machine has in both slots before its first update.
 const FACTORY: &str = "factory";
-/// How long a configured command of the boot flow may take.
-const COMMAND: Duration = Duration::from_secs(20);
 /// What a bundle for a simulated machine has among its hardware.
 const SIMULATED: &str = "raspi-mcp,simulated";
 
@@ -60,9 +64,10 @@ impl Card {
             simulated::factory(&disk, &layout, &simulated::boot_image(BOOT as usize, FACTORY)?, root.as_bytes())?;
         }
         let disk: Arc<dyn Disk> = Arc::new(disk);
-        let ids = Box::new(|| ids::random_hex().unwrap_or_else(|_| "simulated".into()));
-        let board =
-            simulated::Board::power_on(Arc::clone(&disk), layout.clone(), simulated::Chain::Tryboot, ids);
+        let start = crate::clock::millis(time::OffsetDateTime::now_utc());
+        let count = AtomicU32::new(0);
+        let ids = Box::new(move || format!("simulated-{start}-{}", count.fetch_add(1, Ordering::Relaxed) + 1));
+        let board = simulated::Board::power_on(Arc::clone(&disk), layout.clone(), simulated::Chain::Tryboot, ids);
         let name = layout.name.clone();
         let flow = Arc::new(simulated::Simulated::new(Arc::clone(&board), layout));
         Ok(Self { disk, flow, layout: name, hardware: vec![SIMULATED.into()], board: Some(board) })
@@ -83,36 +88,15 @@ impl Card {
         let disk = RealDisk::new(root.clone(), layout.clone());
         disk.card()?;
         let disk: Arc<dyn Disk> = Arc::new(disk);
-        let flow = flow(settings, root, &disk, &layout)?;
-        Ok(Self { disk, flow, layout: layout.name, hardware: compatibles(root), board: None })
+        let wanted = match update.flow {
+            Flow::Auto => Wanted::Auto,
+            Flow::Tryboot => Wanted::Tryboot,
+            Flow::Uboot => Wanted::Uboot,
+            Flow::Custom => Wanted::Custom(update.flow_command.clone()),
+        };
+        let flow = of_machine(root, &layout, &wanted, Arc::clone(&disk))?;
+        Ok(Self { disk, flow: flow.into(), layout: layout.name, hardware: compatibles(root), board: None })
     }
-}
-
-fn flow(
-    settings: &AgentSettings,
-    root: &Root,
-    disk: &Arc<dyn Disk>,
-    layout: &Layout,
-) -> Result<Arc<dyn BootFlow>, ToolError> {
-    let witness = |by| Arc::new(boot::Machine::new(root.clone(), layout.clone(), by));
-    let tryboot = || Tryboot::new(Arc::clone(disk), layout.clone(), witness(By::DeviceTree), None);
-    let uboot = || Uboot::new(Arc::clone(disk), witness(By::CommandLine));
-    Ok(match settings.update.flow {
-        Flow::Tryboot => Arc::new(tryboot()),
-        Flow::Uboot => Arc::new(uboot()),
-        Flow::Auto if has_tryboot(root) => Arc::new(tryboot()),
-        Flow::Auto => Arc::new(uboot()),
-        Flow::Custom => {
-            let word = |word: &str| vec![settings.update.flow_command.clone(), word.to_owned()];
-            let commands = boot::custom::Commands {
-                evidence: word("evidence"),
-                arm: word("arm"),
-                disarm: word("disarm"),
-                commit: word("commit"),
-            };
-            Arc::new(boot::custom::Custom::new(commands, String::new(), witness(By::CommandLine), COMMAND)?)
-        }
-    })
 }
 
 /// The board's, most specific first; a machine without a device tree is a generic one of its architecture.

@@ -1,10 +1,6 @@
 //! What the running image says of itself (`/usr/share/raspi-mcp/image.json`), and which keys it came with.
 
-use crate::{
-    error::ToolError,
-    os::Root,
-    update::trust::Roots,
-};
+use crate::{error::ToolError, os::Root, update::trust::Roots};
 use serde::Deserialize;
 use std::path::Path;
 
@@ -38,8 +34,13 @@ impl Image {
                 Self::default()
             }
         };
-        image.created = image.created.max(OLDEST);
+        image.created = image.floor();
         image
+    }
+
+    /// It is not earlier than this: when it was built, in seconds since 1970.
+    pub fn floor(&self) -> u64 {
+        self.created.max(OLDEST)
     }
 }
 

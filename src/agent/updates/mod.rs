@@ -1,10 +1,240 @@
 //! The agent's part of updates: the card, the boot chain, what is recorded of them, and who may change them when.
 
+mod card;
+mod eyes;
+mod image;
 mod open;
+mod seat;
 mod session;
+mod status;
 mod take_over;
 
+pub use card::Card;
 pub(super) use open::open;
+pub(super) use seat::{Seat, Seats};
 pub(super) use session::Session;
 pub(super) use take_over::{may_take_over, take_over};
 
+use super::{AgentSettings, Clock, deeds::update::Judged, power::Restarts};
+use crate::{
+    error::ToolError,
+    os::clock::synchronized,
+    update::{
+        boot::ResetCause,
+        install::{
+            Machine, Record, Site,
+            hooks::{Unwatched, Watch},
+            judge::judge,
+        },
+        slots::{self, Here, Ledger, Limits, Settled, Stage, Standing},
+        trust::{Release, Roots},
+    },
+};
+use image::Image;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+/// What an agent needs for updates, and what tests put in its place.
+#[derive(Clone)]
+pub struct Port {
+    /// `Err`: why there are none on this machine.
+    pub card: Result<Card, ToolError>,
+    /// Who watches installs: tests.
+    pub watch: Arc<dyn Watch>,
+}
+
+impl Port {
+    /// No slots here.
+    pub fn none() -> Self {
+        let why = ToolError::missing("this machine has no two slots to update")
+            .hint("updates need an image with the layout of docs/boot.md");
+        Self { card: Err(why), watch: Arc::new(Unwatched) }
+    }
+
+    /// Those of the machine the settings speak of.
+    pub fn of(settings: &AgentSettings) -> Self {
+        Self { card: Card::of(settings), ..Self::none() }
+    }
+}
+
+/// Updates of one machine.
+pub(super) struct Updates {
+    system: Result<Arc<System>, ToolError>,
+    watch: Arc<dyn Watch>,
+    pub seats: Seats,
+}
+
+/// A machine with two slots.
+pub(super) struct System {
+    pub card: Card,
+    pub record: Record,
+    pub machine: Machine,
+    settings: AgentSettings,
+    image: Image,
+    standing: Mutex<Standing>,
+    clock: Clock,
+    /// The agent, to be told of a start of a simulated machine.
+    again: OnceLock<Weak<super::Agent>>,
+}
+
+impl Updates {
+    /// Opens the card and settles this boot; what goes wrong with that is a fault of the agent's, and no reason not to start.
+    pub fn start(settings: &AgentSettings, port: Port, clock: Clock, faults: &mut Vec<String>) -> Self {
+        let system = port.card.and_then(|card| System::open(settings, card, clock, faults));
+        match &system {
+            Ok(system) => system.settle(faults),
+            // A machine that was never made for it.
+            Err(error) if error.code == crate::error::ErrorCode::CapabilityMissing => {}
+            Err(error) => faults.push(format!("updates: {}", error.message)),
+        }
+        Self { system: system.map(Arc::new), watch: port.watch, seats: Seats::default() }
+    }
+
+    /// # Errors
+    /// `capability_missing` where there are no slots, or why they cannot be used.
+    pub fn system(&self) -> Result<Arc<System>, ToolError> {
+        self.system.clone()
+    }
+
+    pub fn watch(&self) -> &Arc<dyn Watch> {
+        &self.watch
+    }
+}
+
+impl System {
+    fn open(settings: &AgentSettings, card: Card, clock: Clock, faults: &mut Vec<String>) -> Result<Self, ToolError> {
+        let ledger = Ledger::open(Arc::clone(&card.disk), Arc::clone(&card.flow))?;
+        faults.extend(ledger.faults().iter().cloned());
+        let image = if settings.simulated {
+            Image { created: Image::default().floor(), ..Image::default() }
+        } else {
+            Image::read(&settings.root, faults)
+        };
+        let update = &settings.update;
+        let machine = Machine {
+            product: update.product.clone(),
+            channel: update.channel.clone(),
+            layout: card.layout.clone(),
+            hardware: card.hardware.clone(),
+            bootloader_built: card.flow.bootloader_built(),
+            has_eeprom: card.flow.name() == "tryboot",
+            built: image.created,
+        };
+        let limits = Limits {
+            installs_a_day: update.installs_per_day,
+            reboots_an_hour: u32::try_from(settings.policy.reboots_per_hour).unwrap_or(u32::MAX),
+        };
+        let record = Record {
+            ledger: Arc::new(Mutex::new(ledger)),
+            clock: Arc::clone(&clock),
+            running_counter: image.counter,
+            limits,
+        };
+        let (standing, settings) = (Mutex::new(Standing::Elsewhere), settings.clone());
+        Ok(Self { card, record, machine, settings, image, standing, clock, again: OnceLock::new() })
+    }
+
+    /// Decides where this boot stands, and does what follows from it on the card.
+    pub fn settle(&self, faults: &mut Vec<String>) {
+        let here = Here { now_ms: (self.clock)(), version: self.image.version.clone(), counter: self.image.counter };
+        let (Settled { case, standing, .. }, done) = self.record.ledger().settle(&here);
+        if let Err(error) = done {
+            faults.push(format!("updates: what this start asks for could not be done: {}", error.message));
+        }
+        tracing::info!(target: "agent", ?case, ?standing, "where this machine stands");
+        *self.standing() = standing;
+    }
+
+    pub fn standing(&self) -> MutexGuard<'_, Standing> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The newest root of trust.
+    ///
+    /// # Errors
+    /// `failed_precondition` when the image has none.
+    pub fn roots(&self) -> Result<Roots, ToolError> {
+        image::roots(&self.settings.root, &self.settings.update.trust, &self.record.ledger().state().roots)
+    }
+
+    /// Judges the head of a bundle; writes nothing.
+    ///
+    /// # Errors
+    /// Those of [`judge`]; `failed_precondition` without a root of trust.
+    pub fn judge(&self, head: &[u8]) -> Result<(Release, Judged), ToolError> {
+        let roots = self.roots()?;
+        let clock = u64::try_from((self.clock)() / 1000).unwrap_or(0);
+        // A simulated machine's clock is this one's, which is somebody's PC.
+        let synchronised = self.settings.simulated || synchronized(&self.settings.root) == Some(true);
+        let verdict = judge(head, &roots, &self.machine, &self.record, clock, synchronised)?;
+        let (release, manifest) = (verdict.release, |release: &Release| release.manifest.clone());
+        let about = manifest(&release);
+        let resumes = self.record.resumes(self.record.ledger().state(), &release);
+        let judged = Judged {
+            version: about.version,
+            counter: about.counter,
+            channel: about.channel,
+            manifest_sha256: release.digest,
+            target: verdict.target,
+            total_bytes: about.images.iter().map(|image| image.size).sum(),
+            resumes,
+            notes: verdict.notes,
+            simulated: self.settings.simulated,
+        };
+        Ok((release, judged))
+    }
+
+    /// Where the engine works, watched by `watch`.
+    pub fn site(&self, watch: Arc<dyn Watch>) -> Site {
+        Site {
+            disk: Arc::clone(&self.card.disk),
+            record: self.record.clone(),
+            watch,
+            simulated: self.settings.simulated,
+        }
+    }
+
+    /// What the next restart has to hand to the firmware to start what is armed.
+    pub fn trial_argument(&self) -> Option<String> {
+        self.card.flow.trial_argument().map(str::to_owned)
+    }
+
+    /// An update is armed, and not tried.
+    pub fn is_armed(&self) -> bool {
+        let ledger = self.record.ledger();
+        ledger.state().update.as_ref().is_some_and(|update| update.stage == Stage::Armed)
+    }
+
+    pub fn belongs_to(&self, agent: Weak<super::Agent>) {
+        // Once, at start.
+        let _ = self.again.set(agent);
+    }
+}
+
+impl Restarts for System {
+    /// The marker of an orderly restart (rule 3): the next start tells it from a crash.
+    fn before(&self, argument: Option<&str>) {
+        let trial = self.is_armed() && (argument.is_some() || self.card.flow.trial_argument().is_none());
+        let mut ledger = self.record.ledger();
+        // What may be restarted how often was judged when it was asked for; the marker is due either way.
+        let limits = Limits { reboots_an_hour: u32::MAX, ..self.record.limits };
+        let seen = ledger.evidence();
+        let step = slots::restarting(ledger.state(), &seen, trial, "asked for", limits, (self.clock)());
+        if let Err(error) = step.and_then(|step| ledger.perform(&step)) {
+            tracing::error!(target: "agent", %error, "a restart without its marker: the next start may take it for a crash");
+        }
+    }
+
+    fn simulated(&self, _argument: Option<&str>) {
+        let Some(board) = &self.card.board else { return };
+        let outcome = board.restart(ResetCause::Watchdog);
+        tracing::info!(target: "agent", ?outcome, "the simulated machine starts anew");
+        let mut faults = Vec::new();
+        self.settle(&mut faults);
+        for fault in faults {
+            tracing::error!(target: "agent", fault, "found at a simulated start");
+        }
+        if let Some(agent) = self.again.get().and_then(Weak::upgrade) {
+            agent.begin_boot();
+        }
+    }
+}

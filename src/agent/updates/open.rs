@@ -34,9 +34,9 @@ async fn ask(stream: &mut UnixStream, id: u64, op: Op) -> Result<Done, ToolError
         // The agent says nothing after an answer until it is asked again: what is buffered here is this line.
         read_line(&mut BufReader::with_capacity(4096, stream), &mut line, MAX_LINE).await
     };
-    let heard = tokio::time::timeout(ANSWER, asked).await.map_err(|_| {
-        ToolError::unavailable(format!("the agent does not answer within {} s", ANSWER.as_secs()))
-    })?;
+    let heard = tokio::time::timeout(ANSWER, asked)
+        .await
+        .map_err(|_| ToolError::unavailable(format!("the agent does not answer within {} s", ANSWER.as_secs())))?;
     match heard.map_err(lost)? {
         Line::Whole => {
             let reply: Reply = serde_json::from_slice(&line).map_err(|error| lost(error.into()))?;

@@ -14,6 +14,7 @@ use crate::{
             frame::{self, HEADER, Kind, Progress},
             hooks::{Point, Watch},
         },
+        slots::Standing,
         trust::Release,
     },
 };
@@ -24,7 +25,7 @@ use std::{
     time::Duration,
 };
 
-use super::Seat;
+use super::{Seat, System};
 
 /// From the first byte of a frame to its last; between frames the server may take its time (it fetches).
 const FRAME: Duration = Duration::from_secs(60);
@@ -32,6 +33,7 @@ const FRAME: Duration = Duration::from_secs(60);
 /// A stream that an agent has taken.
 pub(in crate::agent) struct Session {
     pub agent: Arc<Agent>,
+    pub system: Arc<System>,
     pub peer: Peer,
     pub request: InstallRequest,
     /// One install at a time.
@@ -75,10 +77,10 @@ impl Session {
     fn serve(&self, line: &Arc<Line>) -> Result<End, ToolError> {
         let mut payload = Vec::new();
         let Some(Kind::Head) = line.hear(&mut payload)? else { return Err(expected("the head")) };
-        let (release, judged) = self.agent.updates.judge(&payload)?;
+        let (release, judged) = self.system.judge(&payload)?;
         self.seat.is_of(&judged.version);
         if self.request.warrant.is_some() {
-            self.agent.admit_install(&self.peer, &self.request, &release)?;
+            self.agent.admit_install(&self.peer, &self.request, &self.system, &release)?;
         }
         line.say(Kind::Judged, &json_of(&judged)?)?;
         if self.request.warrant.is_none() {
@@ -112,7 +114,7 @@ impl Session {
         judged: &Judged,
         mut payload: Vec<u8>,
     ) -> Result<End, ToolError> {
-        let site = self.agent.updates.site(Arc::clone(line) as _)?;
+        let site = self.system.site(Arc::clone(line) as _);
         let mut engine = Engine::prepare(site, release, index, judged.target)?;
         line.say(Kind::Wanted, engine.wanted().bytes())?;
         loop {
@@ -124,7 +126,7 @@ impl Session {
                 Ok(Some(Kind::Finish)) => match engine.finish()? {
                     Finish::More(wanted) => line.say(Kind::Wanted, wanted.bytes())?,
                     Finish::Armed(armed) => {
-                        self.agent.updates.installed();
+                        *self.system.standing() = Standing::Armed;
                         // Armed it is, whether somebody hears it or not.
                         let _ = line.say(Kind::Armed, &json_of(&armed)?);
                         return Ok(End::Armed);

@@ -1,9 +1,17 @@
 //! `[update]`: where releases come from, when they may come, how a new system proves itself, and what the machine's two slots are.
 
 use super::files::resolved;
-use crate::{config::settings::Settings, config::words::is_name, update::channel::window::Windows};
+use crate::{
+    clock::Wall,
+    config::{settings::Settings, words::is_name},
+    os::clock::Zone,
+    update::{channel::window::Windows, fetch::Limits},
+};
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// The section. What the privileged half reads of it (`product`, `layout`, `flow`, `flow_command`, `trust`, `channel`, what
 /// begins with `health_`, `dead_man_hours`, `installs_per_day`) it reads in its own configuration.
@@ -110,6 +118,28 @@ impl UpdateSettings {
         }
     }
 
+    /// What a download may take. `time_floor`: seconds since 1970 that are certain to have passed.
+    pub fn limits(&self, zone: Zone, wall: Wall, time_floor: u64) -> Limits {
+        let some = |text: &String| (!text.is_empty()).then(|| text.clone());
+        Limits {
+            proxy: some(&self.proxy),
+            ca_file: some(&self.ca_file).map(PathBuf::from),
+            time_floor,
+            stall: Duration::from_secs(self.stall_seconds),
+            stall_bytes: self.stall_bytes,
+            deadline: Duration::from_secs(u64::from(self.deadline_hours) * 3600),
+            bandwidth: (self.bandwidth_kib > 0).then(|| u64::from(self.bandwidth_kib) << 10),
+            window: self.download_window.clone(),
+            ..Limits::new(zone, wall)
+        }
+    }
+
+    /// The channel's address and its mirrors', in the order they are asked; none without `update.url`.
+    pub fn bases(&self) -> Vec<String> {
+        let first = (!self.url.is_empty()).then(|| self.url.clone());
+        first.into_iter().chain(self.mirrors.iter().cloned()).collect()
+    }
+
     /// The proxy without its password.
     pub fn shown_proxy(&self) -> &str {
         self.proxy.rsplit_once('@').map_or(&self.proxy, |(_, host)| host)
@@ -136,10 +166,13 @@ pub fn faults(settings: &Settings) -> Vec<(&'static str, String)> {
     if !update.pin.is_empty() && !is_version(&update.pin) {
         broken("update.pin", format!("update.pin must be a version like \"1.4.2\", or \"\", not \"{}\"", update.pin));
     }
-    if !update.url.is_empty() && !is_https(&update.url) {
+    if !update.url.is_empty() && !is_base(&update.url) {
         broken(
             "update.url",
-            format!("update.url must look like \"https://updates.example.org/pi\", not \"{}\"", update.url),
+            format!(
+                "update.url must look like \"https://updates.example.org/pi\", or be the full path of a folder, not \"{}\"",
+                update.url
+            ),
         );
     }
     if update.url.is_empty() {
@@ -215,6 +248,11 @@ fn spool(settings: &Settings, broken: &mut impl FnMut(&'static str, String)) {
             format!("update.spool_dir is {shown}, which holds the server's state; give it a folder of its own"),
         );
     }
+}
+
+/// Where a channel may be: at an address, or in a folder of this machine (a stick, a share).
+pub fn is_base(text: &str) -> bool {
+    is_https(text) || crate::config::words::full_path(text)
 }
 
 /// `https://host…` without a name, a query or a fragment, and nothing that has to be guessed.

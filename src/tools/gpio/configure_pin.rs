@@ -50,6 +50,7 @@ impl Tool for ConfigurePin {
         name: "gpio.configure_pin",
         title: "Configure a GPIO pin",
         description: "Take a GPIO pin as input or output.\n\nUse when: before driving or watching it.\n\nReturns: the pin as it is now.\n\nNote: it is yours until released, your connection ends or the lease runs out; then it goes to its safe state.",
+        volatile: true,
         estimated_tokens: 90,
         tags: &["gpio", "input", "output", "pull"],
         ..Meta::WRITE

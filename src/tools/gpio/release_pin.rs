@@ -34,6 +34,7 @@ impl Tool for ReleasePin {
         name: "gpio.release_pin",
         title: "Release a GPIO pin",
         description: "Give a GPIO pin back: it goes to its safe state.\n\nUse when: done with it.\n\nReturns: the pin as it is now.",
+        volatile: true,
         estimated_tokens: 80,
         tags: &["gpio", "lease"],
         ..Meta::WRITE

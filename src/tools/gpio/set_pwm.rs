@@ -93,6 +93,7 @@ impl Tool for SetPwm {
         name: "gpio.set_pwm",
         title: "PWM on a GPIO pin",
         description: "Make a square wave on a GPIO pin, by hardware where the pin has it, else by software up to 2 kHz.\n\nUse when: dimming, driving a servo or a fan; again to change it without a gap.\n\nReturns: frequency and duty as achieved, source, jitter.\n\nNote: lent like an output; gpio.release_pin ends it.",
+        volatile: true,
         estimated_tokens: 120,
         tags: &["gpio", "pwm", "servo", "dimming"],
         ..Meta::WRITE

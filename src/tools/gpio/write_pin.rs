@@ -77,6 +77,7 @@ impl Tool for WritePin {
         title: "Drive a GPIO pin",
         description: "Drive a GPIO pin high or low; one that nobody has becomes your output.\n\nUse when: switching something, with duration_ms for a pulse.\n\nReturns: the value as given, when and to what it reverts.",
         effect: Effect::Write { destructive: false, idempotent: true },
+        volatile: true,
         estimated_tokens: 50,
         tags: &["gpio", "output", "pulse", "switch"],
         ..Meta::WRITE

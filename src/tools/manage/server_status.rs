@@ -9,7 +9,7 @@ use crate::{
     clock,
     error::ToolError,
     registry::{context::Context, listing::TOOLING_VERSION, meta::Meta, tool::Tool},
-    tools::none::NoArgs,
+    tools::{common_status::CommonStatus, none::NoArgs},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -31,6 +31,10 @@ pub struct Out {
     config_faults: Vec<String>,
     agent: AgentState,
     audit: AuditState,
+    /// Of the newest update; absent before the first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "CommonStatus")]
+    last_update: Option<CommonStatus>,
 }
 
 /// The privileged half.
@@ -145,6 +149,7 @@ impl Tool for GetServerStatus {
             },
         };
         let audit = world.audit.check();
+        let update = world.updating.standing().await.summary;
         Ok(Out {
             version: TOOLING_VERSION,
             build: option_env!("RASPI_MCP_BUILD"),
@@ -152,6 +157,7 @@ impl Tool for GetServerStatus {
             uptime_seconds: u64::try_from((OffsetDateTime::now_utc() - world.started).whole_seconds()).unwrap_or(0),
             config_summary: world.settings.summary(),
             config_faults: world.settings.restricted.clone(),
+            last_update: update.phase.map(|_| CommonStatus::from(&update)),
             agent,
             audit: AuditState {
                 ok: audit.is_ok(),

@@ -3,7 +3,9 @@
 //! A flow tells what the boot chain did and will do ([`Evidence`]), and changes it in single steps that a power cut cannot tear into
 //! something unbootable. It decides nothing: `update::slots` weighs the evidence against what was recorded.
 
+mod choose;
 pub mod custom;
+mod erase;
 mod evidence;
 pub mod fat;
 mod head;
@@ -13,6 +15,9 @@ pub mod tryboot;
 pub mod uboot;
 mod witness;
 
+pub use choose::{Wanted, of_machine};
+pub use custom::Custom;
+pub use erase::erase;
 pub use evidence::{Evidence, ResetCause, Tries};
 pub use head::{LONGEST_HEAD, head_of_image, head_to_zero};
 pub use machine::{By, Machine, has_tryboot};

@@ -2,10 +2,9 @@
 //! writes `pieeprom.upd` and `vl805.bin` into the board's own flash (Raspberry Pi documentation, "Raspberry Pi boot EEPROM"). A bootloader
 //! is updated by an operation of its own that a person approves, never on the way of an image.
 
-use super::{
-    Fault,
-    fat::{Fat, ReadAt},
-};
+use super::Fault;
+use crate::update::boot::fat::{Fat, ReadAt};
+use std::io;
 
 /// Whether a file of this name, in any folder, is refused: `recovery.*`, `pieeprom.*` (`.upd`, `.sig`, `.bin`), `vl805.*`; in any case of letters.
 pub fn is_forbidden(name: &str) -> bool {
@@ -21,7 +20,20 @@ pub fn is_forbidden(name: &str) -> bool {
 /// # Errors
 /// [`Fault::Forbidden`]; [`Fault::Malformed`] for what is no FAT, or has directories without an end; [`Fault::Io`].
 pub fn check_boot(size: u64, read: &mut ReadAt<'_>) -> Result<(), Fault> {
-    Fat::open(size, read)?.walk(&mut |name| {
-        if is_forbidden(name) { Err(Fault::Forbidden { file: name.to_owned() }) } else { Ok(()) }
-    })
+    let seen = &mut |name: &str| {
+        if is_forbidden(name) { Err(Found(Fault::Forbidden { file: name.to_owned() })) } else { Ok(()) }
+    };
+    Fat::names(size, read, seen).map_err(|found| found.0)
+}
+
+struct Found(Fault);
+
+impl From<io::Error> for Found {
+    fn from(error: io::Error) -> Self {
+        const WHAT: &str = "the boot image";
+        Self(match error.kind() {
+            io::ErrorKind::InvalidData => Fault::malformed(WHAT, error.to_string()),
+            _ => Fault::io(WHAT, &error),
+        })
+    }
 }

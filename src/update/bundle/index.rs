@@ -67,7 +67,7 @@ impl Index {
         let mut place = blocks_at;
         let mut zeros = Zeros::default();
         for n in 0..index.len() {
-            if n as usize % STRIDE == 0 {
+            if (n as usize).is_multiple_of(STRIDE) {
                 index.places.push(place);
             }
             let wrong = |problem: &str| Fault::malformed(format!("block {n} of {WHAT}"), problem);

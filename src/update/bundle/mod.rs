@@ -5,9 +5,9 @@
 //! [`Block`] of that index says which hash stored bytes must have before [`unpack`] lets them near the decompressor.
 
 mod build;
+pub mod delta;
 mod digest;
 mod envelope;
-mod fat;
 mod fault;
 mod forbidden;
 mod frame;

@@ -1,6 +1,23 @@
-//! Channels: which releases there are, for whom, and what of that is for this device.
+//! Channels: which releases there are, for whom, and what of that is for this device (docs/channel.md).
+//!
+//! A channel is a folder of static files. Its index says what it holds and expires soon; its keys are online, so they decide who gets what
+//! and when, and never what a release is: that takes the release's own keys.
 
+mod accept;
+mod choose;
+mod device;
+mod index;
+mod look;
+mod memory;
+mod publish;
 mod reckoning;
 pub mod window;
 
+pub use accept::{Accepted, Seen, Wanted, accept};
+pub use choose::{Choice, Why, choose};
+pub use device::{Device, DeviceId};
+pub use index::{Index, MAX_NOTES, MAX_OFFERS, MAX_REVOKED, Offer, Revoked, Rollout};
+pub use look::{INDEX, Look, ROOTS, look};
+pub use memory::{recall, remember};
+pub use publish::{Change, publish, salt};
 pub use reckoning::Reckoning;

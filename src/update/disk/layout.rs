@@ -3,7 +3,7 @@
 use super::{Area, Slot};
 use crate::error::ToolError;
 use serde::Deserialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What is built in; an image may bring a file of its own.
 const SHIPPED: &str = include_str!("../../../dist/layout.toml");
@@ -24,6 +24,8 @@ pub struct Layout {
     pub first_partition: u64,
     /// Bytes from the disk's start to U-Boot's two copies.
     pub uboot_state: [u64; 2],
+    /// An image of the config partition in the root file system, from which a damaged one is restored.
+    pub config_template: Option<PathBuf>,
     partitions: Vec<Partition>,
 }
 
@@ -45,6 +47,8 @@ struct File {
     disk: String,
     first_partition: u64,
     uboot_state: [u64; 2],
+    #[serde(default)]
+    config_template: Option<PathBuf>,
     partition: Vec<Entry>,
 }
 
@@ -68,6 +72,14 @@ impl Layout {
         Self::parse(SHIPPED).map_err(|why| ToolError::internal(format!("the layout that is built in is wrong: {why}")))
     }
 
+    /// That of a file, or where there is none the one that is built in.
+    ///
+    /// # Errors
+    /// Those of [`Layout::read`].
+    pub fn of(path: &Path) -> Result<Self, ToolError> {
+        if path.exists() { Self::read(path) } else { Self::shipped() }
+    }
+
     /// That of a file.
     ///
     /// # Errors
@@ -76,9 +88,8 @@ impl Layout {
         use std::io::Read;
         let mut text = String::new();
         std::fs::File::open(path).and_then(|file| file.take(LONGEST).read_to_string(&mut text)).map_err(|fault| {
-            ToolError::unavailable(format!("the layout {} cannot be read: {fault}", path.display())).hint(
-                "set update.layout_file to the layout of this image, or leave it out for the one that is built in",
-            )
+            ToolError::unavailable(format!("the layout {} cannot be read: {fault}", path.display()))
+                .hint("set update.layout to the layout of this image")
         })?;
         Self::parse(&text).map_err(|why| {
             ToolError::precondition(format!("the layout {} cannot be used: {why}", path.display()))
@@ -114,6 +125,9 @@ impl Layout {
             }
             partitions.push(Partition { number: entry.number, area, kind, size: entry.size });
         }
+        if file.config_template.as_ref().is_some_and(|path| !path.is_absolute()) {
+            return Err("config_template has to be a full path".into());
+        }
         if let Some(area) = AREAS.into_iter().find(|area| !partitions.iter().any(|other| other.area == *area)) {
             return Err(format!("no partition is the area \"{}\"", area.name()));
         }
@@ -122,6 +136,7 @@ impl Layout {
             disk,
             first_partition: file.first_partition,
             uboot_state: file.uboot_state,
+            config_template: file.config_template,
             partitions,
         })
     }

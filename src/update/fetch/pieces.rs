@@ -1,6 +1,6 @@
 //! What is to be fetched: which bytes of the bundle, and the requests that bring them.
 
-use crate::update::bundle::Digest;
+use crate::update::bundle::{self, Digest};
 use std::ops::Range;
 
 /// One stored block of a bundle.
@@ -18,6 +18,13 @@ pub struct Piece {
 pub trait Pieces: Send + Sync {
     /// The `n`th, unless it has no bytes (a block of zeros) or there are not so many.
     fn piece(&self, n: u32) -> Option<Piece>;
+}
+
+impl Pieces for bundle::Index {
+    fn piece(&self, n: u32) -> Option<Piece> {
+        let block = (n < self.len()).then(|| self.block(n)).filter(|block| !block.zero)?;
+        Some(Piece { n, stored: block.stored, sha256: block.stored_sha256 })
+    }
 }
 
 /// What one place in the file is wanted for.

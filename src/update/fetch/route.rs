@@ -58,6 +58,11 @@ impl Route {
         self.size
     }
 
+    /// It was said by a place that is not believed.
+    pub fn forget_size(&mut self) {
+        self.size = None;
+    }
+
     /// # Errors
     /// `invalid_argument` when there is no place at all.
     pub fn turn(&self) -> Result<Turn, ToolError> {

@@ -54,9 +54,14 @@ impl Source {
     /// # Errors
     /// As [`Self::read`].
     pub async fn head(&self, size: u64) -> Result<Vec<u8>, ToolError> {
-        let head = self.read_up_to(0..size).await?;
+        self.head_at(size).await.map(|(head, _)| head)
+    }
+
+    /// The same, and which place it came from.
+    pub(super) async fn head_at(&self, size: u64) -> Result<(Vec<u8>, Turn), ToolError> {
+        let (head, turn) = self.read_up_to(0..size).await?;
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some((head.len() as u64, Digest::of(&head)));
-        Ok(head)
+        Ok((head, turn))
     }
 
     /// Exactly the bytes of `range`; at most 16 MiB and a bit.
@@ -65,7 +70,7 @@ impl Source {
     /// `unavailable` when no place has them, with what each answered; `timeout` when the deadline has passed.
     pub async fn read(&self, range: Range<u64>) -> Result<Vec<u8>, ToolError> {
         let length = range.end.saturating_sub(range.start);
-        let bytes = self.read_up_to(range).await?;
+        let (bytes, _) = self.read_up_to(range).await?;
         if bytes.len() as u64 == length {
             return Ok(bytes);
         }
@@ -76,7 +81,7 @@ impl Source {
         .hint("it was cut short when it was copied: put the whole bundle there"))
     }
 
-    async fn read_up_to(&self, range: Range<u64>) -> Result<Vec<u8>, ToolError> {
+    async fn read_up_to(&self, range: Range<u64>) -> Result<(Vec<u8>, Turn), ToolError> {
         body::not_empty(&range)?;
         if range.end - range.start > MOST {
             return Err(ToolError::new(
@@ -87,18 +92,20 @@ impl Source {
         loop {
             self.in_time().await?;
             let turn = self.route().turn()?;
-            match self.once(&turn, &range, turn.pinned.as_ref()).await {
-                Ok((bytes, found)) => match self.route().found(&turn, found) {
-                    Ok(()) => {
-                        self.route().progress();
-                        return Ok(bytes);
+            let fault = match self.once(&turn, &range, turn.pinned.as_ref()).await {
+                Ok((bytes, found)) => {
+                    let mut route = self.route();
+                    match route.found(&turn, found) {
+                        Ok(()) => {
+                            route.progress();
+                            return Ok((bytes, turn));
+                        }
+                        Err(fault) => fault,
                     }
-                    Err(fault) => self.again(&turn, fault),
-                },
-                Err(fault) => self.again(&turn, fault),
-            }?
-            .wait(self, &turn)
-            .await?;
+                }
+                Err(fault) => fault,
+            };
+            self.recover(&turn, fault).await?;
         }
     }
 
@@ -196,34 +203,6 @@ impl Next {
                     Err(fault) => next = source.again(turn, fault)?,
                 },
             }
-        }
-    }
-}
-
-/// A small file, whole, from the first of `places` that has it: at most `most` bytes. What is in it is for the caller to judge; where
-/// `judge` refuses it, the next place is asked.
-///
-/// # Errors
-/// `unavailable` when no place has it, `verification_failed` when none has one that `judge` accepts.
-pub async fn small<T>(
-    line: &Line,
-    places: Vec<Place>,
-    most: usize,
-    judge: impl Fn(Vec<u8>) -> Result<T, ToolError>,
-) -> Result<T, ToolError> {
-    let deadline = Instant::now() + line.limits.deadline;
-    let mut route = Route::new(places);
-    loop {
-        let turn = route.turn()?;
-        let fault = match body::whole(line, &turn.place, most, deadline).await {
-            Ok(bytes) => match judge(bytes) {
-                Ok(judged) => return Ok(judged),
-                Err(error) => Fault::forged(error.advice()),
-            },
-            Err(fault) => fault,
-        };
-        if let Next::Pause(pause) = route.after(&turn, fault, &line.limits)? {
-            sleep(pause).await;
         }
     }
 }

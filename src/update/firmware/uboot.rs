@@ -94,8 +94,11 @@ impl Run<'_> {
         if let Some((place, copy)) = holds {
             self.older = if place == 1 { 0 } else { 1 };
             for name in NAMES {
-                if let Some(value) = imported(copy, name) {
-                    self.env.insert(name, value.to_owned());
+                match imported(copy, name) {
+                    // An empty value is none: the variable is gone.
+                    Some("") => drop(self.env.remove(name)),
+                    Some(value) => drop(self.env.insert(name, value.to_owned())),
+                    None => {}
                 }
             }
         }
@@ -120,8 +123,8 @@ impl Run<'_> {
         let next = number(&self.get("ab_seq")).wrapping_add(1);
         self.env.insert("ab_seq", format!("{next:x}"));
         let mut text = String::new();
-        for name in NAMES {
-            text += &format!("{name}={}\0", self.get(name));
+        for (name, value) in NAMES.iter().filter_map(|name| Some((name, self.env.get(name)?))) {
+            text += &format!("{name}={value}\0");
         }
         let mut copy = [0; COPY];
         let Some(place) = copy.get_mut(4..4 + text.len()) else { return };

@@ -89,7 +89,10 @@ impl Engine {
     pub fn prepare(site: Site, release: Release, index: Index, to: Slot) -> Result<Self, ToolError> {
         let began = Instant::now();
         let open = |slot: Slot, access: Access| -> Result<Target, ToolError> {
-            Ok(Target { boot: site.disk.open(Area::Boot(slot), access)?, root: site.disk.open(Area::Root(slot), access)? })
+            Ok(Target {
+                boot: site.disk.open(Area::Boot(slot), access)?,
+                root: site.disk.open(Area::Root(slot), access)?,
+            })
         };
         let target = open(to, Access::Exclusive)?;
         for image in &release.manifest.images {
@@ -146,8 +149,11 @@ impl Engine {
 
     fn take(&mut self, n: u32, stored: &[u8]) -> Result<(), ToolError> {
         let Some(way) = self.plan.ways.get(n as usize).copied() else {
-            return Err(ToolError::invalid(format!("the bundle has {} blocks, and no number {n}", self.plan.ways.len()))
-                .with("block", n));
+            return Err(ToolError::invalid(format!(
+                "the bundle has {} blocks, and no number {n}",
+                self.plan.ways.len()
+            ))
+            .with("block", n));
         };
         if way != Way::Send {
             // Sent for nothing, or twice: no harm.
@@ -229,7 +235,10 @@ impl Engine {
     /// # Errors
     /// Those of the card.
     pub fn pause(mut self) -> Result<(), ToolError> {
-        self.writer.take().map_or(Ok(()), |writer| writer.finish().map(drop)).inspect_err(|error| self.interrupted(error))
+        self.writer
+            .take()
+            .map_or(Ok(()), |writer| writer.finish().map(drop))
+            .inspect_err(|error| self.interrupted(error))
     }
 
     /// Step 3, once: the record says that the target is being written, then it can no longer be started, then it is written.

@@ -27,7 +27,10 @@ pub(super) fn all(
     mut tell: impl FnMut(u64),
 ) -> Result<(), ToolError> {
     let mut done = 0;
-    for (device, image) in [(&mut target.root, crate::update::bundle::ImageKind::Root), (&mut target.boot, crate::update::bundle::ImageKind::Boot)] {
+    for (device, image) in [
+        (&mut target.root, crate::update::bundle::ImageKind::Root),
+        (&mut target.boot, crate::update::bundle::ImageKind::Boot),
+    ] {
         let range = index.range(image);
         let range = if range.contains(&skip.start) { skip.end.max(range.start)..range.end } else { range };
         area(device, index, range, watch, |bytes| {
@@ -93,7 +96,9 @@ fn area(
 pub(super) fn mismatch(area: &str, at: u64) -> ToolError {
     ToolError::new(
         ErrorCode::VerificationFailed,
-        format!("the card gives back something else than was written to the {area} area at {at}; the slot is not armed"),
+        format!(
+            "the card gives back something else than was written to the {area} area at {at}; the slot is not armed"
+        ),
     )
     .with("area", area)
     .with("at", at)

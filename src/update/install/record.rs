@@ -53,9 +53,7 @@ impl Record {
 
     /// Whether it goes on with what was interrupted.
     pub fn resumes(&self, state: &State, release: &Release) -> bool {
-        let writing = |stage| {
-            matches!(stage, slots::Stage::Writing | slots::Stage::Written | slots::Stage::Verified)
-        };
+        let writing = |stage| matches!(stage, slots::Stage::Writing | slots::Stage::Written | slots::Stage::Verified);
         state.update.as_ref().is_some_and(|update| update.manifest == Some(release.digest) && writing(update.stage))
     }
 

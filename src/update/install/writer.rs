@@ -151,7 +151,8 @@ fn work(
 
 /// What the card said, with what it means for the running system: nothing.
 pub(super) fn card(what: &str, error: &io::Error) -> ToolError {
-    let code = if error.kind() == io::ErrorKind::StorageFull { ErrorCode::ResourceExhausted } else { ErrorCode::Unavailable };
+    let code =
+        if error.kind() == io::ErrorKind::StorageFull { ErrorCode::ResourceExhausted } else { ErrorCode::Unavailable };
     ToolError::new(code, format!("{what} failed: {error}"))
         .with("running_slot_untouched", true)
         .hint("the running system is as it was; look at the kernel's log for the card, then start the update again: it goes on from there")

@@ -1,7 +1,10 @@
 //! A job as it is kept, in a file that is replaced as a whole.
 
 use super::{Order, Release};
-use crate::{error::ToolError, update::status::Phase};
+use crate::{
+    error::{ErrorCode, ToolError},
+    update::status::Phase,
+};
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File},
@@ -31,9 +34,11 @@ pub struct Kept {
     pub percent: f64,
     /// What it does now, or how it ended.
     pub message: String,
-    /// The symbol of the error it ended with.
+    /// The error it ended with: its symbol, and what to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
 }
 
 /// Whether it is the server's business any more.
@@ -59,6 +64,7 @@ impl Kept {
             percent: 0.0,
             message: "looking for the release".into(),
             error_code: None,
+            hint: None,
         }
     }
 
@@ -73,9 +79,26 @@ impl Kept {
             Err(error) => {
                 (self.state, self.phase) = (State::Failed, Phase::Failed);
                 self.error_code = Some(error.code.symbol().into());
-                self.message = error.advice();
+                self.message = error.message;
+                self.hint = error.hint;
             }
         }
+    }
+
+    /// The error it ended with.
+    pub fn error(&self) -> Option<ToolError> {
+        let code = self.error_code.as_deref()?;
+        let error = ToolError::new(ErrorCode::from_symbol(code).unwrap_or(ErrorCode::Internal), self.message.clone());
+        let error = error.with("job_id", self.order.id.clone());
+        Some(match &self.hint {
+            Some(hint) => error.hint(hint.clone()),
+            None => error,
+        })
+    }
+
+    /// What it does or how it ended, with what to do.
+    pub fn told(&self) -> String {
+        self.error().map_or_else(|| self.message.clone(), |error| error.advice())
     }
 }
 

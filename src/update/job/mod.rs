@@ -13,7 +13,11 @@ pub use order::{Order, Release, Wanted};
 pub use tell::Tell;
 
 use super::status::Phase;
-use crate::{clock::Stamp, clock::Wall, error::ToolError};
+use crate::{
+    clock::{Stamp, Wall},
+    error::{ErrorCode, ToolError},
+    os::blocking,
+};
 use futures::future::BoxFuture;
 use std::{
     path::{Path, PathBuf},
@@ -80,6 +84,17 @@ impl Jobs {
         self.0.changed.subscribe()
     }
 
+    /// Whether one runs now.
+    pub fn runs(&self) -> bool {
+        self.lock().cancel.is_some()
+    }
+
+    /// Whether [`Jobs::cancel`] would end one.
+    pub fn can_cancel(&self) -> bool {
+        let now = self.lock();
+        now.cancel.is_some() && now.kept.as_ref().is_some_and(|kept| kept.phase < Phase::Armed)
+    }
+
     /// Whether one runs, for whom and since when.
     ///
     /// # Errors
@@ -90,7 +105,7 @@ impl Jobs {
         let since = Stamp(kept.started_ms);
         let whose = &kept.order.principal;
         Err(ToolError::new(
-            crate::error::ErrorCode::Conflict,
+            ErrorCode::Conflict,
             format!("an update is under way already: {} of {whose}, since {since}, {}", kept.order.tool, kept.message),
         )
         .with("job_id", kept.order.id.clone())
@@ -145,11 +160,9 @@ impl Jobs {
     pub async fn settled(&self) -> Option<Kept> {
         let mut changes = self.changes();
         loop {
-            let now = self.lock();
-            if now.cancel.is_none() {
-                return now.kept.clone();
+            if !self.runs() {
+                return self.newest();
             }
-            drop(now);
             // The sender lives as long as `self`.
             let _ = changes.changed().await;
         }
@@ -205,12 +218,12 @@ impl Jobs {
     async fn put_down(self, kept: Kept) {
         self.lock().kept = Some(kept.clone());
         let file = self.0.file.clone();
-        let saved = tokio::task::spawn_blocking(move || kept::save(&file, &kept)).await;
-        let fault = match saved {
-            Ok(Ok(())) => None,
-            Ok(Err(error)) => Some(format!("{} cannot be written: {error}", self.0.file.display())),
-            Err(error) => Some(format!("{} was not written: {error}", self.0.file.display())),
-        };
+        let saved = blocking::run("update", move |_| {
+            kept::save(&file, &kept).map_err(|error| ToolError::unavailable(error.to_string()))
+        });
+        let fault = saved.await.err().map(|error| {
+            format!("{} cannot be written: {}", self.0.file.display(), error.message)
+        });
         if let Some(fault) = &fault {
             tracing::error!(target: "update", fault, "a restart of the server would lose this update from sight");
         }

@@ -23,6 +23,15 @@ impl Tell {
         }
     }
 
+    /// The phase goes on, and is so far. Kept in memory only: of a phase, a restart loses nothing but the number.
+    pub fn pace(&self, done: u64, total: u64, message: impl Into<String>) {
+        self.0.alter(|kept| {
+            kept.percent = kept.percent.max(percent(kept.phase, done, total));
+            kept.message = message.into();
+            false
+        });
+    }
+
     /// It is now in `phase`, with `done` of `total` (of bytes, say) behind it. A new phase is kept before this returns.
     pub async fn step(&self, phase: Phase, done: u64, total: u64, message: impl Into<String>) {
         let kept = self.0.alter(|kept| {

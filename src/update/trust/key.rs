@@ -6,10 +6,24 @@ use ring::{
     rand::SystemRandom,
     signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey},
 };
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The public half. As text: 64 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PublicKey(pub [u8; 32]);
+
+impl Serialize for PublicKey {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        Digest(self.0).serialize(out)
+    }
+}
+
+impl<'de> Deserialize<'de> for PublicKey {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        // 32 bytes with one spelling, as digests are.
+        Digest::deserialize(from).map(|bytes| Self(bytes.0))
+    }
+}
 
 impl PublicKey {
     /// What signatures and roles call it: its SHA-256.

@@ -3,7 +3,6 @@
 use super::{PublicKey, Purpose, Signed};
 use crate::update::bundle::{Digest, Envelope, Fault, Manifest, Signature, is_time, is_word, strict};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// What is signed of a root of trust: JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,8 +17,8 @@ pub struct RootFile {
     pub created: u64,
     /// Seconds since 1970; signs nothing new from then on.
     pub expires: u64,
-    /// Public keys by their ids (64 hexadecimal digits each); at most 32.
-    pub keys: BTreeMap<String, String>,
+    /// Different ones; at most 32.
+    pub keys: Vec<PublicKey>,
     /// Signs the next root. Offline.
     pub root: Role,
     /// Signs manifests. Offline.
@@ -47,6 +46,7 @@ pub struct Roots {
 
 /// A manifest that enough release keys have signed. Only [`Roots::verify_release`] makes one.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::manual_non_exhaustive, reason = "not only other crates: nobody else makes one")]
 pub struct Release {
     pub manifest: Manifest,
     /// SHA-256 of the manifest's bytes: what a release is called.
@@ -212,14 +212,8 @@ impl RootFile {
         sure((1..=u64::from(u32::MAX)).contains(&self.version), "version is not from 1 to 2^32 - 1")?;
         sure(is_time(self.expires) && self.created < self.expires, "expires is no time after created")?;
         sure((1..=MAX_KEYS).contains(&self.keys.len()), "it does not have 1 to 32 keys")?;
-        let mut keys = Vec::new();
-        for (id, key) in &self.keys {
-            let both = Digest::from_hex(id).zip(Digest::from_hex(key).map(|key| PublicKey(key.0)));
-            match both {
-                Some((id, key)) if key.id() == id => keys.push((id, key)),
-                _ => return Err(Fault::malformed(WHAT, format!("key {id} is not the SHA-256 of its public key"))),
-            }
-        }
+        let keys: Vec<(Digest, PublicKey)> = self.keys.iter().map(|key| (key.id(), *key)).collect();
+        sure((1..keys.len()).all(|n| !self.keys[..n].contains(&self.keys[n])), "it has a key twice")?;
         for (name, role) in [("root", &self.root), ("release", &self.release), ("channel", &self.channel)] {
             let all = &role.keys;
             let known = all.iter().all(|id| keys.iter().any(|(known, _)| known == id));

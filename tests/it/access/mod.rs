@@ -1,6 +1,7 @@
 //! Who may do what, and the record of it.
 
 mod audit;
+mod durability;
 mod jwt;
 mod redact;
 mod token;

@@ -151,3 +151,23 @@ async fn the_audit_gives_its_heads_and_is_caught_when_it_goes_back() {
     let known = pi.server().heads().await.unwrap();
     assert!(!verify_file(&path, Some(&known)).unwrap().ok, "writing on does not mend it");
 }
+
+#[tokio::test]
+async fn the_agent_hears_of_no_record_that_a_power_cut_could_take() {
+    let pi = Pi::new();
+    let path = pi.dir.path().join("store.db");
+    let audit = Audit::new(Store::open(&path).unwrap(), 1 << 20, Some(pi.server()));
+    audit.write_soon(super::super::access::call("gpio.write_pin", 1)).await.unwrap();
+    // A head sets out with its answer, and would have come before the answer to a later question.
+    for _ in 0..5 {
+        assert_eq!(pi.server().status().await.unwrap().audit_head, None);
+    }
+    audit.flush().await.unwrap();
+    let head = loop {
+        if let Some(head) = pi.server().status().await.unwrap().audit_head {
+            break head;
+        }
+        tokio::task::yield_now().await;
+    };
+    assert_eq!(head.seq, 2);
+}

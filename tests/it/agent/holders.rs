@@ -13,6 +13,9 @@ impl Machine for Real {
     fn go_down(&self, action: PowerAction) -> Result<(), ToolError> {
         self.0.go_down(action)
     }
+    fn restart_with(&self, argument: &str) -> Result<(), ToolError> {
+        self.0.restart_with(argument)
+    }
     fn hostname(&self) -> Result<String, ToolError> {
         self.0.hostname()
     }

@@ -14,12 +14,13 @@ mod oracle;
 mod power;
 mod socket;
 mod units;
+pub mod update;
 
 use raspi_mcp::{
     access::canonical,
     agent::{
         Agent, AgentLink, AgentPolicy, AgentSettings, Ask, AskRequest, Clock, Peer, PowerAction, PowerRequest,
-        Standing, Warrant, World,
+        Standing, UpdatePort, Warrant, World,
         machine::SimulatedMachine,
         protocol::{Done, Op},
         units::{SimulatedUnits, Units},
@@ -48,6 +49,8 @@ pub struct Pi {
     /// The lines of its header.
     pub gpio: SimulatedGpio,
     pub settings: AgentSettings,
+    /// Its card, if it has two slots.
+    update: UpdatePort,
     agent: Option<Arc<Agent>>,
 }
 
@@ -67,7 +70,7 @@ impl Pi {
         pi
     }
 
-    fn settings_in(dir: &std::path::Path) -> AgentSettings {
+    pub fn settings_in(dir: &std::path::Path) -> AgentSettings {
         let mut policy = AgentPolicy::default();
         policy.namespaces.extend(["system".into(), "service".into()]);
         policy.services = vec!["*.service".into()];
@@ -83,6 +86,8 @@ impl Pi {
             server_places: Vec::new(),
             approval: Default::default(),
             gpio_chip: String::new(),
+            update: raspi_mcp::config::sections::update::UpdateSettings::below(&dir.join("state")),
+            server_socket: None,
             root: Root::at(dir),
         }
     }
@@ -102,6 +107,7 @@ impl Pi {
             units,
             gpio: SimulatedGpio::default(),
             settings,
+            update: UpdatePort::none(),
             agent: None,
         };
         pi.start();
@@ -113,7 +119,9 @@ impl Pi {
         let now_ms = Arc::clone(&self.now_ms);
         let clock: Clock = Arc::new(move || now_ms.load(Ordering::SeqCst));
         let gpio = self.settings.approval.button().map(|_| Ok(Arc::new(self.gpio.clone()) as Arc<dyn Port>));
-        let world = World { units: Arc::clone(&self.units), gpio, ..World::new(clock, Arc::clone(&self.machine) as _) };
+        let update = self.update.clone();
+        let world =
+            World { units: Arc::clone(&self.units), gpio, update, ..World::new(clock, Arc::clone(&self.machine) as _) };
         self.agent = Some(Agent::start(self.settings.clone(), world).unwrap());
     }
 

@@ -2,6 +2,7 @@
 
 mod agent;
 mod approve;
+mod bundle;
 // That build's extra flag is in no package's man page.
 #[cfg(not(feature = "conformance-fixtures"))]
 mod pages;

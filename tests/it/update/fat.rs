@@ -1,7 +1,7 @@
-//! A FAT16 maker, as plain as can be: clusters of 1 KiB, files one after the other.
+//! A FAT16 maker, as plain as can be: clusters of one sector, files one after the other.
 
 const SECTOR: usize = 512;
-const CLUSTER: usize = 2 * SECTOR;
+pub const CLUSTER: usize = SECTOR;
 const ROOT_ENTRIES: usize = 512;
 
 pub struct Fat {
@@ -44,9 +44,9 @@ pub fn fat16(size: usize, files: &[(&str, &[u8])]) -> Vec<u8> {
 
 impl Fat {
     pub fn new(size: usize) -> Self {
-        assert!(size.is_multiple_of(CLUSTER) && (4 << 20..=64 << 20).contains(&size), "{size}");
+        assert!(size.is_multiple_of(CLUSTER) && (4 << 20..=30 << 20).contains(&size), "{size}");
         let sectors = size / SECTOR;
-        let fat_sectors = (sectors / 2 * 2).div_ceil(SECTOR);
+        let fat_sectors = (sectors * 2).div_ceil(SECTOR);
         let fat_at = 4 * SECTOR;
         let root_at = fat_at + 2 * fat_sectors * SECTOR;
         let data_at = root_at + ROOT_ENTRIES * 32;
@@ -100,6 +100,10 @@ impl Fat {
         entry[11] = attributes;
         entry[26..28].copy_from_slice(&(cluster as u16).to_le_bytes());
         entry[28..32].copy_from_slice(&(size as u32).to_le_bytes());
+    }
+
+    pub fn data_at(&self) -> usize {
+        self.data_at
     }
 
     pub fn root_at(&self) -> usize {

@@ -4,7 +4,7 @@ use raspi_mcp::update::{
     bundle::{self, Envelope, Head, Index, Plan},
     trust::{Purpose, Release, Role, RootFile, Roots, SecretKey, Signed},
 };
-use std::{collections::BTreeMap, io::Cursor};
+use std::io::Cursor;
 
 /// 2026-11-22T00:00:00Z: `created` of all bundles and roots here.
 pub const NOW: u64 = 1_795_305_600;
@@ -28,14 +28,13 @@ pub fn a_key(number: u8) -> SecretKey {
 pub fn a_root_file(version: u64) -> RootFile {
     let role = |numbers: &[u8], threshold| Role { keys: ids(numbers), threshold };
     let keys = [1, 2, 3, 11, 12, 13, 21, 22].map(|number| a_key(number).public());
-    let hex = |bytes: [u8; 32]| bundle::Digest(bytes).to_string();
     RootFile {
         format: 1,
         product: PRODUCT.into(),
         version,
         created: NOW,
         expires: LATER,
-        keys: keys.iter().map(|key| (key.id().to_string(), hex(key.0))).collect::<BTreeMap<_, _>>(),
+        keys: keys.to_vec(),
         root: role(&[1, 2, 3], 2),
         release: role(&[11, 12, 13], 2),
         channel: role(&[21, 22], 1),
@@ -134,7 +133,7 @@ pub fn an_image(size: usize, seed: u64) -> Vec<u8> {
     image
 }
 
-/// A FAT16 file system of `size` bytes (4 MiB or more, to 64 MiB) with these files (8.3 names, `FOLDER/NAME.EXT` at most one folder deep).
+/// A FAT16 file system of `size` bytes (4 to 30 MiB) with these files (8.3 names, `FOLDER/NAME.EXT` at most one folder deep).
 pub fn a_boot(size: usize, files: &[(&str, &[u8])]) -> Vec<u8> {
     super::fat::fat16(size, files)
 }

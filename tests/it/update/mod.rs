@@ -2,15 +2,22 @@
 
 mod boot;
 mod bundle;
+mod channel;
 mod disk;
 mod fat;
+mod fetch;
 mod health;
-mod install;
+mod hostile;
+pub mod install;
 mod job;
+mod kill;
 mod made;
+mod origin;
 mod powercut;
+mod replay;
+mod sample;
 mod slots;
 mod trust;
+mod whole;
 
 pub use made::*;
->>>>>>> install

@@ -1,9 +1,9 @@
-//! Boards with another boot chain (GRUB, barebox, a vendor's own): configured commands tell and change it.
+//! Boards with another boot chain (GRUB, barebox, a vendor's own): one configured program tells and changes it.
 //!
-//! Each is an absolute path and its arguments, started without a shell, with nothing in its environment but `PATH`, for 30 seconds at
-//! most. They run inside the agent's own bounds (no network, a read-only file system): one that needs more starts a unit of its own.
-//! `arm`, `disarm` and `commit` succeed with exit code 0; `arm` and `commit` get the slot, `A` or `B`, as their last argument. `evidence` prints one JSON
-//! object with the fields of [`Told`], all of them optional, and nothing else.
+//! It is started by its full path, without a shell, with nothing in its environment but `PATH`, for 30 seconds at most, and with one of these
+//! as its arguments: `evidence`; `arm A`, `arm B`; `disarm`; `commit A`, `commit B`. It runs inside the agent's own bounds (no network,
+//! a read-only file system): one that needs more starts a unit of its own. It succeeds with exit code 0, and `evidence` prints one JSON object
+//! with the fields of [`Told`], all of them optional, and nothing else. docs/boot.md has an example.
 
 mod run;
 
@@ -12,18 +12,8 @@ use crate::error::ToolError;
 use serde::{Deserialize, Serialize};
 use std::{path::Path, sync::Arc, time::Duration};
 
-/// How long a command has.
+/// How long it has.
 pub const LIMIT: Duration = Duration::from_secs(30);
-
-/// The commands, each a program and its arguments.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Commands {
-    pub evidence: Vec<String>,
-    pub arm: Vec<String>,
-    pub disarm: Vec<String>,
-    pub commit: Vec<String>,
-}
 
 /// What `evidence` prints; [`Evidence`] says what each means.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,47 +28,36 @@ pub struct Told {
     pub root: Option<Slot>,
 }
 
-/// The flow of configured commands.
+/// The flow of a configured program.
 pub struct Custom {
-    commands: Commands,
-    /// What reboot(2) has to be told for a trial; empty for nothing.
-    argument: String,
+    program: String,
     witness: Arc<dyn Witness>,
     limit: Duration,
 }
 
 impl Custom {
+    /// `limit` is [`LIMIT`] but in tests.
+    ///
     /// # Errors
-    /// `invalid_argument` for a command that is empty, no absolute path, or has a NUL in it.
-    pub fn new(
-        commands: Commands,
-        argument: String,
-        witness: Arc<dyn Witness>,
-        limit: Duration,
-    ) -> Result<Self, ToolError> {
-        let all = [&commands.evidence, &commands.arm, &commands.disarm, &commands.commit];
-        for (name, command) in ["evidence", "arm", "disarm", "commit"].into_iter().zip(all) {
-            let program = command.first().map(Path::new);
-            let plain = command.iter().all(|word| !word.contains('\0'));
-            if !program.is_some_and(Path::is_absolute) || !plain {
-                return Err(ToolError::invalid(format!("the command for {name} does not begin with an absolute path"))
-                    .hint(format!("write it as [\"/usr/lib/…/{name}\", \"argument\"]; there is no shell")));
-            }
+    /// `invalid_argument` for a program that is no absolute path.
+    pub fn new(program: &str, witness: Arc<dyn Witness>, limit: Duration) -> Result<Self, ToolError> {
+        if !Path::new(program).is_absolute() || program.contains('\0') {
+            return Err(ToolError::invalid(format!("update.flow_command \"{program}\" is no absolute path"))
+                .with("parameter", "update.flow_command")
+                .hint("write the full path of one program; there is no shell, and there are no arguments"));
         }
-        Ok(Self { commands, argument, witness, limit })
+        Ok(Self { program: program.to_owned(), witness, limit })
     }
 
-    fn change(&self, what: &str, command: &[String], slot: Option<Slot>) -> Result<(), ToolError> {
-        let slot = slot.map(|slot| slot.name().to_owned());
-        let words: Vec<&str> = command.iter().chain(&slot).map(String::as_str).collect();
-        run::run(what, &words, self.limit).map(drop)
+    fn change(&self, what: &str, slot: Option<Slot>) -> Result<(), ToolError> {
+        let words: Vec<&str> = [what].into_iter().chain(slot.map(Slot::name)).collect();
+        run::run(&self.program, &words, self.limit).map(drop)
     }
 
     fn told(&self) -> Result<Told, ToolError> {
-        let words: Vec<&str> = self.commands.evidence.iter().map(String::as_str).collect();
-        let said = run::run("evidence", &words, self.limit)?;
+        let said = run::run(&self.program, &["evidence"], self.limit)?;
         serde_json::from_slice(&said).map_err(|error| {
-            ToolError::unavailable(format!("{} says what is no evidence: {error}", words[0]))
+            ToolError::unavailable(format!("{} says what is no evidence: {error}", self.program))
                 .hint("docs/boot.md says what it has to print")
         })
     }
@@ -107,18 +86,19 @@ impl BootFlow for Custom {
     }
 
     fn arm(&self, target: Slot) -> Result<(), ToolError> {
-        self.change("arm", &self.commands.arm, Some(target))
+        self.change("arm", Some(target))
     }
 
     fn disarm(&self) -> Result<(), ToolError> {
-        self.change("disarm", &self.commands.disarm, None)
+        self.change("disarm", None)
     }
 
     fn commit(&self, slot: Slot) -> Result<(), ToolError> {
-        self.change("commit", &self.commands.commit, Some(slot))
+        self.change("commit", Some(slot))
     }
 
     fn trial_argument(&self) -> Option<&str> {
-        Some(self.argument.as_str()).filter(|argument| !argument.is_empty())
+        // What it takes is its `arm`'s business.
+        None
     }
 }

@@ -23,16 +23,16 @@ const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 /// # Errors
 /// `unavailable` when it cannot be started, fails, says more than 4 KiB or takes longer than `limit`: then all of its process group is
 /// killed.
-pub(super) fn run(what: &str, words: &[&str], limit: Duration) -> Result<Vec<u8>, ToolError> {
-    let program = words[0];
+pub(super) fn run(program: &str, words: &[&str], limit: Duration) -> Result<Vec<u8>, ToolError> {
+    let command = words.join(" ");
     let failed = |why: String| {
-        ToolError::unavailable(format!("the command for {what}, {program}, {why}"))
-            .with("command", what)
+        ToolError::unavailable(format!("{program} {command} {why}"))
+            .with("command", command.clone())
             .hint("run it by hand, as root: docs/boot.md says what it has to do")
     };
     let (ours, theirs) = io::pipe().map_err(|fault| failed(fault.to_string()))?;
     let mut child = Command::new(program)
-        .args(&words[1..])
+        .args(words)
         .env_clear()
         .env("PATH", PATH)
         .current_dir("/")

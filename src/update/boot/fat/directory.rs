@@ -119,7 +119,7 @@ impl Search<'_> {
 }
 
 /// `NAME.EXT` of `NAME    EXT`.
-fn short(entry: &[u8; ENTRY]) -> Vec<u8> {
+pub(super) fn short(entry: &[u8; ENTRY]) -> Vec<u8> {
     let name = entry[..8].trim_ascii_end();
     let extension = entry[8..11].trim_ascii_end();
     if extension.is_empty() { name.to_vec() } else { [name, b".", extension].concat() }

@@ -5,9 +5,11 @@
 
 mod directory;
 mod make;
+mod names;
 
 pub use directory::Entry;
 pub use make::{Full, make};
+pub use names::ReadAt;
 
 use crate::update::disk::Device;
 use std::io;
@@ -168,6 +170,20 @@ impl Fat {
         self.walk(device, entry.cluster, u64::from(entry.size), |_, _| Ok(()))
     }
 
+    /// Calls `each` with place and length of every cluster that the file has something in, whole.
+    ///
+    /// # Errors
+    /// Those of `each`, and of [`Fat::whole`], after those pieces that could be reached.
+    pub fn each_piece(
+        &self,
+        device: &dyn Device,
+        entry: &Entry,
+        mut each: impl FnMut(u64, usize) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let whole = usize::try_from(self.cluster).map_err(|_| bad("clusters too large"))?;
+        self.walk(device, entry.cluster, u64::from(entry.size), |at, _| each(at, whole))
+    }
+
     /// Calls `each` with place and length of every piece of the first `size` bytes of a chain.
     fn walk(
         &self,
@@ -201,6 +217,14 @@ impl Fat {
 
     /// The cluster after this one; `None` at the end of the chain, and where the chain is broken.
     fn next(&self, device: &dyn Device, cluster: u32) -> io::Result<Option<u32>> {
+        let (at, length) = self.link(cluster)?;
+        let mut word = [0; 4];
+        device.read(at, &mut word[..length])?;
+        Ok(self.linked(cluster, word))
+    }
+
+    /// Where the FAT says what comes after a cluster, and in how many bytes.
+    fn link(&self, cluster: u32) -> io::Result<(u64, usize)> {
         self.place(cluster)?;
         let n = u64::from(cluster);
         let (at, length) = match self.kind {
@@ -211,15 +235,18 @@ impl Fat {
         if at + length > self.fat_size {
             return Err(bad("the FAT is too short for its clusters"));
         }
-        let mut word = [0; 4];
-        device.read(self.fat_at + at, &mut word[..if length == 2 { 2 } else { 4 }])?;
+        Ok((self.fat_at + at, if length == 2 { 2 } else { 4 }))
+    }
+
+    /// What those bytes say.
+    fn linked(&self, cluster: u32, word: [u8; 4]) -> Option<u32> {
         let word = u32::from_le_bytes(word);
         let value = match self.kind {
-            Kind::Fat12 if n % 2 == 1 => word >> 4,
+            Kind::Fat12 if cluster % 2 == 1 => word >> 4,
             Kind::Fat12 => word & 0xfff,
             Kind::Fat16 => word,
             Kind::Fat32 => word & 0x0fff_ffff,
         };
-        Ok(Some(value).filter(|value| self.place(*value).is_ok()))
+        Some(value).filter(|value| self.place(*value).is_ok())
     }
 }

@@ -130,7 +130,7 @@ impl From<Fault> for ToolError {
             Fault::Other(error) => error,
             Fault::Content(why) => {
                 Self::precondition(format!("{FILE} on partition 1 cannot be changed: {why}")).with("file", FILE).hint(
-                    "restore partition 1: set update.config_template to an image of it, or write the factory's again",
+                    "put an image of partition 1 where the layout's config_template says, and it is restored from there",
                 )
             }
         }

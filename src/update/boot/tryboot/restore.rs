@@ -25,7 +25,7 @@ const PIECE: usize = 256 << 10;
 pub fn restore(disk: &dyn Disk, template: &Path, autoboot: &str) -> Result<(), ToolError> {
     let refuse = |why: String| {
         ToolError::precondition(format!("{} is no template for partition 1: {why}", template.display()))
-            .hint("set update.config_template to an image of partition 1 as the factory wrote it")
+            .hint("the layout's config_template has to be an image of partition 1 as the factory wrote it")
     };
     let file = File::open(template).map_err(|fault| refuse(fault.to_string()))?;
     let size = file.metadata().map_err(|fault| refuse(fault.to_string()))?.len();

@@ -95,7 +95,7 @@ fn none(layout: &Layout, reasons: &[String]) -> ToolError {
         .hint("updates of whole images need an image with two slots; packages are updated by apt");
     }
     ToolError::precondition(format!("no disk here has the layout {}: {}", layout.name, reasons.join("; ")))
-        .hint("write the image anew, or set update.layout_file to the layout it was made with")
+        .hint("write the image anew, or set update.layout to the layout it was made with")
 }
 
 /// The partitions of the layout, when the disk has its signature; `Err` when it has, and something else is wrong.

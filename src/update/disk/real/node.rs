@@ -67,7 +67,7 @@ impl Node<'_> {
                 ToolError::precondition(format!("{} is a symbolic link: it may lead anywhere", path.display()))
             }
             errno => ToolError::unavailable(format!("{} cannot be opened: {errno}", path.display()))
-                .hint("on systemd the agent's unit needs DeviceAllow for disks: dist/systemd has a drop-in for images with two slots"),
+                .hint("the agent's unit has to allow disks: images with two slots bring a drop-in, dist/slots"),
         })?;
         let about = fstat(&file).map_err(|errno| ToolError::unavailable(errno.to_string()))?;
         let kind = FileType::from_raw_mode(about.st_mode);

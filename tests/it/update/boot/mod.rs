@@ -1,6 +1,8 @@
 //! Boot flows: the FAT they read, the files and sectors they change, the evidence they give.
 
+mod choose;
 mod custom;
+mod failing;
 mod fat;
 mod machine;
 mod simulated;

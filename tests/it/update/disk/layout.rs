@@ -90,6 +90,7 @@ fn a_layout_that_is_wrong_says_where() {
         ("number = 2", "number = 0", "none of an MBR's"),
         ("number = 2", "number = 16", "none of an MBR's"),
         ("type = \"83\"", "type = \"830\"", "not 2 hexadecimal digits"),
+        ("\"/usr/share/", "\"share/", "config_template has to be a full path"),
         ("name =", "title =", "unknown field"),
         ("name =", "", "TOML"),
     ] {
@@ -104,4 +105,7 @@ fn a_layout_that_is_wrong_says_where() {
     assert!(error.code == ErrorCode::FailedPrecondition && error.message.contains("layout.toml cannot be used"));
     fs::write(&path, &good).unwrap();
     assert_eq!(Layout::read(&path), Layout::shipped());
+    fs::write(&path, good.replace("mbr-ab-1", "other")).unwrap();
+    assert_eq!(Layout::of(&path).unwrap().name, "other");
+    assert_eq!(Layout::of(&folder.path().join("none")), Layout::shipped());
 }

@@ -10,11 +10,9 @@ use raspi_mcp::{
     update::{
         Slot,
         boot::{
-            BootFlow,
-            ResetCause,
+            BootFlow, ResetCause,
             simulated::{self, Board, Chain, Simulated},
         },
-        bundle::Envelope,
         disk::{Area, Disk, Layout, MemoryDisk},
         firmware::Outcome,
         install::{
@@ -209,10 +207,6 @@ impl Pi {
     pub fn running(&self) -> Option<Slot> {
         self.flow.evidence().running()
     }
-}
-
-pub fn head_of(bundle: &[u8]) -> Envelope {
-    envelope(bundle)
 }
 
 pub fn open(disk: &MemoryDisk, area: Area) -> Box<dyn raspi_mcp::update::disk::Device> {

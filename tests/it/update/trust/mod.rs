@@ -1,3 +1,5 @@
 //! Whom to believe.
 
 mod roots;
+mod signatures;
+mod signed;

@@ -1,0 +1,106 @@
+"""What the stories of updates share: a disk with release 1.0.0 in both slots, a web space with a channel, and words for what
+happens to them."""
+
+import json
+import os
+
+from machine import BOOT_SECONDS
+from releases import CHANNEL
+from wires import Missed
+from webspace import NAME, WebSpace
+
+# From the call to the restart: the card is read, compared, written and read back, emulated.
+INSTALL_SECONDS = 240
+# From the kernel's start to a trial's end: its deadline of 30 s, and the way there.
+TRIAL_SECONDS = 120
+
+
+class Fleet:
+    """One device and its web space. A context manager."""
+
+    def __init__(self, bench, flow):
+        self.bench, self.flow, self.workshop = bench, flow, bench.workshop
+        self.space = os.path.join(bench.folder, "web")
+        self.first = self.workshop.release("1.0.0")
+        self.disk = bench.disk()
+        for slot in self.disk.slots.values():
+            self.workshop.install(self.first, slot)
+        self.web = WebSpace(self.space, bench.workshop.certificate)
+
+    def __enter__(self):
+        self.web.__enter__()
+        return self
+
+    def __exit__(self, *problem):
+        self.web.__exit__(*problem)
+
+    def power_on(self, disk=None, **wires):
+        return self.bench.power_on(disk or self.disk, flow=self.flow, web=self.web.port, **wires)
+
+    def publish(self, version, drill=""):
+        """That release is what the channel offers from now on."""
+        release = self.workshop.release(version, drill)
+        self.address = self.workshop.publish(release, self.space)
+        return release
+
+    def serves(self, slot, within=BOOT_SECONDS):
+        """Waits until the server in that slot answers."""
+        found = self.bench.machine.console.expect(r"bench: slot (\S+) serves", within)[1]
+        if found != slot:
+            raise Missed(f"slot {found} came up instead of slot {slot}")
+        self.bench.says(f"slot {slot} serves")
+
+    def update(self, version, by="tool"):
+        """Has the device update itself, and waits until it restarts for the trial. By the tool, as clients do, or by somebody at
+        the console who names the bundle. How many bytes of bundles it fetched."""
+        pi = self.bench.machine
+        before, began = self.web.counted(".bundle"), pi.seconds()
+        if by == "tool":
+            pi.mcp().call("manage.update_server", channel=CHANNEL, target_version=version)
+        else:
+            said = pi.hand.run(f"raspi-mcp slot install https://{NAME}/{self.address} --reboot --yes", INSTALL_SECONDS)
+            self.bench.says(said.strip().splitlines()[-1])
+        # Its own words, when it gives up.
+        restarts = {r"bench: going down: reboot": True, r"update.*failed": False}
+        going, line = pi.console.first(restarts, INSTALL_SECONDS)
+        if not going:
+            raise Missed(f"no update: {line.string}")
+        fetched = self.web.counted(".bundle") - before
+        self.bench.says(f"{version} is written, {pi.seconds() - began:.1f} s after the call; it fetched {fetched >> 10} KiB and restarts")
+        return fetched
+
+    def begins_or_goes_on(self, version):
+        """Waits until the server answers, in whichever slot; the update goes on by itself, or begins when it had not begun."""
+        pi = self.bench.machine
+        slot = pi.console.expect(r"bench: slot (\S+) serves", BOOT_SECONDS)[1]
+        runs = json.loads(pi.hand.run("cat /usr/share/raspi-mcp/image.json"))["version"]
+        begun = any(self.status().get(what) for what in ("job", "last_attempt"))
+        if runs != version and not begun:
+            pi.mcp().call("manage.update_server", channel=CHANNEL, target_version=version)
+        self.bench.says(f"slot {slot} serves, {runs}; the update {'goes on' if begun else 'begins'}")
+
+    def committed(self, version, within=TRIAL_SECONDS):
+        """Waits until the trial of that version has proved itself."""
+        self.bench.machine.console.expect(r"committed", within)
+        attempt = self.status()["last_attempt"]
+        self.bench.check("it has committed", (attempt["version"], attempt["phase"]), (version, "committed"))
+
+    def back(self, version, within, because):
+        """Waits until 2.0.0, in slot B, serves again after a trial of that version; why it is back has those words in it."""
+        self.serves("B", within)
+        attempt = self.status()["last_attempt"]
+        if because not in attempt["reason"] or attempt["version"] != version:
+            raise Missed(f"of the trial of {version} it says: {attempt}")
+        self.bench.says(f"{attempt['version']}: {attempt['phase']}, {attempt['reason']} (reset: {attempt['reset_cause']})")
+
+    def dropped(self, version):
+        """Has what is armed taken back, if it is: a version is tried three times unless somebody says no."""
+        if self.slot("A")["state"] == "armed":
+            self.bench.machine.mcp().call("manage.rollback")
+        self.bench.check(f"slot A is armed with {version} no more", self.slot("A")["state"] != "armed", True)
+
+    def status(self):
+        return self.bench.machine.mcp().call("manage.get_update_status")
+
+    def slot(self, name):
+        return next(slot for slot in self.status()["slots"] if slot["slot"] == name)

@@ -1,0 +1,180 @@
+//! Verdicts about this boot: the server half's and the agent's own. A trial is committed when both find nothing wrong, and by
+//! nobody's word alone.
+
+use super::words::{HealthReport, HealthTaken, MAX_PROBLEM, MAX_PROBLEMS, MarkGoodRequest, MarkedGood};
+use crate::{
+    agent::{Agent, Peer, Standing as Who, updates::System},
+    error::ToolError,
+    os::blocking,
+    update::{
+        health::own::{self, Wants},
+        slots::{self, Standing},
+        status::SlotState,
+    },
+};
+use std::sync::Arc;
+
+const MARK: &str = "manage.mark_good";
+
+impl Agent {
+    /// Takes the server half's verdict; commits the trial when the agent's own is as good.
+    pub(in crate::agent) async fn report_health(&self, report: HealthReport) -> Result<HealthTaken, ToolError> {
+        check(&report)?;
+        let system = self.updates.system()?;
+        let trial = matches!(&*system.standing(), Standing::Trial(_));
+        let own = if report.healthy || trial { own::problems(self, &self.wants()).await } else { Vec::new() };
+        let healthy = report.healthy && own.is_empty();
+        let offline = report.offline;
+        {
+            let mut now = self.boot.now();
+            now.report = Some(report);
+            now.own.clone_from(&own);
+        }
+        let mut committed = false;
+        match (trial, healthy) {
+            (true, true) => {
+                self.commit(&system).await?;
+                committed = true;
+            }
+            (true, false) => {}
+            (false, _) if matches!(&*system.standing(), Standing::RolledBack) => {
+                let (agent, online) = (Arc::clone(&system), !offline);
+                let now = (self.clock)();
+                blocking::run("update", move |_| judge_old(&agent, online, now)).await?;
+                self.boot.over();
+            }
+            (false, true) => self.tell_chain(&system, false).await?,
+            (false, false) => {}
+        }
+        let seconds_left = self.boot.seconds_left();
+        Ok(HealthTaken { trial: trial && !committed, committed, problems: own, seconds_left })
+    }
+
+    /// A person says that all is well; where a trial runs, both halves have to agree.
+    pub(in crate::agent) async fn mark_good(
+        &self,
+        peer: &Peer,
+        request: &MarkGoodRequest,
+    ) -> Result<MarkedGood, ToolError> {
+        self.allows(peer, MARK, &request.warrant)?;
+        let system = self.updates.system()?;
+        let (slot, version, before) = {
+            let ledger = system.record.ledger();
+            let running = ledger.evidence().running().ok_or_else(|| {
+                ToolError::missing("this system runs from neither slot of the card")
+                    .hint("`raspi-mcp doctor --update` shows what is found")
+            })?;
+            let record = ledger.state().slots.of(running);
+            (running, record.version.clone(), record.state)
+        };
+        let trial = matches!(&*system.standing(), Standing::Trial(_));
+        let mut problems = own::problems(self, &self.wants()).await;
+        if trial {
+            match &self.boot.now().report {
+                Some(report) if report.healthy => {}
+                Some(report) => problems.extend(report.problems.iter().cloned()),
+                None => problems.push("the server half has not said yet that it is well".into()),
+            }
+        }
+        if !problems.is_empty() {
+            return Err(ToolError::precondition(format!("slot {slot} is not well: {}", problems.join("; ")))
+                .with("problems", problems)
+                .hint("mend that first; manage.rollback goes back to the other slot"));
+        }
+        if peer.standing != Who::Approver {
+            self.admit(peer, MARK, &request.warrant, |_| true)?;
+        }
+        if trial {
+            self.commit(&system).await?;
+        } else if before != SlotState::Good {
+            self.tell_chain(&system, true).await?;
+        }
+        Ok(MarkedGood { slot, version, before, simulated: self.simulated })
+    }
+
+    /// What the agent looks at itself.
+    fn wants(&self) -> Wants {
+        let update = &self.settings.update;
+        Wants {
+            units: update.health_units.clone(),
+            commands: update.health_commands.clone(),
+            server: self.settings.server_socket.clone(),
+        }
+    }
+
+    async fn commit(&self, system: &Arc<System>) -> Result<(), ToolError> {
+        let (system, now) = (Arc::clone(system), (self.clock)());
+        blocking::run("update", move |_| {
+            let mut standing = system.standing();
+            let Standing::Trial(trial) = &*standing else {
+                return Err(ToolError::precondition("the trial ended meanwhile").hint("ask for the update's status"));
+            };
+            let mut ledger = system.record.ledger();
+            let step = slots::commit(ledger.state(), trial, &ledger.evidence())?;
+            ledger.perform(&step)?;
+            let step = slots::committed(ledger.state(), &ledger.evidence(), now)?;
+            ledger.perform(&step)?;
+            *standing = Standing::Normal;
+            Ok(())
+        })
+        .await?;
+        self.boot.over();
+        self.boot.now().told = true;
+        Ok(())
+    }
+
+    /// Once a boot: the boot chain's count is filled up, and a slot that was passed over to becomes the default.
+    async fn tell_chain(&self, system: &Arc<System>, by_person: bool) -> Result<(), ToolError> {
+        if self.boot.now().told && !by_person {
+            return Ok(());
+        }
+        let (system, now) = (Arc::clone(system), (self.clock)());
+        blocking::run("update", move |_| {
+            let mut standing = system.standing();
+            if matches!(*standing, Standing::Unrecorded | Standing::Elsewhere | Standing::Halves) && !by_person {
+                return Ok(());
+            }
+            let mut ledger = system.record.ledger();
+            let step = slots::healthy(ledger.state(), &ledger.evidence(), &standing, by_person, now)?;
+            ledger.perform(&step)?;
+            if matches!(*standing, Standing::Walked | Standing::Unrecorded) {
+                *standing = Standing::Normal;
+            }
+            Ok(())
+        })
+        .await?;
+        self.boot.now().told = true;
+        Ok(())
+    }
+
+    /// After a failed trial, when nobody said how the old slot is.
+    pub(super) fn judge_old_slot(&self, system: &System, online: bool) {
+        if let Err(error) = judge_old(system, online, (self.clock)()) {
+            tracing::error!(target: "agent", %error, "what becomes of the version that failed its trial");
+        }
+    }
+}
+
+fn judge_old(system: &System, online: bool, now_ms: i64) -> Result<(), ToolError> {
+    let mut ledger = system.record.ledger();
+    let step = slots::judge_old(ledger.state(), &ledger.evidence(), online, now_ms)?;
+    ledger.perform(&step)?;
+    let armed = ledger.state().update.is_some();
+    drop(ledger);
+    *system.standing() = if armed { Standing::Armed } else { Standing::Normal };
+    Ok(())
+}
+
+/// The bounds of every field, again: the server's word counts for nothing here.
+fn check(report: &HealthReport) -> Result<(), ToolError> {
+    if report.problems.len() > MAX_PROBLEMS || report.problems.iter().any(|problem| problem.len() > MAX_PROBLEM) {
+        return Err(ToolError::invalid(format!(
+            "a report of health names {MAX_PROBLEMS} problems of {MAX_PROBLEM} bytes at most"
+        ))
+        .with("parameter", "problems"));
+    }
+    if report.healthy && !report.problems.is_empty() {
+        return Err(ToolError::invalid("who is healthy has no problems").with("parameter", "problems"));
+    }
+    Ok(())
+}

@@ -1,0 +1,137 @@
+//! The ways back: out of a trial, away from what is armed or half written, or to the version that ran before.
+
+use super::words::{RollBackRequest, RolledBack};
+use crate::{
+    agent::{Agent, Peer, PowerAction, Standing as Who, updates::System},
+    error::ToolError,
+    os::blocking,
+    update::{
+        Slot,
+        slots::{self, Act, Stage, Standing, State, Step},
+        status::{Phase, SlotState},
+    },
+};
+use std::sync::Arc;
+
+const TOOL: &str = "manage.rollback";
+/// The answer has to reach whoever asked.
+const SOON: u32 = 2;
+
+/// What a rollback would do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// The trial is condemned, and a plain restart ends it.
+    OutOfTrial,
+    /// What is armed is not tried; what is half written is given up.
+    Forget,
+    /// The other slot is tried.
+    ToOther,
+}
+
+impl Agent {
+    pub(in crate::agent) async fn roll_back(
+        &self,
+        peer: &Peer,
+        request: &RollBackRequest,
+    ) -> Result<RolledBack, ToolError> {
+        self.allows(peer, TOOL, &request.warrant)?;
+        let system = self.updates.system()?;
+        self.updates.seats.must_be_free()?;
+        let looked = Arc::clone(&system);
+        let (way, rolled) = blocking::run("update", move |_| plan(&looked)).await?;
+        if rolled.restarts {
+            self.power.check()?;
+        }
+        if request.dry_run {
+            return Ok(rolled);
+        }
+        if peer.standing != Who::Approver {
+            self.admit(peer, TOOL, &request.warrant, |ask| {
+                ask.request.args.get("dry_run").is_none_or(|dry| dry != &serde_json::json!(true))
+            })?;
+        }
+        let now = (self.clock)();
+        let by = format!("rolled back by {}", request.warrant.principal);
+        let done = Arc::clone(&system);
+        let reason = by.clone();
+        blocking::run("update", move |_| perform(&done, way, &reason, now)).await?;
+        if rolled.restarts {
+            let argument = if way == Way::ToOther { system.trial_argument() } else { None };
+            let principal = request.warrant.principal.clone();
+            self.power.schedule_with(PowerAction::Reboot, SOON, Some(by), principal, argument)?;
+        }
+        Ok(rolled)
+    }
+}
+
+fn plan(system: &System) -> Result<(Way, RolledBack), ToolError> {
+    let ledger = system.record.ledger();
+    let (state, seen) = (ledger.state(), ledger.evidence());
+    let running = seen.running().ok_or_else(|| {
+        ToolError::missing("this system runs from neither slot of the card")
+            .hint("`raspi-mcp doctor --update` shows what is found")
+    })?;
+    let stage = state.update.as_ref().map(|update| update.stage);
+    let way = match (&*system.standing(), stage) {
+        (Standing::Trial(_), _) => Way::OutOfTrial,
+        (_, Some(Stage::Writing | Stage::Written | Stage::Verified | Stage::Armed)) => Way::Forget,
+        _ => Way::ToOther,
+    };
+    if way == Way::ToOther {
+        // Says why not, before anybody is asked.
+        let _ = slots::roll_back(state, &seen, "", 0)?;
+    }
+    let version = |slot: Slot| state.slots.of(slot).version.clone();
+    let to = if way == Way::Forget { running } else { running.other() };
+    let rolled = RolledBack {
+        from: running,
+        from_version: version(running),
+        to,
+        to_version: version(to),
+        restarts: way != Way::Forget,
+        simulated: system.card.board.is_some(),
+    };
+    Ok((way, rolled))
+}
+
+fn perform(system: &System, way: Way, reason: &str, now_ms: i64) -> Result<(), ToolError> {
+    match way {
+        Way::OutOfTrial => {
+            let standing = system.standing();
+            let Standing::Trial(trial) = &*standing else {
+                return Err(ToolError::precondition("the trial ended meanwhile").hint("ask for the update's status"));
+            };
+            system.record.step(|state| slots::condemn(state, trial, reason, true, None))
+        }
+        Way::Forget => system.record.step(|state| forget(state, reason, now_ms)),
+        Way::ToOther => {
+            let mut ledger = system.record.ledger();
+            let step = slots::roll_back(ledger.state(), &ledger.evidence(), reason, now_ms)?;
+            ledger.perform(&step)
+        }
+    }
+}
+
+/// What is armed or half written is nothing any more; the running slot never was anything else than the default.
+fn forget(state: &State, reason: &str, now_ms: i64) -> Result<Step, ToolError> {
+    let Some(update) = &state.update else { return Ok(Step::default()) };
+    if update.stage != Stage::Armed {
+        return slots::failed(state, update.target, reason, now_ms);
+    }
+    let (target, kind) = (update.target, update.kind);
+    let mut next = state.clone();
+    next.update = None;
+    let record = next.slots.of_mut(target);
+    let back = kind == slots::Kind::Rollback;
+    // A version that was to be gone back to is as good as it was.
+    record.state = if back { SlotState::Good } else { SlotState::Bad };
+    record.barred = !back;
+    record.note = (!back).then(|| reason.to_owned());
+    if let Some(attempt) = &mut next.last_attempt {
+        attempt.phase = Phase::RolledBack;
+        attempt.reason = reason.to_owned();
+        attempt.finished_ms = Some(now_ms);
+    }
+    let after = if back { Vec::new() } else { vec![Act::ZeroHead(target)] };
+    Ok(Step { before: vec![Act::Disarm], state: Some(next), after })
+}

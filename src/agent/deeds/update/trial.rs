@@ -1,0 +1,120 @@
+//! What is due in this boot: the trial's deadline, and the restart that ends what must not go on. Whatever the server half says or does
+//! not say, the deadline comes.
+
+use super::words::HealthReport;
+use crate::{
+    agent::Agent,
+    update::slots::{self, Standing},
+};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
+};
+use tokio::{task::AbortHandle, time::Instant};
+
+/// Before a restart that the last start found due: a log gets onto the card, a person may see it.
+const BREATH: Duration = Duration::from_secs(1);
+
+/// This boot, as far as updates go.
+#[derive(Default)]
+pub(in crate::agent) struct Boot(Mutex<Now>);
+
+#[derive(Default)]
+pub(super) struct Now {
+    deadline: Option<Instant>,
+    timer: Option<AbortHandle>,
+    /// What the server half said last.
+    pub report: Option<HealthReport>,
+    /// What the agent itself missed then.
+    pub own: Vec<String>,
+    /// The boot chain was told that all is well.
+    pub told: bool,
+}
+
+impl Boot {
+    pub(super) fn now(&self) -> MutexGuard<'_, Now> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a trial has left; `None` when none runs.
+    pub fn seconds_left(&self) -> Option<u64> {
+        self.now().deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()).as_secs())
+    }
+
+    /// Nothing is due any more.
+    pub(super) fn over(&self) {
+        let mut now = self.now();
+        now.deadline = None;
+        if let Some(timer) = now.timer.take() {
+            timer.abort();
+        }
+    }
+
+    fn begin(&self, deadline: Option<Instant>, timer: Option<AbortHandle>) {
+        self.over();
+        *self.now() = Now { deadline, timer, ..Now::default() };
+    }
+}
+
+impl Agent {
+    /// Sees to what this boot asks for. Called once at start, and again when a simulated machine started anew. Inside the runtime.
+    pub(in crate::agent) fn begin_boot(self: &Arc<Self>) {
+        let Ok(system) = self.updates.system() else { return };
+        let limit = Duration::from_secs(self.settings.update.health_deadline_seconds);
+        let (wait, shown) = match &*system.standing() {
+            Standing::Trial(_) => (limit, true),
+            Standing::RolledBack => (limit, false),
+            Standing::Restart(_) => (BREATH, false),
+            _ => return self.boot.begin(None, None),
+        };
+        let (agent, deadline) = (Arc::downgrade(self), Instant::now() + wait);
+        let task = tokio::spawn(async move {
+            tokio::time::sleep_until(deadline).await;
+            Self::due(&agent);
+        });
+        self.boot.begin(shown.then_some(deadline), Some(task.abort_handle()));
+    }
+
+    fn due(agent: &Weak<Self>) {
+        let Some(agent) = agent.upgrade() else { return };
+        let Ok(system) = agent.updates.system() else { return };
+        let standing = system.standing();
+        match &*standing {
+            Standing::Trial(trial) => {
+                let reason = agent.why_not();
+                tracing::error!(target: "agent", reason, "the trial's time is up: back to the other slot");
+                // A card that cannot be written is no reason to stay: the restart is what leads back.
+                let condemned = system.record.step(|state| slots::condemn(state, trial, &reason, false, None));
+                if let Err(error) = condemned {
+                    tracing::error!(target: "agent", %error, "the trial ends without a note of why");
+                }
+            }
+            Standing::Restart(why) => {
+                tracing::error!(target: "agent", why, "what runs must not go on");
+            }
+            Standing::RolledBack => {
+                // Nobody of the old version's server half spoke either: not the new version's fault.
+                drop(standing);
+                agent.judge_old_slot(&system, false);
+                return;
+            }
+            _ => return,
+        }
+        drop(standing);
+        if let Err(error) = agent.power.restart_now() {
+            tracing::error!(target: "agent", %error, "the restart that is due");
+        }
+    }
+
+    /// Why a trial was not committed, for `last_attempt`.
+    fn why_not(&self) -> String {
+        let now = self.boot.now();
+        let limit = self.settings.update.health_deadline_seconds;
+        let mut problems: Vec<String> = match &now.report {
+            None => vec!["the server said nothing".into()],
+            Some(report) => report.problems.clone(),
+        };
+        problems.extend(now.own.iter().cloned());
+        format!("not healthy within {limit} s: {}", problems.join("; "))
+    }
+}

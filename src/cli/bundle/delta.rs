@@ -1,0 +1,76 @@
+//! `raspi-mcp bundle delta-size`
+
+use super::files;
+use crate::{
+    cli::{exit::Failure, say::outln},
+    update::bundle::delta::{self, Delta},
+};
+use std::{
+    io::{Read, Seek},
+    path::{Path, PathBuf},
+};
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// What the device has: a bundle, or an image of a file system
+    old: PathBuf,
+    /// What it is to have: the same kind of file
+    new: PathBuf,
+    /// For images, bytes of a block: a power of two from 4096 to 1048576; may be repeated
+    #[arg(long = "block-size", value_name = "BYTES", default_values_t = [16384, 65536])]
+    block_sizes: Vec<u32>,
+    /// For images, how hard zstd works: 1 to 19
+    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(i32).range(1..=19))]
+    level: i32,
+}
+
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let bundles = (is_bundle(&args.old)?, is_bundle(&args.new)?);
+    if bundles.0 != bundles.1 {
+        return Err(files::usage("one of them is a bundle and the other is not: name two bundles, or two images"));
+    }
+    outln!(
+        "{:>10} {:>9} {:>9} {:>12} {:>12} {:>12} {:>7}",
+        "block",
+        "blocks",
+        "changed",
+        "image",
+        "bundle",
+        "delta",
+        "share"
+    );
+    if bundles.0 {
+        let (old, new) = (files::unverified_index(&args.old)?, files::unverified_index(&args.new)?);
+        let size = |index: &crate::update::bundle::Index| (!index.is_empty()).then(|| index.block(0).size);
+        if size(&old) != size(&new) {
+            return Err(files::usage("their blocks have different sizes, so no block of one is in the other"));
+        }
+        say(size(&new).unwrap_or(0), &delta::between_indexes(&old, &new));
+        return Ok(());
+    }
+    for size in &args.block_sizes {
+        if !size.is_power_of_two() || !(4096..=1 << 20).contains(size) {
+            return Err(files::usage(format!("--block-size {size}: a power of two from 4096 to 1048576 is wanted")));
+        }
+        let (mut old, mut new) = (files::open(&args.old)?, files::open(&args.new)?);
+        say(*size, &delta::between_images(&mut old, &mut new, *size, args.level)?);
+    }
+    Ok(())
+}
+
+/// Bundle and delta with their index: what is fetched in fact, but for the head.
+fn say(size: u32, delta: &Delta) {
+    let index = delta.blocks * crate::update::bundle::ENTRY as u64;
+    let (whole, part) = (delta.stored + index, delta.fetched + index);
+    let share = part as f64 * 100.0 / whole.max(1) as f64;
+    let Delta { blocks, changed, raw, .. } = delta;
+    outln!("{size:>10} {blocks:>9} {changed:>9} {raw:>12} {whole:>12} {part:>12} {share:>6.1}%");
+}
+
+fn is_bundle(path: &Path) -> Result<bool, Failure> {
+    let mut file = files::open(path)?;
+    let mut start = Vec::new();
+    (&mut file).take(8).read_to_end(&mut start).map_err(|error| files::failed(path, error))?;
+    file.rewind().map_err(|error| files::failed(path, error))?;
+    Ok(crate::update::bundle::Envelope::read(&start).is_ok() && start.len() == 8)
+}

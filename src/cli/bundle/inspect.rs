@@ -1,0 +1,59 @@
+//! `raspi-mcp bundle inspect`
+
+use super::files::{self, shown};
+use crate::{
+    cli::{exit::Failure, say::outln},
+    update::bundle::{Digest, Manifest},
+};
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+pub struct Args {
+    bundle: PathBuf,
+    /// Print the exact bytes of the manifest, which is JSON, and nothing else
+    #[arg(long, conflicts_with = "head")]
+    json: bool,
+    /// Write the head alone to this file: all that signing needs
+    #[arg(long, value_name = "FILE")]
+    head: Option<PathBuf>,
+}
+
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let path = &args.bundle;
+    let envelope = files::head(path, &mut files::open(path)?)?;
+    let manifest = Manifest::parse(&envelope.manifest)?;
+    if args.json {
+        outln!("{}", String::from_utf8_lossy(&envelope.manifest));
+        return Ok(());
+    }
+    if let Some(head) = &args.head {
+        files::create_with(head, 0o644, &envelope.encode()?)?;
+    }
+    outln!("says of itself (nothing here was verified; `bundle verify` does)\n");
+    outln!("product    {} {} (counter {})", manifest.product, manifest.version, manifest.counter);
+    outln!(
+        "channel    {}\nlayout     {}\nhardware   {}",
+        manifest.channel,
+        manifest.layout,
+        manifest.hardware.join(" ")
+    );
+    outln!("created    {}\nexpires    {}", shown(manifest.created), shown(manifest.expires));
+    if let Some(time) = manifest.min_eeprom {
+        outln!("EEPROM     {} or newer", shown(time));
+    }
+    if let Some(counter) = manifest.revoke_below {
+        outln!("revokes    counters below {counter}");
+    }
+    for image in &manifest.images {
+        outln!("{:9}  {} bytes in {} blocks of {}", image.kind.name(), image.size, image.blocks(), image.block_size);
+    }
+    outln!("bundle     {} bytes, {} of them blocks", envelope.total, envelope.total - envelope.blocks_at);
+    outln!("manifest   {}", Digest::of(&envelope.manifest));
+    for signature in &envelope.signatures {
+        outln!("signed by  {}", signature.key_id);
+    }
+    if envelope.signatures.is_empty() {
+        outln!("signed by  nobody");
+    }
+    Ok(())
+}

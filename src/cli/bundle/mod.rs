@@ -1,0 +1,49 @@
+//! `raspi-mcp bundle`: making, signing and looking at bundles (docs/bundle-format.md). For the machine of whoever publishes an image; nothing here
+//! needs a configuration, a server or a Raspberry Pi.
+
+mod build;
+mod delta;
+mod files;
+mod inspect;
+mod keygen;
+mod sign;
+mod trust;
+mod verify;
+
+use super::exit::Failure;
+
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Make a bundle of a root image and a boot image
+    Build(build::Args),
+    /// Add a signature to a bundle
+    Sign(sign::Args),
+    /// Check a bundle: signatures, hashes, every block
+    Verify(verify::Args),
+    /// Show what a bundle says of itself, without believing it
+    Inspect(inspect::Args),
+    /// Say how much a device that has the old version would fetch
+    DeltaSize(delta::Args),
+    /// Make a pair of keys
+    Keygen(keygen::Args),
+    /// Make, sign, change and show roots of trust
+    Trust(trust::Args),
+}
+
+pub fn run(args: Args) -> Result<(), Failure> {
+    match args.command {
+        Command::Build(args) => build::run(args),
+        Command::Sign(args) => sign::run(&args),
+        Command::Verify(args) => verify::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::DeltaSize(args) => delta::run(&args),
+        Command::Keygen(args) => keygen::run(&args),
+        Command::Trust(args) => trust::run(args),
+    }
+}

@@ -1,0 +1,110 @@
+//! `raspi-mcp bundle verify`
+
+use super::files;
+use crate::{
+    cli::{exit::Failure, say::outln},
+    update::bundle::{Fault, Image, ImageKind, Index, Manifest, Unpacker, check_boot},
+};
+use std::{
+    fs::File,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+};
+
+#[derive(clap::Args)]
+pub struct Args {
+    bundle: PathBuf,
+    /// The root of trust to believe, then those after it in their order; may be repeated
+    #[arg(long, value_name = "FILE", required = true)]
+    trust: Vec<PathBuf>,
+    /// Check expiry as of then; the clock's time, unless told
+    #[arg(long, value_name = "TIME", value_parser = files::time)]
+    now: Option<u64>,
+}
+
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let (path, now) = (&args.bundle, args.now.unwrap_or_else(files::now));
+    let roots = files::chain(&args.trust)?;
+    roots.fresh(now)?;
+    let mut file = files::open(path)?;
+    let envelope = files::head(path, &mut file)?;
+    let release = roots.verify_release(&envelope)?;
+    release.manifest.fresh(now)?;
+    let index = Index::parse(files::index(path, &mut file, &envelope)?, &release)?;
+    let length = file.metadata().map_err(|error| files::failed(path, error))?.len();
+    if length != envelope.total {
+        return Err(files::failed(path, format!("is {length} bytes long, and the bundle in it {}", envelope.total)));
+    }
+    let mut reader =
+        Reader { path, file, index: &index, unpacker: None, last: None, stored: Vec::new(), raw: Vec::new() };
+    for image in &release.manifest.images {
+        reader.whole(image)?;
+    }
+    reader.boot(&release.manifest)?;
+    outln!(
+        "good      {} {} (counter {})",
+        release.manifest.product,
+        release.manifest.version,
+        release.manifest.counter
+    );
+    outln!("manifest  {}\nroot      version {}", release.digest, roots.version());
+    Ok(())
+}
+
+/// Unpacks blocks, and keeps the last.
+struct Reader<'a> {
+    path: &'a Path,
+    file: File,
+    index: &'a Index,
+    unpacker: Option<Unpacker>,
+    last: Option<u32>,
+    stored: Vec<u8>,
+    raw: Vec<u8>,
+}
+
+impl Reader<'_> {
+    fn block(&mut self, n: u32) -> Result<&[u8], Failure> {
+        let failed = |error: std::io::Error| files::failed(self.path, error);
+        if self.last != Some(n) {
+            let block = self.index.block(n);
+            // At most 1 MiB and a little: Index::parse holds it there.
+            self.stored.resize((block.stored.end - block.stored.start) as usize, 0);
+            self.file.read_exact_at(&mut self.stored, block.stored.start).map_err(failed)?;
+            let unpacker = match &mut self.unpacker {
+                Some(unpacker) => unpacker,
+                none => none.insert(Unpacker::new().map_err(failed)?),
+            };
+            self.last = None;
+            unpacker.unpack(&block, &self.stored, &mut self.raw)?;
+            self.last = Some(n);
+        }
+        Ok(&self.raw)
+    }
+
+    /// Every block of an image, and what they are together.
+    fn whole(&mut self, image: &Image) -> Result<(), Failure> {
+        let mut whole = ring::digest::Context::new(&ring::digest::SHA256);
+        for n in self.index.range(image.kind) {
+            whole.update(self.block(n)?);
+        }
+        if whole.finish().as_ref() == image.sha256.0 {
+            Ok(())
+        } else {
+            Err(Fault::Hash { what: format!("the {} image", image.kind.name()) }.into())
+        }
+    }
+
+    /// The names in the boot image, as `build` and a device look at them.
+    fn boot(&mut self, manifest: &Manifest) -> Result<(), Failure> {
+        let Some(image) = manifest.image(ImageKind::Boot) else { return Ok(()) };
+        let start = self.index.range(image.kind).start;
+        check_boot(image.size, &mut |at, into| {
+            // A page never spans two blocks, which are pages or more; and image.size / block_size is below 2^18.
+            let (n, from) = (at / u64::from(image.block_size), (at % u64::from(image.block_size)) as usize);
+            let raw = self.block(start + n as u32).map_err(|failure| std::io::Error::other(failure.message))?;
+            into.copy_from_slice(&raw[from..from + into.len()]);
+            Ok(())
+        })?;
+        Ok(())
+    }
+}

@@ -1,0 +1,123 @@
+//! `raspi-mcp slot`: what `manage.*` does about updates, at a console, by the agent alone: with a server that does not answer, and without
+//! a network.
+
+mod bar;
+mod install;
+mod table;
+
+use super::{
+    approve::printable,
+    exit::{Exit, Failure},
+    say::outln,
+    sources,
+};
+use crate::{
+    agent::{
+        AgentLink, Client, Warrant,
+        deeds::update::{MarkGoodRequest, RollBackRequest},
+        peer::CONSOLE,
+    },
+    config::Settings,
+    registry::Registry,
+};
+use clap::Subcommand;
+use std::io::{self, BufRead, IsTerminal, Write};
+
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Show both slots, the last update, and a trial that runs
+    Status {
+        /// For programs: everything, as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a bundle into the slot that does not run, and have it tried at the next restart
+    Install {
+        /// The bundle: a file, or an address that begins with https://
+        bundle: String,
+        /// Restart into it at once
+        #[arg(long)]
+        reboot: bool,
+        /// Ask nothing
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// Go back to the other slot: out of a trial, away from an armed one, or from a version that misbehaves
+    Rollback {
+        /// Only say what would happen
+        #[arg(long)]
+        dry_run: bool,
+        /// Ask nothing
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// Keep the system that is on trial, if all checks find it healthy
+    MarkGood,
+}
+
+pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
+    let settings = sources.settings(&Registry::standard(), Vec::new())?;
+    let socket = sources::reach(&settings.places.agent_socket, |places| places.agent_socket.clone());
+    let agent = AgentLink::Socket(Client::new(&socket));
+    super::runtime()?.block_on(act(args.what, &agent, &settings))
+}
+
+async fn act(what: What, agent: &AgentLink, settings: &Settings) -> Result<(), Failure> {
+    match what {
+        What::Status { json } => {
+            let status = agent.update_status().await?;
+            if json {
+                let text = serde_json::to_string_pretty(&status);
+                outln!("{}", text.map_err(|error| Failure::new(Exit::Failed, error.to_string()))?);
+            } else {
+                outln!("{}", table::drawn(&status));
+            }
+        }
+        What::Install { bundle, reboot, yes } => install::run(agent, settings, &bundle, reboot, yes).await?,
+        What::Rollback { dry_run, yes } => {
+            let request = |dry_run| RollBackRequest { dry_run, warrant: warrant() };
+            let planned = agent.roll_back(request(true)).await?;
+            let version = |version: &Option<String>| printable(version.as_deref().unwrap_or("of no known version"));
+            let (from, to) = (version(&planned.from_version), version(&planned.to_version));
+            let how = if planned.restarts { "the machine restarts for it" } else { "nothing restarts" };
+            outln!("from slot {} ({from}) to slot {} ({to}); {how}", planned.from, planned.to);
+            if !dry_run && agreed(yes, "go back?")? {
+                agent.roll_back(request(false)).await?;
+                outln!("done");
+            }
+        }
+        What::MarkGood => {
+            let done = agent.mark_good(MarkGoodRequest { warrant: warrant() }).await?;
+            let version = printable(done.version.as_deref().unwrap_or("of no known version"));
+            outln!("slot {} ({version}) is good, and what starts from now on", done.slot);
+        }
+    }
+    Ok(())
+}
+
+/// A deed at a console stands for itself: no call, no arguments, nobody to be asked.
+fn warrant() -> Warrant {
+    Warrant { principal: CONSOLE.into(), args_sha256: String::new(), ask_id: None }
+}
+
+/// Whether the person at the terminal says yes. Where there is none, somebody has to have said so before.
+fn agreed(yes: bool, question: &str) -> Result<bool, Failure> {
+    if yes {
+        return Ok(true);
+    }
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return Err(Failure::new(Exit::Refused, "nobody is here to be asked; say --yes"));
+    }
+    eprint!("{question} [y/N] ");
+    let _ = io::stderr().flush();
+    let mut line = String::new();
+    let read = io::stdin().lock().read_line(&mut line);
+    read.map_err(|error| Failure::new(Exit::Failed, format!("no answer came: {error}")))?;
+    Ok(matches!(line.trim(), "y" | "Y" | "yes"))
+}

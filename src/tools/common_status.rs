@@ -1,0 +1,56 @@
+//! The status of long work, as every tool that reports one gives it (document 000, section 8.4).
+
+use crate::{clock::Stamp, update::status::Phase, updating::Summary};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// How long work stands.
+#[derive(Serialize, JsonSchema)]
+pub struct CommonStatus {
+    pub status: State,
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    pub started_at: Option<Stamp>,
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    pub finished_at: Option<Stamp>,
+    #[schemars(range(min = 0, max = 100))]
+    pub progress_percent: Option<f64>,
+    /// What it does now, or how it ended and what to do.
+    pub message: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum State {
+    /// Not begun.
+    Pending,
+    Running,
+    Succeeded,
+    Failed,
+}
+
+impl State {
+    /// An update counts as running until its trial has ended, one way or the other.
+    pub fn of(phase: Option<Phase>) -> Self {
+        match phase {
+            None => Self::Pending,
+            Some(Phase::Committed) => Self::Succeeded,
+            Some(Phase::RolledBack | Phase::Failed) => Self::Failed,
+            Some(_) => Self::Running,
+        }
+    }
+}
+
+impl From<&Summary> for CommonStatus {
+    fn from(summary: &Summary) -> Self {
+        let status = State::of(summary.phase);
+        Self {
+            status,
+            started_at: summary.started_ms.map(Stamp),
+            // The server's part may have ended, and the update goes on.
+            finished_at: summary.finished_ms.filter(|_| status != State::Running).map(Stamp),
+            progress_percent: summary.percent.map(|percent| if status == State::Running { percent.min(99.0) } else { percent }),
+            message: Some(summary.message.clone()),
+        }
+    }
+}

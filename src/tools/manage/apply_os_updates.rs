@@ -1,0 +1,64 @@
+//! `manage.apply_os_updates`: does what a plan says, and nothing else (document 000, section 8.3).
+
+use super::{
+    under_way::{Begun, begin, follow},
+    update_args::{HASH, LONGEST_PLAN, PLAN, hash, plan},
+};
+use crate::{
+    error::ToolError,
+    registry::{context::Context, meta::Meta, tool::Tool},
+    update::{bundle::Digest, job::Wanted},
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// Of preview_os_updates.
+    #[schemars(length(min = 1, max = LONGEST_PLAN), regex(pattern = PLAN))]
+    #[serde(deserialize_with = "plan")]
+    plan_id: String,
+    /// The same plan's.
+    #[schemars(with = "String", length(min = 64, max = 64), regex(pattern = HASH))]
+    #[serde(deserialize_with = "hash")]
+    plan_hash: Digest,
+}
+
+pub struct ApplyOsUpdates;
+
+impl Tool for ApplyOsUpdates {
+    type Args = Args;
+    type Out = Begun;
+    const META: Meta = Meta {
+        name: "manage.apply_os_updates",
+        title: "Apply an OS update",
+        description: "Install the OS image of a plan and restart into it; it goes back by itself unless found healthy.\n\nUse when: the person agreed to the plan that preview_os_updates made.\n\nReturns: as update_server.\n\nNote: the approval is for this plan's hash and nothing else.",
+        open_world: true,
+        timeout_seconds: 3600,
+        long: true,
+        estimated_tokens: 150,
+        tags: &["update", "install", "os"],
+        ..Meta::RISKY
+    };
+
+    fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
+        // Nobody is asked about a plan that is not one.
+        cx.world.updating.plan(&args.plan_id, &args.plan_hash).map(drop)
+    }
+
+    async fn call(cx: &Context, args: Args) -> Result<Begun, ToolError> {
+        let plan = cx.world.updating.plan(&args.plan_id, &args.plan_hash)?;
+        let wanted = Wanted {
+            channel: plan.offer.channel,
+            version: Some(plan.offer.release.version),
+            manifest: Some(plan.offer.release.manifest),
+        };
+        begin(cx, Self::META.name, wanted).await?;
+        follow(cx).await
+    }
+
+    fn whole(out: &Begun) -> Option<serde_json::Value> {
+        out.task()
+    }
+}

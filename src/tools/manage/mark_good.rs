@@ -1,0 +1,51 @@
+//! `manage.mark_good`: commits a trial before its time, where every check agrees (notes on updates, rule 5).
+
+use crate::{
+    agent::{Warrant, deeds::update::MarkGoodRequest},
+    error::ToolError,
+    registry::{context::Context, meta::Meta, tool::Tool},
+    tools::none::NoArgs,
+    update::{Slot, status::SlotState},
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+#[derive(Serialize, JsonSchema)]
+pub struct Out {
+    slot: Slot,
+    version: Option<String>,
+    state: SlotState,
+    previous_state: SlotState,
+}
+
+pub struct MarkGood;
+
+impl Tool for MarkGood {
+    type Args = NoArgs;
+    type Out = Out;
+    const META: Meta = Meta {
+        name: "manage.mark_good",
+        title: "Keep the new system",
+        description: "Commit the system that is on trial now, if all checks find it healthy.\n\nUse when: you cannot wait for the automatic commit.\n\nReturns: slot, version, state.\n\nNote: a sick trial is refused, with what is wrong.",
+        timeout_seconds: 120,
+        long: true,
+        estimated_tokens: 60,
+        tags: &["update", "commit"],
+        ..Meta::RISKY
+    };
+
+    async fn call(cx: &Context, _: NoArgs) -> Result<Out, ToolError> {
+        let updating = &cx.world.updating;
+        // The same looks as the automatic commit takes, told to the agent, which has its own as well.
+        updating.attest(&cx.world).await?;
+        let done = cx.world.agent.mark_good(MarkGoodRequest { warrant: Warrant::of(cx) }).await?;
+        if done.simulated {
+            cx.notes.simulated();
+        }
+        if done.before != SlotState::Good {
+            cx.notes.changed();
+        }
+        updating.news();
+        Ok(Out { slot: done.slot, version: done.version, state: SlotState::Good, previous_state: done.before })
+    }
+}

@@ -1,0 +1,183 @@
+//! An update under way, as the two tools that begin one follow and answer it.
+
+use crate::{
+    error::ToolError,
+    registry::context::{Context, TaskEnd, Work},
+    tools::common_status::CommonStatus,
+    update::{
+        job::{Jobs, Kept, Order, Wanted},
+        status::Phase,
+    },
+    updating::{Summary, Updating, job_id},
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
+
+/// Whoever cannot be told of progress gets an answer after so long; the update goes on.
+const QUIET: Duration = Duration::from_secs(20);
+/// Whoever can is kept for as long as the tool may run, but for some seconds to answer in.
+const FOLLOWED: Duration = Duration::from_secs(3600 - 30);
+
+/// What is answered of an update that was begun.
+#[derive(Serialize, JsonSchema)]
+pub struct Begun {
+    /// What runs now.
+    old_version: Option<String>,
+    new_version: Option<String>,
+    status: CommonStatus,
+    /// Names the job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    job_id: Option<String>,
+    dry_run: bool,
+    /// The MCP result that names a task, in place of all this.
+    #[serde(skip)]
+    task: Option<Value>,
+}
+
+impl Begun {
+    /// What a dry run says.
+    ///
+    /// # Errors
+    /// Why there is nothing to install, and what stands in the way of it on the agent's side.
+    pub async fn planned(cx: &Context, wanted: &Wanted) -> Result<Self, ToolError> {
+        let updating = &cx.world.updating;
+        updating.jobs().free()?;
+        let judged = updating.judge(wanted).await?;
+        if judged.simulated {
+            cx.notes.simulated();
+        }
+        let summary = Summary {
+            phase: None,
+            percent: None,
+            message: format!("would go into slot {}; nothing was changed", judged.target),
+            old_version: Some(updating.running_version().await),
+            new_version: Some(judged.version),
+            started_ms: None,
+            finished_ms: None,
+        };
+        Ok(Self { dry_run: true, ..Self::of(&summary, None) })
+    }
+
+    fn of(summary: &Summary, job_id: Option<String>) -> Self {
+        Self {
+            old_version: summary.old_version.clone(),
+            new_version: summary.new_version.clone(),
+            status: summary.into(),
+            job_id,
+            dry_run: false,
+            task: None,
+        }
+    }
+
+    pub fn task(&self) -> Option<Value> {
+        self.task.clone()
+    }
+}
+
+/// Begins it for this call's caller.
+///
+/// # Errors
+/// `conflict` while another one is under way; the agent's, where it has no slots or does not answer.
+pub async fn begin(cx: &Context, tool: &str, wanted: Wanted) -> Result<(), ToolError> {
+    let updating = &cx.world.updating;
+    updating.jobs().free()?;
+    // Whether there is anything to install into is known before anything is fetched.
+    let status = cx.world.agent.update_status().await?;
+    let running = status.slots.iter().find(|slot| slot.running);
+    let order = Order {
+        id: job_id()?,
+        tool: tool.into(),
+        principal: cx.caller.principal.clone(),
+        args_sha256: cx.args_sha256.to_string(),
+        ask_id: cx.approval.clone(),
+        wanted,
+        old_version: running.and_then(|slot| slot.version.clone()),
+    };
+    updating.start(&cx.world, order)?;
+    if status.simulated {
+        cx.notes.simulated();
+    }
+    cx.notes.changed();
+    Ok(())
+}
+
+/// Follows the job with progress for as long as the caller stays, or as a task where the client has tasks. Leaving ends nothing.
+///
+/// # Errors
+/// Why there is no update.
+pub async fn follow(cx: &Context) -> Result<Begun, ToolError> {
+    let updating = &cx.world.updating;
+    let job = updating.jobs().newest();
+    let job_id = job.as_ref().map(|job| job.order.id.clone());
+    if let Some(peer) = cx.peer.as_ref().filter(|peer| peer.takes_tasks()) {
+        let task = peer.start_task(as_task(updating.clone(), job_id.clone()))?;
+        let summary = Summary::of(job.as_ref(), None);
+        return Ok(Begun { task: Some(task), ..Begun::of(&summary, job_id) });
+    }
+    let until = Instant::now() + if cx.progress.wanted() { FOLLOWED } else { QUIET };
+    let told = |kept: &Kept| cx.progress.say(kept.percent, Some(100.0), phase(kept.phase), kept.message.clone());
+    // Late: it is still running, and the answer says so.
+    let _ = timeout_at(until, ended(updating.jobs(), job_id.as_deref(), told)).await;
+    answer(updating, job_id)
+}
+
+/// The answer of a job as it is now.
+fn answer(updating: &Updating, job_id: Option<String>) -> Result<Begun, ToolError> {
+    let job = updating.jobs().newest();
+    if let Some(error) = job.as_ref().and_then(Kept::error) {
+        return Err(error);
+    }
+    Ok(Begun::of(&Summary::of(job.as_ref(), None), job_id))
+}
+
+/// Waits for the end of that job, and tells each of its steps.
+async fn ended(jobs: &Jobs, id: Option<&str>, told: impl Fn(&Kept)) {
+    let mut changes = jobs.changes();
+    loop {
+        match jobs.newest().filter(|kept| Some(kept.order.id.as_str()) == id) {
+            Some(kept) if jobs.runs() => told(&kept),
+            _ => return,
+        }
+        if changes.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The same as a task: its end is the tool's result, its cancellation the job's.
+fn as_task(updating: Updating, job_id: Option<String>) -> Work {
+    Box::new(move |task| {
+        Box::pin(async move {
+            tokio::select! {
+                () = ended(updating.jobs(), job_id.as_deref(), |_| {}) => {}
+                () = task.cancelled() => {
+                    updating.jobs().cancel();
+                    return Err(TaskEnd::Cancelled);
+                }
+            }
+            let payload = match answer(&updating, job_id) {
+                Ok(begun) => serde_json::to_value(&begun).unwrap_or_default(),
+                Err(error) => return Ok(result(&error.payload(), true)),
+            };
+            Ok(result(&payload, false))
+        })
+    })
+}
+
+fn result(payload: &Value, is_error: bool) -> Value {
+    json!({
+        "content": [{ "type": "text", "text": payload.to_string() }],
+        "structuredContent": payload,
+        "isError": is_error,
+    })
+}
+
+/// As progress names what a call is doing.
+fn phase(phase: Phase) -> &'static str {
+    crate::update::job::phase_word(phase)
+}
+

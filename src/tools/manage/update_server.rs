@@ -1,0 +1,66 @@
+//! `manage.update_server`: brings a release, has it tried, and says how far it is (document 000, section 8.2).
+
+use super::{
+    under_way::{Begun, begin, follow},
+    update_args::{CHANNEL, LONGEST_CHANNEL, LONGEST_VERSION, VERSION, channel, version},
+};
+use crate::{
+    error::ToolError,
+    registry::{context::Context, meta::Meta, tool::Tool},
+    update::job::Wanted,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// In place of the configured one.
+    #[schemars(with = "Option<String>", length(min = 1, max = LONGEST_CHANNEL), regex(pattern = CHANNEL))]
+    #[serde(default, deserialize_with = "channel")]
+    channel: Option<String>,
+    /// The newest unless given.
+    #[schemars(with = "Option<String>", length(min = 1, max = LONGEST_VERSION), regex(pattern = VERSION))]
+    #[serde(default, deserialize_with = "version")]
+    target_version: Option<String>,
+    /// Only say what would be installed.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+pub struct UpdateServer;
+
+impl Tool for UpdateServer {
+    type Args = Args;
+    type Out = Begun;
+    const META: Meta = Meta {
+        name: "manage.update_server",
+        title: "Update this device",
+        description: "Install a release into the unused slot and restart into it; it goes back by itself unless found healthy.\n\nUse when: the person wants the newest release, or a certain one.\n\nReturns: old and new version, status.\n\nNote: it goes on when you leave; get_update_status follows it, rollback ends it.",
+        open_world: true,
+        timeout_seconds: 3600,
+        long: true,
+        dry_run: true,
+        estimated_tokens: 150,
+        tags: &["update", "install"],
+        ..Meta::RISKY
+    };
+
+    fn asks(args: &Args) -> bool {
+        !args.dry_run
+    }
+
+    async fn call(cx: &Context, args: Args) -> Result<Begun, ToolError> {
+        let channel = args.channel.unwrap_or_else(|| cx.world.settings.update.channel.clone());
+        let wanted = Wanted { channel, version: args.target_version, manifest: None };
+        if args.dry_run {
+            return Begun::planned(cx, &wanted).await;
+        }
+        begin(cx, Self::META.name, wanted).await?;
+        follow(cx).await
+    }
+
+    fn whole(out: &Begun) -> Option<serde_json::Value> {
+        out.task()
+    }
+}

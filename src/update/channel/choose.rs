@@ -1,0 +1,175 @@
+//! What of a channel is for this device.
+
+use super::{Device, Index, Offer};
+use std::fmt;
+
+/// What follows from a channel's index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The newest release that is for this device.
+    Install(Box<Offer>),
+    /// There is none newer than what runs.
+    UpToDate,
+    /// There is one, and it is not for this device now.
+    Held { release: Option<Box<Offer>>, why: Why },
+}
+
+/// Why a release is not installed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    Paused {
+        reason: String,
+    },
+    Revoked {
+        version: String,
+        reason: String,
+    },
+    /// It failed on this device.
+    Blocked {
+        version: String,
+        reason: String,
+    },
+    Hardware {
+        version: String,
+    },
+    Layout {
+        version: String,
+        layout: String,
+    },
+    /// It is older than what may still be installed.
+    Floor {
+        version: String,
+    },
+    /// A release in between has to come first, and the channel has none.
+    Step {
+        version: String,
+        from: u64,
+    },
+    Ring {
+        version: String,
+        rings: Vec<String>,
+    },
+    Rollout {
+        version: String,
+        percent: u8,
+    },
+    /// update.pin names what is not in the channel.
+    NoSuchVersion {
+        pin: String,
+    },
+    /// update.pin names something older than what runs.
+    Back {
+        pin: String,
+    },
+}
+
+/// Decides, and changes nothing: the same answer for the same question.
+pub fn choose(index: &Index, device: &Device) -> Choice {
+    if let Some(pin) = &device.pin {
+        return pinned(index, device, pin);
+    }
+    let newer: Vec<&Offer> = index.releases.iter().filter(|offer| offer.counter > device.counter).collect();
+    let Some(newest) = newer.first() else { return Choice::UpToDate };
+    if let Some(reason) = &index.paused {
+        return held(newest, Why::Paused { reason: reason.clone() });
+    }
+    // The newest one that fits; where it cannot be reached from here, that is the step on the way.
+    let mut first = None;
+    for offer in &newer {
+        match refusal(index, device, offer).or_else(|| not_yet(device, offer)) {
+            None => return Choice::Install(Box::new((*offer).clone())),
+            Some(why) => drop(first.get_or_insert_with(|| held(offer, why))),
+        }
+    }
+    first.unwrap_or(Choice::UpToDate)
+}
+
+/// Whoever pins a version wants it now, whatever share of the fleet has it; what is stopped is stopped for them too.
+fn pinned(index: &Index, device: &Device, pin: &str) -> Choice {
+    let Some(offer) = index.releases.iter().find(|offer| offer.version == pin) else {
+        return match device.version == pin {
+            true => Choice::UpToDate,
+            false => Choice::Held { release: None, why: Why::NoSuchVersion { pin: pin.to_owned() } },
+        };
+    };
+    if offer.counter == device.counter {
+        return Choice::UpToDate;
+    }
+    if offer.counter < device.counter {
+        return held(offer, Why::Back { pin: pin.to_owned() });
+    }
+    if let Some(reason) = &index.paused {
+        return held(offer, Why::Paused { reason: reason.clone() });
+    }
+    refusal(index, device, offer).map_or_else(|| Choice::Install(Box::new(offer.clone())), |why| held(offer, why))
+}
+
+fn held(offer: &Offer, why: Why) -> Choice {
+    Choice::Held { release: Some(Box::new(offer.clone())), why }
+}
+
+/// Why it must not or cannot be installed here.
+fn refusal(index: &Index, device: &Device, offer: &Offer) -> Option<Why> {
+    let version = offer.version.clone();
+    if let Some(reason) = index.revocation(&offer.manifest) {
+        return Some(Why::Revoked { version, reason: reason.to_owned() });
+    }
+    if let Some((_, reason)) = device.blocked.iter().find(|(manifest, _)| *manifest == offer.manifest) {
+        return Some(Why::Blocked { version, reason: reason.clone() });
+    }
+    if !offer.hardware.iter().any(|one| device.hardware.contains(one)) {
+        return Some(Why::Hardware { version });
+    }
+    if offer.layout != device.layout {
+        return Some(Why::Layout { version, layout: offer.layout.clone() });
+    }
+    if offer.counter < device.counter_floor {
+        return Some(Why::Floor { version });
+    }
+    offer.min_counter.filter(|from| device.counter < *from).map(|from| Why::Step { version, from })
+}
+
+/// Why its turn has not come.
+fn not_yet(device: &Device, offer: &Offer) -> Option<Why> {
+    let version = offer.version.clone();
+    if !offer.rings.is_empty() && !device.ring.as_ref().is_some_and(|ring| offer.rings.contains(ring)) {
+        return Some(Why::Ring { version, rings: offer.rings.clone() });
+    }
+    let (percent, salt) = (offer.rollout.percent, &offer.rollout.salt);
+    let in_share = percent >= 100 || device.id.is_some_and(|id| id.place(salt) < u16::from(percent) * 100);
+    (!in_share).then_some(Why::Rollout { version, percent })
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Paused { reason } => write!(out, "the channel is paused by its publisher: {reason}"),
+            Self::Revoked { version, reason } => write!(out, "{version} was withdrawn by its publisher: {reason}"),
+            Self::Blocked { version, reason } => {
+                write!(out, "{version} failed on this device and is not tried again: {reason}")
+            }
+            Self::Hardware { version } => write!(out, "{version} is not made for this board"),
+            Self::Layout { version, layout } => {
+                write!(out, "{version} is made for the partition layout {layout}, which this card does not have")
+            }
+            Self::Floor { version } => write!(out, "{version} is older than what may still be installed here"),
+            Self::Step { version, from } => {
+                write!(
+                    out,
+                    "{version} cannot be installed from what runs (it takes counter {from} or later), and the channel has no step in between"
+                )
+            }
+            Self::Ring { version, rings } => {
+                write!(out, "{version} is out for the rings {} so far (update.ring)", rings.join(", "))
+            }
+            Self::Rollout { version, percent } => {
+                write!(out, "{version} is out for {percent} % of all devices so far, and this one's turn comes later")
+            }
+            Self::NoSuchVersion { pin } => write!(out, "update.pin wants {pin}, which the channel does not have"),
+            Self::Back { pin } => write!(
+                out,
+                "update.pin wants {pin}, which is older than what runs: a channel never leads back, `raspi-mcp slot rollback` does"
+            ),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! What was last believed of a channel, in a file, so that a restart does not make an old index new.
+
+use super::Seen;
+use crate::error::ToolError;
+use std::{
+    fs::{self, DirBuilder, File},
+    io::{self, Read, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::Path,
+};
+
+const FILE: &str = "channel.json";
+/// Ours have 300 bytes.
+const LONGEST: u64 = 16 << 10;
+
+/// What is remembered in `dir`. What cannot be read is told in the log and forgotten: then the agent's own floors still hold.
+pub fn recall(dir: &Path) -> Option<Seen> {
+    let path = dir.join(FILE);
+    let mut text = Vec::new();
+    match File::open(&path).and_then(|file| file.take(LONGEST).read_to_end(&mut text)) {
+        Ok(_) => serde_json::from_slice(&text)
+            .inspect_err(|error| tracing::warn!("{} is not understood and counts as nothing: {error}", path.display()))
+            .ok(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => {
+            tracing::warn!("{} cannot be read: {error}", path.display());
+            None
+        }
+    }
+}
+
+/// Remembers `seen` in `dir`: whole or not at all.
+///
+/// # Errors
+/// `unavailable` when it cannot be written.
+pub fn remember(dir: &Path, seen: &Seen) -> Result<(), ToolError> {
+    let (path, new) = (dir.join(FILE), dir.join("channel.new"));
+    let write = || -> io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+        let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+        file.write_all(&serde_json::to_vec(seen)?)?;
+        file.sync_all()?;
+        fs::rename(&new, &path)?;
+        File::open(dir)?.sync_all()
+    };
+    write().map_err(|error| {
+        ToolError::unavailable(format!("what the channel said cannot be remembered in {}: {error}", path.display()))
+            .hint("make room, or see that the server's user can write there")
+    })
+}

@@ -1,0 +1,134 @@
+//! The job itself: what the channel has, carried to the agent, and then the restart.
+
+use super::{
+    Offer, Updating,
+    carry::{Bundle, Carry, Told},
+};
+use crate::{
+    agent::{
+        Warrant,
+        deeds::update::{InstallRequest, RebootIntoRequest, UpdateTool},
+    },
+    error::ToolError,
+    update::{
+        fetch::Source,
+        job::{Engine, Order, Release, Tell, Wanted},
+        status::Phase,
+    },
+    world::World,
+};
+use futures::future::BoxFuture;
+use std::sync::Weak;
+
+/// Seconds between the answer "it restarts" and the restart: for that answer to arrive.
+const PARTING: u32 = 5;
+
+/// What a job of this server runs.
+pub(super) struct Bring {
+    pub updating: Updating,
+    pub world: Weak<World>,
+}
+
+impl Engine for Bring {
+    fn run<'a>(&'a self, order: &'a Order, tell: &'a Tell) -> BoxFuture<'a, Result<String, ToolError>> {
+        Box::pin(async move {
+            let offer = self.updating.choose(&order.wanted).await?;
+            let bundle = self.updating.open(&offer).await?;
+            let settings = &self.updating.0.settings.update;
+            let carry = Carry {
+                agent: &self.updating.0.agent,
+                request: InstallRequest { tool: tool(order), warrant: Some(warrant(order)) },
+                spool: Some((settings.spool_dir.clone(), settings.spool_reserve_bytes)),
+                told: tell,
+            };
+            let armed = carry.install(&bundle).await?.version;
+            tell.step(Phase::Armed, 0, 0, format!("{armed} is written, read back and armed")).await;
+            if let Some(world) = self.world.upgrade() {
+                self.updating.record_baseline(&world, order.old_version.as_deref().unwrap_or_default()).await?;
+            }
+            self.updating.restart(order).await
+        })
+    }
+}
+
+impl Told for Tell {
+    fn release(&self, release: Release) -> BoxFuture<'_, ()> {
+        Box::pin(Tell::release(self, release))
+    }
+    fn step(&self, phase: Phase, done: u64, total: u64, message: String) -> BoxFuture<'_, ()> {
+        Box::pin(Tell::step(self, phase, done, total, message))
+    }
+    fn pace(&self, done: u64, total: u64, message: String) {
+        Tell::pace(self, done, total, message);
+    }
+}
+
+impl Updating {
+    /// The bundle of an offer, its head read.
+    pub(super) async fn open(&self, offer: &Offer) -> Result<Bundle, ToolError> {
+        let bundle = Bundle::open(Source::new(self.line().await?, offer.places.clone())).await?;
+        offer.release.is_of(&offer.channel, &bundle.digest(), bundle.manifest())?;
+        Ok(bundle)
+    }
+
+    /// The release that is wanted.
+    pub(super) async fn choose(&self, wanted: &Wanted) -> Result<Offer, ToolError> {
+        let found = self.find(&wanted.channel, wanted.version.as_deref()).await?;
+        let offer = found.offer.ok_or_else(|| {
+            let why = found.held.unwrap_or_else(|| "the channel has nothing newer for this device".into());
+            ToolError::precondition(format!("there is no update: {why}"))
+                .with("channel", wanted.channel.clone())
+                .hint("manage.check_for_updates says what the channel has")
+        })?;
+        match wanted.manifest {
+            Some(manifest) if manifest != offer.release.manifest => Err(ToolError::precondition(format!(
+                "the channel now has another bundle of {} than the plan was made for",
+                offer.release.version
+            ))
+            .hint("call manage.preview_os_updates again, and apply the plan it gives")),
+            _ => Ok(offer),
+        }
+    }
+
+    /// Asks for the restart into what is armed.
+    async fn restart(&self, order: &Order) -> Result<String, ToolError> {
+        let request = RebootIntoRequest { tool: tool(order), delay_seconds: PARTING, warrant: warrant(order) };
+        self.0.agent.reboot_into_update(request).await?;
+        Ok(format!("armed; the machine restarts into it in {PARTING} s, and has to find it healthy"))
+    }
+
+    /// An update that was armed when the power went, or whose restart never came: armed again, without a download.
+    pub(super) async fn finish_armed(&self) {
+        let Some(kept) = self.0.jobs.newest().filter(|kept| kept.state == crate::update::job::State::Armed) else { return };
+        let Ok(status) = self.0.agent.update_status().await else { return };
+        let ours = |attempt: &crate::update::status::Attempt| {
+            attempt.phase == Phase::Armed
+                && kept.release.as_ref().is_some_and(|release| release.manifest.to_string() == attempt.manifest_sha256)
+        };
+        if !status.last_attempt.as_ref().is_some_and(ours) {
+            return;
+        }
+        let again = async {
+            self.0.agent.resume_update().await?;
+            self.restart(&kept.order).await
+        };
+        match again.await {
+            Ok(_) => tracing::info!(target: "update", "an armed update was not tried: armed again, and restarting"),
+            Err(error) => tracing::warn!(target: "update", %error, "an armed update was not tried, and cannot be tried again"),
+        }
+        self.moved();
+    }
+}
+
+fn tool(order: &Order) -> UpdateTool {
+    let os = order.tool == UpdateTool::ApplyOsUpdates.name();
+    if os { UpdateTool::ApplyOsUpdates } else { UpdateTool::UpdateServer }
+}
+
+fn warrant(order: &Order) -> Warrant {
+    Warrant {
+        principal: order.principal.clone(),
+        args_sha256: order.args_sha256.clone(),
+        ask_id: order.ask_id.clone(),
+    }
+}

@@ -1,0 +1,166 @@
+//! What the channel has for this device.
+
+use super::Updating;
+use crate::{
+    clock::Wall,
+    config::UpdateSettings,
+    error::ToolError,
+    os::{blocking, clock::Zone},
+    update::{
+        bundle::Digest,
+        channel::{self, Choice, Device, DeviceId, Wanted, choose, look, recall, remember},
+        fetch::{Limits, Line, Place},
+        status::UpdateStatus,
+        trust::Roots,
+    },
+};
+use std::{sync::Arc, time::Duration};
+
+/// A release of a channel.
+#[derive(Clone, Debug)]
+pub struct Offer {
+    pub channel: String,
+    pub release: channel::Offer,
+    /// Where the bundle is, best first.
+    pub places: Vec<Place>,
+}
+
+/// What a look at a channel found.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// What this device may install now.
+    pub offer: Option<Offer>,
+    /// The newest there is, whether it is for this device now or not.
+    pub newest: Option<Offer>,
+    /// Why there is no offer, though something newer is there.
+    pub held: Option<String>,
+    /// What a person should know.
+    pub notes: Vec<String>,
+    /// Milliseconds since 1970 UTC.
+    pub checked_ms: i64,
+}
+
+impl Offer {
+    /// When it was released, in milliseconds since 1970 UTC.
+    pub fn released_ms(&self) -> i64 {
+        i64::try_from(self.release.released).unwrap_or(i64::MAX).saturating_mul(1000)
+    }
+}
+
+impl Updating {
+    /// Fetches and verifies the index of `channel`, and chooses from it for this device: `version`, or the newest that it may have.
+    ///
+    /// # Errors
+    /// `failed_precondition` where no channel is configured, `unavailable` when it does not answer, `verification_failed` when what
+    /// it answers is not signed for this, is expired or older than one seen before.
+    pub async fn find(&self, channel: &str, version: Option<&str>) -> Result<Found, ToolError> {
+        let update = &self.0.settings.update;
+        if update.url.is_empty() {
+            return Err(ToolError::precondition("no update channel is configured")
+                .with("setting", "update.url")
+                .hint("set update.url to the address of the channels' files, or install a bundle with `raspi-mcp slot install`"));
+        }
+        let status = self.0.agent.update_status().await?;
+        let line = self.line_from(status.time_floor)?;
+        let bases: Vec<String> = std::iter::once(&update.url).chain(&update.mirrors).cloned().collect();
+        let (roots, seen) = self.remembered().await?;
+        let checked_ms = self.now_ms();
+        let wanted = Wanted {
+            product: &update.product,
+            channel,
+            seen: seen.as_ref(),
+            clock_ms: checked_ms,
+            time_floor: status.time_floor,
+        };
+        let looked = look(&line, &bases, roots, &wanted).await?;
+        self.trust_newer(looked.newer).await?;
+        let (folder, now_seen) = (self.0.folder.clone(), looked.accepted.seen);
+        blocking::run("update", move |_| remember(&folder, &now_seen)).await?;
+        let index = looked.accepted.index;
+        let offer = |release: &channel::Offer| {
+            Ok::<_, ToolError>(Offer {
+                channel: channel.to_owned(),
+                places: release.places(&bases)?,
+                release: release.clone(),
+            })
+        };
+        let newest = index.releases.iter().max_by_key(|release| release.counter).map(offer).transpose()?;
+        let (chosen, held) = match choose(&index, &self.device(&status, version)) {
+            Choice::Install(release) => (Some(offer(&release)?), None),
+            Choice::UpToDate => (None, None),
+            Choice::Held { why, .. } => (None, Some(why.to_string())),
+        };
+        let found = Found {
+            offer: chosen,
+            newest,
+            held,
+            notes: looked.accepted.doubt.map(str::to_owned).into_iter().collect(),
+            checked_ms,
+        };
+        Ok(found)
+    }
+
+    /// This device, as the channel has to know it. A version that a caller names stands in for `update.pin`.
+    fn device(&self, status: &UpdateStatus, version: Option<&str>) -> Device {
+        let update = &self.0.settings.update;
+        let running = status.slots.iter().find(|slot| slot.running);
+        let named = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let blocked = status.blocked.iter().filter_map(|blocked| {
+            Some((Digest::from_hex(&blocked.manifest_sha256)?, blocked.reason.clone()))
+        });
+        Device {
+            version: running.and_then(|slot| slot.version.clone()).unwrap_or_default(),
+            counter: running.and_then(|slot| slot.counter).unwrap_or(0),
+            counter_floor: status.counter_floor,
+            hardware: status.hardware.clone(),
+            layout: status.layout.clone(),
+            ring: named(&update.ring),
+            pin: version.map(str::to_owned).or_else(|| named(&update.pin)),
+            id: self.0.root.line("etc/machine-id").ok().map(|id| DeviceId::of(&id)),
+            blocked: blocked.collect(),
+        }
+    }
+
+    /// The root of trust so far, and what was last believed of a channel.
+    async fn remembered(&self) -> Result<(Roots, Option<channel::Seen>), ToolError> {
+        let (file, folder) = (self.0.root.path(&self.0.settings.update.trust.display().to_string()), self.0.folder.clone());
+        blocking::run("update", move |_| {
+            let shown = file.display().to_string();
+            let bytes = std::fs::read(&file).map_err(|error| {
+                ToolError::precondition(format!("there is no root of trust at {shown}: {error}"))
+                    .with("path", shown.clone())
+                    .hint("update.trust names the one of the image; `raspi-mcp bundle trust` makes one")
+            })?;
+            let roots = Roots::parse(&bytes).map_err(|fault| ToolError::from(fault).with("path", shown))?;
+            Ok((super::roots::followed(roots, &folder), recall(&folder)))
+        })
+        .await
+    }
+
+    /// The way out, with its limits.
+    pub(super) async fn line(&self) -> Result<Arc<Line>, ToolError> {
+        // Without an agent the clock is all there is to judge certificates by.
+        let floor = self.0.agent.update_status().await.map_or(0, |status| status.time_floor);
+        self.line_from(floor)
+    }
+
+    fn line_from(&self, time_floor: u64) -> Result<Arc<Line>, ToolError> {
+        Line::new(limits(&self.0.settings.update, self.zone(), self.0.wall.clone(), time_floor))
+    }
+}
+
+/// What a download may take, by the configuration.
+pub fn limits(update: &UpdateSettings, zone: Zone, wall: Wall, time_floor: u64) -> Limits {
+    let named = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    Limits {
+        proxy: named(&update.proxy),
+        ca_file: named(&update.ca_file).map(Into::into),
+        time_floor,
+        stall: Duration::from_secs(update.stall_seconds),
+        stall_bytes: update.stall_bytes,
+        deadline: Duration::from_secs(u64::from(update.deadline_hours) * 3600),
+        bandwidth: (update.bandwidth_kib > 0).then(|| u64::from(update.bandwidth_kib) << 10),
+        window: update.download_window.clone(),
+        ..Limits::new(zone, wall)
+    }
+}

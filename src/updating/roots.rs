@@ -1,0 +1,49 @@
+//! Newer roots of trust: the agent judges them and keeps them; this half keeps them too, to judge indexes.
+
+use super::Updating;
+use crate::{error::ToolError, os::blocking, update::trust::Roots};
+use std::{
+    fs::{self, File},
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+fn file(folder: &Path, version: u64) -> PathBuf {
+    folder.join(format!("root.{version}.signed"))
+}
+
+/// `roots`, and those after it that were kept in `folder`. One that does not follow ends it there.
+pub(super) fn followed(mut roots: Roots, folder: &Path) -> Roots {
+    while let Ok(bytes) = fs::read(file(folder, roots.version() + 1)) {
+        match roots.accept(&bytes) {
+            Ok(next) => roots = next,
+            Err(_) => break,
+        }
+    }
+    roots
+}
+
+impl Updating {
+    /// Hands new roots, in their order, to the agent, and keeps what it took.
+    pub(super) async fn trust_newer(&self, newer: Vec<Vec<u8>>) -> Result<(), ToolError> {
+        for bytes in newer {
+            let text = String::from_utf8(bytes).map_err(|_| ToolError::internal("a root of trust that is no text"))?;
+            let version = self.0.agent.trust_root(text.clone()).await?;
+            tracing::info!(target: "update", version, "a newer root of trust counts from now on");
+            let path = file(&self.0.folder, version);
+            blocking::run("update", move |_| {
+                let write = || -> std::io::Result<()> {
+                    fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+                    let mut open = File::create(&path)?;
+                    open.write_all(text.as_bytes())?;
+                    open.sync_all()
+                };
+                write().map_err(|error| {
+                    ToolError::unavailable(format!("a root of trust cannot be kept in {}: {error}", path.display()))
+                })
+            })
+            .await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,59 @@
+//! What an update would come to: the agent's judgement of the bundle that the channel names, and a plan of it.
+
+use super::{PLAN_LIFE, Planned, Updating};
+use crate::{
+    agent::deeds::update::{Judged, UpdateTool},
+    error::ToolError,
+    update::job::{Wanted, plan::Plan},
+};
+use ring::rand::{SecureRandom, SystemRandom};
+
+impl Updating {
+    /// What the agent says of the release that `wanted` is about. Nothing is written.
+    ///
+    /// # Errors
+    /// Why there is none, or why the agent refuses it.
+    pub async fn judge(&self, wanted: &Wanted) -> Result<Judged, ToolError> {
+        let offer = self.choose(wanted).await?;
+        let bundle = self.open(&offer).await?;
+        self.0.agent.judge_bundle(UpdateTool::UpdateServer, bundle.head()).await
+    }
+
+    /// A plan of that, which [`Updating::plan`] knows from now on.
+    ///
+    /// # Errors
+    /// Those of [`Updating::judge`].
+    pub async fn plan_of(&self, wanted: &Wanted) -> Result<(Planned, Judged), ToolError> {
+        let offer = self.choose(wanted).await?;
+        let bundle = self.open(&offer).await?;
+        let judged = self.0.agent.judge_bundle(UpdateTool::ApplyOsUpdates, bundle.head()).await?;
+        let status = self.0.agent.update_status().await?;
+        let from_version = status.slots.into_iter().find(|slot| slot.running).and_then(|slot| slot.version);
+        let plan = Plan {
+            manifest: &judged.manifest_sha256,
+            to_version: &judged.version,
+            from_version: from_version.as_deref().unwrap_or_default(),
+            target: judged.target,
+        };
+        let planned = Planned {
+            id: plan.id(),
+            hash: plan.hash(),
+            offer,
+            bundle_bytes: bundle.total(),
+            from_version: from_version.clone(),
+            expires_ms: self.now_ms().saturating_add(PLAN_LIFE),
+        };
+        self.remember(planned.clone());
+        Ok((planned, judged))
+    }
+}
+
+/// A name for a job: 64 random bits.
+///
+/// # Errors
+/// `internal` when the system gives no random bytes.
+pub fn job_id() -> Result<String, ToolError> {
+    let mut bytes = [0; 8];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| ToolError::internal("the kernel gives no random bytes"))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}

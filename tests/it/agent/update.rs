@@ -1,0 +1,343 @@
+//! Updates through the agent: a stream of its own, judged by its own policy, a trial with its own deadline.
+
+use super::*;
+use crate::update::{
+    BLOCK, HARDWARE, LATER, PRODUCT, a_bundle, a_bundle_of, a_plan, a_root, an_image, envelope, opened,
+};
+use raspi_mcp::{
+    agent::{Card, HealthReport, InstallRequest, MarkGoodRequest, RebootIntoRequest, RollBackRequest, UpdateTool},
+    error::ErrorCode,
+    registry::meta::Mode,
+    update::{
+        Slot,
+        boot::simulated,
+        bundle::Plan,
+        install::{Armed, Finished, Install},
+        status::{Phase, SlotState, UpdateStatus},
+    },
+};
+
+const BOOT: usize = 256 << 10;
+const ROOT: usize = 1 << 20;
+const TOOL: UpdateTool = UpdateTool::UpdateServer;
+
+/// A machine with two slots, a root of trust, and a policy that lets updates through without asking.
+fn updatable() -> Pi {
+    with_slots(Mode::Allow)
+}
+
+fn with_slots(mode: Mode) -> Pi {
+    let mut pi = Pi::with(|settings| {
+        settings.policy.namespaces.insert("manage".into());
+        for tool in ["update_server", "apply_os_updates", "rollback", "mark_good"] {
+            settings.policy.modes.insert(format!("manage.{tool}"), mode);
+        }
+        settings.update.product = PRODUCT.into();
+        settings.update.trust = "/trust.json".into();
+        settings.update.health_deadline_seconds = 60;
+    });
+    std::fs::write(pi.dir.path().join("trust.json"), a_root()).unwrap();
+    // The clock of these bundles.
+    pi.now_ms.store(crate::update::NOW as i64 * 1000, Ordering::SeqCst);
+    let card = Card::simulated(&pi.dir.path().join("card")).unwrap();
+    pi.update = UpdatePort { card: Ok(Card { hardware: vec![HARDWARE.into()], ..card }), ..UpdatePort::none() };
+    pi.start();
+    pi
+}
+
+fn bundle(version: &str, counter: u64) -> Vec<u8> {
+    let boot = simulated::boot_image(BOOT, version).unwrap();
+    a_bundle(version, counter, &boot, &an_image(ROOT, counter), &[11, 12])
+}
+
+fn request(args: &Value, ask_id: Option<&str>) -> InstallRequest {
+    InstallRequest { tool: TOOL, warrant: Some(warrant(args, ask_id)) }
+}
+
+/// What the server half does: everything that is wanted is sent. Gives the numbers that were.
+pub async fn install(link: &AgentLink, request: InstallRequest, bundle: &[u8]) -> Result<(Armed, Vec<u32>), ToolError> {
+    let envelope = envelope(bundle);
+    let stream = link.install(request).await?;
+    let (mut install, judged) = Install::begin(stream, &bundle[..envelope.index_at as usize]).await?;
+    assert!(judged.simulated);
+    install.index(&bundle[envelope.index_at as usize..envelope.blocks_at as usize]).await?;
+    let index = opened(bundle).1;
+    let mut wanted = install.wanted().await?;
+    let mut sent = Vec::new();
+    loop {
+        for n in wanted.iter() {
+            let block = index.block(n);
+            install.block(n, &bundle[block.stored.start as usize..block.stored.end as usize]).await?;
+            sent.push(n);
+        }
+        match install.finish().await? {
+            Finished::Armed(armed) => return Ok((armed, sent)),
+            Finished::More(more) => wanted = more,
+        }
+    }
+}
+
+fn restart(args: &Value) -> RebootIntoRequest {
+    RebootIntoRequest { tool: TOOL, delay_seconds: 1, warrant: warrant(args, None) }
+}
+
+fn healthy() -> HealthReport {
+    HealthReport { healthy: true, problems: Vec::new(), offline: false }
+}
+
+fn sick(offline: bool) -> HealthReport {
+    HealthReport { healthy: false, problems: vec!["the default gateway: no answer".into()], offline }
+}
+
+fn slot(status: &UpdateStatus, slot: Slot) -> (SlotState, Option<&str>, bool) {
+    let found = status.slots.iter().find(|found| found.slot == slot).unwrap();
+    (found.state, found.version.as_deref(), found.running)
+}
+
+#[tokio::test]
+async fn an_update_from_its_stream_to_its_commit() {
+    let pi = updatable();
+    let (link, args) = (pi.server(), json!({}));
+    let before = link.update_status().await.unwrap();
+    assert_eq!(slot(&before, Slot::A), (SlotState::Good, None, true), "{before:?}");
+    let bundle = bundle("2.0.0", 2);
+    let judged = link.judge_bundle(TOOL, &bundle[..envelope(&bundle).index_at as usize]).await.unwrap();
+    assert_eq!((judged.version.as_str(), judged.target, judged.resumes), ("2.0.0", Slot::B, false));
+
+    let (armed, sent) = install(&link, request(&args, None), &bundle).await.unwrap();
+    assert!(armed.sent_bytes > 0 && sent.len() as u64 >= armed.sent_bytes / u64::from(BLOCK));
+    let status = link.update_status().await.unwrap();
+    assert_eq!(slot(&status, Slot::B), (SlotState::Armed, Some("2.0.0"), false));
+    assert_eq!(status.last_attempt.unwrap().phase, Phase::Armed);
+
+    link.reboot_into_update(restart(&args)).await.unwrap();
+    restarted(&pi, 1).await;
+    let status = link.update_status().await.unwrap();
+    assert_eq!(slot(&status, Slot::B), (SlotState::Trial, Some("2.0.0"), true), "{status:?}");
+    assert!(status.trial_seconds_left.is_some());
+
+    let taken = link.report_health(sick(false)).await.unwrap();
+    assert_eq!((taken.trial, taken.committed), (true, false));
+    let taken = link.report_health(healthy()).await.unwrap();
+    assert!(taken.committed, "{taken:?}");
+    let status = link.update_status().await.unwrap();
+    assert_eq!(slot(&status, Slot::B), (SlotState::Good, Some("2.0.0"), true));
+    assert_eq!((status.counter_floor, status.trial_seconds_left), (2, None));
+    assert_eq!(status.last_attempt.unwrap().phase, Phase::Committed);
+    for deed in ["\"install\"", "\"reboot_into_update\"", "\"commit\""] {
+        assert!(pi.log().contains(deed), "{deed} is not in {}", pi.log());
+    }
+}
+
+/// Waits for the machine's restart, by an event of it: the timers are real here, since blocking threads do the work.
+async fn restarted(pi: &Pi, count: u32) {
+    for _ in 0..600 {
+        if pi.machine.reboots() >= count {
+            // The same turn of the loop settled the new boot.
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("no restart");
+}
+
+#[tokio::test]
+async fn a_trial_that_nobody_calls_healthy_ends_at_its_deadline() {
+    let mut pi = updatable();
+    pi.settings.update.health_deadline_seconds = 1;
+    pi.start();
+    let (link, args) = (pi.server(), json!({}));
+    install(&link, request(&args, None), &bundle("2.0.0", 2)).await.unwrap();
+    link.reboot_into_update(restart(&args)).await.unwrap();
+    restarted(&pi, 1).await;
+    link.report_health(sick(true)).await.unwrap();
+    restarted(&pi, 2).await;
+    let status = link.update_status().await.unwrap();
+    assert_eq!(slot(&status, Slot::A).2, true, "{status:?}");
+    let attempt = status.last_attempt.unwrap();
+    assert_eq!(attempt.phase, Phase::RolledBack);
+    assert!(attempt.reason.contains("no answer"), "{}", attempt.reason);
+
+    // The old slot is well: the version was to blame, and does not come again.
+    link.report_health(healthy()).await.unwrap();
+    let error = install(&link, request(&args, None), &bundle("2.0.0", 2)).await.unwrap_err();
+    assert!(error.message.contains("blocked"), "{error}");
+    // A mended one does.
+    install(&link, request(&args, None), &bundle("2.0.1", 3)).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_old_slot_that_is_offline_as_well_arms_the_update_again() {
+    let mut pi = updatable();
+    pi.settings.update.health_deadline_seconds = 1;
+    pi.start();
+    let (link, args) = (pi.server(), json!({}));
+    install(&link, request(&args, None), &bundle("2.0.0", 2)).await.unwrap();
+    link.reboot_into_update(restart(&args)).await.unwrap();
+    restarted(&pi, 2).await;
+    link.report_health(sick(true)).await.unwrap();
+    let status = link.update_status().await.unwrap();
+    assert_eq!(slot(&status, Slot::B).0, SlotState::Armed, "{status:?}");
+    link.resume_update().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_person_can_end_a_trial_and_forget_what_is_armed() {
+    let pi = updatable();
+    let (link, args) = (pi.server(), json!({}));
+    let back = |dry_run| RollBackRequest { dry_run, warrant: warrant(&json!({}), None) };
+    install(&link, request(&args, None), &bundle("2.0.0", 2)).await.unwrap();
+    let plan = link.roll_back(back(true)).await.unwrap();
+    assert_eq!((plan.from, plan.to, plan.restarts), (Slot::A, Slot::A, false));
+    assert_eq!(slot(&link.update_status().await.unwrap(), Slot::B).0, SlotState::Armed, "a dry run changes nothing");
+    link.roll_back(back(false)).await.unwrap();
+    assert_eq!(slot(&link.update_status().await.unwrap(), Slot::B).0, SlotState::Bad);
+    let error = link.reboot_into_update(restart(&args)).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::FailedPrecondition);
+
+    install(&link, request(&args, None), &bundle("2.0.1", 3)).await.unwrap();
+    link.reboot_into_update(restart(&args)).await.unwrap();
+    restarted(&pi, 1).await;
+    let rolled = link.roll_back(back(false)).await.unwrap();
+    assert_eq!((rolled.from, rolled.to, rolled.restarts), (Slot::B, Slot::A, true));
+    restarted(&pi, 2).await;
+    let status = link.update_status().await.unwrap();
+    assert!(slot(&status, Slot::A).2, "{status:?}");
+    assert_eq!(status.last_attempt.unwrap().phase, Phase::RolledBack);
+}
+
+#[tokio::test]
+async fn nobody_can_talk_a_sick_trial_into_a_commit() {
+    let pi = updatable();
+    let (link, args) = (pi.server(), json!({}));
+    let good = || MarkGoodRequest { warrant: warrant(&json!({}), None) };
+    install(&link, request(&args, None), &bundle("2.0.0", 2)).await.unwrap();
+    link.reboot_into_update(restart(&args)).await.unwrap();
+    restarted(&pi, 1).await;
+    for report in [None, Some(sick(false))] {
+        if let Some(report) = report {
+            link.report_health(report).await.unwrap();
+        }
+        let error = link.mark_good(good()).await.unwrap_err();
+        assert_eq!(error.code, ErrorCode::FailedPrecondition, "{error}");
+        assert_eq!(slot(&link.update_status().await.unwrap(), Slot::B).0, SlotState::Trial);
+    }
+    link.report_health(healthy()).await.unwrap();
+    let marked = link.mark_good(good()).await.unwrap();
+    assert_eq!((marked.slot, marked.version.as_deref()), (Slot::B, Some("2.0.0")));
+}
+
+#[tokio::test]
+async fn the_agents_own_checks_count_as_much_as_the_servers() {
+    let mut pi = updatable();
+    pi.settings.update.health_commands = vec!["/usr/bin/false".into()];
+    pi.start();
+    let (link, args) = (pi.server(), json!({}));
+    install(&link, request(&args, None), &bundle("2.0.0", 2)).await.unwrap();
+    link.reboot_into_update(restart(&args)).await.unwrap();
+    restarted(&pi, 1).await;
+    let taken = link.report_health(healthy()).await.unwrap();
+    assert!(!taken.committed && taken.problems[0].contains("/usr/bin/false"), "{taken:?}");
+}
+
+#[tokio::test]
+async fn an_approval_is_for_the_version_it_showed_and_is_asked_for_once() {
+    let pi = with_slots(Mode::Ask);
+    let link = pi.server();
+    let args = json!({"target_version": "2.0.0"});
+    let error = install(&link, request(&args, None), &bundle("2.0.0", 2)).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::PermissionDenied);
+    let opened = link.open_ask(ask("manage.update_server", args.clone())).await.unwrap();
+    pi.says(&opened, true).await.unwrap();
+    let other = install(&link, request(&args, Some(&opened.id)), &bundle("2.0.1", 3)).await.unwrap_err();
+    assert_eq!((other.code, &other.details["differs"]), (ErrorCode::PermissionDenied, &json!("arguments")));
+
+    let bundle = bundle("2.0.0", 2);
+    let envelope = envelope(&bundle);
+    // Begun, and left by a server that went.
+    let stream = link.install(request(&args, Some(&opened.id))).await.unwrap();
+    let begun = Install::begin(stream, &bundle[..envelope.index_at as usize]).await.unwrap();
+    drop(begun);
+    let (_, sent) = until_free(&link, || request(&args, Some(&opened.id)), &bundle).await;
+    assert!(!sent.is_empty(), "the person is not asked again for the same bundle");
+    link.reboot_into_update(restart(&args)).await.unwrap();
+}
+
+/// An install, once the one before has noticed that its server went.
+async fn until_free(link: &AgentLink, request: impl Fn() -> InstallRequest, bundle: &[u8]) -> (Armed, Vec<u32>) {
+    loop {
+        match install(link, request(), bundle).await {
+            Ok(done) => return done,
+            Err(error) if error.code == ErrorCode::Conflict => tokio::task::yield_now().await,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_second_is_told_who_is_busy() {
+    let pi = updatable();
+    let link = pi.server();
+    let bundle = bundle("2.0.0", 2);
+    let head = &bundle[..envelope(&bundle).index_at as usize];
+    let stream = link.install(request(&json!({}), None)).await.unwrap();
+    let (first, _) = Install::begin(stream, head).await.unwrap();
+    let error = link.install(request(&json!({}), None)).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::Conflict);
+    assert_eq!((&error.details["who"], &error.details["version"]), (&json!("token:fleet"), &json!("2.0.0")));
+    first.cancel().await.unwrap();
+    until_free(&link, || request(&json!({}), None), &bundle).await;
+}
+
+#[tokio::test]
+async fn heads_that_are_not_for_this_machine_are_refused_and_nothing_is_written() {
+    let pi = updatable();
+    let link = pi.server();
+    let boot = simulated::boot_image(BOOT, "2.0.0").unwrap();
+    let root = an_image(ROOT, 2);
+    let made = |change: &dyn Fn(&mut Plan), keys: &[u8]| {
+        let mut plan = a_plan("2.0.0", 2);
+        change(&mut plan);
+        let bundle = a_bundle_of(&plan, &boot, &root, keys);
+        let length = envelope(&bundle).index_at as usize;
+        bundle[..length].to_vec()
+    };
+    let refused = ErrorCode::FailedPrecondition;
+    let cases: [(&str, Vec<u8>, ErrorCode); 8] = [
+        ("hardware", made(&|plan| plan.hardware = vec!["raspberrypi,5-model-b".into()], &[11, 12]), refused),
+        ("layout", made(&|plan| plan.layout = "gpt-ab-1".into(), &[11, 12]), refused),
+        ("channel", made(&|plan| plan.channel = "beta".into(), &[11, 12]), refused),
+        ("not to be installed", made(&|plan| (plan.created, plan.expires) = (1, 2), &[11, 12]), refused),
+        ("signed by 1 of the 2", made(&|_| {}, &[11]), ErrorCode::VerificationFailed),
+        ("signed by 0 of the 2", made(&|_| {}, &[]), ErrorCode::VerificationFailed),
+        ("does not start as bundles do", b"<!doctype html>".to_vec(), ErrorCode::VerificationFailed),
+        ("bytes, and", made(&|_| {}, &[11, 12])[..100].to_vec(), ErrorCode::InvalidArgument),
+    ];
+    for (words, head, code) in cases {
+        let error = link.judge_bundle(TOOL, &head).await.unwrap_err();
+        assert_eq!(error.code, code, "{error}");
+        assert!(error.message.contains(words), "{words}: {error}");
+        let stream = link.install(request(&json!({}), None)).await.unwrap();
+        assert_eq!(Install::begin(stream, &head).await.err().unwrap().code, code);
+    }
+    assert!(link.update_status().await.unwrap().last_attempt.is_none());
+    assert!(LATER > crate::update::NOW);
+}
+
+#[tokio::test]
+async fn a_machine_without_slots_says_how_to_get_them() {
+    let pi = Pi::with(|settings| {
+        settings.policy.namespaces.insert("manage".into());
+        settings.policy.modes.insert("manage.update_server".into(), Mode::Allow);
+    });
+    let link = pi.server();
+    for error in [
+        link.update_status().await.unwrap_err(),
+        link.install(request(&json!({}), None)).await.unwrap_err(),
+        link.report_health(healthy()).await.unwrap_err(),
+    ] {
+        assert_eq!(error.code, ErrorCode::CapabilityMissing);
+        assert!(error.hint.is_some());
+    }
+    assert!(link.status().await.unwrap().faults.is_empty(), "it is no fault of the agent's");
+}

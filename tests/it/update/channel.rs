@@ -1,0 +1,472 @@
+//! A channel is believed by its keys and its numbers, and says who gets what.
+
+use super::{
+    LATER, LAYOUT, NOW, PRODUCT, a_bundle, a_root, a_root_file, an_image, opened,
+    origin::{Authority, Conduct, Origin},
+    roots, signed,
+};
+use raspi_mcp::{
+    error::{ErrorCode, ToolError},
+    update::{
+        bundle::Digest,
+        channel::{
+            Accepted, Change, Choice, Device, DeviceId, Index, Offer, Revoked, Rollout, Seen, Wanted, Why, accept,
+            choose, look, publish, recall, remember,
+        },
+        trust::Purpose,
+    },
+};
+use std::fs;
+use tempfile::TempDir;
+
+const DAY: u64 = 86_400;
+
+fn offer(version: &str, counter: u64) -> Offer {
+    Offer {
+        version: version.into(),
+        counter,
+        manifest: Digest::of(version.as_bytes()),
+        url: format!("bundles/{version}.bundle"),
+        size: 1_000_000,
+        released: NOW,
+        layout: LAYOUT.into(),
+        hardware: vec!["raspberrypi,4-model-b".into()],
+        rollout: Rollout { percent: 100, salt: version.into() },
+        rings: vec![],
+        min_counter: None,
+        notes: "What is new.\nMore of it.".into(),
+        notes_url: Some("https://example.org/notes".into()),
+    }
+}
+
+fn index(releases: Vec<Offer>) -> Index {
+    Index {
+        format: 1,
+        product: PRODUCT.into(),
+        channel: "stable".into(),
+        sequence: 7,
+        created: NOW,
+        expires: NOW + 30 * DAY,
+        paused: None,
+        releases,
+        revoked: vec![],
+    }
+}
+
+fn device() -> Device {
+    Device {
+        version: "1.0.0".into(),
+        counter: 10,
+        counter_floor: 5,
+        hardware: vec!["raspberrypi,4-model-b".into(), "brcm,bcm2711".into()],
+        layout: LAYOUT.into(),
+        ring: None,
+        pin: None,
+        id: Some(DeviceId::of("0123456789abcdef0123456789abcdef")),
+        blocked: vec![],
+    }
+}
+
+fn wanted(seen: Option<&Seen>) -> Wanted<'_> {
+    let clock_ms = i64::try_from(NOW + DAY).unwrap() * 1000;
+    Wanted { product: PRODUCT, channel: "stable", seen, clock_ms, time_floor: NOW - 300 * DAY }
+}
+
+fn bytes(index: &Index, keys: &[u8]) -> Vec<u8> {
+    signed(Purpose::Channel, &index.encode().unwrap(), keys)
+}
+
+fn judged(index: &Index, seen: Option<&Seen>) -> Result<Accepted, ToolError> {
+    accept(&bytes(index, &[21]), &roots(), &wanted(seen))
+}
+
+fn installs(index: &Index, device: &Device) -> String {
+    match choose(index, device) {
+        Choice::Install(offer) => offer.version,
+        Choice::UpToDate => "up to date".into(),
+        Choice::Held { why, .. } => format!("held: {why}"),
+    }
+}
+
+#[test]
+fn an_index_is_believed_by_its_keys() {
+    let index = index(vec![offer("1.1.0", 11)]);
+    let accepted = judged(&index, None).unwrap();
+    assert_eq!((accepted.index, accepted.doubt), (index.clone(), None));
+    assert_eq!((accepted.seen.sequence, accepted.seen.created), (7, NOW));
+    // Release keys are for releases, whoever holds them; and a channel's key for nothing else.
+    for (what, bytes) in [
+        ("nobody", bytes(&index, &[])),
+        ("release keys", bytes(&index, &[11, 12])),
+        ("a stranger", bytes(&index, &[99])),
+        ("another purpose", signed(Purpose::Release, &index.encode().unwrap(), &[21])),
+        ("a bit", {
+            let mut bytes = bytes(&index, &[21]);
+            *bytes.last_mut().unwrap() ^= 1;
+            bytes
+        }),
+        ("nothing", vec![]),
+        ("a web page", b"<html>".to_vec()),
+        ("half of it", bytes(&index, &[21])[..100].to_vec()),
+        ("signed rubbish", signed(Purpose::Channel, b"{}", &[21])),
+        (
+            "a field twice",
+            signed(
+                Purpose::Channel,
+                String::from_utf8(index.encode().unwrap())
+                    .unwrap()
+                    .replacen("\"format\": 1", "\"format\": 1, \"format\": 1", 1)
+                    .as_bytes(),
+                &[21],
+            ),
+        ),
+    ] {
+        let error = accept(&bytes, &roots(), &wanted(None)).unwrap_err();
+        assert_eq!(error.code, ErrorCode::VerificationFailed, "{what}: {error}");
+        assert!(error.hint.is_some());
+    }
+}
+
+#[test]
+fn a_replay_a_fork_and_a_freeze_are_refused() {
+    let now = judged(&index(vec![offer("1.1.0", 11)]), None).unwrap();
+    // The same once more is fine, and so is a newer one.
+    assert!(judged(&now.index, Some(&now.seen)).is_ok());
+    let next = Index { sequence: 8, created: NOW + 1, ..now.index.clone() };
+    assert_eq!(judged(&next, Some(&now.seen)).unwrap().seen.sequence, 8);
+
+    let older = Index { sequence: 6, ..now.index.clone() };
+    let error = judged(&older, Some(&now.seen)).unwrap_err();
+    assert!(error.message.contains("from index 7 to 6") && error.message.contains("replayed"), "{error}");
+    let backdated = Index { sequence: 9, created: NOW - 1, ..now.index.clone() };
+    assert!(judged(&backdated, Some(&now.seen)).is_err());
+    let fork = Index { releases: vec![], ..now.index.clone() };
+    let error = judged(&fork, Some(&now.seen)).unwrap_err();
+    assert!(error.message.contains("two different indexes with number 7"), "{error}");
+    // What was seen of another channel says nothing about this one.
+    let other = Seen { channel: "beta".into(), sequence: 100, ..now.seen.clone() };
+    assert!(judged(&now.index, Some(&other)).is_ok());
+
+    let frozen = Index { created: NOW - 30 * DAY, expires: NOW + DAY, ..now.index.clone() };
+    let error = judged(&frozen, None).unwrap_err();
+    assert_eq!(error.code, ErrorCode::FailedPrecondition);
+    assert!(error.message.contains("expired"), "{error}");
+    let future = Index { created: NOW + 3 * DAY, ..now.index };
+    assert!(judged(&future, None).unwrap_err().message.contains("made in the future"));
+}
+
+#[test]
+fn an_index_of_another_product_or_channel_is_another() {
+    for other in [Index { product: "other".into(), ..index(vec![]) }, Index { channel: "beta".into(), ..index(vec![]) }]
+    {
+        let error = judged(&other, None).unwrap_err();
+        assert!(error.code == ErrorCode::VerificationFailed && error.message.contains("is wanted"), "{error}");
+    }
+}
+
+#[test]
+fn the_clock_may_be_anything() {
+    let index = index(vec![]);
+    let at = |clock: i64, floor: u64| {
+        let wanted = Wanted { clock_ms: clock.saturating_mul(1000), time_floor: floor, ..wanted(None) };
+        accept(&bytes(&index, &[21]), &roots(), &wanted)
+    };
+    let floor = NOW - 100 * DAY;
+    // 1970, before 1970, 2099: the floor holds, and it is said that nobody can tell.
+    for clock in [0, -1, i64::MIN / 2000, 4_070_908_800] {
+        let accepted = at(clock, floor).unwrap();
+        assert!(accepted.doubt.unwrap().contains("freshness unknown"), "{clock}");
+    }
+    assert_eq!(at(i64::try_from(NOW).unwrap(), floor).unwrap().doubt, None);
+    // Whatever the clock says, an index from before the floor has expired.
+    for clock in [0, i64::try_from(NOW).unwrap()] {
+        assert_eq!(at(clock, NOW + 31 * DAY).unwrap_err().code, ErrorCode::FailedPrecondition, "{clock}");
+    }
+    // The root of trust expires as well.
+    let late = Index { created: LATER - DAY, expires: LATER + DAY, ..index.clone() };
+    let wanted = Wanted { clock_ms: i64::try_from(LATER).unwrap() * 1000, ..wanted(None) };
+    let error = accept(&bytes(&late, &[21]), &roots(), &wanted).unwrap_err();
+    assert!(error.message.contains("root of trust") && error.message.contains("expired"), "{error}");
+}
+
+#[test]
+fn what_nobody_should_publish_nobody_reads() {
+    let good = index(vec![offer("1.2.0", 12), offer("1.1.0", 11)]);
+    assert!(good.encode().is_ok());
+    type Bend = fn(&mut Index);
+    let bends: [(&str, Bend); 26] = [
+        ("format", |i| i.format = 2),
+        ("product", |i| i.product = "A B".into()),
+        ("channel", |i| i.channel = "../x".into()),
+        ("sequence", |i| i.sequence = 0),
+        ("sequence, too high", |i| i.sequence = u64::MAX),
+        ("expires", |i| i.expires = i.created),
+        ("pause", |i| i.paused = Some(String::new())),
+        ("pause with escapes", |i| i.paused = Some("\u{1b}[2J".into())),
+        ("order", |i| i.releases.reverse()),
+        ("same counter", |i| i.releases[0].counter = 11),
+        ("same version", |i| i.releases[0].version = "1.1.0".into()),
+        ("same manifest", |i| i.releases[0].manifest = i.releases[1].manifest),
+        ("too many", |i| i.releases = (0..65).rev().map(|n| offer(&format!("2.0.{n}"), n + 1)).collect()),
+        ("version", |i| i.releases[0].version = "latest".into()),
+        ("counter", |i| i.releases[1].counter = 0),
+        ("min_counter", |i| i.releases[0].min_counter = Some(12)),
+        ("hardware", |i| i.releases[0].hardware = vec![]),
+        ("layout", |i| i.releases[0].layout = String::new()),
+        ("percent", |i| i.releases[0].rollout.percent = 101),
+        ("salt", |i| i.releases[0].rollout.salt = String::new()),
+        ("ring", |i| i.releases[0].rings = vec!["A".into()]),
+        ("notes", |i| i.releases[0].notes = "n".repeat(4097)),
+        ("notes with escapes", |i| i.releases[0].notes = "\u{7}".into()),
+        ("notes_url", |i| i.releases[0].notes_url = Some("javascript:alert(1)".into())),
+        ("url", |i| i.releases[0].url = "http://example.org/x".into()),
+        ("revocation", |i| {
+            i.revoked = vec![Revoked { manifest: Digest::of(b""), version: "1.0.0".into(), reason: String::new() }]
+        }),
+    ];
+    for (what, bend) in bends {
+        let mut bent = good.clone();
+        bend(&mut bent);
+        assert!(bent.encode().is_err(), "{what}");
+        let text = serde_json::to_vec(&bent).unwrap();
+        assert!(Index::parse(&text).is_err(), "{what}");
+    }
+    for (was, is) in [
+        ("\"format\": 1,", "\"format\": 1, \"extra\": 0,"),
+        ("\"percent\": 100", "\"percent\": \"100\""),
+        ("\"sequence\": 7", "\"sequence\": -7"),
+    ] {
+        let text = String::from_utf8(good.encode().unwrap()).unwrap();
+        assert!(text.contains(was) && Index::parse(text.replacen(was, is, 1).as_bytes()).is_err(), "{is}");
+    }
+}
+
+#[test]
+fn the_newest_release_that_fits_is_for_this_device() {
+    let fleet = index(vec![offer("1.3.0", 13), offer("1.2.0", 12), offer("1.0.0", 10)]);
+    assert_eq!(installs(&fleet, &device()), "1.3.0");
+    assert_eq!(installs(&fleet, &Device { counter: 13, ..device() }), "up to date");
+    assert_eq!(installs(&fleet, &Device { counter: 99, ..device() }), "up to date", "a channel never leads back");
+    assert_eq!(installs(&index(vec![]), &device()), "up to date");
+    let held = |index: &Index, device: &Device, words: &str| {
+        let said = installs(index, device);
+        assert!(said.starts_with("held: ") && said.contains(words), "{said}");
+    };
+    held(&fleet, &Device { hardware: vec!["raspberrypi,5-model-b".into()], ..device() }, "not made for this board");
+    held(&fleet, &Device { layout: "gpt-ab-2".into(), ..device() }, "partition layout mbr-ab-1");
+    held(&fleet, &Device { counter_floor: 20, ..device() }, "older than what may still be installed");
+    held(
+        &Index { paused: Some("it eats cards".into()), ..fleet.clone() },
+        &device(),
+        "paused by its publisher: it eats cards",
+    );
+
+    // One that is withdrawn, or failed here, leaves the one before it.
+    let revoked =
+        Revoked { manifest: fleet.releases[0].manifest, version: "1.3.0".into(), reason: "no network".into() };
+    let withdrawn = Index { revoked: vec![revoked], ..fleet.clone() };
+    assert_eq!(installs(&withdrawn, &device()), "1.2.0");
+    held(&withdrawn, &Device { counter: 12, ..device() }, "withdrawn by its publisher: no network");
+    let blocked =
+        Device { counter: 12, blocked: vec![(fleet.releases[0].manifest, "the server crashed".into())], ..device() };
+    held(&fleet, &blocked, "failed on this device and is not tried again: the server crashed");
+}
+
+#[test]
+fn an_old_device_takes_the_steps_in_between() {
+    let step = |from| Offer { min_counter: Some(from), ..offer("3.0.0", 30) };
+    let fleet = |from| index(vec![step(from), offer("2.0.0", 20)]);
+    assert_eq!(installs(&fleet(20), &device()), "2.0.0");
+    assert_eq!(installs(&fleet(20), &Device { counter: 20, ..device() }), "3.0.0");
+    assert_eq!(installs(&index(vec![step(10)]), &device()), "3.0.0");
+    assert!(installs(&index(vec![step(20)]), &device()).contains("no step in between"));
+}
+
+#[test]
+fn rings_come_before_shares_and_a_pin_before_both() {
+    let early = Offer { rings: vec!["early".into(), "lab".into()], ..offer("1.3.0", 13) };
+    let fleet = index(vec![early, offer("1.2.0", 12)]);
+    let ring = |ring: Option<&str>| Device { ring: ring.map(str::to_owned), ..device() };
+    assert_eq!(installs(&fleet, &ring(Some("early"))), "1.3.0");
+    assert_eq!(installs(&fleet, &ring(Some("late"))), "1.2.0");
+    assert_eq!(installs(&fleet, &ring(None)), "1.2.0");
+    let at_12 = Device { counter: 12, ..ring(None) };
+    assert!(installs(&fleet, &at_12).contains("rings early, lab"));
+
+    let pin = |pin: &str, counter| Device { pin: Some(pin.into()), counter, ..device() };
+    assert_eq!(installs(&fleet, &pin("1.2.0", 10)), "1.2.0");
+    assert_eq!(installs(&fleet, &pin("1.3.0", 10)), "1.3.0");
+    assert_eq!(installs(&fleet, &pin("1.2.0", 12)), "up to date");
+    assert!(installs(&fleet, &pin("1.2.0", 13)).contains("never leads back"));
+    assert!(installs(&fleet, &pin("9.9.9", 10)).contains("does not have"));
+    assert_eq!(installs(&fleet, &pin("1.0.0", 10)), "up to date", "what runs, though the channel has forgotten it");
+    assert!(installs(&Index { paused: Some("stop".into()), ..fleet }, &pin("1.2.0", 10)).contains("paused"));
+}
+
+#[test]
+fn a_rollout_reaches_its_share_grows_and_is_another_for_each_release() {
+    let ids: Vec<DeviceId> = (0..5000u32).map(|n| DeviceId::of(&format!("{n:032x}"))).collect();
+    let reached = |salt: &str, percent| {
+        let rolled = Offer { rollout: Rollout { percent, salt: salt.into() }, ..offer("1.1.0", 11) };
+        let fleet = index(vec![rolled]);
+        ids.iter().map(|id| installs(&fleet, &Device { id: Some(*id), ..device() }) == "1.1.0").collect::<Vec<bool>>()
+    };
+    let share = |reached: &[bool]| reached.iter().filter(|one| **one).count() * 100 / ids.len();
+    assert_eq!((share(&reached("a", 0)), share(&reached("a", 100))), (0, 100));
+    let (five, twenty, other) = (reached("a", 5), reached("a", 20), reached("b", 20));
+    assert!(
+        (4..=6).contains(&share(&five)) && (18..=22).contains(&share(&twenty)),
+        "{} {}",
+        share(&five),
+        share(&twenty)
+    );
+    assert!(five.iter().zip(&twenty).all(|(before, after)| !before || *after), "who has it keeps it");
+    let both = twenty.iter().zip(&other).filter(|(one, two)| **one && **two).count() * 100 / ids.len();
+    assert!((2..=6).contains(&both), "the same devices are always first: {both} %");
+    // Without an id it is the last.
+    let fleet = |percent| index(vec![Offer { rollout: Rollout { percent, salt: "a".into() }, ..offer("1.1.0", 11) }]);
+    let nobody = Device { id: None, ..device() };
+    assert!(installs(&fleet(99), &nobody).contains("99 %") && installs(&fleet(100), &nobody) == "1.1.0");
+}
+
+#[test]
+fn the_machines_id_does_not_leave_the_machine() {
+    let machine = "0123456789abcdef0123456789abcdef";
+    let (one, same, other) = (
+        DeviceId::of(machine),
+        DeviceId::of(&format!("{machine}\n")),
+        DeviceId::of("0123456789abcdef0123456789abcdee"),
+    );
+    assert!(one == same && one != other);
+    assert!(!format!("{one:?}").contains("01234567"));
+}
+
+#[test]
+fn a_bundle_that_is_not_the_indexs_is_refused() {
+    let (boot, root) = (super::a_boot(4 << 20, &[("config.txt", b"arm_64bit=1\n")]), an_image(100 << 10, 3));
+    let (release, _) = opened(&a_bundle("1.1.0", 11, &boot, &root, &[11, 12]));
+    let offer = Offer { manifest: release.digest, ..offer("1.1.0", 11) };
+    offer.is_of("stable", &release.digest, &release.manifest).unwrap();
+    let mixed = [
+        Offer { manifest: Digest::of(b"yesterday's"), ..offer.clone() },
+        Offer { version: "1.1.1".into(), ..offer.clone() },
+        Offer { counter: 12, ..offer.clone() },
+        Offer { layout: "gpt".into(), ..offer.clone() },
+    ];
+    for other in mixed {
+        let error = other.is_of("stable", &release.digest, &release.manifest).unwrap_err();
+        assert!(error.code == ErrorCode::VerificationFailed && error.message.contains("another release"), "{error}");
+    }
+    assert!(offer.is_of("beta", &release.digest, &release.manifest).is_err());
+}
+
+#[test]
+fn each_change_makes_the_next_index() {
+    let first = index(vec![offer("1.1.0", 11)]);
+    let after = |change: Change| publish(first.clone(), change, NOW + 5, NOW + 9 * DAY);
+    let renewed = after(Change::Renew).unwrap();
+    assert_eq!((renewed.sequence, renewed.created, renewed.expires), (8, NOW + 5, NOW + 9 * DAY));
+    let more = after(Change::Add(Box::new(offer("1.2.0", 12)))).unwrap();
+    assert_eq!(more.releases.iter().map(|offer| offer.counter).collect::<Vec<_>>(), [12, 11]);
+    let between = publish(more.clone(), Change::Add(Box::new(offer("1.0.9", 9))), NOW + 6, NOW + DAY).unwrap();
+    assert_eq!(between.releases.len(), 3);
+    assert_eq!(after(Change::Rollout { version: "1.1.0".into(), percent: 5 }).unwrap().releases[0].rollout.percent, 5);
+    let paused = after(Change::Pause { reason: "a bad day".into() }).unwrap();
+    assert_eq!(publish(paused, Change::Resume, NOW + 6, NOW + DAY).unwrap().paused, None);
+    let revoked = after(Change::Revoke { version: "1.1.0".into(), reason: "it is bad".into() }).unwrap();
+    assert_eq!(revoked.revocation(&first.releases[0].manifest), Some("it is bad"));
+    for (change, words) in [
+        (Change::Resume, "not paused"),
+        (Change::Rollout { version: "7.0.0".into(), percent: 5 }, "it has 1.1.0"),
+        (Change::Rollout { version: "1.1.0".into(), percent: 101 }, "100 percent"),
+        (Change::Revoke { version: "7.0.0".into(), reason: "x".into() }, "no release 7.0.0"),
+        (Change::Pause { reason: String::new() }, "no reason"),
+        (Change::Add(Box::new(offer("1.1.0", 13))), "in the channel already"),
+        (Change::Add(Box::new(offer("1.3.0", 11))), "in the channel already"),
+    ] {
+        let error = after(change).unwrap_err();
+        assert!(error.message.contains(words), "{error}");
+    }
+    assert!(publish(first, Change::Renew, NOW - 1, NOW + DAY).unwrap_err().message.contains("replay"));
+}
+
+#[test]
+fn what_was_seen_outlives_a_restart() {
+    let dir = TempDir::new().unwrap();
+    let seen = judged(&index(vec![]), None).unwrap().seen;
+    let folder = dir.path().join("update");
+    assert_eq!(recall(&folder), None);
+    remember(&folder, &seen).unwrap();
+    remember(&folder, &seen).unwrap();
+    assert_eq!(recall(&folder), Some(seen));
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+    for rubbish in ["", "{}", "[1]", "\0\0\0"] {
+        fs::write(folder.join("channel.json"), rubbish).unwrap();
+        assert_eq!(recall(&folder), None);
+    }
+    assert_eq!(
+        remember(std::path::Path::new("/proc/nowhere"), &judged(&index(vec![]), None).unwrap().seen).unwrap_err().code,
+        ErrorCode::Unavailable
+    );
+}
+
+async fn published(authority: &Authority, index: &Index) -> Origin {
+    let origin = authority.origin().await;
+    origin.put("/pi/stable/index.signed", bytes(index, &[21]));
+    origin
+}
+
+#[tokio::test]
+async fn a_channel_is_looked_at_over_the_network_newer_roots_first() {
+    let authority = Authority::new();
+    let fleet = index(vec![offer("1.1.0", 11)]);
+    let origin = published(&authority, &fleet).await;
+    let bases = [origin.url("/pi")];
+    let found = look(&authority.line(), &bases, roots(), &wanted(None)).await.unwrap();
+    assert_eq!((found.accepted.index, found.newer.len(), found.roots.version()), (fleet.clone(), 0, 1));
+    let paths: Vec<String> = origin.log().into_iter().map(|request| request.path).collect();
+    assert_eq!(paths, ["/pi/roots/2.signed", "/pi/stable/index.signed"]);
+
+    // The channel's key was lost, and a new root says so: what the old one signs is nobody's any more.
+    let mut second = a_root_file(2);
+    second.channel.keys = super::ids(&[22]);
+    let second = signed(Purpose::Root, &serde_json::to_vec(&second).unwrap(), &[1, 2]);
+    origin.put("/pi/roots/2.signed", second.clone());
+    let error = look(&authority.line(), &bases, roots(), &wanted(None)).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::VerificationFailed);
+    origin.put("/pi/stable/index.signed", bytes(&fleet, &[22]));
+    let found = look(&authority.line(), &bases, roots(), &wanted(None)).await.unwrap();
+    assert_eq!((found.newer, found.roots.version()), (vec![second], 2));
+    // A root that does not follow is none.
+    origin.put("/pi/roots/2.signed", a_root());
+    let found = look(&authority.line(), &bases, roots(), &wanted(None)).await.unwrap();
+    assert_eq!((found.newer.len(), found.roots.version()), (0, 1));
+}
+
+#[tokio::test]
+async fn a_mirror_that_replays_is_passed_over() {
+    let authority = Authority::new();
+    let newest = Index { sequence: 9, ..index(vec![offer("1.1.0", 11)]) };
+    let seen = judged(&newest, None).unwrap().seen;
+    let (old, good) = (published(&authority, &index(vec![])).await, published(&authority, &newest).await);
+    let bases = [old.url("/pi"), good.url("/pi/")];
+    let found = look(&authority.line(), &bases, roots(), &wanted(Some(&seen))).await.unwrap();
+    assert_eq!(found.accepted.index.sequence, 9);
+    let error = look(&authority.line(), &bases[..1], roots(), &wanted(Some(&seen))).await.unwrap_err();
+    assert!(error.message.contains("replayed"), "{error}");
+    good.treat(|_| Conduct::Page);
+    let error = look(&authority.line(), &bases[1..], roots(), &wanted(Some(&seen))).await.unwrap_err();
+    assert!(error.message.contains("web page") && error.code == ErrorCode::Unavailable, "{error}");
+}
+
+#[test]
+fn a_bundle_may_be_anywhere() {
+    let below = offer("1.1.0", 11).places(&["https://a.org/pi".into(), "https://b.org/".into()]).unwrap();
+    let shown: Vec<String> = below.iter().map(ToString::to_string).collect();
+    assert_eq!(shown, ["https://a.org/pi/bundles/1.1.0.bundle", "https://b.org/bundles/1.1.0.bundle"]);
+    let elsewhere = Offer { url: "https://cdn.org/x".into(), ..offer("1.1.0", 11) };
+    assert_eq!(elsewhere.places(&["https://a.org".into(), "https://b.org".into()]).unwrap().len(), 1);
+    assert!(matches!(choose(&index(vec![elsewhere]), &device()), Choice::Install(_)));
+    let held = Choice::Held { release: None, why: Why::NoSuchVersion { pin: "1".into() } };
+    assert_ne!(held, Choice::UpToDate);
+}
