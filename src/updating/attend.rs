@@ -92,7 +92,9 @@ impl Updating {
                 match self.report(&verdict, false).await {
                     Ok(true) => break,
                     Ok(false) => {}
-                    Err(error) => tracing::warn!(target: "update", %error, "the agent was not told how this trial does"),
+                    Err(error) => {
+                        tracing::warn!(target: "update", %error, "the agent was not told how this trial does")
+                    }
                 }
             }
             sleep(PACE).await;

@@ -14,7 +14,7 @@ mod standing;
 mod weigh;
 
 pub use find::{Found, Offer, limits};
-pub use plans::{Planned, LIFE as PLAN_LIFE};
+pub use plans::{LIFE as PLAN_LIFE, Planned};
 pub use standing::{Standing, Summary};
 pub use weigh::job_id;
 
@@ -34,11 +34,11 @@ use crate::{
     },
     world::World,
 };
+use bring::Bring;
 use std::{
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
-use bring::Bring;
 use tokio::sync::watch;
 
 /// The server's updates. Cheap to clone.
