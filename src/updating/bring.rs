@@ -66,9 +66,8 @@ impl Told for Tell {
 impl Updating {
     /// The bundle of an offer, its head read.
     pub(super) async fn open(&self, offer: &Offer) -> Result<Bundle, ToolError> {
-        let bundle = Bundle::open(Source::new(self.line().await?, offer.places.clone())).await?;
-        offer.release.is_of(&offer.channel, &bundle.digest(), bundle.manifest())?;
-        Ok(bundle)
+        let source = Source::new(self.line().await?, offer.places.clone());
+        Bundle::open(source, |digest, manifest| offer.release.is_of(&offer.channel, digest, manifest)).await
     }
 
     /// The release that is wanted.

@@ -15,10 +15,7 @@ use crate::{
         clock::{self, Zone},
     },
     update::fetch::{Line, Place, Source},
-    updating::{
-        carry::{Bundle, Carry},
-        limits,
-    },
+    updating::carry::{Bundle, Carry},
 };
 use std::path::Path;
 
@@ -28,8 +25,8 @@ pub async fn run(agent: &AgentLink, settings: &Settings, bundle: &str, reboot: b
     let place = Place::parse(&whole(bundle)?)?;
     let zone = clock::zone(&Root::system()).unwrap_or_else(|_| Zone::utc());
     let floor = agent.update_status().await?.time_floor;
-    let line = Line::new(limits(&settings.update, zone, Wall::system(), floor))?;
-    let bundle = Bundle::open(Source::new(line, vec![place])).await?;
+    let line = Line::new(settings.update.limits(zone, Wall::system(), floor))?;
+    let bundle = Bundle::open(Source::new(line, vec![place]), |_, _| Ok(())).await?;
     let judged = agent.judge_bundle(TOOL, bundle.head()).await?;
     outln!(
         "{} would go into slot {}: {} bytes of images",
