@@ -45,16 +45,23 @@ impl Bundle {
     fn changed_since(&self, before: &Self) -> u64 {
         let of = |bundle: &Self, n: u32| bundle.index.block(n);
         let same = |n: u32| n < before.index.len() && of(self, n).sha256 == of(before, n).sha256;
-        (0..self.index.len()).filter(|n| !same(*n)).map(|n| of(self, n).stored).map(|stored| stored.end - stored.start).sum()
+        (0..self.index.len())
+            .filter(|n| !same(*n))
+            .map(|n| of(self, n).stored)
+            .map(|stored| stored.end - stored.start)
+            .sum()
     }
 }
 
 async fn run(args: &[String]) -> Result<Value, String> {
-    let [socket, path, more @ ..] = args else { return Err("install SOCKET BUNDLE [--stop-after N] [--before BUNDLE]".into()) };
+    let [socket, path, more @ ..] = args else {
+        return Err("install SOCKET BUNDLE [--stop-after N] [--before BUNDLE]".into());
+    };
     let option = |name: &str| more.iter().position(|word| word == name).and_then(|at| more.get(at + 1));
     let bundle = Bundle::open(path)?;
     let stop_after: usize = option("--stop-after").and_then(|count| count.parse().ok()).unwrap_or(usize::MAX);
-    let changed = option("--before").map(|path| Bundle::open(path)).transpose()?.map(|before| bundle.changed_since(&before));
+    let changed =
+        option("--before").map(|path| Bundle::open(path)).transpose()?.map(|before| bundle.changed_since(&before));
     let link = AgentLink::Socket(Client::new(Path::new(socket)));
     let mut sent = Sent::default();
     let armed = install(&link, &bundle, stop_after, &mut sent).await.map_err(|error| error.to_string())?;
@@ -84,7 +91,10 @@ async fn install(link: &AgentLink, bundle: &Bundle, stop_after: usize, sent: &mu
             }
             let place = bundle.index.block(n).stored;
             stored.resize((place.end - place.start) as usize, 0);
-            bundle.file.read_exact_at(&mut stored, place.start).map_err(|error| ToolError::unavailable(error.to_string()))?;
+            bundle
+                .file
+                .read_exact_at(&mut stored, place.start)
+                .map_err(|error| ToolError::unavailable(error.to_string()))?;
             install.block(n, &stored).await?;
             sent.numbers.push(n);
             sent.stored_bytes += stored.len() as u64;

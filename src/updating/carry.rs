@@ -9,7 +9,10 @@ use crate::{
     update::{
         bundle::{Digest, Envelope, Index, Manifest},
         fetch::{self, Front, Order as Sequence, Pieces, Source, Spool, download},
-        install::{Finished, Install, frame::{Armed, Progress, Wanted}},
+        install::{
+            Finished, Install,
+            frame::{Armed, Progress, Wanted},
+        },
         job::Release,
         status::Phase,
     },
@@ -103,7 +106,8 @@ impl Carry<'_> {
         if judged.manifest_sha256 != bundle.digest {
             return Err(ToolError::internal("the agent judged another bundle than the one it was given"));
         }
-        tell.release(Release { version: judged.version.clone(), counter: judged.counter, manifest: bundle.digest }).await;
+        tell.release(Release { version: judged.version.clone(), counter: judged.counter, manifest: bundle.digest })
+            .await;
         tell.step(Phase::Comparing, 0, 0, "finding what is here already".into()).await;
         let index = bundle.index().await?;
         install.index(index.as_bytes()).await?;
@@ -200,7 +204,10 @@ impl Carry<'_> {
 
 fn fetched(progress: fetch::Progress) -> String {
     match progress.waits {
-        Some(seconds) => format!("waits {seconds} s for update.download_window; {} of {} bytes are here", progress.done, progress.total),
+        Some(seconds) => format!(
+            "waits {seconds} s for update.download_window; {} of {} bytes are here",
+            progress.done, progress.total
+        ),
         None => format!("{} of {} bytes are here", progress.done, progress.total),
     }
 }

@@ -103,9 +103,10 @@ impl Updating {
         let update = &self.0.settings.update;
         let running = status.slots.iter().find(|slot| slot.running);
         let named = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        let blocked = status.blocked.iter().filter_map(|blocked| {
-            Some((Digest::from_hex(&blocked.manifest_sha256)?, blocked.reason.clone()))
-        });
+        let blocked = status
+            .blocked
+            .iter()
+            .filter_map(|blocked| Some((Digest::from_hex(&blocked.manifest_sha256)?, blocked.reason.clone())));
         Device {
             version: running.and_then(|slot| slot.version.clone()).unwrap_or_default(),
             counter: running.and_then(|slot| slot.counter).unwrap_or(0),
@@ -121,7 +122,8 @@ impl Updating {
 
     /// The root of trust so far, and what was last believed of a channel.
     async fn remembered(&self, channel: &str) -> Result<(Roots, Option<channel::Seen>), ToolError> {
-        let (file, folder) = (self.0.root.path(&self.0.settings.update.trust.display().to_string()), self.0.folder.clone());
+        let (file, folder) =
+            (self.0.root.path(&self.0.settings.update.trust.display().to_string()), self.0.folder.clone());
         let channel = channel.to_owned();
         blocking::run("update", move |_| {
             let shown = file.display().to_string();

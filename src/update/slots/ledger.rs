@@ -1,6 +1,6 @@
 //! The record and the card together: performs steps, and keeps what was recorded at hand.
 
-use super::{Settled, State, Step, Store, perform, settle};
+use super::{Case, Settled, Standing, State, Step, Store, perform, settle};
 use crate::{
     error::ToolError,
     update::{
@@ -43,10 +43,14 @@ impl Ledger {
         self.flow.evidence()
     }
 
-    /// Settles this boot and performs what follows. The standing holds whatever becomes of that: its failure is given beside it.
+    /// Settles this boot and performs what follows. The standing holds whatever becomes of that, and its failure is given beside it; but where
+    /// the boot chain could not be mended, a restart would only lead here again, and the slot that runs is one that was walked to.
     pub fn settle(&mut self, here: &Here) -> (Settled, Result<(), ToolError>) {
-        let settled = settle(&self.state, &self.flow.evidence(), here);
+        let mut settled = settle(&self.state, &self.flow.evidence(), here);
         let done = self.perform(&settled.step);
+        if done.is_err() && settled.case == Case::TargetByDefault {
+            settled.standing = Standing::Walked;
+        }
         (settled, done)
     }
 
@@ -57,7 +61,7 @@ impl Ledger {
     pub fn perform(&mut self, step: &Step) -> Result<(), ToolError> {
         let done = perform(&*self.disk, &*self.flow, &mut self.store, step);
         match (&done, &step.state) {
-            (Ok(()), Some(state)) => self.state = state.clone(),
+            (Ok(()), Some(state)) => self.state = State { lost: false, ..state.clone() },
             (Ok(()), None) => {}
             (Err(_), _) => {
                 if let Ok(opened) = Store::open(&*self.disk) {

@@ -93,6 +93,7 @@ impl State {
             reboots_ms: from.take("reboots_ms"),
             roots: from.take("roots"),
             kept,
+            lost: false,
             attempt_more,
             more: Map::new(),
         };

@@ -54,6 +54,8 @@ impl Store {
         let mut faults = Vec::new();
         let mut found: Option<(u64, u64, Vec<u8>)> = None;
         let mut unread = Vec::new();
+        // The first write of all goes to the first copy: one that is empty still says that there was nothing to lose.
+        let lost = copies.iter().all(|copy| matches!(copy, Ok(Copy::Torn(_))));
         for (copy, read) in (0..).zip(copies) {
             match read {
                 Ok(Copy::Empty) => {}
@@ -74,7 +76,11 @@ impl Store {
                     .with("area", Area::AgentState.name())
                     .hint("the card may be worn out: look at the kernel's log, and do not update this machine"));
             }
-            return Ok(Opened { store: Self { sequence: 0, older: 0 }, state: State::default(), faults });
+            return Ok(Opened {
+                store: Self { sequence: 0, older: 0 },
+                state: State { lost, ..State::default() },
+                faults,
+            });
         };
         let (state, told) = State::from_json(&json);
         faults.extend(told);

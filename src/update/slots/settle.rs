@@ -105,8 +105,9 @@ fn decide(case: Case, mut next: State, seen: &Evidence, here: &Here) -> (Step, S
         | Case::TargetForOther
         | Case::BadButDefault
         | Case::Walked
-        | Case::WalkedUnproven
-        | Case::ChainLostUnproven => (plain(next), Standing::Walked),
+        | Case::WalkedLost
+        | Case::ChainLostUnproven
+        | Case::BothLost => (plain(next), Standing::Walked),
         Case::Interrupted | Case::InterruptedChainLost => {
             (Step { before: back(seen), ..plain(next) }, Standing::Interrupted)
         }
@@ -143,7 +144,8 @@ fn decide(case: Case, mut next: State, seen: &Evidence, here: &Here) -> (Step, S
             let before = running.filter(|_| case == Case::ChainLost).map(Act::Default).into_iter().collect();
             (Step { before, ..plain(next) }, Standing::Normal)
         }
-        Case::Unrecorded => (plain(next), Standing::Unrecorded),
+        // Not even what version runs: a write would say that the record is whole again.
+        Case::Unrecorded => (Step::default(), Standing::Unrecorded),
     }
 }
 
@@ -188,6 +190,7 @@ fn condemned(mut next: State, seen: &Evidence, reason: &str) -> (Step, Standing)
         update.stage = Stage::Trial;
         update.verdict.get_or_insert(Verdict { reason: reason.into(), by_person: false, log_tail: None });
     }
+    set_phase(&mut next, Phase::Trial);
     (Step::to(next), Standing::Restart(reason.into()))
 }
 

@@ -35,6 +35,8 @@ pub struct State {
     pub roots: Vec<String>,
     /// Small things that survive the loss of the data partition: identity, hashes of tokens, network connections.
     pub kept: BTreeMap<String, Vec<u8>>,
+    /// Both copies had been written, and neither could be read: what was recorded is lost. Not recorded itself.
+    pub lost: bool,
     /// Fields of a newer version.
     pub more: Map<String, Value>,
     /// Fields of a newer version in `last_attempt`; they go with it.

@@ -181,7 +181,8 @@ fn another_release_replaces_one_that_is_armed_and_the_chain_forgets_it_first() {
 #[test]
 fn rule_14_a_boot_image_that_would_flash_the_board_is_never_armed() {
     // Built by somebody else: our builder refuses it, so the name is put into the finished image.
-    let mut image = a_boot(BOOT.max(4 << 20), &[("RECOVERX.BIN", b"not a bootloader"), ("config.txt", b"arm_64bit=1\n")]);
+    let mut image =
+        a_boot(BOOT.max(4 << 20), &[("RECOVERX.BIN", b"not a bootloader"), ("config.txt", b"arm_64bit=1\n")]);
     let names: Vec<usize> = (0..image.len() - 11).filter(|at| &image[*at..at + 11] == b"RECOVERXBIN").collect();
     assert!(!names.is_empty());
     let areas = simulated::areas(image.len() as u64, ROOT as u64).map(|(area, size)| (area, size as usize));

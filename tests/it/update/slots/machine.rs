@@ -44,15 +44,20 @@ pub fn candidate(counter: u64) -> Candidate {
 impl Machine {
     /// From the factory, with version 1 in both slots, switched on and settled.
     pub fn new(chain: Chain) -> Self {
-        let disk = card();
+        let machine = Self::on(card(), chain, 0);
+        assert_eq!(machine.standing, Standing::Normal);
+        machine
+    }
+
+    /// With that card, switched on for the `n`th time and settled.
+    pub fn on(disk: MemoryDisk, chain: Chain, n: usize) -> Self {
         let ids = AtomicU64::new(0);
-        let next = move || format!("boot-{}", ids.fetch_add(1, Ordering::Relaxed));
+        let next = move || format!("boot-{n}-{}", ids.fetch_add(1, Ordering::Relaxed));
         let board = Board::power_on(Arc::new(disk.clone()), layout(), chain, Box::new(next));
         let flow: Arc<dyn BootFlow> = Arc::new(Simulated::new(board.clone(), layout()));
         let ledger = Ledger::open(Arc::new(disk.clone()), flow.clone()).unwrap();
         let mut machine = Self { disk, board, flow, ledger, standing: Standing::Elsewhere, case: Case::Elsewhere };
         machine.settle();
-        assert_eq!(machine.standing, Standing::Normal);
         machine
     }
 
@@ -84,6 +89,15 @@ impl Machine {
         self.settle()
     }
 
+    /// Restarts, with a card that may take nothing any more: then the agent's step fails, and it stands where it stands.
+    pub fn boot_if(&mut self, why: ResetCause) {
+        self.board.restart(why);
+        let Ok(ledger) = Ledger::open(Arc::new(self.disk.clone()), self.flow.clone()) else { return };
+        self.ledger = ledger;
+        let (settled, _) = self.ledger.settle(&Here { now_ms: NOW, ..Here::default() });
+        (self.case, self.standing) = (settled.case, settled.standing);
+    }
+
     pub fn does(&mut self, step: Result<Step, ToolError>) -> Result<(), ToolError> {
         self.ledger.perform(&step?)
     }
@@ -93,12 +107,23 @@ impl Machine {
         let target = self.running().other();
         let step = slots::begin_writing(self.state(), &self.seen(), None, candidate, FREE, NOW);
         self.does(step)?;
-        let device = self.disk.open(Area::Boot(target), Access::Exclusive)?;
-        device.write(0, &vec![0; BOOT]).unwrap();
         let image = boot_image(BOOT, &candidate.version)?;
-        self.disk.open(Area::Root(target), Access::Exclusive)?.write(0, &[candidate.counter as u8; ROOT]).unwrap();
-        device.write(0, &image).unwrap();
-        device.flush().unwrap();
+        let (boot, root) = (
+            self.disk.open(Area::Boot(target), Access::Exclusive)?,
+            self.disk.open(Area::Root(target), Access::Exclusive)?,
+        );
+        // The head first of all, and last of all; between them nothing starts from it.
+        let written = boot
+            .write(0, &[0; 4096])
+            .and_then(|()| boot.flush())
+            .and_then(|()| root.write(0, &[candidate.counter as u8; ROOT]))
+            .and_then(|()| boot.write(4096, &image[4096..]))
+            .and_then(|()| boot.flush())
+            .and_then(|()| boot.write(512, &image[512..4096]))
+            .and_then(|()| boot.flush())
+            .and_then(|()| boot.write(0, &image[..512]))
+            .and_then(|()| boot.flush());
+        written.map_err(|error| ToolError::unavailable(error.to_string()))?;
         self.does(slots::written(self.state()))?;
         self.does(slots::verified(self.state()))?;
         self.does(slots::arm(self.state(), &self.seen()))?;

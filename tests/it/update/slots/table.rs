@@ -14,6 +14,9 @@ use std::{collections::BTreeSet, fs};
 
 const DOC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/update.md");
 
+/// No update is recorded.
+const NOTHING: Set = recorded::GOOD | recorded::UNKNOWN | recorded::BAD | recorded::LOST;
+
 fn every_view() -> impl Iterator<Item = View> {
     let bits = |names: &[(Set, &str)]| names.iter().map(|(bit, _)| *bit).collect::<Vec<_>>();
     let places = bits(&place::NAMES);
@@ -37,7 +40,7 @@ fn every_view() -> impl Iterator<Item = View> {
 
 /// With nothing recorded the running slot is `O`: `T` runs only with an update.
 fn possible(view: &View) -> bool {
-    let nothing = view.recorded & (recorded::GOOD | recorded::UNKNOWN | recorded::BAD) != 0;
+    let nothing = view.recorded & NOTHING != 0;
     let target_runs = view.booted != place::O && view.root != place::O && (view.booted | view.root) & place::T != 0;
     !(nothing && target_runs)
 }
@@ -77,7 +80,7 @@ fn evidence_and_record_are_seen_in_the_words_of_the_table() {
                 // From elsewhere, or from halves of both, there is no slot that the words could be about.
                 continue;
             }
-            let settled = view.recorded & (recorded::GOOD | recorded::UNKNOWN | recorded::BAD) != 0;
+            let settled = view.recorded & NOTHING != 0;
             let not_armed = view.recorded != recorded::ARMED;
             let same = View { since: found.since, ..view };
             assert_eq!(found, if settled || not_armed { same } else { view }, "{state:?} {seen:?}");
@@ -101,6 +104,7 @@ pub fn staged(view: View, target: Slot) -> (State, Evidence) {
         recorded::COMMITTING => Some(Stage::Committing),
         recorded::ROLLED_BACK => Some(Stage::RolledBack),
         known => {
+            state.lost = known == recorded::LOST;
             state.slots.of_mut(target.other()).state = match known {
                 recorded::GOOD => SlotState::Good,
                 recorded::BAD => SlotState::Bad,
@@ -229,5 +233,5 @@ fn the_document_shows_this_very_table() {
 #[test]
 fn names_of_cases_are_rows() {
     let names: BTreeSet<String> = TABLE.iter().map(|row| name(row.case)).collect();
-    assert_eq!(names.len(), 27);
+    assert_eq!(names.len(), 28);
 }

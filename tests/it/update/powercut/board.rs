@@ -1,0 +1,100 @@
+//! A board whose power fails: the real boot flows over a card in memory, and the models of both firmwares.
+
+use raspi_mcp::update::{
+    boot::{BootFlow, ResetCause, Seen, Tryboot, Uboot, Witness, simulated::Chain, tryboot::Flag},
+    disk::{Layout, MemoryDisk},
+    firmware::{Generation, Outcome, TrybootFirmware, UbootFirmware},
+};
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, OnceLock},
+};
+
+pub fn layout() -> Layout {
+    static LAYOUT: OnceLock<Layout> = OnceLock::new();
+    LAYOUT.get_or_init(|| Layout::shipped().unwrap()).clone()
+}
+
+pub struct Board {
+    pub disk: MemoryDisk,
+    chain: Chain,
+    now: Mutex<Now>,
+}
+
+struct Now {
+    firmware: TrybootFirmware,
+    outcome: Outcome,
+    boots: u32,
+    name: &'static str,
+    reset: ResetCause,
+}
+
+impl Board {
+    /// Switched off. `name` begins its boot ids; `flag` is what its chip still remembers.
+    pub fn new(disk: MemoryDisk, chain: Chain, name: &'static str, flag: bool) -> Arc<Self> {
+        let mut firmware = TrybootFirmware::new(layout(), Generation::Walks);
+        firmware.flag = flag;
+        let outcome = Outcome::Nothing("not switched on yet".into());
+        Arc::new(Self {
+            disk,
+            chain,
+            now: Mutex::new(Now { firmware, outcome, boots: 0, name, reset: ResetCause::PowerOn }),
+        })
+    }
+
+    /// Comes up again; only a power cut clears the chip's flag.
+    pub fn restart(&self, why: ResetCause) -> Outcome {
+        let mut now = self.lock();
+        if why == ResetCause::PowerOn {
+            now.firmware.power_cut();
+        }
+        now.outcome = match self.chain {
+            Chain::Tryboot => now.firmware.boot(&self.disk),
+            Chain::Uboot => UbootFirmware.boot(&self.disk),
+        };
+        now.boots += 1;
+        now.reset = why;
+        now.outcome.clone()
+    }
+
+    pub fn flag(&self) -> bool {
+        self.lock().firmware.flag
+    }
+
+    pub fn flow(self: &Arc<Self>, template: Option<PathBuf>) -> Arc<dyn BootFlow> {
+        let disk = Arc::new(self.disk.clone());
+        match self.chain {
+            Chain::Uboot => Arc::new(Uboot::new(disk, self.clone())),
+            Chain::Tryboot => {
+                let chip = self.clone();
+                let flag: Flag = Arc::new(move |on| {
+                    chip.lock().firmware.flag = on;
+                    Ok(())
+                });
+                Arc::new(Tryboot::new(disk, layout(), self.clone(), Some(flag)).with_template(template))
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Now> {
+        self.now.lock().unwrap()
+    }
+}
+
+impl Witness for Board {
+    fn seen(&self) -> Seen {
+        let now = self.lock();
+        let boot_id = Some(format!("{}-{}", now.name, now.boots));
+        let seen = Seen { boot_id, reset: Some(now.reset), can_try: Some(true), ..Seen::default() };
+        match &now.outcome {
+            // The initramfs mounts the root that belongs to the boot files.
+            Outcome::Booted { slot, trial, .. } => Seen {
+                trial: Some(*trial).filter(|_| self.chain == Chain::Tryboot),
+                booted: Some(*slot),
+                root: Some(*slot),
+                ..seen
+            },
+            Outcome::Nothing(_) => seen,
+        }
+    }
+}
