@@ -74,7 +74,7 @@ fn a_bad_value_is_answered_with_what_was_expected() {
 fn namespaces_and_tools_are_known_by_name() {
     refused(
         "[tools]\nenable = [\"gpoi\"]\n",
-        "2:11: tools.enable must be a list of namespaces out of system, metrics, network, service, process, gpio, i2c, camera, update, \
+        "2:11: tools.enable must be a list of namespaces out of system, metrics, network, service, process, gpio, i2c, camera, \
          logs, manage, files, exec; \"gpoi\" is none; did you mean \"gpio\"?",
     );
     refused(
