@@ -13,6 +13,7 @@ mod hostname;
 mod oracle;
 mod power;
 mod socket;
+mod rescue;
 mod units;
 pub mod update;
 

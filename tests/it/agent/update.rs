@@ -45,12 +45,12 @@ fn with_slots(mode: Mode) -> Pi {
     pi
 }
 
-fn bundle(version: &str, counter: u64) -> Vec<u8> {
+pub fn bundle(version: &str, counter: u64) -> Vec<u8> {
     let boot = simulated::boot_image(BOOT, version).unwrap();
     a_bundle(version, counter, &boot, &an_image(ROOT, counter), &[11, 12])
 }
 
-fn request(args: &Value, ask_id: Option<&str>) -> InstallRequest {
+pub fn request(args: &Value, ask_id: Option<&str>) -> InstallRequest {
     InstallRequest { tool: TOOL, warrant: Some(warrant(args, ask_id)) }
 }
 
@@ -77,11 +77,11 @@ pub async fn install(link: &AgentLink, request: InstallRequest, bundle: &[u8]) -
     }
 }
 
-fn restart(args: &Value) -> RebootIntoRequest {
+pub fn restart(args: &Value) -> RebootIntoRequest {
     RebootIntoRequest { tool: TOOL, delay_seconds: 1, warrant: warrant(args, None) }
 }
 
-fn healthy() -> HealthReport {
+pub fn healthy() -> HealthReport {
     HealthReport { healthy: true, problems: Vec::new(), offline: false }
 }
 
@@ -89,7 +89,7 @@ fn sick(offline: bool) -> HealthReport {
     HealthReport { healthy: false, problems: vec!["the default gateway: no answer".into()], offline }
 }
 
-fn slot(status: &UpdateStatus, slot: Slot) -> (SlotState, Option<&str>, bool) {
+pub fn slot(status: &UpdateStatus, slot: Slot) -> (SlotState, Option<&str>, bool) {
     let found = status.slots.iter().find(|found| found.slot == slot).unwrap();
     (found.state, found.version.as_deref(), found.running)
 }
@@ -130,7 +130,7 @@ async fn an_update_from_its_stream_to_its_commit() {
 }
 
 /// Waits for the machine's restart, by an event of it: the timers are real here, since blocking threads do the work.
-async fn restarted(pi: &Pi, count: u32) {
+pub async fn restarted(pi: &Pi, count: u32) {
     for _ in 0..600 {
         if pi.machine.reboots() >= count {
             // The same turn of the loop settled the new boot.
