@@ -12,8 +12,8 @@ mod holders;
 mod hostname;
 mod oracle;
 mod power;
-mod socket;
 mod rescue;
+mod socket;
 mod units;
 pub mod update;
 

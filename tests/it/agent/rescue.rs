@@ -24,7 +24,8 @@ fn with_dead_man(hours: u32) -> Pi {
     std::fs::write(pi.dir.path().join("trust.json"), a_root()).unwrap();
     pi.now_ms.store(NOW as i64 * 1000, Ordering::SeqCst);
     let card = Card::simulated(&pi.dir.path().join("card")).unwrap();
-    pi.update = UpdatePort { card: Ok(Card { hardware: vec![crate::update::HARDWARE.into()], ..card }), ..UpdatePort::none() };
+    pi.update =
+        UpdatePort { card: Ok(Card { hardware: vec![crate::update::HARDWARE.into()], ..card }), ..UpdatePort::none() };
     pi.start();
     pi
 }
@@ -48,7 +49,11 @@ async fn the_dead_man_goes_back_when_his_time_has_come_and_only_once() {
     assert_eq!(link.roll_back(going_back()).await.unwrap_err().code, ErrorCode::PermissionDenied, "a moment too early");
     pi.now_ms.fetch_add(1, Ordering::SeqCst);
     let other = RollBackRequest { warrant: warrant(&args, None), ..going_back() };
-    assert_eq!(link.roll_back(other).await.unwrap_err().code, ErrorCode::PermissionDenied, "policy denies it to others");
+    assert_eq!(
+        link.roll_back(other).await.unwrap_err().code,
+        ErrorCode::PermissionDenied,
+        "policy denies it to others"
+    );
     let back = link.roll_back(going_back()).await.unwrap();
     assert_eq!((back.from, back.to, back.restarts), (Slot::B, Slot::A, true));
     restarted(&pi, 2).await;
