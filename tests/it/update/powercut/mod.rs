@@ -21,15 +21,15 @@ use std::{
 };
 
 /// Distinct states of each boot chain, at least: twice that in all.
-const LEAST: usize = 60_000;
+const LEAST: usize = 55_000;
 /// States of each cut, at most: of those in the middle of many writes, and of all others.
-const MANY: [usize; 2] = [1500, 128];
+const MANY: [usize; 2] = [1100, 96];
 /// Of each cut while it recovers from one.
-const MANY_AGAIN: usize = 12;
+const MANY_AGAIN: usize = 8;
 /// What the boot ids of the machine are called after the first cut, and after those while it recovers.
 const NAMES: [&str; 3] = ["cut", "again", "third"];
 /// One recovery in so many is cut a third time.
-const THIRD: usize = 8;
+const THIRD: usize = 16;
 /// One state in so many is judged in full although one like it was.
 const AUDIT: usize = 1000;
 
