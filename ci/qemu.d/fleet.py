@@ -80,10 +80,10 @@ class Fleet:
         self.bench.says(f"slot {slot} serves, {runs}; the update {'goes on' if begun else 'begins'}")
 
     def committed(self, version, within=TRIAL_SECONDS):
-        """Waits until the trial of that version has proved itself."""
-        self.bench.machine.console.expect(r"committed", within)
+        """Waits until the agent has found that version healthy, in slot B: its trial is over."""
+        self.bench.machine.healthy("B", within=within)
         attempt = self.status()["last_attempt"]
-        self.bench.check("it has committed", (attempt["version"], attempt["phase"]), (version, "committed"))
+        self.bench.check("it proved itself", (attempt["version"], attempt["phase"]), (version, "committed"))
 
     def back(self, version, within, because):
         """Waits until 2.0.0, in slot B, serves again after a trial of that version; why it is back has those words in it."""

@@ -263,9 +263,7 @@ pub enum Done {
     Update(Box<UpdateStatus>),
     RolledBack(RolledBack),
     MarkedGood(MarkedGood),
-    TrustedRoot {
-        version: u64,
-    },
+    TrustedRoot { version: u64 },
     Health(HealthTaken),
     Done {},
 }

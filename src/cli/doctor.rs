@@ -9,10 +9,14 @@ use crate::{
     access::groups,
     agent::{AgentLink, Client},
     client,
-    config::{self, Places, SERVER_USER, Settings, Sources},
-    doctor::{self, Account, Report, State, Subject},
+    config::{self, BoardChoice, Places, SERVER_USER, Settings, Sources},
+    doctor::{self, Account, Finding, Report, State, Subject, update::Preflight},
     error::ToolError,
-    hw::devices::Device,
+    hw::{
+        board::Board,
+        devices::Device,
+        firmware::{Firmware, Throttled},
+    },
     os::Root,
     registry::Registry,
 };
@@ -27,6 +31,9 @@ pub struct Args {
     /// Show every setting with where it comes from, not only those that differ from the default
     #[arg(long)]
     all: bool,
+    /// Only whether an update could go well now: slots, space, keys, power, wear, boot loader, time
+    #[arg(long)]
+    update: bool,
     /// For programs: everything, as JSON
     #[arg(long)]
     json: bool,
@@ -34,6 +41,9 @@ pub struct Args {
 
 pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     let sources = sources.gather(&Registry::standard(), Vec::new())?;
+    if args.update {
+        return preflight(args, &sources);
+    }
     let report = doctor::examine(&super::runtime()?.block_on(look(sources, Root::system())));
     if args.json {
         let text = serde_json::to_string_pretty(&report);
@@ -46,6 +56,60 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
         // Said already.
         _ => Err(Failure::new(Exit::Failed, "")),
     }
+}
+
+/// `raspi-mcp doctor --update`
+fn preflight(args: &Args, sources: &Sources) -> Result<(), Failure> {
+    let root = Root::system();
+    let settings = config::explain(sources);
+    let fallback = Settings::default_for(&sources.places);
+    let socket = settings.as_ref().map_or(&fallback, |(settings, _)| settings).places.agent_socket.clone();
+    let socket = super::sources::reach(&socket, |places| places.agent_socket.clone());
+    let link = AgentLink::Socket(Client::new(&socket));
+    let (status, throttled) = super::runtime()?.block_on(async {
+        // Reading the whole card's record takes longer than a question about itself.
+        let status = tokio::time::timeout(PATIENCE * 6, link.update_status()).await;
+        let status = status.unwrap_or_else(|_| Err(ToolError::timeout("the agent", PATIENCE * 6)));
+        (status, firmware(&root).await)
+    });
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs());
+    let findings = doctor::update::preflight(&Preflight { root, settings, status, throttled, now });
+    if args.json {
+        let text = serde_json::to_string_pretty(&findings);
+        outln!("{}", text.map_err(|error| Failure::new(Exit::Failed, format!("the report: {error}")))?);
+    } else {
+        out!("{}", listed(&findings));
+    }
+    match findings.iter().any(|finding| finding.state == State::Wrong) {
+        false => Ok(()),
+        // Said already.
+        true => Err(Failure::new(Exit::Failed, "")),
+    }
+}
+
+/// The firmware's word about power, where this user may have it: from the kernel's file, on a Raspberry Pi.
+async fn firmware(root: &Root) -> Option<Throttled> {
+    let board = Board::detect(BoardChoice::Auto, root).ok().filter(|board| !board.is_simulated())?;
+    Firmware::new(root, &board, None).throttled().await.ok().flatten()
+}
+
+/// Findings for a person, what is wrong first.
+fn listed(findings: &[Finding]) -> String {
+    let mut text = String::new();
+    for state in [State::Wrong, State::Note, State::Ok] {
+        for finding in findings.iter().filter(|finding| finding.state == state) {
+            let mark = match state {
+                State::Wrong => "WRONG",
+                State::Note => "note",
+                State::Ok => "ok",
+            };
+            let _ = writeln!(text, "{mark:<6} {:<14} {}", finding.about, finding.says);
+            if let Some(mend) = &finding.mend {
+                let _ = writeln!(text, "{:<6} {:<14}   -> {mend}", "", "");
+            }
+        }
+    }
+    text
 }
 
 async fn look(sources: Sources, root: Root) -> Subject {
@@ -103,19 +167,7 @@ pub fn told(report: &Report, all: bool) -> String {
     }
     let whose = if report.service { "the service, user" } else { "the server of" };
     let _ = writeln!(text, "; about {whose} {}\n", report.account);
-    for state in [State::Wrong, State::Note, State::Ok] {
-        for finding in report.findings.iter().filter(|finding| finding.state == state) {
-            let mark = match state {
-                State::Wrong => "WRONG",
-                State::Note => "note",
-                State::Ok => "ok",
-            };
-            let _ = writeln!(text, "{mark:<6} {:<14} {}", finding.about, finding.says);
-            if let Some(mend) = &finding.mend {
-                let _ = writeln!(text, "{:<6} {:<14}   -> {mend}", "", "");
-            }
-        }
-    }
+    text.push_str(&listed(&report.findings));
     text.push_str("\ndevices\n");
     let kinds = &report.devices;
     for (kind, devices) in

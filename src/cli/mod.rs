@@ -6,6 +6,7 @@ mod audit;
 mod bridge;
 mod bundle;
 mod call;
+mod channel;
 pub mod doctor;
 pub mod exit;
 pub mod pins;
@@ -60,6 +61,8 @@ enum Command {
     Tls(tls::Args),
     /// Make, sign and check bundles, which updates are delivered as
     Bundle(bundle::Args),
+    /// Publish which release is for whom, as files for any web space
+    Channel(channel::Args),
     /// Say yes or no to what a caller wants to do
     Approve(approve::Args),
     /// Check or show the record of all calls
@@ -92,6 +95,7 @@ pub fn run() -> std::process::ExitCode {
         Command::Token(args) => token::run(args),
         Command::Tls(args) => tls::run(args, &cli.sources),
         Command::Bundle(args) => bundle::run(args),
+        Command::Channel(args) => channel::run(args),
         Command::Approve(args) => approve::run(&args, &cli.sources),
         Command::Audit(args) => audit::run(args, &cli.sources),
         Command::Slot(args) => slot::run(args, &cli.sources),

@@ -44,7 +44,7 @@ impl Args {
         if self.conformance {
             return (Registry::with_fixtures(), Arc::new(crate::rpc::mcp::fixtures::Fixtures::default()));
         }
-        (Registry::standard(), Arc::new(Appliance))
+        (Registry::standard(), Arc::new(Appliance::default()))
     }
 
     /// Fixtures ask and tell anybody anything: they are for a suite on this very machine.

@@ -313,7 +313,7 @@ pub const KEYS: &[Key] = &[
         "Where blocks wait until all are here; by default `update` in `places.state_dir`. As a service, a folder elsewhere also needs \
          `ReadWritePaths=` in a drop-in (`systemctl edit raspi-mcp`)."),
     key("update.spool_reserve_bytes", bytes(0, 1024 * GIB), Never, "What the blocks there leave free of their file system."),
-    key("update.health_deadline_seconds", seconds(30, 3600), Never, "How long a new system has to prove itself; then the old one starts again."),
+    key("update.health_deadline_seconds", seconds(30, 900), Never, "How long a new system has to prove itself; then the old one starts again."),
     key("update.health_units", Kind::Services, Never, "Services that must be active in a new system, beside those that were in the old one."),
     key("update.health_commands", Kind::Programs, Never, "Programs that must end with 0 in a new system, run as `exec.user`, without arguments."),
     key("update.health_urls", Kind::Probes, Never, "Addresses that must answer with success (2xx) in a new system."),

@@ -11,6 +11,7 @@ mod network;
 mod services;
 mod settings;
 mod state;
+pub mod update;
 
 use crate::{
     agent::Status,

@@ -49,7 +49,9 @@ impl From<&Summary> for CommonStatus {
             started_at: summary.started_ms.map(Stamp),
             // The server's part may have ended, and the update goes on.
             finished_at: summary.finished_ms.filter(|_| status != State::Running).map(Stamp),
-            progress_percent: summary.percent.map(|percent| if status == State::Running { percent.min(99.0) } else { percent }),
+            progress_percent: summary
+                .percent
+                .map(|percent| if status == State::Running { percent.min(99.0) } else { percent }),
             message: Some(summary.message.clone()),
         }
     }

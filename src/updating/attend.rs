@@ -25,13 +25,48 @@ const ENOUGH: u32 = 2;
 const AGENT: Duration = Duration::from_secs(2);
 const AGENT_TRIES: u32 = 60;
 
-/// Sees to what the last restart left open. Returns when nothing of it is left.
-pub(super) async fn attend(updating: &Updating, world: &Weak<World>) {
-    let Some(status) = updating.first_word().await else { return };
+/// How often a simulated machine is looked at that is about to restart, and how long.
+const SIMULATED: Duration = Duration::from_millis(500);
+const SIMULATED_TIMES: u32 = 120;
+
+/// Sees to what the last restart left open. Returns when nothing of it is left, with whether the machine is a simulated one.
+pub(super) async fn attend(updating: &Updating, world: &Weak<World>) -> bool {
+    let Some(status) = updating.first_word().await else { return false };
     if in_trial(&status).is_some() {
         updating.prove(world).await;
     } else if failed_into(&status) {
         updating.look_from_the_old_slot(world).await;
+    } else {
+        updating.tell_well(world, &status).await;
+    }
+    status.simulated
+}
+
+/// On a simulated machine this server outlives the machine's restarts: sees to each of them.
+pub(super) async fn attend_simulated(updating: &Updating, world: &Weak<World>) {
+    let mut marks = updating.marks();
+    loop {
+        updating.changed(&mut marks).await;
+        // An armed slot is not far from its restart.
+        for _ in 0..SIMULATED_TIMES {
+            if world.strong_count() == 0 {
+                return;
+            }
+            let Ok(status) = updating.0.agent.update_status().await else { break };
+            if in_trial(&status).is_some() {
+                updating.prove(world).await;
+                let after = updating.0.agent.update_status().await;
+                if after.as_ref().is_ok_and(failed_into) {
+                    updating.look_from_the_old_slot(world).await;
+                }
+                marks = updating.marks();
+                break;
+            }
+            if !status.slots.iter().any(|slot| slot.state == SlotState::Armed) {
+                break;
+            }
+            sleep(SIMULATED).await;
+        }
     }
 }
 
@@ -83,6 +118,18 @@ impl Updating {
         Some(verdict)
     }
 
+    /// Neither a trial nor what one left: a healthy boot, told once, so that a boot chain that counts its boots is told as well.
+    async fn tell_well(&self, world: &Weak<World>, status: &UpdateStatus) {
+        if status.simulated {
+            return;
+        }
+        if let Some(verdict) = self.examine(world).await
+            && let Err(error) = self.report(&verdict, false).await
+        {
+            tracing::warn!(target: "update", %error, "the agent was not told how this boot does");
+        }
+    }
+
     async fn prove(&self, world: &Weak<World>) {
         let mut good = 0;
         loop {
@@ -92,7 +139,9 @@ impl Updating {
                 match self.report(&verdict, false).await {
                     Ok(true) => break,
                     Ok(false) => {}
-                    Err(error) => tracing::warn!(target: "update", %error, "the agent was not told how this trial does"),
+                    Err(error) => {
+                        tracing::warn!(target: "update", %error, "the agent was not told how this trial does")
+                    }
                 }
             }
             sleep(PACE).await;

@@ -66,9 +66,8 @@ impl Told for Tell {
 impl Updating {
     /// The bundle of an offer, its head read.
     pub(super) async fn open(&self, offer: &Offer) -> Result<Bundle, ToolError> {
-        let bundle = Bundle::open(Source::new(self.line().await?, offer.places.clone())).await?;
-        offer.release.is_of(&offer.channel, &bundle.digest(), bundle.manifest())?;
-        Ok(bundle)
+        let source = Source::new(self.line().await?, offer.places.clone());
+        Bundle::open(source, |digest, manifest| offer.release.is_of(&offer.channel, digest, manifest)).await
     }
 
     /// The release that is wanted.
@@ -99,7 +98,9 @@ impl Updating {
 
     /// An update that was armed when the power went, or whose restart never came: armed again, without a download.
     pub(super) async fn finish_armed(&self) {
-        let Some(kept) = self.0.jobs.newest().filter(|kept| kept.state == crate::update::job::State::Armed) else { return };
+        let Some(kept) = self.0.jobs.newest().filter(|kept| kept.state == crate::update::job::State::Armed) else {
+            return;
+        };
         let Ok(status) = self.0.agent.update_status().await else { return };
         let ours = |attempt: &crate::update::status::Attempt| {
             attempt.phase == Phase::Armed
@@ -114,7 +115,9 @@ impl Updating {
         };
         match again.await {
             Ok(_) => tracing::info!(target: "update", "an armed update was not tried: armed again, and restarting"),
-            Err(error) => tracing::warn!(target: "update", %error, "an armed update was not tried, and cannot be tried again"),
+            Err(error) => {
+                tracing::warn!(target: "update", %error, "an armed update was not tried, and cannot be tried again")
+            }
         }
         self.moved();
     }
@@ -126,9 +129,5 @@ fn tool(order: &Order) -> UpdateTool {
 }
 
 fn warrant(order: &Order) -> Warrant {
-    Warrant {
-        principal: order.principal.clone(),
-        args_sha256: order.args_sha256.clone(),
-        ask_id: order.ask_id.clone(),
-    }
+    Warrant { principal: order.principal.clone(), args_sha256: order.args_sha256.clone(), ask_id: order.ask_id.clone() }
 }

@@ -7,9 +7,12 @@ use crate::{
     error::{ErrorCode, ToolError},
     os::blocking,
     update::{
-        bundle::{Digest, Envelope, Head, Index, MAX_HEAD, Manifest},
-        fetch::{self, Order as Sequence, Piece, Pieces, Source, Spool, download},
-        install::{Finished, Install, frame::{Armed, Progress, Wanted}},
+        bundle::{Digest, Envelope, Index, Manifest},
+        fetch::{self, Front, Order as Sequence, Pieces, Source, Spool, download},
+        install::{
+            Finished, Install,
+            frame::{Armed, Progress, Wanted},
+        },
         job::Release,
         status::Phase,
     },
@@ -29,19 +32,20 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// Reads the head of what is at `source`.
+    /// Reads the head of what is at `source`, from the first of its places whose bundle is the one that `is_it` accepts.
     ///
     /// # Errors
     /// `verification_failed` for what is no bundle, `unavailable` for what cannot be read.
-    pub async fn open(source: Arc<Source>) -> Result<Self, ToolError> {
-        let mut head = source.head(MAX_HEAD as u64).await?;
-        let Head::Whole(envelope) = Envelope::read(&head)? else {
-            return Err(bad("the bundle ends within its head").hint("put the whole bundle there"));
+    pub async fn open(
+        source: Arc<Source>,
+        is_it: impl Fn(&Digest, &Manifest) -> Result<(), ToolError>,
+    ) -> Result<Self, ToolError> {
+        let judge = |front: &Front| {
+            let digest = Digest::of(&front.envelope.manifest);
+            let manifest = Manifest::parse(&front.envelope.manifest)?;
+            is_it(&digest, &manifest).map(|()| (digest, manifest))
         };
-        head.truncate(usize::try_from(envelope.index_at).unwrap_or(usize::MAX));
-        let digest = Digest::of(&envelope.manifest);
-        let manifest: Manifest = serde_json::from_slice(&envelope.manifest)
-            .map_err(|error| bad(format!("the bundle's manifest is not one of this format: {error}")))?;
+        let (Front { head, envelope }, (digest, manifest)) = source.open(judge).await?;
         Ok(Self { source, head, envelope, manifest, digest })
     }
 
@@ -66,18 +70,8 @@ impl Bundle {
 
     /// The index, which must be the one that the manifest names.
     async fn index(&self) -> Result<Arc<Index>, ToolError> {
-        let bytes = self.source.read(self.envelope.index_at..self.envelope.blocks_at).await?;
+        let bytes = self.source.index(&self.envelope).await?;
         Ok(Arc::new(Index::unverified(bytes, &self.manifest, &self.envelope)?))
-    }
-}
-
-/// An index as downloads see it.
-struct Blocks(Arc<Index>);
-
-impl Pieces for Blocks {
-    fn piece(&self, n: u32) -> Option<Piece> {
-        let block = (n < self.0.len()).then(|| self.0.block(n)).filter(|block| !block.zero)?;
-        Some(Piece { n, stored: block.stored, sha256: block.stored_sha256 })
     }
 }
 
@@ -112,13 +106,14 @@ impl Carry<'_> {
         if judged.manifest_sha256 != bundle.digest {
             return Err(ToolError::internal("the agent judged another bundle than the one it was given"));
         }
-        tell.release(Release { version: judged.version.clone(), counter: judged.counter, manifest: bundle.digest }).await;
+        tell.release(Release { version: judged.version.clone(), counter: judged.counter, manifest: bundle.digest })
+            .await;
         tell.step(Phase::Comparing, 0, 0, "finding what is here already".into()).await;
         let index = bundle.index().await?;
         install.index(index.as_bytes()).await?;
         let mut progress = Followed { of: install.progress(), tell };
         let mut wanted = progress.until(install.wanted()).await?;
-        let pieces: Arc<dyn Pieces> = Arc::new(Blocks(index));
+        let pieces: Arc<dyn Pieces> = index;
         loop {
             let spool = self.send(&mut install, bundle, &pieces, &wanted).await?;
             tell.step(Phase::Writing, 1, 1, "the last blocks are written, then everything is read back".into()).await;
@@ -209,7 +204,10 @@ impl Carry<'_> {
 
 fn fetched(progress: fetch::Progress) -> String {
     match progress.waits {
-        Some(seconds) => format!("waits {seconds} s for update.download_window; {} of {} bytes are here", progress.done, progress.total),
+        Some(seconds) => format!(
+            "waits {seconds} s for update.download_window; {} of {} bytes are here",
+            progress.done, progress.total
+        ),
         None => format!("{} of {} bytes are here", progress.done, progress.total),
     }
 }
@@ -238,8 +236,4 @@ impl Followed<'_> {
             }
         }
     }
-}
-
-fn bad(why: impl Into<String>) -> ToolError {
-    ToolError::new(ErrorCode::VerificationFailed, why)
 }

@@ -2,19 +2,17 @@
 
 use super::Updating;
 use crate::{
-    clock::Wall,
-    config::UpdateSettings,
     error::ToolError,
-    os::{blocking, clock::Zone},
+    os::blocking,
     update::{
         bundle::Digest,
         channel::{self, Choice, Device, DeviceId, Wanted, choose, look, recall, remember},
-        fetch::{Limits, Line, Place},
+        fetch::{Line, Place},
         status::UpdateStatus,
         trust::Roots,
     },
 };
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 /// A release of a channel.
 #[derive(Clone, Debug)]
@@ -62,8 +60,8 @@ impl Updating {
         }
         let status = self.0.agent.update_status().await?;
         let line = self.line_from(status.time_floor)?;
-        let bases: Vec<String> = std::iter::once(&update.url).chain(&update.mirrors).cloned().collect();
-        let (roots, seen) = self.remembered().await?;
+        let bases = update.bases();
+        let (roots, seen) = self.remembered(channel).await?;
         let checked_ms = self.now_ms();
         let wanted = Wanted {
             product: &update.product,
@@ -105,9 +103,10 @@ impl Updating {
         let update = &self.0.settings.update;
         let running = status.slots.iter().find(|slot| slot.running);
         let named = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        let blocked = status.blocked.iter().filter_map(|blocked| {
-            Some((Digest::from_hex(&blocked.manifest_sha256)?, blocked.reason.clone()))
-        });
+        let blocked = status
+            .blocked
+            .iter()
+            .filter_map(|blocked| Some((Digest::from_hex(&blocked.manifest_sha256)?, blocked.reason.clone())));
         Device {
             version: running.and_then(|slot| slot.version.clone()).unwrap_or_default(),
             counter: running.and_then(|slot| slot.counter).unwrap_or(0),
@@ -122,8 +121,10 @@ impl Updating {
     }
 
     /// The root of trust so far, and what was last believed of a channel.
-    async fn remembered(&self) -> Result<(Roots, Option<channel::Seen>), ToolError> {
-        let (file, folder) = (self.0.root.path(&self.0.settings.update.trust.display().to_string()), self.0.folder.clone());
+    async fn remembered(&self, channel: &str) -> Result<(Roots, Option<channel::Seen>), ToolError> {
+        let (file, folder) =
+            (self.0.root.path(&self.0.settings.update.trust.display().to_string()), self.0.folder.clone());
+        let channel = channel.to_owned();
         blocking::run("update", move |_| {
             let shown = file.display().to_string();
             let bytes = std::fs::read(&file).map_err(|error| {
@@ -132,7 +133,7 @@ impl Updating {
                     .hint("update.trust names the one of the image; `raspi-mcp bundle trust` makes one")
             })?;
             let roots = Roots::parse(&bytes).map_err(|fault| ToolError::from(fault).with("path", shown))?;
-            Ok((super::roots::followed(roots, &folder), recall(&folder)))
+            Ok((super::roots::followed(roots, &folder), recall(&folder, &channel)))
         })
         .await
     }
@@ -145,22 +146,6 @@ impl Updating {
     }
 
     fn line_from(&self, time_floor: u64) -> Result<Arc<Line>, ToolError> {
-        Line::new(limits(&self.0.settings.update, self.zone(), self.0.wall.clone(), time_floor))
-    }
-}
-
-/// What a download may take, by the configuration.
-pub fn limits(update: &UpdateSettings, zone: Zone, wall: Wall, time_floor: u64) -> Limits {
-    let named = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    Limits {
-        proxy: named(&update.proxy),
-        ca_file: named(&update.ca_file).map(Into::into),
-        time_floor,
-        stall: Duration::from_secs(update.stall_seconds),
-        stall_bytes: update.stall_bytes,
-        deadline: Duration::from_secs(u64::from(update.deadline_hours) * 3600),
-        bandwidth: (update.bandwidth_kib > 0).then(|| u64::from(update.bandwidth_kib) << 10),
-        window: update.download_window.clone(),
-        ..Limits::new(zone, wall)
+        Line::new(self.0.settings.update.limits(self.zone(), self.0.wall.clone(), time_floor))
     }
 }

@@ -5,6 +5,7 @@
 mod attend;
 mod bring;
 pub mod carry;
+mod dead_man;
 mod find;
 mod plans;
 mod probe;
@@ -13,8 +14,8 @@ mod rounds;
 mod standing;
 mod weigh;
 
-pub use find::{Found, Offer, limits};
-pub use plans::{Planned, LIFE as PLAN_LIFE};
+pub use find::{Found, Offer};
+pub use plans::{LIFE as PLAN_LIFE, Planned};
 pub use standing::{Standing, Summary};
 pub use weigh::job_id;
 
@@ -34,11 +35,11 @@ use crate::{
     },
     world::World,
 };
+use bring::Bring;
 use std::{
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
-use bring::Bring;
 use tokio::sync::watch;
 
 /// The server's updates. Cheap to clone.
@@ -98,11 +99,16 @@ impl Updating {
         let updating = self.clone();
         let world = Arc::downgrade(world);
         tokio::spawn(async move {
-            attend::attend(&updating, &world).await;
+            let simulated = attend::attend(&updating, &world).await;
             if !updating.0.jobs.resume(Arc::new(Bring { updating: updating.clone(), world: Weak::clone(&world) })) {
                 updating.finish_armed().await;
             }
-            rounds::rounds(&updating, &world).await;
+            let simulated = async {
+                if simulated {
+                    attend::attend_simulated(&updating, &world).await;
+                }
+            };
+            futures::join!(simulated, rounds::rounds(&updating, &world), updating.dead_man());
         });
     }
 

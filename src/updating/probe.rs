@@ -3,6 +3,7 @@
 use super::Updating;
 use crate::{
     client,
+    error::ToolError,
     os::{
         icmp::Echo,
         net::{
@@ -12,7 +13,6 @@ use crate::{
         },
         systemd::list,
     },
-    error::ToolError,
     update::{
         fetch::Line,
         health::{Look, Probe},
@@ -21,11 +21,16 @@ use crate::{
 };
 use futures::future::join_all;
 use serde_json::json;
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, SocketAddr, SocketAddrV6},
+    sync::Arc,
+    time::Duration,
+};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
 };
-use std::{collections::BTreeMap, sync::Arc, net::{IpAddr, SocketAddr, SocketAddrV6}, time::Duration};
 
 /// Echo requests to the gateway, and how long each waits: some answer the first one late, with an address to resolve.
 const ECHOES: u16 = 3;
@@ -36,13 +41,8 @@ const ANSWER: Duration = Duration::from_secs(10);
 impl Updating {
     /// One look. Takes as long as what does not answer: half a minute at most.
     pub(super) async fn look(&self, world: &World) -> Look {
-        let (gateway, channel, units, urls, server) = futures::join!(
-            gateway(world),
-            self.channel(),
-            self.units(world),
-            self.urls(),
-            self.server()
-        );
+        let (gateway, channel, units, urls, server) =
+            futures::join!(gateway(world), self.channel(), self.units(world), self.urls(), self.server());
         Look { interfaces: interfaces(world), gateway, channel, units, urls, server }
     }
 
@@ -100,7 +100,9 @@ impl Updating {
             Err(_) => Err(format!("it does not answer within {} s", ANSWER.as_secs())),
             Ok(Err(error)) => Err(error.message),
             Ok(Ok(answer)) if answer["result"]["server_version"].is_string() => Ok(()),
-            Ok(Ok(answer)) => Err(answer["error"]["message"].as_str().unwrap_or("it answers something else").to_owned()),
+            Ok(Ok(answer)) => {
+                Err(answer["error"]["message"].as_str().unwrap_or("it answers something else").to_owned())
+            }
         })
     }
 }
@@ -171,7 +173,8 @@ async fn here(rest: &str) -> Probe {
     let target = if with_port { host.to_owned() } else { format!("{host}:80") };
     let said = |error: std::io::Error| error.to_string();
     let mut stream = TcpStream::connect(target).await.map_err(said)?;
-    let request = format!("GET {slash}{path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: raspi-mcp\r\nConnection: close\r\n\r\n");
+    let request =
+        format!("GET {slash}{path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: raspi-mcp\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await.map_err(said)?;
     // "HTTP/1.1 204"
     let mut status = [0; 12];

@@ -1,7 +1,11 @@
 //! Looking at the channel from time to time, where the configuration wants that; and the dead man's clock.
 
 use super::{Found, Updating, job_id};
-use crate::{error::ToolError, update::job::{Order, Wanted}, world::World};
+use crate::{
+    error::ToolError,
+    update::job::{Order, Wanted},
+    world::World,
+};
 use std::{sync::Weak, time::Duration};
 use tokio::time::sleep;
 
@@ -41,8 +45,11 @@ impl Updating {
                 sleep(Duration::from_secs(seconds)).await;
             }
             let old_version = Some(self.running_version().await);
-            let wanted =
-                Wanted { channel: offer.channel.clone(), version: Some(offer.release.version.clone()), manifest: Some(offer.release.manifest) };
+            let wanted = Wanted {
+                channel: offer.channel.clone(),
+                version: Some(offer.release.version.clone()),
+                manifest: Some(offer.release.manifest),
+            };
             // The hash of no arguments at all: no call stands behind it.
             let args_sha256 = crate::access::canonical::sha256_hex(&serde_json::json!({}));
             let order = Order {

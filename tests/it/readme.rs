@@ -7,9 +7,11 @@ use std::{collections::BTreeSet, path::Path};
 use tempfile::TempDir;
 
 /// The lines between one of these headings and the next one that begin with a command, with the comment below each.
-const HEADINGS: [&str; 2] = ["## A tour", "## Hands and eyes"];
-/// The command itself, and the shell function of the second tour.
-const COMMANDS: [&str; 2] = ["raspi-mcp call ", "api "];
+const HEADINGS: [&str; 3] = ["## A tour", "## Hands and eyes", "## An update, and one that goes back"];
+/// The command itself, the shell function of the second tour, and the publisher of the third.
+const COMMANDS: [&str; 4] = ["raspi-mcp call ", "api ", PUBLISH, CONSOLE];
+const PUBLISH: &str = "sh dist/examples/release.sh ";
+const CONSOLE: &str = "raspi-mcp slot ";
 
 struct Stop {
     command: String,
@@ -75,8 +77,11 @@ async fn the_tour_calls_every_namespace_and_shows_what_it_answers() {
     let config = std::fs::read_to_string(here.join("dist/examples/tour.toml")).unwrap();
     let (file, folder) = (root.path().join("tour.toml"), root.path().join("tour"));
     std::fs::create_dir(&folder).unwrap();
-    std::fs::write(&file, config.replace("/tmp/raspi-mcp-tour", folder.to_str().unwrap())).unwrap();
+    let publisher = root.path().join("publisher");
+    let config = config.replace("/tmp/raspi-mcp-tour", folder.to_str().unwrap());
+    std::fs::write(&file, config.replace("/tmp/raspi-mcp-update", publisher.to_str().unwrap())).unwrap();
     let pi = Process::http_in(root, &["--role", "admin", "--config", file.to_str().unwrap()]).await;
+    let agent = pi.path("run/agent.sock");
     let mut seen = BTreeSet::new();
     let mut api = Wire::http(Door::Api, format!("{}/api/mcp", pi.url.as_ref().unwrap()));
     for stop in tours() {
@@ -88,13 +93,29 @@ async fn the_tour_calls_every_namespace_and_shows_what_it_answers() {
             seen.insert(tool.split_once('.').unwrap().0.to_owned());
             continue;
         }
-        let mut call = tokio::process::Command::new("sh");
-        let program = Path::new(env!("CARGO_BIN_EXE_raspi-mcp")).parent().unwrap();
-        call.env_clear().env("PATH", format!("{}:/usr/bin:/bin", program.display()));
-        call.env("RASPI_MCP__SOCKET__PATH", pi.socket()).arg("-c").arg(format!("{} --json", stop.command));
-        let output = call.output().await.unwrap();
-        assert!(output.status.success(), "{}: {}", stop.command, String::from_utf8_lossy(&output.stderr));
-        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let run = async |command: &str| {
+            let mut call = tokio::process::Command::new("sh");
+            let program = Path::new(env!("CARGO_BIN_EXE_raspi-mcp")).parent().unwrap();
+            call.env_clear().env("PATH", format!("{}:/usr/bin:/bin", program.display()));
+            call.env("RASPI_MCP__SOCKET__PATH", pi.socket()).env("RASPI_MCP__PLACES__AGENT_SOCKET", &agent);
+            call.env("RASPI_MCP_TOUR", &publisher).current_dir(here).arg("-c").arg(command);
+            let output = call.output().await.unwrap();
+            assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8(output.stdout).unwrap()
+        };
+        if stop.command.starts_with(PUBLISH) || stop.command.starts_with(CONSOLE) {
+            run(&stop.command).await;
+            continue;
+        }
+        // "Half a minute later" is as soon as it has ended.
+        let answer = loop {
+            let answer: Value = serde_json::from_str(&run(&format!("{} --json", stop.command)).await).unwrap();
+            let waits = stop.command.ends_with("get_update_status") && answer["status"]["status"] == "running";
+            if !waits {
+                break answer;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        };
         shows(&stop, &answer);
         let tool = stop.command.split_whitespace().nth(2).unwrap();
         seen.insert(tool.split_once('.').unwrap().0.to_owned());

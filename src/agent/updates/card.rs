@@ -6,8 +6,9 @@ use crate::{
     error::ToolError,
     os::Root,
     update::{
+        Slot,
         boot::{BootFlow, Wanted, of_machine, simulated},
-        disk::{Disk, FolderDisk, Layout, RealDisk},
+        disk::{Access, Area, Disk, FolderDisk, Layout, RealDisk},
     },
 };
 use std::{
@@ -71,6 +72,15 @@ impl Card {
         let name = layout.name.clone();
         let flow = Arc::new(simulated::Simulated::new(Arc::clone(&board), layout));
         Ok(Self { disk, flow, layout: name, hardware: vec![SIMULATED.into()], board: Some(board) })
+    }
+
+    /// What the simulated system in `slot` is sick of: a line `sick: why` in the first 4 KiB of its root, which is text there.
+    pub fn sickness(&self, slot: Slot) -> Option<String> {
+        let device = self.disk.open(Area::Root(slot), Access::Read).ok()?;
+        let mut head = vec![0; 4096];
+        device.read(0, &mut head).ok()?;
+        let text = String::from_utf8_lossy(&head).into_owned();
+        text.lines().find_map(|line| line.strip_prefix("sick: ")).map(|why| why.trim_end_matches('\0').to_owned())
     }
 
     fn real(settings: &AgentSettings) -> Result<Self, ToolError> {

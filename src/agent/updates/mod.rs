@@ -156,6 +156,15 @@ impl System {
         image::roots(&self.settings.root, &self.settings.update.trust, &self.record.ledger().state().roots)
     }
 
+    /// Whether the simulated system that runs says of itself that it is sick.
+    ///
+    /// # Errors
+    /// What it is sick of.
+    pub fn simulated_health(&self) -> Result<(), String> {
+        let running = self.record.ledger().evidence().running();
+        running.and_then(|slot| self.card.sickness(slot)).map_or(Ok(()), Err)
+    }
+
     /// Judges the head of a bundle; writes nothing.
     ///
     /// # Errors

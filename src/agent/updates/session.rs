@@ -10,7 +10,7 @@ use crate::{
     update::{
         bundle::{Index, MAX_HEAD},
         install::{
-            Engine, Finish,
+            Armed, Engine, Finish,
             frame::{self, HEADER, Kind, Progress},
             hooks::{Point, Watch},
         },
@@ -42,8 +42,8 @@ pub(in crate::agent) struct Session {
 
 /// How it ended.
 enum End {
-    Judged,
-    Armed,
+    Judged(Judged),
+    Armed(Armed),
     /// The server went or did not want it any more.
     Left,
 }
@@ -53,24 +53,32 @@ impl Session {
     pub fn run(self, stream: UnixStream) {
         let line = Arc::new(Line { stream, write: Mutex::new(()), outer: Arc::clone(self.agent.updates.watch()) });
         let ended = self.serve(&line);
+        let version = self.seat.version();
+        let Self { agent, peer, request, seat, .. } = self;
         let (what, outcome) = match &ended {
-            // A look, like any other read.
-            Ok(End::Judged) => return,
-            Ok(End::Armed) => ("install", "ok"),
+            Ok(End::Judged(_) | End::Armed(_)) => ("install", "ok"),
             Ok(End::Left) => ("install left", "paused"),
             Err(error) => ("install", error.code.symbol()),
         };
-        let reason = ended.as_ref().err().map(|error| error.message.clone());
-        let note = json!({
-            "request": self.request, "version": self.seat.version(), "outcome": outcome, "reason": reason,
-        });
-        if let Err(error) = self.agent.log.write(what, &self.peer, note) {
-            tracing::error!(target: "agent", %error, "log");
+        // A look is like any other read.
+        if request.warrant.is_some() {
+            let reason = ended.as_ref().err().map(|error| error.message.clone());
+            let note = json!({ "request": request, "version": version, "outcome": outcome, "reason": reason });
+            if let Err(error) = agent.log.write(what, &peer, note) {
+                tracing::error!(target: "agent", %error, "log");
+            }
         }
-        if let Err(error) = ended {
-            let json = serde_json::to_vec(&WireError::from(error)).unwrap_or_default();
-            // Who has left does not need it.
-            let _ = line.say(Kind::Failed, &json);
+        // Before the last word: whoever hears it may come with the next wish at once.
+        drop(seat);
+        let (kind, json) = match ended {
+            Ok(End::Judged(judged)) => (Kind::Judged, json_of(&judged)),
+            Ok(End::Armed(armed)) => (Kind::Armed, json_of(&armed)),
+            Ok(End::Left) => return,
+            Err(error) => (Kind::Failed, json_of(&WireError::from(error))),
+        };
+        // Who has left does not need it.
+        if let Ok(json) = json {
+            let _ = line.say(kind, &json);
         }
     }
 
@@ -82,10 +90,10 @@ impl Session {
         if self.request.warrant.is_some() {
             self.agent.admit_install(&self.peer, &self.request, &self.system, &release)?;
         }
-        line.say(Kind::Judged, &json_of(&judged)?)?;
         if self.request.warrant.is_none() {
-            return Ok(End::Judged);
+            return Ok(End::Judged(judged));
         }
+        line.say(Kind::Judged, &json_of(&judged)?)?;
         let Some(index) = self.index(line, &release, &mut payload)? else { return Ok(End::Left) };
         self.install(line, release, index, &judged, payload)
     }
@@ -127,9 +135,7 @@ impl Session {
                     Finish::More(wanted) => line.say(Kind::Wanted, wanted.bytes())?,
                     Finish::Armed(armed) => {
                         *self.system.standing() = Standing::Armed;
-                        // Armed it is, whether somebody hears it or not.
-                        let _ = line.say(Kind::Armed, &json_of(&armed)?);
-                        return Ok(End::Armed);
+                        return Ok(End::Armed(armed));
                     }
                 },
                 Ok(None | Some(Kind::Cancel)) => return engine.pause().map(|()| End::Left),

@@ -3,7 +3,10 @@
 use super::files;
 use crate::{
     cli::{exit::Failure, say::outln},
-    update::bundle::{self, Plan},
+    update::{
+        boot::simulated,
+        bundle::{self, Plan},
+    },
 };
 use std::{
     fs::{self, File},
@@ -11,14 +14,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// Of the simulated machine's boot image, in bytes.
+const SIMULATED_BOOT: usize = 128 << 10;
+
 #[derive(clap::Args)]
 pub struct Args {
     /// Image of the root file system; not compressed inside, so that its blocks are found again in the next version
     #[arg(long, value_name = "IMAGE")]
     root: PathBuf,
     /// Image of the boot file system, FAT
-    #[arg(long, value_name = "IMAGE")]
-    boot: PathBuf,
+    #[arg(long, value_name = "IMAGE", required_unless_present = "simulated_boot")]
+    boot: Option<PathBuf>,
+    /// In its place, one that only the simulated machine starts
+    #[arg(long, conflicts_with = "boot")]
+    simulated_boot: bool,
     /// What the image is of; devices take their own product only
     #[arg(long)]
     product: String,
@@ -74,10 +83,14 @@ pub fn run(args: Args) -> Result<(), Failure> {
         block_size: args.block_size,
         level: args.level,
     };
-    let (mut root, mut boot) = (files::open(&args.root)?, files::open(&args.boot)?);
+    let mut root = files::open(&args.root)?;
+    let mut boot: Box<dyn bundle::Source> = match &args.boot {
+        Some(path) => Box::new(files::open(path)?),
+        None => Box::new(io::Cursor::new(simulated::boot_image(SIMULATED_BOOT, &plan.version)?)),
+    };
     let mut spool = spool(&args.out)?;
     let mut out = BufWriter::with_capacity(1 << 20, files::create(&args.out, 0o644)?);
-    let built = bundle::build(&plan, &mut root, &mut boot, &mut spool, &mut out).map_err(Failure::from);
+    let built = bundle::build(&plan, &mut root, &mut *boot, &mut spool, &mut out).map_err(Failure::from);
     let synced = built.and_then(|built| {
         let file = out.into_inner().map_err(io::IntoInnerError::into_error);
         file.and_then(|file| file.sync_all()).map_err(|error| files::failed(&args.out, error)).map(|()| built)

@@ -30,11 +30,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return Err(files::usage("one of them is a bundle and the other is not: name two bundles, or two images"));
     }
     outln!(
-        "{:>10} {:>9} {:>9} {:>12} {:>12} {:>12} {:>7}",
+        "{:>8} {:>8} {:>8} {:>12} {:>10} {:>12} {:>12} {:>7}",
         "block",
         "blocks",
         "changed",
         "image",
+        "index",
         "bundle",
         "delta",
         "share"
@@ -64,7 +65,7 @@ fn say(size: u32, delta: &Delta) {
     let (whole, part) = (delta.stored + index, delta.fetched + index);
     let share = part as f64 * 100.0 / whole.max(1) as f64;
     let Delta { blocks, changed, raw, .. } = delta;
-    outln!("{size:>10} {blocks:>9} {changed:>9} {raw:>12} {whole:>12} {part:>12} {share:>6.1}%");
+    outln!("{size:>8} {blocks:>8} {changed:>8} {raw:>12} {index:>10} {whole:>12} {part:>12} {share:>6.1}%");
 }
 
 fn is_bundle(path: &Path) -> Result<bool, Failure> {

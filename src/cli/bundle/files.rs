@@ -26,26 +26,26 @@ impl From<Fault> for Failure {
     }
 }
 
-pub(super) fn failed(path: &Path, what: impl std::fmt::Display) -> Failure {
+pub(in crate::cli) fn failed(path: &Path, what: impl std::fmt::Display) -> Failure {
     Failure::new(Exit::Failed, format!("{}: {what}", path.display()))
 }
 
 /// What is wrong with a file, with its name before it.
-pub(super) fn refused(path: &Path, fault: Fault) -> Failure {
+pub(in crate::cli) fn refused(path: &Path, fault: Fault) -> Failure {
     let failure = Failure::from(fault);
     Failure::new(failure.exit, format!("{}: {}", path.display(), failure.message))
 }
 
-pub(super) fn usage(message: impl Into<String>) -> Failure {
+pub(in crate::cli) fn usage(message: impl Into<String>) -> Failure {
     Failure::new(Exit::Usage, message)
 }
 
-pub(super) fn open(path: &Path) -> Result<File, Failure> {
+pub(in crate::cli) fn open(path: &Path) -> Result<File, Failure> {
     File::open(path).map_err(|error| failed(path, error))
 }
 
 /// A whole file of at most `limit` bytes.
-pub(super) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, Failure> {
+pub(in crate::cli) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     open(path)?.take(limit + 1).read_to_end(&mut bytes).map_err(|error| failed(path, error))?;
     if bytes.len() as u64 > limit {
@@ -55,7 +55,7 @@ pub(super) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, Failure> {
 }
 
 /// Writes a new file; one that is there already stays.
-pub(super) fn create(path: &Path, mode: u32) -> Result<File, Failure> {
+pub(in crate::cli) fn create(path: &Path, mode: u32) -> Result<File, Failure> {
     OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(path).map_err(|error| {
         match error.kind() {
             io::ErrorKind::AlreadyExists => failed(path, "is there already; take another name, or move it away"),
@@ -65,7 +65,7 @@ pub(super) fn create(path: &Path, mode: u32) -> Result<File, Failure> {
 }
 
 /// Writes a new file whole, and has it on the medium before anybody is told.
-pub(super) fn create_with(path: &Path, mode: u32, bytes: &[u8]) -> Result<(), Failure> {
+pub(in crate::cli) fn create_with(path: &Path, mode: u32, bytes: &[u8]) -> Result<(), Failure> {
     let mut file = create(path, mode)?;
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(|error| {
         // What is half there is worse than nothing: the next try would be told that it exists.
@@ -75,14 +75,14 @@ pub(super) fn create_with(path: &Path, mode: u32, bytes: &[u8]) -> Result<(), Fa
 }
 
 /// Takes the place of a file at once: a reader sees the old or the new one.
-pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+pub(in crate::cli) fn replace(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let new = PathBuf::from(format!("{}.new", path.display()));
     create_with(&new, 0o644, bytes)?;
     std::fs::rename(&new, path).map_err(|error| failed(path, error))
 }
 
 /// A secret key: PKCS #8, as PEM or DER.
-pub(super) fn secret_key(path: &Path) -> Result<SecretKey, Failure> {
+pub(in crate::cli) fn secret_key(path: &Path) -> Result<SecretKey, Failure> {
     let bytes = read(path, MAX_KEY)?;
     let der = match bytes.starts_with(b"-----BEGIN") {
         true => PrivatePkcs8KeyDer::from_pem_slice(&bytes)
@@ -95,7 +95,7 @@ pub(super) fn secret_key(path: &Path) -> Result<SecretKey, Failure> {
 }
 
 /// A public key: a file that `keygen` wrote.
-pub(super) fn public_key(path: &Path) -> Result<PublicKey, Failure> {
+pub(in crate::cli) fn public_key(path: &Path) -> Result<PublicKey, Failure> {
     let bytes = read(path, MAX_KEY)?;
     let text = std::str::from_utf8(&bytes).ok().map(str::trim_end);
     let digits = text.and_then(crate::update::bundle::Digest::from_hex);
@@ -105,7 +105,7 @@ pub(super) fn public_key(path: &Path) -> Result<PublicKey, Failure> {
 }
 
 /// An open bundle, its head read.
-pub(super) fn head(path: &Path, file: &mut File) -> Result<Envelope, Failure> {
+pub(in crate::cli) fn head(path: &Path, file: &mut File) -> Result<Envelope, Failure> {
     let mut bytes = Vec::new();
     (&mut *file).take(MAX_HEAD as u64).read_to_end(&mut bytes).map_err(|error| failed(path, error))?;
     match Envelope::read(&bytes).map_err(|fault| refused(path, fault))? {
@@ -115,7 +115,7 @@ pub(super) fn head(path: &Path, file: &mut File) -> Result<Envelope, Failure> {
 }
 
 /// The bytes of its index.
-pub(super) fn index(path: &Path, file: &mut File, envelope: &Envelope) -> Result<Vec<u8>, Failure> {
+pub(in crate::cli) fn index(path: &Path, file: &mut File, envelope: &Envelope) -> Result<Vec<u8>, Failure> {
     // Envelope::read holds it below MAX_INDEX.
     let mut bytes = vec![0; envelope.index_size() as usize];
     let read = file.seek(SeekFrom::Start(envelope.index_at)).and_then(|_| file.read_exact(&mut bytes));
@@ -124,7 +124,7 @@ pub(super) fn index(path: &Path, file: &mut File, envelope: &Envelope) -> Result
 }
 
 /// A bundle's index, when nobody has verified it.
-pub(super) fn unverified_index(path: &Path) -> Result<Index, Failure> {
+pub(in crate::cli) fn unverified_index(path: &Path) -> Result<Index, Failure> {
     let mut file = open(path)?;
     let envelope = head(path, &mut file)?;
     let manifest = crate::update::bundle::Manifest::parse(&envelope.manifest)?;
@@ -132,7 +132,7 @@ pub(super) fn unverified_index(path: &Path) -> Result<Index, Failure> {
 }
 
 /// The last of a chain of roots: the first is believed, each of the others has to follow the one before.
-pub(super) fn chain(paths: &[PathBuf]) -> Result<Roots, Failure> {
+pub(in crate::cli) fn chain(paths: &[PathBuf]) -> Result<Roots, Failure> {
     let mut held: Option<Roots> = None;
     for path in paths {
         let bytes = read(path, MAX_SIGNED as u64)?;
@@ -143,7 +143,7 @@ pub(super) fn chain(paths: &[PathBuf]) -> Result<Roots, Failure> {
 }
 
 /// clap's parser of times: seconds since 1970, or as RFC 3339 writes them.
-pub(super) fn time(text: &str) -> Result<u64, String> {
+pub(in crate::cli) fn time(text: &str) -> Result<u64, String> {
     if let Ok(seconds) = text.parse() {
         return Ok(seconds);
     }
@@ -153,18 +153,18 @@ pub(super) fn time(text: &str) -> Result<u64, String> {
 }
 
 /// The time of making that was told, or that of `SOURCE_DATE_EPOCH` (reproducible-builds.org): never the clock's.
-pub(super) fn created(told: Option<u64>) -> Result<u64, Failure> {
+pub(in crate::cli) fn created(told: Option<u64>) -> Result<u64, Failure> {
     let variable = || std::env::var("SOURCE_DATE_EPOCH").ok()?.parse().ok();
     told.or_else(variable).ok_or_else(|| usage("say when it is made, by --created or SOURCE_DATE_EPOCH"))
 }
 
 /// A time as people read it.
-pub(super) fn shown(seconds: u64) -> String {
+pub(in crate::cli) fn shown(seconds: u64) -> String {
     let time = i64::try_from(seconds).ok().and_then(|seconds| OffsetDateTime::from_unix_timestamp(seconds).ok());
     time.and_then(|time| time.format(&Rfc3339).ok()).unwrap_or_else(|| format!("{seconds} s after 1970"))
 }
 
 /// This machine's clock, in seconds since 1970.
-pub(super) fn now() -> u64 {
+pub(in crate::cli) fn now() -> u64 {
     std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs())
 }

@@ -3,7 +3,7 @@
 
 mod build;
 mod delta;
-mod files;
+pub(super) mod files;
 mod inspect;
 mod keygen;
 mod sign;

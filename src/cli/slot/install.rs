@@ -15,29 +15,25 @@ use crate::{
         clock::{self, Zone},
     },
     update::fetch::{Line, Place, Source},
-    updating::{
-        carry::{Bundle, Carry},
-        limits,
-    },
+    updating::carry::{Bundle, Carry},
 };
 use std::path::Path;
 
 const TOOL: UpdateTool = UpdateTool::UpdateServer;
 
-pub async fn run(
-    agent: &AgentLink,
-    settings: &Settings,
-    bundle: &str,
-    reboot: bool,
-    yes: bool,
-) -> Result<(), Failure> {
+pub async fn run(agent: &AgentLink, settings: &Settings, bundle: &str, reboot: bool, yes: bool) -> Result<(), Failure> {
     let place = Place::parse(&whole(bundle)?)?;
     let zone = clock::zone(&Root::system()).unwrap_or_else(|_| Zone::utc());
     let floor = agent.update_status().await?.time_floor;
-    let line = Line::new(limits(&settings.update, zone, Wall::system(), floor))?;
-    let bundle = Bundle::open(Source::new(line, vec![place])).await?;
+    let line = Line::new(settings.update.limits(zone, Wall::system(), floor))?;
+    let bundle = Bundle::open(Source::new(line, vec![place]), |_, _| Ok(())).await?;
     let judged = agent.judge_bundle(TOOL, bundle.head()).await?;
-    outln!("{} would go into slot {}: {} bytes of images", printable(&judged.version), judged.target, judged.total_bytes);
+    outln!(
+        "{} would go into slot {}: {} bytes of images",
+        printable(&judged.version),
+        judged.target,
+        judged.total_bytes
+    );
     for note in &judged.notes {
         outln!("note: {}", printable(note));
     }

@@ -180,4 +180,3 @@ fn result(payload: &Value, is_error: bool) -> Value {
 fn phase(phase: Phase) -> &'static str {
     crate::update::job::phase_word(phase)
 }
-

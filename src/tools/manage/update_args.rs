@@ -25,9 +25,7 @@ fn is_name(text: &str) -> bool {
 pub fn channel<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let name = Option::<String>::deserialize(deserializer)?;
     match &name {
-        Some(text) if !is_name(text) => {
-            Err(D::Error::custom("a channel's name is 1 to 64 of a-z, 0-9, _ and -"))
-        }
+        Some(text) if !is_name(text) => Err(D::Error::custom("a channel's name is 1 to 64 of a-z, 0-9, _ and -")),
         _ => Ok(name),
     }
 }
@@ -72,7 +70,18 @@ mod tests {
     #[test]
     fn patterns_and_parsers_agree() {
         let version = regex_lite::Regex::new(VERSION).unwrap();
-        for text in ["1.2.3", "0.0.0-rc.1", "1.2.3+5", "1.2", "1.2.3.4", "a.b.c", "1.2.3 ", "1.2.3-", "1234567890.1.1", "1.2.3-ä"] {
+        for text in [
+            "1.2.3",
+            "0.0.0-rc.1",
+            "1.2.3+5",
+            "1.2",
+            "1.2.3.4",
+            "a.b.c",
+            "1.2.3 ",
+            "1.2.3-",
+            "1234567890.1.1",
+            "1.2.3-ä",
+        ] {
             assert_eq!(version.is_match(text), is_version(text), "{text}");
         }
         let channel = regex_lite::Regex::new(CHANNEL).unwrap();

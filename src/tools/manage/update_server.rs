@@ -40,6 +40,8 @@ impl Tool for UpdateServer {
         open_world: true,
         timeout_seconds: 3600,
         long: true,
+        // It may become a task, which only a conversation of rmcp's can.
+        interactive: true,
         dry_run: true,
         estimated_tokens: 150,
         tags: &["update", "install"],

@@ -101,6 +101,11 @@ fn cell(root: &Root, name: &str) -> io::Result<Option<u32>> {
     }
 }
 
+/// The partition that the firmware of a Raspberry Pi booted; `None` where it does not say.
+pub fn booted_partition(root: &Root) -> Option<u8> {
+    cell(root, "partition").ok().flatten().and_then(|number| u8::try_from(number).ok())
+}
+
 /// Whether this board starts by tryboot: its firmware says which partition it booted, and of which kind.
 pub fn has_tryboot(root: &Root) -> bool {
     cell(root, "tryboot").ok().flatten().is_some()

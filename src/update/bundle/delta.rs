@@ -50,10 +50,11 @@ pub fn between_images(old: &mut dyn Source, new: &mut dyn Source, block_size: u3
     let (mut packer, mut stored) = (Packer::new(level, block_size).map_err(failed)?, Vec::new());
     let mut delta = Delta::default();
     each(new, block_size, "the new image", &mut |raw| {
-        stored.clear();
-        if raw.iter().any(|byte| *byte != 0) {
-            packer.pack(raw, &mut stored).map_err(failed)?;
+        if raw.iter().all(|byte| *byte == 0) {
+            delta.add(raw.len(), 0, true);
+            return Ok(());
         }
+        packer.pack(raw, &mut stored).map_err(failed)?;
         delta.add(raw.len(), stored.len() as u64, known.contains(&Digest::of(raw)));
         Ok(())
     })?;

@@ -1,7 +1,7 @@
 //! What was last believed of a channel, in a file, so that a restart does not make an old index new.
 
 use super::Seen;
-use crate::error::ToolError;
+use crate::{error::ToolError, update::bundle::is_word};
 use std::{
     fs::{self, DirBuilder, File},
     io::{self, Read, Write},
@@ -9,13 +9,17 @@ use std::{
     path::Path,
 };
 
-const FILE: &str = "channel.json";
+/// What is remembered of the channel called `name`: each its own, or who switches to another and back would forget.
+fn file_of(name: &str) -> Option<String> {
+    is_word(name).then(|| format!("channel-{name}.json"))
+}
+
 /// Ours have 300 bytes.
 const LONGEST: u64 = 16 << 10;
 
-/// What is remembered in `dir`. What cannot be read is told in the log and forgotten: then the agent's own floors still hold.
-pub fn recall(dir: &Path) -> Option<Seen> {
-    let path = dir.join(FILE);
+/// What is remembered of `channel` in `dir`. What cannot be read is told in the log and forgotten: then the agent's own floors still hold.
+pub fn recall(dir: &Path, channel: &str) -> Option<Seen> {
+    let path = dir.join(file_of(channel)?);
     let mut text = Vec::new();
     match File::open(&path).and_then(|file| file.take(LONGEST).read_to_end(&mut text)) {
         Ok(_) => serde_json::from_slice(&text)
@@ -34,7 +38,8 @@ pub fn recall(dir: &Path) -> Option<Seen> {
 /// # Errors
 /// `unavailable` when it cannot be written.
 pub fn remember(dir: &Path, seen: &Seen) -> Result<(), ToolError> {
-    let (path, new) = (dir.join(FILE), dir.join("channel.new"));
+    let name = file_of(&seen.channel).ok_or_else(|| ToolError::internal("a channel without a name was believed"))?;
+    let (path, new) = (dir.join(name), dir.join("channel.new"));
     let write = || -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
         let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&new)?;

@@ -11,6 +11,7 @@ mod look;
 mod memory;
 mod publish;
 mod reckoning;
+mod tree;
 pub mod window;
 
 pub use accept::{Accepted, Seen, Wanted, accept};
@@ -21,3 +22,4 @@ pub use look::{INDEX, Look, ROOTS, look};
 pub use memory::{recall, remember};
 pub use publish::{Change, publish, salt};
 pub use reckoning::Reckoning;
+pub use tree::Tree;

@@ -5,6 +5,7 @@ use super::{
     body::Body,
     fault::Then,
     pieces::{Order, Pieces, Run, Want, runs, wants},
+    source::Haste,
 };
 use crate::{error::ToolError, update::bundle::Digest};
 use bytes::Bytes;
@@ -95,7 +96,7 @@ impl Shared {
     /// All blocks of a run, in as many attempts as it takes.
     async fn bring(&self, mut run: Run) -> Result<(), ToolError> {
         while !run.wants.is_empty() {
-            self.source.in_time().await?;
+            self.source.in_time(Haste::Later).await?;
             let turn = self.source.route().turn()?;
             let ended = match self.attempt(&mut run, &turn).await {
                 Ok(()) => continue,
@@ -105,7 +106,7 @@ impl Shared {
             if ended.then == Then::Stalled {
                 self.slow.store(true, Ordering::Relaxed);
             }
-            self.source.recover(&turn, ended).await?;
+            self.source.recover(&turn, ended, Haste::Later).await?;
         }
         Ok(())
     }

@@ -100,7 +100,7 @@ impl<'a> Body<'a> {
 
 /// A small file that is wanted whole, at most `most` bytes.
 pub(super) async fn whole(line: &Line, place: &Place, most: usize, deadline: Instant) -> Result<Vec<u8>, Fault> {
-    let mut stall = Stall::new(&line.limits);
+    let mut stall = Stall::soon(&line.limits);
     let url = match place {
         Place::Web(url) => url,
         Place::File(path) => {

@@ -1,6 +1,6 @@
 //! The front of a bundle: its head, judged place by place, and its index.
 
-use super::{Fault, Source};
+use super::{Fault, Source, source::Haste};
 use crate::{
     error::{ErrorCode, ToolError},
     update::bundle::{Envelope, Head},
@@ -37,7 +37,7 @@ impl Source {
             // How long it is was this place's word.
             self.route().forget_size();
             // With the last place goes the reason: it is the one to tell.
-            if self.recover(&turn, Fault::forged(error.advice())).await.is_err() {
+            if self.recover(&turn, Fault::forged(error.advice()), Haste::Now).await.is_err() {
                 return Err(error.with("place", turn.place.to_string()));
             }
         }

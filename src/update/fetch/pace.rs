@@ -7,6 +7,9 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 /// What may come at once after a pause.
 const BURST: Duration = Duration::from_millis(200);
 
+/// How long a server may be silent that has a few kilobytes to say.
+const SOON: Duration = Duration::from_secs(15);
+
 /// The cap that all requests of a line share.
 #[derive(Debug)]
 pub(super) struct Pace {
@@ -50,6 +53,11 @@ pub(super) struct Stall {
 impl Stall {
     pub fn new(limits: &Limits) -> Self {
         Self { since: Instant::now(), bytes: 0, within: limits.stall, least: limits.stall_bytes }
+    }
+
+    /// For a small file that somebody waits for.
+    pub fn soon(limits: &Limits) -> Self {
+        Self { within: limits.stall.min(SOON), ..Self::new(limits) }
     }
 
     /// Waits for `what`, but not longer than a connection may be silent or slow.

@@ -90,11 +90,11 @@ impl Route {
         self.failures = 0;
     }
 
-    /// What follows `fault`.
+    /// What follows `fault`. `patience`: failures of each place in a row until it is enough.
     ///
     /// # Errors
     /// When nothing follows: every place, with what it answered.
-    pub fn after(&mut self, turn: &Turn, fault: Fault, limits: &Limits) -> Result<Next, ToolError> {
+    pub fn after(&mut self, turn: &Turn, fault: Fault, limits: &Limits, patience: u32) -> Result<Next, ToolError> {
         let place = &turn.place;
         let why = format!("{place}: {}", fault.why);
         tracing::debug!("fetching an update: {why}");
@@ -123,7 +123,7 @@ impl Route {
         }
         let places =
             u32::try_from(self.stops.iter().filter(|stop| stop.refused.is_none()).count()).unwrap_or(u32::MAX).max(1);
-        if self.failures > limits.patience.saturating_mul(places) {
+        if self.failures > patience.saturating_mul(places) {
             return Err(self.hopeless());
         }
         if fault.then == Then::Changed {

@@ -3,6 +3,7 @@
 use super::{
     Fault, Line, Place, body,
     route::{Next, Route},
+    source::Haste,
 };
 use crate::error::ToolError;
 use tokio::time::{Instant, sleep};
@@ -35,7 +36,7 @@ pub async fn small<T>(
             },
             Err(fault) => fault,
         };
-        if let Next::Pause(pause) = route.after(&turn, fault, &line.limits)? {
+        if let Next::Pause(pause) = route.after(&turn, fault, &line.limits, Haste::Now.patience(&line.limits))? {
             sleep(pause).await;
         }
     }

@@ -20,6 +20,27 @@ use tokio::time::{Instant, sleep};
 /// The most that [`Source::read`] keeps in memory: the longest index, and room for a head.
 const MOST: u64 = (16 << 20) + (256 << 10);
 
+/// Whether somebody waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Haste {
+    /// Somebody who asks about a release: at any hour, since a head is small, and with an answer soon, even if it is that nobody answers.
+    Now,
+    /// Nobody: once `update.download_window` is open, and with all the patience there is.
+    Later,
+}
+
+impl Haste {
+    pub fn patience(self, limits: &Limits) -> u32 {
+        match self {
+            Self::Now => limits.patience.min(SOON),
+            Self::Later => limits.patience,
+        }
+    }
+}
+
+/// Failures of each place in a row while somebody waits: with the pauses between them, some seconds.
+const SOON: u32 = 2;
+
 /// A bundle, wherever it is. Its deadline begins when this is made.
 #[derive(Debug)]
 pub struct Source {
@@ -49,7 +70,7 @@ impl Source {
         self.fetched.load(Ordering::Relaxed)
     }
 
-    /// The beginning of the file, at most `size` bytes: fewer where the file is shorter.
+    /// The beginning of the file, at most `size` bytes: fewer where the file is shorter. At once, whatever `update.download_window` says.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -59,7 +80,7 @@ impl Source {
 
     /// The same, and which place it came from.
     pub(super) async fn head_at(&self, size: u64) -> Result<(Vec<u8>, Turn), ToolError> {
-        let (head, turn) = self.read_up_to(0..size).await?;
+        let (head, turn) = self.read_up_to(0..size, Haste::Now).await?;
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some((head.len() as u64, Digest::of(&head)));
         Ok((head, turn))
     }
@@ -70,7 +91,7 @@ impl Source {
     /// `unavailable` when no place has them, with what each answered; `timeout` when the deadline has passed.
     pub async fn read(&self, range: Range<u64>) -> Result<Vec<u8>, ToolError> {
         let length = range.end.saturating_sub(range.start);
-        let (bytes, _) = self.read_up_to(range).await?;
+        let (bytes, _) = self.read_up_to(range, Haste::Later).await?;
         if bytes.len() as u64 == length {
             return Ok(bytes);
         }
@@ -81,7 +102,7 @@ impl Source {
         .hint("it was cut short when it was copied: put the whole bundle there"))
     }
 
-    async fn read_up_to(&self, range: Range<u64>) -> Result<(Vec<u8>, Turn), ToolError> {
+    async fn read_up_to(&self, range: Range<u64>, haste: Haste) -> Result<(Vec<u8>, Turn), ToolError> {
         body::not_empty(&range)?;
         if range.end - range.start > MOST {
             return Err(ToolError::new(
@@ -90,7 +111,7 @@ impl Source {
             ));
         }
         loop {
-            self.in_time().await?;
+            self.in_time(haste).await?;
             let turn = self.route().turn()?;
             let fault = match self.once(&turn, &range, turn.pinned.as_ref()).await {
                 Ok((bytes, found)) => {
@@ -105,7 +126,7 @@ impl Source {
                 }
                 Err(fault) => fault,
             };
-            self.recover(&turn, fault).await?;
+            self.recover(&turn, fault, haste).await?;
         }
     }
 
@@ -121,12 +142,13 @@ impl Source {
     }
 
     /// What follows a fault, once its pause is over.
-    pub(super) async fn recover(&self, turn: &Turn, fault: Fault) -> Result<(), ToolError> {
-        self.again(turn, fault)?.wait(self, turn).await
+    pub(super) async fn recover(&self, turn: &Turn, fault: Fault, haste: Haste) -> Result<(), ToolError> {
+        self.again(turn, fault, haste)?.wait(self, turn, haste).await
     }
 
-    fn again(&self, turn: &Turn, fault: Fault) -> Result<Next, ToolError> {
-        self.route().after(turn, fault, &self.line.limits)
+    fn again(&self, turn: &Turn, fault: Fault, haste: Haste) -> Result<Next, ToolError> {
+        let limits = &self.line.limits;
+        self.route().after(turn, fault, limits, haste.patience(limits))
     }
 
     /// Whether what is there now begins as it did: then it is the same release, copied anew.
@@ -150,13 +172,13 @@ impl Source {
     ///
     /// # Errors
     /// `timeout` when the deadline has passed, or will before the window opens.
-    pub(super) async fn in_time(&self) -> Result<(), ToolError> {
+    pub(super) async fn in_time(&self, haste: Haste) -> Result<(), ToolError> {
         let limits = &self.line.limits;
         loop {
             if Instant::now() >= self.deadline {
                 return Err(late(limits.deadline));
             }
-            let Some(wait) = self.shut() else { return Ok(()) };
+            let Some(wait) = self.shut().filter(|_| haste == Haste::Later) else { return Ok(()) };
             // The clock may be set in between: look again at least every hour.
             let until = Instant::now() + std::time::Duration::from_secs(wait.min(3600));
             tokio::time::sleep_until(until.min(self.deadline)).await;
@@ -183,7 +205,7 @@ impl Source {
 }
 
 impl Next {
-    async fn wait(self, source: &Source, turn: &Turn) -> Result<(), ToolError> {
+    async fn wait(self, source: &Source, turn: &Turn, haste: Haste) -> Result<(), ToolError> {
         let mut next = self;
         loop {
             match next {
@@ -198,9 +220,9 @@ impl Next {
                     Ok(()) => return Ok(()),
                     // A change while it is looked at is one change too many.
                     Err(fault) if fault.then == super::fault::Then::Changed => {
-                        next = source.again(turn, Fault::elsewhere(fault.why))?;
+                        next = source.again(turn, Fault::elsewhere(fault.why), haste)?;
                     }
-                    Err(fault) => next = source.again(turn, fault)?,
+                    Err(fault) => next = source.again(turn, fault, haste)?,
                 },
             }
         }

@@ -31,9 +31,12 @@ pub trait Eyes: Send + Sync {
 
 /// Looks at everything, and says what is wrong; nothing is wrong when the answer is empty.
 pub async fn problems(eyes: &dyn Eyes, wants: &Wants) -> Vec<String> {
-    let units = join_all(wants.units.iter().map(|name| async move {
-        eyes.unit(name).await.err().map(|why| format!("service {name}: {why}"))
-    }));
+    let units = join_all(
+        wants
+            .units
+            .iter()
+            .map(|name| async move { eyes.unit(name).await.err().map(|why| format!("service {name}: {why}")) }),
+    );
     // One after the other: a small machine that has just started has enough to do.
     let commands = async {
         let mut found = Vec::new();

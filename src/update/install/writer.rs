@@ -47,7 +47,7 @@ struct Job {
     bytes: Vec<u8>,
 }
 
-/// Handle of the thread. Dropping it lets the queue be written, and does not wait.
+/// Handle of the thread. Dropping it waits until the queue is written: whoever comes next finds the target free.
 pub(super) struct Writer {
     jobs: Option<SyncSender<Job>>,
     /// Buffers that were written, for the next blocks.
@@ -118,6 +118,16 @@ impl Writer {
         self.jobs = None;
         let thread = self.thread.take().ok_or_else(|| ToolError::internal("the writing thread was awaited twice"))?;
         thread.join().map_err(|_| ToolError::internal("the writing thread panicked"))
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            // What went wrong, whoever dropped it knows already.
+            let _ = thread.join();
+        }
     }
 }
 

@@ -128,7 +128,8 @@ impl Jobs {
     /// Goes on with the job that the server before this one did not finish, if there is one. Returns whether it does.
     pub fn resume(&self, engine: Arc<dyn Engine>) -> bool {
         let now = self.lock();
-        let Some(mut kept) = now.kept.clone().filter(|kept| kept.state == State::Running && now.cancel.is_none()) else {
+        let Some(mut kept) = now.kept.clone().filter(|kept| kept.state == State::Running && now.cancel.is_none())
+        else {
             return false;
         };
         drop(now);
@@ -221,9 +222,8 @@ impl Jobs {
         let saved = blocking::run("update", move |_| {
             kept::save(&file, &kept).map_err(|error| ToolError::unavailable(error.to_string()))
         });
-        let fault = saved.await.err().map(|error| {
-            format!("{} cannot be written: {}", self.0.file.display(), error.message)
-        });
+        let fault =
+            saved.await.err().map(|error| format!("{} cannot be written: {}", self.0.file.display(), error.message));
         if let Some(fault) = &fault {
             tracing::error!(target: "update", fault, "a restart of the server would lose this update from sight");
         }

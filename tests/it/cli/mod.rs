@@ -3,6 +3,7 @@
 mod agent;
 mod approve;
 mod bundle;
+mod channel;
 // That build's extra flag is in no package's man page.
 #[cfg(not(feature = "conformance-fixtures"))]
 mod pages;

@@ -81,7 +81,7 @@ impl Pi {
     /// A server whose settings differ from the defaults.
     pub async fn with(change: impl FnOnce(&mut Settings)) -> Self {
         let slices: Vec<&'static [Entry]> = tools::NAMESPACES.iter().copied().chain([bench::TOOLS]).collect();
-        Self::of(Registry::of(&slices), Arc::new(Appliance), change).await
+        Self::of(Registry::of(&slices), Arc::new(Appliance::default()), change).await
     }
 
     /// A server that offers nothing beside its tools.
@@ -91,7 +91,7 @@ impl Pi {
 
     /// A server with the tools of `src/tools` alone.
     pub async fn standard(change: impl FnOnce(&mut Settings)) -> Self {
-        Self::of(Registry::standard(), Arc::new(Appliance), change).await
+        Self::of(Registry::standard(), Arc::new(Appliance::default()), change).await
     }
 
     /// A server with what the conformance suite looks for.

@@ -6,6 +6,7 @@ pub mod files;
 pub mod gpio;
 mod i2c;
 mod logs;
+pub mod manage;
 mod metrics;
 mod network;
 mod ping;

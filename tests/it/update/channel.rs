@@ -10,8 +10,8 @@ use raspi_mcp::{
     update::{
         bundle::Digest,
         channel::{
-            Accepted, Change, Choice, Device, DeviceId, Index, Offer, Revoked, Rollout, Seen, Wanted, Why, accept,
-            choose, look, publish, recall, remember,
+            Accepted, Change, Choice, Device, DeviceId, Index, Offer, Revoked, Rollout, Seen, Tree, Wanted, Why,
+            accept, choose, look, publish, recall, remember,
         },
         trust::Purpose,
     },
@@ -395,14 +395,15 @@ fn what_was_seen_outlives_a_restart() {
     let dir = TempDir::new().unwrap();
     let seen = judged(&index(vec![]), None).unwrap().seen;
     let folder = dir.path().join("update");
-    assert_eq!(recall(&folder), None);
+    assert_eq!(recall(&folder, "stable"), None);
     remember(&folder, &seen).unwrap();
     remember(&folder, &seen).unwrap();
-    assert_eq!(recall(&folder), Some(seen));
+    assert_eq!(recall(&folder, "stable"), Some(seen));
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+    assert_eq!((recall(&folder, "beta"), recall(&folder, "../update/channel-stable")), (None, None));
     for rubbish in ["", "{}", "[1]", "\0\0\0"] {
-        fs::write(folder.join("channel.json"), rubbish).unwrap();
-        assert_eq!(recall(&folder), None);
+        fs::write(folder.join("channel-stable.json"), rubbish).unwrap();
+        assert_eq!(recall(&folder, "stable"), None);
     }
     assert_eq!(
         remember(std::path::Path::new("/proc/nowhere"), &judged(&index(vec![]), None).unwrap().seen).unwrap_err().code,
@@ -469,4 +470,65 @@ fn a_bundle_may_be_anywhere() {
     assert!(matches!(choose(&index(vec![elsewhere]), &device()), Choice::Install(_)));
     let held = Choice::Held { release: None, why: Why::NoSuchVersion { pin: "1".into() } };
     assert_ne!(held, Choice::UpToDate);
+}
+
+#[tokio::test]
+async fn a_tree_is_served_as_it_is_and_never_half() {
+    let (authority, dir) = (Authority::new(), TempDir::new().unwrap());
+    let folder = dir.path().join("www");
+    let tree = Tree::open(&folder).unwrap();
+    assert_eq!(Tree::open(&folder).unwrap_err().code, ErrorCode::Conflict);
+    assert_eq!(tree.last("stable").unwrap(), None);
+    let first = index(vec![offer("1.1.0", 11)]);
+    tree.write(&first, &[super::a_key(21)], Some(&roots())).unwrap();
+    let next = publish(tree.last("stable").unwrap().unwrap(), Change::Renew, NOW + 1, NOW + 9 * DAY).unwrap();
+    // What no device would believe is not published, and what was there stays.
+    for keys in [vec![], vec![super::a_key(11)]] {
+        assert_eq!(tree.write(&next, &keys, Some(&roots())).unwrap_err().code, ErrorCode::VerificationFailed);
+    }
+    assert!(tree.write(&next, &[super::a_key(21), super::a_key(21)], None).is_err(), "one key twice");
+    assert_eq!(tree.last("stable").unwrap(), Some(first));
+    tree.write(&next, &[super::a_key(21)], Some(&roots())).unwrap();
+    let bytes = fs::read(folder.join("stable/index.signed")).unwrap();
+    tree.write(&next, &[super::a_key(21)], None).unwrap();
+    assert_eq!(fs::read(folder.join("stable/index.signed")).unwrap(), bytes, "the same twice");
+
+    let bundle = dir.path().join("made.bundle");
+    fs::write(&bundle, "a bundle").unwrap();
+    assert_eq!(tree.put_bundle(&bundle, "x-1.0.0.bundle").unwrap(), "bundles/x-1.0.0.bundle");
+    assert!(tree.put_bundle(&bundle, "x-1.0.0.bundle").is_ok());
+    fs::write(&bundle, "a bundlE").unwrap();
+    assert_eq!(tree.put_bundle(&bundle, "x-1.0.0.bundle").unwrap_err().code, ErrorCode::Conflict);
+    for name in ["", "../x", "roots", "bundles", "A"] {
+        assert_eq!(tree.last(name).unwrap_err().code, ErrorCode::InvalidArgument, "{name}");
+    }
+    let second = signed(Purpose::Root, &serde_json::to_vec(&a_root_file(2)).unwrap(), &[1, 2]);
+    tree.put_root(&second).unwrap();
+    tree.put_root(&signed(Purpose::Root, &serde_json::to_vec(&a_root_file(2)).unwrap(), &[1, 2, 3])).unwrap();
+    let mut other = a_root_file(2);
+    other.expires += 1;
+    assert_eq!(
+        tree.put_root(&signed(Purpose::Root, &serde_json::to_vec(&other).unwrap(), &[1])).unwrap_err().code,
+        ErrorCode::Conflict
+    );
+
+    let origin = authority.origin().await;
+    origin.put_folder(&folder);
+    let found = look(&authority.line(), &[origin.url("")], roots(), &wanted(None)).await.unwrap();
+    assert_eq!((found.accepted.index, found.roots.version()), (next, 2));
+    let mut files: Vec<String> = walk(&folder);
+    files.sort();
+    assert_eq!(files, ["bundles/x-1.0.0.bundle", "roots/2.signed", "stable/index.signed"], "nothing half");
+}
+
+fn walk(folder: &std::path::Path) -> Vec<String> {
+    let inner = |entry: fs::DirEntry| {
+        let name = entry.file_name().into_string().unwrap();
+        if entry.path().is_dir() {
+            walk(&entry.path()).iter().map(|file| format!("{name}/{file}")).collect()
+        } else {
+            vec![name]
+        }
+    };
+    fs::read_dir(folder).unwrap().flat_map(|entry| inner(entry.unwrap())).collect()
 }

@@ -68,7 +68,10 @@ fn units_are_those_of_before_and_those_of_the_configuration() {
     // Named twice, told once; one that is configured counts without a baseline too.
     assert_eq!(told(&judge(Some(&before()), &look, &["web.service".into()])).len(), 1);
     assert_eq!(told(&judge(None, &look, &["web.service".into()])).len(), 1);
-    assert_eq!(told(&judge(None, &well(), &["none.service".into()])), ["service none.service: there is no such service"]);
+    assert_eq!(
+        told(&judge(None, &well(), &["none.service".into()])),
+        ["service none.service: there is no such service"]
+    );
     assert_eq!(judge(None, &look, &[]), Verdict::Healthy);
 }
 

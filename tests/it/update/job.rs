@@ -86,7 +86,10 @@ async fn a_job_tells_how_far_it_is_and_how_it_ended() {
     let (jobs, engine) = (jobs(&folder), Arc::new(Stepwise::default()));
     assert_eq!(jobs.newest(), None);
     jobs.start(order(), engine.clone()).unwrap();
-    assert_eq!(jobs.newest().map(|kept| (kept.state, kept.phase, kept.percent)), Some((State::Running, Phase::Checking, 0.0)));
+    assert_eq!(
+        jobs.newest().map(|kept| (kept.state, kept.phase, kept.percent)),
+        Some((State::Running, Phase::Checking, 0.0))
+    );
     engine.go.notify_one();
     let kept = until(&jobs, |kept| kept.phase == Phase::Fetching).await;
     assert_eq!((kept.percent, kept.message.as_str()), (10.0, "fetching 100 B"));

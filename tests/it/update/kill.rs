@@ -199,7 +199,8 @@ async fn an_agent_killed_at_any_point_goes_on_from_there() {
         let machine = Machine::new();
         let agent = machine.agent(point.name(), count).await;
         let bundle = bundle();
-        let (result, ()) = tokio::join!(install(&link(machine.0.path()), request(), &bundle), ends(agent));
+        let link = link(machine.0.path());
+        let (result, ()) = tokio::join!(install(&link, request(), &bundle), ends(agent));
         assert!(result.is_err(), "{}: it was not killed", point.name());
         let sent = machine.goes_on().await;
         // Blocks that were written before are not asked for again.

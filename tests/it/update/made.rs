@@ -137,3 +137,8 @@ pub fn an_image(size: usize, seed: u64) -> Vec<u8> {
 pub fn a_boot(size: usize, files: &[(&str, &[u8])]) -> Vec<u8> {
     super::fat::fat16(size, files)
 }
+
+/// The boot image of a simulated machine's system.
+pub fn a_boot_of(version: &str) -> Vec<u8> {
+    raspi_mcp::update::boot::simulated::boot_image(128 << 10, version).unwrap()
+}

@@ -15,6 +15,8 @@ use crate::{
 use std::sync::Arc;
 
 const MARK: &str = "manage.mark_good";
+/// The file that says that this boot was found healthy.
+const HEALTHY: &str = "healthy";
 
 impl Agent {
     /// Takes the server half's verdict; commits the trial when the agent's own is as good.
@@ -120,6 +122,7 @@ impl Agent {
         .await?;
         self.boot.over();
         self.boot.now().told = true;
+        self.mark_healthy();
         Ok(())
     }
 
@@ -144,7 +147,17 @@ impl Agent {
         })
         .await?;
         self.boot.now().told = true;
+        self.mark_healthy();
         Ok(())
+    }
+
+    /// Leaves word of it for dist/systemd/raspi-mcp-trial.service, beside the socket, until the next boot. Without it that would only
+    /// restart a system once more than needed.
+    fn mark_healthy(&self) {
+        let Some(folder) = self.settings.socket.parent() else { return };
+        if let Err(error) = std::fs::write(folder.join(HEALTHY), []) {
+            tracing::error!(target: "agent", %error, "nobody else can see that this boot is healthy");
+        }
     }
 
     /// After a failed trial, when nobody said how the old slot is.

@@ -1,6 +1,7 @@
 //! Updates: installing, restarting into what was installed, and the ways back.
 
 mod admission;
+mod dead_man;
 mod health;
 mod install;
 mod restart;
@@ -20,6 +21,7 @@ pub(in crate::agent) use admission::Admissions;
 use serde_json::{Value, json};
 pub(in crate::agent) use trial::Boot;
 
+pub use dead_man::DEAD_MAN;
 pub use words::{
     HealthReport, HealthTaken, InstallRequest, Judged, MAX_PROBLEM, MAX_PROBLEMS, MarkGoodRequest, MarkedGood,
     RebootIntoRequest, RollBackRequest, RolledBack, UpdateTool,

@@ -19,14 +19,18 @@ use rmcp::{
         ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, SubscriptionFilter,
     },
     service::SubscriptionContext,
+    task_manager::TaskManager,
 };
 use std::{any::Any, future::ready, sync::Arc};
 
 /// How long a modern client may keep a list: it changes with the configuration, and that takes a restart.
 const LIST_TTL_MS: u64 = 60_000;
 
-/// Resources with subscriptions, prompts, completions and the server's log.
-pub struct Appliance;
+/// Resources with subscriptions, prompts, completions, the server's log, and tasks for updates.
+#[derive(Default)]
+pub struct Appliance {
+    tasks: TaskManager,
+}
 
 // Logging is deprecated since 2026-07-28, and part of every revision before it.
 #[expect(deprecated)]
@@ -39,7 +43,12 @@ impl Provider for Appliance {
             .enable_prompts()
             .enable_completions()
             .enable_logging()
+            .enable_tasks()
             .build()
+    }
+
+    fn tasks(&self) -> Option<&TaskManager> {
+        Some(&self.tasks)
     }
 
     fn list_resources(&self, asked: Asked, page: Option<PaginatedRequestParams>) -> Answer<'_, ListResourcesResult> {

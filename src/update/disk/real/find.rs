@@ -6,6 +6,7 @@ use crate::{
     os::Root,
     update::{
         Slot,
+        boot::booted_partition,
         disk::{Area, Layout},
     },
 };
@@ -72,7 +73,8 @@ impl Card {
     pub fn running(&self, root: &Root, layout: &Layout) -> Vec<Slot> {
         let told = argument(root, "raspi_mcp.slot");
         let told = Slot::BOTH.into_iter().find(|slot| told.as_deref() == Some(slot.name()));
-        [self.root, root_argument(root, layout), told].into_iter().flatten().collect()
+        let booted = booted_partition(root).and_then(|number| layout.boots(number));
+        [self.root, root_argument(root, layout), told, booted].into_iter().flatten().collect()
     }
 }
 

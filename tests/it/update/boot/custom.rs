@@ -9,6 +9,10 @@ use raspi_mcp::{
         boot::{BootFlow, Tries},
     },
 };
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    process::{Pid, PidfdFlags, pidfd_open},
+};
 use std::{
     fs,
     os::unix::fs::PermissionsExt,
@@ -74,10 +78,11 @@ fn a_command_that_does_not_end_is_killed_with_what_it_started() {
     let limit = Duration::from_millis(700);
     let error = flow(folder.path(), &hangs, limit).arm(Slot::B).unwrap_err();
     assert!(error.code == ErrorCode::Unavailable && error.message.contains("within 0.7 s"), "{}", error.message);
-    // It is gone, or nobody's any more.
-    if let Ok(pid) = fs::read_to_string(&pid) {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-        assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
+    // Its child was told as well: it is gone, or goes as soon as the machine has time for it. It may not even have come to be.
+    let child = fs::read_to_string(&pid).ok().and_then(|pid| Pid::from_raw(pid.trim().parse().unwrap()));
+    if let Some(child) = child.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) {
+        let patience = Timespec { tv_sec: 60, tv_nsec: 0 };
+        assert_eq!(poll(&mut [PollFd::new(&child, PollFlags::IN)], Some(&patience)), Ok(1));
     }
 }
 
@@ -86,7 +91,7 @@ fn a_command_that_leaves_something_behind_is_not_waited_for() {
     let folder = tempfile::tempdir().unwrap();
     let began = Instant::now();
     flow(folder.path(), "sleep 15 & exit 0", LIMIT).arm(Slot::B).unwrap();
-    assert!(began.elapsed() < Duration::from_secs(10));
+    assert!(began.elapsed() < Duration::from_secs(14));
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn vectors() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     twice.copy_within(room..room + 96, room + 96);
     twice[room + 192..].fill(0);
     let last = signed(Purpose::Root, &serde_json::to_vec(&a_root_file(2)).unwrap(), &[2, 3]);
-    let channel = signed(Purpose::Channel, b"any text: what a channel signs is docs/channel-format.md's\n", &[22]);
+    let channel = signed(Purpose::Channel, b"any text: what a channel signs is docs/channel.md's\n", &[22]);
     vec![
         ("sound.bundle", sound(), "good"),
         ("trust-1.root", a_root(), "good"),

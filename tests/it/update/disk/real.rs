@@ -178,6 +178,9 @@ fn step_1_the_active_slot_is_refused() {
         assert!(tree.refused(Area::Boot(Slot::B), Access::Exclusive).message.contains("slot B is running"));
         assert!(tree.open(Area::Boot(Slot::A), Access::Exclusive).is_ok());
     }
+    let tree = Tree::new();
+    tree.put("proc/device-tree/chosen/bootloader/partition", 3_u32.to_be_bytes());
+    assert!(tree.refused(Area::Boot(Slot::B), Access::Exclusive).message.contains("slot B is running"));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod faults;
 mod resume;
+mod rows;
 mod spine;
 
 use super::*;

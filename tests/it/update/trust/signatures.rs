@@ -5,9 +5,14 @@ use raspi_mcp::update::{
     bundle::{Envelope, Fault, Signature},
     trust::Purpose,
 };
+use std::sync::LazyLock;
+
+/// Built once, since it is what every signature here is over.
+static UNSIGNED: LazyLock<Envelope> =
+    LazyLock::new(|| envelope(&a_bundle("1.0.0", 1, &a_boot(4 << 20, &[]), &an_image(64 << 10, 1), &[])));
 
 fn unsigned() -> Envelope {
-    envelope(&a_bundle("1.0.0", 1, &a_boot(4 << 20, &[]), &an_image(64 << 10, 1), &[]))
+    UNSIGNED.clone()
 }
 
 fn signed_by(signatures: Vec<Signature>) -> Result<(), Fault> {

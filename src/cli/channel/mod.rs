@@ -1,0 +1,118 @@
+//! `raspi-mcp channel`: publishing which release is for whom, as files that any web space serves (docs/channel.md). For the machine of
+//! whoever publishes; nothing here needs a configuration, a server or a Raspberry Pi.
+
+mod add;
+mod show;
+
+use super::{bundle::files, exit::Failure, say::outln};
+use crate::update::channel::{Change, Index, Tree, publish};
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Publish a release, or the same index anew before it expires
+    Publish {
+        #[command(flatten)]
+        tree: Place,
+        #[command(flatten)]
+        release: add::Args,
+    },
+    /// Set the share of devices that get a release
+    Rollout {
+        #[command(flatten)]
+        tree: Place,
+        /// Its version
+        version: String,
+        /// 0 to 100
+        percent: u8,
+    },
+    /// Let no device install anything for now
+    Pause {
+        #[command(flatten)]
+        tree: Place,
+        /// Why, for the people who look at their devices
+        reason: String,
+    },
+    /// End a pause
+    Resume {
+        #[command(flatten)]
+        tree: Place,
+    },
+    /// Withdraw a release: devices that do not have it yet never take it
+    Revoke {
+        #[command(flatten)]
+        tree: Place,
+        /// Its version
+        version: String,
+        /// Why
+        reason: String,
+    },
+    /// Show what a channel says
+    Show(show::Args),
+}
+
+/// Which channel, whose keys, and when.
+#[derive(clap::Args)]
+struct Place {
+    /// The folder that is served
+    dir: PathBuf,
+    #[arg(long, default_value = "stable", value_name = "NAME")]
+    channel: String,
+    /// A secret key of the root of trust's channel role; one for each that has to sign
+    #[arg(long = "key", value_name = "FILE", required = true)]
+    keys: Vec<PathBuf>,
+    /// The root of trust that devices hold, and those after it: nothing is published that they would not believe
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    trust: Vec<PathBuf>,
+    /// When it is made, as seconds since 1970 or like 2027-01-01T00:00:00Z; SOURCE_DATE_EPOCH or now, unless told
+    #[arg(long, value_name = "TIME", value_parser = files::time)]
+    created: Option<u64>,
+    /// Days until devices stop believing it: publish it anew before
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3650))]
+    days: u64,
+}
+
+pub fn run(args: Args) -> Result<(), Failure> {
+    let simple = |place: &Place, change: Change| {
+        let tree = Tree::open(&place.dir)?;
+        let last = tree.last(&place.channel)?.ok_or_else(|| nothing_there(place))?;
+        place.next(&tree, last, change)
+    };
+    match args.command {
+        Command::Publish { tree, release } => add::run(&tree, release),
+        Command::Rollout { tree, version, percent } => simple(&tree, Change::Rollout { version, percent }),
+        Command::Pause { tree, reason } => simple(&tree, Change::Pause { reason }),
+        Command::Resume { tree } => simple(&tree, Change::Resume),
+        Command::Revoke { tree, version, reason } => simple(&tree, Change::Revoke { version, reason }),
+        Command::Show(args) => show::run(&args),
+    }
+}
+
+fn nothing_there(place: &Place) -> Failure {
+    files::failed(&place.dir, format!("has no channel {} yet; `raspi-mcp channel publish` begins it", place.channel))
+}
+
+impl Place {
+    fn created(&self) -> u64 {
+        files::created(self.created).unwrap_or_else(|_| files::now())
+    }
+
+    /// Publishes the index after `last`, and says which that is.
+    fn next(&self, tree: &Tree, last: Index, change: Change) -> Result<(), Failure> {
+        let created = self.created();
+        let index = publish(last, change, created, created.saturating_add(self.days * 86_400))?;
+        let keys = self.keys.iter().map(|path| files::secret_key(path)).collect::<Result<Vec<_>, _>>()?;
+        let roots = (!self.trust.is_empty()).then(|| files::chain(&self.trust)).transpose()?;
+        let path = tree.write(&index, &keys, roots.as_ref())?;
+        outln!("index    {} of {} {}", index.sequence, index.product, index.channel);
+        outln!("expires  {}", files::shown(index.expires));
+        outln!("written  {}", path.display());
+        Ok(())
+    }
+}

@@ -1,0 +1,6 @@
+//! `manage.*` about updates, on a simulated machine with a card in a folder and a channel in another one.
+
+mod arguments;
+mod tasks;
+mod tour;
+pub mod web;
