@@ -4,6 +4,8 @@
 //! {...}}`. The first request of a connection is `hello`; without it, or with another protocol, nothing else is done.
 //! Answers come in the order they are ready, so a long wait holds nothing up.
 
+pub use super::wire_error::WireError;
+
 use super::{
     asks::{Ask, AskRequest},
     deeds::{
@@ -22,13 +24,12 @@ use super::{
 };
 use crate::{
     access::audit::{Approval, Head, KnownHeads},
-    error::{ErrorCode, ToolError},
+    error::ToolError,
     hw::{camera::Holder, gpio::told::PinLook},
     os::processes::detail::Detail,
     update::status::UpdateStatus,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 /// Raised by any change that an older half would misunderstand.
 pub const PROTOCOL: u32 = 1;
@@ -370,32 +371,5 @@ impl Reply {
             (None, Some(error)) => Err(error.into()),
             _ => Err(ToolError::internal("the agent's answer is neither a result nor an error")),
         }
-    }
-}
-
-/// A [`ToolError`] on the wire.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WireError {
-    pub code: String,
-    pub message: String,
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub details: Map<String, Value>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
-}
-
-impl From<ToolError> for WireError {
-    fn from(error: ToolError) -> Self {
-        Self { code: error.code.symbol().into(), message: error.message, details: error.details, hint: error.hint }
-    }
-}
-
-impl From<WireError> for ToolError {
-    fn from(wire: WireError) -> Self {
-        let mut error = ToolError::new(ErrorCode::from_symbol(&wire.code).unwrap_or(ErrorCode::Internal), wire.message);
-        error.details = wire.details;
-        error.hint = wire.hint;
-        error
     }
 }
