@@ -109,9 +109,7 @@ pub enum Op {
     /// Arms again what is written, armed and was not tried.
     ResumeUpdate {},
     /// The file of a newer root of trust.
-    TrustRoot {
-        root: String,
-    },
+    TrustRoot(String),
 }
 
 impl Op {
@@ -132,7 +130,7 @@ impl Op {
                 | Self::MarkGood(_)
                 | Self::ReportHealth(_)
                 | Self::ResumeUpdate {}
-                | Self::TrustRoot { .. }
+                | Self::TrustRoot(_)
         )
     }
 
@@ -172,7 +170,7 @@ impl Op {
             Self::MarkGood(_) => "mark_good",
             Self::ReportHealth(_) => "report_health",
             Self::ResumeUpdate {} => "resume_update",
-            Self::TrustRoot { .. } => "trust_root",
+            Self::TrustRoot(_) => "trust_root",
         }
     }
 }
@@ -264,7 +262,7 @@ pub enum Done {
     Update(Box<UpdateStatus>),
     RolledBack(RolledBack),
     MarkedGood(MarkedGood),
-    TrustedRoot { version: u64 },
+    TrustedRoot(u64),
     Health(HealthTaken),
     Done {},
 }
