@@ -64,8 +64,8 @@ impl Updating {
         let running = status.slots.iter().find(|slot| slot.running)?;
         let other = status.slots.iter().find(|slot| !slot.running)?;
         let since = last.finished_ms.filter(|_| last.target == running.slot && running.counter > other.counter)?;
-        let folder = self.0.folder.clone();
-        let seen = blocking::run("update", move |_| Ok(recall(&folder))).await.ok().flatten();
+        let (folder, channel) = (self.0.folder.clone(), self.0.settings.update.channel.clone());
+        let seen = blocking::run("update", move |_| Ok(recall(&folder, &channel))).await.ok().flatten();
         (!seen.is_some_and(|seen| seen.checked_ms > since)).then_some(since)
     }
 }
