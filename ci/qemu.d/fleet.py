@@ -74,10 +74,10 @@ class Fleet:
         pi = self.bench.machine
         slot = pi.console.expect(r"bench: slot (\S+) serves", BOOT_SECONDS)[1]
         runs = json.loads(pi.hand.run("cat /usr/share/raspi-mcp/image.json"))["version"]
-        begun = any(self.status().get(what) for what in ("job", "last_attempt"))
-        if runs != version and not begun:
+        begins = runs != version and not any(self.status().get(what) for what in ("job", "last_attempt"))
+        if begins:
             pi.mcp().call("manage.update_server", channel=CHANNEL, target_version=version)
-        self.bench.says(f"slot {slot} serves, {runs}; the update {'goes on' if begun else 'begins'}")
+        self.bench.says(f"slot {slot} serves, {runs}; the update {'begins' if begins else 'goes on'}")
 
     def committed(self, version, within=TRIAL_SECONDS):
         """Waits until the agent has found that version healthy, in slot B: its trial is over."""

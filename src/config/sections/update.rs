@@ -204,7 +204,7 @@ pub fn faults(settings: &Settings) -> Vec<(&'static str, String)> {
     }
     match (update.flow, update.flow_command.is_empty()) {
         (Flow::Custom, true) => broken(
-            "update.flow_command",
+            "update.flow",
             "update.flow = \"custom\" needs update.flow_command: the full path of the program that it runs".into(),
         ),
         (Flow::Custom, false) if !path(&update.flow_command) => {
