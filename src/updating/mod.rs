@@ -55,6 +55,8 @@ struct Inner {
     folder: PathBuf,
     root: Root,
     seen: Mutex<Seen>,
+    /// What a channel said is written down by one at a time.
+    remembering: tokio::sync::Mutex<()>,
     /// Counts what may be news to those who watch `raspi://update`, beside the job's own.
     moved: watch::Sender<u64>,
 }
@@ -77,6 +79,7 @@ impl Updating {
             folder,
             root: machine.root.clone(),
             seen: Mutex::default(),
+            remembering: tokio::sync::Mutex::default(),
             moved: watch::Sender::new(0),
         }))
     }
