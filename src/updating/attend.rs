@@ -49,9 +49,12 @@ pub(super) async fn attend_simulated(updating: &Updating, world: &Weak<World>) {
     let (mut marks, mut starts) = (updating.marks(), updating.0.agent.starts());
     loop {
         let started = async {
-            match &mut starts {
-                Some(starts) if starts.changed().await.is_ok() => {}
-                _ => std::future::pending().await,
+            let told = match &mut starts {
+                Some(starts) => starts.changed().await.is_ok(),
+                None => false,
+            };
+            if !told {
+                std::future::pending::<()>().await;
             }
         };
         tokio::select! {

@@ -95,7 +95,13 @@ async fn a_newer_root_counts_once_enough_old_and_new_keys_have_signed_it() {
     link.judge_bundle(UpdateTool::UpdateServer, &head(&[11, 12])).await.unwrap();
     for bad in [root(2, &[1]), root(3, &[1, 2]), root(1, &[1, 2]), "no root".into(), String::new()] {
         let refused = link.trust_root(bad).await.unwrap_err();
-        assert!(matches!(refused.code, ErrorCode::VerificationFailed | ErrorCode::InvalidArgument | ErrorCode::FailedPrecondition), "{refused:?}");
+        assert!(
+            matches!(
+                refused.code,
+                ErrorCode::VerificationFailed | ErrorCode::InvalidArgument | ErrorCode::FailedPrecondition
+            ),
+            "{refused:?}"
+        );
     }
     assert_eq!(link.trust_root(root(2, &[1, 2])).await.unwrap(), 2);
     assert_eq!(link.trust_root(root(2, &[1, 2])).await.unwrap(), 2, "twice is once");
