@@ -3,6 +3,7 @@ happens to them."""
 
 import json
 import os
+import shutil
 
 from machine import BOOT_SECONDS
 from releases import CHANNEL
@@ -21,6 +22,7 @@ class Fleet:
     def __init__(self, bench, flow):
         self.bench, self.flow, self.workshop = bench, flow, bench.workshop
         self.space = os.path.join(bench.folder, "web")
+        shutil.rmtree(self.space, ignore_errors=True)
         self.first = self.workshop.release("1.0.0")
         self.disk = bench.disk()
         for slot in self.disk.slots.values():
