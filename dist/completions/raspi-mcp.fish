@@ -37,8 +37,11 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "tools" -d 'List
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "schema" -d 'Print, write or check the JSON Schema files of the tools'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "token" -d 'Make bearer tokens'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "tls" -d 'Make a certificate for this server, or show the one it has'
+complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "bundle" -d 'Make, sign and check bundles, which updates are delivered as'
+complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "channel" -d 'Publish which release is for whom, as files for any web space'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "approve" -d 'Say yes or no to what a caller wants to do'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "audit" -d 'Check or show the record of all calls'
+complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "slot" -d 'Show the two systems of this machine, install one, go back, or keep the new one'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "guard" -d 'Stand between the agent and a command it runs'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "doctor" -d 'Say what is wrong or missing on this machine, and how to mend it'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand serve" -l http -d 'Listen for HTTP here instead of 127.0.0.1:8765; port 0 takes a free one' -r
@@ -108,6 +111,128 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tls; and __fish_seen
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tls; and __fish_seen_subcommand_from show" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tls; and __fish_seen_subcommand_from show" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tls; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size keygen trust" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size keygen trust" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size keygen trust" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size keygen trust" -f -a "build" -d 'Make a bundle of a root image and a boot image'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size keygen trust" -f -a "sign" -d 'Add a signature to a bundle'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size keygen trust" -f -a "verify" -d 'Check a bundle: signatures, hashes, every block'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size keygen trust" -f -a "inspect" -d 'Show what a bundle says of itself, without believing it'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size keygen trust" -f -a "delta-size" -d 'Say how much a device that has the old version would fetch'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size keygen trust" -f -a "keygen" -d 'Make a pair of keys'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size keygen trust" -f -a "trust" -d 'Make, sign, change and show roots of trust'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l root -d 'Image of the root file system; not compressed inside, so that its blocks are found again in the next version' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l boot -d 'Image of the boot file system, FAT' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l product -d 'What the image is of; devices take their own product only' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l version -d 'Semantic version, e.g. 1.4.0' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l counter -d 'Rises with every release of the product' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l channel -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l layout -d 'The partition layout it was made for' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l hardware -d 'Device-tree compatible of a board it runs on, e.g. raspberrypi,4-model-b; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l created -d 'When it was made, SOURCE_DATE_EPOCH unless told; never the clock, so that the same input makes the same bytes' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l expires -d 'From when on it is not installed any more, e.g. 2027-01-01T00:00:00Z' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l min-eeprom -d 'Oldest bootloader (EEPROM) it starts with' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l revoke-below -d 'Once it has proved itself, no image with a smaller counter is started again' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l block-size -d 'Bytes of a block: a power of two from 4096 to 1048576' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l level -d 'How hard zstd works: 1 to 19' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l out -d 'The bundle; it must not be there yet' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l simulated-boot -d 'In its place, one that only the simulated machine starts'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from sign" -l key -d 'The secret key' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from sign" -l from -d 'Take over the signatures of this bundle or head, which has the same manifest' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from sign" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from sign" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from sign" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from verify" -l trust -d 'The root of trust to believe, then those after it in their order; may be repeated' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from verify" -l now -d 'Check expiry as of then; the clock\'s time, unless told' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from verify" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from verify" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from inspect" -l head -d 'Write the head alone to this file: all that signing needs' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from inspect" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from inspect" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from inspect" -l json -d 'Print the exact bytes of the manifest, which is JSON, and nothing else'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from inspect" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from delta-size" -l block-size -d 'For images, bytes of a block: a power of two from 4096 to 1048576; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from delta-size" -l level -d 'For images, how hard zstd works: 1 to 19' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from delta-size" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from delta-size" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from delta-size" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from keygen" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from keygen" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from keygen" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from trust" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from trust" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from trust" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from trust" -f -a "init" -d 'Make the first root of a product'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from trust" -f -a "rotate" -d 'Make the root after this one: what is not named stays'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from trust" -f -a "sign" -d 'Add a signature to a root; one that follows another needs enough keys of both'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from trust" -f -a "show" -d 'Check roots in their order, as a device does, and show the last'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and not __fish_seen_subcommand_from publish rollout pause resume revoke show" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and not __fish_seen_subcommand_from publish rollout pause resume revoke show" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and not __fish_seen_subcommand_from publish rollout pause resume revoke show" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and not __fish_seen_subcommand_from publish rollout pause resume revoke show" -f -a "publish" -d 'Publish a release, or the same index anew before it expires'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and not __fish_seen_subcommand_from publish rollout pause resume revoke show" -f -a "rollout" -d 'Set the share of devices that get a release'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and not __fish_seen_subcommand_from publish rollout pause resume revoke show" -f -a "pause" -d 'Let no device install anything for now'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and not __fish_seen_subcommand_from publish rollout pause resume revoke show" -f -a "resume" -d 'End a pause'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and not __fish_seen_subcommand_from publish rollout pause resume revoke show" -f -a "revoke" -d 'Withdraw a release: devices that do not have it yet never take it'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and not __fish_seen_subcommand_from publish rollout pause resume revoke show" -f -a "show" -d 'Show what a channel says'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l channel -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l key -d 'A secret key of the root of trust\'s channel role; one for each that has to sign' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l trust -d 'The root of trust that devices hold, and those after it: nothing is published that they would not believe' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l created -d 'When it is made, as seconds since 1970 or like 2027-01-01T00:00:00Z; SOURCE_DATE_EPOCH or now, unless told' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l days -d 'Days until devices stop believing it: publish it anew before' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l bundle -d 'The release: its bundle is copied into the folder. Without one, the index is published anew' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l url -d 'Where the bundle is served, when not from the folder: an https address, or a path below the channel\'s base' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l percent -d 'The share of devices that get it for now' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l ring -d 'Only for devices in this ring; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l min-counter -d 'The oldest counter it can be installed from' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l notes -d 'A file with what is new, for people: plain text' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l notes-url -d 'Where more of that is' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l product -d 'What images are of, for the first index of a channel without a release' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l root -d 'A root of trust to be served to devices that hold the one before it; may be repeated' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from publish" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from rollout" -l channel -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from rollout" -l key -d 'A secret key of the root of trust\'s channel role; one for each that has to sign' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from rollout" -l trust -d 'The root of trust that devices hold, and those after it: nothing is published that they would not believe' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from rollout" -l created -d 'When it is made, as seconds since 1970 or like 2027-01-01T00:00:00Z; SOURCE_DATE_EPOCH or now, unless told' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from rollout" -l days -d 'Days until devices stop believing it: publish it anew before' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from rollout" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from rollout" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from rollout" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from pause" -l channel -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from pause" -l key -d 'A secret key of the root of trust\'s channel role; one for each that has to sign' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from pause" -l trust -d 'The root of trust that devices hold, and those after it: nothing is published that they would not believe' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from pause" -l created -d 'When it is made, as seconds since 1970 or like 2027-01-01T00:00:00Z; SOURCE_DATE_EPOCH or now, unless told' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from pause" -l days -d 'Days until devices stop believing it: publish it anew before' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from pause" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from pause" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from pause" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from resume" -l channel -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from resume" -l key -d 'A secret key of the root of trust\'s channel role; one for each that has to sign' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from resume" -l trust -d 'The root of trust that devices hold, and those after it: nothing is published that they would not believe' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from resume" -l created -d 'When it is made, as seconds since 1970 or like 2027-01-01T00:00:00Z; SOURCE_DATE_EPOCH or now, unless told' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from resume" -l days -d 'Days until devices stop believing it: publish it anew before' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from resume" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from resume" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from resume" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from revoke" -l channel -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from revoke" -l key -d 'A secret key of the root of trust\'s channel role; one for each that has to sign' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from revoke" -l trust -d 'The root of trust that devices hold, and those after it: nothing is published that they would not believe' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from revoke" -l created -d 'When it is made, as seconds since 1970 or like 2027-01-01T00:00:00Z; SOURCE_DATE_EPOCH or now, unless told' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from revoke" -l days -d 'Days until devices stop believing it: publish it anew before' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from revoke" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from revoke" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from revoke" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from show" -l channel -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from show" -l trust -d 'The root of trust to judge it by, and those after it; without one nothing is verified' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from show" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from show" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l deny -d 'Say no, without a question'
@@ -132,11 +257,36 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_se
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_seen_subcommand_from show" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_seen_subcommand_from show" -l json -d 'For programs: one record a line'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand audit; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and not __fish_seen_subcommand_from status install rollback mark-good" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and not __fish_seen_subcommand_from status install rollback mark-good" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and not __fish_seen_subcommand_from status install rollback mark-good" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and not __fish_seen_subcommand_from status install rollback mark-good" -f -a "status" -d 'Show both slots, the last update, and a trial that runs'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and not __fish_seen_subcommand_from status install rollback mark-good" -f -a "install" -d 'Write a bundle into the slot that does not run, and have it tried at the next restart'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and not __fish_seen_subcommand_from status install rollback mark-good" -f -a "rollback" -d 'Go back to the other slot: out of a trial, away from an armed one, or from a version that misbehaves'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and not __fish_seen_subcommand_from status install rollback mark-good" -f -a "mark-good" -d 'Keep the system that is on trial, if all checks find it healthy'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from status" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from status" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from status" -l json -d 'For programs: everything, as JSON'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from install" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from install" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from install" -l reboot -d 'Restart into it at once'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from install" -s y -l yes -d 'Ask nothing'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from install" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from rollback" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from rollback" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from rollback" -l dry-run -d 'Only say what would happen'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from rollback" -s y -l yes -d 'Ask nothing'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from rollback" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from mark-good" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from mark-good" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from mark-good" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand guard" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand guard" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand guard" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand doctor" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand doctor" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand doctor" -l all -d 'Show every setting with where it comes from, not only those that differ from the default'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand doctor" -l update -d 'Only whether an update could go well now: slots, space, keys, power, wear, boot loader, time'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand doctor" -l json -d 'For programs: everything, as JSON'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand doctor" -s h -l help -d 'Print help'

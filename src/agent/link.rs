@@ -267,7 +267,7 @@ impl AgentLink {
     /// # Errors
     /// `verification_failed` when it does not follow the one the agent has.
     pub async fn trust_root(&self, root: String) -> Result<u64, ToolError> {
-        expect!(self, Op::TrustRoot { root }, CARD, Done::TrustedRoot { version } => Ok(version))
+        expect!(self, Op::TrustRoot(root), CARD, Done::TrustedRoot(version) => Ok(version))
     }
 
     async fn send(&self, op: Op, wait: Duration) -> Result<Done, ToolError> {

@@ -30,6 +30,7 @@ pub mod units;
 mod updates;
 mod warrant;
 mod wire;
+mod wire_error;
 
 pub use self::core::{Agent, World};
 pub use asks::{Ask, AskRequest, AskState};

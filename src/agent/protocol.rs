@@ -4,6 +4,8 @@
 //! {...}}`. The first request of a connection is `hello`; without it, or with another protocol, nothing else is done.
 //! Answers come in the order they are ready, so a long wait holds nothing up.
 
+pub use super::wire_error::WireError;
+
 use super::{
     asks::{Ask, AskRequest},
     deeds::{
@@ -22,13 +24,12 @@ use super::{
 };
 use crate::{
     access::audit::{Approval, Head, KnownHeads},
-    error::{ErrorCode, ToolError},
+    error::ToolError,
     hw::{camera::Holder, gpio::told::PinLook},
     os::processes::detail::Detail,
     update::status::UpdateStatus,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 /// Raised by any change that an older half would misunderstand.
 pub const PROTOCOL: u32 = 1;
@@ -108,9 +109,7 @@ pub enum Op {
     /// Arms again what is written, armed and was not tried.
     ResumeUpdate {},
     /// The file of a newer root of trust.
-    TrustRoot {
-        root: String,
-    },
+    TrustRoot(String),
 }
 
 impl Op {
@@ -131,7 +130,7 @@ impl Op {
                 | Self::MarkGood(_)
                 | Self::ReportHealth(_)
                 | Self::ResumeUpdate {}
-                | Self::TrustRoot { .. }
+                | Self::TrustRoot(_)
         )
     }
 
@@ -171,7 +170,7 @@ impl Op {
             Self::MarkGood(_) => "mark_good",
             Self::ReportHealth(_) => "report_health",
             Self::ResumeUpdate {} => "resume_update",
-            Self::TrustRoot { .. } => "trust_root",
+            Self::TrustRoot(_) => "trust_root",
         }
     }
 }
@@ -263,7 +262,7 @@ pub enum Done {
     Update(Box<UpdateStatus>),
     RolledBack(RolledBack),
     MarkedGood(MarkedGood),
-    TrustedRoot { version: u64 },
+    TrustedRoot(u64),
     Health(HealthTaken),
     Done {},
 }
@@ -370,32 +369,5 @@ impl Reply {
             (None, Some(error)) => Err(error.into()),
             _ => Err(ToolError::internal("the agent's answer is neither a result nor an error")),
         }
-    }
-}
-
-/// A [`ToolError`] on the wire.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WireError {
-    pub code: String,
-    pub message: String,
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub details: Map<String, Value>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
-}
-
-impl From<ToolError> for WireError {
-    fn from(error: ToolError) -> Self {
-        Self { code: error.code.symbol().into(), message: error.message, details: error.details, hint: error.hint }
-    }
-}
-
-impl From<WireError> for ToolError {
-    fn from(wire: WireError) -> Self {
-        let mut error = ToolError::new(ErrorCode::from_symbol(&wire.code).unwrap_or(ErrorCode::Internal), wire.message);
-        error.details = wire.details;
-        error.hint = wire.hint;
-        error
     }
 }

@@ -37,6 +37,12 @@ pub struct ClientInfo {
 const CORRELATION_LIMIT: usize = 128;
 
 impl Meta {
+    /// Whether the client takes tasks, as this request declares (extension `io.modelcontextprotocol/tasks`).
+    pub fn has_tasks(&self) -> bool {
+        let declared = self.client_capabilities.as_ref();
+        declared.is_some_and(|declared| declared["extensions"]["io.modelcontextprotocol/tasks"].is_object())
+    }
+
     fn check(&self) -> Result<(), String> {
         match &self.progress_token {
             None | Some(Value::String(_) | Value::Number(_)) => {}

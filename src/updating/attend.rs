@@ -21,6 +21,8 @@ use tokio::time::sleep;
 const PACE: Duration = Duration::from_secs(5);
 /// Good looks in a row before it counts: what crashes after some seconds is not healthy.
 const ENOUGH: u32 = 2;
+/// From one look to the next while the old system is offline, with a version that waits to be tried again.
+const OFFLINE: Duration = Duration::from_secs(60);
 /// An agent that starts later than the server is waited for, so long.
 const AGENT: Duration = Duration::from_secs(2);
 const AGENT_TRIES: u32 = 60;
@@ -183,6 +185,10 @@ impl Updating {
             Err(error) => tracing::warn!(target: "update", %error, "the agent was not told how the old system does"),
         }
         self.moved();
+        // Trying it once more where nothing is to be reached would only use it up.
+        while offline && self.examine(world).await.is_some_and(|verdict| verdict.is_offline()) {
+            sleep(OFFLINE).await;
+        }
     }
 
     /// Records what works now, for the system that is started next to be held against.

@@ -35,6 +35,8 @@ use tokio::{
 /// Echo requests to the gateway, and how long each waits: some answer the first one late, with an address to resolve.
 const ECHOES: u16 = 3;
 const ECHO: Duration = Duration::from_secs(1);
+/// For the channel's index, with what may have to be looked up and agreed on before.
+const CHANNEL: Duration = Duration::from_secs(20);
 /// For the server's own socket and for each web address.
 const ANSWER: Duration = Duration::from_secs(10);
 
@@ -51,7 +53,12 @@ impl Updating {
             return None;
         }
         let channel = self.0.settings.update.channel.clone();
-        Some(self.find(&channel, None).await.map(drop).map_err(|error| error.message))
+        // A download may wait for a day and try for minutes; a look is of now.
+        let asked = tokio::time::timeout(CHANNEL, self.find(&channel, None)).await;
+        Some(match asked {
+            Ok(found) => found.map(drop).map_err(|error| error.message),
+            Err(_) => Err(format!("no answer within {} s", CHANNEL.as_secs())),
+        })
     }
 
     /// Services that start with the machine and run, and those that are configured: what may come and go by itself (started over

@@ -5,11 +5,12 @@ use crate::{
         Agent,
         exec::{Account, Ending, Plan},
     },
+    client,
     update::health::own::{COMMAND, Eyes, SERVER},
 };
 use futures::future::{BoxFuture, FutureExt};
+use serde_json::json;
 use std::{path::PathBuf, process::Stdio};
-use tokio::net::UnixStream;
 
 impl Eyes for Agent {
     fn unit<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), String>> {
@@ -39,9 +40,15 @@ impl Eyes for Agent {
             if self.simulated {
                 return self.updates.system().map_or(Ok(()), |system| system.simulated_health());
             }
-            let connected = tokio::time::timeout(SERVER, UnixStream::connect(socket)).await;
-            let connected = connected.map_err(|_| format!("it does not answer within {} s", SERVER.as_secs()))?;
-            connected.map(drop).map_err(|error| error.to_string())
+            // Answers, and not only listens: a server that hangs has a socket as well.
+            let request = json!({"jsonrpc": "2.0", "id": 1, "method": "manage.get_capabilities", "params": {}});
+            let asked = tokio::time::timeout(SERVER, client::unix(socket, &request)).await;
+            let answer = asked.map_err(|_| format!("it does not answer within {} s", SERVER.as_secs()))?;
+            let answer = answer.map_err(|error| error.message)?;
+            if answer["result"]["server_version"].is_string() {
+                return Ok(());
+            }
+            Err(answer["error"]["message"].as_str().unwrap_or("it answers something else").to_owned())
         }
         .boxed()
     }

@@ -144,6 +144,7 @@ impl System {
         *self.standing() = standing;
     }
 
+    /// Where this boot stands. Whoever needs the ledger as well locks it after this.
     pub fn standing(&self) -> MutexGuard<'_, Standing> {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -11,10 +11,11 @@ use crate::update::{
 impl System {
     /// What is known now. Reads the card: call it where that may block.
     pub fn status(&self, seconds_left: Option<u64>) -> UpdateStatus {
+        let trouble = trouble(&self.standing());
         let ledger = self.record.ledger();
         let (state, seen) = (ledger.state(), ledger.evidence());
         let mut faults: Vec<String> = ledger.faults().iter().chain(&seen.faults).cloned().collect();
-        faults.extend(trouble(&self.standing()));
+        faults.extend(trouble);
         UpdateStatus {
             flow: self.card.flow.name().into(),
             slots: Slot::BOTH.into_iter().map(|slot| of_slot(slot, state, &seen)).collect(),

@@ -183,6 +183,10 @@ pub fn faults(settings: &Settings) -> Vec<(&'static str, String)> {
             let message = "update.check_interval_hours needs update.url: there is nobody to ask";
             broken("update.check_interval_hours", message.into());
         }
+        if update.dead_man_hours > 0 {
+            let message = "update.dead_man_hours needs update.url: no word would ever come from nowhere";
+            broken("update.dead_man_hours", message.into());
+        }
     }
     if update.automatic && update.check_interval_hours == 0 {
         let message = "update.automatic = true installs what a check finds; set update.check_interval_hours, so that there are checks";
@@ -200,7 +204,7 @@ pub fn faults(settings: &Settings) -> Vec<(&'static str, String)> {
     }
     match (update.flow, update.flow_command.is_empty()) {
         (Flow::Custom, true) => broken(
-            "update.flow_command",
+            "update.flow",
             "update.flow = \"custom\" needs update.flow_command: the full path of the program that it runs".into(),
         ),
         (Flow::Custom, false) if !path(&update.flow_command) => {

@@ -53,7 +53,7 @@ impl Tool for ListCameras {
     const META: Meta = Meta {
         name: "camera.list_cameras",
         title: "List cameras",
-        description: "List cameras and the pictures they can give.\n\nUse when: before taking one, or to learn what is connected.\n\nReturns: each with its formats, sizes and whether it may be used.",
+        description: "List cameras.\n\nUse when: before taking a picture.\n\nReturns: each with its formats, sizes and whether it may be used.",
         estimated_tokens: 400,
         tags: &["camera"],
         ..Meta::READ

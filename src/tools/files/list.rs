@@ -119,7 +119,7 @@ impl Tool for List {
     const META: Meta = Meta {
         name: "files.list",
         title: "List a folder",
-        description: "List what is in one of the configured folders.\n\nUse when: you look for a file, or for the folders there are.\n\nReturns: name, type, size and time of each entry, and every root.",
+        description: "List what is in one of the configured folders.\n\nUse when: you look for a file, or for the folders.\n\nReturns: name, type, size, time of each entry; every root.",
         paginated: true,
         estimated_tokens: 2000,
         tags: &["fs", "file", "folder"],

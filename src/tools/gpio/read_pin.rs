@@ -40,7 +40,7 @@ impl Tool for ReadPin {
     const META: Meta = Meta {
         name: "gpio.read_pin",
         title: "Read a GPIO pin",
-        description: "Read one GPIO pin without changing it.\n\nUse when: a level is wanted now; for a change, wait_for_edge or subscribe to raspi://gpio/{pin}.\n\nReturns: level, mode, holder.",
+        description: "Read one GPIO pin without changing it.\n\nUse when: a level is wanted now; raspi://gpio/{pin} tells of changes.\n\nReturns: level, mode, holder.",
         estimated_tokens: 80,
         tags: &["gpio", "input", "level"],
         resource_uri: Some("raspi://gpio/{pin}"),

@@ -111,7 +111,7 @@ impl Tool for WaitForEdge {
     const META: Meta = Meta {
         name: "gpio.wait_for_edge",
         title: "Wait for a GPIO edge",
-        description: "Wait until an input changes.\n\nUse when: something outside is about to happen, a button or a sensor.\n\nReturns: the edge with the kernel's time, or null when there was none in time.",
+        description: "Wait until an input changes.\n\nUse when: a button or sensor is about to act.\n\nReturns: the edge with the kernel's time, or null.",
         timeout_seconds: 610,
         long: true,
         estimated_tokens: 60,

@@ -95,7 +95,7 @@ impl Tool for ListBuses {
     const META: Meta = Meta {
         name: "i2c.list_buses",
         title: "I2C buses",
-        description: "List the I2C buses.\n\nUse when: before other I2C tools.\n\nReturns: number, adapter, header pins, protocols, what may be reached, devices of kernel drivers.",
+        description: "List the I2C buses.\n\nUse when: before other I2C tools.\n\nReturns: number, adapter, header pins, protocols, what may be reached.",
         estimated_tokens: 250,
         tags: &["i2c", "hardware", "bus", "discovery"],
         ..Meta::READ

@@ -100,7 +100,7 @@ impl Tool for ScanBus {
     const META: Meta = Meta {
         name: "i2c.scan_bus",
         title: "Scan an I2C bus",
-        description: "Find who answers on an I2C bus, at the allowed addresses.\n\nUse when: you look for a device.\n\nReturns: addresses that answered, and those that kernel drivers have (not asked).",
+        description: "Find who answers on an I2C bus.\n\nUse when: you look for a device.\n\nReturns: allowed addresses that answered, and those of kernel drivers (not asked).",
         estimated_tokens: 120,
         tags: &["i2c", "hardware", "bus", "discovery"],
         ..Meta::READ

@@ -34,7 +34,7 @@ pub struct Args {
     until: Option<Moment>,
     /// At least this severe.
     priority: Option<Priority>,
-    /// Regular expression that messages fit; without capitals case does not count.
+    /// Regular expression; without capitals case does not count.
     grep: Option<Pattern>,
     #[serde(default)]
     limit: Limit,
@@ -86,7 +86,7 @@ impl Tool for QueryJournal {
     const META: Meta = Meta {
         name: "logs.query_journal",
         title: "Query the journal",
-        description: "Read what services and the kernel have logged.\n\nUse when: something failed and you want its own words.\n\nReturns: lines with time, unit, severity and message, secrets removed, and a cursor to go on.",
+        description: "What services and the kernel have logged.\n\nUse when: something failed.\n\nReturns: lines with time, unit, severity, message without secrets; a cursor to go on.",
         long: true,
         timeout_seconds: 330,
         estimated_tokens: 4000,

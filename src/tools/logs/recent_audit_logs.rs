@@ -112,7 +112,7 @@ impl Tool for GetRecentAuditLogs {
     const META: Meta = Meta {
         name: "logs.get_recent_audit_logs",
         title: "Recent audit records",
-        description: "Show recent calls: who called which tool, with what arguments, and how it ended.\n\nUse when: you are asked what was done on this device, or why a call was refused.\n\nReturns: records, newest first, without secrets.",
+        description: "Recent calls: who called which tool with what, and how it ended.\n\nUse when: you ask what was done here, or why a call was refused.\n\nReturns: records, newest first, without secrets.",
         estimated_tokens: 4000,
         paginated: true,
         tags: &["audit", "history"],

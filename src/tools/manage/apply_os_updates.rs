@@ -37,8 +37,6 @@ impl Tool for ApplyOsUpdates {
         open_world: true,
         timeout_seconds: 3600,
         long: true,
-        // It may become a task, which only a conversation of rmcp's can.
-        interactive: true,
         estimated_tokens: 150,
         tags: &["update", "install", "os"],
         ..Meta::RISKY

@@ -34,7 +34,7 @@ impl Tool for GetCapabilities {
     const META: Meta = Meta {
         name: "manage.get_capabilities",
         title: "Server capabilities",
-        description: "Contract versions by namespace, and what the server can do beside its tools.\n\nUse when: you must know whether a tool version or feature exists before relying on it.\n\nReturns: server and API version, versions per namespace, feature flags.",
+        description: "Contract versions, and what the server can do beside its tools.\n\nUse when: you rely on a version or feature.\n\nReturns: server and API version, versions per namespace, feature flags.",
         estimated_tokens: 200,
         cache_seconds: Some(60),
         tags: &["server", "discovery"],

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// In place of the configured one.
+    /// Else the configured one.
     #[schemars(with = "Option<String>", length(min = 1, max = LONGEST_CHANNEL), regex(pattern = CHANNEL))]
     #[serde(default, deserialize_with = "channel")]
     channel: Option<String>,
@@ -66,7 +66,7 @@ impl Tool for CheckForUpdates {
     const META: Meta = Meta {
         name: "manage.check_for_updates",
         title: "Check for updates",
-        description: "Ask the update channel whether there is a newer release for this device.\n\nUse when: you ask what version is newest, before update_server.\n\nReturns: current and latest version, notes, size, why one is held back.",
+        description: "Ask the channel for a newer release for this device.\n\nUse when: before update_server.\n\nReturns: current and latest version, notes, size, why one is held.",
         open_world: true,
         timeout_seconds: 60,
         estimated_tokens: 200,

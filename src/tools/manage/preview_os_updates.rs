@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// In place of the configured one.
+    /// Else the configured one.
     #[schemars(with = "Option<String>", length(min = 1, max = LONGEST_CHANNEL), regex(pattern = CHANNEL))]
     #[serde(default, deserialize_with = "channel")]
     channel: Option<String>,
@@ -65,7 +65,7 @@ impl Tool for PreviewOsUpdates {
     const META: Meta = Meta {
         name: "manage.preview_os_updates",
         title: "Preview an OS update",
-        description: "Make a plan of the OS update that the channel has for this device; changes nothing.\n\nUse when: before apply_os_updates.\n\nReturns: plan_id, plan_hash, versions, sizes, risks.",
+        description: "Plan the OS update that the channel has; changes nothing.\n\nUse when: before apply_os_updates.\n\nReturns: plan_id, plan_hash, versions, sizes, risks.",
         open_world: true,
         timeout_seconds: 60,
         estimated_tokens: 350,

@@ -118,7 +118,7 @@ impl Tool for GetServerStatus {
     const META: Meta = Meta {
         name: "manage.get_server_status",
         title: "Server status",
-        description: "Version, settings and health of this MCP server and its privileged half.\n\nUse when: a tool is off or unavailable, or you want to know how the server is configured.\n\nReturns: version, start time, settings without secrets, configuration faults, agent and audit state.",
+        description: "Version, settings and health of this server and its privileged half.\n\nUse when: a tool is off or unavailable.\n\nReturns: version, start, settings without secrets and their faults, agent, audit, last update.",
         estimated_tokens: 900,
         tags: &["server", "configuration"],
         ..Meta::READ

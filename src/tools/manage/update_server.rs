@@ -15,12 +15,12 @@ use serde::Deserialize;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// In place of the configured one.
+    /// Else the configured one.
     #[schemars(with = "Option<String>", length(min = 1, max = LONGEST_CHANNEL), regex(pattern = CHANNEL))]
     #[serde(default, deserialize_with = "channel")]
     channel: Option<String>,
     /// The newest unless given.
-    #[schemars(with = "Option<String>", length(min = 1, max = LONGEST_VERSION), regex(pattern = VERSION))]
+    #[schemars(with = "Option<String>", length(min = 1, max = LONGEST_VERSION), regex(pattern = VERSION), example = "1.4.2")]
     #[serde(default, deserialize_with = "version")]
     target_version: Option<String>,
     /// Only say what would be installed.
@@ -40,8 +40,6 @@ impl Tool for UpdateServer {
         open_world: true,
         timeout_seconds: 3600,
         long: true,
-        // It may become a task, which only a conversation of rmcp's can.
-        interactive: true,
         dry_run: true,
         estimated_tokens: 150,
         tags: &["update", "install"],

@@ -30,7 +30,7 @@ pub struct Args {
     /// Before this time; else now.
     #[serde(default)]
     end_time: Option<Moment>,
-    /// A bucket's length like 1m (s, m, h, d); else at most 120 buckets.
+    /// A bucket's length like 1m (s, m, h, d).
     #[serde(default)]
     resolution: Option<Resolution>,
     /// This job's.
@@ -116,7 +116,7 @@ impl Tool for QueryHistory {
     const META: Meta = Meta {
         name: "metrics.query_history",
         title: "History of metrics",
-        description: "Metrics over time: mean, least and most of each bucket.\n\nUse when: you look for a trend, a peak, or what happened when.\n\nReturns: by metric its buckets, oldest first; times without samples are left out.",
+        description: "Metrics over time: mean, least and most of each bucket.\n\nUse when: you look for a trend or a peak.\n\nReturns: by metric its buckets, oldest first.",
         estimated_tokens: 5000,
         tags: &["metrics", "history", "trend"],
         ..Meta::READ

@@ -78,7 +78,7 @@ impl Tool for ListConnections {
     const META: Meta = Meta {
         name: "network.list_connections",
         title: "List connections",
-        description: "NetworkManager's connection profiles, in use or not.\n\nUse when: you look for a connection to activate, or ask which one is in use.\n\nReturns: UUID, name, type, state, devices of each; never a password.",
+        description: "NetworkManager's connection profiles, in use or not.\n\nUse when: you look for one to activate, or the one in use.\n\nReturns: UUID, name, type, state, devices of each; never a password.",
         paginated: true,
         estimated_tokens: 500,
         tags: &["network", "networkmanager", "wifi", "connection"],

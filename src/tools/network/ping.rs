@@ -111,7 +111,7 @@ impl Tool for Ping {
     const META: Meta = Meta {
         name: "network.ping",
         title: "Ping",
-        description: "Ask another machine for echoes (ICMP) and measure how long they take.\n\nUse when: you ask whether a host can be reached from this device, or how well.\n\nReturns: sent, received, loss, shortest, mean and longest round trip.",
+        description: "Ask another machine for echoes (ICMP) and measure how long they take.\n\nUse when: you ask whether a host can be reached, or how well.\n\nReturns: sent, received, loss, round trips.",
         open_world: true,
         timeout_seconds: 65,
         long: true,

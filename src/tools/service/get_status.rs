@@ -191,7 +191,7 @@ impl Tool for GetStatus {
     const META: Meta = Meta {
         name: "service.get_status",
         title: "One service",
-        description: "Show everything about one service.\n\nUse when: it failed or misbehaves, or before you change it.\n\nReturns: state, pid, memory, CPU, how it last ended, files, commands, dependencies.",
+        description: "All about one service.\n\nUse when: it misbehaves, or before you change it.\n\nReturns: state, pid, memory, CPU, last end, files, commands, dependencies.",
         estimated_tokens: 700,
         tags: &["service", "systemd", "status"],
         resource_uri: Some("raspi://service/{name}"),

@@ -124,7 +124,7 @@ impl Tool for ListServices {
     const META: Meta = Meta {
         name: "service.list_services",
         title: "Services",
-        description: "List the services of this machine and how they are.\n\nUse when: you look for a service, or for what failed (status [\"failed\"]).\n\nReturns: name, status and whether it starts at boot, by name.",
+        description: "Services of this machine and how they are.\n\nUse when: you look for one, or for what failed (status [\"failed\"]).\n\nReturns: name, status, whether it starts at boot.",
         estimated_tokens: 4500,
         paginated: true,
         tags: &["service", "systemd", "status"],

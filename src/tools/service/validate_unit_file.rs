@@ -44,7 +44,7 @@ impl Tool for ValidateUnitFile {
     const META: Meta = Meta {
         name: "service.validate_unit_file",
         title: "Check a service's file",
-        description: "Check the unit file of a service.\n\nUse when: it does not start, or before it is enabled.\n\nReturns: errors and warnings: syntax, sections, commands, users, folders, dependencies.",
+        description: "Check the unit file of a service.\n\nUse when: it does not start, or before it is enabled.\n\nReturns: errors and warnings.",
         estimated_tokens: 150,
         tags: &["service", "systemd", "diagnosis"],
         ..Meta::READ

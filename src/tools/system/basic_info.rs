@@ -64,7 +64,7 @@ impl Tool for GetBasicInfo {
     const META: Meta = Meta {
         name: "system.get_basic_info",
         title: "Basic information",
-        description: "What this machine is: board, processor, memory, system, uptime.\n\nUse when: you need to know what you are talking to.\n\nReturns: host name, model, cores, memory, versions, uptime, serial.",
+        description: "What this machine is.\n\nUse when: you need to know what you are talking to.\n\nReturns: host name, model, cores, memory, versions, uptime, serial.",
         estimated_tokens: 130,
         tags: &["system", "hardware"],
         ..Meta::READ

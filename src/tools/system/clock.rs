@@ -73,7 +73,7 @@ impl Tool for GetClock {
     const META: Meta = Meta {
         name: "system.get_clock",
         title: "Clock",
-        description: "The machine's time, time zone and whether it is set from the network.\n\nUse when: times look wrong, or you ask whether it rebooted.\n\nReturns: UTC time, zone and offset, synchronisation, uptime, boot time, boot id.",
+        description: "The machine's time and zone, and whether the network sets it.\n\nUse when: times look wrong, or you ask whether it rebooted.\n\nReturns: UTC time, zone, synchronisation, uptime, boot time and id.",
         estimated_tokens: 110,
         tags: &["system", "time", "ntp"],
         ..Meta::READ

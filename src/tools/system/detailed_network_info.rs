@@ -140,7 +140,7 @@ impl Tool for GetDetailedNetworkInfo {
     const META: Meta = Meta {
         name: "system.get_detailed_network_info",
         title: "Detailed network information",
-        description: "Network interfaces, and as wanted the routing table and open sockets.\n\nUse when: traffic goes the wrong way, or you ask who listens on or talks to which port.\n\nReturns: interfaces; routes; sockets with both ends, state and process.",
+        description: "Network interfaces, and as wanted routes and open sockets.\n\nUse when: traffic goes the wrong way, or you ask who listens on which port.\n\nReturns: interfaces; routes; sockets with both ends, state, process.",
         paginated: true,
         estimated_tokens: 2000,
         tags: &["network", "route", "port", "socket", "connection"],

@@ -41,7 +41,7 @@ impl Tool for GetNetworkInfo {
     const META: Meta = Meta {
         name: "system.get_network_info",
         title: "Network information",
-        description: "Network interfaces with their addresses, and where traffic goes.\n\nUse when: you need an address, MAC, Wi-Fi signal, gateway or DNS server.\n\nReturns: interfaces with state, addresses and counters; default gateway; DNS servers.",
+        description: "Network interfaces with their addresses, and where traffic goes.\n\nUse when: you need an address, MAC, Wi-Fi signal, gateway or DNS server.\n\nReturns: interfaces with state, addresses, counters; gateway; DNS servers.",
         estimated_tokens: 700,
         tags: &["network", "ip", "mac", "wifi", "dns"],
         ..Meta::READ

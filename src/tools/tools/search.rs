@@ -67,7 +67,7 @@ impl Tool for Search {
     const META: Meta = Meta {
         name: "tools.search",
         title: "Search tools",
-        description: "Find tools by what they do.\n\nUse when: you need something that is not in your list, or want to know why a tool is off.\n\nReturns: matching tools, best first, with role, tier and whether you may call them now.",
+        description: "Find tools by what they do.\n\nUse when: you need what is not in your list, or why a tool is off.\n\nReturns: tools, best first, with role, tier and whether you may call them.",
         estimated_tokens: 400,
         paginated: true,
         tags: &["discovery"],

@@ -161,8 +161,7 @@ async fn within<T>(
 }
 
 async fn open(path: PathBuf, pinned: Option<Pinned>) -> Result<(File, Pinned), Fault> {
-    let opened = blocking::run("update", move |_| Ok(open_now(&path, pinned.as_ref()))).await?;
-    opened
+    blocking::run("update", move |_| Ok(open_now(&path, pinned.as_ref()))).await?
 }
 
 /// A pipe must not be waited for, and a device is no bundle.

@@ -8,7 +8,7 @@ use super::{
     finale::{Finale, head_bytes, zero_head},
     frame::{Armed, Progress, Wanted},
     hooks::{Point, Watch},
-    plan::{Head, Plan, Sides, Way, fill, is},
+    plan::{Head, Plan, Sides, Way, fill_from, is},
     record::Record,
     writer::{Target, Writer},
 };
@@ -264,7 +264,7 @@ impl Engine {
             let n = self.cursor;
             self.cursor += 1;
             let way = self.plan.ways[n as usize];
-            if !matches!(way, Way::Zero | Way::Copy) {
+            if !matches!(way, Way::Zero | Way::Copy(_)) {
                 continue;
             }
             if self.site.watch.stopped() {
@@ -272,17 +272,20 @@ impl Engine {
             }
             let block = self.index.block(n);
             let mut raw = self.writer.as_ref().map(Writer::buffer).unwrap_or_default();
-            if way == Way::Zero {
-                raw.resize(block.size as usize, 0);
-                self.counts.zeroed += u64::from(block.size);
-            } else {
+            if let Way::Copy(place) = way {
                 let area = self.active.as_ref().map(|active| active.area(block.image));
+                let whole = self.index.block(self.index.range(block.image).start).size;
+                let at = u64::from(place) * u64::from(whole);
+                let copied = |area| fill_from(area, at, block.size, &mut raw).is_ok();
                 // Hashed again as it is copied: between the comparison and now it may have rotted. Then the server has it.
-                if !area.is_some_and(|area| fill(area, &block, &mut raw).is_ok() && is(&block, &raw)) {
+                if !area.is_some_and(copied) || !is(&block, &raw) {
                     self.plan.ways[n as usize] = Way::Send;
                     continue;
                 }
                 self.counts.copied += u64::from(block.size);
+            } else {
+                raw.resize(block.size as usize, 0);
+                self.counts.zeroed += u64::from(block.size);
             }
             self.write(block.image, block.at, raw)?;
             self.plan.ways[n as usize] = Way::There;

@@ -22,8 +22,8 @@ pub(super) enum Way {
     There,
     /// Zeros have to be written.
     Zero,
-    /// The running slot has it at the same place.
-    Copy,
+    /// The running slot has it, this many whole blocks from the start of its area: a file that grew moves those after it.
+    Copy(u32),
     /// It has to be sent.
     Send,
 }
@@ -89,8 +89,46 @@ impl Plan {
                 watch.progress(&Progress { phase: Phase::Comparing, done, total });
             }
         }
+        for image in [ImageKind::Root, ImageKind::Boot] {
+            plan.find_moved(sides, image, watch)?;
+        }
         watch.passed(Point::Compared);
         Ok(plan)
+    }
+
+    /// Looks in the whole of the running slot for what it does not have in the same place. 16 bytes of memory for each block that is missing.
+    fn find_moved(&mut self, sides: &Sides<'_>, image: ImageKind, watch: &dyn Watch) -> Result<(), ToolError> {
+        let (index, range) = (sides.index, sides.index.range(image));
+        let Some(area) = sides.active.map(|active| active.area(image)) else { return Ok(()) };
+        let Some(first) = range.clone().next().map(|n| index.block(n)) else { return Ok(()) };
+        let short = |digest: Digest| u64::from_le_bytes(*digest.0.first_chunk().unwrap_or(&[0; 8]));
+        let missing = |n: &u32| self.ways[*n as usize] == Way::Send && !self.head.blocks.contains(n);
+        let mut wanted: Vec<(u64, u32)> =
+            range.clone().filter(missing).map(|n| (short(index.block(n).sha256), n)).collect();
+        wanted.sort_unstable();
+        // As much of the area as the new image has: what is after the old one is nobody's.
+        let places = area.size() / u64::from(first.size);
+        let mut bytes = Vec::new();
+        for place in 0..places.min(u64::from(range.end - range.start)) as u32 {
+            if wanted.is_empty() {
+                break;
+            }
+            if watch.stopped() {
+                return Err(ToolError::cancelled("the update"));
+            }
+            let there = Block { at: u64::from(place) * u64::from(first.size), ..first.clone() };
+            if fill(area, &there, &mut bytes).is_err() {
+                continue;
+            }
+            let digest = Digest::of(&bytes);
+            let start = wanted.partition_point(|(other, _)| *other < short(digest));
+            for (_, n) in wanted[start..].iter().take_while(|(other, _)| *other == short(digest)) {
+                if index.block(*n).sha256 == digest && self.ways[*n as usize] == Way::Send {
+                    self.ways[*n as usize] = Way::Copy(place);
+                }
+            }
+        }
+        Ok(())
     }
 
     fn way(
@@ -130,7 +168,8 @@ impl Plan {
                 self.keep(block, theirs);
                 Ok(Way::There)
             }
-            (true, false) => Ok(Way::Copy),
+            // All blocks of an image but its last have one size, so this is its place.
+            (true, false) => Ok(Way::Copy(n - sides.index.range(block.image).start)),
             (false, _) => Ok(Way::Send),
         }
     }
@@ -163,8 +202,13 @@ fn size(index: &Index, image: ImageKind) -> u64 {
 
 /// Reads the bytes at a block's place.
 pub(super) fn fill(device: &dyn Device, block: &Block, into: &mut Vec<u8>) -> std::io::Result<()> {
-    into.resize(block.size as usize, 0);
-    device.read(block.at, into)
+    fill_from(device, block.at, block.size, into)
+}
+
+/// Reads as many bytes from another place.
+pub(super) fn fill_from(device: &dyn Device, at: u64, size: u32, into: &mut Vec<u8>) -> std::io::Result<()> {
+    into.resize(size as usize, 0);
+    device.read(at, into)
 }
 
 /// Whether these are the block's bytes. Zeros are seen without a hash.

@@ -29,6 +29,12 @@ impl Unhealthy {
         let count = |letter: u8| sector.iter().filter(|byte| **byte == letter).count() as u32;
         Self { a: count(b'A'), b: count(b'B') }
     }
+
+    /// For people: slots that were started more than once since. Once is the boot that runs.
+    pub fn faults(self) -> Vec<String> {
+        let often = [(Slot::A, self.a), (Slot::B, self.b)].into_iter().filter(|(_, times)| *times > 1);
+        often.map(|(slot, times)| format!("slot {slot} was started {times} times and not found healthy")).collect()
+    }
 }
 
 /// What the initramfs counted.
@@ -53,19 +59,6 @@ pub fn clear(disk: &dyn Disk) -> Result<(), ToolError> {
         return Ok(());
     }
     device.write(AT, &[0; SIZE]).and_then(|()| device.flush()).map_err(|error| failed(&error))
-}
-
-/// What the initramfs does on each boot, for machines that are simulated.
-///
-/// # Errors
-/// Those of the card.
-pub fn add(disk: &dyn Disk, slot: Slot) -> Result<(), ToolError> {
-    let device = disk.open(Area::AgentState, Access::Shared)?;
-    let mut sector = [0; SIZE];
-    device.read(AT, &mut sector).map_err(|error| failed(&error))?;
-    let Some(free) = sector.iter_mut().find(|byte| **byte == 0) else { return Ok(()) };
-    *free = slot.name().as_bytes()[0];
-    device.write(AT, &sector).and_then(|()| device.flush()).map_err(|error| failed(&error))
 }
 
 fn failed(error: &io::Error) -> ToolError {

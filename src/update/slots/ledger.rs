@@ -1,6 +1,6 @@
 //! The record and the card together: performs steps, and keeps what was recorded at hand.
 
-use super::{Case, Settled, Standing, State, Step, Store, perform, settle};
+use super::{Case, Settled, Standing, State, Step, Store, counter, perform, settle};
 use crate::{
     error::ToolError,
     update::{
@@ -27,14 +27,19 @@ impl Ledger {
     /// Those of [`Store::open`].
     pub fn open(disk: Arc<dyn Disk>, flow: Arc<dyn BootFlow>) -> Result<Self, ToolError> {
         let opened = Store::open(&*disk)?;
-        Ok(Self { disk, flow, store: opened.store, state: opened.state, faults: opened.faults })
+        let mut faults = opened.faults;
+        match counter::read(&*disk) {
+            Ok(unhealthy) => faults.extend(unhealthy.faults()),
+            Err(error) => faults.push(error.message),
+        }
+        Ok(Self { disk, flow, store: opened.store, state: opened.state, faults })
     }
 
     /// What is recorded.
     pub const fn state(&self) -> &State {
         &self.state
     }
-    /// What was found wrong with the record when it was opened.
+    /// What was found wrong when the record was opened: torn copies, boots that nobody found healthy.
     pub fn faults(&self) -> &[String] {
         &self.faults
     }

@@ -31,7 +31,7 @@ pub use state::{Blocked, Kind, Orderly, Pending, SlotRecord, Slots, Stage, State
 pub use step::{Act, Step, perform};
 pub use table::Case;
 pub use trial::{Trial, commit, committed, condemn};
-pub use write::{begin_writing, checkpoint, failed, interrupted, verified, written};
+pub use write::{begin_writing, checkpoint, failed, verified, written};
 
 /// How often a version is armed in all before it is blocked.
 pub const MOST_ARMINGS: u8 = 3;

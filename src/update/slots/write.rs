@@ -95,19 +95,6 @@ pub fn checkpoint(state: &State, done: u64) -> Result<Step, ToolError> {
     stage(state, &[Stage::Writing], |update| update.done = done)
 }
 
-/// The writing ended early and can go on: why, for `last_attempt`.
-///
-/// # Errors
-/// `failed_precondition` unless blocks were being written.
-pub fn interrupted(state: &State, reason: &str) -> Result<Step, ToolError> {
-    at(state, &[Stage::Writing, Stage::Written, Stage::Verified])?;
-    let mut next = state.clone();
-    if let Some(attempt) = &mut next.last_attempt {
-        attempt.reason = bounded(reason);
-    }
-    Ok(Step::to(next))
-}
-
 /// Every block is on the medium, the head excepted.
 ///
 /// # Errors

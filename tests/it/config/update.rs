@@ -70,6 +70,7 @@ fn each_key_has_its_bounds_and_names_itself() {
 #[test]
 fn what_is_fine_alone_may_not_fit_together() {
     refused("check_interval_hours = 6", "needs update.url");
+    refused("dead_man_hours = 6", "needs update.url");
     refused("mirrors = [\"https://m.org\"]", "which is empty");
     refused("url = \"https://x.org\"\nautomatic = true", "set update.check_interval_hours");
     refused("flow = \"custom\"", "needs update.flow_command");

@@ -57,11 +57,11 @@ impl Agent {
                 }
                 Ok(Done::Health(taken))
             }
-            Op::TrustRoot { root } => {
+            Op::TrustRoot(root) => {
                 let taken = self.trust_root(root).await;
                 let version = taken.as_ref().ok();
                 self.note_done("trust_root", peer, json!({ "version": version }), taken.as_ref().err())?;
-                taken.map(|version| Done::TrustedRoot { version })
+                taken.map(Done::TrustedRoot)
             }
             Op::ResumeUpdate {} => {
                 let result = self.resume_update().await;

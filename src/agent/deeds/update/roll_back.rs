@@ -68,6 +68,8 @@ impl Agent {
 }
 
 fn plan(system: &System) -> Result<(Way, RolledBack), ToolError> {
+    // Before the ledger, as everywhere: two locks have one order.
+    let in_trial = matches!(&*system.standing(), Standing::Trial(_));
     let ledger = system.record.ledger();
     let (state, seen) = (ledger.state(), ledger.evidence());
     let running = seen.running().ok_or_else(|| {
@@ -75,9 +77,9 @@ fn plan(system: &System) -> Result<(Way, RolledBack), ToolError> {
             .hint("`raspi-mcp doctor --update` shows what is found")
     })?;
     let stage = state.update.as_ref().map(|update| update.stage);
-    let way = match (&*system.standing(), stage) {
-        (Standing::Trial(_), _) => Way::OutOfTrial,
-        (_, Some(Stage::Writing | Stage::Written | Stage::Verified | Stage::Armed)) => Way::Forget,
+    let way = match stage {
+        _ if in_trial => Way::OutOfTrial,
+        Some(Stage::Writing | Stage::Written | Stage::Verified | Stage::Armed) => Way::Forget,
         _ => Way::ToOther,
     };
     if way == Way::ToOther {

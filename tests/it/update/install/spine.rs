@@ -48,3 +48,16 @@ fn a_trial_that_does_not_prove_itself_is_over_with_the_next_restart() {
         assert_eq!(pi.state().counter_floor, 0, "a failed trial raises no floor");
     }
 }
+
+#[test]
+fn blocks_that_moved_are_found_in_the_running_slot() {
+    let pi = Pi::new(Chain::Uboot);
+    pi.start(ResetCause::PowerOn);
+    // A file at the front grew by a block: all after it are one place further.
+    let moved = [an_image(BLOCK as usize, 9), root(1)[..ROOT - BLOCK as usize].to_vec()].concat();
+    let bundle = a_bundle("2.0.0", 2, &boot("1.0.0"), &moved, &[11, 12]);
+    let (armed, sent) = pi.install(&bundle);
+    armed.unwrap();
+    assert_eq!(sent.blocks.into_iter().collect::<Vec<_>>(), [0], "the new block, and no other");
+    assert_eq!(pi.content(Area::Root(Slot::B))[..ROOT], moved);
+}

@@ -1,8 +1,9 @@
 //! A board whose power fails: the real boot flows over a card in memory, and the models of both firmwares.
 
+use super::card::Card;
 use raspi_mcp::update::{
     boot::{BootFlow, ResetCause, Seen, Tryboot, Uboot, Witness, simulated::Chain, tryboot::Flag},
-    disk::{Layout, MemoryDisk},
+    disk::Layout,
     firmware::{Generation, Outcome, TrybootFirmware, UbootFirmware},
 };
 use std::{
@@ -16,7 +17,7 @@ pub fn layout() -> Layout {
 }
 
 pub struct Board {
-    pub disk: MemoryDisk,
+    pub disk: Card,
     chain: Chain,
     now: Mutex<Now>,
 }
@@ -31,7 +32,7 @@ struct Now {
 
 impl Board {
     /// Switched off. `name` begins its boot ids; `flag` is what its chip still remembers.
-    pub fn new(disk: MemoryDisk, chain: Chain, name: &'static str, flag: bool) -> Arc<Self> {
+    pub fn new(disk: Card, chain: Chain, name: &'static str, flag: bool) -> Arc<Self> {
         let mut firmware = TrybootFirmware::new(layout(), Generation::Walks);
         firmware.flag = flag;
         let outcome = Outcome::Nothing("not switched on yet".into());

@@ -1,7 +1,7 @@
-//! What a power cut can leave: everything up to the last flush, and of each sector written after it any version, or half of one.
+//! What a power cut can leave: what was flushed, and of each sector written after that any version, or half of one.
 
-use super::life::Content;
-use raspi_mcp::update::disk::{Area, Event};
+use super::{card::Event, life::Content};
+use raspi_mcp::update::disk::Area;
 use std::collections::BTreeMap;
 
 pub const SECTOR: usize = 512;
@@ -94,7 +94,7 @@ impl Cutter {
                     at += length;
                 }
             }
-            Event::Flush => self.flush(),
+            Event::Flush(area) => self.flush(*area),
         }
     }
 
@@ -112,13 +112,16 @@ impl Cutter {
         versions.push((new, sum(area, number, &new)));
     }
 
-    fn flush(&mut self) {
-        for Loose { area, number, versions } in self.loose.drain(..) {
+    fn flush(&mut self, flushed: Area) {
+        let (out, loose) = std::mem::take(&mut self.loose).into_iter().partition(|loose: &Loose| loose.area == flushed);
+        self.loose = loose;
+        for Loose { area, number, versions } in out {
             let (new, new_sum) = versions.last().unwrap();
             self.content.get_mut(&area).unwrap()[number * SECTOR..][..SECTOR].copy_from_slice(new);
             *self.sums.get_mut(&area).unwrap() ^= versions[0].1 ^ new_sum;
         }
-        self.places.clear();
+        let places = self.loose.iter().enumerate();
+        self.places = places.map(|(place, loose)| ((loose.area, loose.number), place)).collect();
     }
 
     /// Sectors written since the last flush.

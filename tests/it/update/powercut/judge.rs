@@ -2,13 +2,14 @@
 
 use super::{
     board::Board,
+    card::{Card, Event},
     cut::{State, area_sum},
     life::{BOOT, Content, FREE, NOW_MS, ROOT, boot_of, root_of},
 };
 use raspi_mcp::update::{
     Slot,
     boot::{BootFlow, ResetCause, simulated::Chain, uboot::crc32},
-    disk::{Access, Area, Disk, Event, MemoryDisk},
+    disk::{Access, Area, Disk},
     firmware::Outcome,
     slots::{self, Here, Ledger, MOST_ARMINGS, Stage, Standing, State as Record},
     status::{Attempt, Phase, SlotState},
@@ -92,7 +93,7 @@ impl Judge {
     }
 
     /// Whether the slot holds one of the versions, boot files and root of the same.
-    fn whole(&self, disk: &MemoryDisk, slot: Slot) -> bool {
+    fn whole(&self, disk: &Card, slot: Slot) -> bool {
         let (mut boot, mut root) = (vec![0; BOOT], vec![0; ROOT]);
         for (area, into) in [(Area::Boot(slot), &mut boot), (Area::Root(slot), &mut root)] {
             disk.open(area, Access::Read).unwrap().read(0, into).unwrap();
@@ -108,7 +109,7 @@ impl Judge {
         name: &'static str,
         bounds: &Bounds,
     ) -> (Result<(), String>, Vec<Event>) {
-        let disk = MemoryDisk::of(content);
+        let disk = Card::of(content);
         let board = Board::new(disk.clone(), self.chain, name, flag);
         let flow = board.flow(self.template.clone());
         let verdict = self.lives(&disk, &board, &flow, flag, bounds);
@@ -117,7 +118,7 @@ impl Judge {
 
     fn lives(
         &self,
-        disk: &MemoryDisk,
+        disk: &Card,
         board: &Arc<Board>,
         flow: &Arc<dyn BootFlow>,
         flag: bool,
@@ -164,7 +165,7 @@ impl Judge {
         Err(format!("it does not come to rest in {MOST_BOOTS} boots"))
     }
 
-    fn boots(&self, disk: &MemoryDisk, board: &Board, why: ResetCause) -> Result<Slot, String> {
+    fn boots(&self, disk: &Card, board: &Board, why: ResetCause) -> Result<Slot, String> {
         match board.restart(why) {
             Outcome::Nothing(why) => Err(format!("BRICK: {why}")),
             Outcome::Booted { slot, .. } if self.whole(disk, slot) => Ok(slot),

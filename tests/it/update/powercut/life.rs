@@ -1,6 +1,9 @@
 //! The life of a machine, lived by the real code and recorded: every write and flush, and after each deed what is then known.
 
-use super::board::{Board, layout};
+use super::{
+    board::{Board, layout},
+    card::{Card, Event},
+};
 use crate::update::{NOW, a_bundle_of, a_plan, opened};
 use raspi_mcp::{
     error::ToolError,
@@ -10,7 +13,7 @@ use raspi_mcp::{
             BootFlow, ResetCause,
             simulated::{Chain, areas, boot_image, factory},
         },
-        disk::{Access, Area, Disk, Event, MemoryDisk},
+        disk::{Access, Area, Disk},
         firmware::Outcome,
         install::{Engine, Finish, Record, Site, hooks::Unwatched},
         slots::{self, Here, Ledger, Limits, Settled, Standing, State, Step},
@@ -82,7 +85,7 @@ impl Life {
         let mut sizes = areas(BOOT as u64, ROOT as u64);
         sizes[0].1 = 64 << 10;
         sizes[5].1 = 64 << 10;
-        let disk = MemoryDisk::new(sizes.map(|(area, size)| (area, size as usize)));
+        let disk = Card::of(sizes.map(|(area, size)| (area, vec![0; size as usize])).into());
         factory(&disk, &layout(), &boot_of(1), &root_of(1)).unwrap();
         disk.take_events();
         let board = Board::new(disk.clone(), chain, "boot", false);

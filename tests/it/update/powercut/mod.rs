@@ -2,17 +2,19 @@
 //! recovers. Whatever is left, an intact slot boots, and the state explains what happened.
 
 mod board;
+mod card;
 mod cut;
 mod judge;
 mod life;
 
+use card::Event;
 use cut::{Cutter, Dice};
 use judge::{Bounds, Judge, about};
 use life::{Life, Recording};
 use raspi_mcp::update::{
     Slot,
     boot::{ResetCause, simulated::Chain},
-    disk::{Area, Event},
+    disk::Area,
 };
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -21,15 +23,15 @@ use std::{
 };
 
 /// Distinct states of each boot chain, at least: twice that in all.
-const LEAST: usize = 60_000;
+const LEAST: usize = 55_000;
 /// States of each cut, at most: of those in the middle of many writes, and of all others.
-const MANY: [usize; 2] = [1500, 128];
+const MANY: [usize; 2] = [1100, 96];
 /// Of each cut while it recovers from one.
-const MANY_AGAIN: usize = 12;
+const MANY_AGAIN: usize = 8;
 /// What the boot ids of the machine are called after the first cut, and after those while it recovers.
 const NAMES: [&str; 3] = ["cut", "again", "third"];
 /// One recovery in so many is cut a third time.
-const THIRD: usize = 8;
+const THIRD: usize = 16;
 /// One state in so many is judged in full although one like it was.
 const AUDIT: usize = 1000;
 
@@ -177,7 +179,7 @@ impl Model {
             self.cut(&cutter, &at);
             // A reset that is no power cut: what was flushed is there, and so is the flag. A start has used it up.
             let flagged = before.is_some_and(|mark| mark.flag) && !after.what.starts_with("start");
-            if flagged && *event == Event::Flush {
+            if flagged && matches!(event, Event::Flush(_)) {
                 self.cut(&cutter, &At { flag: true, ..at });
             }
         }
@@ -228,7 +230,7 @@ fn without_flushes_the_same_model_finds_bricks() {
         let mut dice = Dice(0x5eed_0000_0002);
         let life = lives(chain).swap_remove(0);
         let (mut cutter, mut bricks) = (Cutter::new(life.start.clone()), 0);
-        for event in life.events.iter().filter(|event| **event != Event::Flush) {
+        for event in life.events.iter().filter(|event| matches!(event, Event::Write { .. })) {
             cutter.apply(event);
             for fate in cutter.fates(8, &mut dice) {
                 let content = cutter.state(&fate, &mut dice).make();

@@ -395,15 +395,26 @@ fn rule_16_limits_refuse_and_going_on_is_free() {
     });
 }
 
+/// What the initramfs does on each boot: the first byte that is zero.
+fn boots(pi: &Machine, slot: Slot) {
+    let device = pi.disk.open(Area::AgentState, Access::Shared).unwrap();
+    let mut sector = [0; counter::SIZE];
+    device.read(counter::AT, &mut sector).unwrap();
+    let free = sector.iter().position(|byte| *byte == 0).unwrap();
+    device.write(counter::AT + free as u64, slot.name().as_bytes()).unwrap();
+}
+
 #[test]
 fn rule_2_the_initramfs_count_is_cleared_when_a_boot_is_healthy() {
     both(|mut pi, _| {
         for _ in 0..2 {
-            counter::add(&pi.disk, Slot::A).unwrap();
+            boots(&pi, Slot::A);
         }
-        counter::add(&pi.disk, Slot::B).unwrap();
+        boots(&pi, Slot::B);
         let counted = counter::read(&pi.disk).unwrap();
         assert_eq!((counted.a, counted.b), (2, 1));
+        pi.settle();
+        assert_eq!(pi.ledger.faults(), ["slot A was started 2 times and not found healthy"], "once is this boot");
         pi.healthy().unwrap();
         assert_eq!(counter::read(&pi.disk).unwrap(), counter::Unhealthy::default());
         pi.disk.take_events();
@@ -428,8 +439,6 @@ fn an_install_that_fails_leaves_nothing_pending_and_nothing_blocked() {
     both(|mut pi, _| {
         let step = slots::begin_writing(pi.state(), &pi.seen(), None, &candidate(2), FREE, NOW);
         pi.does(step).unwrap();
-        pi.does(slots::interrupted(pi.state(), "the connection was lost")).unwrap();
-        assert_eq!(pi.phase(), (Phase::Writing, "the connection was lost".into()));
         pi.does(slots::failed(pi.state(), Slot::B, "block 7 reads back differently", NOW)).unwrap();
         assert_eq!(pi.phase(), (Phase::Failed, "block 7 reads back differently".into()));
         assert!(pi.state().update.is_none() && pi.state().blocked.is_empty() && !pi.startable(Slot::B));
