@@ -153,7 +153,7 @@ async fn a_trial_that_nobody_calls_healthy_ends_at_its_deadline() {
     link.report_health(sick(true)).await.unwrap();
     restarted(&pi, 2).await;
     let status = link.update_status().await.unwrap();
-    assert_eq!(slot(&status, Slot::A).2, true, "{status:?}");
+    assert!(slot(&status, Slot::A).2, "{status:?}");
     let attempt = status.last_attempt.unwrap();
     assert_eq!(attempt.phase, Phase::RolledBack);
     assert!(attempt.reason.contains("no answer"), "{}", attempt.reason);
@@ -321,7 +321,6 @@ async fn heads_that_are_not_for_this_machine_are_refused_and_nothing_is_written(
         assert_eq!(Install::begin(stream, &head).await.err().unwrap().code, code);
     }
     assert!(link.update_status().await.unwrap().last_attempt.is_none());
-    assert!(LATER > crate::update::NOW);
 }
 
 #[tokio::test]
