@@ -48,7 +48,7 @@ def crashes(bench, fleet, disk):
 def panics(bench, fleet, disk):
     bench.says("4.0.0, whose kernel panics: it has no first process")
     fleet.publish("4.0.0", "no-init")
-    dies(fleet, disk, "4.0.0", says="end Kernel panic")
+    dies(fleet, disk, "4.0.0", says="Kernel panic - not syncing")
 
 
 def hangs(bench, fleet, disk):
