@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::update::{
-    BLOCK, HARDWARE, LATER, PRODUCT, a_bundle, a_bundle_of, a_plan, a_root, an_image, envelope, opened,
+    BLOCK, HARDWARE, PRODUCT, a_bundle, a_bundle_of, a_plan, a_root, an_image, envelope, opened,
 };
 use raspi_mcp::{
     agent::{Card, HealthReport, InstallRequest, MarkGoodRequest, RebootIntoRequest, RollBackRequest, UpdateTool},
