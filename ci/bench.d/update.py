@@ -22,7 +22,10 @@ FETCH_SHARE = 1.05
 
 
 def run(*words, **more):
-    return subprocess.run([str(word) for word in words], check=True, capture_output=True, text=True, **more).stdout
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, **more)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, words))} failed: {done.stderr.strip()}")
+    return done.stdout
 
 
 def blocks_of(seed, size, changed=0.0, other=0):

@@ -41,12 +41,22 @@ pub(super) fn head_bytes(target: &Target, active: Option<&Target>) -> u64 {
 /// # Errors
 /// Those of the card.
 pub fn zero_head(boot: &dyn Device, bytes: u64) -> Result<(), ToolError> {
-    let zeros = vec![0; bytes.min(boot.size()) as usize];
-    let failed = |error: std::io::Error| card("zeroing the target's head", &error);
-    // Sector 0 first, and alone: a torn write of the rest finds it gone.
-    let (first, rest) = zeros.split_at(SECTOR.min(zeros.len()));
-    boot.write(0, first).and_then(|()| boot.flush()).map_err(failed)?;
-    boot.write(first.len() as u64, rest).and_then(|()| boot.flush()).map_err(failed)
+    // Not the whole head in memory once more: it waits there already.
+    const ZEROS: [u8; 16 << 10] = [0; 16 << 10];
+    let end = bytes.min(boot.size());
+    let zero = || -> std::io::Result<()> {
+        // Sector 0 first, and alone: a torn write of the rest finds it gone.
+        let mut at = end.min(SECTOR as u64);
+        boot.write(0, &ZEROS[..at as usize])?;
+        boot.flush()?;
+        while at < end {
+            let length = (end - at).min(ZEROS.len() as u64);
+            boot.write(at, &ZEROS[..length as usize])?;
+            at += length;
+        }
+        boot.flush()
+    };
+    zero().map_err(|error| card("zeroing the target's head", &error))
 }
 
 /// The end of an install.

@@ -9,8 +9,8 @@ use std::io::{self, Read, Write};
 pub const MAX_BLOCK: usize = (1 << 20) + 64;
 /// Magic, manifest and signatures (docs/bundle-format.md).
 pub const MAX_HEAD: usize = 128 << 10;
-/// A piece of the index.
-pub const MAX_INDEX_PIECE: usize = 1 << 20;
+/// A piece of the index: no longer than most blocks, so that one buffer does for both.
+pub const MAX_INDEX_PIECE: usize = 64 << 10;
 /// One bit a block: an index of 16 MiB has fewer than 262144 entries.
 pub const MAX_WANTED: usize = 32 << 10;
 /// What is JSON.

@@ -10,8 +10,8 @@ use crate::{
 };
 use std::sync::mpsc::{channel, sync_channel};
 
-/// Bytes of one read: cards are fast from here on.
-const PIECE: usize = 1 << 20;
+/// Bytes of one read, where blocks are not larger: cards are nearly as fast as they get from here on.
+const PIECE: usize = 256 << 10;
 /// Reads ahead of the hash.
 const AHEAD: usize = 2;
 
@@ -51,6 +51,8 @@ fn area(
 ) -> Result<(), ToolError> {
     let Some(last) = blocks.clone().last() else { return Ok(()) };
     let (first, last) = (index.block(blocks.start), index.block(last));
+    // Whole blocks, whatever their size: both are powers of two, and only the last block is shorter.
+    let piece_bytes = PIECE.max(first.size as usize);
     let (name, start, end) = (first.image.name(), first.at, last.at + u64::from(last.size));
     std::thread::scope(|threads| {
         let (send, pieces) = sync_channel::<Result<Vec<u8>, ToolError>>(AHEAD);
@@ -59,7 +61,7 @@ fn area(
             let mut at = start;
             while at < end {
                 let mut piece = free.try_recv().unwrap_or_default();
-                piece.resize((end - at).min(PIECE as u64) as usize, 0);
+                piece.resize((end - at).min(piece_bytes as u64) as usize, 0);
                 let read = device.read_back(at, &mut piece);
                 at += piece.len() as u64;
                 let what = || format!("reading back the target's {name} area at {at}");
@@ -76,7 +78,6 @@ fn area(
                 return Err(ToolError::cancelled("the update"));
             }
             let mut rest = piece.as_slice();
-            // A piece is a whole number of blocks, whatever their size: both are powers of two, and only the last block is shorter.
             while !rest.is_empty() {
                 let Some(block) = waiting.next() else { break };
                 let (bytes, more) = rest.split_at((block.size as usize).min(rest.len()));

@@ -104,9 +104,15 @@ impl Install {
         }
     }
 
-    /// Says that nobody wants it any more. What is written stays, to be resumed.
+    /// Says that nobody wants it any more, and waits until the agent has let go of the target. What is written stays, to be resumed.
     pub async fn cancel(mut self) -> Result<(), ToolError> {
-        self.send(Kind::Cancel, &[]).await
+        self.send(Kind::Cancel, &[]).await?;
+        // It ends the stream without a word when what is queued is on the card.
+        let ended = async { while let Some(Ok(_)) = self.answers.recv().await {} };
+        tokio::time::timeout(SILENCE, ended).await.map_err(|_| {
+            ToolError::unavailable(format!("the agent did not end the update within {} s", SILENCE.as_secs()))
+                .hint("the card may hang: look at the kernel's log")
+        })
     }
 
     async fn send(&mut self, kind: Kind, parts: &[&[u8]]) -> Result<(), ToolError> {

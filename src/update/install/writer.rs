@@ -1,7 +1,7 @@
 //! The thread that writes: while it waits for the card, the other one hashes and unpacks.
 //!
-//! It flushes after every [`BATCH`] bytes, and as much as that is queued meanwhile: the card is never without work, and memory and page
-//! cache stay as small as that.
+//! It flushes whenever it has nothing else to do and [`STEP`] bytes are due, and at the latest after [`BATCH`]: what the other thread makes
+//! meanwhile is what comes next, so that the card is never without work, and memory and page cache stay as small as that.
 
 use super::hooks::{Point, Watch};
 use crate::{
@@ -13,12 +13,14 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
-        mpsc::{Receiver, Sender, SyncSender, channel, sync_channel},
+        mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel},
     },
     thread::JoinHandle,
 };
 
-/// Bytes between two flushes, and bytes queued behind: a tenth of a second of a good SD card.
+/// Bytes queued, and bytes worth a flush: 25 ms of a good SD card.
+const STEP: usize = 1 << 20;
+/// Bytes after which nothing else comes before a flush.
 const BATCH: usize = 4 << 20;
 
 /// The two areas of a slot.
@@ -63,7 +65,7 @@ impl Writer {
     /// `resource_exhausted` when there is no thread to be had; the target is lost then.
     pub fn start(target: Target, block_size: u32, watch: Arc<dyn Watch>) -> Result<Self, ToolError> {
         // A thread in its own right and not one of a pool: it lives as long as the install.
-        let (jobs, queue) = sync_channel((BATCH / block_size.max(1) as usize).max(2));
+        let (jobs, queue) = sync_channel((STEP / block_size.max(1) as usize).max(2));
         let (give, free) = channel();
         let flushed = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&flushed);
@@ -139,7 +141,23 @@ fn work(
     watch: &dyn Watch,
 ) -> Result<(), ToolError> {
     let mut dirty = 0;
-    for Job { image, at, bytes } in queue {
+    let flush = |dirty: &mut usize| {
+        target.flush()?;
+        flushed.fetch_add(*dirty as u64, Ordering::Relaxed);
+        *dirty = 0;
+        watch.passed(Point::Flushed);
+        Ok::<(), ToolError>(())
+    };
+    loop {
+        let next = match queue.try_recv() {
+            Err(TryRecvError::Empty) if dirty >= STEP => {
+                flush(&mut dirty)?;
+                continue;
+            }
+            Err(TryRecvError::Empty) => queue.recv().ok(),
+            job => job.ok(),
+        };
+        let Some(Job { image, at, bytes }) = next else { break };
         let what = || format!("writing {} bytes at {at} of the target's {} area", bytes.len(), image.name());
         target.area(image).write(at, &bytes).map_err(|error| card(&what(), &error))?;
         watch.passed(Point::WroteBlock);
@@ -147,16 +165,10 @@ fn work(
         // Nobody may want it any more.
         let _ = give.send(bytes);
         if dirty >= BATCH {
-            target.flush()?;
-            flushed.fetch_add(dirty as u64, Ordering::Relaxed);
-            dirty = 0;
-            watch.passed(Point::Flushed);
+            flush(&mut dirty)?;
         }
     }
-    target.flush()?;
-    flushed.fetch_add(dirty as u64, Ordering::Relaxed);
-    watch.passed(Point::Flushed);
-    Ok(())
+    flush(&mut dirty)
 }
 
 /// What the card said, with what it means for the running system: nothing.
