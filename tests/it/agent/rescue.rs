@@ -106,6 +106,7 @@ async fn a_newer_root_counts_once_enough_old_and_new_keys_have_signed_it() {
     assert_eq!(link.trust_root(root(2, &[1, 2])).await.unwrap(), 2);
     assert_eq!(link.trust_root(root(2, &[1, 2])).await.unwrap(), 2, "twice is once");
     assert!(pi.log().contains("trust_root"));
+    drop(link);
     // Key 11 signs releases no more; 12 and 13 do. So also for the agent that starts next.
     for again in [false, true] {
         if again {

@@ -1,9 +1,7 @@
 //! Updates through the agent: a stream of its own, judged by its own policy, a trial with its own deadline.
 
 use super::*;
-use crate::update::{
-    BLOCK, HARDWARE, PRODUCT, a_bundle, a_bundle_of, a_plan, a_root, an_image, envelope, opened,
-};
+use crate::update::{BLOCK, HARDWARE, PRODUCT, a_bundle, a_bundle_of, a_plan, a_root, an_image, envelope, opened};
 use raspi_mcp::{
     agent::{Card, HealthReport, InstallRequest, MarkGoodRequest, RebootIntoRequest, RollBackRequest, UpdateTool},
     error::ErrorCode,

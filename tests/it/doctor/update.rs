@@ -88,7 +88,7 @@ fn says(findings: &[Finding], about: &str, state: State, words: &str) {
 
 #[test]
 fn a_machine_that_is_well_has_nothing_wrong() {
-    let Bench { about, .. } = bench();
+    let Bench { about, root: _root } = bench();
     let findings = preflight(&about);
     assert!(findings.iter().all(|one| one.state == State::Ok), "{findings:#?}");
     for about in ["slots", "configuration", "channel", "space", "keys", "power", "time"] {
