@@ -83,7 +83,7 @@ class Fleet:
 
     def committed(self, version, within=TRIAL_SECONDS):
         """Waits until the agent has found that version healthy, in slot B: its trial is over."""
-        self.bench.machine.healthy("B", within=within)
+        self.bench.machine.console.expect("bench: slot B is healthy", within)
         attempt = self.status()["last_attempt"]
         self.bench.check("it proved itself", (attempt["version"], attempt["phase"]), (version, "committed"))
 

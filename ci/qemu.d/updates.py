@@ -22,14 +22,14 @@ def good(bench, fleet):
     bench.says("1.0.0 in both slots, 2.0.0 in the channel")
     fleet.publish("2.0.0")
     with fleet.power_on() as pi:
-        fleet.serves("A")
+        bench.healthy("A")
         fetched = fleet.update("2.0.0")
         bench.check(f"not more than {FETCHED_AT_MOST >> 10} KiB were fetched", fetched <= FETCHED_AT_MOST, True)
         fleet.serves("B")
         fleet.committed("2.0.0")
         bench.check("the image that runs says it is", fleet.runs(), "2.0.0")
         pi.hand.run("/usr/bin/systemctl --no-block reboot")
-        fleet.serves("B")
+        bench.healthy("B")
         pi.power_off()
 
 
@@ -37,7 +37,7 @@ def crashes(bench, fleet, disk):
     bench.says("3.0.0, whose server crashes as soon as it listens")
     fleet.publish("3.0.0", "crashing-server")
     with fleet.power_on(disk) as pi:
-        fleet.serves("B")
+        bench.healthy("B")
         fleet.update("3.0.0")
         pi.console.expect("the server of this slot crashed", within=TRIAL_SECONDS)
         fleet.serves("B", within=TRIAL_SECONDS)
@@ -48,19 +48,19 @@ def crashes(bench, fleet, disk):
 def panics(bench, fleet, disk):
     bench.says("4.0.0, whose kernel panics: it has no first process")
     fleet.publish("4.0.0", "no-init")
-    dies(fleet, disk, "4.0.0", says="Kernel panic - not syncing")
+    dies(bench, fleet, disk, "4.0.0", says="Kernel panic - not syncing")
 
 
 def hangs(bench, fleet, disk):
     bench.says("5.0.0, which hangs before anybody keeps the watchdog quiet")
     fleet.publish("5.0.0", "hanging")
-    dies(fleet, disk, "5.0.0", says="hanging, as the drill says")
+    dies(bench, fleet, disk, "5.0.0", says="hanging, as the drill says")
 
 
-def dies(fleet, disk, version, says):
+def dies(bench, fleet, disk, version, says):
     """Nobody knows why a machine restarts that says nothing: it is tried again, and then no more."""
     with fleet.power_on(disk) as pi:
-        fleet.serves("B")
+        bench.healthy("B")
         fleet.update(version)
         for _ in range(TRIALS):
             pi.console.expect(says, within=TRIAL_SECONDS)

@@ -14,7 +14,7 @@ def story(bench):
             before, log = fleet.disk.copy(fleet.disk.path + ".before"), os.path.join(bench.folder, f"{flow}.writes")
             open(log, "wb").close()
             with fleet.power_on(writes=log) as pi:
-                fleet.serves("A")
+                bench.healthy("A")
                 fleet.update("2.0.0")
                 fleet.serves("B")
                 fleet.committed("2.0.0")
