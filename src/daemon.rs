@@ -104,7 +104,7 @@ pub async fn start(serve: Serve) -> Result<Running, String> {
     server.pipeline.world.gpio.begin();
     let http = if stdio { None } else { open_doors(&server, &settings).await? };
     server.pipeline.world.sampling.resume(&server.pipeline.world);
-    server.pipeline.world.updating.begin(&server.pipeline.world);
+    server.pipeline.world.updating.begin(&server.pipeline.world, server.stop.clone());
     Ok(Running { server, http, _instance: instance })
 }
 

@@ -184,11 +184,11 @@ class Pi:
             with open(path, "wb") as file:
                 file.write(data)
         tree = self.tree(partition, trial)
-        self.starts.append((partition, trial))
         command = [
-            *board(self.disk, **self.wires), "-no-reboot", "-dtb", tree, "-kernel", kernel,
+            *board(self.disk, **self.wires, goes_on=bool(self.starts)), "-no-reboot", "-dtb", tree, "-kernel", kernel,
             *(("-initrd", initrd) if files[1] else ()), "-append", files[2].decode("latin-1").split("\n")[0].strip(),
         ]
+        self.starts.append((partition, trial))
         self.machine = Machine(command, self.console)
         # The plug was pulled in the meantime.
         if self.gone.is_set():

@@ -3,6 +3,7 @@ happens to them."""
 
 import json
 import os
+import shutil
 
 from machine import BOOT_SECONDS
 from releases import CHANNEL
@@ -21,6 +22,7 @@ class Fleet:
     def __init__(self, bench, flow):
         self.bench, self.flow, self.workshop = bench, flow, bench.workshop
         self.space = os.path.join(bench.folder, "web")
+        shutil.rmtree(self.space, ignore_errors=True)
         self.first = self.workshop.release("1.0.0")
         self.disk = bench.disk()
         for slot in self.disk.slots.values():
@@ -73,7 +75,7 @@ class Fleet:
         """Waits until the server answers, in whichever slot; the update goes on by itself, or begins when it had not begun."""
         pi = self.bench.machine
         slot = pi.console.expect(r"bench: slot (\S+) serves", BOOT_SECONDS)[1]
-        runs = json.loads(pi.hand.run("cat /usr/share/raspi-mcp/image.json"))["version"]
+        runs = self.runs()
         begins = runs != version and not any(self.status().get(what) for what in ("job", "last_attempt"))
         if begins:
             pi.mcp().call("manage.update_server", channel=CHANNEL, target_version=version)
@@ -81,23 +83,21 @@ class Fleet:
 
     def committed(self, version, within=TRIAL_SECONDS):
         """Waits until the agent has found that version healthy, in slot B: its trial is over."""
-        self.bench.machine.healthy("B", within=within)
+        self.bench.machine.console.expect("bench: slot B is healthy", within)
         attempt = self.status()["last_attempt"]
         self.bench.check("it proved itself", (attempt["version"], attempt["phase"]), (version, "committed"))
 
-    def back(self, version, within, because):
-        """Waits until 2.0.0, in slot B, serves again after a trial of that version; why it is back has those words in it."""
-        self.serves("B", within)
+    def is_back(self, version, because):
+        """2.0.0 runs after trials of that version; it says why, with those words."""
         attempt = self.status()["last_attempt"]
-        if because not in attempt["reason"] or attempt["version"] != version:
+        why = (attempt["version"], attempt["phase"], because in attempt["reason"])
+        if why != (version, "rolled_back", True):
             raise Missed(f"of the trial of {version} it says: {attempt}")
-        self.bench.says(f"{attempt['version']}: {attempt['phase']}, {attempt['reason']} (reset: {attempt['reset_cause']})")
+        self.bench.check(f"after trials of {version}, {attempt['reason']!r} (reset: {attempt['reset_cause']}), there runs", self.runs(), "2.0.0")
 
-    def dropped(self, version):
-        """Has what is armed taken back, if it is: a version is tried three times unless somebody says no."""
-        if self.slot("A")["state"] == "armed":
-            self.bench.machine.mcp().call("manage.rollback")
-        self.bench.check(f"slot A is armed with {version} no more", self.slot("A")["state"] != "armed", True)
+    def runs(self):
+        """The version of the image that runs, in its own words."""
+        return json.loads(self.bench.machine.hand.run("cat /usr/share/raspi-mcp/image.json"))["version"]
 
     def status(self):
         return self.bench.machine.mcp().call("manage.get_update_status")

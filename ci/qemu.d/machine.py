@@ -99,16 +99,16 @@ def appliance(disk, log, extra=(), web=None, writes=None):
     return Machine([*board(disk, web, writes), "-bios", os.path.join(disk.pieces, "u-boot.bin"), *extra], log)
 
 
-def board(disk, web=None, writes=None):
+def board(disk, web=None, writes=None, goes_on=False):
     """That board without anything that starts on it. `web`: a port of this computer that the guest sees as HTTPS (WEB_ADDRESS),
     all of the network that it can reach. `writes`: a file for every write and flush of the disk (blklogwrites, the format of
-    dm-log-writes)."""
+    dm-log-writes); `goes_on`: it has those of an earlier start."""
     drive = ["-drive", f"if=none,id=disk,format=raw,cache=writeback,file={disk.path}"]
     if writes:
         drive = [
             "-blockdev", f"driver=file,node-name=plain,filename={disk.path}",
             "-blockdev", f"driver=file,node-name=log,filename={writes}",
-            "-blockdev", "driver=blklogwrites,node-name=disk,log-sector-size=512,file=plain,log=log",
+            "-blockdev", "driver=blklogwrites,node-name=disk,file=plain,log=log," + ("log-append=on" if goes_on else "log-sector-size=512"),
         ]
     network = "user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:0-10.0.2.15:9000"
     if web:

@@ -262,6 +262,14 @@ impl AgentLink {
         expect!(self, Op::ResumeUpdate {}, CARD, Done::Update(status) => Ok(*status))
     }
 
+    /// Starts of the simulated machine, where it is in this process.
+    pub fn starts(&self) -> Option<tokio::sync::watch::Receiver<u32>> {
+        match self {
+            Self::InProcess(agent) => Some(agent.starts()),
+            Self::Socket(_) | Self::Offline(_) => None,
+        }
+    }
+
     /// Hands over the file of a newer root of trust; returns its version.
     ///
     /// # Errors

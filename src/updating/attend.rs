@@ -46,9 +46,21 @@ pub(super) async fn attend(updating: &Updating, world: &Weak<World>) -> bool {
 
 /// On a simulated machine this server outlives the machine's restarts: sees to each of them.
 pub(super) async fn attend_simulated(updating: &Updating, world: &Weak<World>) {
-    let mut marks = updating.marks();
+    let (mut marks, mut starts) = (updating.marks(), updating.0.agent.starts());
     loop {
-        updating.changed(&mut marks).await;
+        let started = async {
+            let told = match &mut starts {
+                Some(starts) => starts.changed().await.is_ok(),
+                None => false,
+            };
+            if !told {
+                std::future::pending::<()>().await;
+            }
+        };
+        tokio::select! {
+            () = updating.changed(&mut marks) => {}
+            () = started => {}
+        }
         // An armed slot is not far from its restart.
         for _ in 0..SIMULATED_TIMES {
             if world.strong_count() == 0 {

@@ -66,6 +66,6 @@ impl Updating {
         let since = last.finished_ms.filter(|_| last.target == running.slot && running.counter > other.counter)?;
         let (folder, channel) = (self.0.folder.clone(), self.0.settings.update.channel.clone());
         let seen = blocking::run("update", move |_| Ok(recall(&folder, &channel))).await.ok().flatten();
-        (!seen.is_some_and(|seen| seen.checked_ms > since)).then_some(since)
+        seen.is_none_or(|seen| seen.checked_ms <= since).then_some(since)
     }
 }

@@ -73,7 +73,18 @@ impl Updating {
         let looked = look(&line, &bases, roots, &wanted).await?;
         self.trust_newer(looked.newer).await?;
         let (folder, now_seen) = (self.0.folder.clone(), looked.accepted.seen);
-        blocking::run("update", move |_| remember(&folder, &now_seen)).await?;
+        {
+            // Looks overlap: a tool's, a trial's. They are written down one after the other, and never an older index over a newer.
+            let _turn = self.0.remembering.lock().await;
+            blocking::run("update", move |_| {
+                let kept = recall(&folder, &now_seen.channel).filter(|kept| kept.product == now_seen.product);
+                if kept.is_some_and(|kept| kept.sequence > now_seen.sequence) {
+                    return Ok(());
+                }
+                remember(&folder, &now_seen)
+            })
+            .await?;
+        }
         let index = looked.accepted.index;
         let offer = |release: &channel::Offer| {
             Ok::<_, ToolError>(Offer {

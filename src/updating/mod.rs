@@ -41,6 +41,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 /// The server's updates. Cheap to clone.
 #[derive(Clone)]
@@ -55,6 +56,8 @@ struct Inner {
     folder: PathBuf,
     root: Root,
     seen: Mutex<Seen>,
+    /// What a channel said is written down by one at a time.
+    remembering: tokio::sync::Mutex<()>,
     /// Counts what may be news to those who watch `raspi://update`, beside the job's own.
     moved: watch::Sender<u64>,
 }
@@ -77,6 +80,7 @@ impl Updating {
             folder,
             root: machine.root.clone(),
             seen: Mutex::default(),
+            remembering: tokio::sync::Mutex::default(),
             moved: watch::Sender::new(0),
         }))
     }
@@ -93,12 +97,12 @@ impl Updating {
         self.0.jobs.start(order, Arc::new(Bring { updating: self.clone(), world: Arc::downgrade(world) }))
     }
 
-    /// Goes on where the server before this one ended, and looks after a trial. Called once, when the doors are open; ends with the
-    /// server.
-    pub fn begin(&self, world: &Arc<World>) {
+    /// Goes on where the server before this one ended, and looks after a trial. Called once, when the doors are open; ends with
+    /// `stop`, and lets go of the agent then.
+    pub fn begin(&self, world: &Arc<World>, stop: CancellationToken) {
         let updating = self.clone();
         let world = Arc::downgrade(world);
-        tokio::spawn(async move {
+        tokio::spawn(stop.run_until_cancelled_owned(async move {
             let simulated = attend::attend(&updating, &world).await;
             if !updating.0.jobs.resume(Arc::new(Bring { updating: updating.clone(), world: Weak::clone(&world) })) {
                 updating.finish_armed().await;
@@ -109,7 +113,7 @@ impl Updating {
                 }
             };
             futures::join!(simulated, rounds::rounds(&updating, &world), updating.dead_man());
-        });
+        }));
     }
 
     /// What changes from now on: something to read again, for those who watch.

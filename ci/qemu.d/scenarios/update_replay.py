@@ -14,7 +14,7 @@ def story(bench):
             before, log = fleet.disk.copy(fleet.disk.path + ".before"), os.path.join(bench.folder, f"{flow}.writes")
             open(log, "wb").close()
             with fleet.power_on(writes=log) as pi:
-                fleet.serves("A")
+                bench.healthy("A")
                 fleet.update("2.0.0")
                 fleet.serves("B")
                 fleet.committed("2.0.0")
@@ -22,7 +22,7 @@ def story(bench):
             command = [os.environ["RASPI_MCP_REPLAY"], "--log", log, "--before", before.path,
                        "--new", release.boot, release.root, "--chain", flow]
             # With the flushes taken out there have to be cuts that leave nothing to start, or the replay proves nothing.
-            for more in ([], ["--ignore-flushes"]):
+            for more in ([], ["--ignore-flushes", "--torn", "300"]):
                 done = subprocess.run(command + more, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
                 for line in done.stdout.splitlines():
                     bench.says(line)

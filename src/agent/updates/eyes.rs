@@ -10,7 +10,7 @@ use crate::{
 };
 use futures::future::{BoxFuture, FutureExt};
 use serde_json::json;
-use std::{path::PathBuf, process::Stdio};
+use std::{path::Path, process::Stdio};
 
 impl Eyes for Agent {
     fn unit<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), String>> {
@@ -22,7 +22,7 @@ impl Eyes for Agent {
         .boxed()
     }
 
-    fn command<'a>(&'a self, program: &'a PathBuf) -> BoxFuture<'a, Result<(), String>> {
+    fn command<'a>(&'a self, program: &'a Path) -> BoxFuture<'a, Result<(), String>> {
         async move {
             let ended = tokio::time::timeout(COMMAND, self.check_with(program)).await;
             match ended.map_err(|_| format!("it did not end within {} s", COMMAND.as_secs()))?? {
@@ -34,7 +34,7 @@ impl Eyes for Agent {
         .boxed()
     }
 
-    fn server<'a>(&'a self, socket: &'a PathBuf) -> BoxFuture<'a, Result<(), String>> {
+    fn server<'a>(&'a self, socket: &'a Path) -> BoxFuture<'a, Result<(), String>> {
         async move {
             // The server of a simulated machine is this very process; what its image says of itself stands in for how it would do.
             if self.simulated {
@@ -56,11 +56,11 @@ impl Eyes for Agent {
 
 impl Agent {
     /// Runs a program of the agent's own configuration, as the agent: whoever wrote it there is root.
-    async fn check_with(&self, program: &PathBuf) -> Result<Ending, String> {
+    async fn check_with(&self, program: &Path) -> Result<Ending, String> {
         if self.runner.is_simulated() {
             let plan = Plan {
                 id: "health".into(),
-                program: program.clone(),
+                program: program.to_owned(),
                 args: Vec::new(),
                 cwd: "/".into(),
                 env: Vec::new(),

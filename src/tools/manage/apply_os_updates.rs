@@ -20,10 +20,13 @@ pub struct Args {
     #[serde(deserialize_with = "plan")]
     plan_id: String,
     /// The same plan's.
-    #[schemars(with = "String", length(min = 64, max = 64), regex(pattern = HASH))]
+    #[schemars(with = "String", length(min = 64, max = 64), regex(pattern = HASH), example = EXAMPLE)]
     #[serde(deserialize_with = "hash")]
     plan_hash: Digest,
 }
+
+/// No plan's.
+const EXAMPLE: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 pub struct ApplyOsUpdates;
 

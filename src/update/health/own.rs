@@ -1,7 +1,10 @@
 //! The agent's own part of the verdict: what it sees without a network, by its own configuration.
 
 use futures::future::{BoxFuture, join_all};
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// How long a configured command may take; more is a failure.
 pub const COMMAND: Duration = Duration::from_secs(20);
@@ -24,9 +27,9 @@ pub trait Eyes: Send + Sync {
     /// Whether the unit is active.
     fn unit<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), String>>;
     /// Whether the command ended with 0 within [`COMMAND`].
-    fn command<'a>(&'a self, program: &'a PathBuf) -> BoxFuture<'a, Result<(), String>>;
+    fn command<'a>(&'a self, program: &'a Path) -> BoxFuture<'a, Result<(), String>>;
     /// Whether the server answers there within [`SERVER`].
-    fn server<'a>(&'a self, socket: &'a PathBuf) -> BoxFuture<'a, Result<(), String>>;
+    fn server<'a>(&'a self, socket: &'a Path) -> BoxFuture<'a, Result<(), String>>;
 }
 
 /// Looks at everything, and says what is wrong; nothing is wrong when the answer is empty.

@@ -12,6 +12,7 @@ mod holders;
 mod hostname;
 mod oracle;
 mod power;
+mod rescue;
 mod socket;
 mod units;
 pub mod update;

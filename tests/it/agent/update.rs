@@ -1,9 +1,7 @@
 //! Updates through the agent: a stream of its own, judged by its own policy, a trial with its own deadline.
 
 use super::*;
-use crate::update::{
-    BLOCK, HARDWARE, LATER, PRODUCT, a_bundle, a_bundle_of, a_plan, a_root, an_image, envelope, opened,
-};
+use crate::update::{BLOCK, HARDWARE, PRODUCT, a_bundle, a_bundle_of, a_plan, a_root, an_image, envelope, opened};
 use raspi_mcp::{
     agent::{Card, HealthReport, InstallRequest, MarkGoodRequest, RebootIntoRequest, RollBackRequest, UpdateTool},
     error::ErrorCode,
@@ -45,12 +43,12 @@ fn with_slots(mode: Mode) -> Pi {
     pi
 }
 
-fn bundle(version: &str, counter: u64) -> Vec<u8> {
+pub fn bundle(version: &str, counter: u64) -> Vec<u8> {
     let boot = simulated::boot_image(BOOT, version).unwrap();
     a_bundle(version, counter, &boot, &an_image(ROOT, counter), &[11, 12])
 }
 
-fn request(args: &Value, ask_id: Option<&str>) -> InstallRequest {
+pub fn request(args: &Value, ask_id: Option<&str>) -> InstallRequest {
     InstallRequest { tool: TOOL, warrant: Some(warrant(args, ask_id)) }
 }
 
@@ -77,11 +75,11 @@ pub async fn install(link: &AgentLink, request: InstallRequest, bundle: &[u8]) -
     }
 }
 
-fn restart(args: &Value) -> RebootIntoRequest {
+pub fn restart(args: &Value) -> RebootIntoRequest {
     RebootIntoRequest { tool: TOOL, delay_seconds: 1, warrant: warrant(args, None) }
 }
 
-fn healthy() -> HealthReport {
+pub fn healthy() -> HealthReport {
     HealthReport { healthy: true, problems: Vec::new(), offline: false }
 }
 
@@ -89,7 +87,7 @@ fn sick(offline: bool) -> HealthReport {
     HealthReport { healthy: false, problems: vec!["the default gateway: no answer".into()], offline }
 }
 
-fn slot(status: &UpdateStatus, slot: Slot) -> (SlotState, Option<&str>, bool) {
+pub fn slot(status: &UpdateStatus, slot: Slot) -> (SlotState, Option<&str>, bool) {
     let found = status.slots.iter().find(|found| found.slot == slot).unwrap();
     (found.state, found.version.as_deref(), found.running)
 }
@@ -130,7 +128,7 @@ async fn an_update_from_its_stream_to_its_commit() {
 }
 
 /// Waits for the machine's restart, by an event of it: the timers are real here, since blocking threads do the work.
-async fn restarted(pi: &Pi, count: u32) {
+pub async fn restarted(pi: &Pi, count: u32) {
     for _ in 0..600 {
         if pi.machine.reboots() >= count {
             // The same turn of the loop settled the new boot.
@@ -153,7 +151,7 @@ async fn a_trial_that_nobody_calls_healthy_ends_at_its_deadline() {
     link.report_health(sick(true)).await.unwrap();
     restarted(&pi, 2).await;
     let status = link.update_status().await.unwrap();
-    assert_eq!(slot(&status, Slot::A).2, true, "{status:?}");
+    assert!(slot(&status, Slot::A).2, "{status:?}");
     let attempt = status.last_attempt.unwrap();
     assert_eq!(attempt.phase, Phase::RolledBack);
     assert!(attempt.reason.contains("no answer"), "{}", attempt.reason);
@@ -321,7 +319,6 @@ async fn heads_that_are_not_for_this_machine_are_refused_and_nothing_is_written(
         assert_eq!(Install::begin(stream, &head).await.err().unwrap().code, code);
     }
     assert!(link.update_status().await.unwrap().last_attempt.is_none());
-    assert!(LATER > crate::update::NOW);
 }
 
 #[tokio::test]

@@ -10,4 +10,5 @@ mod pages;
 mod pins;
 mod pipe;
 mod service;
+mod slot;
 mod tls;

@@ -3,6 +3,7 @@
 mod explain;
 mod files;
 mod network;
+mod update;
 
 use crate::trees::Copied;
 use raspi_mcp::{

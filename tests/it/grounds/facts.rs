@@ -119,6 +119,7 @@ fn facts_of(tool: &str) -> &'static [Fact] {
             Fact("config_summary/service/allow", List, Always),
             Fact("config_summary/log/target", Text, Always),
             Fact("config_summary/camera/dir", Text, Always),
+            Fact("config_summary/update/spool_dir", Text, Always),
             Fact("agent/in_process", Flag, Always),
             Fact("agent/last_reboot", Object, Perhaps),
         ],

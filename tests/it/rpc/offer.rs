@@ -43,6 +43,7 @@ async fn the_shipped_server_announces_what_it_has() {
     let pi = Pi::start().await;
     let has = json!({
         "tools": {}, "resources": {"subscribe": true}, "prompts": {}, "completions": {}, "logging": {},
+        "extensions": {"io.modelcontextprotocol/tasks": {}},
     });
     for mut wire in pi.on_all(&[Door::Stdio, Door::Unix, Door::Http, Door::Ws]).await {
         let answer = wire.initialize("2025-11-25", "a client").await;

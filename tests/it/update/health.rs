@@ -5,7 +5,7 @@ use raspi_mcp::update::health::{
     Baseline, Check, Look, Verdict, judge,
     own::{self, Eyes, Wants},
 };
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, path::Path};
 use tempfile::TempDir;
 
 fn well() -> Look {
@@ -39,7 +39,8 @@ fn what_worked_works_again() {
 
 #[test]
 fn the_network_alone_is_another_verdict_than_a_sick_system() {
-    let cases: [(fn(&mut Look), Check, &str); 4] = [
+    type Case = (fn(&mut Look), Check, &'static str);
+    let cases: [Case; 4] = [
         (|look| drop(look.interfaces.insert("eth0".into(), Err("no address".into()))), Check::Interface, "eth0"),
         (|look| drop(look.interfaces.remove("eth0")), Check::Interface, "not there any more"),
         (|look| look.gateway = None, Check::Gateway, "no default route"),
@@ -113,11 +114,11 @@ async fn the_agent_says_what_it_sees_itself() {
             let up = name == "good.service";
             Box::pin(async move { if up { Ok(()) } else { Err("it is inactive".into()) } })
         }
-        fn command<'a>(&'a self, program: &'a PathBuf) -> BoxFuture<'a, Result<(), String>> {
+        fn command<'a>(&'a self, program: &'a Path) -> BoxFuture<'a, Result<(), String>> {
             let good = program.ends_with("true");
             Box::pin(async move { if good { Ok(()) } else { Err("it ended with 1".into()) } })
         }
-        fn server<'a>(&'a self, _: &'a PathBuf) -> BoxFuture<'a, Result<(), String>> {
+        fn server<'a>(&'a self, _: &'a Path) -> BoxFuture<'a, Result<(), String>> {
             Box::pin(async { Err("nothing listens there".into()) })
         }
     }

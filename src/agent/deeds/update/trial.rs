@@ -10,14 +10,18 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
-use tokio::{task::AbortHandle, time::Instant};
+use tokio::{sync::watch, task::AbortHandle, time::Instant};
 
 /// Before a restart that the last start found due: a log gets onto the card, a person may see it.
 const BREATH: Duration = Duration::from_secs(1);
 
 /// This boot, as far as updates go.
 #[derive(Default)]
-pub(in crate::agent) struct Boot(Mutex<Now>);
+pub(in crate::agent) struct Boot {
+    now: Mutex<Now>,
+    /// Counts the starts of the machine that this agent saw: more than one where it is simulated.
+    starts: watch::Sender<u32>,
+}
 
 #[derive(Default)]
 pub(super) struct Now {
@@ -33,7 +37,7 @@ pub(super) struct Now {
 
 impl Boot {
     pub(super) fn now(&self) -> MutexGuard<'_, Now> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What a trial has left; `None` when none runs.
@@ -53,10 +57,16 @@ impl Boot {
     fn begin(&self, deadline: Option<Instant>, timer: Option<AbortHandle>) {
         self.over();
         *self.now() = Now { deadline, timer, ..Now::default() };
+        self.starts.send_modify(|starts| *starts += 1);
     }
 }
 
 impl Agent {
+    /// Sees each start of the machine from now on: of a simulated one, which this process outlives.
+    pub fn starts(&self) -> watch::Receiver<u32> {
+        self.boot.starts.subscribe()
+    }
+
     /// Sees to what this boot asks for. Called once at start, and again when a simulated machine started anew. Inside the runtime.
     pub(in crate::agent) fn begin_boot(self: &Arc<Self>) {
         let Ok(system) = self.updates.system() else { return };

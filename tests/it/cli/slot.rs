@@ -1,0 +1,88 @@
+//! `raspi-mcp slot`: a person at a console, with a server that only reads.
+
+use crate::{served::process::Process, tools::manage::web::Web};
+use serde_json::Value;
+use std::{path::Path, process::Output};
+use tempfile::TempDir;
+
+struct Console {
+    pi: Process,
+    config: std::path::PathBuf,
+}
+
+impl Console {
+    async fn beside(web: &Web) -> Self {
+        let root = TempDir::new().unwrap();
+        let config = root.path().join("update.toml");
+        let trust = web.folder.path().join("root.signed");
+        let product = crate::update::PRODUCT;
+        std::fs::write(&config, format!("[update]\nproduct = \"{product}\"\ntrust = \"{}\"\n", trust.display()))
+            .unwrap();
+        let pi = Process::http_in(root, &["--config", config.to_str().unwrap()]).await;
+        Self { pi, config }
+    }
+
+    async fn slot(&self, args: &[&str]) -> Output {
+        let mut call = tokio::process::Command::new(Path::new(env!("CARGO_BIN_EXE_raspi-mcp")));
+        call.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", self.pi.path("home"));
+        call.env("RASPI_MCP__PLACES__AGENT_SOCKET", self.pi.path("run/agent.sock"));
+        call.arg("--config").arg(&self.config).arg("slot").args(args).stdin(std::process::Stdio::null());
+        call.output().await.unwrap()
+    }
+
+    async fn says(&self, args: &[&str]) -> String {
+        let output = self.slot(args).await;
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The status, once it is as `is` says.
+    async fn until(&self, what: &str, is: impl Fn(&Value) -> bool) -> Value {
+        let started = std::time::Instant::now();
+        loop {
+            let status: Value = serde_json::from_str(&self.says(&["status", "--json"]).await).unwrap();
+            if is(&status) {
+                return status;
+            }
+            assert!(started.elapsed().as_secs() < 90, "not {what}: {status:#}");
+            tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_console_installs_and_goes_back_without_a_word_of_the_network() {
+    let mut web = Web::new();
+    web.release("1.1.0", 11, "the second system\n");
+    let console = Console::beside(&web).await;
+    let text = console.says(&["status"]).await;
+    assert!(
+        text.contains("boot flow simulated") && text.contains("slot A  good") && text.contains("starts next"),
+        "{text}"
+    );
+
+    let bundle = web.folder.path().join("1.1.0.bundle");
+    let bundle = bundle.to_str().unwrap();
+    // Nobody at a terminal, and nobody who has said yes.
+    let refused = console.slot(&["install", bundle]).await;
+    assert_eq!(refused.status.code(), Some(5), "{refused:?}");
+    let missing = console.slot(&["install", "no-such.bundle", "--yes"]).await;
+    assert!(!missing.status.success() && String::from_utf8_lossy(&missing.stderr).contains("no-such.bundle"));
+
+    let output = console.slot(&["install", bundle, "--yes", "--reboot"]).await;
+    let (text, lines) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{text}{lines}");
+    assert!(text.contains("1.1.0 is written into slot B, read back and armed"), "{text}");
+    // No terminal: a line for each phase, and nothing that moves a cursor.
+    assert!(lines.contains("writing: ") && !lines.contains('\x1b') && !lines.contains('\r'), "{lines:?}");
+    let status = console.until("committed", |status| status["last_attempt"]["phase"] == "committed").await;
+    assert_eq!(status["slots"][1]["running"], true);
+
+    let planned = console.says(&["rollback", "--dry-run"]).await;
+    assert!(planned.contains("from slot B (1.1.0) to slot A"), "{planned}");
+    assert!(console.says(&["mark-good"]).await.contains("slot B (1.1.0) is good"));
+    console.says(&["rollback", "--yes"]).await;
+    console
+        .until("back", |status| status["slots"][0]["running"] == true && status["slots"][0]["state"] == "good")
+        .await;
+}
