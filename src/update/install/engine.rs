@@ -202,7 +202,11 @@ impl Engine {
         self.site.watch.passed(Point::RecordedWritten);
         let write_ms = millis(self.began);
         let verifying = Instant::now();
-        let head = Head { blocks: self.plan.head.blocks.clone(), bytes: std::mem::take(&mut self.plan.head.bytes) };
+        let head = Head {
+            blocks: self.plan.head.blocks.clone(),
+            length: self.plan.head.length,
+            pieces: std::mem::take(&mut self.plan.head.pieces),
+        };
         let finale = Finale {
             site: &self.site,
             release: &self.release,
@@ -251,7 +255,7 @@ impl Engine {
         self.site.record.writing(&self.release, self.to)?;
         self.begun = true;
         self.site.watch.passed(Point::RecordedWriting);
-        zero_head(&*target.boot, self.plan.head.bytes.len() as u64)?;
+        zero_head(&*target.boot, self.plan.head.length)?;
         self.site.watch.passed(Point::ZeroedHead);
         let block_size = self.release.manifest.images.iter().map(|image| image.block_size).max().unwrap_or(1 << 20);
         self.writer = Some(Writer::start(target, block_size, Arc::clone(&self.site.watch))?);

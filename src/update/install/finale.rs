@@ -76,7 +76,7 @@ impl Finale<'_> {
     /// `verification_failed` when the card gives back something else, or the image is not one to be started: the slot stays one that
     /// cannot be, and the record says why. Other failures can be resumed.
     pub fn run(&self, mut target: Target) -> Result<(), ToolError> {
-        let (site, length) = (self.site, self.head.bytes.len() as u64);
+        let (site, length) = (self.site, self.head.length);
         let done = self.read_back(&mut target).and_then(|()| {
             site.record.verified()?;
             site.watch.passed(Point::RecordedVerified);
@@ -109,14 +109,19 @@ impl Finale<'_> {
         let size = target.boot.size();
         let image = self.release.manifest.images.iter().find(|image| image.kind == bundle::ImageKind::Boot);
         let Some(image) = image else { return Ok(()) };
-        // With the head as it will be: it is in memory still.
-        let (boot, head) = (&*target.boot, &self.head.bytes);
+        // With the head as it will be: it is in memory still, and zero on the medium.
+        let (boot, pieces) = (&*target.boot, &self.head.pieces);
         bundle::check_boot(image.size.min(size), &mut |at, into| {
             boot.read_back(at, into)?;
-            let at = usize::try_from(at).unwrap_or(usize::MAX);
-            if let Some(known) = head.get(at..) {
-                let known = &known[..known.len().min(into.len())];
-                into[..known.len()].copy_from_slice(known);
+            let end = at + into.len() as u64;
+            for (start, piece) in pieces.range(..end) {
+                let stop = start + piece.len() as u64;
+                let (from, to) = (at.max(*start), end.min(stop));
+                if from < to {
+                    let (ours, theirs) = ((from - at) as usize, (from - start) as usize);
+                    let length = (to - from) as usize;
+                    into[ours..ours + length].copy_from_slice(&piece[theirs..theirs + length]);
+                }
             }
             Ok(())
         })?;
@@ -125,8 +130,15 @@ impl Finale<'_> {
 
     fn write_head(&self, boot: &dyn Device) -> Result<(), ToolError> {
         let failed = |error: std::io::Error| card("writing the target's head", &error);
-        let (first, rest) = self.head.bytes.split_at(SECTOR.min(self.head.bytes.len()));
-        boot.write(first.len() as u64, rest).and_then(|()| boot.flush()).map_err(failed)?;
+        let mut first: &[u8] = &[];
+        for (at, piece) in &self.head.pieces {
+            let (held, rest) = piece.split_at(if *at == 0 { SECTOR.min(piece.len()) } else { 0 });
+            boot.write(at + held.len() as u64, rest).map_err(failed)?;
+            if *at == 0 {
+                first = held;
+            }
+        }
+        boot.flush().map_err(failed)?;
         self.site.watch.passed(Point::WroteHead);
         boot.write(0, first).and_then(|()| boot.flush()).map_err(failed)?;
         self.site.watch.passed(Point::WroteFirstSector);

@@ -13,7 +13,7 @@ use crate::{
         status::Phase,
     },
 };
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 
 /// What has to be done for a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,10 @@ pub(super) enum Way {
 pub(super) struct Head {
     /// The blocks it is in: the first ones of the boot image.
     pub blocks: Range<u32>,
-    pub bytes: Vec<u8>,
+    /// Its bytes, all in all.
+    pub length: u64,
+    /// Those of its blocks that are not zero, by their place: most of a FAT is.
+    pub pieces: BTreeMap<u64, Vec<u8>>,
 }
 
 /// One way a block.
@@ -69,11 +72,14 @@ impl Plan {
         let total = [ImageKind::Root, ImageKind::Boot].into_iter().map(|image| size(index, image)).sum();
         let mut plan = Self {
             ways: Vec::with_capacity(index.len() as usize),
-            head: Head { blocks: boot.start..head_end, bytes: Vec::new() },
+            head: Head {
+                length: (boot.start..head_end).map(|n| u64::from(index.block(n).size)).sum(),
+                blocks: boot.start..head_end,
+                pieces: BTreeMap::new(),
+            },
             total,
             kept: 0,
         };
-        plan.head.bytes.resize(plan.head.blocks.clone().map(|n| index.block(n).size as usize).sum(), 0);
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         let (mut done, mut told) = (0, 0);
         for (n, block) in (0..).zip(index.blocks()) {
@@ -141,7 +147,7 @@ impl Plan {
     ) -> Result<Way, ToolError> {
         let head = self.head.blocks.contains(&n);
         if head && block.zero {
-            // As it is in memory already.
+            // As it will be once the head is zeroed.
             self.kept += u64::from(block.size);
             return Ok(Way::There);
         }
@@ -176,9 +182,8 @@ impl Plan {
 
     /// Puts a block of the head where it belongs, in memory.
     pub fn keep(&mut self, block: &Block, bytes: &[u8]) {
-        let at = block.at as usize;
-        if let Some(place) = self.head.bytes.get_mut(at..at + bytes.len()) {
-            place.copy_from_slice(bytes);
+        if bytes.iter().any(|byte| *byte != 0) {
+            self.head.pieces.insert(block.at, bytes.to_vec());
         }
     }
 
