@@ -4,6 +4,7 @@ happens to them."""
 import json
 import os
 import shutil
+import threading
 
 from machine import BOOT_SECONDS
 from releases import CHANNEL
@@ -58,7 +59,7 @@ class Fleet:
         pi = self.bench.machine
         before, began = self.web.counted(".bundle"), pi.seconds()
         if by == "tool":
-            pi.mcp().call("manage.update_server", channel=CHANNEL, target_version=version)
+            self.asks(version)
         else:
             said = pi.hand.run(f"raspi-mcp slot install https://{NAME}/{self.address} --reboot --yes", INSTALL_SECONDS)
             self.bench.says(said.strip().splitlines()[-1])
@@ -71,6 +72,22 @@ class Fleet:
         self.bench.says(f"{version} is written, {pi.seconds() - began:.1f} s after the call; it fetched {fetched >> 10} KiB and restarts")
         return fetched
 
+    def asks(self, version, stays=True):
+        """Calls the tool, which answers when the new version is written or that has taken it too long. `stays` False: like a
+        caller who goes away, which ends no update."""
+        if not stays:
+            threading.Thread(target=self.asks_and_forgets, args=(version,), daemon=True).start()
+            return
+        mcp = self.bench.machine.mcp()
+        mcp.patience = INSTALL_SECONDS
+        mcp.call("manage.update_server", channel=CHANNEL, target_version=version)
+
+    def asks_and_forgets(self, version):
+        try:
+            self.asks(version)
+        except Missed:
+            pass
+
     def begins_or_goes_on(self, version):
         """Waits until the server answers, in whichever slot; the update goes on by itself, or begins when it had not begun."""
         pi = self.bench.machine
@@ -78,7 +95,7 @@ class Fleet:
         runs = self.runs()
         begins = runs != version and not any(self.status().get(what) for what in ("job", "last_attempt"))
         if begins:
-            pi.mcp().call("manage.update_server", channel=CHANNEL, target_version=version)
+            self.asks(version, stays=False)
         self.bench.says(f"slot {slot} serves, {runs}; the update {'begins' if begins else 'goes on'}")
 
     def committed(self, version, within=TRIAL_SECONDS):

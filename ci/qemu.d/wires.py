@@ -196,6 +196,8 @@ class Mcp:
     PROTOCOL = "2025-11-25"
 
     def __init__(self, port):
+        # Seconds without a byte after which an answer is given up.
+        self.patience = 20
         self.address, self.session, self.number = ("127.0.0.1", port), None, 0
         self.server = self.request("initialize", {
             "protocolVersion": self.PROTOCOL, "capabilities": {}, "clientInfo": {"name": "ci-qemu", "version": "1"},
@@ -206,11 +208,13 @@ class Mcp:
         headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
         if self.session:
             headers |= {"Mcp-Session-Id": self.session, "MCP-Protocol-Version": self.PROTOCOL}
-        connection = http.client.HTTPConnection(*self.address, timeout=20)
+        connection = http.client.HTTPConnection(*self.address, timeout=self.patience)
         try:
             connection.request("POST", "/mcp", json.dumps(message), headers)
             answer = connection.getresponse()
             body = answer.read().decode()
+        except OSError as error:
+            raise Missed(f"no answer to {message['method']}: {error!r}") from None
         finally:
             connection.close()
         if answer.status not in (200, 202):

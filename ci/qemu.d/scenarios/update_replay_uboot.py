@@ -1,0 +1,7 @@
+"""Every write and flush of an update with U-Boot is recorded; wherever the power is cut, a slot that is whole starts."""
+
+import replay
+
+
+def story(bench):
+    replay.story(bench, flow="uboot")
