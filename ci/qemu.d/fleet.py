@@ -101,7 +101,6 @@ class Fleet:
 
     def begins_or_goes_on(self, version):
         """Waits until the server answers, in whichever slot; the update goes on by itself, or begins when it had not begun."""
-        pi = self.bench.machine
         slot = self.up()
         runs = self.runs()
         begins = runs != version and not any(self.status().get(what) for what in ("job", "last_attempt"))
