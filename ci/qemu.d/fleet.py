@@ -46,10 +46,21 @@ class Fleet:
         self.address = self.workshop.publish(release, self.space)
         return release
 
+    def up(self, within=BOOT_SECONDS):
+        """Waits until both halves of a start are there, whichever is first, and says in which slot."""
+        lines = {r"bench: slot (\S+) serves": "server", r"INFO agent listening on": "agent", r"bench: up in slot": "start"}
+        missing, slot = {"server", "agent"}, None
+        while missing:
+            what, found = self.bench.machine.console.first(lines, within)
+            # What was heard before was another start's.
+            missing = {"server", "agent"} if what == "start" else missing - {what}
+            if what == "server":
+                slot = found[1]
+        return slot
+
     def serves(self, slot, within=BOOT_SECONDS):
-        """Waits until the server in that slot answers."""
-        found = self.bench.machine.console.expect(r"bench: slot (\S+) serves", within)[1]
-        if found != slot:
+        """Waits until the server in that slot answers, and its agent is there."""
+        if (found := self.up(within)) != slot:
             raise Missed(f"slot {found} came up instead of slot {slot}")
         self.bench.says(f"slot {slot} serves")
 
@@ -90,8 +101,7 @@ class Fleet:
 
     def begins_or_goes_on(self, version):
         """Waits until the server answers, in whichever slot; the update goes on by itself, or begins when it had not begun."""
-        pi = self.bench.machine
-        slot = pi.console.expect(r"bench: slot (\S+) serves", BOOT_SECONDS)[1]
+        slot = self.up()
         runs = self.runs()
         begins = runs != version and not any(self.status().get(what) for what in ("job", "last_attempt"))
         if begins:

@@ -75,5 +75,6 @@ def rots(bench, fleet, disk):
     with fleet.power_on(disk) as pi:
         pi.console.expect("initramfs: .* is no root file system", within=TRIAL_SECONDS)
         fleet.serves("A", within=TRIAL_SECONDS)
+        bench.healthy("A")
         bench.check("it says of slot B", fleet.slot("B")["state"], "bad")
         pi.power_off()
