@@ -319,7 +319,7 @@ fn one_that_arms_before_it_writes_is_found_out() {
     let bench = Bench::new();
     let mut early = Recording::default();
     // Both copies of the agent's record are gone.
-    for quarter in 0..2 {
+    for quarter in 1..3 {
         early.write(place(Area::AgentState) + quarter * 16 * KIB, &[7; 512]).flush();
     }
     let armed = State { seq: 3, first: Slot::B, left: Tries { a: 3, b: 1 } };
