@@ -1,6 +1,9 @@
 //! Files of the agent's folder: whole files replaced at once, and logs that only grow, up to a bound.
 
-use crate::error::{ErrorCode, ToolError};
+use crate::{
+    error::{ErrorCode, ToolError},
+    os::whole,
+};
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Write},
@@ -25,18 +28,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, ToolError> {
 
 /// Replaces `path` so that a power cut leaves the old content or the new, and returns when it is on the card.
 pub(super) fn replace(path: &Path, content: &[u8]) -> Result<(), ToolError> {
-    let new = path.with_extension("new");
-    let write = || -> io::Result<()> {
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
-        file.write_all(content)?;
-        file.sync_all()?;
-        fs::rename(&new, path)?;
-        match path.parent() {
-            Some(folder) => File::open(folder)?.sync_all(),
-            None => Ok(()),
-        }
-    };
-    write().map_err(|error| failed("write", path, &error))
+    whole::replace(path, 0o600, |file| file.write_all(content)).map_err(|error| failed("write", path, &error))
 }
 
 /// A file of lines that only grows; at its bound it becomes `<name>.1`, in place of the one before.

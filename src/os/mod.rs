@@ -41,5 +41,6 @@ pub mod roots;
 pub mod systemd;
 pub mod thermal;
 pub mod uptime;
+pub mod whole;
 
 pub use root::{Root, malformed};

@@ -3,7 +3,7 @@
 use super::Updating;
 use crate::{
     error::ToolError,
-    os::blocking,
+    os::{blocking, ids},
     update::{
         bundle::Digest,
         channel::{self, Choice, Device, DeviceId, Wanted, choose, look, recall, remember},
@@ -126,7 +126,7 @@ impl Updating {
             layout: status.layout.clone(),
             ring: named(&update.ring),
             pin: version.map(str::to_owned).or_else(|| named(&update.pin)),
-            id: self.0.root.line("etc/machine-id").ok().map(|id| DeviceId::of(&id)),
+            id: ids::machine(&self.0.root).ok().map(|id| DeviceId::of(&id)),
             blocked: blocked.collect(),
         }
     }

@@ -1,9 +1,13 @@
 //! Newer roots of trust: the agent judges them and keeps them; this half keeps them too, to judge indexes.
 
 use super::Updating;
-use crate::{error::ToolError, os::blocking, update::trust::Roots};
+use crate::{
+    error::ToolError,
+    os::{blocking, whole},
+    update::trust::Roots,
+};
 use std::{
-    fs::{self, File},
+    fs,
     io::Write,
     path::{Path, PathBuf},
 };
@@ -34,9 +38,7 @@ impl Updating {
             blocking::run("update", move |_| {
                 let write = || -> std::io::Result<()> {
                     fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
-                    let mut open = File::create(&path)?;
-                    open.write_all(text.as_bytes())?;
-                    open.sync_all()
+                    whole::replace(&path, 0o600, |open| open.write_all(text.as_bytes()))
                 };
                 write().map_err(|error| {
                     ToolError::unavailable(format!("a root of trust cannot be kept in {}: {error}", path.display()))

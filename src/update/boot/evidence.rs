@@ -1,6 +1,6 @@
 //! What the boot chain says of this boot and the next: facts, each `None` where nobody tells it.
 
-use super::Slot;
+use super::{Seen, Slot};
 pub use crate::os::reset::Cause as ResetCause;
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +64,14 @@ impl Tries {
             Slot::A => Self { a: left, ..self },
             Slot::B => Self { b: left, ..self },
         }
+    }
+}
+
+impl From<Seen> for Evidence {
+    /// What every boot chain has in common: who saw this boot. Of the next one nothing is known yet.
+    fn from(seen: Seen) -> Self {
+        let Seen { trial, booted, root, boot_id, reset, faults, bootloader_built: _, can_try: _ } = seen;
+        Self { trial, booted, root, boot_id, reset, faults, ..Self::default() }
     }
 }
 

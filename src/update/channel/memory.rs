@@ -1,11 +1,11 @@
 //! What was last believed of a channel, in a file, so that a restart does not make an old index new.
 
 use super::Seen;
-use crate::{error::ToolError, update::bundle::is_word};
+use crate::{error::ToolError, os::whole, update::bundle::is_word};
 use std::{
-    fs::{self, DirBuilder, File},
+    fs::{DirBuilder, File},
     io::{self, Read, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    os::unix::fs::DirBuilderExt,
     path::Path,
 };
 
@@ -39,14 +39,11 @@ pub fn recall(dir: &Path, channel: &str) -> Option<Seen> {
 /// `unavailable` when it cannot be written.
 pub fn remember(dir: &Path, seen: &Seen) -> Result<(), ToolError> {
     let name = file_of(&seen.channel).ok_or_else(|| ToolError::internal("a channel without a name was believed"))?;
-    let (path, new) = (dir.join(name), dir.join("channel.new"));
+    let path = dir.join(name);
     let write = || -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-        let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
-        file.write_all(&serde_json::to_vec(seen)?)?;
-        file.sync_all()?;
-        fs::rename(&new, &path)?;
-        File::open(dir)?.sync_all()
+        let text = serde_json::to_vec(seen)?;
+        whole::replace(&path, 0o600, |file| file.write_all(&text))
     };
     write().map_err(|error| {
         ToolError::unavailable(format!("what the channel said cannot be remembered in {}: {error}", path.display()))

@@ -3,6 +3,7 @@
 use super::{INDEX, Index, ROOTS};
 use crate::{
     error::{ErrorCode, ToolError},
+    os::whole,
     update::{
         bundle::is_word,
         trust::{MAX_SIGNED, Purpose, Roots, SecretKey, Signed},
@@ -11,7 +12,7 @@ use crate::{
 use rustix::fs::{FlockOperation, flock};
 use std::{
     fs::{self, File},
-    io::{self, Read, Write},
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
@@ -127,20 +128,10 @@ impl Tree {
 
     fn put(&self, path: &Path, from: &mut dyn Read) -> Result<(), ToolError> {
         let folder = path.parent().unwrap_or(&self.folder);
-        let new = path.with_extension("new");
-        let mut write = || -> io::Result<()> {
-            fs::create_dir_all(folder)?;
-            let mut file = File::create(&new)?;
-            io::copy(from, &mut file)?;
-            file.flush()?;
-            file.sync_all()?;
-            fs::rename(&new, path)?;
-            File::open(folder)?.sync_all()
-        };
-        write().map_err(|error| {
-            let _ = fs::remove_file(&new);
-            failed(path, &error)
-        })
+        // For a web server to read: the umask decides.
+        fs::create_dir_all(folder)
+            .and_then(|()| whole::replace(path, 0o666, |file| io::copy(from, file).map(drop)))
+            .map_err(|error| failed(path, &error))
     }
 }
 

@@ -1,6 +1,7 @@
 //! What worked before: recorded by a healthy system right before it is left, and held against the trial.
 
 use super::Look;
+use crate::os::whole;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeSet,
@@ -67,11 +68,7 @@ impl Baseline {
     pub fn save(&self, file: &Path) -> io::Result<()> {
         let folder = file.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;
-        let aside = file.with_extension("new");
-        let mut open = File::create(&aside)?;
-        open.write_all(&serde_json::to_vec(self)?)?;
-        open.sync_all()?;
-        fs::rename(&aside, file)?;
-        File::open(folder)?.sync_all()
+        let text = serde_json::to_vec(self)?;
+        whole::replace(file, 0o600, |open| open.write_all(&text))
     }
 }

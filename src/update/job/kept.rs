@@ -3,6 +3,7 @@
 use super::{Order, Release};
 use crate::{
     error::{ErrorCode, ToolError},
+    os::whole,
     update::status::Phase,
 };
 use serde::{Deserialize, Serialize};
@@ -120,10 +121,6 @@ pub fn load(file: &Path) -> (Option<Kept>, Option<String>) {
 pub fn save(file: &Path, kept: &Kept) -> io::Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
-    let aside = file.with_extension("new");
-    let mut open = File::create(&aside)?;
-    open.write_all(&serde_json::to_vec(kept)?)?;
-    open.sync_all()?;
-    fs::rename(&aside, file)?;
-    File::open(folder)?.sync_all()
+    let text = serde_json::to_vec(kept)?;
+    whole::replace(file, 0o600, |open| open.write_all(&text))
 }

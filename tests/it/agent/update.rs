@@ -139,14 +139,20 @@ pub async fn restarted(pi: &Pi, count: u32) {
     panic!("no restart");
 }
 
-#[tokio::test]
-async fn a_trial_that_nobody_calls_healthy_ends_at_its_deadline() {
+/// A machine about to restart into 2.0.0, which has a second to prove itself.
+async fn one_second_for_2_0_0() -> (Pi, AgentLink, Value) {
     let mut pi = updatable();
     pi.settings.update.health_deadline_seconds = 1;
     pi.start();
     let (link, args) = (pi.server(), json!({}));
     install(&link, request(&args, None), &bundle("2.0.0", 2)).await.unwrap();
     link.reboot_into_update(restart(&args)).await.unwrap();
+    (pi, link, args)
+}
+
+#[tokio::test]
+async fn a_trial_that_nobody_calls_healthy_ends_at_its_deadline() {
+    let (pi, link, args) = one_second_for_2_0_0().await;
     restarted(&pi, 1).await;
     link.report_health(sick(true)).await.unwrap();
     restarted(&pi, 2).await;
@@ -166,12 +172,7 @@ async fn a_trial_that_nobody_calls_healthy_ends_at_its_deadline() {
 
 #[tokio::test]
 async fn an_old_slot_that_is_offline_as_well_arms_the_update_again() {
-    let mut pi = updatable();
-    pi.settings.update.health_deadline_seconds = 1;
-    pi.start();
-    let (link, args) = (pi.server(), json!({}));
-    install(&link, request(&args, None), &bundle("2.0.0", 2)).await.unwrap();
-    link.reboot_into_update(restart(&args)).await.unwrap();
+    let (pi, link, _) = one_second_for_2_0_0().await;
     restarted(&pi, 2).await;
     link.report_health(sick(true)).await.unwrap();
     let status = link.update_status().await.unwrap();

@@ -149,16 +149,7 @@ impl BootFlow for Tryboot {
     }
 
     fn evidence(&self) -> Evidence {
-        let seen = self.witness.seen();
-        let mut evidence = Evidence {
-            trial: seen.trial,
-            booted: seen.booted,
-            root: seen.root,
-            boot_id: seen.boot_id,
-            reset: seen.reset,
-            faults: seen.faults,
-            ..Evidence::default()
-        };
+        let mut evidence = Evidence::from(self.witness.seen());
         match self.read() {
             Ok(autoboot) => {
                 evidence.default = self.layout.boots(autoboot.all);

@@ -101,15 +101,8 @@ impl BootFlow for Uboot {
     }
 
     fn evidence(&self) -> Evidence {
-        let seen = self.witness.seen();
-        let mut evidence = Evidence {
-            booted: seen.booted,
-            root: seen.root,
-            boot_id: seen.boot_id,
-            reset: seen.reset,
-            faults: seen.faults,
-            ..Evidence::default()
-        };
+        // Of a trial its own state tells, and nothing else.
+        let mut evidence = Evidence { trial: None, ..self.witness.seen().into() };
         match self.copies() {
             Ok(copies) => {
                 evidence.faults.extend(copies.faults);
@@ -119,7 +112,7 @@ impl BootFlow for Uboot {
                     evidence.default = Some(armed.map_or(state.first, Slot::other));
                     evidence.tries = Some(state.left);
                     let spent = |slot| armed == Some(slot) && state.left.of(slot) == 0;
-                    evidence.trial = seen.booted.map(spent);
+                    evidence.trial = evidence.booted.map(spent);
                 }
             }
             Err(error) => evidence.faults.push(error.message),

@@ -1,0 +1,49 @@
+//! Replacing a small file of our own, so that a power cut leaves the old content or the new. For files that others may
+//! have links to, hold open or fight over there is [`super::replace`].
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io,
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+};
+
+/// Puts what `fill` writes in the place of `path`, and returns when it is on the card under that name. Written beside it first, with the
+/// ending `new` and `mode` (less the umask); nothing of that is left when it fails. One writer at a time.
+///
+/// # Errors
+/// Those of the file system and of `fill`; `NotFound` without the folder.
+pub fn replace(path: &Path, mode: u32, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    let new = path.with_extension("new");
+    let put = || {
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&new)?;
+        fill(&mut file)?;
+        file.sync_all()?;
+        fs::rename(&new, path)
+    };
+    put().inspect_err(|_| drop(fs::remove_file(&new)))?;
+    // The name is on the card with its folder.
+    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn what_fails_leaves_the_old_content_and_nothing_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kept.json");
+        replace(&path, 0o600, |file| file.write_all(b"old")).unwrap();
+        let fault = replace(&path, 0o600, |file| {
+            file.write_all(b"ne")?;
+            Err(io::ErrorKind::StorageFull.into())
+        });
+        assert_eq!(fault.unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        replace(&path, 0o600, |file| file.write_all(b"new")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+    }
+}
