@@ -64,12 +64,18 @@ pub(super) fn remember_trial(state: &mut State, seen: &Evidence) {
     if seen.boot_id.is_some() && update.trials.last() == Some(&id) {
         return;
     }
-    update.trials.push(id.clone());
+    // One more than may be armed says "too often". A boot chain that forgets can start the target without ever being told to, and the
+    // record must not grow with every such start.
+    newest(&mut update.trials, id.clone(), usize::from(MOST_ARMINGS) + 1);
     if let Some(attempt) = &mut state.last_attempt {
-        attempt.boot_ids.push(id);
-        let surplus = attempt.boot_ids.len().saturating_sub(usize::from(MOST_ARMINGS));
-        attempt.boot_ids.drain(..surplus);
+        newest(&mut attempt.boot_ids, id, usize::from(MOST_ARMINGS));
     }
+}
+
+/// Adds `id` to a list that keeps its newest `most`.
+fn newest(ids: &mut Vec<String>, id: String, most: usize) {
+    ids.push(id);
+    ids.drain(..ids.len().saturating_sub(most));
 }
 
 /// What restarted the machine out of the trial, in words, and whether that was asked for.

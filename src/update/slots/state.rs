@@ -165,7 +165,7 @@ pub struct Pending {
     /// The boot in which it was armed last.
     #[serde(default)]
     pub armed_in: Option<String>,
-    /// Boot ids of its trials, newest last; `unknown` for one that left no trace.
+    /// Boot ids of its trials, newest last, four at most; `unknown` for one that left no trace.
     #[serde(default)]
     pub trials: Vec<String>,
     /// Why the trial that runs, or ran, has failed.

@@ -214,3 +214,20 @@ proptest! {
         lives(Chain::Uboot, &turns);
     }
 }
+
+/// Found by the test above, one life in some thousands: each start that nobody asked for was added to the list of trials.
+#[test]
+fn a_chain_that_keeps_forgetting_does_not_make_the_record_grow() {
+    use Deed::{Install, Restart, RestartIntoTrial, UbootForgets};
+    let turns = [
+        (Restart(ResetCause::PowerOn), None),
+        (Restart(ResetCause::PowerOn), Some(1)),
+        (Install(2), None),
+        (UbootForgets, None),
+        (RestartIntoTrial, None),
+        (UbootForgets, None),
+        (RestartIntoTrial, None),
+        (Install(2), Some(0)),
+    ];
+    lives(Chain::Uboot, &turns);
+}
