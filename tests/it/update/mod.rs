@@ -14,6 +14,7 @@ mod kill;
 mod made;
 mod origin;
 mod powercut;
+mod proofs;
 mod replay;
 mod sample;
 mod slots;
