@@ -100,17 +100,20 @@ class Fleet:
             pass
 
     def begins_or_goes_on(self, version):
-        """Waits until the server answers, in whichever slot; the update goes on by itself, or begins when it had not begun."""
-        slot = self.up()
-        runs = self.runs()
-        status = self.status()
-        begun = status.get("job") or status.get("last_attempt")
-        # Where power cuts were all that became of three trials the agent stops trying: somebody has to ask once more.
-        ended = runs != version and status.get("phase") in ("rolled_back", "failed")
-        if runs != version and (ended or not begun):
+        """Waits until the server answers, in whichever slot; the update goes on by itself, or begins when it had not begun. False:
+        the device gave it up, for the only reason it may have here: three armings, and nothing heard of any of the trials."""
+        slot, runs, status = self.up(), self.runs(), self.status()
+        last = status.get("last_attempt")
+        if runs != version and last and last["phase"] == "rolled_back":
+            if not last["reason"].endswith("it was armed 3 times"):
+                raise Missed(f"the update of {runs} was given up: {last}")
+            self.bench.says(f"slot {slot} serves, {runs}, and stays so: {last['reason']}")
+            return False
+        begun = status.get("job") or last
+        if runs != version and not begun:
             self.asks(version, stays=False)
-        how = f"begins anew, after \"{status['status']['message']}\"" if ended else "goes on" if begun else "begins"
-        self.bench.says(f"slot {slot} serves, {runs}; the update {how}")
+        self.bench.says(f"slot {slot} serves, {runs}; the update {'goes on' if begun else 'begins'}")
+        return True
 
     def committed(self, version, within=TRIAL_SECONDS):
         """Waits until the agent has found that version healthy, in slot B: its trial is over."""

@@ -90,11 +90,15 @@ impl Tool for GetUpdateStatus {
             cx.notes.simulated();
         }
         faults.extend(slots.iter().flat_map(|slots| slots.faults.iter().cloned()));
-        let running = slots.as_ref().and_then(|status| status.slots.iter().find(|slot| slot.running));
+        // The slot that the newest update does not go into; before the first one, what runs.
+        let old = slots.as_ref().and_then(|status| {
+            let target = status.last_attempt.as_ref().map(|last| last.target);
+            status.slots.iter().find(|slot| target.map_or(slot.running, |target| slot.slot != target))
+        });
         Ok(Out {
             status: (&summary).into(),
             phase: summary.phase.map(phase_word),
-            old_version: summary.old_version.or_else(|| running.and_then(|slot| slot.version.clone())),
+            old_version: summary.old_version.or_else(|| old.and_then(|slot| slot.version.clone())),
             new_version: summary.new_version,
             job: job.map(|job| Job {
                 running: updating.jobs().runs(),
