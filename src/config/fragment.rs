@@ -87,13 +87,13 @@ pub fn read_text(path: &Path, judge: impl FnOnce(&Metadata) -> Result<(), String
     let file: File = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(cannot)?;
     let about = file.metadata().map_err(cannot)?;
     if !about.is_file() {
-        return Err("is not a regular file; a fragment has to be one".into());
+        return Err("is not a regular file; it has to be one".into());
     }
     judge(&about)?;
     let mut bytes = Vec::new();
     file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(cannot)?;
     if bytes.len() as u64 > LARGEST {
-        return Err("is larger than 1 MiB; a fragment may not be".into());
+        return Err("is larger than 1 MiB; it may not be".into());
     }
     String::from_utf8(bytes).map_err(|error| format!("is not UTF-8 from byte {} on", error.utf8_error().valid_up_to()))
 }

@@ -22,7 +22,6 @@ pub async fn device(device: &Device, limit: Duration) -> Report {
         ))
     });
     let (name, url) = (device.name.clone(), device.url.to_string());
-    // What a server has been given, it may say back; it is not for a terminal or a log.
     match told {
         Ok(told) => Report::told(name, url, told),
         Err(error) => Report::silent(name, url, without(device, error)),
@@ -40,6 +39,7 @@ async fn all(device: &Device) -> Result<Told, ToolError> {
     Ok(Told { update: safe(answer)?, server: safe(server), machine: safe(machine), simulated })
 }
 
+/// What a server has been given, it may say back; it is not for a terminal or a log.
 fn without(device: &Device, mut error: ToolError) -> ToolError {
     let token = device.token.as_deref();
     error.message = mask(error.message, token);

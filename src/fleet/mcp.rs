@@ -52,11 +52,10 @@ pub async fn call(remote: &Remote, tool: &str) -> Result<Said, ToolError> {
     let status = response.status();
     let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("no type");
     let kind: String = kind.chars().take(80).collect();
-    let message = message(response, &kind).await?;
+    let mut message = message(response, &kind).await?;
     if let Some(error) = message.get("error").filter(|error| error.is_object()) {
         return Err(refused(status.as_u16(), error));
     }
-    let mut message = message;
     let result = &mut message["result"];
     let (simulated, is_error) = (result["_meta"]["simulated"] == true, result["isError"] == true);
     let data = result["structuredContent"].take();

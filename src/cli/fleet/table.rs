@@ -88,8 +88,11 @@ fn summary(reports: &[Report]) -> String {
     let healthy = count(|report| report.healthy == Some(true));
     let wrong = count(|report| report.healthy == Some(false));
     let silent = count(|report| !report.answers);
-    let mut text =
-        format!("{} devices: {healthy} good, {wrong} with something wrong, {silent} without an answer", reports.len());
+    let all = match reports.len() {
+        1 => "1 device".to_owned(),
+        many => format!("{many} devices"),
+    };
+    let mut text = format!("{all}: {healthy} good, {wrong} with something wrong, {silent} without an answer");
     if reports.iter().any(|report| report.simulated) {
         text.push_str("; some are simulated");
     }
