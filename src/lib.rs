@@ -12,6 +12,7 @@ pub mod conformance;
 pub mod daemon;
 pub mod doctor;
 pub mod error;
+pub mod fleet;
 pub mod guard;
 pub mod halves;
 pub mod hw;

@@ -40,6 +40,9 @@ _raspi__mcp() {
             raspi__mcp,doctor)
                 cmd="raspi__mcp__subcmd__doctor"
                 ;;
+            raspi__mcp,fleet)
+                cmd="raspi__mcp__subcmd__fleet"
+                ;;
             raspi__mcp,guard)
                 cmd="raspi__mcp__subcmd__guard"
                 ;;
@@ -121,6 +124,9 @@ _raspi__mcp() {
             raspi__mcp__subcmd__channel,show)
                 cmd="raspi__mcp__subcmd__channel__subcmd__show"
                 ;;
+            raspi__mcp__subcmd__fleet,status)
+                cmd="raspi__mcp__subcmd__fleet__subcmd__status"
+                ;;
             raspi__mcp__subcmd__slot,install)
                 cmd="raspi__mcp__subcmd__slot__subcmd__install"
                 ;;
@@ -149,7 +155,7 @@ _raspi__mcp() {
 
     case "${cmd}" in
         raspi__mcp)
-            opts="-h -V --config --set --help --version serve agent call bridge pins tools schema token tls bundle channel approve audit slot guard doctor"
+            opts="-h -V --config --set --help --version serve agent call bridge pins tools schema token tls bundle channel fleet approve audit slot guard doctor"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1125,6 +1131,54 @@ _raspi__mcp() {
                 return 0
             fi
             case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        raspi__subcmd__mcp__subcmd__fleet)
+            opts="-h --config --set --help status"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        raspi__subcmd__mcp__subcmd__fleet__subcmd__status)
+            opts="-h --inventory --json --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --inventory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -39,6 +39,7 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "token" -d 'Make
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "tls" -d 'Make a certificate for this server, or show the one it has'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "bundle" -d 'Make, sign and check bundles, which updates are delivered as'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "channel" -d 'Publish which release is for whom, as files for any web space'
+complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "fleet" -d 'Ask many devices how they are: version, slots, last update, health'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "approve" -d 'Say yes or no to what a caller wants to do'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "audit" -d 'Check or show the record of all calls'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "slot" -d 'Show the two systems of this machine, install one, go back, or keep the new one'
@@ -233,6 +234,15 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from show" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from show" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand channel; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and not __fish_seen_subcommand_from status" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and not __fish_seen_subcommand_from status" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and not __fish_seen_subcommand_from status" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and not __fish_seen_subcommand_from status" -f -a "status" -d 'Ask each device, several at once: its version, both slots, how the last update ended, what is wrong'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from status" -l inventory -d 'The list of devices, TOML: tables [[devices]] with name, url, pin and token_file (docs/fleet.md)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from status" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from status" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from status" -l json -d 'For programs: everything, as JSON'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l deny -d 'Say no, without a question'

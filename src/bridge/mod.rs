@@ -5,7 +5,7 @@
 //! passes through the client. When the server has forgotten the session (it was updated, say), the bridge opens it
 //! again and the client does not notice.
 
-mod events;
+pub mod events;
 mod link;
 mod message;
 mod standing;

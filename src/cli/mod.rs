@@ -9,6 +9,7 @@ mod call;
 mod channel;
 pub mod doctor;
 pub mod exit;
+mod fleet;
 pub mod pins;
 mod say;
 pub mod schema;
@@ -63,6 +64,8 @@ enum Command {
     Bundle(bundle::Args),
     /// Publish which release is for whom, as files for any web space
     Channel(channel::Args),
+    /// Ask many devices how they are: version, slots, last update, health
+    Fleet(fleet::Args),
     /// Say yes or no to what a caller wants to do
     Approve(approve::Args),
     /// Check or show the record of all calls
@@ -96,6 +99,7 @@ pub fn run() -> std::process::ExitCode {
         Command::Tls(args) => tls::run(args, &cli.sources),
         Command::Bundle(args) => bundle::run(args),
         Command::Channel(args) => channel::run(args),
+        Command::Fleet(args) => fleet::run(&args),
         Command::Approve(args) => approve::run(&args, &cli.sources),
         Command::Audit(args) => audit::run(args, &cli.sources),
         Command::Slot(args) => slot::run(args, &cli.sources),

@@ -5,7 +5,7 @@ use crate::{
     tls::{Fingerprint, pin},
     watched::Watched,
 };
-use reqwest::{Client, ClientBuilder, Url, redirect};
+use reqwest::{Certificate, Client, ClientBuilder, Url, redirect};
 use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 
 /// Connecting takes longer only where nobody answers.
@@ -25,6 +25,17 @@ pub struct Remote {
     token: Option<Token>,
 }
 
+/// How a server proves that it is the one that is meant.
+#[derive(Clone)]
+pub enum Trust {
+    /// By an authority that this machine trusts.
+    System,
+    /// By one of these.
+    Authorities(Arc<[Certificate]>),
+    /// By its certificate itself.
+    Pin(Fingerprint),
+}
+
 enum Token {
     Fixed(String),
     /// Read again when it changes: tokens that expire are replaced in place.
@@ -42,8 +53,6 @@ impl Remote {
         pin: Option<Fingerprint>,
         token_file: Option<PathBuf>,
     ) -> Result<Self, ToolError> {
-        // reqwest is built without a crypto library of its own: ring is the one there is.
-        let _ = rustls::crypto::ring::default_provider().install_default();
         let mut url: Url = url.parse().map_err(|error| {
             ToolError::invalid(format!("--url {url}: {error}")).hint("write it like https://pi.local:8765")
         })?;
@@ -51,23 +60,26 @@ impl Remote {
             url.set_path(path);
         }
         let token = token(token_file)?;
+        Self::reached(url, &pin.map_or(Trust::System, Trust::Pin), token)
+    }
+
+    /// One that somebody has written down, with the token it gets: no variable is asked.
+    ///
+    /// # Errors
+    /// As [`Remote::new`].
+    pub fn listed(url: Url, trust: &Trust, token: Option<String>) -> Result<Self, ToolError> {
+        Self::reached(url, trust, token.map(Token::Fixed))
+    }
+
+    fn reached(url: Url, trust: &Trust, token: Option<Token>) -> Result<Self, ToolError> {
+        // reqwest is built without a crypto library of its own: ring is the one there is.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        admits(&url, matches!(trust, Trust::Pin(_)), token.is_some())?;
         let builder = match url.scheme() {
-            "https" => encrypted(pin)?,
-            "http" if pin.is_some() => {
-                return Err(ToolError::invalid("--pin is about a certificate, and http:// has none")
-                    .hint("write the address with https://"));
-            }
-            "http" if token.is_some() && !is_local(&url) => {
-                return Err(ToolError::invalid("the token would travel to another machine unencrypted")
-                    .hint("write the address with https://, or come through an SSH tunnel"));
-            }
+            "https" => encrypted(trust)?,
             // A proxy must not see what was meant for this machine. And a small image has no certificates at all: a client
             // that would look for them is not even made there.
-            "http" => Client::builder().no_proxy().tls_certs_only([]),
-            other => {
-                return Err(ToolError::invalid(format!("--url begins with {other}://"))
-                    .hint("a server is at http:// on this machine, at https:// elsewhere"));
-            }
+            _ => Client::builder().no_proxy().tls_certs_only([]),
         };
         let client = builder
             .connect_timeout(CONNECT)
@@ -76,7 +88,7 @@ impl Remote {
             // A token is for the server it was made for, and for nobody that one points to.
             .redirect(redirect::Policy::none())
             .build()
-            .map_err(|error| ToolError::internal(format!("no HTTP client: {error}")))?;
+            .map_err(|error| ToolError::internal(format!("no HTTP client: {}", root_cause(&error))))?;
         Ok(Self { url, client, token })
     }
 
@@ -96,11 +108,35 @@ impl Remote {
     }
 }
 
-fn encrypted(pin: Option<Fingerprint>) -> Result<ClientBuilder, ToolError> {
-    let Some(pin) = pin else { return Ok(Client::builder()) };
-    let config =
-        pin::client_config(pin).map_err(|error| ToolError::internal(format!("TLS cannot be set up: {error}")))?;
-    Ok(Client::builder().tls_backend_preconfigured(config))
+/// Whether such a server may be talked to.
+///
+/// # Errors
+/// `invalid_argument`: another scheme, a pin without a certificate, a token that would travel unencrypted.
+pub fn admits(url: &Url, is_pinned: bool, has_token: bool) -> Result<(), ToolError> {
+    match url.scheme() {
+        "https" => Ok(()),
+        "http" if is_pinned => Err(ToolError::invalid("a pin is about a certificate, and http:// has none")
+            .hint("write the address with https://")),
+        "http" if has_token && !is_local(url) => {
+            Err(ToolError::invalid("the token would travel to another machine unencrypted")
+                .hint("write the address with https://, or come through an SSH tunnel"))
+        }
+        "http" => Ok(()),
+        other => Err(ToolError::invalid(format!("the address begins with {other}://"))
+            .hint("a server is at http:// on this machine, at https:// elsewhere")),
+    }
+}
+
+fn encrypted(trust: &Trust) -> Result<ClientBuilder, ToolError> {
+    Ok(match trust {
+        Trust::System => Client::builder(),
+        Trust::Authorities(certificates) => Client::builder().tls_certs_only(certificates.iter().cloned()),
+        Trust::Pin(pin) => {
+            let config = pin::client_config(*pin)
+                .map_err(|error| ToolError::internal(format!("TLS cannot be set up: {error}")))?;
+            Client::builder().tls_backend_preconfigured(config)
+        }
+    })
 }
 
 fn token(file: Option<PathBuf>) -> Result<Option<Token>, ToolError> {
@@ -118,7 +154,10 @@ fn token(file: Option<PathBuf>) -> Result<Option<Token>, ToolError> {
 }
 
 /// A token can stand in a header (RFC 6750, 2.1).
-fn checked(text: &str) -> Result<String, &'static str> {
+///
+/// # Errors
+/// What is wrong with it, without saying it.
+pub fn checked(text: &str) -> Result<String, &'static str> {
     let token = text.trim();
     if token.is_empty() || token.len() > LARGEST_TOKEN || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err("it holds no token: one line of printable characters without spaces");
@@ -132,6 +171,7 @@ fn is_local(url: &Url) -> bool {
     host == "localhost" || bare.parse().is_ok_and(crate::config::is_loopback)
 }
 
-fn root_cause(error: &dyn std::error::Error) -> String {
+/// What is at the bottom of an error of the network: the layers above only say that something is.
+pub fn root_cause(error: &dyn std::error::Error) -> String {
     error.source().map_or_else(|| error.to_string(), root_cause)
 }

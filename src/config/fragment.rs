@@ -3,11 +3,11 @@
 use super::{
     assignment::{Assignment, Reading},
     fault::{Fault, Origin},
-    found::{Lines, table},
-    kind::KnownTools,
+    found::{Entry, Lines, table},
+    kind::{Complaint, KnownTools},
 };
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File, Metadata, OpenOptions},
     io::{self, Read},
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
@@ -65,14 +65,21 @@ fn list(dir: &Path) -> io::Result<Vec<PathBuf>> {
 /// Reads one file.
 pub fn read_file(path: &Path, owner: Option<u32>, tools: &KnownTools) -> Fragment {
     let mut reading = Reading::of(Origin::file(path), tools);
-    match read_text(path, owner) {
-        Ok(text) => parse(&text, &mut reading),
+    match read_text(path, |about| belongs(about, owner)) {
+        Ok(text) => match document(&text) {
+            Ok(entries) => reading.table("", &entries),
+            Err(wrong) => wrong.into_iter().for_each(|(at, message)| reading.fault(at, message)),
+        },
         Err(message) => reading.fault(None, message),
     }
     Fragment { assignments: reading.assignments, faults: reading.faults }
 }
 
-fn read_text(path: &Path, owner: Option<u32>) -> Result<String, String> {
+/// The text of a file that is what `judge` wants, of at most 1 MiB.
+///
+/// # Errors
+/// What goes after the file's name: why it cannot be used.
+pub fn read_text(path: &Path, judge: impl FnOnce(&Metadata) -> Result<(), String>) -> Result<String, String> {
     let cannot = |error: io::Error| format!("cannot read this file: {error}");
     // Not blocking: a pipe with a name like a fragment must not hang the start.
     let flags = rustix::fs::OFlags::NONBLOCK.bits();
@@ -80,39 +87,50 @@ fn read_text(path: &Path, owner: Option<u32>) -> Result<String, String> {
     let file: File = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(cannot)?;
     let about = file.metadata().map_err(cannot)?;
     if !about.is_file() {
-        return Err("is not a regular file; a fragment has to be one".into());
+        return Err("is not a regular file; it has to be one".into());
     }
-    // 0o022: the write bits of group and others.
-    if let Some(owner) = owner.filter(|owner| about.uid() != *owner || about.mode() & 0o022 != 0) {
-        return Err(format!(
-            "belongs to user {} with mode {:o}; the privileged half believes only files of user {owner} that nobody \
-             else can write: chown and chmod go-w it",
-            about.uid(),
-            about.mode() & 0o7777
-        ));
-    }
+    judge(&about)?;
     let mut bytes = Vec::new();
     file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(cannot)?;
     if bytes.len() as u64 > LARGEST {
-        return Err("is larger than 1 MiB; a fragment may not be".into());
+        return Err("is larger than 1 MiB; it may not be".into());
     }
     String::from_utf8(bytes).map_err(|error| format!("is not UTF-8 from byte {} on", error.utf8_error().valid_up_to()))
 }
 
+/// A file counts only if it belongs to `owner`, where one is named, and nobody else can write it.
+fn belongs(about: &Metadata, owner: Option<u32>) -> Result<(), String> {
+    // 0o022: the write bits of group and others.
+    match owner.filter(|owner| about.uid() != *owner || about.mode() & 0o022 != 0) {
+        None => Ok(()),
+        Some(owner) => Err(format!(
+            "belongs to user {} with mode {:o}; the privileged half believes only files of user {owner} that nobody \
+             else can write: chown and chmod go-w it",
+            about.uid(),
+            about.mode() & 0o7777
+        )),
+    }
+}
+
+/// What a text says, in the order it was written.
+///
+/// # Errors
 /// A text that is not TOML has only those faults reported: guesses about the rest would mislead.
-fn parse(text: &str, reading: &mut Reading<'_>) {
+pub fn document(text: &str) -> Result<Vec<Entry>, Vec<Complaint>> {
     let lines = Lines::of(text);
     let (document, errors) = DeTable::parse_recoverable(text);
     if errors.is_empty() {
-        return reading.table("", &table(document.get_ref(), &lines));
+        return Ok(table(document.get_ref(), &lines));
     }
     let mut last = None;
+    let mut wrong = Vec::new();
     for error in errors {
         let at = error.span().map(|span| lines.position(span.start));
         // One slip makes several complaints on its line; the first is the slip.
         if last != Some(at.map(|at| at.line)) {
             last = Some(at.map(|at| at.line));
-            reading.fault(at, format!("not TOML: {}", error.message()));
+            wrong.push((at, format!("not TOML: {}", error.message())));
         }
     }
+    Err(wrong)
 }

@@ -28,7 +28,10 @@ mod words;
 pub use assignment::variable_of;
 pub use explain::{InForce, explain};
 pub use fault::{Fault, Faults, Origin, Position};
+pub(crate) use found::{Entry, Found, Written, quoted};
+pub(crate) use fragment::{document, read_text};
 pub use kind::KnownTools;
+pub(crate) use kind::{Complaint, meant};
 pub use load::{load, load_agent};
 pub use nearest::nearest;
 pub use places::{Places, SERVER_USER};
@@ -41,6 +44,7 @@ pub use sections::{
     update::{Flow, UpdateSettings},
 };
 pub use settings::*;
+pub(crate) use tables::Tables;
 pub use token::{Sha256, TokenSetting};
 pub use words::{is_loopback, is_name};
 

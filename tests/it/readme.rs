@@ -1,7 +1,13 @@
 //! The README's tours, taken: each call is made, and what is shown of its answer is in it.
 
 use crate::served::{Door, Wire, process::Process};
-use raspi_mcp::registry::Registry;
+use raspi_mcp::{
+    registry::Registry,
+    update::{
+        channel::{Wanted, accept},
+        trust::Roots,
+    },
+};
 use serde_json::Value;
 use std::{collections::BTreeSet, path::Path};
 use tempfile::TempDir;
@@ -126,4 +132,58 @@ async fn the_tour_calls_every_namespace_and_shows_what_it_answers() {
     }
     let missing: Vec<_> = set.iter().filter(|name| !seen.contains(**name)).collect();
     assert!(missing.is_empty(), "the tour does not visit {missing:?}");
+}
+
+/// The commands of a section: the blocks of its shell, one after the other.
+fn script(heading: &str) -> String {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let (_, section) = readme.split_once(heading).expect("the README has this section");
+    let (section, _) = section.split_once("\n## ").expect("something comes after it");
+    let blocks = section.split("```sh\n").skip(1).filter_map(|rest| rest.split_once("```"));
+    blocks.map(|(block, _)| block).collect()
+}
+
+#[tokio::test]
+async fn a_fleets_update_server_is_run_as_written() {
+    let pi = Process::http(&[]).await;
+    let desk = TempDir::new().unwrap();
+    let put = |name: &str, bytes: &[u8]| std::fs::write(desk.path().join(name), bytes).unwrap();
+    put("rootfs.img", &crate::update::an_image(64 << 10, 7));
+    put("boot.img", &crate::update::a_boot(4 << 20, &[]));
+    let url = pi.url.as_ref().unwrap();
+    put("fleet.toml", format!("[[devices]]\nname = \"kitchen\"\nurl = \"{url}\"\n").as_bytes());
+    // Each index is kept as it was.
+    let mut text = String::new();
+    for line in script("## Run a fleet's update server from any web space").lines() {
+        text.push_str(&format!("{line}\n"));
+        let changes = line.starts_with("raspi-mcp channel ") && !line.starts_with("raspi-mcp channel show");
+        if changes {
+            let kept = text.matches("cp www").count() + 1;
+            text.push_str(&format!("cp www/stable/index.signed index.{kept}\n"));
+        }
+    }
+    let program = Path::new(env!("CARGO_BIN_EXE_raspi-mcp")).parent().unwrap();
+    let mut shell = tokio::process::Command::new("sh");
+    shell.env_clear().env("PATH", format!("{}:/usr/bin:/bin", program.display())).current_dir(desk.path());
+    let output = shell.args(["-eu", "-c", &text]).output().await.unwrap();
+    let (said, why) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}\n{why}");
+    assert!(said.contains("1 device: 1 good") && said.contains("REVOKED: cameras stay dark"), "{said}");
+
+    let roots = Roots::parse(&std::fs::read(desk.path().join("root.signed")).unwrap()).unwrap();
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
+    let clock_ms = i64::try_from(now).unwrap() * 1000;
+    let wanted =
+        Wanted { product: "thermostat", channel: "stable", seen: None, clock_ms, synchronised: true, time_floor: 0 };
+    let told: Vec<(u8, bool, bool)> = (1..=7)
+        .map(|number| {
+            let index = std::fs::read(desk.path().join(format!("index.{number}"))).unwrap();
+            let index = accept(&index, &roots, &wanted).unwrap().index;
+            assert_eq!(index.sequence, number);
+            (index.releases[0].rollout.percent, index.paused.is_some(), !index.revoked.is_empty())
+        })
+        .collect();
+    let rolled_out = [(1, false, false), (10, false, false), (100, false, false)];
+    assert_eq!(told[..3], rolled_out);
+    assert_eq!(told[3..], [(100, true, false), (100, false, false), (100, false, true), (100, false, true)]);
 }

@@ -143,7 +143,7 @@ fn values_that_do_not_go_together_are_refused_at_the_key() {
 
 #[test]
 fn files_are_bounded() {
-    refused_file(vec![b'#'; 1024 * 1024 + 1], "is larger than 1 MiB; a fragment may not be");
+    refused_file(vec![b'#'; 1024 * 1024 + 1], "is larger than 1 MiB; it may not be");
     refused_file(b"board = \"\xff\"\n".to_vec(), "is not UTF-8 from byte 9 on");
     assert!(!Machine::new().file(SITE, vec![b'#'; 1024 * 1024]).starts().is_restricted());
 
@@ -166,5 +166,5 @@ fn what_is_no_fragment_is_left_alone() {
         .file("/etc/raspi-mcp/README", "rubbish");
     pi.starts();
     std::fs::create_dir(pi.path("/etc/raspi-mcp/dir.toml")).expect("a folder");
-    assert_eq!(pi.refuses(), ["/etc/raspi-mcp/dir.toml: is not a regular file; a fragment has to be one"]);
+    assert_eq!(pi.refuses(), ["/etc/raspi-mcp/dir.toml: is not a regular file; it has to be one"]);
 }

@@ -1,0 +1,76 @@
+//! `raspi-mcp fleet`: how the devices of an inventory are (docs/fleet.md). Asks them over MCP; changes nothing.
+
+mod table;
+
+use super::{
+    exit::{Exit, Failure},
+    say::outln,
+};
+use crate::{
+    clock,
+    fleet::{self, Inventory, Report},
+};
+use serde::Serialize;
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Ask each device, several at once: its version, both slots, how the last update ended, what is wrong
+    ///
+    /// Exit codes: 0 all are healthy; 1 one has a problem; 3 the inventory is wrong; 4 one does not answer; 5 one refuses its
+    /// token, and the others answer.
+    Status {
+        /// The list of devices, TOML: tables [[devices]] with name, url, pin and token_file (docs/fleet.md)
+        #[arg(long, value_name = "FILE")]
+        inventory: PathBuf,
+        /// For programs: everything, as JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// The answer for programs.
+#[derive(Serialize)]
+struct Answer<'a> {
+    asked_at: String,
+    devices: &'a [Report],
+}
+
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let Command::Status { inventory, json } = &args.command;
+    let inventory = Inventory::read(inventory)
+        .map_err(|faults| Failure::new(Exit::Config, format!("the inventory is wrong:\n{faults}")))?;
+    let asked_at = clock::now();
+    let reports = super::runtime()?.block_on(fleet::ask(&inventory));
+    if *json {
+        let text = serde_json::to_string_pretty(&Answer { asked_at, devices: &reports });
+        outln!("{}", text.map_err(|error| Failure::new(Exit::Failed, error.to_string()))?);
+    } else {
+        outln!("{}", table::drawn(&reports));
+    }
+    match exit(&reports) {
+        Exit::Done => Ok(()),
+        // What is wrong has been said.
+        exit => Err(Failure::new(exit, "")),
+    }
+}
+
+/// The gravest of them.
+fn exit(reports: &[Report]) -> Exit {
+    let refused = |report: &Report| report.error.as_ref().map(|error| error.refused);
+    if reports.iter().any(|report| refused(report) == Some(false)) {
+        Exit::Unreachable
+    } else if reports.iter().any(|report| refused(report) == Some(true)) {
+        Exit::Refused
+    } else if reports.iter().any(|report| report.healthy == Some(false)) {
+        Exit::Failed
+    } else {
+        Exit::Done
+    }
+}

@@ -1,0 +1,159 @@
+//! One call of one tool of a device, in MCP 2026-07-28: no session, so nothing is left behind there.
+
+use crate::{
+    bridge::events::Events,
+    client::{Remote, root_cause},
+    error::{ErrorCode, ToolError},
+    rpc::params::MODERN,
+};
+use reqwest::{Response, header};
+use serde_json::{Value, json};
+use std::{error::Error, io};
+
+/// The longest answer that is read, in bytes; ours have a few thousand.
+const LONGEST: usize = 1 << 20;
+
+/// What a tool said.
+pub struct Said {
+    /// Its answer, or why it refused.
+    pub answer: Result<Value, ToolError>,
+    pub simulated: bool,
+}
+
+/// Calls `tool` without arguments.
+///
+/// # Errors
+/// When no MCP answer comes back: `unavailable` for a server that is not there, is another, or is none of ours;
+/// `unauthenticated` or `resource_exhausted` where the token is refused.
+pub async fn call(remote: &Remote, tool: &str) -> Result<Said, ToolError> {
+    let request = json!({
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {
+            "name": tool,
+            "arguments": {},
+            "_meta": {
+                "io.modelcontextprotocol/protocolVersion": MODERN,
+                "io.modelcontextprotocol/clientInfo": { "name": "raspi-mcp fleet", "version": env!("CARGO_PKG_VERSION") },
+                "io.modelcontextprotocol/clientCapabilities": {},
+            },
+        },
+    });
+    let mut post = remote.client.post(remote.url.clone()).json(&request);
+    post = post.header(header::ACCEPT, "application/json, text/event-stream");
+    for (name, value) in [("mcp-protocol-version", MODERN), ("mcp-method", "tools/call"), ("mcp-name", tool)] {
+        post = post.header(name, value);
+    }
+    if let Some(token) = remote.token() {
+        post = post.bearer_auth(token);
+    }
+    let response = post.send().await.map_err(|error| silent(&error))?;
+    let status = response.status();
+    let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("no type");
+    let kind: String = kind.chars().take(80).collect();
+    let mut message = message(response, &kind).await?;
+    if let Some(error) = message.get("error").filter(|error| error.is_object()) {
+        return Err(refused(status.as_u16(), error));
+    }
+    let result = &mut message["result"];
+    let (simulated, is_error) = (result["_meta"]["simulated"] == true, result["isError"] == true);
+    let data = result["structuredContent"].take();
+    if !data.is_object() {
+        return Err(ToolError::unavailable(format!("it answered {status} with {kind}, and no MCP result")).hint(
+            "is this the address of raspi-mcp's MCP, https://HOST:8765/mcp? Another server or a portal answers there",
+        ));
+    }
+    let answer = if is_error { Err(error_of(&data, ErrorCode::Internal)) } else { Ok(data) };
+    Ok(Said { answer, simulated })
+}
+
+/// The answer to the one request, from JSON or an event stream; `Null` when what came is neither.
+async fn message(mut response: Response, kind: &str) -> Result<Value, ToolError> {
+    let mut events = kind.starts_with("text/event-stream").then(Events::default);
+    let (mut body, mut length) = (Vec::new(), 0);
+    while let Some(chunk) = response.chunk().await.map_err(|error| silent(&error))? {
+        length += chunk.len();
+        if length > LONGEST {
+            return Err(ToolError::unavailable(format!("its answer is longer than {LONGEST} bytes"))
+                .hint("another server answers there: check the address"));
+        }
+        let Some(events) = &mut events else {
+            body.extend_from_slice(&chunk);
+            continue;
+        };
+        let complete = events.take(&chunk).unwrap_or_default();
+        let mut messages = complete.iter().filter_map(|data| serde_json::from_slice::<Value>(data).ok());
+        if let Some(answer) = messages.find(|message| message["id"] == 1) {
+            return Ok(answer);
+        }
+    }
+    Ok(serde_json::from_slice(&body).unwrap_or_default())
+}
+
+/// What a JSON-RPC error means.
+fn refused(status: u16, error: &Value) -> ToolError {
+    let code = match status {
+        401 => ErrorCode::Unauthenticated,
+        403 => ErrorCode::PermissionDenied,
+        429 => ErrorCode::ResourceExhausted,
+        _ => ErrorCode::Unavailable,
+    };
+    let mut told = error_of(&error["data"], code);
+    if let Some(message) = error["message"].as_str() {
+        told.message = message.to_owned();
+    }
+    if code == ErrorCode::Unauthenticated {
+        told.code = code;
+        told.hint = Some(
+            "make a token on the device with `raspi-mcp token new --role read_only`, and name it in the inventory"
+                .into(),
+        );
+    }
+    told
+}
+
+/// The error that an answer's data describes.
+fn error_of(data: &Value, otherwise: ErrorCode) -> ToolError {
+    let code = data["error_code"].as_str().and_then(ErrorCode::from_symbol).unwrap_or(otherwise);
+    let error = ToolError::new(code, data["message"].as_str().unwrap_or("it refused, and does not say why"));
+    match data["hint"].as_str() {
+        Some(hint) => error.hint(hint),
+        None => error,
+    }
+}
+
+/// Nothing came back: what a person does about it depends on what was in the way.
+fn silent(error: &reqwest::Error) -> ToolError {
+    let why = root_cause(error);
+    match tls_fault(error) {
+        Some(rustls::Error::General(_)) => {
+            ToolError::new(ErrorCode::VerificationFailed, format!("it has another certificate: {why}")).hint(
+                "compare with `raspi-mcp tls show` on the device; if that is new, write it into the inventory as pin, else somebody is in between",
+            )
+        }
+        Some(rustls::Error::InvalidCertificate(_)) => {
+            ToolError::new(ErrorCode::VerificationFailed, format!("nobody trusted vouches for its certificate: {why}")).hint(
+                "write its fingerprint (`raspi-mcp tls show` on the device) into the inventory as pin, or its authority as ca_file",
+            )
+        }
+        Some(_) => ToolError::unavailable(format!("it does not speak TLS: {why}"))
+            .hint("switch on tls.enabled on the device; another server may have its port"),
+        None => ToolError::unavailable(format!("no answer: {why}"))
+            .hint("is it on and in the network, and is the address right? On the device: raspi-mcp doctor"),
+    }
+}
+
+/// The fault of TLS beneath an error. An `io::Error` does not count what it holds among its sources.
+fn tls_fault(error: &reqwest::Error) -> Option<&rustls::Error> {
+    let mut at: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = at {
+        let held = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        let fault = held.and_then(|held| held.downcast_ref()).or_else(|| error.downcast_ref());
+        if fault.is_some() {
+            return fault;
+        }
+        at = held.map_or_else(|| error.source(), |held| Some(held as &(dyn Error + 'static)));
+    }
+    None
+}
