@@ -8,7 +8,9 @@ pub(super) fn findings(about: &Preflight, settings: &Settings, set: &[InForce]) 
     let manifest = match &about.release {
         None => return Vec::new(),
         Some(Ok(manifest)) => manifest,
-        Some(Err(why)) => return vec![Finding::wrong("release", why.clone(), "name the file of a bundle, or of its head")],
+        Some(Err(why)) => {
+            return vec![Finding::wrong("release", why.clone(), "name the file of a bundle, or of its head")];
+        }
     };
     let version = &manifest.version;
     if manifest.config_keys.is_empty() {

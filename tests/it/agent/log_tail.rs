@@ -47,7 +47,8 @@ async fn condemned(does: &str) -> (Pi, Attempt, Duration) {
 #[tokio::test]
 async fn the_newest_lines_of_the_trials_boot_are_kept_oldest_first() {
     let bytes: Vec<u8> = b"third \xff\xfe".to_vec();
-    let said = [json!(bytes), json!("second token=hunter2hunter2"), json!("first\nof two lines")].map(|text| line(&text));
+    let said =
+        [json!(bytes), json!("second token=hunter2hunter2"), json!("first\nof two lines")].map(|text| line(&text));
     let (pi, attempt, _) = condemned(&format!("cat <<'END'\n-- no JSON\n{}END\n", said.concat())).await;
     let log = attempt.log_tail.unwrap();
     let lines: Vec<&str> = log.lines().collect();
@@ -79,28 +80,29 @@ async fn a_journal_that_hangs_holds_no_restart_up_and_loses_nothing_that_came() 
 #[tokio::test]
 async fn a_journal_without_end_is_read_as_far_as_is_kept() {
     let long = line(&json!("x".repeat(1000)));
-    let (_pi, attempt, took) = condemned(&format!("while :; do cat <<'END'\n{}END\ndone\n", long.repeat(50))).await;
-    let log = attempt.log_tail.unwrap();
+    let endless = format!("while :; do cat <<'END'\n{}END\ndone\n", long.repeat(50));
+    let giant = format!("cat <<'END'\n{}END\n", line(&json!(format!("{}end", "é".repeat(5000)))));
+    let ((_, endless, took), (_, giant, _)) = tokio::join!(condemned(&endless), condemned(&giant));
+    let log = endless.log_tail.unwrap();
     assert!(log.len() <= LONGEST_LOG && log.lines().count() == 4, "{}", log.len());
     assert!(log.lines().all(|line| line.len() == "raspi-mcp: ".len() + 1000), "whole lines");
     assert!(took < Duration::from_secs(9), "it is not waited for: {took:?}");
     // One line that is longer than all that is kept: its end.
-    let (_pi, attempt, _) = condemned(&format!("cat <<'END'\n{}END\n", line(&json!(format!("{}end", "é".repeat(5000)))))).await;
-    let log = attempt.log_tail.unwrap();
+    let log = giant.log_tail.unwrap();
     assert!(log.len() <= LONGEST_LOG && log.len() > LONGEST_LOG - 4 && log.ends_with("éend"), "{}", log.len());
 }
 
 #[tokio::test]
 async fn without_a_journal_there_is_no_log_and_the_trial_ends_as_it_did() {
-    for does in ["exit 1\n", "echo nonsense\n"] {
-        let (_pi, attempt, _) = condemned(does).await;
-        assert_eq!(attempt.log_tail, None);
-    }
-    // Not even the program.
-    let pi = updatable_with_a_second();
-    one_second_for_2_0_0(&pi).await;
-    restarted(&pi, 2).await;
-    assert_eq!(pi.server().update_status().await.unwrap().last_attempt.unwrap().log_tail, None);
+    let without_the_program = async {
+        let pi = updatable_with_a_second();
+        one_second_for_2_0_0(&pi).await;
+        restarted(&pi, 2).await;
+        pi.server().update_status().await.unwrap().last_attempt.unwrap().log_tail
+    };
+    let ((_, one, _), (_, other, _), none) =
+        tokio::join!(condemned("exit 1\n"), condemned("echo nonsense\n"), without_the_program);
+    assert_eq!((one.log_tail, other.log_tail, none), (None, None, None));
 }
 
 #[tokio::test]

@@ -98,7 +98,8 @@ impl Agent {
                 let reason = self.why_not();
                 tracing::error!(target: "agent", reason, "the trial's time is up: back to the other slot");
                 // A card that cannot be written is no reason to stay: the restart is what leads back.
-                let condemned = system.record.step(|state| slots::condemn(state, trial, &reason, false, log.as_deref()));
+                let condemned =
+                    system.record.step(|state| slots::condemn(state, trial, &reason, false, log.as_deref()));
                 if let Err(error) = condemned {
                     tracing::error!(target: "agent", %error, "the trial ends without a note of why");
                 }

@@ -121,9 +121,14 @@ fn a_release_may_say_which_settings_it_knows() {
     assert_eq!((silent.config_keys.len(), silent.knows_setting("board")), (0, None));
     crafted.manifest["config_keys"] = json!(["board", "http.listen", "policy"]);
     let manifest = crafted.release().unwrap().manifest;
-    for (key, known) in
-        [("board", true), ("http.listen", true), ("policy.system.reboot", true), ("http", false), ("http.port", false), ("boar", false)]
-    {
+    for (key, known) in [
+        ("board", true),
+        ("http.listen", true),
+        ("policy.system.reboot", true),
+        ("http", false),
+        ("http.port", false),
+        ("boar", false),
+    ] {
         assert_eq!(manifest.knows_setting(key), Some(known), "{key}");
     }
     let most: Vec<String> = (100..612).map(|n| format!("key-{n}")).collect();

@@ -18,7 +18,9 @@ use raspi_mcp::update::{
     bundle::Digest,
     disk::{self, Access, Area, Disk, Layout, MemoryDisk},
     firmware::Generation,
-    slots::{Asked, Candidate, Here, Ledger, Limits, Standing, arm, begin_writing, commit, committed, verified, written},
+    slots::{
+        Asked, Candidate, Here, Ledger, Limits, Standing, arm, begin_writing, commit, committed, verified, written,
+    },
 };
 use std::{
     fs,

@@ -165,7 +165,9 @@ fn a_person_who_ended_a_trial_is_not_overruled_when_its_time_is_up() {
     let Bench { mut pi, files: _files } = Bench::new(Chain::Tryboot);
     pi.install(&candidate(2)).unwrap();
     pi.restart_into_trial();
-    for (reason, by_person, log) in [("time", false, None), ("rolled back by pi", true, Some("a log")), ("time", false, None)] {
+    for (reason, by_person, log) in
+        [("time", false, None), ("rolled back by pi", true, Some("a log")), ("time", false, None)]
+    {
         let Standing::Trial(trial) = &pi.standing else { panic!() };
         let step = slots::condemn(pi.state(), trial, reason, by_person, log);
         pi.does(step).unwrap();
