@@ -73,6 +73,9 @@ _raspi__mcp() {
             raspi__mcp__subcmd__bundle,build)
                 cmd="raspi__mcp__subcmd__bundle__subcmd__build"
                 ;;
+            raspi__mcp__subcmd__bundle,config-keys)
+                cmd="raspi__mcp__subcmd__bundle__subcmd__config__subcmd__keys"
+                ;;
             raspi__mcp__subcmd__bundle,delta-size)
                 cmd="raspi__mcp__subcmd__bundle__subcmd__delta__subcmd__size"
                 ;;
@@ -339,7 +342,7 @@ _raspi__mcp() {
             return 0
             ;;
         raspi__subcmd__mcp__subcmd__bundle)
-            opts="-h --config --set --help build sign verify inspect delta-size keygen trust"
+            opts="-h --config --set --help build sign verify inspect delta-size config-keys keygen trust"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -361,7 +364,7 @@ _raspi__mcp() {
             return 0
             ;;
         raspi__subcmd__mcp__subcmd__bundle__subcmd__build)
-            opts="-h --root --boot --simulated-boot --product --version --counter --channel --layout --hardware --created --expires --min-eeprom --revoke-below --block-size --level --out --config --set --help"
+            opts="-h --root --boot --simulated-boot --product --version --counter --channel --layout --hardware --created --expires --min-eeprom --revoke-below --config-keys --block-size --level --out --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -415,6 +418,10 @@ _raspi__mcp() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --config-keys)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --block-size)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -427,6 +434,28 @@ _raspi__mcp() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        raspi__subcmd__mcp__subcmd__bundle__subcmd__config__subcmd__keys)
+            opts="-h --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1119,12 +1148,16 @@ _raspi__mcp() {
             return 0
             ;;
         raspi__subcmd__mcp__subcmd__doctor)
-            opts="-h --all --update --json --config --set --help"
+            opts="-h --all --update --bundle --json --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --bundle)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

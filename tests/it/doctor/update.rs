@@ -190,7 +190,7 @@ fn a_release_that_does_not_know_a_setting_is_told_of_before_it_is_tried() {
         .file("/usr/lib/raspi-mcp/conf.d/10-image.toml", "[audit]\nmax_bytes = 2000000\n")
         .site("[http]\nmetrics = false\n\n[policy]\n\"system.reboot\" = \"deny\"\n")
         .state("[log]\nlevel = \"warn\"\n")
-        .variable("RASPI_MCP_METRICS_MAX_BYTES", "2000000");
+        .variable("RASPI_MCP__METRICS__MAX_BYTES", "2000000");
     about.image_dir = machine.sources.places.image_dir.clone();
     about.settings = Ok(config::explain(&machine.sources).unwrap());
     let mut told = |known: &[&str]| {
@@ -207,7 +207,7 @@ fn a_release_that_does_not_know_a_setting_is_told_of_before_it_is_tried() {
     says(&findings, "release", State::Wrong, "2.0.0 does not know http.metrics");
     says(&findings, "release", State::Wrong, "10-site.toml:2");
     says(&findings, "release", State::Note, "does not know log.level");
-    says(&told(&["policy", "http.metrics", "log.level"]), "release", State::Wrong, "RASPI_MCP_METRICS_MAX_BYTES");
+    says(&told(&["policy", "http.metrics", "log.level"]), "release", State::Wrong, "RASPI_MCP__METRICS__MAX_BYTES");
     says(&told(&["http.metrics"]), "release", State::Wrong, "policy.system.reboot");
     about.release = Some(Err("x.bundle: does not start as bundles do".into()));
     says(&preflight(&about), "release", State::Wrong, "does not start as bundles do");

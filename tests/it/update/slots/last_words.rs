@@ -201,14 +201,14 @@ fn a_crash_of_a_megabyte_that_is_no_text_costs_four_kilobytes() {
 
 #[test]
 fn outside_of_an_update_nobody_listens_and_nothing_is_written() {
-    both(|mut bench| {
-        bench.put(CRASH, "a panic of a Sunday");
-        bench.pi.boot(ResetCause::Watchdog);
-        bench.pi.healthy().unwrap();
-        bench.pi.disk.take_events();
-        bench.put(CONSOLE, "and another boot");
-        assert_eq!(bench.pi.boot(ResetCause::Watchdog), Case::Normal);
-        assert!(bench.pi.state().last_attempt.is_none());
-        assert_eq!(bench.pi.disk.take_events(), []);
-    });
+    // U-Boot writes at each start.
+    let mut bench = Bench::new(Chain::Tryboot);
+    bench.put(CRASH, "a panic of a Sunday");
+    bench.pi.boot(ResetCause::Watchdog);
+    bench.pi.healthy().unwrap();
+    bench.pi.disk.take_events();
+    bench.put(CONSOLE, "and another boot");
+    assert_eq!(bench.pi.boot(ResetCause::Watchdog), Case::Normal);
+    assert!(bench.pi.state().last_attempt.is_none());
+    assert_eq!(bench.pi.disk.take_events(), []);
 }
