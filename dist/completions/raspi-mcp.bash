@@ -76,6 +76,9 @@ _raspi__mcp() {
             raspi__mcp__subcmd__bundle,build)
                 cmd="raspi__mcp__subcmd__bundle__subcmd__build"
                 ;;
+            raspi__mcp__subcmd__bundle,config-keys)
+                cmd="raspi__mcp__subcmd__bundle__subcmd__config__subcmd__keys"
+                ;;
             raspi__mcp__subcmd__bundle,delta-size)
                 cmd="raspi__mcp__subcmd__bundle__subcmd__delta__subcmd__size"
                 ;;
@@ -345,7 +348,7 @@ _raspi__mcp() {
             return 0
             ;;
         raspi__subcmd__mcp__subcmd__bundle)
-            opts="-h --config --set --help build sign verify inspect delta-size keygen trust"
+            opts="-h --config --set --help build sign verify inspect delta-size config-keys keygen trust"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -367,7 +370,7 @@ _raspi__mcp() {
             return 0
             ;;
         raspi__subcmd__mcp__subcmd__bundle__subcmd__build)
-            opts="-h --root --boot --simulated-boot --product --version --counter --channel --layout --hardware --created --expires --min-eeprom --revoke-below --block-size --level --out --config --set --help"
+            opts="-h --root --boot --simulated-boot --product --version --counter --channel --layout --hardware --created --expires --min-eeprom --revoke-below --config-keys --block-size --level --out --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -421,6 +424,10 @@ _raspi__mcp() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --config-keys)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --block-size)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -433,6 +440,28 @@ _raspi__mcp() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        raspi__subcmd__mcp__subcmd__bundle__subcmd__config__subcmd__keys)
+            opts="-h --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1125,12 +1154,16 @@ _raspi__mcp() {
             return 0
             ;;
         raspi__subcmd__mcp__subcmd__doctor)
-            opts="-h --all --update --json --config --set --help"
+            opts="-h --all --update --bundle --json --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --bundle)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

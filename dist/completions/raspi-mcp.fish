@@ -112,16 +112,17 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tls; and __fish_seen
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tls; and __fish_seen_subcommand_from show" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tls; and __fish_seen_subcommand_from show" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tls; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size keygen trust" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size keygen trust" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size keygen trust" -s h -l help -d 'Print help'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size keygen trust" -f -a "build" -d 'Make a bundle of a root image and a boot image'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size keygen trust" -f -a "sign" -d 'Add a signature to a bundle'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size keygen trust" -f -a "verify" -d 'Check a bundle: signatures, hashes, every block'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size keygen trust" -f -a "inspect" -d 'Show what a bundle says of itself, without believing it'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size keygen trust" -f -a "delta-size" -d 'Say how much a device that has the old version would fetch'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size keygen trust" -f -a "keygen" -d 'Make a pair of keys'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size keygen trust" -f -a "trust" -d 'Make, sign, change and show roots of trust'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size config-keys keygen trust" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size config-keys keygen trust" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size config-keys keygen trust" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size config-keys keygen trust" -f -a "build" -d 'Make a bundle of a root image and a boot image'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size config-keys keygen trust" -f -a "sign" -d 'Add a signature to a bundle'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size config-keys keygen trust" -f -a "verify" -d 'Check a bundle: signatures, hashes, every block'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size config-keys keygen trust" -f -a "inspect" -d 'Show what a bundle says of itself, without believing it'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size config-keys keygen trust" -f -a "delta-size" -d 'Say how much a device that has the old version would fetch'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size config-keys keygen trust" -f -a "config-keys" -d 'Print the settings that this program knows, one a line, for `build --config-keys`'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size config-keys keygen trust" -f -a "keygen" -d 'Make a pair of keys'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and not __fish_seen_subcommand_from build sign verify inspect delta-size config-keys keygen trust" -f -a "trust" -d 'Make, sign, change and show roots of trust'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l root -d 'Image of the root file system; not compressed inside, so that its blocks are found again in the next version' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l boot -d 'Image of the boot file system, FAT' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l product -d 'What the image is of; devices take their own product only' -r
@@ -134,6 +135,7 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_s
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l expires -d 'From when on it is not installed any more, e.g. 2027-01-01T00:00:00Z' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l min-eeprom -d 'Oldest bootloader (EEPROM) it starts with' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l revoke-below -d 'Once it has proved itself, no image with a smaller counter is started again' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l config-keys -d 'The settings that the program in the root image knows, as its own `raspi-mcp bundle config-keys` prints them: so that a device can tell which of its settings the release would not understand' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l block-size -d 'Bytes of a block: a power of two from 4096 to 1048576' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l level -d 'How hard zstd works: 1 to 19' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from build" -l out -d 'The bundle; it must not be there yet' -r -F
@@ -161,6 +163,9 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_s
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from delta-size" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from delta-size" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from delta-size" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from config-keys" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from config-keys" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from config-keys" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from keygen" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from keygen" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand bundle; and __fish_seen_subcommand_from keygen" -s h -l help -d 'Print help'
@@ -294,6 +299,7 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_see
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand guard" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand guard" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand guard" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand doctor" -l bundle -d 'With --update: also whether this release would understand the configuration; a bundle or the head of one, as it says of itself' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand doctor" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand doctor" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand doctor" -l all -d 'Show every setting with where it comes from, not only those that differ from the default'

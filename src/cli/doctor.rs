@@ -2,6 +2,7 @@
 
 use super::say::{out, outln};
 use super::{
+    bundle::files,
     exit::{Exit, Failure},
     sources,
 };
@@ -19,9 +20,14 @@ use crate::{
     },
     os::Root,
     registry::Registry,
+    update::bundle::Manifest,
 };
 use serde_json::json;
-use std::{fmt::Write, path::Path, time::Duration};
+use std::{
+    fmt::Write,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// Whoever does not answer a question about itself in this time hangs.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -34,6 +40,9 @@ pub struct Args {
     /// Only whether an update could go well now: slots, space, keys, power, wear, boot loader, time
     #[arg(long)]
     update: bool,
+    /// With --update: also whether this release would understand the configuration; a bundle or the head of one, as it says of itself
+    #[arg(long, value_name = "FILE", requires = "update")]
+    bundle: Option<PathBuf>,
     /// For programs: everything, as JSON
     #[arg(long)]
     json: bool,
@@ -73,7 +82,9 @@ fn preflight(args: &Args, sources: &Sources) -> Result<(), Failure> {
         (status, firmware(&root).await)
     });
     let now = std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs());
-    let findings = doctor::update::preflight(&Preflight { root, settings, status, throttled, now });
+    let release = args.bundle.as_deref().map(|path| manifest(path).map_err(|failure| failure.message));
+    let image_dir = sources.places.image_dir.clone();
+    let findings = doctor::update::preflight(&Preflight { root, settings, status, throttled, now, release, image_dir });
     if args.json {
         let text = serde_json::to_string_pretty(&findings);
         outln!("{}", text.map_err(|error| Failure::new(Exit::Failed, format!("the report: {error}")))?);
@@ -85,6 +96,12 @@ fn preflight(args: &Args, sources: &Sources) -> Result<(), Failure> {
         // Said already.
         true => Err(Failure::new(Exit::Failed, "")),
     }
+}
+
+/// What a bundle says of itself.
+fn manifest(path: &Path) -> Result<Manifest, Failure> {
+    let envelope = files::head(path, &mut files::open(path)?)?;
+    Manifest::parse(&envelope.manifest).map_err(|fault| files::refused(path, fault))
 }
 
 /// The firmware's word about power, where this user may have it: from the kernel's file, on a Raspberry Pi.

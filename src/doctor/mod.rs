@@ -8,6 +8,7 @@ mod clock;
 mod files;
 mod hardware;
 mod network;
+mod release;
 mod services;
 mod settings;
 mod state;

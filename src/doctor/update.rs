@@ -12,12 +12,14 @@ use crate::{
     },
     update::{
         boot::{By, Machine, Witness, has_tryboot},
+        bundle::Manifest,
         disk::Layout,
         fetch,
         status::{Phase, SlotState, UpdateStatus},
         trust::Roots,
     },
 };
+use std::path::PathBuf;
 
 /// What there is to judge.
 pub struct Preflight {
@@ -29,6 +31,10 @@ pub struct Preflight {
     pub throttled: Option<Throttled>,
     /// Seconds since 1970, by the system's clock.
     pub now: u64,
+    /// The release it is about, or why its file cannot be read; `None`: none in particular.
+    pub release: Option<Result<Manifest, String>>,
+    /// Where the image has its fragments, which every release brings anew.
+    pub image_dir: PathBuf,
 }
 
 /// A month's changes of a root file system, roughly.
@@ -47,8 +53,9 @@ pub fn preflight(about: &Preflight) -> Vec<Finding> {
             faults.to_string().trim().to_owned(),
             "mend it first: a new version starts restricted with what it does not understand",
         )),
-        Ok((settings, _)) => {
+        Ok((settings, set)) => {
             findings.push(configuration(settings));
+            findings.extend(super::release::findings(about, settings, set));
             findings.push(channel(settings));
             findings.push(space(settings));
             findings.push(keys(settings, about));

@@ -50,6 +50,8 @@ pub struct Query {
     /// Goes on after the line with this cursor.
     pub after: Option<String>,
     pub newest_first: bool,
+    /// Only what was said since the machine started.
+    pub this_boot: bool,
     /// Waits for more when there are no more.
     pub follow: bool,
 }
@@ -69,6 +71,9 @@ impl Query {
         // It takes one beginning only; beside a cursor, [`Query::ends`] and the reader see to this one.
         add("since", self.since.filter(|_| self.after.is_none()).map(moment));
         add("until", self.until.map(moment));
+        if self.this_boot {
+            all.push("--boot=0".into());
+        }
         if self.newest_first {
             all.push("--reverse".into());
         }

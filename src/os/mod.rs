@@ -33,6 +33,7 @@ pub mod notify;
 pub mod os_release;
 pub mod own;
 pub mod processes;
+pub mod pstore;
 pub mod readable;
 pub mod replace;
 pub mod reset;

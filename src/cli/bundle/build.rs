@@ -57,6 +57,10 @@ pub struct Args {
     /// Once it has proved itself, no image with a smaller counter is started again
     #[arg(long, value_name = "COUNTER")]
     revoke_below: Option<u64>,
+    /// The settings that the program in the root image knows, as its own `raspi-mcp bundle config-keys` prints them: so that a device
+    /// can tell which of its settings the release would not understand
+    #[arg(long, value_name = "FILE")]
+    config_keys: Option<PathBuf>,
     /// Bytes of a block: a power of two from 4096 to 1048576
     #[arg(long, value_name = "BYTES", default_value_t = 65536)]
     block_size: u32,
@@ -80,6 +84,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         created: files::created(args.created)?,
         expires: args.expires,
         revoke_below: args.revoke_below,
+        config_keys: args.config_keys.as_deref().map_or_else(|| Ok(Vec::new()), files::keys_of_settings)?,
         block_size: args.block_size,
         level: args.level,
     };

@@ -4,7 +4,7 @@ use crate::{
     cli::exit::{Exit, Failure},
     error::ToolError,
     update::{
-        bundle::{Envelope, Fault, Head, Index, MAX_HEAD},
+        bundle::{Envelope, Fault, Head, Index, MAX_HEAD, MAX_MANIFEST},
         trust::{MAX_SIGNED, PublicKey, Roots, SecretKey},
     },
 };
@@ -52,6 +52,16 @@ pub(in crate::cli) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, Failure> 
         return Err(failed(path, format!("longer than {limit} bytes, so it is something else")));
     }
     Ok(bytes)
+}
+
+/// Names of settings, one a line.
+pub(super) fn keys_of_settings(path: &Path) -> Result<Vec<String>, Failure> {
+    let text = String::from_utf8(read(path, MAX_MANIFEST as u64)?).map_err(|_| failed(path, "is no UTF-8 text"))?;
+    let keys: Vec<String> = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
+    if keys.is_empty() {
+        return Err(failed(path, "has no names of settings; `raspi-mcp bundle config-keys` prints them"));
+    }
+    Ok(keys)
 }
 
 /// Writes a new file; one that is there already stays.

@@ -44,6 +44,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if let Some(counter) = manifest.revoke_below {
         outln!("revokes    counters below {counter}");
     }
+    if !manifest.config_keys.is_empty() {
+        outln!("settings   {} known to its program", manifest.config_keys.len());
+    }
     for image in &manifest.images {
         outln!("{:9}  {} bytes in {} blocks of {}", image.kind.name(), image.size, image.blocks(), image.block_size);
     }

@@ -10,7 +10,8 @@ mod sign;
 mod trust;
 mod verify;
 
-use super::exit::Failure;
+use super::{exit::Failure, say::outln};
+use crate::config::keys::KEYS;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -30,6 +31,8 @@ enum Command {
     Inspect(inspect::Args),
     /// Say how much a device that has the old version would fetch
     DeltaSize(delta::Args),
+    /// Print the settings that this program knows, one a line, for `build --config-keys`
+    ConfigKeys,
     /// Make a pair of keys
     Keygen(keygen::Args),
     /// Make, sign, change and show roots of trust
@@ -43,6 +46,10 @@ pub fn run(args: Args) -> Result<(), Failure> {
         Command::Verify(args) => verify::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::DeltaSize(args) => delta::run(&args),
+        Command::ConfigKeys => {
+            KEYS.iter().for_each(|key| outln!("{}", key.name));
+            Ok(())
+        }
         Command::Keygen(args) => keygen::run(&args),
         Command::Trust(args) => trust::run(args),
     }

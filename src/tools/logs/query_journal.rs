@@ -131,6 +131,7 @@ impl Args {
             after: self.cursor.clone().map(Cursor::into_text),
             newest_first: self.order == Order::NewestFirst && !follow,
             follow,
+            ..Query::default()
         }
     }
 

@@ -37,6 +37,8 @@ pub struct Evidence {
     /// What ended the boot before this one. On a Raspberry Pi a hang and an orderly restart look the same: only a marker of our own
     /// tells them apart.
     pub reset: Option<ResetCause>,
+    /// What the kernel left of earlier boots, the most telling first. Of which boots, nobody tells: what was there before a trial is not of it.
+    pub last_words: Vec<String>,
     /// What could not be read or is not as it should be, for people: which file or area, and why.
     pub faults: Vec<String>,
 }
@@ -70,8 +72,8 @@ impl Tries {
 impl From<Seen> for Evidence {
     /// What every boot chain has in common: who saw this boot. Of the next one nothing is known yet.
     fn from(seen: Seen) -> Self {
-        let Seen { trial, booted, root, boot_id, reset, faults, bootloader_built: _, can_try: _ } = seen;
-        Self { trial, booted, root, boot_id, reset, faults, ..Self::default() }
+        let Seen { trial, booted, root, boot_id, reset, last_words, faults, bootloader_built: _, can_try: _ } = seen;
+        Self { trial, booted, root, boot_id, reset, last_words, faults, ..Self::default() }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Seen, Slot, Witness};
 use crate::{
-    os::{Root, malformed, reset},
+    os::{Root, malformed, pstore, reset},
     update::disk::{
         Layout,
         real::{argument, root_slot},
@@ -14,6 +14,9 @@ use std::io;
 const BOOTLOADER: &str = "proc/device-tree/chosen/bootloader";
 /// Bit 2 of `capabilities`: TRYBOOT_A_B.
 const CAN_TRY: u32 = 1 << 2;
+
+/// What is kept of each of the kernel's last words, in bytes: the end of a crash with its call trace.
+const WORDS: usize = 4096;
 
 /// Who tells which slot's boot files were started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +87,7 @@ impl Witness for Machine {
             Ok(told) => seen.reset = told.map(|told| told.cause),
             Err(fault) => seen.faults.push(fault.to_string()),
         }
+        seen.last_words = pstore::last_words(&self.root, WORDS);
         seen
     }
 }

@@ -15,6 +15,8 @@ pub struct Seen {
     pub bootloader_built: Option<u64>,
     /// Whether the bootloader can try another partition at all; only where it tells.
     pub can_try: Option<bool>,
+    /// What the kernel left of earlier boots, the most telling first ([`crate::os::pstore`]).
+    pub last_words: Vec<String>,
     pub faults: Vec<String>,
 }
 

@@ -25,6 +25,8 @@ pub struct Plan {
     pub created: u64,
     pub expires: u64,
     pub revoke_below: Option<u64>,
+    /// Of the program in the root image, in any order; none: nothing is said of them.
+    pub config_keys: Vec<String>,
     /// Bytes; a power of two from 4 KiB to 1 MiB.
     pub block_size: u32,
     /// zstd's, 1 to 19.
@@ -139,6 +141,8 @@ impl Plan {
     fn manifest(&self) -> Manifest {
         let none = Digest([0; 32]);
         let image = |kind| Image { kind, size: 0, sha256: none, block_size: self.block_size };
+        let mut config_keys = self.config_keys.clone();
+        config_keys.sort();
         Manifest {
             format: 1,
             product: self.product.clone(),
@@ -151,6 +155,7 @@ impl Plan {
             created: self.created,
             expires: self.expires,
             revoke_below: self.revoke_below,
+            config_keys,
             index: IndexRef { sha256: none, size: 0 },
             images: vec![image(ImageKind::Root), image(ImageKind::Boot)],
         }

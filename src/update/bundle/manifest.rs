@@ -35,6 +35,9 @@ pub struct Manifest {
     /// Once this is committed, no image with a smaller counter may be started again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoke_below: Option<u64>,
+    /// The settings that the program in it knows, `section.key`, by their letters; none: it does not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub config_keys: Vec<String>,
     pub index: IndexRef,
     /// The root image, then the boot image: the order in which they are stored and written.
     pub images: Vec<Image>,
@@ -43,6 +46,8 @@ pub struct Manifest {
 const WHAT: &str = "the manifest";
 /// Most compatibles in `hardware`.
 const MAX_HARDWARE: usize = 64;
+/// Most `config_keys`: today's program has 110.
+const MAX_KEYS: usize = 512;
 
 impl Manifest {
     /// Parses and checks one. Whoever believes what is in it has verified the signatures over `bytes` before
@@ -86,6 +91,11 @@ impl Manifest {
             self.revoke_below.is_none_or(|below| (1..=self.counter).contains(&below)),
             "revoke_below is not from 1 to counter",
         )?;
+        sure(self.config_keys.len() <= MAX_KEYS, "config_keys has more than 512 entries")?;
+        sure(
+            self.config_keys.iter().all(|key| is_word(key)) && self.config_keys.is_sorted_by(|one, next| one < next),
+            "config_keys has an entry that is no plain word, or is out of order",
+        )?;
         let kinds: Vec<_> = self.images.iter().map(|image| image.kind).collect();
         sure(
             kinds == [ImageKind::Root, ImageKind::Boot],
@@ -103,6 +113,13 @@ impl Manifest {
     /// The image of this kind; every checked manifest has one.
     pub fn image(&self, kind: ImageKind) -> Option<&Image> {
         self.images.iter().find(|image| image.kind == kind)
+    }
+
+    /// Whether the program in it knows a setting, `section.key`; of `policy.<tool>` it is enough to know `policy`. `None`: it does not say.
+    pub fn knows_setting(&self, key: &str) -> Option<bool> {
+        let known = |key: &str| self.config_keys.binary_search_by(|known| known.as_str().cmp(key)).is_ok();
+        let section = key.split_once('.').map_or(key, |(section, _)| section);
+        (!self.config_keys.is_empty()).then(|| known(key) || known(section))
     }
 
     /// Whether it may be installed at `now` (seconds since 1970, from the time floor, never from a clock alone).

@@ -4,7 +4,7 @@ use crate::{
     error::ToolError,
     update::{
         Slot,
-        slots::{self, Candidate, Ledger, Limits, State, Step},
+        slots::{self, Asked, Candidate, Ledger, Limits, State, Step},
         trust::Release,
     },
 };
@@ -45,10 +45,11 @@ impl Record {
     pub fn admit(&self, release: &Release) -> Result<Slot, ToolError> {
         let ledger = self.ledger();
         let candidate = Candidate::of(&release.manifest, release.digest);
-        let (state, seen, now) = (ledger.state(), ledger.evidence(), (self.clock)());
+        let (state, seen, now_ms) = (ledger.state(), ledger.evidence(), (self.clock)());
         let resumes = self.resumes(state, release);
         let limits = if resumes { Limits { installs_a_day: u32::MAX, ..self.limits } } else { self.limits };
-        slots::admit(state, &seen, self.running_counter, &candidate, limits, now)
+        let running = self.running_counter;
+        slots::admit(state, &Asked { candidate: &candidate, seen: &seen, running, limits, now_ms })
     }
 
     /// Whether it goes on with what was interrupted.
@@ -64,8 +65,9 @@ impl Record {
         if self.admitted_elsewhere(&seen, to) {
             return Err(ToolError::precondition(format!("slot {to} runs by now, and is not written")));
         }
-        let now = (self.clock)();
-        let step = slots::begin_writing(ledger.state(), &seen, self.running_counter, &candidate, self.limits, now)?;
+        let (now_ms, running, limits) = ((self.clock)(), self.running_counter, self.limits);
+        let asked = Asked { candidate: &candidate, seen: &seen, running, limits, now_ms };
+        let step = slots::begin_writing(ledger.state(), &asked)?;
         ledger.perform(&step)
     }
 

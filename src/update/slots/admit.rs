@@ -35,6 +35,19 @@ impl Candidate {
     }
 }
 
+/// A candidate, and what it is judged by beside what is recorded.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    pub candidate: &'a Candidate,
+    /// What the boot chain says now.
+    pub seen: &'a Evidence,
+    /// The running image's own counter, where it has one.
+    pub running: Option<u64>,
+    pub limits: Limits,
+    /// Milliseconds since 1970.
+    pub now_ms: i64,
+}
+
 /// No image with a smaller counter is installed: the stored floor, or the running image's own counter when that is larger (a card
 /// whose records were lost), or what was revoked.
 pub fn floor(state: &State, running: Option<u64>) -> u64 {
@@ -46,14 +59,8 @@ pub fn floor(state: &State, running: Option<u64>) -> u64 {
 /// # Errors
 /// `failed_precondition` while a trial is uncommitted, before the boot chain names the running slot, for a version that is blocked,
 /// older than the floor, or another one under a counter that is taken; `resource_exhausted` by rule 16.
-pub fn admit(
-    state: &State,
-    seen: &Evidence,
-    running: Option<u64>,
-    candidate: &Candidate,
-    limits: Limits,
-    now_ms: i64,
-) -> Result<Slot, ToolError> {
+pub fn admit(state: &State, asked: &Asked) -> Result<Slot, ToolError> {
+    let &Asked { candidate, seen, running, limits, now_ms } = asked;
     let target = place(state, seen)?;
     if let Some(update) = &state.update {
         let same = update.manifest == Some(candidate.manifest);

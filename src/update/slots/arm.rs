@@ -1,7 +1,9 @@
 //! Step 7 and what leads back to it: arming, restarting, arming again, and an operator's rollback, which is a trial like any other.
 
 use super::{
-    Act, Kind, Limits, MOST_ARMINGS, Orderly, Pending, Stage, State, Step, effects, limits,
+    Act, Kind, Limits, MOST_ARMINGS, Orderly, Pending, Stage, State, Step, effects,
+    last_words::hear,
+    limits,
     write::{at, bounded, set_phase},
 };
 use crate::{
@@ -40,6 +42,8 @@ pub(super) fn armed(update: &mut Pending, seen: &Evidence) -> crate::update::Slo
     update.stage = Stage::Armed;
     update.armed_in.clone_from(&seen.boot_id);
     update.verdict = None;
+    update.heard.clear();
+    hear(update, seen);
     update.target
 }
 
@@ -135,6 +139,7 @@ pub fn roll_back(state: &State, seen: &Evidence, reason: &str, now_ms: i64) -> R
         lost: 0,
         armed_in: None,
         trials: Vec::new(),
+        heard: Vec::new(),
         verdict: None,
         done: 0,
         more: Map::new(),

@@ -3,6 +3,7 @@
 use super::{
     Act, MOST_ARMINGS, Stage, State, Step, Trial, Verdict,
     effects::{arm_again, cause, give_up, good, remember_trial},
+    last_words::{hear, of_trial},
     table::{self, Case, View},
     trial::finish,
     write::{bounded, end_attempt, set_phase},
@@ -118,6 +119,7 @@ fn decide(case: Case, mut next: State, seen: &Evidence, here: &Here) -> (Step, S
             next.orderly = None;
             if let Some(update) = &mut next.update {
                 update.armed_in.clone_from(&seen.boot_id);
+                hear(update, seen);
                 update.lost = update.lost.saturating_add(1);
             }
             if let Some(attempt) = &mut next.last_attempt {
@@ -128,12 +130,14 @@ fn decide(case: Case, mut next: State, seen: &Evidence, here: &Here) -> (Step, S
         Case::TrialDied => {
             remember_trial(&mut next, &Evidence { boot_id: None, ..seen.clone() });
             let (reset, _) = cause(&next, seen);
-            tell(&mut next, &reset, None);
+            let words = of_trial(next.update.as_ref(), seen);
+            tell(&mut next, &reset, words);
             let reason = format!("the trial died before the agent started (reset: {reset})");
             standing_of(arm_again(&next, seen, &reason, here.now_ms))
         }
         Case::CommittedButDead => {
-            tell(&mut next, seen.reset.map_or("unknown", |reset| reset.name()), None);
+            let words = of_trial(next.update.as_ref(), seen);
+            tell(&mut next, seen.reset.map_or("unknown", |reset| reset.name()), words);
             (give_up(&next, "it was committed, and then it did not start", here.now_ms), Standing::Normal)
         }
         Case::RolledBack => rolled_back(next, seen, here),
@@ -163,6 +167,7 @@ fn begins(mut next: State, seen: &Evidence, here: &Here) -> (Step, Standing) {
     remember_trial(&mut next, seen);
     let Some(update) = &mut next.update else { return (Step::default(), Standing::Normal) };
     update.stage = Stage::Trial;
+    hear(update, seen);
     next.slots.of_mut(update.target).state = SlotState::Trial;
     set_phase(&mut next, Phase::Trial);
     if let Some(attempt) = &mut next.last_attempt {
@@ -196,13 +201,14 @@ fn condemned(mut next: State, seen: &Evidence, reason: &str) -> (Step, Standing)
 
 fn rolled_back(mut next: State, seen: &Evidence, here: &Here) -> (Step, Standing) {
     let (reset, why) = cause(&next, seen);
+    let words = of_trial(next.update.as_ref(), seen);
     let Some(update) = &mut next.update else { return (Step::default(), Standing::Normal) };
     let Some(verdict) = update.verdict.clone() else {
-        tell(&mut next, &reset, None);
+        tell(&mut next, &reset, words);
         return standing_of(arm_again(&next, seen, &why, here.now_ms));
     };
     update.stage = Stage::RolledBack;
-    tell(&mut next, &reset, verdict.log_tail.clone());
+    tell(&mut next, &reset, verdict.log_tail.clone().or(words));
     if verdict.by_person {
         return (give_up(&next, &verdict.reason, here.now_ms), Standing::Normal);
     }

@@ -168,6 +168,9 @@ pub struct Pending {
     /// Boot ids of its trials, newest last, four at most; `unknown` for one that left no trace.
     #[serde(default)]
     pub trials: Vec<String>,
+    /// What the kernel had left of earlier boots when it was armed and when its trial began: not this trial's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub heard: Vec<Digest>,
     /// Why the trial that runs, or ran, has failed.
     #[serde(default)]
     pub verdict: Option<Verdict>,

@@ -2,6 +2,7 @@
 
 use super::{
     Act, Kind, Stage, State, Step, Verdict,
+    last_words::tail,
     write::{at, bounded, end_attempt, stage},
 };
 use crate::{
@@ -12,9 +13,6 @@ use crate::{
         status::{Phase, SlotState},
     },
 };
-
-/// Longest log tail that is recorded, in bytes.
-const LONGEST_LOG: usize = 4096;
 
 /// A trial that runs: the flag is set, boot files and root are the target's, and the record says that it is tried.
 #[derive(Debug, PartialEq, Eq)]
@@ -109,7 +107,8 @@ pub(super) fn finish(state: &State, now_ms: i64) -> Step {
     Step { before: Vec::new(), state: Some(next), after }
 }
 
-/// The trial failed, or a person does not want it: recorded before the plain restart that ends it. `log_tail`: its last lines.
+/// The trial failed, or a person does not want it: recorded before the plain restart that ends it. `log_tail`: its last lines, of which
+/// [`LONGEST_LOG`](super::LONGEST_LOG) bytes are kept. What a person said stays when its time is up as well.
 ///
 /// # Errors
 /// `failed_precondition` when no trial runs.
@@ -120,13 +119,15 @@ pub fn condemn(
     by_person: bool,
     log_tail: Option<&str>,
 ) -> Result<Step, ToolError> {
-    let log_tail = log_tail.map(|log| log[log.ceil_char_boundary(log.len().saturating_sub(LONGEST_LOG))..].to_owned());
-    let verdict = Verdict { reason: bounded(reason), by_person, log_tail };
     let slot = trial.slot;
     if state.update.as_ref().is_some_and(|update| update.target != slot) {
         return Err(
             ToolError::precondition(format!("slot {slot} is not what is on trial")).hint("ask for the update's status")
         );
     }
-    stage(state, &[Stage::Trial], |update| update.verdict = Some(verdict))
+    stage(state, &[Stage::Trial], |update| {
+        if by_person || !update.verdict.as_ref().is_some_and(|verdict| verdict.by_person) {
+            update.verdict = Some(Verdict { reason: bounded(reason), by_person, log_tail: log_tail.map(tail) });
+        }
+    })
 }

@@ -1,11 +1,10 @@
 //! Steps 3 to 6: while blocks are written. Each transition is one write.
 
-use super::{Act, Candidate, Kind, Limits, Pending, Stage, State, Step, admit::admit, clock, limits};
+use super::{Act, Asked, Candidate, Kind, Limits, Pending, Stage, State, Step, admit::admit, clock, limits};
 use crate::{
     error::ToolError,
     update::{
         Slot,
-        boot::Evidence,
         status::{Attempt, Phase, SlotState},
     },
 };
@@ -19,18 +18,12 @@ const LONGEST_REASON: usize = 1024;
 ///
 /// # Errors
 /// Those of [`admit`].
-pub fn begin_writing(
-    state: &State,
-    seen: &Evidence,
-    running: Option<u64>,
-    candidate: &Candidate,
-    limits: Limits,
-    now_ms: i64,
-) -> Result<Step, ToolError> {
+pub fn begin_writing(state: &State, asked: &Asked) -> Result<Step, ToolError> {
+    let &Asked { candidate, limits, now_ms, .. } = asked;
     let resumed = resumes(state, candidate);
     // Going on is not another install.
     let generous = Limits { installs_a_day: u32::MAX, ..limits };
-    let target = admit(state, seen, running, candidate, if resumed { generous } else { limits }, now_ms)?;
+    let target = admit(state, &Asked { limits: if resumed { generous } else { limits }, ..*asked })?;
     let mut next = clock::verified_at(state, candidate.created);
     if !resumed {
         next.installs_ms = limits::install(limits, &state.installs_ms, now_ms)?;
@@ -73,6 +66,7 @@ pub fn begin_writing(
         lost: 0,
         armed_in: None,
         trials: Vec::new(),
+        heard: Vec::new(),
         verdict: None,
         done: 0,
         more: Map::new(),

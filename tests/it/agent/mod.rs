@@ -10,6 +10,7 @@ mod firmware;
 mod heads;
 mod holders;
 mod hostname;
+mod log_tail;
 mod oracle;
 mod power;
 mod rescue;

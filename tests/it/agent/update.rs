@@ -139,20 +139,26 @@ pub async fn restarted(pi: &Pi, count: u32) {
     panic!("no restart");
 }
 
-/// A machine about to restart into 2.0.0, which has a second to prove itself.
-async fn one_second_for_2_0_0() -> (Pi, AgentLink, Value) {
+/// A machine that gives a trial a second to prove itself.
+pub fn updatable_with_a_second() -> Pi {
     let mut pi = updatable();
     pi.settings.update.health_deadline_seconds = 1;
     pi.start();
+    pi
+}
+
+/// Is about to restart into 2.0.0.
+pub async fn one_second_for_2_0_0(pi: &Pi) -> (AgentLink, Value) {
     let (link, args) = (pi.server(), json!({}));
     install(&link, request(&args, None), &bundle("2.0.0", 2)).await.unwrap();
     link.reboot_into_update(restart(&args)).await.unwrap();
-    (pi, link, args)
+    (link, args)
 }
 
 #[tokio::test]
 async fn a_trial_that_nobody_calls_healthy_ends_at_its_deadline() {
-    let (pi, link, args) = one_second_for_2_0_0().await;
+    let pi = updatable_with_a_second();
+    let (link, args) = one_second_for_2_0_0(&pi).await;
     restarted(&pi, 1).await;
     link.report_health(sick(true)).await.unwrap();
     restarted(&pi, 2).await;
@@ -172,7 +178,8 @@ async fn a_trial_that_nobody_calls_healthy_ends_at_its_deadline() {
 
 #[tokio::test]
 async fn an_old_slot_that_is_offline_as_well_arms_the_update_again() {
-    let (pi, link, _) = one_second_for_2_0_0().await;
+    let pi = updatable_with_a_second();
+    let (link, _) = one_second_for_2_0_0(&pi).await;
     restarted(&pi, 2).await;
     link.report_health(sick(true)).await.unwrap();
     let status = link.update_status().await.unwrap();

@@ -176,3 +176,27 @@ fn a_delta_is_counted_by_images_and_by_bundles() {
     desk.refused("delta-size root.img new.img --block-size 5000", 2, "power of two");
     desk.refused("delta-size root.img none.img", 1, "No such file");
 }
+
+#[test]
+fn a_bundle_says_which_settings_its_program_knows() {
+    let desk = Desk::new();
+    let keys = desk.done("config-keys");
+    assert!(keys.lines().any(|key| key == "http.listen") && keys.lines().any(|key| key == "policy"), "{keys}");
+    desk.write("keys", keys.as_bytes());
+    desk.done(&desk.build(&format!("--counter 1 {MADE} --config-keys keys --out one.bundle")));
+    let count = keys.lines().count();
+    assert!(desk.done("inspect one.bundle").contains(&format!("settings   {count} known")));
+    for (text, what) in [
+        ("", "has no names of settings"),
+        ("Http.listen", "config_keys"),
+        ("board\nboard", "config_keys"),
+        ("../../x", "config_keys"),
+        (&"a".repeat(65_537), "so it is something else"),
+    ] {
+        desk.write("bad", text.as_bytes());
+        desk.refused(&desk.build(&format!("--counter 1 {MADE} --config-keys bad --out bad.bundle")), 1, what);
+        assert!(!desk.0.path().join("bad.bundle").exists(), "{what}");
+    }
+    desk.write("bad", b"\xff");
+    desk.refused(&desk.build(&format!("--counter 1 {MADE} --config-keys bad --out bad.bundle")), 1, "no UTF-8");
+}

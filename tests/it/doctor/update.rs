@@ -2,7 +2,7 @@
 
 use crate::{
     config::Machine,
-    update::{LATER, NOW, a_root},
+    update::{LATER, NOW, a_bundle_of, a_plan, a_root, an_image, opened},
 };
 use raspi_mcp::{
     config,
@@ -15,6 +15,7 @@ use raspi_mcp::{
     os::Root,
     update::{
         Slot,
+        bundle::{Manifest, Plan},
         status::{Attempt, Phase, SlotState, SlotStatus, UpdateStatus},
     },
 };
@@ -67,6 +68,8 @@ fn bench() -> Bench {
         status: Ok(status()),
         throttled: Some(Throttled(0)),
         now: NOW + 10,
+        release: None,
+        image_dir: "/usr/lib/raspi-mcp/conf.d".into(),
     };
     Bench { root, about }
 }
@@ -171,4 +174,41 @@ fn keys_room_and_configuration() {
     says(&findings, "configuration", State::Note, "state.toml");
     about.settings = Err(config::explain(&Machine::new().site("reeds = 1").sources).unwrap_err());
     says(&preflight(&about), "configuration", State::Wrong, "reeds");
+}
+
+/// A release with those settings, or one that does not say.
+fn release(known: &[&str]) -> Manifest {
+    let boot = raspi_mcp::update::boot::simulated::boot_image(256 << 10, "2.0.0").unwrap();
+    let plan = Plan { config_keys: known.iter().map(|key| (*key).to_owned()).collect(), ..a_plan("2.0.0", 2) };
+    opened(&a_bundle_of(&plan, &boot, &an_image(64 << 10, 1), &[11, 12])).0.manifest
+}
+
+#[test]
+fn a_release_that_does_not_know_a_setting_is_told_of_before_it_is_tried() {
+    let Bench { mut about, root: _root } = bench();
+    let machine = Machine::new()
+        .file("/usr/lib/raspi-mcp/conf.d/10-image.toml", "[audit]\nmax_bytes = 2000000\n")
+        .site("[http]\nmetrics = false\n\n[policy]\n\"system.reboot\" = \"deny\"\n")
+        .state("[log]\nlevel = \"warn\"\n")
+        .variable("RASPI_MCP__METRICS__MAX_BYTES", "2000000");
+    about.image_dir = machine.sources.places.image_dir.clone();
+    about.settings = Ok(config::explain(&machine.sources).unwrap());
+    let mut told = |known: &[&str]| {
+        about.release = Some(Ok(release(known)));
+        let findings = preflight(&about);
+        findings.into_iter().filter(|one| one.about == "release").collect::<Vec<_>>()
+    };
+    let all = ["policy", "http.metrics", "log.level", "metrics.max_bytes", "audit.max_bytes", "a.new_one"];
+    says(&told(&all), "release", State::Ok, "2.0.0 knows every setting");
+    says(&told(&[]), "release", State::Note, "does not say");
+    // The image's own key goes with the image.
+    let findings = told(&["policy", "metrics.max_bytes"]);
+    assert_eq!(findings.len(), 2, "{findings:#?}");
+    says(&findings, "release", State::Wrong, "2.0.0 does not know http.metrics");
+    says(&findings, "release", State::Wrong, "10-site.toml:2");
+    says(&findings, "release", State::Note, "does not know log.level");
+    says(&told(&["policy", "http.metrics", "log.level"]), "release", State::Wrong, "RASPI_MCP__METRICS__MAX_BYTES");
+    says(&told(&["http.metrics"]), "release", State::Wrong, "policy.system.reboot");
+    about.release = Some(Err("x.bundle: does not start as bundles do".into()));
+    says(&preflight(&about), "release", State::Wrong, "does not start as bundles do");
 }

@@ -73,6 +73,7 @@ pub fn a_plan(version: &str, counter: u64) -> Plan {
         created: NOW,
         expires: LATER,
         revoke_below: None,
+        config_keys: Vec::new(),
         block_size: BLOCK,
         level: 3,
     }

@@ -4,6 +4,7 @@ mod admission;
 mod dead_man;
 mod health;
 mod install;
+mod log_tail;
 mod restart;
 mod roll_back;
 mod trial;

@@ -48,6 +48,8 @@ impl Agent {
         if request.dry_run {
             return Ok(rolled);
         }
+        // Before the approval is used up.
+        let log = if way == Way::OutOfTrial { self.log_tail().await } else { None };
         if peer.standing != Who::Approver && !due {
             self.admit(peer, TOOL, &request.warrant, |ask| {
                 ask.request.args.get("dry_run").is_none_or(|dry| dry != &serde_json::json!(true))
@@ -57,7 +59,7 @@ impl Agent {
         let by = format!("rolled back by {}", request.warrant.principal);
         let done = Arc::clone(&system);
         let reason = by.clone();
-        blocking::run("update", move |_| perform(&done, way, &reason, now)).await?;
+        blocking::run("update", move |_| perform(&done, way, &reason, log.as_deref(), now)).await?;
         if rolled.restarts {
             let argument = if way == Way::ToOther { system.trial_argument() } else { None };
             let principal = request.warrant.principal.clone();
@@ -99,14 +101,14 @@ fn plan(system: &System) -> Result<(Way, RolledBack), ToolError> {
     Ok((way, rolled))
 }
 
-fn perform(system: &System, way: Way, reason: &str, now_ms: i64) -> Result<(), ToolError> {
+fn perform(system: &System, way: Way, reason: &str, log: Option<&str>, now_ms: i64) -> Result<(), ToolError> {
     match way {
         Way::OutOfTrial => {
             let standing = system.standing();
             let Standing::Trial(trial) = &*standing else {
                 return Err(ToolError::precondition("the trial ended meanwhile").hint("ask for the update's status"));
             };
-            system.record.step(|state| slots::condemn(state, trial, reason, true, None))
+            system.record.step(|state| slots::condemn(state, trial, reason, true, log))
         }
         Way::Forget => system.record.step(|state| forget(state, reason, now_ms)),
         Way::ToOther => {

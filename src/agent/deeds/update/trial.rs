@@ -7,7 +7,7 @@ use crate::{
     update::slots::{self, Standing},
 };
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 use tokio::{sync::watch, task::AbortHandle, time::Instant};
@@ -80,21 +80,26 @@ impl Agent {
         let (agent, deadline) = (Arc::downgrade(self), Instant::now() + wait);
         let task = tokio::spawn(async move {
             tokio::time::sleep_until(deadline).await;
-            Self::due(&agent);
+            if let Some(agent) = agent.upgrade() {
+                agent.due().await;
+            }
         });
         self.boot.begin(shown.then_some(deadline), Some(task.abort_handle()));
     }
 
-    fn due(agent: &Weak<Self>) {
-        let Some(agent) = agent.upgrade() else { return };
-        let Ok(system) = agent.updates.system() else { return };
+    async fn due(&self) {
+        let Ok(system) = self.updates.system() else { return };
+        let on_trial = matches!(&*system.standing(), Standing::Trial(_));
+        // Nothing is locked meanwhile: a trial that proves itself in these seconds is committed, and this task is over.
+        let log = if on_trial { self.log_tail().await } else { None };
         let standing = system.standing();
         match &*standing {
             Standing::Trial(trial) => {
-                let reason = agent.why_not();
+                let reason = self.why_not();
                 tracing::error!(target: "agent", reason, "the trial's time is up: back to the other slot");
                 // A card that cannot be written is no reason to stay: the restart is what leads back.
-                let condemned = system.record.step(|state| slots::condemn(state, trial, &reason, false, None));
+                let condemned =
+                    system.record.step(|state| slots::condemn(state, trial, &reason, false, log.as_deref()));
                 if let Err(error) = condemned {
                     tracing::error!(target: "agent", %error, "the trial ends without a note of why");
                 }
@@ -105,13 +110,13 @@ impl Agent {
             Standing::RolledBack => {
                 // Nobody of the old version's server half spoke either: not the new version's fault.
                 drop(standing);
-                agent.judge_old_slot(&system, false);
+                self.judge_old_slot(&system, false);
                 return;
             }
             _ => return,
         }
         drop(standing);
-        if let Err(error) = agent.power.restart_now() {
+        if let Err(error) = self.power.restart_now() {
             tracing::error!(target: "agent", %error, "the restart that is due");
         }
     }

@@ -70,8 +70,13 @@ impl BootFlow for Custom {
 
     fn evidence(&self) -> Evidence {
         let seen = self.witness.seen();
-        let mut evidence =
-            Evidence { root: seen.root, boot_id: seen.boot_id, reset: seen.reset, ..Evidence::default() };
+        let mut evidence = Evidence {
+            root: seen.root,
+            boot_id: seen.boot_id,
+            reset: seen.reset,
+            last_words: seen.last_words,
+            ..Evidence::default()
+        };
         match self.told() {
             Ok(told) => {
                 let Told { trial, booted, default, armed, tries, root } = told;

@@ -29,7 +29,9 @@ fn a_raspberry_pi_tells_by_its_device_tree() {
     assert_eq!((told.trial, told.booted, told.root), (Some(true), Some(Slot::B), Some(Slot::A)));
     assert_eq!((told.reset, told.boot_id.as_deref()), (Some(ResetCause::Restart), Some("5d3f")));
     assert_eq!((told.bootloader_built, told.can_try), (Some(1_700_000_000), Some(true)));
-    assert_eq!(told.faults, [""; 0]);
+    assert_eq!((told.last_words, told.faults), (vec![], vec![]));
+    tree.put("sys/fs/pstore/dmesg-ramoops-0", "a panic\n");
+    assert_eq!(seen(&tree, By::DeviceTree).last_words, ["a panic"]);
     cell(&tree, "tryboot", 0);
     cell(&tree, "capabilities", 0x8);
     let told = seen(&tree, By::DeviceTree);

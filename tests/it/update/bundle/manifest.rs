@@ -62,6 +62,22 @@ fn every_field_has_its_bounds() {
         ("/expires", vec![json!(0), json!(253_402_300_800u64), json!("2027-01-01T00:00:00Z")]),
         ("/revoke_below", vec![json!(null), json!(0), json!(8), json!(u64::MAX)]),
         (
+            "/config_keys",
+            vec![
+                json!([]),
+                json!(null),
+                json!("board"),
+                json!({}),
+                json!([""]),
+                json!([1]),
+                json!(["http.listen\n"]),
+                json!(["b", "a"]),
+                json!(["a", "a"]),
+                json!([long]),
+                json!((100..613).map(|n| format!("key-{n}")).collect::<Vec<_>>()),
+            ],
+        ),
+        (
             "/images",
             vec![json!([]), json!({}), json!([sound["images"][0]]), json!([sound["images"][1], sound["images"][0]])],
         ),
@@ -96,6 +112,28 @@ fn every_field_has_its_bounds() {
             assert!(matches!(said, Fault::Malformed { .. } | Fault::Format { .. }), "{pointer} = {value}: {said}");
         }
     }
+}
+
+#[test]
+fn a_release_may_say_which_settings_it_knows() {
+    let mut crafted = Crafted::sound();
+    let silent = crafted.release().unwrap().manifest;
+    assert_eq!((silent.config_keys.len(), silent.knows_setting("board")), (0, None));
+    crafted.manifest["config_keys"] = json!(["board", "http.listen", "policy"]);
+    let manifest = crafted.release().unwrap().manifest;
+    for (key, known) in [
+        ("board", true),
+        ("http.listen", true),
+        ("policy.system.reboot", true),
+        ("http", false),
+        ("http.port", false),
+        ("boar", false),
+    ] {
+        assert_eq!(manifest.knows_setting(key), Some(known), "{key}");
+    }
+    let most: Vec<String> = (100..612).map(|n| format!("key-{n}")).collect();
+    crafted.manifest["config_keys"] = json!(most);
+    assert_eq!(crafted.release().unwrap().manifest.config_keys, most);
 }
 
 #[test]

@@ -18,7 +18,9 @@ use raspi_mcp::update::{
     bundle::Digest,
     disk::{self, Access, Area, Disk, Layout, MemoryDisk},
     firmware::Generation,
-    slots::{Candidate, Here, Ledger, Limits, Standing, arm, begin_writing, commit, committed, verified, written},
+    slots::{
+        Asked, Candidate, Here, Ledger, Limits, Standing, arm, begin_writing, commit, committed, verified, written,
+    },
 };
 use std::{
     fs,
@@ -150,7 +152,9 @@ impl Bench {
             created: 1,
             revoke_below: 0,
         };
-        let step = begin_writing(ledger.state(), &flow.evidence(), None, &candidate, Limits::default(), 1).unwrap();
+        let (seen, limits) = (flow.evidence(), Limits::default());
+        let asked = Asked { candidate: &candidate, seen: &seen, running: None, limits, now_ms: 1 };
+        let step = begin_writing(ledger.state(), &asked).unwrap();
         ledger.perform(&step).unwrap();
         let put = |area: Area, at: usize, bytes: &[u8]| {
             let device = disk.open(area, Access::Shared).unwrap();

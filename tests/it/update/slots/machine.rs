@@ -11,7 +11,7 @@ use raspi_mcp::{
         },
         bundle::Digest,
         disk::{Access, Area, Disk, MemoryDisk},
-        slots::{self, Candidate, Case, Here, Ledger, Limits, Settled, Standing, State, Step},
+        slots::{self, Asked, Candidate, Case, Here, Ledger, Limits, Settled, Standing, State, Step},
     },
 };
 use std::sync::{
@@ -41,6 +41,11 @@ pub fn candidate(counter: u64) -> Candidate {
     }
 }
 
+/// That version, offered now to a machine whose image has no counter of its own.
+pub fn asked<'a>(candidate: &'a Candidate, seen: &'a Evidence, limits: Limits) -> Asked<'a> {
+    Asked { candidate, seen, running: None, limits, now_ms: NOW }
+}
+
 impl Machine {
     /// From the factory, with version 1 in both slots, switched on and settled.
     pub fn new(chain: Chain) -> Self {
@@ -66,6 +71,10 @@ impl Machine {
     }
     pub fn seen(&self) -> Evidence {
         self.flow.evidence()
+    }
+    /// Step 3 for that version, within those limits.
+    pub fn begin(&self, candidate: &Candidate, limits: Limits) -> Result<Step, ToolError> {
+        slots::begin_writing(self.state(), &asked(candidate, &self.seen(), limits))
     }
     pub fn running(&self) -> Slot {
         self.seen().running().expect("a slot runs")
@@ -105,8 +114,7 @@ impl Machine {
     /// Writes that version into the other slot, up to the head.
     pub fn install(&mut self, candidate: &Candidate) -> Result<(), ToolError> {
         let target = self.running().other();
-        let step = slots::begin_writing(self.state(), &self.seen(), None, candidate, FREE, NOW);
-        self.does(step)?;
+        self.does(self.begin(candidate, FREE))?;
         let image = boot_image(BOOT, &candidate.version)?;
         let (boot, root) = (
             self.disk.open(Area::Boot(target), Access::Exclusive)?,

@@ -1,13 +1,13 @@
 //! The rules of updates that the slots keep, each by name, on both boot chains.
 
-use super::machine::{FREE, Machine, NOW, candidate};
+use super::machine::{FREE, Machine, NOW, asked, candidate};
 use raspi_mcp::{
     error::ErrorCode,
     update::{
         Slot,
         boot::{Evidence, ResetCause, simulated::Chain},
         disk::{Access, Area, Disk},
-        slots::{self, Candidate, Case, Limits, Standing, Step, counter},
+        slots::{self, Asked, Candidate, Case, Limits, Standing, Step, counter},
         status::{Phase, SlotState},
     },
 };
@@ -164,7 +164,7 @@ fn no_install_while_a_trial_is_uncommitted() {
 fn an_armed_version_that_is_replaced_is_disarmed_before_its_head_goes() {
     both(|mut pi, _| {
         pi.install(&candidate(2)).unwrap();
-        let step = slots::begin_writing(pi.state(), &pi.seen(), None, &candidate(3), FREE, NOW);
+        let step = pi.begin(&candidate(3), FREE);
         pi.does(step).unwrap();
         assert_eq!((pi.boot(ResetCause::Watchdog), pi.running()), (Case::Interrupted, Slot::A));
         assert!(!pi.startable(Slot::B), "the head that was there is zeroed, by settle if need be");
@@ -271,7 +271,7 @@ fn rule_10_uboots_state_lost_in_both_copies_is_rebuilt_from_the_slot_that_runs()
     pi.restart_into_trial();
     pi.commit().unwrap();
     // The target of the next one is A, and it is zeroed: "default A" is no answer.
-    let step = slots::begin_writing(pi.state(), &pi.seen(), None, &candidate(3), FREE, NOW);
+    let step = pi.begin(&candidate(3), FREE);
     pi.does(step).unwrap();
     let zero = |pi: &Machine, area| pi.disk.open(area, Access::Shared).unwrap().write(0, &[0; 512]).unwrap();
     zero(&pi, Area::Boot(Slot::A));
@@ -355,9 +355,12 @@ fn rule_12_floors_and_counters() {
         let forged = Candidate { manifest: candidate(9).manifest, ..candidate(5) };
         assert_eq!(pi.install(&forged).unwrap_err().code, ErrorCode::VerificationFailed);
         // The running image's own counter holds when the record is lost.
-        let admitted = slots::admit(&Default::default(), &pi.seen(), Some(5), &candidate(4), FREE, NOW);
+        let seen = pi.seen();
+        let (older, same) = (candidate(4), candidate(5));
+        let ask = |candidate| Asked { running: Some(5), ..asked(candidate, &seen, FREE) };
+        let admitted = slots::admit(&Default::default(), &ask(&older));
         assert_eq!(admitted.unwrap_err().details["counter_floor"], 5);
-        slots::admit(pi.state(), &pi.seen(), Some(5), &candidate(5), FREE, NOW).expect("the same one again");
+        slots::admit(pi.state(), &ask(&same)).expect("the same one again");
     });
 }
 
@@ -381,8 +384,7 @@ fn rule_12_what_is_revoked_cannot_be_started_after_the_commit() {
 fn rule_16_limits_refuse_and_going_on_is_free() {
     both(|mut pi, _| {
         let one = Limits { installs_a_day: 1, reboots_an_hour: 1 };
-        let begin =
-            |pi: &Machine, counter| slots::begin_writing(pi.state(), &pi.seen(), None, &candidate(counter), one, NOW);
+        let begin = |pi: &Machine, counter| pi.begin(&candidate(counter), one);
         let step = begin(&pi, 2);
         pi.does(step).unwrap();
         let step = begin(&pi, 2);
@@ -437,7 +439,7 @@ fn a_healthy_boot_in_order_writes_nothing() {
 #[test]
 fn an_install_that_fails_leaves_nothing_pending_and_nothing_blocked() {
     both(|mut pi, _| {
-        let step = slots::begin_writing(pi.state(), &pi.seen(), None, &candidate(2), FREE, NOW);
+        let step = pi.begin(&candidate(2), FREE);
         pi.does(step).unwrap();
         pi.does(slots::failed(pi.state(), Slot::B, "block 7 reads back differently", NOW)).unwrap();
         assert_eq!(pi.phase(), (Phase::Failed, "block 7 reads back differently".into()));

@@ -127,6 +127,7 @@ pub fn staged(view: View, target: Slot) -> (State, Evidence) {
         tries: None,
         boot_id: Some(boot),
         reset: Some(ResetCause::PowerOn),
+        last_words: Vec::new(),
         faults: Vec::new(),
     };
     (state, seen)
