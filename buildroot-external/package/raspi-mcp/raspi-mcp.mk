@@ -5,9 +5,11 @@
 ################################################################################
 
 RASPI_MCP_VERSION = 0.1.0
-# There is no release to fetch yet: an archive of the checkout, made as the README says. No file in it can have its hash.
+# There is no release to fetch yet: an archive of the checkout, made as the
+# README says. No file in it can have its hash.
 RASPI_MCP_SITE = $(BR2_EXTERNAL_RASPI_MCP_PATH)/../build/source
 RASPI_MCP_SITE_METHOD = file
+BR_NO_CHECK_HASH_FOR += $(RASPI_MCP_SOURCE)
 RASPI_MCP_LICENSE = MIT or Apache-2.0
 RASPI_MCP_LICENSE_FILES = LICENSE-MIT LICENSE-APACHE
 
@@ -25,7 +27,8 @@ define RASPI_MCP_INSTALL_DIST
 endef
 RASPI_MCP_POST_INSTALL_TARGET_HOOKS += RASPI_MCP_INSTALL_DIST
 
-# The accounts of dist/sysusers.d, for a root that is read-only. A test holds the two together.
+# The accounts of dist/sysusers.d, for a root that is read-only. A test holds
+# the two together.
 define RASPI_MCP_USERS
 	raspi-mcp -2 raspi-mcp -2 * /var/lib/raspi-mcp - gpio,i2c,video,systemd-journal raspi-mcp server
 	raspi-mcp-exec -2 raspi-mcp-exec -2 * - - - raspi-mcp commands

@@ -21,7 +21,7 @@ use raspi_mcp::{
             hooks::{Unwatched, Watch},
             judge,
         },
-        slots::{self, clock::floor, Here, Ledger, Limits, Settled, Standing, State},
+        slots::{self, Here, Ledger, Limits, Settled, Standing, State, clock::floor},
     },
 };
 use std::{
