@@ -14,6 +14,7 @@ mod contract;
 mod doctor;
 mod grounds;
 mod hw;
+mod images;
 mod layout;
 mod metrics;
 mod network_manager;

@@ -1,0 +1,40 @@
+################################################################################
+#
+# raspi-mcp
+#
+################################################################################
+
+RASPI_MCP_VERSION = 0.1.0
+# There is no release to fetch yet: an archive of the checkout, made as the
+# README says. No file in it can have its hash.
+RASPI_MCP_SITE = $(BR2_EXTERNAL_RASPI_MCP_PATH)/../build/source
+RASPI_MCP_SITE_METHOD = file
+BR_NO_CHECK_HASH_FOR += $(RASPI_MCP_SOURCE)
+RASPI_MCP_LICENSE = MIT or Apache-2.0
+RASPI_MCP_LICENSE_FILES = LICENSE-MIT LICENSE-APACHE
+
+# libclang reads the kernel's header of cameras.
+RASPI_MCP_DEPENDENCIES = host-clang
+RASPI_MCP_CARGO_ENV = \
+	LIBCLANG_PATH=$(HOST_DIR)/lib \
+	BINDGEN_EXTRA_CLANG_ARGS=--sysroot=$(STAGING_DIR) \
+	CARGO_PROFILE_RELEASE_OPT_LEVEL=z \
+	CARGO_PROFILE_RELEASE_LTO=fat \
+	CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1
+
+define RASPI_MCP_INSTALL_DIST
+	$(@D)/dist/install $(if $(BR2_PACKAGE_RASPI_MCP_SLOTS),--slots) $(TARGET_DIR)
+endef
+RASPI_MCP_POST_INSTALL_TARGET_HOOKS += RASPI_MCP_INSTALL_DIST
+
+# The accounts of dist/sysusers.d, for a root that is read-only. A test holds
+# the two together.
+define RASPI_MCP_USERS
+	raspi-mcp -2 raspi-mcp -2 * /var/lib/raspi-mcp - gpio,i2c,video,systemd-journal raspi-mcp server
+	raspi-mcp-exec -2 raspi-mcp-exec -2 * - - - raspi-mcp commands
+	- -2 raspi-mcp-admin -2 - - - -
+	- -2 raspi-mcp-approver -2 - - - -
+	- -2 spi -2 - - - -
+endef
+
+$(eval $(cargo-package))

@@ -1,0 +1,22 @@
+# Reads the Buildroot package as Buildroot does, and runs what it adds to an installation:
+#   make -f ci/trees.d/package.mk INTO=<folder> SOURCE=<checkout>
+# cargo-package, which builds and installs the binary, is stood in for by a mark that it was asked for.
+MAKEFLAGS += --warn-undefined-variables --no-builtin-rules
+BR2_EXTERNAL_RASPI_MCP_PATH := $(SOURCE)/buildroot-external
+BR2_PACKAGE_RASPI_MCP_SLOTS := y
+HOST_DIR := /host
+STAGING_DIR := /staging
+TARGET_DIR := $(INTO)
+RASPI_MCP_POST_INSTALL_TARGET_HOOKS :=
+cargo-package = ASKED := yes
+include $(BR2_EXTERNAL_RASPI_MCP_PATH)/external.mk
+
+# As Buildroot's $(@D): where the source was unpacked.
+$(SOURCE)/.stamp:
+	@test "$(ASKED)" = yes
+	$(foreach hook,$(RASPI_MCP_POST_INSTALL_TARGET_HOOKS),$($(hook)))
+
+.PHONY: all info
+all: $(SOURCE)/.stamp
+info:
+	@echo 'raspi-mcp.mk: version $(RASPI_MCP_VERSION), $(RASPI_MCP_LICENSE), needs $(RASPI_MCP_DEPENDENCIES), $(words $(RASPI_MCP_CARGO_ENV)) variables'

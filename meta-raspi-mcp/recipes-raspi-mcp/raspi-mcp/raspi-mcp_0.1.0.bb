@@ -1,0 +1,73 @@
+SUMMARY = "MCP server that turns a Raspberry Pi into an appliance"
+DESCRIPTION = "\
+    An AI assistant operates the machine through the tools of this server: reading from the start, changes \
+    when the owner has switched them on, what is risky with a person's yes. Two services: one faces the \
+    network and has no privileges, the other has and faces no network. \
+"
+HOMEPAGE = "https://raspi-mcp.invalid/"
+BUGTRACKER = "https://raspi-mcp.invalid/issues"
+SECTION = "admin"
+LICENSE = "MIT | Apache-2.0"
+LIC_FILES_CHKSUM = "\
+    file://LICENSE-MIT;md5=61ed2f7cb89690bf75ce4466186a83e5 \
+    file://LICENSE-APACHE;md5=22a53954e4e0ec258dfce4391e905dac \
+"
+CVE_PRODUCT = "raspi-mcp"
+
+# libclang reads the kernel's header of cameras. systemd: its group systemd-journal has to be there before the server's account.
+DEPENDS = "clang-native systemd"
+
+require ${BPN}-crates.inc
+
+inherit cargo externalsrc features_check systemd useradd
+
+# There is no release to fetch yet: what is built is the checkout that the layer lies in, with exactly the crates of its Cargo.lock.
+EXTERNALSRC ?= "${@os.path.normpath('${THISDIR}/../../..')}"
+
+REQUIRED_DISTRO_FEATURES = "systemd usrmerge"
+
+# Two halves, and the deadline of a system on trial, which does nothing on an image with one slot.
+SYSTEMD_SERVICE:${PN} = "raspi-mcp.service raspi-mcp-agent.service raspi-mcp-trial.timer"
+
+# The accounts of dist/sysusers.d: a read-only root has no other chance to get them. A test holds the two together.
+USERADD_PACKAGES = "${PN}"
+GROUPADD_PARAM:${PN} = "\
+    --system raspi-mcp; --system raspi-mcp-exec; --system raspi-mcp-admin; --system raspi-mcp-approver; \
+    --system gpio; --system i2c; --system spi \
+"
+USERADD_PARAM:${PN} = "\
+    --system --gid raspi-mcp --groups gpio,i2c,video,systemd-journal --no-create-home --home-dir ${localstatedir}/lib/raspi-mcp --shell /sbin/nologin raspi-mcp; \
+    --system --gid raspi-mcp-exec --no-create-home --home-dir / --shell /sbin/nologin raspi-mcp-exec \
+"
+
+export LIBCLANG_PATH = "${STAGING_LIBDIR_NATIVE}"
+export BINDGEN_EXTRA_CLANG_ARGS = "--sysroot=${STAGING_DIR_TARGET}"
+# Else Cargo.toml's profile strips before the debug symbols were split off.
+export CARGO_PROFILE_RELEASE_STRIP = "false"
+
+do_install:append() {
+    ${S}/dist/install --slots ${D}
+}
+
+# For images with two slots only: it lets the agent write disks.
+PACKAGES =+ "${PN}-slots"
+
+FILES:${PN} += "\
+    ${systemd_system_unitdir} \
+    ${nonarch_libdir}/sysusers.d \
+    ${nonarch_libdir}/tmpfiles.d \
+    ${nonarch_libdir}/modules-load.d \
+    ${nonarch_libdir}/sysctl.d \
+    ${nonarch_libdir}/udev/rules.d \
+    ${datadir}/dbus-1 \
+    ${datadir}/bash-completion \
+    ${datadir}/zsh \
+    ${datadir}/fish \
+"
+# nooelint: oelint.var.filesoverride - a package of our own
+FILES:${PN}-slots = "${systemd_system_unitdir}/raspi-mcp-agent.service.d"
+
+RDEPENDS:${PN} = "systemd"
+RDEPENDS:${PN}-slots = "${PN}"
+
+CONFFILES:${PN} = "${sysconfdir}/raspi-mcp/raspi-mcp.toml"

@@ -1,0 +1,285 @@
+//! The build trees of images, `meta-raspi-mcp` and `buildroot-external`: both install what `dist/` has, make the accounts it names and the
+//! card it lays out, and build exactly what is locked. `ci/parts/trees` reads them with their build systems' own parsers.
+
+use sha2::{Digest, Sha256};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+const RECIPE: &str = "meta-raspi-mcp/recipes-raspi-mcp/raspi-mcp";
+const PACKAGE: &str = "buildroot-external/package/raspi-mcp";
+/// Of `dist/`, what is not for the root file system: Debian's packaging, examples for people, the boot script of partition 1.
+const ELSEWHERE: [&str; 4] = ["debian/", "examples/", "boot/", "install"];
+
+fn here() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn text(file: impl AsRef<Path>) -> String {
+    let path = here().join(file);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn table(file: &str) -> toml::Table {
+    text(file).parse().unwrap()
+}
+
+/// Every file below a folder, by its path in there.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    fn walk(top: &Path, at: &Path, into: &mut BTreeMap<String, Vec<u8>>) {
+        for entry in fs::read_dir(at).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(top, &path, into);
+            } else {
+                into.insert(path.strip_prefix(top).unwrap().to_str().unwrap().to_owned(), fs::read(&path).unwrap());
+            }
+        }
+    }
+    let mut found = BTreeMap::new();
+    walk(folder, folder, &mut found);
+    assert!(!found.is_empty(), "nothing in {}", folder.display());
+    found
+}
+
+fn install(arguments: &[&str], root: &Path) -> BTreeMap<String, Vec<u8>> {
+    let status = Command::new(here().join("dist/install")).args(arguments).arg(root).status().unwrap();
+    assert!(status.success());
+    files(root)
+}
+
+/// What stands between the quotes after `NAME = "` or `NAME ?= "`, continued lines joined.
+fn variable(recipe: &str, name: &str) -> String {
+    let (_, after) =
+        recipe.split_once(&format!("\n{name} = \"")).unwrap_or_else(|| panic!("the recipe sets no {name}"));
+    after.split_once('"').unwrap().0.replace("\\\n", " ")
+}
+
+fn recipe() -> String {
+    text(format!("{RECIPE}/raspi-mcp_{}.bb", env!("CARGO_PKG_VERSION")))
+}
+
+#[test]
+fn both_trees_install_all_that_dist_has_for_an_image() {
+    let root = tempfile::tempdir().unwrap();
+    let installed: BTreeSet<Vec<u8>> = install(&["--slots"], root.path()).into_values().collect();
+    let wanted: Vec<(String, Vec<u8>)> = files(&here().join("dist"))
+        .into_iter()
+        .filter(|(name, _)| !ELSEWHERE.iter().any(|elsewhere| name.starts_with(elsewhere)))
+        .collect();
+    let missing: Vec<&String> =
+        wanted.iter().filter(|(_, bytes)| !installed.contains(bytes)).map(|(name, _)| name).collect();
+    assert!(missing.is_empty(), "dist/install leaves out {missing:?}");
+    assert_eq!(installed.len(), wanted.len(), "dist/install makes files that are not in dist/");
+
+    assert!(recipe().contains("${S}/dist/install --slots ${D}"), "the recipe does not run dist/install");
+    let package = text(format!("{PACKAGE}/raspi-mcp.mk"));
+    assert!(package.contains("$(@D)/dist/install "), "the Buildroot package does not run dist/install");
+}
+
+#[test]
+fn an_image_with_one_slot_reaches_no_disk_and_keeps_the_configuration_it_has() {
+    let root = tempfile::tempdir().unwrap();
+    let own = root.path().join("etc/raspi-mcp/raspi-mcp.toml");
+    fs::create_dir_all(own.parent().unwrap()).unwrap();
+    fs::write(&own, "board = \"linux\"\n").unwrap();
+    let installed = install(&[], root.path());
+    assert!(!installed.keys().any(|name| name.ends_with("slots.conf")), "without --slots: {:?}", installed.keys());
+    assert_eq!(fs::read_to_string(own).unwrap(), "board = \"linux\"\n");
+
+    // Bad calls change nothing and say how it is called.
+    for arguments in [&["--slots"][..], &["/nonexistent/root"], &[]] {
+        let output = Command::new(here().join("dist/install")).args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("usage:"));
+    }
+}
+
+#[test]
+fn the_recipe_fetches_exactly_the_crates_that_are_locked() {
+    let locked: BTreeSet<(String, String)> = table("Cargo.lock")["package"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|package| package.get("source").is_some())
+        .map(|package| {
+            let of = |key: &str| package[key].as_str().unwrap().to_owned();
+            (format!("{}/{}", of("name"), of("version")), of("checksum"))
+        })
+        .collect();
+    assert!(locked.len() > 50, "only {} crates are locked", locked.len());
+
+    let list = text(format!("{RECIPE}/raspi-mcp-crates.inc"));
+    let listed: BTreeSet<(String, String)> = list
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("crate://crates.io/"))
+        .map(|line| {
+            let name = line.trim_end_matches(" \\").to_owned();
+            let key = format!("\nSRC_URI[{}.sha256sum] = \"", name.replace('/', "-"));
+            let (_, sum) = list.split_once(&key).unwrap_or_else(|| panic!("no checksum of {name}"));
+            (name, sum.split_once('"').unwrap().0.to_owned())
+        })
+        .collect();
+    let differ: Vec<_> = locked.symmetric_difference(&listed).map(|(name, _)| name).collect();
+    assert!(differ.is_empty(), "Cargo.lock and the recipe differ in {differ:?}: run ./ci/crates-inc");
+    assert_eq!(list.matches("sha256sum]").count(), locked.len());
+}
+
+#[test]
+fn both_trees_build_this_version_as_cargo_toml_says() {
+    let package = text(format!("{PACKAGE}/raspi-mcp.mk"));
+    assert!(package.contains(&format!("\nRASPI_MCP_VERSION = {}\n", env!("CARGO_PKG_VERSION"))));
+    assert!(recipe().contains("\nrequire ${BPN}-crates.inc\n"));
+
+    // Buildroot says all of a profile in the environment, where it overrules Cargo.toml.
+    let profile = &table("Cargo.toml")["profile"]["release"];
+    for (key, name) in [("opt-level", "OPT_LEVEL"), ("lto", "LTO"), ("codegen-units", "CODEGEN_UNITS")] {
+        let value = profile[key].to_string();
+        let line = format!("CARGO_PROFILE_RELEASE_{name}={}", value.trim_matches('"'));
+        assert!(package.contains(&line), "raspi-mcp.mk has no {line}");
+    }
+
+    let hashes = text(format!("{PACKAGE}/raspi-mcp.hash"));
+    for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+        let hash: String = Sha256::digest(text(licence)).iter().map(|byte| format!("{byte:02x}")).collect();
+        assert!(hashes.contains(&format!("sha256  {hash}  {licence}\n")), "raspi-mcp.hash has another {licence}");
+    }
+    assert_eq!(text("meta-raspi-mcp/COPYING.MIT"), text("LICENSE-MIT"));
+}
+
+/// Users with home and groups, and groups.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Accounts {
+    users: BTreeMap<String, (String, BTreeSet<String>)>,
+    groups: BTreeSet<String>,
+}
+
+impl Accounts {
+    fn user(&mut self, name: &str, home: &str, groups: &str) {
+        let groups: BTreeSet<String> =
+            groups.split(',').filter(|g| !g.is_empty() && *g != "-").map(str::to_owned).collect();
+        self.groups.insert(name.to_owned());
+        self.users.insert(name.to_owned(), (home.to_owned(), groups));
+    }
+
+    /// sysusers.d(5), as far as ours uses it.
+    fn of_dist() -> Self {
+        let mut accounts = Self::default();
+        for line in
+            text("dist/sysusers.d/raspi-mcp.conf").lines().filter(|line| !line.starts_with('#') && !line.is_empty())
+        {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            match words[0] {
+                "u" => accounts.user(words[1], words.last().unwrap(), ""),
+                "g" => drop(accounts.groups.insert(words[1].to_owned())),
+                "m" => drop(accounts.users.get_mut(words[1]).unwrap().1.insert(words[2].to_owned())),
+                other => panic!("sysusers.d has a line of the kind {other}"),
+            }
+        }
+        accounts
+    }
+
+    /// What nobody else makes: `video` and `systemd-journal` are the base system's.
+    fn with_the_systems(mut self) -> Self {
+        self.groups.extend(["video", "systemd-journal"].map(str::to_owned));
+        self
+    }
+}
+
+#[test]
+fn both_trees_make_the_accounts_of_dist() {
+    let wanted = Accounts::of_dist();
+    assert_eq!(wanted.users.len(), 2, "{wanted:?}");
+
+    let mut yocto = Accounts::default();
+    let recipe = recipe();
+    for group in variable(&recipe, "GROUPADD_PARAM:${PN}").split(';').map(str::trim).filter(|entry| !entry.is_empty()) {
+        let name = group.strip_prefix("--system ").unwrap_or_else(|| panic!("no system group: {group}"));
+        yocto.groups.insert(name.trim().to_owned());
+    }
+    for user in variable(&recipe, "USERADD_PARAM:${PN}").split(';').map(str::trim).filter(|entry| !entry.is_empty()) {
+        let words: Vec<&str> = user.split_whitespace().collect();
+        let after = |option: &str| words.iter().position(|word| *word == option).map_or("", |at| words[at + 1]);
+        let name = words.last().unwrap();
+        assert!(words.contains(&"--system") && words.contains(&"--no-create-home"), "{user}");
+        assert!(yocto.groups.contains(*name), "useradd wants the group {name} to be there");
+        assert_eq!(after("--gid"), *name);
+        yocto.user(name, &after("--home-dir").replace("${localstatedir}", "/var"), after("--groups"));
+    }
+    assert_eq!(yocto, wanted);
+
+    let mut buildroot = Accounts::default();
+    let package = text(format!("{PACKAGE}/raspi-mcp.mk"));
+    let (_, lines) = package.split_once("define RASPI_MCP_USERS\n").unwrap();
+    for line in lines.split_once("endef").unwrap().0.lines() {
+        // name, uid, group, gid, password, home, shell, groups, comment; -2: a number of the system's.
+        let words: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!((words[1], words[3]), ("-2", "-2"), "{line}");
+        match words[0] {
+            "-" => drop(buildroot.groups.insert(words[2].to_owned())),
+            name => {
+                assert_eq!((words[2], words[4], words[6]), (name, "*", "-"), "{line}");
+                buildroot.user(name, if words[5] == "-" { "/" } else { words[5] }, words[7]);
+                // It makes the groups that somebody is to be in.
+                buildroot.groups.extend(words[7].split(',').filter(|g| *g != "-").map(str::to_owned));
+            }
+        }
+    }
+    assert_eq!(buildroot, wanted.with_the_systems());
+}
+
+/// One block of genimage's configuration: its options as they are written.
+fn blocks<'a>(config: &'a str, kind: &str) -> Vec<(&'a str, BTreeMap<&'a str, &'a str>)> {
+    let mut found = Vec::new();
+    for part in config.split(&format!("\n\t{kind} ")).skip(1) {
+        let (name, rest) = part.split_once('{').unwrap();
+        let options = rest.split_once("\n\t}").unwrap().0.lines().filter_map(|line| line.trim().split_once(" = "));
+        found.push((name.trim(), options.map(|(key, value)| (key, value.trim_matches('"'))).collect()));
+    }
+    found
+}
+
+/// genimage's sizes: bytes, or with M.
+fn bytes(size: &str) -> i64 {
+    size.strip_suffix('M').map_or_else(|| size.parse().unwrap(), |mib| mib.parse::<i64>().unwrap() << 20)
+}
+
+#[test]
+fn every_board_has_the_card_of_the_layout() {
+    let layout = table("dist/layout.toml");
+    let boards: Vec<PathBuf> = fs::read_dir(here().join("buildroot-external/board/raspi-mcp"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+        .collect();
+    assert!(!boards.is_empty());
+    for board in boards {
+        let config = text(board.join("genimage.cfg"));
+        let (_, disk) = &blocks(&config, "hdimage")[0];
+        assert_eq!(disk["partition-table-type"], "mbr");
+        assert_eq!(disk["disk-signature"], format!("0x{}", layout["disk"].as_str().unwrap()));
+        assert_eq!(disk["extended-partition"], "4");
+
+        let (raw, partitions): (Vec<_>, Vec<_>) = blocks(&config, "partition")
+            .into_iter()
+            .partition(|(_, options)| options.get("in-partition-table") == Some(&"false"));
+        let states: Vec<toml::Value> = raw.iter().map(|(_, options)| bytes(options["offset"]).into()).collect();
+        assert_eq!(&states, layout["uboot_state"].as_array().unwrap());
+        assert!(bytes(partitions[0].1["offset"]) >= layout["first_partition"].as_integer().unwrap());
+
+        let wanted = layout["partition"].as_array().unwrap();
+        assert_eq!(partitions.len(), wanted.len(), "{}", board.display());
+        for ((name, options), wanted) in partitions.iter().zip(wanted) {
+            assert_eq!(*name, wanted["area"].as_str().unwrap().replace(' ', "-"));
+            assert_eq!(options["partition-type"], format!("0x{}", wanted["type"].as_str().unwrap()), "{name}");
+            if let Some(size) = wanted.get("size") {
+                assert_eq!(bytes(options["size"]), size.as_integer().unwrap(), "{name}");
+            }
+        }
+        let numbers: Vec<i64> = wanted.iter().map(|partition| partition["number"].as_integer().unwrap()).collect();
+        assert_eq!(numbers, [1, 2, 3, 5, 6, 7, 8], "genimage numbers them so, with 4 as the extended one");
+    }
+}
