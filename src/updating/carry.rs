@@ -108,8 +108,11 @@ impl Carry<'_> {
         }
         tell.release(Release { version: judged.version.clone(), counter: judged.counter, manifest: bundle.digest })
             .await;
-        tell.step(Phase::Comparing, 0, 0, "finding what is here already".into()).await;
+        if let Some(seconds) = bundle.source.shut() {
+            tell.step(Phase::Comparing, 0, 0, format!("waits {seconds} s for update.download_window")).await;
+        }
         let index = bundle.index().await?;
+        tell.step(Phase::Comparing, 0, 0, "finding what is here already".into()).await;
         install.index(index.as_bytes()).await?;
         let mut progress = Followed { of: install.progress(), tell };
         let mut wanted = progress.until(install.wanted()).await?;

@@ -30,3 +30,4 @@ mod store;
 mod tools;
 mod trees;
 mod update;
+mod updating;
