@@ -1,18 +1,14 @@
 //! The dead man's clock in the server: who is told when, and how often.
 
 use super::*;
-use crate::{
-    agent::update::{healthy, install, request, restart},
-    update::envelope,
-};
-use raspi_mcp::update::install::Install;
+use crate::agent::update::{healthy, install, request, restart};
 use serde_json::json;
 
 /// A device that has committed 1.1.0 just now, and an owner who wants to hear of it within six hours. Nobody else looks at the channel.
 async fn committed() -> Device {
     let mut device = Device::at(0, |update| (update.check_interval_hours, update.dead_man_hours) = (0, 6));
     device.web.release("1.1.0", 11, "the second system\n");
-    let bundle = std::fs::read(device.web.folder.path().join("1.1.0.bundle")).unwrap();
+    let bundle = device.bundle("1.1.0");
     let (link, args) = (device.link(), json!({}));
     {
         let _still = Standstill::begin();
@@ -79,18 +75,11 @@ async fn an_agent_that_has_no_time_is_told_again_until_it_has() {
     device.channel(false);
     device.serve();
     // Somebody at the console begins an install, and leaves it lying.
-    let bundle = std::fs::read(device.web.folder.path().join("1.2.0.bundle")).unwrap();
-    let still = Standstill::begin();
-    let stream = device.link().install(request(&json!({}), None)).await.unwrap();
-    let head = &bundle[..envelope(&bundle).index_at as usize];
-    let (lies, _) = Install::begin(stream, head).await.unwrap();
-    drop(still);
+    let lies = device.begun("1.2.0").await;
     sleep(7 * HOUR).await;
     assert!(device.told() > 1, "it said that it is busy");
     assert_eq!(device.restarts(), 1);
-    let still = Standstill::begin();
-    lies.cancel().await.unwrap();
-    drop(still);
+    device.leave(lies).await;
     device.restarted(2).await;
     assert!(device.now() < 7.5, "{}", device.now());
     let told = device.told();

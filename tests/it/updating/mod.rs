@@ -5,17 +5,23 @@
 //! for one holds the time still for so long ([`Device::job_stops`]).
 
 mod dead_man;
+mod left;
 mod rounds;
 mod still;
 
 pub use still::Standstill;
 
-use crate::tools::manage::web::{Web, looks_at};
+use crate::{
+    agent::update::request,
+    tools::manage::web::{Web, looks_at},
+    update::envelope,
+};
 use raspi_mcp::{
     access::audit::Audit,
-    agent::{self, Agent, AgentLink, AgentSettings, UpdatePort, machine::SimulatedMachine},
+    agent::{self, Agent, AgentLink, AgentSettings, UpdatePort, UpdateTool, machine::SimulatedMachine},
     clock::Wall,
     config::{Places, Settings, sections::update::UpdateSettings},
+    error::ErrorCode,
     hw::board::{Board, Choice},
     log::Ring,
     machine::Machine,
@@ -27,12 +33,14 @@ use raspi_mcp::{
             recall,
             window::{Window, Windows},
         },
+        install::Install,
         job::{Jobs, Kept},
         status::{Phase, UpdateStatus},
     },
     updating::Updating,
     world::World,
 };
+use serde_json::json;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tempfile::TempDir;
 use tokio::{
@@ -196,6 +204,31 @@ impl Device {
                 Some(last) if last.order.id == kept.order.id => *last = kept,
                 _ => found.push(kept),
             }
+        }
+    }
+
+    fn bundle(&self, version: &str) -> Vec<u8> {
+        std::fs::read(self.web.folder.path().join(format!("{version}.bundle"))).unwrap()
+    }
+
+    /// An install of that version that somebody (`token:fleet`) has begun, and does not go on with.
+    async fn begun(&self, version: &str) -> Install {
+        let _still = Standstill::begin();
+        let bundle = self.bundle(version);
+        let stream = self.link().install(request(&json!({}), None)).await.unwrap();
+        Install::begin(stream, &bundle[..envelope(&bundle).index_at as usize]).await.unwrap().0
+    }
+
+    /// Leaves it, and waits until the agent has noticed.
+    async fn leave(&self, install: Install) {
+        let _still = Standstill::begin();
+        install.cancel().await.unwrap();
+        // Any head will do: only who has the seat hears what is wrong with it.
+        while let Err(error) = self.link().judge_bundle(UpdateTool::UpdateServer, b"no head").await {
+            if error.code != ErrorCode::Conflict {
+                return;
+            }
+            tokio::task::yield_now().await;
         }
     }
 
