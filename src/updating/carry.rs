@@ -150,7 +150,11 @@ impl Carry<'_> {
                 Err(error) if error.code == ErrorCode::Conflict => error,
                 other => return other,
             };
-            let ours = self.request.warrant.as_ref().is_some_and(|warrant| busy.details.get("who").is_some_and(|who| *who == warrant.principal));
+            let ours = self
+                .request
+                .warrant
+                .as_ref()
+                .is_some_and(|warrant| busy.details.get("who").is_some_and(|who| *who == warrant.principal));
             if !ours || Instant::now() >= until {
                 return Err(busy);
             }

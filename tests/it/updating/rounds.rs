@@ -26,7 +26,7 @@ async fn what_a_round_finds_is_installed_within_the_window_and_not_before() {
     assert!((26.0..26.1).contains(&device.hours(job.started_ms)), "{}", device.hours(job.started_ms));
     assert_eq!((job.order.principal.as_str(), job.order.tool.as_str()), ("update.automatic", "manage.update_server"));
     assert_eq!(job.order.wanted.version.as_deref(), Some("1.1.0"));
-    assert_eq!(job.order.old_version.as_deref(), Some("factory"));
+    assert_eq!(job.order.old_version.as_deref(), Some(env!("CARGO_PKG_VERSION")));
     let job = device.job_stops().await;
     assert_eq!(job.error(), None, "{job:?}");
     device.restarted(1).await;
@@ -121,7 +121,7 @@ async fn what_waits_for_its_restart_can_be_taken_back() {
     device.updating().news();
     let job = timeout(HOUR, device.jobs().settled()).await.expect("its end").unwrap();
     assert!(job.message.contains("taken back"), "{job:?}");
-    assert_eq!(runs(&device.status().await).0, Some("factory"));
+    assert_eq!(runs(&device.status().await), (None, Some(Phase::RolledBack)), "what the factory made");
     sleep(2 * HOUR).await;
     device.jobs().free().unwrap();
     assert_eq!(device.restarts(), 0);
@@ -138,7 +138,8 @@ async fn what_failed_is_tried_again_later_each_time_and_a_newer_one_at_once() {
     device.serve();
     let tries = device.jobs_within(100 * HOUR).await;
     let first = tries[0].started_ms;
-    let after: Vec<f64> = tries.iter().map(|job| (device.hours(job.started_ms) - device.hours(first)).round()).collect();
+    let after: Vec<f64> =
+        tries.iter().map(|job| (device.hours(job.started_ms) - device.hours(first)).round()).collect();
     assert_eq!(after, [0.0, 6.0, 18.0, 42.0, 66.0, 90.0], "then once a day");
     assert!(tries.iter().all(|job| job.error_code.as_deref() == Some("permission_denied")), "{tries:#?}");
     device.web.release("1.1.1", 12, "mended\n");
