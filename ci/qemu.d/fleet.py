@@ -103,10 +103,14 @@ class Fleet:
         """Waits until the server answers, in whichever slot; the update goes on by itself, or begins when it had not begun."""
         slot = self.up()
         runs = self.runs()
-        begins = runs != version and not any(self.status().get(what) for what in ("job", "last_attempt"))
-        if begins:
+        status = self.status()
+        begun = status.get("job") or status.get("last_attempt")
+        # Where power cuts were all that became of three trials the agent stops trying: somebody has to ask once more.
+        ended = runs != version and status.get("phase") in ("rolled_back", "failed")
+        if runs != version and (ended or not begun):
             self.asks(version, stays=False)
-        self.bench.says(f"slot {slot} serves, {runs}; the update {'begins' if begins else 'goes on'}")
+        how = f"begins anew, after \"{status['status']['message']}\"" if ended else "goes on" if begun else "begins"
+        self.bench.says(f"slot {slot} serves, {runs}; the update {how}")
 
     def committed(self, version, within=TRIAL_SECONDS):
         """Waits until the agent has found that version healthy, in slot B: its trial is over."""

@@ -13,9 +13,11 @@ pub mod firmware;
 pub mod health;
 pub mod install;
 pub mod job;
+mod reckoning;
 pub mod slot;
 pub mod slots;
 pub mod status;
 pub mod trust;
 
+pub use reckoning::Reckoning;
 pub use slot::Slot;

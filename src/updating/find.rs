@@ -3,7 +3,7 @@
 use super::Updating;
 use crate::{
     error::ToolError,
-    os::{blocking, ids},
+    os::{blocking, clock::synchronized, ids},
     update::{
         bundle::Digest,
         channel::{self, Choice, Device, DeviceId, Wanted, choose, look, recall, remember},
@@ -68,6 +68,8 @@ impl Updating {
             channel,
             seen: seen.as_ref(),
             clock_ms: checked_ms,
+            // A simulated machine's clock is this one's, which is somebody's PC.
+            synchronised: status.simulated || synchronized(&self.0.root) == Some(true),
             time_floor: status.time_floor,
         };
         let looked = look(&line, &bases, roots, &wanted).await?;

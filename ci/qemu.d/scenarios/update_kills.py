@@ -1,4 +1,4 @@
-"""QEMU is killed 20 times while the device updates, at seeded moments: it always starts a whole slot, goes on, and ends on 2.0.0."""
+"""QEMU is killed while the device updates, 20 times, at seeded moments: it always starts a whole slot, goes on, and ends on 2.0.0."""
 
 import os
 import random
@@ -6,14 +6,14 @@ import random
 from fleet import INSTALL_SECONDS, TRIAL_SECONDS, Fleet
 from wires import Missed
 
-KILLS = 20
+KILLS = int(os.environ.get("RASPI_MCP_KILLS", "20"))
 # After so many one device is left to finish: the server gives an update up that it had to take up again five times.
 A_DEVICE = 4
 
 
 def story(bench):
     seed = int(os.environ.get("RASPI_MCP_SEED", "20261122"))
-    bench.says(f"seed {seed} (RASPI_MCP_SEED sets another)")
+    bench.says(f"seed {seed}, {KILLS} kills (RASPI_MCP_SEED and RASPI_MCP_KILLS set others)")
     chance, took, kills, device = random.Random(seed), None, 0, 0
     while kills < KILLS:
         device += 1

@@ -20,6 +20,7 @@ use crate::{
     error::ToolError,
     os::clock::synchronized,
     update::{
+        Reckoning,
         boot::ResetCause,
         install::{
             Machine, Record, Site,
@@ -172,10 +173,11 @@ impl System {
     /// Those of [`judge`]; `failed_precondition` without a root of trust.
     pub fn judge(&self, head: &[u8]) -> Result<(Release, Judged), ToolError> {
         let roots = self.roots()?;
-        let clock = u64::try_from((self.clock)() / 1000).unwrap_or(0);
         // A simulated machine's clock is this one's, which is somebody's PC.
         let synchronised = self.settings.simulated || synchronized(&self.settings.root) == Some(true);
-        let verdict = judge(head, &roots, &self.machine, &self.record, clock, synchronised)?;
+        let floor = slots::clock::floor(self.record.ledger().state(), self.machine.built);
+        let now = Reckoning::of((self.clock)().div_euclid(1000), synchronised, floor);
+        let verdict = judge(head, &roots, &self.machine, &self.record, now)?;
         let (release, manifest) = (verdict.release, |release: &Release| release.manifest.clone());
         let about = manifest(&release);
         let resumes = self.record.resumes(self.record.ledger().state(), &release);

@@ -1,9 +1,10 @@
 //! Whether an index is to be believed: by its keys, for this product and channel, not older than one seen before, not expired.
 
-use super::{Index, Reckoning};
+use super::Index;
 use crate::{
     error::{ErrorCode, ToolError},
     update::{
+        Reckoning,
         bundle::Digest,
         trust::{Purpose, Roots, Signed},
     },
@@ -46,6 +47,8 @@ pub struct Wanted<'a> {
     pub seen: Option<&'a Seen>,
     /// The system's clock, in milliseconds since 1970.
     pub clock_ms: i64,
+    /// Whether the clock was set from the network.
+    pub synchronised: bool,
     /// Seconds since 1970 that are certain to have passed.
     pub time_floor: u64,
 }
@@ -83,7 +86,7 @@ pub fn accept(bytes: &[u8], roots: &Roots, wanted: &Wanted<'_>) -> Result<Accept
             return refuse(format!("there are two different indexes with number {now}"));
         }
     }
-    let reckoned = Reckoning::of(wanted.clock_ms.div_euclid(1000), wanted.time_floor);
+    let reckoned = Reckoning::of(wanted.clock_ms.div_euclid(1000), wanted.synchronised, wanted.time_floor);
     if reckoned.fresh && index.created > reckoned.now.saturating_add(AHEAD) {
         return refuse(format!(
             "the index was made in the future ({} seconds since 1970): look at this machine's clock",

@@ -10,7 +10,6 @@ mod index;
 mod look;
 mod memory;
 mod publish;
-mod reckoning;
 mod tree;
 pub mod window;
 
@@ -21,5 +20,4 @@ pub use index::{Index, MAX_NOTES, MAX_OFFERS, MAX_REVOKED, Offer, Revoked, Rollo
 pub use look::{INDEX, Look, ROOTS, look};
 pub use memory::{recall, remember};
 pub use publish::{Change, publish, salt};
-pub use reckoning::Reckoning;
 pub use tree::Tree;

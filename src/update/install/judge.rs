@@ -4,9 +4,8 @@ use super::record::Record;
 use crate::{
     error::{ErrorCode, ToolError},
     update::{
-        Slot,
+        Reckoning, Slot,
         bundle::{Envelope, Head, Manifest},
-        slots::clock,
         trust::{Release, Roots},
     },
 };
@@ -46,8 +45,7 @@ pub fn judge(
     roots: &Roots,
     machine: &Machine,
     record: &Record,
-    clock: u64,
-    synchronised: bool,
+    now: Reckoning,
 ) -> Result<Verdict, ToolError> {
     let envelope = match Envelope::read(head)? {
         Head::Whole(envelope) => envelope,
@@ -58,24 +56,23 @@ pub fn judge(
     };
     let release = roots.verify_release(&envelope)?;
     fits(&release.manifest, machine)?;
-    let now = clock::now(record.ledger().state(), machine.built, clock, synchronised);
     let expires = release.manifest.expires;
-    if now.seconds >= expires {
+    if now.now >= expires {
         return Err(ToolError::precondition(format!(
             "version {} was not to be installed after {expires}, and it is at least {} (seconds since 1970)",
-            release.manifest.version, now.seconds
+            release.manifest.version, now.now
         ))
         .with("expires", expires)
-        .with("not_earlier_than", now.seconds)
+        .with("not_earlier_than", now.now)
         .hint("get a newer release from the channel"));
     }
-    roots.fresh(now.seconds)?;
+    roots.fresh(now.now)?;
     let target = record.admit(&release)?;
     let mut notes = Vec::new();
     if !now.fresh {
         notes.push(format!(
             "the clock is not set from the network or not plausible: expiry was held against {} (seconds since 1970), freshness is unknown",
-            now.seconds
+            now.now
         ));
     }
     Ok(Verdict { release, target, notes })

@@ -70,7 +70,7 @@ impl Desk {
 
     fn device(&self) -> Accepted {
         let clock_ms = i64::try_from(NOW + 60).unwrap() * 1000;
-        let wanted = Wanted { product: PRODUCT, channel: "stable", seen: None, clock_ms, time_floor: NOW };
+        let wanted = Wanted { product: PRODUCT, channel: "stable", seen: None, clock_ms, synchronised: true, time_floor: NOW };
         accept(&fs::read(self.path("www/stable/index.signed")).unwrap(), &roots(), &wanted).unwrap()
     }
 }

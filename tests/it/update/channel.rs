@@ -69,7 +69,7 @@ fn device() -> Device {
 
 fn wanted(seen: Option<&Seen>) -> Wanted<'_> {
     let clock_ms = i64::try_from(NOW + DAY).unwrap() * 1000;
-    Wanted { product: PRODUCT, channel: "stable", seen, clock_ms, time_floor: NOW - 300 * DAY }
+    Wanted { product: PRODUCT, channel: "stable", seen, clock_ms, synchronised: true, time_floor: NOW - 300 * DAY }
 }
 
 fn bytes(index: &Index, keys: &[u8]) -> Vec<u8> {
@@ -178,6 +178,9 @@ fn the_clock_may_be_anything() {
         assert!(accepted.doubt.unwrap().contains("freshness unknown"), "{clock}");
     }
     assert_eq!(at(i64::try_from(NOW).unwrap(), floor).unwrap().doubt, None);
+    // Plausible, and set by nobody.
+    let adrift = Wanted { clock_ms: i64::try_from(NOW).unwrap() * 1000, synchronised: false, ..wanted(None) };
+    assert!(accept(&bytes(&index, &[21]), &roots(), &adrift).unwrap().doubt.is_some());
     // Whatever the clock says, an index from before the floor has expired.
     for clock in [0, i64::try_from(NOW).unwrap()] {
         assert_eq!(at(clock, NOW + 31 * DAY).unwrap_err().code, ErrorCode::FailedPrecondition, "{clock}");

@@ -14,6 +14,7 @@ mod kill;
 mod made;
 pub mod origin;
 mod powercut;
+mod proofs;
 mod replay;
 mod sample;
 mod slots;

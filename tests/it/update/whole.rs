@@ -77,6 +77,7 @@ impl Fleet {
             channel: "stable",
             seen: None,
             clock_ms: i64::try_from(NOW).unwrap() * 1000,
+            synchronised: true,
             time_floor: 0,
         };
         let found = look(&self.authority.line(), &[self.origin.url("/pi")], roots(), &wanted).await.unwrap();

@@ -9,7 +9,7 @@ use super::*;
 use raspi_mcp::{
     error::ToolError,
     update::{
-        Slot,
+        Reckoning, Slot,
         boot::{
             BootFlow, ResetCause,
             simulated::{self, Board, Chain, Simulated},
@@ -21,7 +21,7 @@ use raspi_mcp::{
             hooks::{Unwatched, Watch},
             judge,
         },
-        slots::{self, Here, Ledger, Limits, Settled, Standing, State},
+        slots::{self, clock::floor, Here, Ledger, Limits, Settled, Standing, State},
     },
 };
 use std::{
@@ -116,8 +116,13 @@ impl Pi {
     }
 
     pub fn judge(&self, bundle: &[u8]) -> Result<judge::Verdict, ToolError> {
-        let clock = self.now_ms.load(Ordering::SeqCst) as u64 / 1000;
-        judge::judge(&envelope(bundle).encode().unwrap(), &roots(), &self.about, &self.record(), clock, true)
+        let now = self.reckoned(self.now_ms.load(Ordering::SeqCst) / 1000, true);
+        judge::judge(&envelope(bundle).encode().unwrap(), &roots(), &self.about, &self.record(), now)
+    }
+
+    /// What the agent takes for the time when the clock says this.
+    pub fn reckoned(&self, clock: i64, synchronised: bool) -> Reckoning {
+        Reckoning::of(clock, synchronised, floor(&self.state(), self.about.built))
     }
 
     pub fn site(&self) -> Site {

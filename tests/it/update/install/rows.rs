@@ -69,7 +69,7 @@ fn row_2_counters_only_rise_and_name_one_image() {
     let mut record = pi.record();
     record.running_counter = Some(9);
     let head = envelope(&bundle("6.0.0", 6, 6)).encode().unwrap();
-    let error = judge::judge(&head, &roots(), &pi.about, &record, NOW, true).unwrap_err();
+    let error = judge::judge(&head, &roots(), &pi.about, &record, pi.reckoned(NOW as i64, true)).unwrap_err();
     assert!(error.message.contains("floor is 9"), "{error}");
 }
 
@@ -79,7 +79,8 @@ fn row_2_time_is_what_was_verified_and_never_the_clock_alone() {
     let late = made(|plan| (plan.created, plan.expires) = (NOW - 5000, NOW - 1000));
     let judged = |clock: u64, synchronised: bool, bundle: &[u8]| {
         let pi = Pi::new(Chain::Tryboot);
-        judge::judge(&envelope(bundle).encode().unwrap(), &roots(), &pi.about, &pi.record(), clock, synchronised)
+        let now = pi.reckoned(clock as i64, synchronised);
+        judge::judge(&envelope(bundle).encode().unwrap(), &roots(), &pi.about, &pi.record(), now)
     };
     judged(NOW, true, &soon).unwrap();
     judged(NOW + 2000, true, &soon).unwrap_err();
