@@ -85,7 +85,7 @@ pub(super) async fn attend_simulated(updating: &Updating, world: &Weak<World>) {
 }
 
 /// The slot that is being tried in this boot.
-pub(super) fn in_trial(status: &UpdateStatus) -> Option<Slot> {
+pub(crate) fn in_trial(status: &UpdateStatus) -> Option<Slot> {
     status.slots.iter().find(|slot| slot.running && slot.state == SlotState::Trial).map(|slot| slot.slot)
 }
 

@@ -12,7 +12,7 @@ use crate::{
     error::ToolError,
     update::{
         fetch::Source,
-        job::{Engine, Order, Release, Tell, Wanted},
+        job::{Engine, Kept, Order, Release, State, Tell, Wanted},
         status::Phase,
     },
     world::World,
@@ -32,22 +32,37 @@ pub(super) struct Bring {
 impl Engine for Bring {
     fn run<'a>(&'a self, order: &'a Order, tell: &'a Tell) -> BoxFuture<'a, Result<String, ToolError>> {
         Box::pin(async move {
-            let offer = self.updating.choose(&order.wanted).await?;
-            let bundle = self.updating.open(&offer).await?;
-            let settings = &self.updating.0.settings.update;
-            let carry = Carry {
-                agent: &self.updating.0.agent,
-                request: InstallRequest { tool: tool(order), warrant: Some(warrant(order)) },
-                spool: Some((settings.spool_dir.clone(), settings.spool_reserve_bytes)),
-                told: tell,
-            };
-            let armed = carry.install(&bundle).await?.version;
-            tell.step(Phase::Armed, 0, 0, format!("{armed} is written, read back and armed")).await;
+            // Armed before the server ended: there is nothing left to do but to restart.
+            if !self.updating.is_armed(order).await {
+                self.carry(order, tell).await?;
+            }
             if let Some(world) = self.world.upgrade() {
                 self.updating.record_baseline(&world, order.old_version.as_deref().unwrap_or_default()).await?;
             }
+            if self.updating.restart_waits(order).is_some() {
+                tell.step(Phase::Armed, 0, 0, "armed; it restarts the machine once update.window is open").await;
+            }
+            self.updating.may_restart(order).await?;
             self.updating.restart(order).await
         })
+    }
+}
+
+impl Bring {
+    /// Finds the release, and has it written and armed.
+    async fn carry(&self, order: &Order, tell: &Tell) -> Result<(), ToolError> {
+        let offer = self.updating.choose(&order.wanted).await?;
+        let bundle = self.updating.open(&offer).await?;
+        let settings = &self.updating.0.settings.update;
+        let carry = Carry {
+            agent: &self.updating.0.agent,
+            request: InstallRequest { tool: tool(order), warrant: Some(warrant(order)) },
+            spool: Some((settings.spool_dir.clone(), settings.spool_reserve_bytes)),
+            told: tell,
+        };
+        let armed = carry.install(&bundle).await?.version;
+        tell.step(Phase::Armed, 0, 0, format!("{armed} is written, read back and armed")).await;
+        Ok(())
     }
 }
 
@@ -96,22 +111,26 @@ impl Updating {
         Ok(format!("armed; the machine restarts into it in {PARTING} s, and has to find it healthy"))
     }
 
+    /// Whether what `order` turned out to be about is armed already.
+    async fn is_armed(&self, order: &Order) -> bool {
+        let kept = self.0.jobs.newest().filter(|kept| kept.order.id == order.id);
+        let Some(release) = kept.and_then(|kept| kept.release) else { return false };
+        let attempt = self.0.agent.update_status().await.ok().and_then(|status| status.last_attempt);
+        attempt.is_some_and(|attempt| {
+            attempt.phase == Phase::Armed && release.manifest.to_string() == attempt.manifest_sha256
+        })
+    }
+
     /// An update that was armed when the power went, or whose restart never came: armed again, without a download.
     pub(super) async fn finish_armed(&self) {
-        let Some(kept) = self.0.jobs.newest().filter(|kept| kept.state == crate::update::job::State::Armed) else {
-            return;
-        };
-        let Ok(status) = self.0.agent.update_status().await else { return };
-        let ours = |attempt: &crate::update::status::Attempt| {
-            attempt.phase == Phase::Armed
-                && kept.release.as_ref().is_some_and(|release| release.manifest.to_string() == attempt.manifest_sha256)
-        };
-        if !status.last_attempt.as_ref().is_some_and(ours) {
+        let Some(Kept { order, .. }) = self.0.jobs.newest().filter(|kept| kept.state == State::Armed) else { return };
+        if !self.is_armed(&order).await {
             return;
         }
         let again = async {
+            self.may_restart(&order).await?;
             self.0.agent.resume_update().await?;
-            self.restart(&kept.order).await
+            self.restart(&order).await
         };
         match again.await {
             Ok(_) => tracing::info!(target: "update", "an armed update was not tried: armed again, and restarting"),

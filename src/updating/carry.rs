@@ -18,8 +18,16 @@ use crate::{
     },
 };
 use futures::future::BoxFuture;
-use std::{path::PathBuf, sync::Arc};
-use tokio::sync::watch;
+use std::{path::PathBuf, sync::Arc, time::Duration};
+use tokio::{
+    net::UnixStream,
+    sync::watch,
+    time::{Instant, sleep},
+};
+
+/// How long the agent may take to notice that an install was left, and to write what is queued: a card that syncs.
+const LEFT: Duration = Duration::from_secs(15);
+const LOOK: Duration = Duration::from_millis(250);
 
 /// A bundle whose head was read. Nothing of it is believed here; the agent judges.
 pub struct Bundle {
@@ -101,15 +109,18 @@ impl Carry<'_> {
     /// The agent's refusal, and whatever the way there has in store. What was fetched and written by then is kept.
     pub async fn install(&self, bundle: &Bundle) -> Result<Armed, ToolError> {
         let tell = self.told;
-        let stream = self.agent.install(self.request.clone()).await?;
+        let stream = self.stream().await?;
         let (mut install, judged) = Install::begin(stream, &bundle.head).await?;
         if judged.manifest_sha256 != bundle.digest {
             return Err(ToolError::internal("the agent judged another bundle than the one it was given"));
         }
         tell.release(Release { version: judged.version.clone(), counter: judged.counter, manifest: bundle.digest })
             .await;
-        tell.step(Phase::Comparing, 0, 0, "finding what is here already".into()).await;
+        if let Some(seconds) = bundle.source.shut() {
+            tell.step(Phase::Comparing, 0, 0, format!("waits {seconds} s for update.download_window")).await;
+        }
         let index = bundle.index().await?;
+        tell.step(Phase::Comparing, 0, 0, "finding what is here already".into()).await;
         install.index(index.as_bytes()).await?;
         let mut progress = Followed { of: install.progress(), tell };
         let mut wanted = progress.until(install.wanted()).await?;
@@ -128,6 +139,26 @@ impl Carry<'_> {
                 // A block that was to be copied from the running slot had rotted.
                 Finished::More(more) => wanted = more,
             }
+        }
+    }
+
+    /// The way into the agent. One of ours that was left a moment ago still writes what it has: it is waited for.
+    async fn stream(&self) -> Result<UnixStream, ToolError> {
+        let until = Instant::now() + LEFT;
+        loop {
+            let busy = match self.agent.install(self.request.clone()).await {
+                Err(error) if error.code == ErrorCode::Conflict => error,
+                other => return other,
+            };
+            let ours = self
+                .request
+                .warrant
+                .as_ref()
+                .is_some_and(|warrant| busy.details.get("who").is_some_and(|who| *who == warrant.principal));
+            if !ours || Instant::now() >= until {
+                return Err(busy);
+            }
+            sleep(LOOK).await;
         }
     }
 

@@ -1,16 +1,26 @@
 //! The dead man's clock: after a commit, somebody has to hear of the channel again within `update.dead_man_hours`.
 
-use super::{Marks, Updating};
+use super::Updating;
 use crate::{
     agent::{
         Warrant,
         deeds::update::{DEAD_MAN, RollBackRequest},
     },
+    error::{ErrorCode, ToolError},
     os::blocking,
     update::{channel::recall, status::Phase},
 };
 use std::time::Duration;
-use tokio::time::sleep;
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep},
+};
+
+/// For so long after its start a server goes on looking, whatever the clock says: a device that lay in a drawer, or whose clock was
+/// set just now, had no chance to hear anybody.
+const CHANCE: Duration = Duration::from_secs(3600);
+/// An agent that could not be told, or has no time for it now, is told again after so long.
+const AGAIN: Duration = Duration::from_secs(600);
 
 impl Updating {
     /// Waits for it, where the configuration wants that; looks at the channel itself before it says that nobody is there.
@@ -19,17 +29,31 @@ impl Updating {
         if hours == 0 || self.0.settings.update.url.is_empty() {
             return;
         }
-        let mut marks = self.marks();
+        let (mut moved, chance) = (self.0.moved.subscribe(), Instant::now() + CHANCE);
+        // The commit that the agent was told of: of each it is told once.
+        let mut told = None;
         loop {
-            let Some(since) = self.unheard_since().await else {
-                self.changed(&mut marks).await;
-                continue;
+            let since = match self.unheard_since().await {
+                Ok(Some(since)) if told != Some(since) => since,
+                Ok(_) => {
+                    // The sender lives as long as `self`.
+                    let _ = moved.changed().await;
+                    continue;
+                }
+                Err(error) if passes(&error) => {
+                    sleep_or_news(AGAIN, &mut moved).await;
+                    continue;
+                }
+                Err(error) => {
+                    tracing::debug!(target: "update", %error, "nothing that could go back");
+                    return;
+                }
             };
             let left = since.saturating_add(hours * 3_600_000).saturating_sub(self.now_ms());
-            if let Ok(left) = u64::try_from(left)
-                && left > 0
-            {
-                self.sleep_or_news(left, &mut marks).await;
+            let left = Duration::from_millis(u64::try_from(left).unwrap_or(0));
+            let left = left.max(chance.saturating_duration_since(Instant::now()));
+            if !left.is_zero() {
+                sleep_or_news(left, &mut moved).await;
                 continue;
             }
             let channel = self.0.settings.update.channel.clone();
@@ -39,33 +63,47 @@ impl Updating {
             let warrant = Warrant { principal: DEAD_MAN.into(), args_sha256: String::new(), ask_id: None };
             match self.0.agent.roll_back(RollBackRequest { dry_run: false, warrant }).await {
                 Ok(_) => {
-                    tracing::warn!(target: "update", hours, "nothing was heard of the channel since the update: going back")
+                    tracing::warn!(target: "update", hours, "nothing was heard of the channel since the update: going back");
+                    told = Some(since);
+                    self.moved();
                 }
                 Err(error) => {
-                    tracing::warn!(target: "update", %error, "nothing was heard of the channel, and there is no way back")
+                    tracing::warn!(target: "update", %error, "nothing was heard of the channel, and there is no way back");
+                    if passes(&error) {
+                        sleep_or_news(AGAIN, &mut moved).await;
+                    } else {
+                        told = Some(since);
+                    }
                 }
             }
-            self.moved();
-            return;
-        }
-    }
-
-    async fn sleep_or_news(&self, left_ms: u64, marks: &mut Marks) {
-        tokio::select! {
-            () = sleep(Duration::from_millis(left_ms)) => {}
-            () = self.changed(marks) => {}
         }
     }
 
     /// When the running version was committed, if the channel was not heard since then: milliseconds since 1970 UTC.
-    async fn unheard_since(&self) -> Option<i64> {
-        let status = self.0.agent.update_status().await.ok()?;
-        let last = status.last_attempt.filter(|last| last.phase == Phase::Committed)?;
-        let running = status.slots.iter().find(|slot| slot.running)?;
-        let other = status.slots.iter().find(|slot| !slot.running)?;
-        let since = last.finished_ms.filter(|_| last.target == running.slot && running.counter > other.counter)?;
+    async fn unheard_since(&self) -> Result<Option<i64>, ToolError> {
+        let status = self.0.agent.update_status().await?;
+        let committed = || {
+            let last = status.last_attempt.filter(|last| last.phase == Phase::Committed)?;
+            let running = status.slots.iter().find(|slot| slot.running)?;
+            let other = status.slots.iter().find(|slot| !slot.running)?;
+            last.finished_ms.filter(|_| last.target == running.slot && running.counter > other.counter)
+        };
+        let Some(since) = committed() else { return Ok(None) };
         let (folder, channel) = (self.0.folder.clone(), self.0.settings.update.channel.clone());
-        let seen = blocking::run("update", move |_| Ok(recall(&folder, &channel))).await.ok().flatten();
-        seen.is_none_or(|seen| seen.checked_ms <= since).then_some(since)
+        let seen = blocking::run("update", move |_| Ok(recall(&folder, &channel))).await?;
+        Ok(seen.is_none_or(|seen| seen.checked_ms <= since).then_some(since))
+    }
+}
+
+/// Whether the same may be answered with something else later.
+fn passes(error: &ToolError) -> bool {
+    use ErrorCode::{Conflict, ResourceExhausted, Timeout, Unavailable};
+    matches!(error.code, Conflict | ResourceExhausted | Timeout | Unavailable)
+}
+
+async fn sleep_or_news(wait: Duration, moved: &mut watch::Receiver<u64>) {
+    tokio::select! {
+        () = sleep(wait) => {}
+        _ = moved.changed() => {}
     }
 }

@@ -14,6 +14,7 @@ mod rounds;
 mod standing;
 mod weigh;
 
+pub(crate) use attend::in_trial;
 pub use find::{Found, Offer};
 pub use plans::{LIFE as PLAN_LIFE, Planned};
 pub use standing::{Standing, Summary};
@@ -104,15 +105,17 @@ impl Updating {
         let world = Arc::downgrade(world);
         tokio::spawn(stop.run_until_cancelled_owned(async move {
             let simulated = attend::attend(&updating, &world).await;
-            if !updating.0.jobs.resume(Arc::new(Bring { updating: updating.clone(), world: Weak::clone(&world) })) {
-                updating.finish_armed().await;
-            }
+            let goes_on = async {
+                if !updating.0.jobs.resume(Arc::new(Bring { updating: updating.clone(), world: Weak::clone(&world) })) {
+                    updating.finish_armed().await;
+                }
+            };
             let simulated = async {
                 if simulated {
                     attend::attend_simulated(&updating, &world).await;
                 }
             };
-            futures::join!(simulated, rounds::rounds(&updating, &world), updating.dead_man());
+            futures::join!(goes_on, simulated, rounds::rounds(&updating, &world), updating.dead_man());
         }));
     }
 

@@ -31,3 +31,4 @@ mod store;
 mod tools;
 mod trees;
 mod update;
+mod updating;

@@ -6,6 +6,7 @@ use crate::{
     registry::{context::Context, meta::Meta, tool::Tool},
     tools::none::NoArgs,
     update::{Slot, status::SlotState},
+    updating::in_trial,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -36,16 +37,19 @@ impl Tool for MarkGood {
 
     async fn call(cx: &Context, _: NoArgs) -> Result<Out, ToolError> {
         let updating = &cx.world.updating;
+        // The last look below may be what commits the trial already.
+        let trial = in_trial(&cx.world.agent.update_status().await?);
         // The same looks as the automatic commit takes, told to the agent, which has its own as well.
         updating.attest(&cx.world).await?;
         let done = cx.world.agent.mark_good(MarkGoodRequest { warrant: Warrant::of(cx) }).await?;
         if done.simulated {
             cx.notes.simulated();
         }
-        if done.before != SlotState::Good {
+        let previous_state = if trial == Some(done.slot) { SlotState::Trial } else { done.before };
+        if previous_state != SlotState::Good {
             cx.notes.changed();
         }
         updating.news();
-        Ok(Out { slot: done.slot, version: done.version, state: SlotState::Good, previous_state: done.before })
+        Ok(Out { slot: done.slot, version: done.version, state: SlotState::Good, previous_state })
     }
 }

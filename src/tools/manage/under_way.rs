@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// Whoever cannot be told of progress gets an answer after so long; the update goes on.
+/// Whoever cannot be told of progress gets an answer after so long; the update goes on. Clients give up on a silent call after 60 s at
+/// times (the default of MCP's TypeScript SDK), proxies after 30 s.
 const QUIET: Duration = Duration::from_secs(20);
 /// Whoever can is kept for as long as the tool may run, but for some seconds to answer in.
 const FOLLOWED: Duration = Duration::from_secs(3600 - 30);
@@ -148,16 +149,28 @@ async fn ended(jobs: &Jobs, id: Option<&str>, told: impl Fn(&Kept)) {
     }
 }
 
-/// The same as a task: its end is the tool's result, its cancellation the job's.
+/// The same as a task: its end is the tool's result, its cancellation the job's. What is armed by then goes on, and so does the task:
+/// a cancellation is a wish (SEP-2663), and `manage.rollback` takes back what is armed.
 fn as_task(updating: Updating, job_id: Option<String>) -> Work {
     Box::new(move |task| {
         Box::pin(async move {
-            tokio::select! {
-                () = ended(updating.jobs(), job_id.as_deref(), |_| {}) => {}
-                () = task.cancelled() => {
-                    updating.jobs().cancel();
-                    return Err(TaskEnd::Cancelled);
+            let cancelled = {
+                let jobs = updating.jobs();
+                let over = ended(jobs, job_id.as_deref(), |_| {});
+                tokio::pin!(over);
+                tokio::select! {
+                    biased;
+                    () = &mut over => false,
+                    () = task.cancelled() => {
+                        let ends = job_id.as_deref().is_some_and(|id| jobs.cancel_of(id));
+                        // Until nothing of it runs any more, and its record says so.
+                        over.await;
+                        ends
+                    }
                 }
+            };
+            if cancelled {
+                return Err(TaskEnd::Cancelled);
             }
             let payload = match answer(&updating, job_id) {
                 Ok(begun) => serde_json::to_value(&begun).unwrap_or_default(),

@@ -148,13 +148,22 @@ impl Jobs {
     /// Ends the job that runs; says whether there was one to end. Once a slot is armed there is none: taking that back is
     /// the agent's.
     pub fn cancel(&self) -> bool {
+        self.cancel_if(|_| true)
+    }
+
+    /// The same, if the one that runs is of that name.
+    pub fn cancel_of(&self, id: &str) -> bool {
+        self.cancel_if(|kept| kept.order.id == id)
+    }
+
+    fn cancel_if(&self, is: impl FnOnce(&Kept) -> bool) -> bool {
         let now = self.lock();
-        let Some(token) = &now.cancel else { return false };
-        let early = now.kept.as_ref().is_some_and(|kept| kept.phase < Phase::Armed);
-        if early {
+        let (Some(token), Some(kept)) = (&now.cancel, &now.kept) else { return false };
+        let ends = kept.phase < Phase::Armed && is(kept);
+        if ends {
             token.cancel();
         }
-        early
+        ends
     }
 
     /// Returns when no job runs any more, with the newest.

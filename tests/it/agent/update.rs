@@ -3,7 +3,10 @@
 use super::*;
 use crate::update::{BLOCK, HARDWARE, PRODUCT, a_bundle, a_bundle_of, a_plan, a_root, an_image, envelope, opened};
 use raspi_mcp::{
-    agent::{Card, HealthReport, InstallRequest, MarkGoodRequest, RebootIntoRequest, RollBackRequest, UpdateTool},
+    agent::{
+        Card, HealthReport, InstallRequest, MarkGoodRequest, RebootIntoRequest, RollBackRequest, UpdateTool,
+        units::{Action, JobMode},
+    },
     error::ErrorCode,
     registry::meta::Mode,
     update::{
@@ -127,16 +130,12 @@ async fn an_update_from_its_stream_to_its_commit() {
     }
 }
 
-/// Waits for the machine's restart, by an event of it: the timers are real here, since blocking threads do the work.
+/// Waits for the machine's restart number `count` since this agent began: its first start was that of the machine before.
 pub async fn restarted(pi: &Pi, count: u32) {
-    for _ in 0..600 {
-        if pi.machine.reboots() >= count {
-            // The same turn of the loop settled the new boot.
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("no restart");
+    let mut starts = pi.agent().starts();
+    let started = starts.wait_for(|starts| *starts > count);
+    // The timers are real here, since blocking threads do the work.
+    tokio::time::timeout(Duration::from_secs(30), started).await.expect("a restart").expect("an agent");
 }
 
 /// A machine that gives a trial a second to prove itself.
@@ -345,4 +344,45 @@ async fn a_machine_without_slots_says_how_to_get_them() {
         assert!(error.hint.is_some());
     }
     assert!(link.status().await.unwrap().faults.is_empty(), "it is no fault of the agent's");
+}
+
+#[tokio::test]
+async fn a_person_at_a_console_keeps_a_trial_once_what_was_missed_is_there() {
+    let mut pi = updatable();
+    pi.settings.update.health_units = vec!["backup.service".into()];
+    pi.start();
+    let (link, stop) = (pi.server(), tokio_util::sync::CancellationToken::new());
+    let listener = raspi_mcp::agent::bind(&pi.settings.socket, false).unwrap();
+    let serving = tokio::spawn(raspi_mcp::agent::serve(listener, pi.agent(), stop.clone()));
+    install(&link, request(&json!({}), None), &bundle("2.0.0", 2)).await.unwrap();
+    link.reboot_into_update(restart(&json!({}))).await.unwrap();
+    restarted(&pi, 1).await;
+
+    let mark_good = || async {
+        let mut call = tokio::process::Command::new(env!("CARGO_BIN_EXE_raspi-mcp"));
+        call.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", pi.dir.path().join("home")).kill_on_drop(true);
+        call.env("RASPI_MCP__PLACES__AGENT_SOCKET", &pi.settings.socket);
+        let output = call.args(["slot", "mark-good"]).stdin(std::process::Stdio::null()).output().await.unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.success(), text(output.stdout), text(output.stderr))
+    };
+    // The server is well, the agent misses a service, and both have to agree; so does the person.
+    let (done, _, why) = mark_good().await;
+    assert!(!done && why.contains("the server half has not said yet"), "{why}");
+    assert!(!link.report_health(healthy()).await.unwrap().committed);
+    let (done, _, why) = mark_good().await;
+    assert!(!done && why.contains("service backup.service: it is inactive"), "{why}");
+    let status = link.update_status().await.unwrap();
+    assert_eq!(slot(&status, Slot::B), (SlotState::Trial, Some("2.0.0"), true), "{status:?}");
+
+    pi.units.act("backup.service", Action::Start, JobMode::Replace, Some(Duration::from_secs(5))).await.unwrap();
+    let (done, text, why) = mark_good().await;
+    assert!(done && text.contains("slot B (2.0.0) is good, and what starts from now on"), "{text}{why}");
+    let status = link.update_status().await.unwrap();
+    assert_eq!(slot(&status, Slot::B), (SlotState::Good, Some("2.0.0"), true), "{status:?}");
+    assert_eq!((status.last_attempt.unwrap().phase, status.trial_seconds_left), (Phase::Committed, None));
+    assert_eq!(status.counter_floor, 2);
+    assert!(pi.log().contains("\"mark_good\""), "{}", pi.log());
+    stop.cancel();
+    serving.await.unwrap();
 }

@@ -12,7 +12,7 @@ pub mod install;
 mod job;
 mod kill;
 mod made;
-mod origin;
+pub mod origin;
 mod powercut;
 mod proofs;
 mod replay;

@@ -1,6 +1,8 @@
 //! `manage.*` about updates, on a simulated machine with a card in a folder and a channel in another one.
 
 mod arguments;
+mod person;
+mod stalled;
 mod tasks;
 mod tour;
 pub mod web;

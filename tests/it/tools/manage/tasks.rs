@@ -4,7 +4,7 @@ use super::web::{Web, admin, until};
 use crate::served::{Answer, Door, Wire, modern_meta};
 use serde_json::{Value, json};
 
-async fn request(wire: &mut Wire, method: &str, params: Value) -> Answer {
+pub async fn request(wire: &mut Wire, method: &str, params: Value) -> Answer {
     let mut params = modern_meta(params);
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
         json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});

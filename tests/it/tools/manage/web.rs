@@ -27,14 +27,24 @@ pub fn now() -> u64 {
 /// The publisher's folder.
 pub struct Web {
     pub folder: TempDir,
+    /// Its time, in seconds since 1970: stands still.
+    now: u64,
     index: Index,
 }
 
+/// For how long what is published holds, in seconds.
+const HOLDS: u64 = 60 * 86_400;
+
 impl Web {
     pub fn new() -> Self {
+        Self::at(now())
+    }
+
+    /// One whose publisher's clock shows `now`, in seconds since 1970.
+    pub fn at(now: u64) -> Self {
         let folder = TempDir::new().unwrap();
         let mut root = a_root_file(1);
-        (root.created, root.expires) = (now() - 100, now() + 86_400);
+        (root.created, root.expires) = (now - 100, now + HOLDS);
         let root = signed(Purpose::Root, &serde_json::to_vec(&root).unwrap(), &[1, 2]);
         fs::write(folder.path().join("root.signed"), root).unwrap();
         let index = Index {
@@ -42,20 +52,20 @@ impl Web {
             product: crate::update::PRODUCT.into(),
             channel: "stable".into(),
             sequence: 0,
-            created: now() - 50,
-            expires: now() + 86_400,
+            created: now - 50,
+            expires: now + HOLDS,
             paused: None,
             releases: Vec::new(),
             revoked: Vec::new(),
         };
-        Self { folder, index }
+        Self { folder, now, index }
     }
 
     /// Publishes a release whose simulated system is as its root image says.
     pub fn release(&mut self, version: &str, counter: u64, root: &str) -> Digest {
         let mut plan = a_plan(version, counter);
         plan.hardware = vec![SIMULATED.into()];
-        (plan.created, plan.expires) = (now() - 60, now() + 86_400);
+        (plan.created, plan.expires) = (self.now - 60, self.now + HOLDS);
         let mut root = root.as_bytes().to_vec();
         root.resize(64 << 10, 0);
         let bundle = a_bundle_of(&plan, &a_boot_of(version), &root, &[11, 12]);
@@ -68,7 +78,7 @@ impl Web {
             manifest,
             url: file,
             size: bundle.len() as u64,
-            released: now() - 60,
+            released: self.now - 60,
             layout: crate::update::LAYOUT.into(),
             hardware: vec![SIMULATED.into()],
             rollout: Rollout { percent: 100, salt: version.into() },

@@ -1,0 +1,119 @@
+//! The dead man's clock in the server: who is told when, and how often.
+
+use super::*;
+use crate::agent::update::{healthy, install, request, restart};
+use serde_json::json;
+
+/// A device that has committed 1.1.0 just now, and an owner who wants to hear of it within six hours. Nobody else looks at the channel.
+async fn committed() -> Device {
+    let mut device = Device::at(0, |update| (update.check_interval_hours, update.dead_man_hours) = (0, 6));
+    device.web.release("1.1.0", 11, "the second system\n");
+    let bundle = device.bundle("1.1.0");
+    let (link, args) = (device.link(), json!({}));
+    {
+        let _still = Standstill::begin();
+        install(&link, request(&args, None), &bundle).await.unwrap();
+    }
+    link.reboot_into_update(restart(&args)).await.unwrap();
+    device.restarted(1).await;
+    assert!(link.report_health(healthy()).await.unwrap().committed);
+    assert_eq!(runs(&device.status().await), (Some("1.1.0"), Some(Phase::Committed)));
+    device
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_hears_the_channel_in_time_stays() {
+    let mut device = committed().await;
+    device.serve();
+    sleep(5 * HOUR).await;
+    assert_eq!(device.heard(), None, "nobody has looked yet");
+    sleep(2 * HOUR).await;
+    assert!(device.heard().is_some_and(|at| (6.0..6.1).contains(&at)), "its own look: {:?}", device.heard());
+    // Once heard is enough, whatever comes then.
+    device.channel(false);
+    sleep(300 * HOUR).await;
+    assert_eq!((device.told(), device.restarts()), (0, 1));
+    assert_eq!(runs(&device.status().await), (Some("1.1.0"), Some(Phase::Committed)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_hears_nobody_goes_back_once() {
+    let mut device = committed().await;
+    device.channel(false);
+    device.serve();
+    sleep(6 * HOUR - MINUTE).await;
+    assert_eq!((device.told(), device.restarts()), (0, 1), "too early");
+    sleep(2 * MINUTE).await;
+    assert_eq!(device.told(), 1);
+    device.restarted(2).await;
+    // Into the system before: on trial, and then however that ends.
+    sleep(300 * HOUR).await;
+    assert_eq!(device.told(), 1);
+    assert_eq!(device.heard(), None);
+    // Nor after the server's restart.
+    device.serve();
+    sleep(300 * HOUR).await;
+    assert_eq!(device.told(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_channel_that_is_there_with_an_index_that_nobody_signed_was_not_heard() {
+    let mut device = committed().await;
+    let index = device.web.folder.path().join("stable/index.signed");
+    let mut bytes = std::fs::read(&index).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::write(&index, bytes).unwrap();
+    device.serve();
+    sleep(6 * HOUR + MINUTE).await;
+    assert_eq!((device.told(), device.heard()), (1, None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_has_no_time_is_told_again_until_it_has() {
+    let mut device = committed().await;
+    device.web.release("1.2.0", 12, "x");
+    device.channel(false);
+    device.serve();
+    // Somebody at the console begins an install, and leaves it lying.
+    let lies = device.begun("1.2.0").await;
+    sleep(7 * HOUR).await;
+    assert!(device.told() > 1, "it said that it is busy");
+    assert_eq!(device.restarts(), 1);
+    device.leave(lies).await;
+    device.restarted(2).await;
+    assert!(device.now() < 7.5, "{}", device.now());
+    let told = device.told();
+    sleep(100 * HOUR).await;
+    assert_eq!(device.told(), told, "and then no more");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_device_from_the_drawer_gets_an_hour_to_hear_somebody() {
+    let mut device = committed().await;
+    device.channel(false);
+    sleep(1000 * HOUR).await;
+    device.serve();
+    sleep(HOUR / 2).await;
+    assert_eq!(device.told(), 0, "its network is not even up");
+    device.channel(true);
+    sleep(100 * HOUR).await;
+    assert_eq!((device.told(), device.restarts()), (0, 1));
+    assert!(device.heard().is_some());
+
+    let mut device = committed().await;
+    device.channel(false);
+    sleep(1000 * HOUR).await;
+    device.serve();
+    sleep(HOUR + MINUTE).await;
+    assert_eq!(device.told(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_the_owners_word_nobody_is_told() {
+    let mut device = Device::at(0, |update| update.dead_man_hours = 0);
+    device.web.publish();
+    device.channel(false);
+    device.serve();
+    sleep(1000 * HOUR).await;
+    assert_eq!((device.told(), device.restarts()), (0, 0));
+}

@@ -1,0 +1,270 @@
+//! What the server does about updates by itself, hour after hour: a server and an agent on a simulated machine, and a channel in a folder.
+//!
+//! Time is tokio's own, paused: it goes on to the next timer when there is nothing else to do, and both halves' clocks go with it.
+//! What runs on tokio's threads counts as something to do; the agent's install does not, since its thread is its own. A test that waits
+//! for one holds the time still for so long ([`Device::job_stops`]).
+
+mod dead_man;
+mod left;
+mod rounds;
+mod still;
+
+pub use still::Standstill;
+
+use crate::{
+    agent::update::request,
+    tools::manage::web::{Web, looks_at},
+    update::envelope,
+};
+use raspi_mcp::{
+    access::audit::Audit,
+    agent::{self, Agent, AgentLink, AgentSettings, UpdatePort, UpdateTool, machine::SimulatedMachine},
+    clock::Wall,
+    config::{Places, Settings, sections::update::UpdateSettings},
+    error::ErrorCode,
+    hw::board::{Board, Choice},
+    log::Ring,
+    machine::Machine,
+    os::{Root, bus::Bus},
+    registry::{Registry, meta::Mode},
+    store::Store,
+    update::{
+        channel::{
+            recall,
+            window::{Window, Windows},
+        },
+        install::Install,
+        job::{Jobs, Kept},
+        status::{Phase, UpdateStatus},
+    },
+    updating::Updating,
+    world::World,
+};
+use serde_json::json;
+use std::{path::PathBuf, sync::Arc, time::Duration};
+use tempfile::TempDir;
+use tokio::{
+    runtime::Handle,
+    time::{Instant, sleep, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(3600);
+/// Whatever happens by itself happens within so long, or never.
+const EVER: Duration = Duration::from_secs(20 * 86_400);
+
+/// A device at its publisher's.
+struct Device {
+    web: Web,
+    agent: Arc<Agent>,
+    settings: Arc<Settings>,
+    clock: agent::Clock,
+    /// Midnight of its first day, in milliseconds since 1970 UTC; the zone is UTC.
+    midnight_ms: i64,
+    dir: TempDir,
+    server: Option<(Arc<World>, CancellationToken)>,
+}
+
+impl Device {
+    /// At `hour` o'clock of a day to come. Its server does not run yet.
+    fn at(hour: u64, change: impl FnOnce(&mut UpdateSettings)) -> Self {
+        Self::set(hour, |settings| change(&mut settings.update))
+    }
+
+    fn set(hour: u64, change: impl FnOnce(&mut Settings)) -> Self {
+        let midnight = (crate::tools::manage::web::now() / 86_400 + 1) * 86_400;
+        let web = Web::at(midnight);
+        let dir = TempDir::new().unwrap();
+        let root = Root::at(dir.path());
+        let mut settings = Settings::default_for(&Places::below(dir.path()));
+        looks_at(&mut settings, web.folder.path());
+        std::fs::copy(web.folder.path().join("root.signed"), dir.path().join("root.signed")).unwrap();
+        settings.update.trust = "/root.signed".into();
+        settings.socket.enabled = false;
+        change(&mut settings);
+
+        let (runtime, begin) = (Handle::current(), Instant::now());
+        let midnight_ms = midnight as i64 * 1000;
+        let begin_ms = midnight_ms + hour as i64 * 3_600_000;
+        let clock: agent::Clock = Arc::new(move || {
+            // The agent's thread of an install asks as well.
+            let _within = runtime.enter();
+            begin_ms + begin.elapsed().as_millis() as i64
+        });
+        let of_agent = AgentSettings::of(&settings, true, root);
+        let port = UpdatePort::of(&of_agent);
+        let machine = Arc::new(SimulatedMachine::new("first boot"));
+        let world = agent::World { update: port, ..agent::World::new(Arc::clone(&clock), machine) };
+        let agent = Agent::start(of_agent, world).unwrap();
+        Self { web, agent, settings: Arc::new(settings), clock, midnight_ms, dir, server: None }
+    }
+
+    /// Starts the server, in the place of one that runs.
+    fn serve(&mut self) {
+        self.stop();
+        let root = Root::at(self.dir.path());
+        let board = Board::detect(Choice::Simulated, &root).unwrap();
+        let (machine, link, clock) = (Machine::new(root, board, None), self.link(), Arc::clone(&self.clock));
+        let (settings, wall) = (&self.settings, Wall::of(move || clock()));
+        let store = Store::open(&self.dir.path().join("store.db")).unwrap();
+        let audit = Audit::new(store.clone(), settings.audit.max_bytes, None);
+        let updating = Updating::of(settings, &machine, link.clone(), wall);
+        let world = World::new(Arc::clone(settings), Registry::standard(), machine, link, store, audit, Ring::new(10));
+        let world = Arc::new(World { updating, bus: Bus::at("unix:path=/nowhere"), ..world });
+        let stop = CancellationToken::new();
+        world.updating.begin(&world, stop.clone());
+        self.server = Some((world, stop));
+    }
+
+    fn stop(&mut self) {
+        if let Some((_, stop)) = self.server.take() {
+            stop.cancel();
+        }
+    }
+
+    fn link(&self) -> AgentLink {
+        AgentLink::InProcess(Arc::clone(&self.agent))
+    }
+
+    fn updating(&self) -> &Updating {
+        &self.server.as_ref().expect("a server").0.updating
+    }
+
+    fn jobs(&self) -> &Jobs {
+        self.updating().jobs()
+    }
+
+    async fn status(&self) -> UpdateStatus {
+        self.link().update_status().await.unwrap()
+    }
+
+    /// Hours since midnight of the first day.
+    fn hours(&self, at_ms: i64) -> f64 {
+        (at_ms - self.midnight_ms) as f64 / 3_600_000.0
+    }
+
+    fn now(&self) -> f64 {
+        self.hours((self.clock)())
+    }
+
+    /// When the channel was last heard, in hours as above.
+    fn heard(&self) -> Option<f64> {
+        let seen = recall(&self.folder(), "stable")?;
+        Some(self.hours(seen.checked_ms))
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.settings.places.state_dir.join("updates")
+    }
+
+    /// The next job that begins by itself.
+    async fn job_begins(&self) -> Kept {
+        let mut changes = self.jobs().changes();
+        let begins = async {
+            while !self.jobs().runs() {
+                changes.changed().await.unwrap();
+            }
+            self.jobs().newest().unwrap()
+        };
+        timeout(EVER, begins).await.expect("a job that begins by itself")
+    }
+
+    /// The job that runs, once it has ended or waits for the hour of its restart. The time goes on where it waits to fetch.
+    async fn job_stops(&self) -> Kept {
+        let mut changes = self.jobs().changes();
+        let mut still = None;
+        loop {
+            let kept = self.jobs().newest().expect("a job");
+            if !self.jobs().runs() || kept.message.contains("once update.window") {
+                return kept;
+            }
+            if kept.message.starts_with("waits ") {
+                still = None;
+            } else if still.is_none() {
+                still = Some(Standstill::begin());
+            }
+            changes.changed().await.unwrap();
+        }
+    }
+
+    /// The jobs that begin within `time`, each as it ended. For those that fail before anything is written.
+    async fn jobs_within(&self, time: Duration) -> Vec<Kept> {
+        let (mut changes, over) = (self.jobs().changes(), sleep(time));
+        tokio::pin!(over);
+        let mut found: Vec<Kept> = Vec::new();
+        loop {
+            tokio::select! {
+                () = &mut over => return found,
+                changed = changes.changed() => changed.unwrap(),
+            }
+            let kept = self.jobs().newest().expect("a job");
+            match found.last_mut() {
+                Some(last) if last.order.id == kept.order.id => *last = kept,
+                _ => found.push(kept),
+            }
+        }
+    }
+
+    fn bundle(&self, version: &str) -> Vec<u8> {
+        std::fs::read(self.web.folder.path().join(format!("{version}.bundle"))).unwrap()
+    }
+
+    /// An install of that version that somebody (`token:fleet`) has begun, and does not go on with.
+    async fn begun(&self, version: &str) -> Install {
+        let _still = Standstill::begin();
+        let bundle = self.bundle(version);
+        let stream = self.link().install(request(&json!({}), None)).await.unwrap();
+        Install::begin(stream, &bundle[..envelope(&bundle).index_at as usize]).await.unwrap().0
+    }
+
+    /// Leaves it, and waits until the agent has noticed.
+    async fn leave(&self, install: Install) {
+        let _still = Standstill::begin();
+        install.cancel().await.unwrap();
+        // Any head will do: only who has the seat hears what is wrong with it.
+        while let Err(error) = self.link().judge_bundle(UpdateTool::UpdateServer, b"no head").await {
+            if error.code != ErrorCode::Conflict {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Waits for the machine's restart number `count`.
+    async fn restarted(&self, count: u32) {
+        let mut starts = self.agent.starts();
+        timeout(EVER, starts.wait_for(|starts| *starts > count)).await.expect("a restart").unwrap();
+    }
+
+    /// How often the machine has restarted.
+    fn restarts(&self) -> u32 {
+        *self.agent.starts().borrow() - 1
+    }
+
+    /// How often the agent was told to go back.
+    fn told(&self) -> usize {
+        let log = self.settings.places.agent_state_dir.join("operations.ndjson");
+        std::fs::read_to_string(log).unwrap_or_default().matches("\"roll_back\"").count()
+    }
+
+    /// The publisher's folder goes away, or comes back.
+    fn channel(&self, there: bool) {
+        let (here, away) = (self.web.folder.path().join("stable"), self.web.folder.path().join("away"));
+        if there { std::fs::rename(away, here) } else { std::fs::rename(here, away) }.unwrap();
+    }
+}
+
+/// The version that runs, and how the last attempt stands.
+fn runs(status: &UpdateStatus) -> (Option<&str>, Option<Phase>) {
+    let running = status.slots.iter().find(|slot| slot.running).unwrap();
+    (running.version.as_deref(), status.last_attempt.as_ref().map(|attempt| attempt.phase))
+}
+
+fn windows(text: &str) -> Windows {
+    Windows(vec![Window::parse(text).unwrap()])
+}
+
+fn deny(settings: &mut Settings, tool: &str) {
+    settings.policy.insert(tool.into(), Mode::Deny);
+}
