@@ -10,6 +10,7 @@ mod channel;
 pub mod doctor;
 pub mod exit;
 mod fleet;
+mod grow;
 pub mod pins;
 mod say;
 pub mod schema;
@@ -72,6 +73,8 @@ enum Command {
     Audit(audit::Args),
     /// Show the two systems of this machine, install one, go back, or keep the new one
     Slot(slot::Args),
+    /// Give the data partition the rest of the card, on images with two slots
+    Grow(grow::Args),
     /// Stand between the agent and a command it runs
     #[command(hide = true)]
     Guard,
@@ -103,6 +106,7 @@ pub fn run() -> std::process::ExitCode {
         Command::Approve(args) => approve::run(&args, &cli.sources),
         Command::Audit(args) => audit::run(args, &cli.sources),
         Command::Slot(args) => slot::run(args, &cli.sources),
+        Command::Grow(args) => grow::run(&args),
         Command::Guard => crate::guard::run()
             .map_err(|error| exit::Failure::new(Exit::Failed, format!("the agent starts this, nobody else: {error}"))),
         Command::Doctor(args) => doctor::run(&args, &cli.sources),

@@ -1,0 +1,3 @@
+//! What makes a card an appliance: its first boot.
+
+pub mod grow;
