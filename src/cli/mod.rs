@@ -12,6 +12,7 @@ pub mod exit;
 mod fleet;
 mod grow;
 pub mod pins;
+mod prepare;
 mod say;
 pub mod schema;
 mod serve;
@@ -73,6 +74,8 @@ enum Command {
     Audit(audit::Args),
     /// Show the two systems of this machine, install one, go back, or keep the new one
     Slot(slot::Args),
+    /// At the start of an appliance: bring up whose machine it is, and take the owner's raspi-mcp.toml
+    Prepare(prepare::Args),
     /// Give the data partition the rest of the card, on images with two slots
     Grow(grow::Args),
     /// Stand between the agent and a command it runs
@@ -106,6 +109,7 @@ pub fn run() -> std::process::ExitCode {
         Command::Approve(args) => approve::run(&args, &cli.sources),
         Command::Audit(args) => audit::run(args, &cli.sources),
         Command::Slot(args) => slot::run(args, &cli.sources),
+        Command::Prepare(args) => prepare::run(&args, &cli.sources),
         Command::Grow(args) => grow::run(&args),
         Command::Guard => crate::guard::run()
             .map_err(|error| exit::Failure::new(Exit::Failed, format!("the agent starts this, nobody else: {error}"))),
