@@ -449,12 +449,12 @@ fn every_board_says_how_it_starts_and_has_the_files_it_names() {
 }
 
 #[test]
-fn a_kernel_of_a_raspberry_pi_has_built_in_what_the_initramfs_wants() {
+fn every_kernel_has_built_in_what_the_initramfs_wants() {
     let options = |file: &str| -> BTreeSet<String> {
         let lines = text(format!("buildroot-external/board/raspi-mcp/{file}"));
         lines.lines().filter_map(|line| line.strip_prefix("CONFIG_")?.strip_suffix("=y")).map(str::to_owned).collect()
     };
-    let kernel = options("linux-rpi.cfg");
+    let kernel = options("linux-appliance.cfg");
     let contents = text("dist/initramfs/contents");
     let named = |kind: &str| -> Vec<String> {
         let lines = contents.lines().filter_map(|line| line.strip_prefix(kind));
@@ -463,7 +463,7 @@ fn a_kernel_of_a_raspberry_pi_has_built_in_what_the_initramfs_wants() {
     let wanted = named("kernel ");
     assert!(wanted.len() > 5, "{wanted:?}");
     let missing: Vec<_> = wanted.iter().filter(|option| !kernel.contains(*option)).collect();
-    assert!(missing.is_empty(), "linux-rpi.cfg lacks {missing:?}");
+    assert!(missing.is_empty(), "linux-appliance.cfg lacks {missing:?}");
 
     // Applets that busybox's own configurations leave out have to be in ours, and both trees read it.
     let applets = named("applet ");
@@ -475,5 +475,6 @@ fn a_kernel_of_a_raspberry_pi_has_built_in_what_the_initramfs_wants() {
     for (name, _) in boards() {
         let defconfig = text(format!("buildroot-external/configs/raspi_mcp_{}_defconfig", name.replace('-', "_")));
         assert!(defconfig.contains("/board/raspi-mcp/busybox.cfg\"\n"), "{name}");
+        assert!(defconfig.contains("/board/raspi-mcp/linux-appliance.cfg "), "{name}");
     }
 }

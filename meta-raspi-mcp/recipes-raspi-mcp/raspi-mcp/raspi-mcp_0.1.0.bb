@@ -32,7 +32,7 @@ SYSTEMD_SERVICE:${PN} = "raspi-mcp.service raspi-mcp-agent.service raspi-mcp-tri
 
 # With two slots.
 SYSTEMD_PACKAGES = "${PN} ${PN}-slots"
-SYSTEMD_SERVICE:${PN}-slots = "raspi-mcp-grow.service"
+SYSTEMD_SERVICE:${PN}-slots = "raspi-mcp-grow.service raspi-mcp-prepare.service"
 
 # The accounts of dist/sysusers.d: a read-only root has no other chance to get them. A test holds the two together.
 USERADD_PACKAGES = "${PN}"
@@ -98,5 +98,5 @@ RDEPENDS:${PN}-slots = "${PN}"
 
 CONFFILES:${PN} = "${sysconfdir}/raspi-mcp/raspi-mcp.toml"
 
-# For the computer that builds an image: it makes the update (raspi-mcp-bundle.bbclass).
+# For the computer that builds an image: it makes the update (raspi_mcp_bundle.bbclass).
 BBCLASSEXTEND = "native"

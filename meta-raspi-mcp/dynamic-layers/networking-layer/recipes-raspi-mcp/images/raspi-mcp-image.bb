@@ -7,7 +7,7 @@ HOMEPAGE = "https://raspi-mcp.invalid/"
 SECTION = "base"
 LICENSE = "MIT"
 
-inherit core-image raspi-mcp-bundle
+inherit core-image raspi_mcp_bundle
 
 IMAGE_FEATURES += "read-only-rootfs"
 IMAGE_LINGUAS = ""

@@ -75,11 +75,14 @@ BOOTFILES_DIR_NAME ?= "bootfiles"
 ROOTFS_POSTPROCESS_COMMAND:append = " raspi_mcp_post_build"
 
 # Not compressed: blocks that did not change are found again in the next release. The same root has the same bytes.
+# nooelint: oelint.vars.specific - of a type of image
 EXTRA_IMAGECMD:erofs = "-T${SOURCE_DATE_EPOCH} -U72706d63-0000-4000-8000-000000000000"
 
 IMAGE_TYPES += "bundle"
+# nooelint: oelint.vars.specific,oelint.vars.mispell - OE-Core's name, of a type of image
 IMAGE_TYPEDEP:bundle = "erofs"
-IMAGE_TYPEDEP:wic += "bundle"
+# nooelint: oelint.vars.specific,oelint.vars.mispell - OE-Core's name, of a type of image
+IMAGE_TYPEDEP:wic = "bundle"
 IMAGE_CMD:bundle () {
     cp "${IMGDEPLOYDIR}/${IMAGE_NAME}.erofs" "${RASPI_MCP_IMAGES}/rootfs.erofs"
     raspi_mcp_run post-image.sh "${RASPI_MCP_IMAGES}"
