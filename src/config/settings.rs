@@ -52,6 +52,9 @@ pub struct Settings {
     /// Why only the fundamental tier may run: one line for each fragment that was set aside. Empty when all is well.
     #[serde(skip)]
     pub restricted: Vec<String>,
+    /// An appliance that has no owner yet: until it has, nothing but its claim and a sign of life may be served to anybody.
+    #[serde(skip)]
+    pub unclaimed: bool,
 }
 
 /// `board`: which hardware this is.
@@ -304,6 +307,7 @@ impl Settings {
             camera: CameraSettings::below(&places.state_dir),
             update: UpdateSettings::below(&places.state_dir),
             restricted: Vec::new(),
+            unclaimed: false,
         }
     }
 
