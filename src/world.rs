@@ -46,6 +46,8 @@ pub struct World {
     pub cameras: Cameras,
     /// What is done about updates.
     pub updating: Updating,
+    /// Whether this machine has an owner.
+    pub ownership: Ownership,
     pub started: OffsetDateTime,
 }
 
@@ -76,6 +78,7 @@ impl World {
             bus: Bus::system(),
             systemd: Systemd::default(),
             files: Roots::of(&settings.files.roots),
+            ownership: Ownership::of(&settings),
             started: OffsetDateTime::now_utc(),
             settings,
         }

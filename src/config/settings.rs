@@ -5,7 +5,7 @@
 use super::{
     places::Places,
     sections::{
-        Approval, Service, camera::CameraSettings, exec::Exec, files::Files, gpio::GpioSettings, i2c::I2cSettings,
+        Approval, Service, camera::CameraSettings, claim::ClaimSettings, exec::Exec, files::Files, gpio::GpioSettings, i2c::I2cSettings,
         metrics::MetricSettings, update::UpdateSettings,
     },
     token::TokenSetting,
@@ -49,6 +49,7 @@ pub struct Settings {
     pub i2c: I2cSettings,
     pub camera: CameraSettings,
     pub update: UpdateSettings,
+    pub claim: ClaimSettings,
     /// Why only the fundamental tier may run: one line for each fragment that was set aside. Empty when all is well.
     #[serde(skip)]
     pub restricted: Vec<String>,
@@ -303,6 +304,7 @@ impl Settings {
             i2c: I2cSettings::default(),
             camera: CameraSettings::below(&places.state_dir),
             update: UpdateSettings::below(&places.state_dir),
+            claim: ClaimSettings::default(),
             restricted: Vec::new(),
         }
     }
