@@ -77,7 +77,7 @@ impl AgentSettings {
 
     /// What commands must not see: sockets, state, configuration and this program.
     pub fn hidden_from_commands(&self) -> Vec<PathBuf> {
-        let own = ["/etc/raspi-mcp", "/usr/bin/raspi-mcp", "/run/raspi-mcp", "/run/raspi-mcp-agent"].map(PathBuf::from);
+        let own = ["/etc/raspi-mcp", "/usr/bin/raspi-mcp", "/run/raspi-mcp", "/run/raspi-mcp-agent", crate::appliance::FOLDER].map(PathBuf::from);
         let agent = [self.state_dir.clone(), self.socket.clone()];
         let program = std::env::current_exe().ok();
         own.into_iter().chain(program).chain(agent).chain(self.server_places.iter().cloned()).collect()

@@ -8,6 +8,7 @@ use super::{
     places::Places,
     settings::Settings,
 };
+use crate::appliance::Folder;
 use serde_json::Value;
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -20,6 +21,8 @@ pub struct Draft {
     steps: usize,
     /// Where it is read from: nothing there may be reached by a tool.
     configuration: Vec<PathBuf>,
+    /// An appliance without an owner.
+    unclaimed: bool,
 }
 
 impl Draft {
@@ -31,8 +34,11 @@ impl Draft {
         let tree = serde_json::to_value(Settings::default_for(places)).map_err(|error| {
             Fault::new(Origin::Default, format!("the folders raspi-mcp starts from cannot be used: {error}"))
         })?;
-        let configuration = vec![places.image_dir.clone(), places.site_dir.clone()];
-        Ok(Self { tree, set_by: BTreeMap::new(), steps: 0, configuration })
+        let configuration = vec![places.image_dir.clone(), places.identity_dir.clone(), places.site_dir.clone()];
+        // One that cannot be read counts as one that is not there: then nothing is open that would not be open without it.
+        let standing = Folder::at(&places.identity_dir).standing().unwrap_or_default();
+        let unclaimed = standing.is_some_and(|standing| !standing.claimed);
+        Ok(Self { tree, set_by: BTreeMap::new(), steps: 0, configuration, unclaimed })
     }
 
     /// One more place that configuration is read from.
@@ -159,9 +165,10 @@ impl Draft {
     /// # Errors
     /// One fault if a checked value does not fit its type: then the table of keys and the types disagree, a bug here.
     pub fn settings(&self) -> Result<Settings, Fault> {
-        serde_json::from_value(self.tree.clone()).map_err(|error| {
+        let settings = serde_json::from_value(self.tree.clone()).map_err(|error| {
             Fault::new(Origin::Default, format!("key table and settings disagree: {error}; report this"))
-        })
+        })?;
+        Ok(Settings { unclaimed: self.unclaimed, ..settings })
     }
 }
 

@@ -8,6 +8,7 @@ use super::{
     fragment::{self, Fragment},
     together,
 };
+use crate::appliance::Folder;
 use std::path::PathBuf;
 
 /// The settings of `raspi-mcp serve`, and of every command a person runs.
@@ -64,9 +65,11 @@ pub fn load_agent(sources: &Sources) -> Result<Settings, Faults> {
     finish(draft, &over, restricted, faults).map(|(settings, _)| settings)
 }
 
-/// What image and site say.
+/// What image, identity and site say, in that order.
 fn base(sources: &Sources, owner: Option<u32>, faults: &mut Vec<Fault>) -> Vec<Assignment> {
     let mut fragments = fragment::read_dir(&sources.places.image_dir, owner, &sources.tools);
+    let identity = Folder::at(&sources.places.identity_dir).fragments();
+    fragments.extend(fragment::read_dir(&identity, owner, &sources.tools));
     match &sources.file {
         Some(file) => fragments.push(fragment::read_file(file, owner, &sources.tools)),
         None => fragments.extend(fragment::read_dir(&sources.places.site_dir, owner, &sources.tools)),

@@ -11,6 +11,9 @@ pub const SERVER_USER: &str = "raspi-mcp";
 pub struct Places {
     /// Fragments that came with the image.
     pub image_dir: PathBuf,
+    /// What `raspi-mcp prepare` wrote at this boot of whose machine this is ([`crate::appliance::Folder`]): fragments between the image's and the
+    /// site's. Not there on most machines.
+    pub identity_dir: PathBuf,
     /// Fragments of whoever runs the machine: `/etc/raspi-mcp`, or `raspi-mcp` in the XDG config folder.
     pub site_dir: PathBuf,
     /// What the server keeps; fragments in its `conf.d` may only narrow.
@@ -30,6 +33,7 @@ impl Places {
     pub fn system() -> Self {
         Self {
             image_dir: "/usr/lib/raspi-mcp/conf.d".into(),
+            identity_dir: crate::appliance::FOLDER.into(),
             site_dir: "/etc/raspi-mcp".into(),
             state_dir: "/var/lib/raspi-mcp".into(),
             runtime_dir: "/run/raspi-mcp".into(),
@@ -79,6 +83,8 @@ impl Places {
             image_dir: Self::system().image_dir,
             agent_state_dir: state_dir.join("agent"),
             agent_socket: runtime_dir.join("agent.sock"),
+            // The machine's own is none of an ordinary user's business.
+            identity_dir: runtime_dir.join("identity"),
             site_dir,
             state_dir,
             runtime_dir,
@@ -90,6 +96,7 @@ impl Places {
     pub fn below(root: &Path) -> Self {
         Self {
             image_dir: root.join("usr/lib/raspi-mcp/conf.d"),
+            identity_dir: root.join("run/raspi-mcp-identity"),
             site_dir: root.join("etc/raspi-mcp"),
             state_dir: root.join("var/lib/raspi-mcp"),
             runtime_dir: root.join("run/raspi-mcp"),

@@ -53,6 +53,9 @@ pub struct Settings {
     /// Why only the fundamental tier may run: one line for each fragment that was set aside. Empty when all is well.
     #[serde(skip)]
     pub restricted: Vec<String>,
+    /// An appliance that has no owner yet: until it has, nothing but its claim and a sign of life may be served to anybody.
+    #[serde(skip)]
+    pub unclaimed: bool,
 }
 
 /// `board`: which hardware this is.
@@ -306,6 +309,7 @@ impl Settings {
             update: UpdateSettings::below(&places.state_dir),
             claim: ClaimSettings::default(),
             restricted: Vec::new(),
+            unclaimed: false,
         }
     }
 

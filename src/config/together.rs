@@ -94,7 +94,8 @@ pub fn check(draft: &Draft, settings: &Settings) -> Vec<Fault> {
 /// What a listener beyond this machine must have.
 fn network(settings: &Settings, broken: &mut impl FnMut(&[&str], String)) {
     let (http, access) = (&settings.http, &settings.access);
-    let knows_callers = !access.tokens.is_empty() || settings.jwt.is_on();
+    // Without an owner nobody is served but whoever claims it, and that by its code.
+    let knows_callers = !access.tokens.is_empty() || settings.jwt.is_on() || settings.unclaimed;
     if http.enabled && !is_loopback(http.listen.ip()) {
         let listen = http.listen;
         if !settings.tls.enabled {

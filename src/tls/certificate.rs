@@ -36,6 +36,24 @@ pub fn init(tls: &Tls, names: Vec<String>, replace: bool) -> Result<Made, ToolEr
             ));
         }
     }
+    let Pair { certificate, key, fingerprint } = make(names.clone())?;
+    put(&tls.key, key.as_bytes(), 0o600)?;
+    put(&tls.certificate, certificate.as_bytes(), 0o644)?;
+    Ok(Made { fingerprint, names })
+}
+
+/// A certificate and its key, both PEM.
+pub struct Pair {
+    pub certificate: String,
+    pub key: String,
+    pub fingerprint: Fingerprint,
+}
+
+/// Makes a key and a certificate of its own for `names`.
+///
+/// # Errors
+/// `invalid_argument` for a name that cannot stand in a certificate; `internal` without randomness.
+pub fn make(names: Vec<String>) -> Result<Pair, ToolError> {
     let refused = |error: rcgen::Error| ToolError::invalid(format!("no certificate for {}: {error}", names.join(", ")));
     let key = KeyPair::generate().map_err(|error| ToolError::internal(format!("no key was made: {error}")))?;
     let mut params = CertificateParams::new(names.clone()).map_err(refused)?;
@@ -47,9 +65,11 @@ pub fn init(tls: &Tls, names: Vec<String>, replace: bool) -> Result<Made, ToolEr
     params.not_before = datetime!(2020-01-01 00:00 UTC);
     params.not_after = datetime!(2049-12-31 23:59:59 UTC);
     let certificate = params.self_signed(&key).map_err(refused)?;
-    put(&tls.key, key.serialize_pem().as_bytes(), 0o600)?;
-    put(&tls.certificate, certificate.pem().as_bytes(), 0o644)?;
-    Ok(Made { fingerprint: Fingerprint::of(certificate.der()), names })
+    Ok(Pair {
+        certificate: certificate.pem(),
+        key: key.serialize_pem(),
+        fingerprint: Fingerprint::of(certificate.der()),
+    })
 }
 
 /// Writes beside the target and renames: a running server sees the old file or the new one, and nobody but its user ever

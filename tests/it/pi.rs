@@ -198,6 +198,7 @@ impl Answer {
 fn places(home: &Path) -> Places {
     Places {
         image_dir: home.join("image"),
+        identity_dir: home.join("identity"),
         site_dir: home.join("site"),
         state_dir: home.join("state"),
         runtime_dir: home.join("run"),

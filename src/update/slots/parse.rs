@@ -93,7 +93,7 @@ impl State {
             reboots_ms: from.take("reboots_ms"),
             roots: from.take("roots"),
             kept,
-            lost: false,
+            lost: from.take("lost"),
             attempt_more,
             more: Map::new(),
         };
@@ -131,6 +131,9 @@ impl State {
             ("kept", Value::Object(kept.collect())),
         ];
         let mut map: Map<String, Value> = known.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        if self.lost {
+            map.insert("lost".into(), json!(true));
+        }
         for (name, value) in &self.more {
             map.entry(name.clone()).or_insert_with(|| value.clone());
         }

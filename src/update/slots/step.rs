@@ -55,7 +55,8 @@ impl Step {
 pub fn perform(disk: &dyn Disk, flow: &dyn BootFlow, store: &mut Store, step: &Step) -> Result<(), ToolError> {
     step.before.iter().try_for_each(|act| act.perform(disk, flow))?;
     if let Some(state) = &step.state {
-        store.save(disk, state)?;
+        // Whoever decides about slots has seen what was lost, and has said what holds now.
+        store.save(disk, &State { lost: false, ..state.clone() })?;
     }
     step.after.iter().try_for_each(|act| act.perform(disk, flow))
 }
