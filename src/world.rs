@@ -3,6 +3,7 @@
 use crate::{
     access::{audit::Audit, policy::Policy},
     agent::AgentLink,
+    claim::ownership::Ownership,
     clock::Wall,
     config::Settings,
     hw::{camera::Cameras, gpio::Lines, i2c::I2c},

@@ -10,6 +10,6 @@ pub mod derived;
 pub mod identity;
 
 pub use claim::{Claim, Refusal};
-pub use code::Code;
+pub use code::{Code, Typo};
 pub use derived::{FOLDER, Folder, Standing};
 pub use identity::{Channel, Identity, Wifi};

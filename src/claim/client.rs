@@ -4,14 +4,15 @@
 //! owner's. Between them the token is put where it is to stay: whatever is cut short before, the machine has no owner and takes the same
 //! code again; whatever is cut short after, the owner has the token.
 
-use super::{code::Code, uri::Claim};
+use super::uri::Claim;
 use crate::{
     access::token::PREFIX,
+    agent::Claimed,
+    appliance::Code,
     client::{Remote, Trust, root_cause, tls_fault},
     error::{ErrorCode, ToolError},
 };
 use reqwest::Response;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -21,14 +22,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const CONFIRMATIONS: u32 = 4;
 /// The longest answer that is read, in bytes; ours have some hundred.
 const LONGEST: usize = 64 * 1024;
-
-/// What the machine says once it has an owner.
-#[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
-pub struct Claimed {
-    /// The machine's name.
-    #[serde(default)]
-    pub name: Option<String>,
-}
 
 /// Claims the machine. `keep` is given the token, and puts it where it stays: after that it counts.
 ///
@@ -44,7 +37,9 @@ pub async fn claim(claim: &Claim, keep: impl FnOnce(&str) -> Result<(), ToolErro
     confirm(&remote, &token).await.map_err(|error| {
         let why = error.message.clone();
         let told = ToolError { message: format!("the token was kept and may not count yet: {why}"), ..error };
-        told.hint("ask the machine something with it; if it says that it has no owner, claim it again with the code it shows")
+        told.hint(
+            "ask the machine something with it; if it says that it has no owner, claim it again with the code it shows",
+        )
     })
 }
 
@@ -79,7 +74,8 @@ fn claimed(answer: Value) -> Claimed {
 
 async fn post(remote: &Remote, body: &Value) -> Result<Value, ToolError> {
     let answer = async {
-        let response = remote.client.post(remote.url.clone()).json(body).send().await.map_err(|e| silent(remote, &e))?;
+        let response =
+            remote.client.post(remote.url.clone()).json(body).send().await.map_err(|e| silent(remote, &e))?;
         let status = response.status();
         let answer = read(remote, response).await?;
         if status.is_success() {
@@ -110,7 +106,9 @@ fn silent(remote: &Remote, error: &reqwest::Error) -> ToolError {
     let (at, why) = (remote.url.origin().ascii_serialization(), root_cause(error));
     if matches!(tls_fault(error), Some(rustls::Error::General(_))) {
         return ToolError::new(ErrorCode::VerificationFailed, format!("{at} is not the machine that is meant: {why}"))
-            .hint("nothing was sent to it. Compare the fingerprint with the one on the machine's own screen, all of it");
+            .hint(
+                "nothing was sent to it. Compare the fingerprint with the one on the machine's own screen, all of it",
+            );
     }
     ToolError::unavailable(format!("no answer from {at}: {why}"))
         .hint("is the machine on and in this network, and is the address one of those it shows?")

@@ -3,8 +3,7 @@
 //! The scheme is nobody's: a camera that takes it up shows a text, and no browser opens an address that a person would then have to
 //! trust. All letters are capitals: QR codes have a shorter form for those.
 
-use super::code::Code;
-use crate::{error::ToolError, tls::Fingerprint};
+use crate::{appliance::Code, error::ToolError, tls::Fingerprint};
 use reqwest::Url;
 
 pub const SCHEME: &str = "raspi-mcp://";
@@ -120,7 +119,9 @@ mod tests {
         for good in ["https://pi.local", "https://192.0.2.7:8765/", "https://[::1]:1/claim"] {
             address(good).unwrap();
         }
-        for bad in ["http://192.0.2.7:8765", "pi.local", "ftp://pi", "https://", "https://a@b", "https://b/mcp", "https://b?c"] {
+        for bad in
+            ["http://192.0.2.7:8765", "pi.local", "ftp://pi", "https://", "https://a@b", "https://b/mcp", "https://b?c"]
+        {
             address(bad).unwrap_err();
         }
     }

@@ -5,8 +5,8 @@
 use super::{
     places::Places,
     sections::{
-        Approval, Service, camera::CameraSettings, claim::ClaimSettings, exec::Exec, files::Files, gpio::GpioSettings, i2c::I2cSettings,
-        metrics::MetricSettings, update::UpdateSettings,
+        Approval, Service, camera::CameraSettings, claim::ClaimSettings, exec::Exec, files::Files, gpio::GpioSettings,
+        i2c::I2cSettings, metrics::MetricSettings, update::UpdateSettings,
     },
     token::TokenSetting,
 };
@@ -56,6 +56,9 @@ pub struct Settings {
     /// An appliance that has no owner yet: until it has, nothing but its claim and a sign of life may be served to anybody.
     #[serde(skip)]
     pub unclaimed: bool,
+    /// What was prepared of its identity at this start ([`crate::appliance::Folder`]); not there on most machines.
+    #[serde(skip)]
+    pub identity_dir: PathBuf,
 }
 
 /// `board`: which hardware this is.
@@ -310,6 +313,7 @@ impl Settings {
             claim: ClaimSettings::default(),
             restricted: Vec::new(),
             unclaimed: false,
+            identity_dir: places.identity_dir.clone(),
         }
     }
 

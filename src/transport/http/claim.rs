@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{
     access::token,
-    agent::{ClaimRequest, ConfirmRequest},
-    claim::code::Code,
+    agent::{ClaimRequest, ShownToken},
+    appliance::Code,
     error::{ErrorCode, ToolError},
 };
 use axum::{
@@ -63,8 +63,9 @@ pub(super) async fn answer(app: &Arc<App>, request: Request, peer: Peer) -> Resp
 async fn judged(app: &Arc<App>, request: Request, peer: Peer) -> Result<Value, ToolError> {
     let world = &app.server.pipeline.world;
     if app.tls.is_none() {
-        let error = ToolError::denied("a machine is claimed through TLS only: the code and the token would be seen by others")
-            .hint("use https:// and the fingerprint that the machine shows");
+        let error =
+            ToolError::denied("a machine is claimed through TLS only: the code and the token would be seen by others")
+                .hint("use https:// and the fingerprint that the machine shows");
         return Err(noted(app, peer, "claim: no TLS", error).await);
     }
     let brought = match read(app, request).await {
@@ -99,7 +100,7 @@ async fn judged(app: &Arc<App>, request: Request, peer: Peer) -> Result<Value, T
                 }
             }
         }
-        (None, Some(token)) => match world.agent.confirm_claim(ConfirmRequest { token, from }).await {
+        (None, Some(token)) => match world.agent.confirm_claim(ShownToken { token, from }).await {
             Ok(claimed) => {
                 audit(app, peer, "token", None).await;
                 Ok(object!({ "claimed": true, "name": claimed.name }))
@@ -131,7 +132,9 @@ async fn read(app: &App, request: Request) -> Result<Brought, ToolError> {
         return Err(ToolError::invalid("Content-Type must be application/json"));
     }
     let bytes = body::read(body, LONGEST_BODY, app.body_timeout).await.map_err(|unread| match unread {
-        Unread::TooLong => ToolError::new(ErrorCode::ContentTooLarge, format!("a claim has {LONGEST_BODY} bytes at most")),
+        Unread::TooLong => {
+            ToolError::new(ErrorCode::ContentTooLarge, format!("a claim has {LONGEST_BODY} bytes at most"))
+        }
         Unread::TooSlow => ToolError::timeout("reading the request", app.body_timeout),
         Unread::Broken => ToolError::invalid("the request broke off"),
     })?;
