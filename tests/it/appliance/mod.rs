@@ -1,0 +1,3 @@
+//! The first boot of a card.
+
+mod grow;
