@@ -6,8 +6,15 @@
 
 pub mod claim;
 pub mod code;
+pub mod connections;
 pub mod derived;
 pub mod identity;
+mod network;
+mod partition;
+pub mod prepare;
+pub mod provisioning;
+mod reset;
+mod words;
 
 pub use claim::{Claim, Refusal};
 pub use code::{Code, Typo};

@@ -12,6 +12,7 @@ pub mod doctor;
 pub mod exit;
 mod fleet;
 pub mod pins;
+mod prepare;
 mod say;
 pub mod schema;
 mod serve;
@@ -75,6 +76,8 @@ enum Command {
     Audit(audit::Args),
     /// Show the two systems of this machine, install one, go back, or keep the new one
     Slot(slot::Args),
+    /// At the start of an appliance: bring up whose machine it is, and take the owner's raspi-mcp.toml
+    Prepare(prepare::Args),
     /// Stand between the agent and a command it runs
     #[command(hide = true)]
     Guard,
@@ -107,6 +110,7 @@ pub fn run() -> std::process::ExitCode {
         Command::Approve(args) => approve::run(&args, &cli.sources),
         Command::Audit(args) => audit::run(args, &cli.sources),
         Command::Slot(args) => slot::run(args, &cli.sources),
+        Command::Prepare(args) => prepare::run(&args, &cli.sources),
         Command::Guard => crate::guard::run()
             .map_err(|error| exit::Failure::new(Exit::Failed, format!("the agent starts this, nobody else: {error}"))),
         Command::Doctor(args) => doctor::run(&args, &cli.sources),

@@ -156,6 +156,10 @@ impl Roots {
         Err(Fault::Expired { what, expired: self.file.expires, now })
     }
 
+    /// What images it is for.
+    pub fn product(&self) -> &str {
+        &self.file.product
+    }
     pub const fn version(&self) -> u64 {
         self.file.version
     }

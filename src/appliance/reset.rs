@@ -1,0 +1,64 @@
+//! The factory reset: a file `factory-reset` on partition 1 with the word `reset` in it, put there by somebody who has the card in a hand.
+//!
+//! In an order that no power cut turns into half an identity: data is marked to be wiped, the identity goes in one write, the file is erased,
+//! the machine starts anew. Cut anywhere, the file is still there, and all of it is done again.
+
+use super::{connections::Connections, identity, partition};
+use crate::{
+    error::ToolError,
+    os::{Root, whole},
+    update::{
+        disk::Disk,
+        slots::{State, Store},
+    },
+};
+use std::io::Write;
+
+/// Its name on partition 1.
+pub const FILE: &str = "factory-reset";
+/// What it has to say: an empty one could not be erased.
+const WORD: &str = "reset";
+/// The initramfs empties the data partition when it finds this there.
+pub const MARK: &str = "data/factory-reset";
+
+/// What became of it.
+pub enum Reset {
+    No,
+    /// The identity is gone; the machine has to start anew. With what went wrong.
+    Done(Vec<String>),
+}
+
+/// Performs a reset where one is asked for.
+///
+/// # Errors
+/// Those of the card; then nothing of the identity is gone, or all of it.
+pub fn reset(
+    disk: &dyn Disk,
+    root: &Root,
+    store: &mut Store,
+    state: &State,
+    faults: &mut Vec<String>,
+) -> Result<Reset, ToolError> {
+    let asked = match partition::find(disk, FILE)? {
+        partition::Found::Bytes(bytes) => String::from_utf8_lossy(&bytes).trim().eq_ignore_ascii_case(WORD),
+        // Erased: it was done.
+        partition::Found::Nothing | partition::Found::Blank => return Ok(Reset::No),
+        partition::Found::Unreadable(_) => false,
+    };
+    if !asked {
+        faults.push(format!("{FILE} on partition 1 does not say {WORD:?}, and nothing was reset"));
+        return Ok(Reset::No);
+    }
+    let mut wrong = Vec::new();
+    if let Some(why) = super::network::data_lost(root) {
+        wrong.push(format!("there is no data partition to be wiped: {why}"));
+    } else if let Err(error) = whole::replace(&root.path(MARK), 0o600, |file| file.write_all(b"reset\n")) {
+        wrong.push(format!("the data partition cannot be marked to be wiped: {error}"));
+    }
+    let mut next = state.clone();
+    next.kept.remove(identity::KEY);
+    Connections::forget(&mut next);
+    store.save(disk, &next)?;
+    partition::forget(disk, FILE)?;
+    Ok(Reset::Done(wrong))
+}

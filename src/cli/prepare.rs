@@ -1,0 +1,104 @@
+//! `raspi-mcp prepare`
+
+use super::{
+    exit::{Exit, Failure},
+    say::outln,
+    sources,
+};
+use crate::{
+    access::groups,
+    agent::Card,
+    appliance::{
+        Folder,
+        prepare::{Prepared, Site, prepare},
+    },
+    config::{self, Places, SERVER_USER, Settings, Sources},
+    error::ToolError,
+    halves,
+    os::Root,
+    registry::Registry,
+    update::disk::{Disk, Layout, RealDisk},
+};
+use std::{fs, os::unix::net::UnixStream, process::Command, sync::Arc, time::Duration};
+
+/// How long a claim is open from the machine's start on.
+const WINDOW: Duration = Duration::from_secs(15 * 60);
+
+#[derive(clap::Args)]
+pub struct Args {}
+
+pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
+    let sources = sources.gather(&Registry::standard(), Vec::new())?;
+    let settings = settings(&sources);
+    // The agent holds what is recorded in its memory: nobody else may write it while it runs.
+    if UnixStream::connect(&settings.places.agent_socket).is_ok() {
+        let why = "the agent runs: this is for the machine's start, before it; restart the machine";
+        return Err(Failure::new(Exit::Refused, why));
+    }
+    let machine = halves::machine(&settings).map_err(|why| Failure::new(Exit::Config, why))?;
+    let (simulated, system) = (machine.board.is_simulated(), Root::system());
+    let root = if simulated { simulated_root(&settings)? } else { system.clone() };
+    let disk = disk(&settings, simulated)?;
+    let folder = Folder::at(&sources.places.identity_dir);
+    let site = Site {
+        disk: &*disk,
+        root: &root,
+        folder: &folder,
+        group: groups::user_ids(&system, SERVER_USER).map(|(_, group)| group).filter(|_| !simulated),
+        product: &settings.update.product,
+        window: WINDOW,
+    };
+    let Prepared { claimed, notes, faults, restart } = prepare(&site)?;
+    notes.iter().for_each(|note| outln!("{note}"));
+    faults.iter().for_each(|fault| eprintln!("raspi-mcp: {fault}"));
+    if restart {
+        return restarted(simulated);
+    }
+    outln!("{}: {}", folder.path().display(), if claimed { "this machine has an owner" } else { "unclaimed" });
+    Ok(())
+}
+
+/// What holds by the image and the site; where that is wrong, by the image; and at the least what is built in. An identity must not
+/// hang on a file that somebody edits: the halves say what is wrong with it when they start.
+fn settings(sources: &Sources) -> Settings {
+    let image = || {
+        let nowhere = sources.places.identity_dir.join("no-site");
+        let places = Places { site_dir: nowhere, ..sources.places.clone() };
+        config::load_agent(&Sources { places, file: None, ..sources.clone() })
+    };
+    config::load_agent(sources).or_else(|_| image()).unwrap_or_else(|_| Settings::default_for(&sources.places))
+}
+
+fn disk(settings: &Settings, simulated: bool) -> Result<Arc<dyn Disk>, ToolError> {
+    if simulated {
+        return Ok(Card::simulated(&settings.places.agent_state_dir.join("card"))?.disk);
+    }
+    let disk = RealDisk::new(Root::system(), Layout::of(&settings.update.layout)?);
+    disk.card()?;
+    Ok(Arc::new(disk))
+}
+
+/// What stands for `/` before a simulated board: nobody's own machine gets another name or network.
+fn simulated_root(settings: &Settings) -> Result<Root, ToolError> {
+    let folder = settings.places.agent_state_dir.join("machine");
+    let kernel = folder.join("proc/sys/kernel");
+    let made = fs::create_dir_all(&kernel).and_then(|()| fs::create_dir_all(folder.join("data")));
+    let made = made.and_then(|()| fs::OpenOptions::new().append(true).create(true).open(kernel.join("hostname")));
+    made.map_err(|error| ToolError::unavailable(format!("{} cannot be made: {error}", folder.display())))?;
+    Ok(Root::at(folder))
+}
+
+/// After a reset: nothing may go on with what is left.
+fn restarted(simulated: bool) -> Result<(), Failure> {
+    if simulated {
+        outln!("a real machine restarts now");
+        return Ok(());
+    }
+    let failed = |why: String| Failure::new(Exit::Failed, format!("the machine has to be restarted: {why}"));
+    let asked = Command::new("systemctl").args(["--no-block", "reboot"]).status();
+    match asked {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(failed(format!("systemctl ended with {status}"))),
+        Err(error) => Err(failed(error.to_string())),
+    }
+}
