@@ -76,7 +76,7 @@ ROOTFS_POSTPROCESS_COMMAND:append = " raspi_mcp_post_build"
 
 # Not compressed: blocks that did not change are found again in the next release. The same root has the same bytes.
 # nooelint: oelint.vars.specific - of a type of image
-EXTRA_IMAGECMD:erofs = "-T${SOURCE_DATE_EPOCH} -U72706d63-0000-4000-8000-000000000000"
+EXTRA_IMAGECMD:erofs = "-T0 --all-root -U72617370-692d-6d63-702d-62656e636800"
 
 IMAGE_TYPES += "bundle"
 # nooelint: oelint.vars.specific,oelint.vars.mispell - OE-Core's name, of a type of image
