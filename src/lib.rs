@@ -4,6 +4,7 @@ pub mod access;
 pub mod agent;
 pub mod appliance;
 pub mod bridge;
+pub mod claim;
 pub mod cli;
 pub mod client;
 pub mod clock;

@@ -39,6 +39,13 @@ impl<T> Watched<T> {
         Ok(Self { files, make: Box::new(make), held: Mutex::new(Held { stamp, value }) })
     }
 
+    /// Of files that always make a value, also when they are not there.
+    pub fn sure(files: Vec<PathBuf>, make: impl Fn(&[PathBuf]) -> T + Send + Sync + 'static) -> Self {
+        let stamp = stamp(&files);
+        let value = Arc::new(make(&files));
+        Self { files, make: Box::new(move |files| Ok(make(files))), held: Mutex::new(Held { stamp, value }) }
+    }
+
     /// The value of the files as they are now. Files that make no value (half written, perhaps) leave the last good one in
     /// force, and are complained about once.
     pub fn get(&self) -> Arc<T> {

@@ -3,6 +3,7 @@
 use crate::{
     access::{audit::Audit, policy::Policy},
     agent::AgentLink,
+    claim::ownership::Ownership,
     clock::Wall,
     config::Settings,
     hw::{camera::Cameras, gpio::Lines, i2c::I2c},
@@ -46,6 +47,8 @@ pub struct World {
     pub cameras: Cameras,
     /// What is done about updates.
     pub updating: Updating,
+    /// Whether this machine has an owner.
+    pub ownership: Ownership,
     pub started: OffsetDateTime,
 }
 
@@ -76,6 +79,7 @@ impl World {
             bus: Bus::system(),
             systemd: Systemd::default(),
             files: Roots::of(&settings.files.roots),
+            ownership: Ownership::of(&settings),
             started: OffsetDateTime::now_utc(),
             settings,
         }

@@ -116,14 +116,14 @@ pub fn run_new(name: &str, role: Role, expires: Option<OffsetDateTime>) -> Resul
 }
 
 /// No salt and no stretching: a token has 256 random bits, there is nothing to guess.
-fn hash(token: &str) -> Sha256 {
+pub(crate) fn hash(token: &str) -> Sha256 {
     let mut bytes = [0; 32];
     bytes.copy_from_slice(digest::digest(&digest::SHA256, token.as_bytes()).as_ref());
     Sha256(bytes)
 }
 
 /// Equal, found out without stopping at the first difference.
-fn same(left: &[u8; 32], right: &[u8; 32]) -> bool {
+pub(crate) fn same<const LENGTH: usize>(left: &[u8; LENGTH], right: &[u8; LENGTH]) -> bool {
     // The black box keeps the compiler from turning the loop back into an early exit.
     left.iter().zip(right).fold(0, |difference, (left, right)| std::hint::black_box(difference | (left ^ right))) == 0
 }

@@ -6,6 +6,7 @@ use super::{
     button::{Button, Grip},
     connections::Connections,
     deeds::{
+        claim::{BootClock, Claims, boot_clock},
         exec::Commands,
         pins::Header,
         update::{Admissions, Boot},
@@ -46,6 +47,8 @@ use std::{
 /// What the agent reaches outside itself: one port for each kind of thing it can do.
 pub struct World {
     pub clock: Clock,
+    /// Time since power-on.
+    pub boot_clock: BootClock,
     pub machine: Arc<dyn Machine>,
     pub runner: Arc<dyn Runner>,
     pub processes: Arc<dyn Processes>,
@@ -81,6 +84,7 @@ impl World {
         };
         Self {
             clock,
+            boot_clock: boot_clock(),
             machine,
             runner,
             processes,
@@ -120,7 +124,7 @@ pub struct Agent {
     pub(super) units: Arc<dyn Units>,
     pub(super) connections: Connections,
     heads: Heads,
-    pub(super) log: OpLog,
+    pub(super) log: Arc<OpLog>,
     started_ms: i64,
     pub(super) simulated: bool,
     faults: Vec<String>,
@@ -128,6 +132,7 @@ pub struct Agent {
     pub(super) updates: Updates,
     pub(super) admissions: Admissions,
     pub(super) boot: Boot,
+    pub(super) claims: Claims,
     button: OnceLock<Grip>,
     /// Held as long as the agent lives: one agent a folder.
     _lock: Lock,
@@ -139,7 +144,7 @@ impl Agent {
     /// # Errors
     /// `unavailable` when its folder cannot be used, `conflict` when another agent uses it.
     pub fn start(settings: AgentSettings, world: World) -> Result<Arc<Self>, ToolError> {
-        let World { clock, machine, runner, processes, units, network, header, gpio, update } = world;
+        let World { clock, boot_clock, machine, runner, processes, units, network, header, gpio, update } = world;
         let folder = settings.state_dir.as_path();
         files::make_folder(folder)?;
         let lock = files::lock(folder)?;
@@ -158,7 +163,8 @@ impl Agent {
             units,
             connections: Connections::load(folder, Arc::clone(&clock), network, &mut faults)?,
             heads: Heads::load(folder, Arc::clone(&clock))?,
-            log: OpLog::new(folder, Arc::clone(&clock)),
+            log: Arc::new(OpLog::new(folder, Arc::clone(&clock))),
+            claims: Claims::new(settings.identity.clone(), boot_clock),
             updates,
             admissions: Admissions::load(folder, Arc::clone(&clock), &mut faults)?,
             boot: Boot::default(),
@@ -312,6 +318,8 @@ impl Agent {
                 Ok(Done::Done {})
             }
             Op::Heads {} => Ok(Done::Heads(self.heads.known()?)),
+            Op::Claim(request) => self.claim(peer, request).await.map(Done::Offered),
+            Op::ConfirmClaim(shown) => self.confirm_claim(peer, shown).await.map(Done::Claimed),
             op => self.handle_update(peer, op).await,
         }
     }

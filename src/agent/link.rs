@@ -6,6 +6,7 @@ use super::{
     asks::{Ask, AskRequest},
     converse,
     deeds::{
+        claim::{ClaimRequest, Claimed, Offered, ShownToken},
         connection::{ACTIVATION, ConfirmRequest, Confirmed, Connected, ConnectionRequest},
         enable::{EnableRequest, Enabled},
         holders::HoldersRequest,
@@ -276,6 +277,19 @@ impl AgentLink {
     /// `verification_failed` when it does not follow the one the agent has.
     pub async fn trust_root(&self, root: String) -> Result<u64, ToolError> {
         expect!(self, Op::TrustRoot(root), CARD, Done::TrustedRoot(version) => Ok(version))
+    }
+
+    /// Brings a code that is to prove whose this machine is.
+    ///
+    /// # Errors
+    /// `permission_denied` for a wrong one; `resource_exhausted` after five of them; `failed_precondition` when there is an owner.
+    pub async fn claim(&self, request: ClaimRequest) -> Result<Offered, ToolError> {
+        expect!(self, Op::Claim(request), CARD, Done::Offered(offered) => Ok(offered))
+    }
+
+    /// Shows the token that answered it: from then on it counts.
+    pub async fn confirm_claim(&self, shown: ShownToken) -> Result<Claimed, ToolError> {
+        expect!(self, Op::ConfirmClaim(shown), CARD, Done::Claimed(claimed) => Ok(claimed))
     }
 
     async fn send(&self, op: Op, wait: Duration) -> Result<Done, ToolError> {

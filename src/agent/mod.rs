@@ -35,6 +35,7 @@ mod wire_error;
 pub use self::core::{Agent, World};
 pub use asks::{Ask, AskRequest, AskState};
 pub use client::Client;
+pub use deeds::claim::{BootClock, ClaimRequest, Claimed, OWNER, Offered, ShownToken, boot_clock};
 pub use deeds::exec::{CommandEnd, CommandOutput, CommandRef, CommandRequest, shown_to_a_person};
 pub use deeds::process::{InspectRequest, SignalRequest, Signalled};
 pub use deeds::update::{

@@ -9,6 +9,7 @@ pub use super::wire_error::WireError;
 use super::{
     asks::{Ask, AskRequest},
     deeds::{
+        claim::{ClaimRequest, Claimed, Offered, ShownToken},
         connection::{Change, ConfirmRequest, Confirmed, Connected, ConnectionRequest},
         enable::{EnableRequest, Enabled},
         exec::{CommandEnd, CommandOutput, CommandRef, CommandRequest},
@@ -110,6 +111,10 @@ pub enum Op {
     ResumeUpdate {},
     /// The file of a newer root of trust.
     TrustRoot(String),
+    /// A code that is to prove whose this machine is.
+    Claim(ClaimRequest),
+    /// The token that answered it.
+    ConfirmClaim(ShownToken),
 }
 
 impl Op {
@@ -131,6 +136,8 @@ impl Op {
                 | Self::ReportHealth(_)
                 | Self::ResumeUpdate {}
                 | Self::TrustRoot(_)
+                | Self::Claim(_)
+                | Self::ConfirmClaim(_)
         )
     }
 
@@ -171,6 +178,8 @@ impl Op {
             Self::ReportHealth(_) => "report_health",
             Self::ResumeUpdate {} => "resume_update",
             Self::TrustRoot(_) => "trust_root",
+            Self::Claim(_) => "claim",
+            Self::ConfirmClaim(_) => "confirm_claim",
         }
     }
 }
@@ -263,6 +272,8 @@ pub enum Done {
     RolledBack(RolledBack),
     MarkedGood(MarkedGood),
     TrustedRoot(u64),
+    Offered(Offered),
+    Claimed(Claimed),
     Health(HealthTaken),
     Done {},
 }

@@ -3,6 +3,7 @@
 use super::policy::AgentPolicy;
 use crate::{
     access::groups,
+    appliance::Folder,
     config::{Approval, Exec, SERVER_USER, Settings, sections::update::UpdateSettings},
     os::Root,
 };
@@ -35,6 +36,8 @@ pub struct AgentSettings {
     pub update: UpdateSettings,
     /// Where the server answers, when it does on a socket.
     pub server_socket: Option<PathBuf>,
+    /// What is prepared of this machine's identity at each start, with the claim that is open.
+    pub identity: Folder,
     /// Where the root file system is, for `/etc/passwd`, `/etc/group` and `/proc`.
     pub root: Root,
 }
@@ -71,13 +74,21 @@ impl AgentSettings {
             gpio_chip: settings.gpio.chip.clone(),
             update: settings.update.clone(),
             server_socket: settings.socket.enabled.then(|| settings.socket.path.clone()),
+            identity: Folder::at(&settings.identity_dir),
             root,
         }
     }
 
     /// What commands must not see: sockets, state, configuration and this program.
     pub fn hidden_from_commands(&self) -> Vec<PathBuf> {
-        let own = ["/etc/raspi-mcp", "/usr/bin/raspi-mcp", "/run/raspi-mcp", "/run/raspi-mcp-agent", crate::appliance::FOLDER].map(PathBuf::from);
+        let own = [
+            "/etc/raspi-mcp",
+            "/usr/bin/raspi-mcp",
+            "/run/raspi-mcp",
+            "/run/raspi-mcp-agent",
+            crate::appliance::FOLDER,
+        ]
+        .map(PathBuf::from);
         let agent = [self.state_dir.clone(), self.socket.clone()];
         let program = std::env::current_exe().ok();
         own.into_iter().chain(program).chain(agent).chain(self.server_places.iter().cloned()).collect()

@@ -121,7 +121,9 @@ impl Folder {
     fn settings(&self, identity: &Identity) -> String {
         let quoted = |text: &str| toml::Value::from(text).to_string();
         let list = |items: &[String]| toml::Value::from(items.to_vec()).to_string();
-        let mut text = String::from("# Written by `raspi-mcp prepare` at each start. Settings of your own go to /etc/raspi-mcp.\n");
+        let mut text = String::from(
+            "# Written by `raspi-mcp prepare` at each start. Settings of your own go to /etc/raspi-mcp.\n",
+        );
         if identity.has_key() {
             text.push_str(&format!("\n[http]\nlisten = \"[::]:{PORT}\"\n"));
             if let Some(name) = &identity.name {

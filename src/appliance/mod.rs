@@ -18,6 +18,6 @@ mod reset;
 mod words;
 
 pub use claim::{Claim, Refusal};
-pub use code::Code;
+pub use code::{Code, Typo};
 pub use derived::{FOLDER, Folder, Standing};
 pub use identity::{Channel, Identity, Wifi};

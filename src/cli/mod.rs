@@ -7,6 +7,7 @@ mod bridge;
 mod bundle;
 mod call;
 mod channel;
+mod claim;
 pub mod doctor;
 pub mod exit;
 mod fleet;
@@ -68,6 +69,8 @@ enum Command {
     Channel(channel::Args),
     /// Ask many devices how they are: version, slots, last update, health
     Fleet(fleet::Args),
+    /// Make a machine that has no owner yet your own, by the code that it shows
+    Claim(claim::Args),
     /// Say yes or no to what a caller wants to do
     Approve(approve::Args),
     /// Check or show the record of all calls
@@ -106,6 +109,7 @@ pub fn run() -> std::process::ExitCode {
         Command::Bundle(args) => bundle::run(args),
         Command::Channel(args) => channel::run(args),
         Command::Fleet(args) => fleet::run(&args),
+        Command::Claim(args) => claim::run(args, &cli.sources),
         Command::Approve(args) => approve::run(&args, &cli.sources),
         Command::Audit(args) => audit::run(args, &cli.sources),
         Command::Slot(args) => slot::run(args, &cli.sources),

@@ -2,7 +2,7 @@
 
 mod remote;
 
-pub use remote::{Remote, TOKEN_VARIABLE, Trust, admits, checked, root_cause};
+pub use remote::{Remote, TOKEN_VARIABLE, Trust, admits, checked, root_cause, tls_fault};
 
 use crate::error::{ErrorCode, ToolError};
 use serde_json::Value;

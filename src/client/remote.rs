@@ -6,7 +6,7 @@ use crate::{
     watched::Watched,
 };
 use reqwest::{Certificate, Client, ClientBuilder, Url, redirect};
-use std::{fs, path::PathBuf, sync::Arc, time::Duration};
+use std::{error::Error, fs, io, path::PathBuf, sync::Arc, time::Duration};
 
 /// Connecting takes longer only where nobody answers.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -174,4 +174,18 @@ fn is_local(url: &Url) -> bool {
 /// What is at the bottom of an error of the network: the layers above only say that something is.
 pub fn root_cause(error: &dyn std::error::Error) -> String {
     error.source().map_or_else(|| error.to_string(), root_cause)
+}
+
+/// The fault of TLS beneath an error. An `io::Error` does not count what it holds among its sources.
+pub fn tls_fault(error: &reqwest::Error) -> Option<&rustls::Error> {
+    let mut at: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = at {
+        let held = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        let fault = held.and_then(|held| held.downcast_ref()).or_else(|| error.downcast_ref());
+        if fault.is_some() {
+            return fault;
+        }
+        at = held.map_or_else(|| error.source(), |held| Some(held as &(dyn Error + 'static)));
+    }
+    None
 }

@@ -23,6 +23,7 @@ pub struct Draft {
     configuration: Vec<PathBuf>,
     /// An appliance without an owner.
     unclaimed: bool,
+    identity_dir: PathBuf,
 }
 
 impl Draft {
@@ -38,7 +39,14 @@ impl Draft {
         // One that cannot be read counts as one that is not there: then nothing is open that would not be open without it.
         let standing = Folder::at(&places.identity_dir).standing().unwrap_or_default();
         let unclaimed = standing.is_some_and(|standing| !standing.claimed);
-        Ok(Self { tree, set_by: BTreeMap::new(), steps: 0, configuration, unclaimed })
+        Ok(Self {
+            tree,
+            set_by: BTreeMap::new(),
+            steps: 0,
+            configuration,
+            unclaimed,
+            identity_dir: places.identity_dir.clone(),
+        })
     }
 
     /// One more place that configuration is read from.
@@ -168,7 +176,7 @@ impl Draft {
         let settings = serde_json::from_value(self.tree.clone()).map_err(|error| {
             Fault::new(Origin::Default, format!("key table and settings disagree: {error}; report this"))
         })?;
-        Ok(Settings { unclaimed: self.unclaimed, ..settings })
+        Ok(Settings { unclaimed: self.unclaimed, identity_dir: self.identity_dir.clone(), ..settings })
     }
 }
 

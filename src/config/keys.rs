@@ -83,6 +83,7 @@ pub const SECTIONS: &[(&str, &str)] = &[
         "Updates of the whole system, with a way back: where releases come from, when, and how one proves itself. The privileged half \
          reads its own configuration for what it decides by.",
     ),
+    ("claim", "How an appliance fresh from the flash gets its owner (docs/claim.md)."),
 ];
 
 const KIB: i64 = 1024;
@@ -320,6 +321,10 @@ pub const KEYS: &[Key] = &[
     key("update.dead_man_hours", count(0, 8760), Never,
         "When no verified word came from the channel for so long after an update, the system before it is started again, once. 0: never."),
     key("update.installs_per_day", count(1, 100), Never, "The most installations the privileged half begins in 24 hours."),
+
+    key("claim.window_minutes", count(1, 1440), Never, "How long after power-on the code is taken that the machine shows."),
+    key("claim.led", Kind::Text, Never,
+        "The LED that blinks until then, by its name in `/sys/class/leds`. Empty: none."),
 ];
 
 /// The key called `name`; for `policy.<tool>` that is `policy`.

@@ -5,8 +5,8 @@
 use super::{
     places::Places,
     sections::{
-        Approval, Service, camera::CameraSettings, exec::Exec, files::Files, gpio::GpioSettings, i2c::I2cSettings,
-        metrics::MetricSettings, update::UpdateSettings,
+        Approval, Service, camera::CameraSettings, claim::ClaimSettings, exec::Exec, files::Files, gpio::GpioSettings,
+        i2c::I2cSettings, metrics::MetricSettings, update::UpdateSettings,
     },
     token::TokenSetting,
 };
@@ -49,12 +49,16 @@ pub struct Settings {
     pub i2c: I2cSettings,
     pub camera: CameraSettings,
     pub update: UpdateSettings,
+    pub claim: ClaimSettings,
     /// Why only the fundamental tier may run: one line for each fragment that was set aside. Empty when all is well.
     #[serde(skip)]
     pub restricted: Vec<String>,
     /// An appliance that has no owner yet: until it has, nothing but its claim and a sign of life may be served to anybody.
     #[serde(skip)]
     pub unclaimed: bool,
+    /// What was prepared of its identity at this start ([`crate::appliance::Folder`]); not there on most machines.
+    #[serde(skip)]
+    pub identity_dir: PathBuf,
 }
 
 /// `board`: which hardware this is.
@@ -306,8 +310,10 @@ impl Settings {
             i2c: I2cSettings::default(),
             camera: CameraSettings::below(&places.state_dir),
             update: UpdateSettings::below(&places.state_dir),
+            claim: ClaimSettings::default(),
             restricted: Vec::new(),
             unclaimed: false,
+            identity_dir: places.identity_dir.clone(),
         }
     }
 

@@ -2,13 +2,12 @@
 
 use crate::{
     bridge::events::Events,
-    client::{Remote, root_cause},
+    client::{Remote, root_cause, tls_fault},
     error::{ErrorCode, ToolError},
     rpc::params::MODERN,
 };
 use reqwest::{Response, header};
 use serde_json::{Value, json};
-use std::{error::Error, io};
 
 /// The longest answer that is read, in bytes; ours have a few thousand.
 const LONGEST: usize = 1 << 20;
@@ -142,18 +141,4 @@ fn silent(error: &reqwest::Error) -> ToolError {
         None => ToolError::unavailable(format!("no answer: {why}"))
             .hint("is it on and in the network, and is the address right? On the device: raspi-mcp doctor"),
     }
-}
-
-/// The fault of TLS beneath an error. An `io::Error` does not count what it holds among its sources.
-fn tls_fault(error: &reqwest::Error) -> Option<&rustls::Error> {
-    let mut at: Option<&(dyn Error + 'static)> = Some(error);
-    while let Some(error) = at {
-        let held = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        let fault = held.and_then(|held| held.downcast_ref()).or_else(|| error.downcast_ref());
-        if fault.is_some() {
-            return fault;
-        }
-        at = held.map_or_else(|| error.source(), |held| Some(held as &(dyn Error + 'static)));
-    }
-    None
 }

@@ -209,6 +209,8 @@ impl Pipeline {
 
     async fn serve(&self, call: Call, args_sha256: Arc<str>, trail: &mut Trail) -> Result<Output, ToolError> {
         let Call { entry, caller, args, cancel, progress, peer, .. } = call;
+        // The doors refuse before; a door that forgot it ends here.
+        self.world.ownership.check()?;
         let meta = entry.meta;
         let policy = &self.world.policy;
         policy.admit(meta, &caller)?;

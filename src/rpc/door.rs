@@ -105,6 +105,10 @@ pub fn is_mcp(method: &str) -> bool {
 impl Server {
     /// Decides about one request.
     pub fn route(&self, visitor: &Visitor<'_>, id: &Id, method: &str, params: Option<&RawValue>) -> Route {
+        if let Err(error) = self.pipeline.world.ownership.check() {
+            let data = error.data();
+            return Route::Answer(reply::error(Some(id), error.code.rpc(), &error.message, Some(&data)));
+        }
         let routed = match method {
             "tools/call" => self.tools_call(visitor, id, params),
             "tools/list" => self.tools_list(visitor, id, params),

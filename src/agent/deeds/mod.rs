@@ -1,5 +1,6 @@
 //! What the agent does to the machine, one file a deed. Each checks by its own copy of the policy, and does it.
 
+pub mod claim;
 pub mod connection;
 pub mod enable;
 pub mod exec;

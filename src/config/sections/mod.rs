@@ -2,6 +2,7 @@
 
 pub mod approval;
 pub mod camera;
+pub mod claim;
 pub mod exec;
 pub mod files;
 pub mod gpio;

@@ -1,7 +1,8 @@
 //! HTTP: `/mcp` (Streamable HTTP), `/api/mcp` (plain JSON-RPC POST, document 003), `/ws`, `/healthz`, `/metrics`, `/photos/`;
-//! through TLS where the configuration says so.
+//! through TLS where the configuration says so. `/claim` is for machines that begin without an owner.
 
 mod body;
+mod claim;
 mod doorman;
 mod guard;
 mod listen;
@@ -134,10 +135,18 @@ impl App {
         if let Some(metadata) = self.metadata.as_ref().filter(|metadata| metadata.is_at(request.uri().path())) {
             return if probe { metadata.answer() } else { not_allowed("GET, HEAD") };
         }
+        let ownership = &self.server.pipeline.world.ownership;
+        if request.uri().path() == claim::PATH && ownership.is_appliance() {
+            return claim::answer(&self, request, peer).await;
+        }
+        if let Err(unclaimed) = ownership.check() {
+            self.server.metrics.refused(Refused::Unauthenticated);
+            return post::refuse(StatusCode::FORBIDDEN, &unclaimed);
+        }
         let known = if photos::is_at(request.uri().path()) && !photos::shows_a_token(request.headers()) {
             Err(Unknown::Missing)
         } else {
-            self.doorman.identify(request.headers())
+            self.doorman.identify(request.headers(), ownership.tokens().as_deref().map_or(&[], Vec::as_slice))
         };
         match known {
             Ok(known) => self.admitted(request, known).await,

@@ -285,12 +285,12 @@ fn needs_session(id: &Id, method: &str) -> Fault {
     Fault::new(Some(id.clone()), INVALID_REQUEST, why)
 }
 
-fn is_json(parts: &Parts) -> bool {
+pub(super) fn is_json(parts: &Parts) -> bool {
     let value = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
 }
 
-fn json(status: StatusCode, body: Vec<u8>) -> Response<Body> {
+pub(super) fn json(status: StatusCode, body: Vec<u8>) -> Response<Body> {
     (status, [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], body).into_response()
 }
 
@@ -301,7 +301,7 @@ pub fn refuse(status: StatusCode, error: &ToolError) -> Response<Body> {
 }
 
 /// The rest of the body is not worth reading: the connection ends with this answer.
-fn closing(mut response: Response<Body>) -> Response<Body> {
+pub(super) fn closing(mut response: Response<Body>) -> Response<Body> {
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response
 }

@@ -19,19 +19,24 @@ use serde_json::{Value, json};
 use std::{sync::Arc, time::Instant};
 use time::OffsetDateTime;
 
-/// The tool's place in records of refusals at the door.
-const AT_THE_DOOR: &str = "access.authenticate";
+/// What stands in a record's place for the tool, and whether something changed.
+pub(super) struct AtTheDoor {
+    pub tool: &'static str,
+    pub changed: bool,
+}
+
+/// Of refusals at the door.
+const REFUSED: AtTheDoor = AtTheDoor { tool: "access.authenticate", changed: false };
 
 /// Answers, after the audit has it: 401 with a challenge, 403 for somebody known without a role, 429 when it comes too often.
 pub(super) async fn answer(app: &Arc<App>, unknown: Unknown, peer: Peer) -> Response<Body> {
     let told = app.refusals.note(peer.address, unknown.reason(), unknown != Unknown::Missing, Instant::now());
     if told.record {
         let args = json!({ "address": Network::of(peer.address).to_string(), "reason": unknown.reason() });
-        record(&app.server, args, unknown.error().code, unknown.sentence()).await;
+        record(&app.server, REFUSED, args, Some((unknown.error().code, unknown.sentence()))).await;
     }
     if told.opens {
-        let app = Arc::clone(app);
-        app.server.tasks.clone().spawn(async move { gather(&app).await });
+        gather_later(app);
     }
     if let Some(wait) = told.wait {
         let seconds = wait.as_secs_f64().ceil() as u64;
@@ -67,6 +72,12 @@ fn challenge(unknown: Unknown, metadata_url: Option<&str>) -> String {
     text
 }
 
+/// The window's records, once it is over.
+pub(super) fn gather_later(app: &Arc<App>) {
+    let app = Arc::clone(app);
+    app.server.tasks.clone().spawn(async move { gather(&app).await });
+}
+
 /// Waits for the window's end, or the server's, and records what came in it: one record for each network.
 async fn gather(app: &App) {
     let server = &app.server;
@@ -75,27 +86,28 @@ async fn gather(app: &App) {
         let address = network.map_or_else(|| "others".to_owned(), |network| network.to_string());
         let message = format!("{refused} more requests without an accepted token");
         let args = json!({ "address": address, "refused": refused, "reasons": reasons });
-        record(server, args, ErrorCode::Unauthenticated, &message).await;
+        record(server, REFUSED, args, Some((ErrorCode::Unauthenticated, &message))).await;
     }
 }
 
-async fn record(server: &Server, args: Value, outcome: ErrorCode, message: &str) {
+/// Writes what happened to somebody unknown; `outcome` is `None` when all went well.
+pub(super) async fn record(server: &Server, at: AtTheDoor, args: Value, outcome: Option<(ErrorCode, &str)>) {
     let record = Record {
         ts_ms: clock::millis(OffsetDateTime::now_utc()),
         principal: "anonymous".into(),
         role: None,
         door: "http",
-        tool: AT_THE_DOOR.into(),
+        tool: at.tool.into(),
         args_sha256: canonical::sha256_hex(&args).into(),
         args,
-        outcome: outcome.symbol(),
-        message: Some(message.into()),
+        outcome: outcome.map_or("ok", |(code, _)| code.symbol()),
+        message: outcome.map(|(_, message)| message.into()),
         duration_ms: 0,
         request_id: None,
         correlation_id: None,
         approval: None,
         simulated: false,
-        changed: false,
+        changed: at.changed,
     };
     if let Err(error) = server.pipeline.world.audit.write(record).await {
         // The caller is refused all the same: nothing was done that would need a record first.

@@ -90,6 +90,7 @@ impl Pi {
             gpio_chip: String::new(),
             update: raspi_mcp::config::sections::update::UpdateSettings::below(&dir.join("state")),
             server_socket: None,
+            identity: raspi_mcp::appliance::Folder::at(dir.join("run/identity")),
             root: Root::at(dir),
         }
     }

@@ -444,7 +444,7 @@ fn the_first_boot_writes_the_table_tells_the_kernel_and_grows_the_file_system() 
     assert_eq!(machine.card(), card.grown());
 
     // A power cut before resize2fs was done: the next start does that alone. Then: nothing.
-    assert_eq!(machine.grows().unwrap().sectors, []);
+    assert_eq!(machine.grows().unwrap().sectors.len(), 0);
     assert_eq!(machine.started(), ["resize2fs /dev/mmcblk0p8"]);
     machine.ext4(164 << 20);
     assert_eq!(machine.grows().unwrap().file_system, FileSystem::Full);

@@ -13,7 +13,7 @@ mod job;
 mod kill;
 mod made;
 pub mod origin;
-mod powercut;
+pub mod powercut;
 mod proofs;
 mod replay;
 mod sample;

@@ -2,10 +2,10 @@
 //! recovers. Whatever is left, an intact slot boots, and the state explains what happened.
 
 mod board;
-mod card;
-mod cut;
+pub mod card;
+pub mod cut;
 mod judge;
-mod life;
+pub mod life;
 
 use card::Event;
 use cut::{Cutter, Dice};

@@ -1,0 +1,132 @@
+//! The owner's end of a claim, on another computer.
+//!
+//! Two requests. The first brings the code and gets a token; the second shows the token again, and only that makes the machine the
+//! owner's. Between them the token is put where it is to stay: whatever is cut short before, the machine has no owner and takes the same
+//! code again; whatever is cut short after, the owner has the token.
+
+use super::uri::Claim;
+use crate::{
+    access::token::PREFIX,
+    agent::Claimed,
+    appliance::Code,
+    client::{Remote, Trust, root_cause, tls_fault},
+    error::{ErrorCode, ToolError},
+};
+use reqwest::Response;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// The agent syncs a few small files to a card, which may be slow.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How often the second request is sent: the first one's token is kept by then, and the network may fail for a moment.
+const CONFIRMATIONS: u32 = 4;
+/// The longest answer that is read, in bytes; ours have some hundred.
+const LONGEST: usize = 64 * 1024;
+
+/// Claims the machine. `keep` is given the token, and puts it where it stays: after that it counts.
+///
+/// # Errors
+/// `verification_failed` when another certificate is shown there: the code was not sent. `permission_denied` for a wrong code. After
+/// `keep`, an error says whether the token may count all the same.
+pub async fn claim(claim: &Claim, keep: impl FnOnce(&str) -> Result<(), ToolError>) -> Result<Claimed, ToolError> {
+    let mut url = claim.url.clone();
+    url.set_path("/claim");
+    let remote = Remote::listed(url, &Trust::Pin(claim.pin), None)?;
+    let token = ask(&remote, &claim.code).await?;
+    keep(&token)?;
+    confirm(&remote, &token).await.map_err(|error| {
+        let why = error.message.clone();
+        let told = ToolError { message: format!("the token was kept and may not count yet: {why}"), ..error };
+        told.hint(
+            "ask the machine something with it; if it says that it has no owner, claim it again with the code it shows",
+        )
+    })
+}
+
+async fn ask(remote: &Remote, code: &Code) -> Result<String, ToolError> {
+    let answer = post(remote, &json!({ "code": code.to_string() })).await?;
+    let token = answer["token"].as_str().filter(|token| {
+        token.starts_with(PREFIX) && token.len() <= 256 && token.bytes().all(|byte| byte.is_ascii_graphic())
+    });
+    token.map(str::to_owned).ok_or_else(|| {
+        ToolError::unavailable("the machine took the code and sent no token that could be one of raspi-mcp's")
+            .hint("is this the machine that shows the code? Restart it, and try again with the new one")
+    })
+}
+
+async fn confirm(remote: &Remote, token: &str) -> Result<Claimed, ToolError> {
+    let mut pause = Duration::from_millis(500);
+    for _ in 1..CONFIRMATIONS {
+        match post(remote, &json!({ "token": token })).await {
+            Err(error) if matches!(error.code, ErrorCode::Unavailable | ErrorCode::Timeout) => {
+                tokio::time::sleep(pause).await;
+                pause *= 2;
+            }
+            answered => return answered.map(claimed),
+        }
+    }
+    post(remote, &json!({ "token": token })).await.map(claimed)
+}
+
+fn claimed(answer: Value) -> Claimed {
+    Claimed { name: answer["name"].as_str().map(str::to_owned) }
+}
+
+async fn post(remote: &Remote, body: &Value) -> Result<Value, ToolError> {
+    let answer = async {
+        let response =
+            remote.client.post(remote.url.clone()).json(body).send().await.map_err(|e| silent(remote, &e))?;
+        let status = response.status();
+        let answer = read(remote, response).await?;
+        if status.is_success() {
+            return Ok(answer);
+        }
+        Err(refused(status.as_u16(), &answer["error"]))
+    };
+    tokio::time::timeout(PATIENCE, answer).await.unwrap_or_else(|_| {
+        Err(ToolError::new(ErrorCode::Timeout, format!("the machine did not answer within {} s", PATIENCE.as_secs()))
+            .hint("is it still on, and in the network?"))
+    })
+}
+
+async fn read(remote: &Remote, mut response: Response) -> Result<Value, ToolError> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| silent(remote, &error))? {
+        if body.len() + chunk.len() > LONGEST {
+            return Err(ToolError::internal(format!("its answer is longer than {LONGEST} bytes"))
+                .hint("another server answers there: check the address"));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(serde_json::from_slice(&body).unwrap_or_default())
+}
+
+/// Nothing came back, or not from the machine that was meant.
+fn silent(remote: &Remote, error: &reqwest::Error) -> ToolError {
+    let (at, why) = (remote.url.origin().ascii_serialization(), root_cause(error));
+    if matches!(tls_fault(error), Some(rustls::Error::General(_))) {
+        return ToolError::new(ErrorCode::VerificationFailed, format!("{at} is not the machine that is meant: {why}"))
+            .hint(
+                "nothing was sent to it. Compare the fingerprint with the one on the machine's own screen, all of it",
+            );
+    }
+    ToolError::unavailable(format!("no answer from {at}: {why}"))
+        .hint("is the machine on and in this network, and is the address one of those it shows?")
+}
+
+/// What the machine refused.
+fn refused(status: u16, error: &Value) -> ToolError {
+    let data = &error["data"];
+    let code = data["error_code"].as_str().and_then(ErrorCode::from_symbol);
+    // For a terminal.
+    let plain = |text: &Value| text.as_str().map(|text| text.replace(char::is_control, " "));
+    let Some(message) = plain(&data["message"]) else {
+        return ToolError::internal(format!("it answered {status}, and is no raspi-mcp that could be claimed"))
+            .hint("is this the address that the machine shows?");
+    };
+    let told = ToolError::new(code.unwrap_or(ErrorCode::Internal), message);
+    match plain(&data["hint"]) {
+        Some(hint) => told.hint(hint),
+        None => told,
+    }
+}

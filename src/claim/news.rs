@@ -1,0 +1,61 @@
+//! What changes the screen of a claim: files in the folder of the identity (inotify(7)), and addresses that come and go (rtnetlink(7)).
+//! Nothing polls.
+
+use crate::os::readable;
+use rustix::{
+    fs::inotify::{self, CreateFlags, WatchFlags},
+    io::Errno,
+    net::{AddressFamily, SocketFlags, SocketType, bind, netlink, socket_with},
+};
+use std::{io, os::fd::OwnedFd, path::Path};
+use tokio::io::unix::AsyncFd;
+
+// linux/rtnetlink.h: RTMGRP_IPV4_IFADDR, RTMGRP_IPV6_IFADDR
+const ADDRESSES: u32 = 0x10 | 0x100;
+
+/// Both, to be waited for.
+pub struct News {
+    files: AsyncFd<OwnedFd>,
+    addresses: AsyncFd<OwnedFd>,
+}
+
+impl News {
+    /// Of everything from now on.
+    ///
+    /// # Errors
+    /// `NotFound` without the folder; what else the kernel says.
+    pub fn of(folder: &Path) -> io::Result<Self> {
+        let files = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
+        let flags = WatchFlags::MOVED_TO | WatchFlags::CLOSE_WRITE | WatchFlags::DELETE | WatchFlags::ONLYDIR;
+        inotify::add_watch(&files, folder, flags)?;
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        // Protocol 0 is NETLINK_ROUTE.
+        let addresses = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None)?;
+        bind(&addresses, &netlink::SocketAddrNetlink::new(0, ADDRESSES))?;
+        Ok(Self { files: readable::listen(files)?, addresses: readable::listen(addresses)? })
+    }
+
+    /// Waits for the next change of either. Changes that came together are one.
+    ///
+    /// # Errors
+    /// When the kernel cannot be listened to any more.
+    pub async fn next(&self) -> io::Result<()> {
+        let source = tokio::select! {
+            ready = self.files.readable() => { ready?.clear_ready(); &self.files }
+            ready = self.addresses.readable() => { ready?.clear_ready(); &self.addresses }
+        };
+        drain(source.get_ref())
+    }
+}
+
+/// What happened does not matter: all is looked at again. More of it than the kernel keeps is one change, too.
+fn drain(source: &OwnedFd) -> io::Result<()> {
+    let mut bytes = [0; 8192];
+    loop {
+        match rustix::io::read(source, &mut bytes) {
+            Ok(0) | Err(Errno::AGAIN | Errno::NOBUFS) => return Ok(()),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Whether this machine has an owner, and whose tokens count from the claim on: what `raspi-mcp prepare` and the agent wrote, looked at
+//! before each request, so that an owner is let in at once.
+//!
+//! Closed where that is there and not understood: a machine that cannot tell whether it has an owner serves nobody.
+
+use crate::{
+    appliance::Folder,
+    config::{Settings, TokenSetting},
+    error::ToolError,
+    watched::Watched,
+};
+use serde::Deserialize;
+use std::{fs, path::PathBuf, sync::Arc};
+
+/// What is known of the owner; `None` on what is no appliance: whoever installed this there owns it.
+pub struct Ownership(Option<Known>);
+
+struct Known {
+    /// It had one when the server started: then the configuration has the tokens.
+    claimed: bool,
+    standing: Watched<bool>,
+    tokens: Watched<Vec<TokenSetting>>,
+}
+
+/// The fragment of tokens, as the configuration writes it.
+#[derive(Deserialize)]
+struct Fragment {
+    access: Access,
+}
+
+#[derive(Deserialize)]
+struct Access {
+    tokens: Vec<TokenSetting>,
+}
+
+impl Ownership {
+    pub fn of(settings: &Settings) -> Self {
+        let folder = Folder::at(&settings.identity_dir);
+        let claimed = match folder.standing() {
+            Ok(None) => return Self(None),
+            Ok(Some(standing)) => standing.claimed,
+            Err(error) => {
+                tracing::error!(%error, folder = %folder.path().display(), "it is not known whether this machine has an owner");
+                false
+            }
+        };
+        let (state, fragment) = (folder.path().join("state.json"), folder.fragments().join("20-tokens.toml"));
+        Self(Some(Known {
+            claimed,
+            standing: Watched::sure(vec![state], move |_| {
+                folder.standing().is_ok_and(|standing| standing.is_some_and(|standing| standing.claimed))
+            }),
+            tokens: Watched::sure(vec![fragment], tokens),
+        }))
+    }
+
+    /// Whether this is an appliance: one that is to be claimed, or was.
+    pub fn is_appliance(&self) -> bool {
+        self.0.is_some()
+    }
+
+    pub fn is_claimed(&self) -> bool {
+        self.0.as_ref().is_none_or(|known| known.claimed || *known.standing.get())
+    }
+
+    /// The tokens of whoever became the owner while this server ran; the others are in its settings.
+    pub fn tokens(&self) -> Option<Arc<Vec<TokenSetting>>> {
+        self.0.as_ref().filter(|known| !known.claimed && *known.standing.get()).map(|known| known.tokens.get())
+    }
+
+    /// # Errors
+    /// `permission_denied` while this machine has no owner, for everybody: root, too, can wait for that.
+    pub fn check(&self) -> Result<(), ToolError> {
+        if self.is_claimed() {
+            return Ok(());
+        }
+        Err(ToolError::denied("this machine is unclaimed: it has no owner yet, and serves nobody")
+            .with("unclaimed", true)
+            .hint(
+                "read the code and the fingerprint from its screen or console, then: raspi-mcp claim https://HOST:PORT --fingerprint \
+                 sha256:... --code ... (docs/claim.md)",
+            ))
+    }
+}
+
+fn tokens(files: &[PathBuf]) -> Vec<TokenSetting> {
+    let Ok(text) = fs::read_to_string(&files[0]) else { return Vec::new() };
+    match toml::from_str::<Fragment>(&text) {
+        Ok(fragment) => fragment.access.tokens,
+        Err(error) => {
+            // Where and what, never the file's text.
+            tracing::error!(file = %files[0].display(), error = error.message(), "the owner's tokens are not understood");
+            Vec::new()
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! `raspi-mcp claim --show`: the screen of a machine that waits for its owner.
+
+use super::{news::News, qr, uri::Claim as Line};
+use crate::{
+    agent::{BootClock, hostname::is_label},
+    appliance::{Claim, Folder, Standing},
+    error::ToolError,
+    os::{Root, addresses},
+    tls::Fingerprint,
+};
+use std::{
+    io::{self, Write},
+    net::IpAddr,
+    time::Duration,
+};
+
+/// Everything gone, what was scrolled away as well.
+const CLEAR: &str = "\x1b[H\x1b[2J\x1b[3J";
+/// More addresses than this are more than a person chooses from.
+const MOST_ADDRESSES: usize = 6;
+
+/// What is shown, and on which machine.
+pub struct Show {
+    pub folder: Folder,
+    pub root: Root,
+    pub port: u16,
+    pub boot: BootClock,
+}
+
+/// What there is to show now.
+enum Scene {
+    Over,
+    Waiting(Box<(Claim, Standing)>),
+    /// The code is gone, and who owns the machine is about to be written.
+    Between,
+}
+
+impl Show {
+    /// Shows it on `screen` until the machine has an owner, or `told` comes, and leaves no code behind. Says whether it has an owner.
+    ///
+    /// # Errors
+    /// `failed_precondition` on what is no appliance; `permission_denied` for all but root; `unavailable` when the screen is gone.
+    pub async fn run(&self, screen: &mut dyn Write, told: impl Future<Output = ()>) -> Result<bool, ToolError> {
+        let mut told = std::pin::pin!(told);
+        // Before looking: a change in between is then news.
+        let news = News::of(self.folder.path()).map_err(|error| self.failed(&error))?;
+        let over = loop {
+            let left = match self.scene()? {
+                Scene::Over => break true,
+                Scene::Between => Duration::ZERO,
+                Scene::Waiting(shown) => {
+                    let (claim, standing) = *shown;
+                    let left = claim.until.saturating_sub((self.boot)());
+                    put(screen, &self.drawn(&claim, &standing, left))?;
+                    left
+                }
+            };
+            let late = async {
+                if left.is_zero() {
+                    std::future::pending::<()>().await;
+                }
+                tokio::time::sleep(left).await;
+            };
+            tokio::select! {
+                changed = news.next() => changed.map_err(|error| self.failed(&error))?,
+                () = late => {}
+                () = &mut told => break false,
+            }
+        };
+        put(screen, &format!("{CLEAR}{}", if over { "This machine has its owner now.\n" } else { "" }))?;
+        Ok(over)
+    }
+
+    fn scene(&self) -> Result<Scene, ToolError> {
+        let standing = self.folder.standing().map_err(|error| self.failed(&error))?;
+        let Some(standing) = standing else {
+            return Err(ToolError::precondition(format!("{} holds no identity", self.folder.path().display())).hint(
+                "this is no appliance, or raspi-mcp-prepare.service failed: systemctl status raspi-mcp-prepare",
+            ));
+        };
+        if standing.claimed {
+            return Ok(Scene::Over);
+        }
+        let claim = self.folder.claim().map_err(|error| self.failed(&error))?;
+        Ok(claim.map_or(Scene::Between, |claim| Scene::Waiting(Box::new((claim, standing)))))
+    }
+
+    fn drawn(&self, claim: &Claim, standing: &Standing, left: Duration) -> String {
+        let mut text = String::from(CLEAR);
+        let say = |text: &mut String, line: &str| text.push_str(&format!("{line}\n"));
+        if left.is_zero() || claim.tries_left == 0 {
+            let why = if left.is_zero() { "The time for a claim is over." } else { "Too many wrong codes were tried." };
+            say(&mut text, "raspi-mcp: this machine has no owner yet.\n");
+            say(&mut text, &format!("{why} Take the power from it and give it back: it then shows a new code."));
+            return text;
+        }
+        let hosts = self.hosts();
+        let pin = standing.fingerprint.as_deref().and_then(Fingerprint::parse);
+        if let (Some(host), Some(pin)) = (hosts.first(), pin) {
+            text.push_str(&qr::drawn(&Line::line(host, pin, &claim.code)).unwrap_or_default());
+        }
+        say(&mut text, "\nraspi-mcp: this machine has no owner yet. Whoever brings this code owns it.\n");
+        say(&mut text, &format!("  code         {}", claim.code));
+        say(
+            &mut text,
+            &format!("  fingerprint  {}", standing.fingerprint.as_deref().unwrap_or("none: it has no certificate")),
+        );
+        let reached: Vec<String> = hosts.iter().map(|host| format!("https://{host}")).collect();
+        let reached =
+            if reached.is_empty() { "no address yet: connect it to a network".into() } else { reached.join(" ") };
+        say(&mut text, &format!("  address      {reached}"));
+        if let (Some(host), Some(fingerprint)) = (hosts.first(), &standing.fingerprint) {
+            let command = format!("raspi-mcp claim https://{host} --fingerprint {fingerprint} --code {}", claim.code);
+            say(&mut text, &format!("\nOn a computer in its network, or with what the QR code holds:\n\n  {command}"));
+        }
+        let minutes = claim.until.as_secs().div_ceil(60);
+        say(
+            &mut text,
+            &format!("\nThe code is taken until {minutes} min after power-on; {} tries are left.", claim.tries_left),
+        );
+        for fault in &standing.faults {
+            say(&mut text, &format!("! {}", fault.replace(char::is_control, " ")));
+        }
+        text
+    }
+
+    /// Where it is reached, the likeliest first: private and public IPv4, then IPv6; by its name at last, which not every network knows.
+    fn hosts(&self) -> Vec<String> {
+        let mut all: Vec<IpAddr> = addresses::addresses(&self.root);
+        all.retain(|address| !address.is_loopback() && !address.is_unspecified());
+        all.sort_by_key(IpAddr::is_ipv6);
+        let port = self.port;
+        let mut hosts: Vec<String> = all
+            .iter()
+            .take(MOST_ADDRESSES)
+            .map(|address| match address {
+                IpAddr::V4(v4) => format!("{v4}:{port}"),
+                IpAddr::V6(v6) => format!("[{v6}]:{port}"),
+            })
+            .collect();
+        let name = self.root.line("proc/sys/kernel/hostname").ok().filter(|name| is_label(name));
+        if let Some(name) = name.filter(|_| !hosts.is_empty()) {
+            hosts.push(format!("{name}.local:{port}"));
+        }
+        hosts
+    }
+
+    fn failed(&self, error: &io::Error) -> ToolError {
+        let path = self.folder.path().display();
+        match error.kind() {
+            io::ErrorKind::NotFound => ToolError::precondition(format!(
+                "there is no {path}: nobody prepared an identity"
+            ))
+            .hint("this is no appliance, or raspi-mcp-prepare.service failed: systemctl status raspi-mcp-prepare"),
+            io::ErrorKind::PermissionDenied => {
+                ToolError::denied(format!("{path} is root's: the code is for who holds the machine"))
+                    .hint("run it as root")
+            }
+            _ => ToolError::unavailable(format!("{path} cannot be used: {error}")).hint("restart the machine"),
+        }
+    }
+}
+
+fn put(screen: &mut dyn Write, text: &str) -> Result<(), ToolError> {
+    screen
+        .write_all(text.as_bytes())
+        .and_then(|()| screen.flush())
+        .map_err(|error| ToolError::unavailable(format!("the screen cannot be written: {error}")))
+}

@@ -1,0 +1,128 @@
+//! All that a claim needs in one line, as the QR code holds it: `raspi-mcp://HOST:PORT/FINGERPRINT/CODE`.
+//!
+//! The scheme is nobody's: a camera that takes it up shows a text, and no browser opens an address that a person would then have to
+//! trust. All letters are capitals: QR codes have a shorter form for those.
+
+use crate::{appliance::Code, error::ToolError, tls::Fingerprint};
+use reqwest::Url;
+
+pub const SCHEME: &str = "raspi-mcp://";
+/// Longer lines are none of ours.
+const LONGEST: usize = 512;
+
+/// A device, how it proves itself, and the code it shows.
+#[derive(Debug)]
+pub struct Claim {
+    /// Always `https`, without a path.
+    pub url: Url,
+    pub pin: Fingerprint,
+    pub code: Code,
+}
+
+impl Claim {
+    /// # Errors
+    /// `invalid_argument` saying which part is wrong; the code is never repeated.
+    pub fn parse(text: &str) -> Result<Self, ToolError> {
+        let refused = |why: &str| {
+            ToolError::invalid(format!("the address of the claim is wrong: {why}"))
+                .hint("copy the whole line that begins with raspi-mcp://, as the device shows it")
+        };
+        let text = text.trim();
+        let rest = text.get(..SCHEME.len()).filter(|scheme| scheme.eq_ignore_ascii_case(SCHEME));
+        let rest = rest.and_then(|scheme| text.get(scheme.len()..)).filter(|_| text.len() <= LONGEST);
+        let mut parts = rest.ok_or_else(|| refused("it does not begin with raspi-mcp://"))?.split('/');
+        let (Some(host), Some(pin), Some(code), None) = (parts.next(), parts.next(), parts.next(), parts.next()) else {
+            return Err(refused("it is not raspi-mcp://HOST:PORT/FINGERPRINT/CODE"));
+        };
+        let pin = Fingerprint::parse(&format!("sha256:{pin}"))
+            .ok_or_else(|| refused("the fingerprint is not 64 hexadecimal digits"))?;
+        let code = Code::parse(code).map_err(ToolError::from)?;
+        let url = address(&format!("https://{}", host.to_ascii_lowercase()))?;
+        Ok(Self { url, pin, code })
+    }
+
+    /// The line for `host`, a name or an address with its port.
+    pub fn line(host: &str, pin: Fingerprint, code: &Code) -> String {
+        let pin = pin.to_string();
+        let digits = pin.strip_prefix("sha256:").unwrap_or(&pin);
+        format!("{SCHEME}{host}/{digits}/{}", code.to_string().replace('-', "")).to_ascii_uppercase()
+    }
+}
+
+/// Where a device answers: `https://HOST[:PORT]` and nothing else.
+///
+/// # Errors
+/// `invalid_argument`: another scheme (the code would travel in the clear), a user, a path, no host.
+pub fn address(text: &str) -> Result<Url, ToolError> {
+    let refused = |why: String| ToolError::invalid(format!("the address {text}: {why}"));
+    let url: Url = text.parse().map_err(|error| refused(format!("{error}")).hint("write https://HOST:PORT"))?;
+    if url.scheme() != "https" {
+        return Err(refused(format!("it begins with {}://, and a code is sent through TLS only", url.scheme()))
+            .hint("write it with https://, as the device shows it"));
+    }
+    let bare = url.username().is_empty() && url.password().is_none() && url.query().is_none();
+    if !bare || url.fragment().is_some() || !matches!(url.path(), "/" | "/claim") {
+        return Err(refused("it holds more than a host and a port".into()).hint("write https://HOST:PORT"));
+    }
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pin() -> Fingerprint {
+        Fingerprint::of(b"a certificate")
+    }
+
+    #[test]
+    fn the_line_is_read_back() {
+        let code = Code::of([7; 16]);
+        for host in ["192.0.2.7:8765", "[2001:db8::7]:8765", "raspi-mcp.local:8443"] {
+            let line = Claim::line(host, pin(), &code);
+            assert_eq!(line, line.to_uppercase());
+            for copy in [line.clone(), line.to_lowercase(), format!(" {line}\n")] {
+                let claim = Claim::parse(&copy).unwrap();
+                assert_eq!(claim.url.as_str(), format!("https://{host}/"));
+                assert!(claim.pin == pin() && claim.code.is(&code));
+                assert!(!format!("{claim:?}").contains(&code.to_string()));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_such_line_is_refused_without_the_code() {
+        let code = Code::of([7; 16]);
+        let line = Claim::line("192.0.2.7:8765", pin(), &code);
+        for bad in [
+            "".into(),
+            "raspi-mcp://".into(),
+            line.replace("RASPI-MCP", "HTTP"),
+            format!("{line}/x"),
+            line.replace("192", "user@192"),
+            line.replace("192.0.2.7:8765", ""),
+            line.replace("192.0.2.7:8765", "192.0.2.7:99999"),
+            line.replace("192.0.2.7:8765", "192.0.2.7?x=1"),
+            line.replace("192.0.2.7:8765", "192.0.2.7#"),
+            line[..line.len() - 1].into(),
+            line.replacen("/", "", 1),
+            format!("{line}{}", " ".repeat(600) + "x"),
+        ] {
+            let refusal = Claim::parse(&bad).unwrap_err();
+            assert_eq!(refusal.code, crate::error::ErrorCode::InvalidArgument, "{bad}");
+            assert!(!refusal.advice().contains(&code.to_string().replace('-', "")), "{}", refusal.advice());
+        }
+    }
+
+    #[test]
+    fn an_address_is_a_host_and_a_port_behind_tls() {
+        for good in ["https://pi.local", "https://192.0.2.7:8765/", "https://[::1]:1/claim"] {
+            address(good).unwrap();
+        }
+        for bad in
+            ["http://192.0.2.7:8765", "pi.local", "ftp://pi", "https://", "https://a@b", "https://b/mcp", "https://b?c"]
+        {
+            address(bad).unwrap_err();
+        }
+    }
+}

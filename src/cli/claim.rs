@@ -1,0 +1,183 @@
+//! `raspi-mcp claim`: makes a machine that has no owner yet one's own (docs/claim.md); on that machine, shows how.
+
+use super::{
+    exit::{Exit, Failure},
+    say::outln,
+    sources, target,
+};
+use crate::{
+    agent::boot_clock,
+    appliance::{Code, Folder},
+    claim::{client, led::Led, show::Show, uri},
+    config::Settings,
+    daemon,
+    error::ToolError,
+    os::Root,
+    registry::Registry,
+    tls::Fingerprint,
+};
+use serde_json::json;
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, BufRead, IsTerminal, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// The machine: https://HOST:PORT as it shows it; or the whole line of its QR code; or "-" to be asked for that line
+    #[arg(value_name = "ADDRESS", required_unless_present = "show")]
+    address: Option<String>,
+    /// The fingerprint of its certificate, as it shows it (sha256:...); no other machine is sent the code
+    #[arg(long, value_name = "PIN", value_parser = target::pin)]
+    fingerprint: Option<Fingerprint>,
+    /// The code it shows; without it, you are asked for it. Other users of this computer can see what is on a command line
+    #[arg(long, value_name = "CODE")]
+    code: Option<String>,
+    /// Put the token into this new file, which only you can read, instead of printing it
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// For programs: address, fingerprint and token as JSON
+    #[arg(long)]
+    json: bool,
+    /// On the machine itself, as root: show code, fingerprint, addresses and QR code until it has an owner
+    #[arg(long, conflicts_with_all = ["address", "fingerprint", "code", "out", "json"])]
+    show: bool,
+}
+
+pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
+    if args.show {
+        return show(&sources.settings(&Registry::standard(), Vec::new())?);
+    }
+    let claim = wanted(&args)?;
+    // Before anything is sent: a token that cannot be kept must not be made.
+    let mut kept = args.out.as_deref().map(create).transpose()?;
+    let keep = |token: &str| match &mut kept {
+        Some((path, file)) => write(file, token).map_err(|error| unwritten(path, &error)),
+        None if args.json => said(&format!(
+            "{}\n",
+            json!({ "url": claim.url.as_str(), "fingerprint": claim.pin.to_string(), "token": token })
+        )),
+        None => said(&format!("{token}\n")),
+    };
+    let claimed = super::runtime()?.block_on(client::claim(&claim, keep));
+    if let Some((path, file)) = &kept
+        && file.metadata().is_ok_and(|about| about.len() == 0)
+    {
+        let _ = fs::remove_file(path);
+    }
+    let claimed = claimed?;
+    if let Some((path, _)) = &kept
+        && args.json
+    {
+        outln!("{}", json!({ "url": claim.url.as_str(), "fingerprint": claim.pin.to_string(), "token_file": path }));
+    }
+    if !args.json {
+        let name = claimed.name.unwrap_or_else(|| "The machine".into());
+        let token = kept.as_ref().map_or("FILE-WITH-THE-TOKEN".into(), |(path, _)| path.display().to_string());
+        // The token alone is what may be piped on.
+        eprintln!(
+            "{name} is yours. Its token is shown only now: whoever has it may do everything.\n\
+             Next: raspi-mcp call system.get_basic_info --url {} --pin {} --token-file {token}",
+            claim.url.as_str().trim_end_matches('/'),
+            claim.pin
+        );
+    }
+    Ok(())
+}
+
+/// What is to be claimed, and by what.
+fn wanted(args: &Args) -> Result<uri::Claim, Failure> {
+    let usage = |why: &str| Failure::new(Exit::Usage, why);
+    let address = args.address.as_deref().unwrap_or_default();
+    let line = match address {
+        "-" => Some(asked("The line of its QR code: ")?),
+        line if line.get(..uri::SCHEME.len()).is_some_and(|scheme| scheme.eq_ignore_ascii_case(uri::SCHEME)) => {
+            Some(line.into())
+        }
+        _ => None,
+    };
+    if let Some(line) = line {
+        if args.fingerprint.is_some() || args.code.is_some() {
+            return Err(usage("the line of a QR code holds fingerprint and code: leave --fingerprint and --code out"));
+        }
+        return Ok(uri::Claim::parse(&line)?);
+    }
+    let url = uri::address(address)?;
+    let pin = args.fingerprint.ok_or_else(|| {
+        usage("--fingerprint is missing: without it the code could go to anybody who answers there\n  it stands on the machine's screen, below the code")
+    })?;
+    let code = match &args.code {
+        Some(code) => Code::parse(code),
+        None => Code::parse(&asked("The code it shows: ")?),
+    };
+    Ok(uri::Claim { url, pin, code: code.map_err(ToolError::from)? })
+}
+
+/// A line of standard input.
+fn asked(question: &str) -> Result<String, Failure> {
+    let mut input = io::stdin().lock();
+    if io::stdin().is_terminal() {
+        eprint!("{question}");
+    }
+    let mut line = String::new();
+    let failed = |error: io::Error| Failure::new(Exit::Usage, format!("standard input cannot be read: {error}"));
+    io::Read::take(&mut input, 1024).read_line(&mut line).map_err(failed)?;
+    Ok(line)
+}
+
+fn create(path: &Path) -> Result<(PathBuf, File), ToolError> {
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    file.map(|file| (path.to_owned(), file)).map_err(|error| unwritten(path, &error))
+}
+
+fn unwritten(path: &Path, error: &io::Error) -> ToolError {
+    ToolError::precondition(format!("--out {}: {error}", path.display())).hint("name a file that is not there yet")
+}
+
+fn write(file: &mut File, token: &str) -> io::Result<()> {
+    writeln!(file, "{token}")?;
+    file.sync_all()
+}
+
+/// Unlike other output, this must have been taken before the machine is told so.
+fn said(text: &str) -> Result<(), ToolError> {
+    let mut output = io::stdout().lock();
+    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(|error| {
+        ToolError::unavailable(format!("the token cannot be printed: {error}")).hint("name a file with --out")
+    })
+}
+
+/// Until the machine has an owner, or this is told to stop.
+fn show(settings: &Settings) -> Result<(), Failure> {
+    let root = Root::system();
+    if shown_elsewhere(&root) {
+        outln!("the same screen is shown on tty1");
+        return Ok(());
+    }
+    let folder = Folder::at(&settings.identity_dir);
+    let led = Led::named(&root, &settings.claim.led, folder.path().join("led"));
+    let show = Show { folder, root, port: settings.http.listen.port(), boot: boot_clock() };
+    if let Some(led) = &led
+        && let Err(error) = led.blink()
+    {
+        eprintln!("raspi-mcp: LED {} does not blink: {error}", settings.claim.led);
+    }
+    let ended = super::runtime()?.block_on(async {
+        let told = daemon::told_to_stop();
+        show.run(&mut io::stdout().lock(), told).await
+    });
+    if let Some(Err(error)) = led.map(|led| led.restore()) {
+        eprintln!("raspi-mcp: LED {} is not as it was: {error}", settings.claim.led);
+    }
+    ended.map(drop).map_err(Failure::from)
+}
+
+/// Whether standard output is `/dev/console` (5:1), and that is the screen: the instance on tty1 shows it there.
+fn shown_elsewhere(root: &Root) -> bool {
+    let about = rustix::fs::fstat(io::stdout()).ok();
+    let console = about.is_some_and(|about| about.st_rdev == rustix::fs::makedev(5, 1));
+    console
+        && root.line("sys/class/tty/console/active").is_ok_and(|active| active.split(' ').next_back() == Some("tty1"))
+}

@@ -1,0 +1,162 @@
+//! `POST /claim`: the one thing that a machine without an owner does for anybody (docs/claim.md).
+//!
+//! `{"code": "..."}` is answered with a token, which does not count yet; `{"token": "..."}` says that it arrived, and from then on the
+//! machine belongs to whoever has it. The agent judges both; here is only the door: TLS, bounds, and the audit.
+
+use super::{
+    App, Peer,
+    body::{self, Unread},
+    not_allowed,
+    post::{self, closing, json},
+    refused::{AtTheDoor, gather_later, record},
+};
+use crate::{
+    access::token,
+    agent::{ClaimRequest, ShownToken},
+    appliance::Code,
+    error::{ErrorCode, ToolError},
+};
+use axum::{
+    body::Body,
+    extract::Request,
+    http::{HeaderValue, Method, Response, StatusCode, header},
+};
+use serde::Deserialize;
+use serde_json::{Value, json as object};
+use std::{sync::Arc, time::Instant};
+use time::OffsetDateTime;
+
+pub const PATH: &str = "/claim";
+/// A code or a token, and the braces around it.
+const LONGEST_BODY: usize = 1024;
+/// The tool's place in the audit.
+const CLAIM: &str = "access.claim";
+
+/// What is brought: one of the two.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Brought {
+    code: Option<String>,
+    token: Option<String>,
+}
+
+/// Answers, after the audit has it.
+pub(super) async fn answer(app: &Arc<App>, request: Request, peer: Peer) -> Response<Body> {
+    if *request.method() != Method::POST {
+        return not_allowed("POST");
+    }
+    match judged(app, request, peer).await {
+        Ok(answer) => {
+            let mut response = json(StatusCode::OK, answer.to_string().into_bytes());
+            response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            response
+        }
+        Err(error) => {
+            let status = StatusCode::from_u16(error.code.http()).unwrap_or(StatusCode::FORBIDDEN);
+            let response = post::refuse(status, &error);
+            // What was not read is not worth reading.
+            if error.code == ErrorCode::ContentTooLarge { closing(response) } else { response }
+        }
+    }
+}
+
+async fn judged(app: &Arc<App>, request: Request, peer: Peer) -> Result<Value, ToolError> {
+    let world = &app.server.pipeline.world;
+    if app.tls.is_none() {
+        let error =
+            ToolError::denied("a machine is claimed through TLS only: the code and the token would be seen by others")
+                .hint("use https:// and the fingerprint that the machine shows");
+        return Err(noted(app, peer, "claim: no TLS", error).await);
+    }
+    let brought = match read(app, request).await {
+        Ok(brought) => brought,
+        Err(error) => return Err(noted(app, peer, "claim: malformed", error).await),
+    };
+    if world.ownership.is_claimed() {
+        // The answer to the last request was lost: it may be asked again.
+        let known = brought.token.as_deref().is_some_and(|token| knows(app, token));
+        if known {
+            return Ok(object!({ "claimed": true }));
+        }
+        return Err(noted(app, peer, "claim: claimed", claimed_already()).await);
+    }
+    let from = peer.address.to_string();
+    match (brought.code, brought.token) {
+        (Some(code), None) => {
+            if let Err(typo) = Code::parse(&code) {
+                return Err(noted(app, peer, "claim: mistyped", typo.into()).await);
+            }
+            let offered = world.agent.claim(ClaimRequest { code, from }).await;
+            match offered {
+                // One of the few tries of this start, right or wrong: each has its record.
+                Err(error) if error.code == ErrorCode::PermissionDenied => {
+                    audit(app, peer, "code", Some(&error)).await;
+                    Err(error)
+                }
+                Err(error) => Err(noted(app, peer, "claim: closed", error).await),
+                Ok(offered) => {
+                    audit(app, peer, "code", None).await;
+                    Ok(object!({ "token": offered.token, "confirm_within_seconds": offered.confirm_within_seconds }))
+                }
+            }
+        }
+        (None, Some(token)) => match world.agent.confirm_claim(ShownToken { token, from }).await {
+            Ok(claimed) => {
+                audit(app, peer, "token", None).await;
+                Ok(object!({ "claimed": true, "name": claimed.name }))
+            }
+            Err(error) => Err(noted(app, peer, "claim: not confirmed", error).await),
+        },
+        _ => {
+            let error = ToolError::invalid("a claim brings a code or a token, one of them").with("name", "code");
+            Err(noted(app, peer, "claim: malformed", error).await)
+        }
+    }
+}
+
+fn claimed_already() -> ToolError {
+    ToolError::precondition("this machine is claimed already: it has an owner")
+        .hint("ask its owner for a token; whoever holds the machine can reset it (docs/first-boot.md)")
+}
+
+/// Whether it is a token of this machine's.
+fn knows(app: &App, presented: &str) -> bool {
+    let (now, world) = (OffsetDateTime::now_utc(), &app.server.pipeline.world);
+    let among = |tokens: &[_]| token::judge(tokens, presented, now).is_ok();
+    among(&world.settings.access.tokens) || world.ownership.tokens().is_some_and(|tokens| among(&tokens))
+}
+
+async fn read(app: &App, request: Request) -> Result<Brought, ToolError> {
+    let (parts, body) = request.into_parts();
+    if !post::is_json(&parts) {
+        return Err(ToolError::invalid("Content-Type must be application/json"));
+    }
+    let bytes = body::read(body, LONGEST_BODY, app.body_timeout).await.map_err(|unread| match unread {
+        Unread::TooLong => {
+            ToolError::new(ErrorCode::ContentTooLarge, format!("a claim has {LONGEST_BODY} bytes at most"))
+        }
+        Unread::TooSlow => ToolError::timeout("reading the request", app.body_timeout),
+        Unread::Broken => ToolError::invalid("the request broke off"),
+    })?;
+    // Its own words only: a parser's may repeat what it read.
+    serde_json::from_slice(&bytes)
+        .map_err(|_| ToolError::invalid("a claim is a JSON object with a code or a token").with("name", "code"))
+}
+
+async fn audit(app: &App, peer: Peer, brought: &'static str, error: Option<&ToolError>) {
+    let args = object!({ "address": peer.address.to_string(), "brought": brought });
+    let at = AtTheDoor { tool: CLAIM, changed: brought == "token" && error.is_none() };
+    record(&app.server, at, args, error.map(|error| (error.code, error.message.as_str()))).await;
+}
+
+/// Counted with the others that were not let in: a flood costs a few records a minute.
+async fn noted(app: &Arc<App>, peer: Peer, reason: &'static str, error: ToolError) -> ToolError {
+    let told = app.refusals.note(peer.address, reason, false, Instant::now());
+    if told.record {
+        audit(app, peer, reason, Some(&error)).await;
+    }
+    if told.opens {
+        gather_later(app);
+    }
+    error
+}

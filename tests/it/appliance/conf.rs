@@ -1,0 +1,68 @@
+//! What was prepared, as both halves read it: after the image, before the site.
+
+use super::{Machine, token};
+use raspi_mcp::{
+    config::{Places, Sources, load, load_agent},
+    registry::meta::Role,
+};
+use std::fs;
+
+fn sources(machine: &Machine) -> Sources {
+    let places = Places::below(machine.home.path());
+    for folder in [&places.image_dir, &places.site_dir] {
+        fs::create_dir_all(folder).unwrap();
+    }
+    Sources::new(places, Vec::new())
+}
+
+#[test]
+fn an_appliance_listens_with_its_key_before_anybody_owns_it_and_says_that_nobody_does() {
+    let machine = Machine::with(&[]);
+    machine.starts();
+    let settings = load(&sources(&machine)).unwrap();
+    assert!(settings.unclaimed && settings.tls.enabled);
+    assert_eq!(settings.http.listen.to_string(), "[::]:8443");
+    assert_eq!(settings.tls.key, machine.folder().path().join("tls.key"));
+    assert!(load_agent(&sources(&machine)).unwrap().unclaimed);
+    // Any other machine is as it was.
+    let other = Machine::with(&[]);
+    let settings = load(&sources(&other)).unwrap();
+    assert!(!settings.unclaimed && !settings.tls.enabled && settings.http.listen.ip().is_loopback());
+}
+
+#[test]
+fn the_owners_file_is_read_by_both_halves_and_the_site_has_the_last_word() {
+    let (_, lines) = token("laptop", Role::Admin);
+    let text = format!("name = \"porch\"\n[update]\nchannel = \"beta\"\nurl = \"https://one.example/pi\"\n{lines}");
+    let machine = Machine::with(&[("raspi-mcp.toml", text.as_bytes())]);
+    machine.starts();
+    let sources = sources(&machine);
+    fs::write(sources.places.image_dir.join("a.toml"), "[update]\nchannel = \"stable\"\nring = \"early\"\n").unwrap();
+    for settings in [load(&sources).unwrap(), load_agent(&sources).unwrap()] {
+        assert!(!settings.unclaimed);
+        assert_eq!((settings.update.channel.as_str(), settings.update.ring.as_str()), ("beta", "early"));
+        assert_eq!(settings.http.allowed_hosts, ["porch", "porch.local"]);
+        assert_eq!(settings.access.tokens[0].name, "laptop");
+    }
+    fs::write(
+        sources.places.site_dir.join("a.toml"),
+        "[update]\nchannel = \"nightly\"\n[http]\nlisten = \"127.0.0.1:1\"\n",
+    )
+    .unwrap();
+    for settings in [load(&sources).unwrap(), load_agent(&sources).unwrap()] {
+        assert_eq!(settings.update.channel, "nightly");
+        assert_eq!(settings.http.listen.port(), 1);
+        assert_eq!(settings.update.url, "https://one.example/pi");
+    }
+}
+
+#[test]
+fn a_folder_that_is_broken_opens_nothing() {
+    let machine = Machine::with(&[]);
+    machine.starts();
+    for bad in ["", "{}", "{\"claimed\":\"no\"}"] {
+        machine.puts("run/raspi-mcp-identity/state.json", bad);
+        // Nobody could be known, and that is refused.
+        assert!(load(&sources(&machine)).is_err(), "{bad:?}");
+    }
+}

@@ -1,0 +1,74 @@
+//! NetworkManager's connections: a copy where the data partition cannot take it along, and the way back.
+
+use super::{Machine, mode};
+
+const FOLDER: &str = "etc/NetworkManager/system-connections";
+const OFFICE: &str = "[connection]\nid=office\n[wifi-security]\npsk=hunter2hunter2\n";
+
+/// The data partition is another one: nothing that lay there is there.
+fn loses_data(machine: &Machine) {
+    let folder = machine.home.path().join(FOLDER);
+    std::fs::remove_dir_all(&folder).unwrap();
+    std::fs::create_dir(&folder).unwrap();
+}
+
+#[test]
+fn connections_are_kept_and_put_back_where_data_is_lost() {
+    let machine = Machine::with(&[]);
+    machine.starts();
+    machine.puts(&format!("{FOLDER}/office.nmconnection"), OFFICE);
+    machine.puts(&format!("{FOLDER}/.office.nmconnection.x"), "half of one");
+    machine.puts(&format!("{FOLDER}/readme.txt"), "none");
+    machine.starts();
+    loses_data(&machine);
+    let done = machine.starts();
+    assert_eq!(done.notes, ["connections were put back: office.nmconnection"]);
+    assert_eq!(machine.reads(&format!("{FOLDER}/office.nmconnection")).as_deref(), Some(OFFICE));
+    assert_eq!(mode(&machine.home.path().join(FOLDER).join("office.nmconnection")), 0o600);
+    // As they are now, they are what is kept.
+    machine.card.take_events();
+    assert_eq!(machine.starts().notes, [""; 0]);
+    assert_eq!(machine.card.take_events(), []);
+}
+
+#[test]
+fn what_is_made_without_the_data_partition_does_not_take_the_copys_place() {
+    let machine = Machine::with(&[]);
+    machine.puts(&format!("{FOLDER}/office.nmconnection"), OFFICE);
+    machine.starts();
+    loses_data(&machine);
+    machine.puts(&format!("{FOLDER}/guest.nmconnection"), "[connection]\nid=guest\n");
+    // The initramfs says so before anything starts: not through `starts`, which empties /run.
+    machine.puts("run/raspi-mcp-data-lost", "no file system that could be mended\n");
+    machine.prepares().unwrap();
+    loses_data(&machine);
+    assert_eq!(machine.starts().notes, ["connections were put back: office.nmconnection"]);
+}
+
+#[test]
+fn what_is_too_much_is_left_out_and_told() {
+    let machine = Machine::with(&[]);
+    for number in 0..33 {
+        machine.puts(&format!("{FOLDER}/a{number:02}.nmconnection"), OFFICE);
+    }
+    machine.puts(&format!("{FOLDER}/long.nmconnection"), &"x".repeat(17 << 10));
+    let done = machine.starts();
+    assert_eq!(done.faults.len(), 2, "{:?}", done.faults);
+    assert!(done.faults.iter().all(|fault| !fault.contains("hunter2")), "{:?}", done.faults);
+    loses_data(&machine);
+    machine.starts();
+    assert!(machine.reads(&format!("{FOLDER}/a31.nmconnection")).is_some());
+    assert!(machine.reads(&format!("{FOLDER}/a32.nmconnection")).is_none());
+}
+
+#[test]
+fn a_name_that_somebody_gave_the_machine_stays() {
+    let machine = Machine::with(&[("raspi-mcp.toml", b"name = \"porch\"\n")]);
+    machine.puts("etc/hostname", "garage\n");
+    machine.puts("proc/sys/kernel/hostname", "garage\n");
+    machine.starts();
+    assert_eq!(machine.reads("proc/sys/kernel/hostname").as_deref(), Some("garage\n"));
+    machine.puts("etc/hostname", "localhost\n");
+    machine.starts();
+    assert_eq!(machine.reads("proc/sys/kernel/hostname").as_deref(), Some("porch"));
+}

@@ -1,0 +1,79 @@
+//! A reset by hand: what is on partition 1, and what is left of whose machine it was.
+
+use super::{Machine, card, token};
+use crate::update::powercut::cut::{Cutter, Dice};
+use raspi_mcp::registry::meta::Role;
+
+const CONNECTION: &str = "etc/NetworkManager/system-connections/office.nmconnection";
+
+fn owned() -> Machine {
+    let machine = Machine::of(card(&[("raspi-mcp.toml", token("laptop", Role::Admin).1.as_bytes())]));
+    machine.puts(CONNECTION, "[connection]\nid=office\n");
+    assert!(machine.starts().claimed);
+    machine
+}
+
+#[test]
+fn a_reset_takes_the_identity_marks_data_and_asks_for_a_restart_once() {
+    let machine = owned();
+    let (before, mut floor) = (machine.identity(), machine.state());
+    floor.kept.clear();
+    machine.put(&[("factory-reset", b" RESET\r\n")]);
+    let done = machine.starts();
+    assert!(done.restart && done.faults.is_empty(), "{done:?}");
+    assert!(machine.folder().standing().unwrap().is_none());
+    assert!(machine.reads("data/factory-reset").is_some());
+    // Nothing but what was kept is gone: floors and blocked versions stay.
+    assert_eq!(machine.state(), floor);
+    // As the initramfs does at the next start.
+    for file in ["data/factory-reset", CONNECTION] {
+        std::fs::remove_file(machine.home.path().join(file)).unwrap();
+    }
+    let done = machine.starts();
+    assert!(!done.restart && !done.claimed && machine.claim().is_some(), "{done:?}");
+    assert_ne!(machine.identity().fingerprint(), before.fingerprint());
+    assert!(machine.reads(CONNECTION).is_none());
+}
+
+#[test]
+fn a_file_that_does_not_say_it_resets_nothing() {
+    for text in [&b"no"[..], b"", b"\0\0\0\0\0", b"reset everything"] {
+        let machine = owned();
+        let before = machine.state();
+        machine.put(&[("factory-reset", text)]);
+        let done = machine.starts();
+        assert!(done.claimed && !done.restart);
+        assert_eq!(done.faults.iter().any(|fault| fault.contains("does not say")), text.len() > 1 && text[0] != 0);
+        assert_eq!(machine.state(), before);
+    }
+}
+
+#[test]
+fn wherever_the_power_fails_a_reset_is_done_or_will_be() {
+    let machine = owned();
+    machine.put(&[("factory-reset", b"reset\n")]);
+    let start = machine.card.content();
+    machine.card.take_events();
+    assert!(machine.starts().restart);
+    let (mut cutter, mut dice) = (Cutter::new(start), Dice(0x5eed_0003));
+    for event in machine.card.take_events() {
+        cutter.apply(&event);
+        for fate in cutter.fates(64, &mut dice) {
+            let after = Machine::of(cutter.state(&fate, &mut dice).make());
+            let first = after.starts();
+            let second = after.starts();
+            // Torn garbage in the file is no longer the word; then the identity is gone already.
+            assert!(!second.restart && !second.claimed, "{first:?}, {second:?}");
+            assert!(after.identity().tokens.is_empty() && after.claim().is_some());
+        }
+    }
+}
+
+#[test]
+fn without_a_data_partition_it_says_that_nothing_was_wiped_there() {
+    let machine = owned();
+    machine.put(&[("factory-reset", b"reset")]);
+    machine.puts("run/raspi-mcp-data-lost", "it is not there\n");
+    let done = machine.prepares().unwrap();
+    assert!(done.restart && done.faults[0].contains("it is not there"), "{done:?}");
+}
