@@ -115,7 +115,15 @@ root_modules() {
     install -D -m 644 "$file" "$into/usr/lib/modules/$release/${file#*/modules/"$release"/}"
   done
   cp "$GUEST_KERNEL/lib/modules/$release"/modules.{builtin,builtin.modinfo,order} "$into/usr/lib/modules/$release/"
-  depmod -b "$into" "$release"
+}
+
+# bench_hardware INTO: drivers that Debian leaves out, and the certificate of whoever vouches for the bench's web space.
+bench_hardware() {
+  need_drivers
+  rm -rf "$1"
+  install -D -m 644 -t "$1/usr/lib/modules/$GUEST_RELEASE/extra" "$DRIVERS/gpio-sim.ko"
+  python3 -B -c 'import sys; sys.path.insert(0, "ci/qemu.d"); import webspace; webspace.certificates(sys.argv[1])' "$IMAGE/certificates"
+  install -D -m 644 "$IMAGE/certificates/ca.pem" "$1/usr/share/bench/updates-ca.pem"
 }
 
 # initramfs_modules INTO MODULE...: numbered in the order in which insmod takes them, with a list that dist/initramfs/init reads.
