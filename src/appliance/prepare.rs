@@ -130,7 +130,9 @@ fn provisioned(site: &Site, record: &mut Record, was: Identity, done: &mut Prepa
     };
     let digest = Digest::of(&bytes);
     let said = match unreadable {
-        None => Provisioning::parse(&bytes, site.product).map_err(|faults| faults.iter().map(ToString::to_string).collect()),
+        None => {
+            Provisioning::parse(&bytes, site.product).map_err(|faults| faults.iter().map(ToString::to_string).collect())
+        }
         Some(why) => Err(vec![format!("{file}: {why}")]),
     };
     // What is left of a file that was taken: the power failed before it was erased, or while it was.
@@ -138,7 +140,9 @@ fn provisioned(site: &Site, record: &mut Record, was: Identity, done: &mut Prepa
     let next = match said {
         _ if remains => Identity { erasing: Some(digest), ..was },
         _ if was.claimed => {
-            done.faults.push(format!("{file} was not accepted: this machine has an owner. It was erased, for the secrets in it"));
+            done.faults.push(format!(
+                "{file} was not accepted: this machine has an owner. It was erased, for the secrets in it"
+            ));
             Identity { erasing: Some(digest), ..was }
         }
         Ok(said) => {

@@ -53,11 +53,11 @@ impl Provisioning {
         let one = |at, message: String| vec![Fault::new(Origin::file(FILE).at(at), message)];
         // Editors of Windows put these three bytes first.
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        let text = std::str::from_utf8(bytes)
-            .map_err(|error| one(None, format!("is not UTF-8 from byte {} on; save it as UTF-8", error.valid_up_to())))?;
-        let entries = document(text).map_err(|wrong| {
-            wrong.into_iter().flat_map(|(at, message)| one(at, message)).collect::<Vec<_>>()
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            one(None, format!("is not UTF-8 from byte {} on; save it as UTF-8", error.valid_up_to()))
         })?;
+        let entries = document(text)
+            .map_err(|wrong| wrong.into_iter().flat_map(|(at, message)| one(at, message)).collect::<Vec<_>>())?;
         let (says, faults) = (Identity::default(), Vec::new());
         let mut reading = Reading { product, says, wifi: None, ssid: None, passphrase: None, psk: None, faults };
         reading.table("", &entries);
@@ -127,7 +127,8 @@ impl Reading<'_> {
                 _ => self.fault(at, format!("wifi.hidden must be true or false, not {}", found.shown())),
             },
             "access.tokens" => {
-                if let Some(Ok(tokens)) = self.configured(name, found).map(serde_json::from_value::<Vec<TokenSetting>>) {
+                if let Some(Ok(tokens)) = self.configured(name, found).map(serde_json::from_value::<Vec<TokenSetting>>)
+                {
                     self.tokens(tokens, at);
                 }
             }
@@ -167,7 +168,14 @@ impl Reading<'_> {
         self.says.wifi.get_or_insert_default()
     }
 
-    fn text(&mut self, name: &str, at: Option<Position>, found: &Found, good: impl Fn(&str) -> bool, expected: &str) -> Option<String> {
+    fn text(
+        &mut self,
+        name: &str,
+        at: Option<Position>,
+        found: &Found,
+        good: impl Fn(&str) -> bool,
+        expected: &str,
+    ) -> Option<String> {
         match &found.value {
             Written::Text(text) if good(text) => Some(text.clone()),
             _ => {
@@ -178,7 +186,14 @@ impl Reading<'_> {
     }
 
     /// As [`Reading::text`], and without a word of what was written.
-    fn secret(&mut self, name: &str, at: Option<Position>, found: &Found, good: impl Fn(&str) -> bool, expected: &str) -> Option<String> {
+    fn secret(
+        &mut self,
+        name: &str,
+        at: Option<Position>,
+        found: &Found,
+        good: impl Fn(&str) -> bool,
+        expected: &str,
+    ) -> Option<String> {
         match &found.value {
             Written::Text(text) if good(text) => Some(text.clone()),
             _ => {
@@ -201,7 +216,9 @@ impl Reading<'_> {
         if tokens.len() > 16 {
             return self.fault(at, "there are more than 16 tokens");
         }
-        if let Some(twice) = tokens.iter().enumerate().find(|(n, one)| tokens[..*n].iter().any(|other| other.name == one.name)) {
+        if let Some(twice) =
+            tokens.iter().enumerate().find(|(n, one)| tokens[..*n].iter().any(|other| other.name == one.name))
+        {
             return self.fault(at, format!("there are two tokens named {}; names must differ", twice.1.name));
         }
         if !tokens.iter().any(|token| token.role == Role::Admin && token.expires.is_none()) {
@@ -226,7 +243,10 @@ impl Reading<'_> {
             }
             Some((_, Ok(roots))) => {
                 let (is, wanted) = (quoted(roots.product()), quoted(self.product));
-                self.fault(at, format!("update.trust is for the product {is}, and this machine's images are of {wanted}"));
+                self.fault(
+                    at,
+                    format!("update.trust is for the product {is}, and this machine's images are of {wanted}"),
+                );
             }
             Some((_, Err(error))) => self.fault(at, format!("update.trust is no signed root of trust: {error}")),
             None => {}

@@ -44,7 +44,11 @@ fn the_owners_file_is_read_by_both_halves_and_the_site_has_the_last_word() {
         assert_eq!(settings.http.allowed_hosts, ["porch", "porch.local"]);
         assert_eq!(settings.access.tokens[0].name, "laptop");
     }
-    fs::write(sources.places.site_dir.join("a.toml"), "[update]\nchannel = \"nightly\"\n[http]\nlisten = \"127.0.0.1:1\"\n").unwrap();
+    fs::write(
+        sources.places.site_dir.join("a.toml"),
+        "[update]\nchannel = \"nightly\"\n[http]\nlisten = \"127.0.0.1:1\"\n",
+    )
+    .unwrap();
     for settings in [load(&sources).unwrap(), load_agent(&sources).unwrap()] {
         assert_eq!(settings.update.channel, "nightly");
         assert_eq!(settings.http.listen.port(), 1);

@@ -3,11 +3,7 @@
 
 use super::{Content, Machine, card, has, token};
 use crate::update::powercut::cut::{Cutter, Dice};
-use raspi_mcp::{
-    appliance::Identity,
-    registry::meta::Role,
-    update::slots::Store,
-};
+use raspi_mcp::{appliance::Identity, registry::meta::Role, update::slots::Store};
 
 const FILE: &str = "raspi-mcp.toml";
 const MANY: usize = 200;
@@ -23,7 +19,8 @@ fn file(with_token: bool) -> String {
 fn recorded(content: &Content, claimed: bool) -> bool {
     let state = Store::open(&Machine::of(content.clone()).card).unwrap().state;
     let (identity, _) = Identity::of(&state);
-    let all = identity.name.as_deref() == Some("porch") && identity.wifi.as_ref().is_some_and(|wifi| wifi.ssid == "home");
+    let all =
+        identity.name.as_deref() == Some("porch") && identity.wifi.as_ref().is_some_and(|wifi| wifi.ssid == "home");
     let none = identity.name.is_none() && identity.wifi.is_none() && !identity.claimed;
     assert!(all && identity.claimed == claimed || none, "half of it is recorded: {identity:?}");
     all

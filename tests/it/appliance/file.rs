@@ -62,9 +62,14 @@ fn a_file_without_a_token_is_applied_and_the_machine_stays_claimable() {
     let done = machine.starts();
     assert_eq!((done.claimed, done.faults.len()), (false, 0), "{done:?}");
     assert!(machine.claim().is_some() && !machine.has_on_partition_1("attic"));
-    assert!(!machine.reads("run/NetworkManager/system-connections/raspi-mcp.nmconnection").unwrap().contains("security"));
+    assert!(
+        !machine.reads("run/NetworkManager/system-connections/raspi-mcp.nmconnection").unwrap().contains("security")
+    );
     // Another one over it: what it does not speak of stays.
-    machine.put(&[(FILE, b"[wifi]\nssid = \"better\"\npsk = \"0123456789abcdef0123456789ABCDEF0123456789abcdef0123456789abcdef\"\n")]);
+    machine.put(&[(
+        FILE,
+        b"[wifi]\nssid = \"better\"\npsk = \"0123456789abcdef0123456789ABCDEF0123456789abcdef0123456789abcdef\"\n",
+    )]);
     machine.starts();
     let identity = machine.identity();
     assert_eq!((identity.name.as_deref(), identity.wifi.unwrap().ssid.as_str()), (Some("attic"), "better"));
@@ -93,7 +98,9 @@ fn on_a_machine_with_an_owner_a_file_is_not_accepted_and_erased() {
     let machine = Machine::with(&[(FILE, token("mine", Role::Admin).1.as_bytes())]);
     machine.starts();
     let before = machine.identity();
-    for text in [format!("name = \"stolen\"\n{}", token("thief", Role::Admin).1), "name = no".into(), "x".repeat(70_000)] {
+    for text in
+        [format!("name = \"stolen\"\n{}", token("thief", Role::Admin).1), "name = no".into(), "x".repeat(70_000)]
+    {
         let name = if text.len() > 60_000 { continue } else { text };
         machine.put(&[(FILE, name.as_bytes())]);
         let done = machine.starts();
@@ -136,10 +143,15 @@ fn every_field_says_what_it_wants_and_secrets_are_never_repeated() {
         ("[[access.tokens]]\nname = \"a\"\nsha256 = \"sEcReT!\"\nrole = \"admin\"", "64 hexadecimal digits"),
         (&format!("[[access.tokens]]\nname = \"a\"\nsha256 = \"{hash}\"\nrole = \"ops_rw\""), "nobody would own"),
         (
-            &format!("[[access.tokens]]\nname = \"a\"\nsha256 = \"{hash}\"\nrole = \"admin\"\nexpires = 2027-01-01T00:00:00Z"),
+            &format!(
+                "[[access.tokens]]\nname = \"a\"\nsha256 = \"{hash}\"\nrole = \"admin\"\nexpires = 2027-01-01T00:00:00Z"
+            ),
             "nobody would own",
         ),
-        (&format!("[[access.tokens]]\nname = \"a\"\nsha256 = \"{hash}\"\nrole = \"admin\"\n").repeat(2), "names must differ"),
+        (
+            &format!("[[access.tokens]]\nname = \"a\"\nsha256 = \"{hash}\"\nrole = \"admin\"\n").repeat(2),
+            "names must differ",
+        ),
         ("[access]\nstdio_role = \"admin\"", "unknown key \"access.stdio_role\""),
         ("[update]\nurl = \"http://updates.example.org\"", "raspi-mcp.toml:2:7: update.url must be"),
         ("[update]\nurl = \"/mnt/stick\"", "update.url must be"),
@@ -167,7 +179,8 @@ fn a_root_of_trust_has_to_be_signed_and_of_this_product() {
         format!("[update]\ntrust = '''\n{}'''", String::from_utf8(signed(Purpose::Root, &text, &[1, 2])).unwrap())
     };
     assert!(faults(&other(&|file| file.product = "another".into())).contains("for the product \"another\""));
-    let unsigned = String::from_utf8(signed(Purpose::Root, &serde_json::to_vec(&a_root_file(1)).unwrap(), &[1])).unwrap();
+    let unsigned =
+        String::from_utf8(signed(Purpose::Root, &serde_json::to_vec(&a_root_file(1)).unwrap(), &[1])).unwrap();
     assert!(faults(&format!("[update]\ntrust = '''\n{unsigned}'''")).contains("update.trust is no signed root"));
     // As an editor of Windows leaves it, and with a line's end before the quotes.
     let good = other(&|_| ()).replace("'''\n", "'''\r\n").replace("}'''", "}\r\n'''");
