@@ -1,10 +1,9 @@
 //! One server a state folder. A second one (two desktop clients, each starting its own) gets a folder of its own inside
 //! the first's: an audit chain has one writer. The agent is shared.
 
-use crate::config::Settings;
-use rustix::fs::{FlockOperation, flock};
+use crate::{config::Settings, os::lock::Lock};
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, OpenOptions},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::Path,
 };
@@ -13,7 +12,7 @@ use std::{
 const INSTANCES: usize = 16;
 
 /// Held as long as the server runs.
-pub struct Instance(#[expect(dead_code, reason = "the lock is held by being open")] File);
+pub struct Instance(#[expect(dead_code, reason = "it is held, and given back when it is dropped")] Lock);
 
 /// Claims the state folder, or the first free one beside it, and points the settings there.
 ///
@@ -32,7 +31,7 @@ pub fn claim(settings: &mut Settings) -> Result<Instance, String> {
     Err(format!("{INSTANCES} servers run on {} already; stop one", base.display()))
 }
 
-fn lock(folder: &Path) -> Result<Option<File>, String> {
+fn lock(folder: &Path) -> Result<Option<Lock>, String> {
     let failed = |what: &str, error: &dyn std::fmt::Display| {
         format!("{what} {}: {error}; make it writable for this user, or set places.state_dir", folder.display())
     };
@@ -44,9 +43,5 @@ fn lock(folder: &Path) -> Result<Option<File>, String> {
         .mode(0o600)
         .open(folder.join("lock"))
         .map_err(|error| failed("cannot write in", &error))?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(file)),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
-        Err(error) => Err(failed("cannot lock", &error)),
-    }
+    Lock::take(file).map_err(|error| failed("cannot lock", &error))
 }

@@ -1,12 +1,18 @@
-"""Runs scenarios: each file of scenarios/ is one story, told by its `story(bench)`. Started by ci/qemu."""
+"""Runs scenarios: each file of scenarios/ is one story, told by its `story(bench)`. Started by ci/qemu. Several are told side by side,
+each by a process of its own, and what one said is shown when it has ended."""
 
+import contextlib
 import functools
 import glob
 import importlib.util
+import io
+import multiprocessing
 import os
+import shutil
 import sys
 import time
 import traceback
+from concurrent import futures
 
 from disk import Disk
 from firmware import Pi
@@ -16,8 +22,12 @@ from webspace import certificates
 from wires import Missed
 
 
-# Made when the first scenario wants it.
+# Made when the first scenario of this process wants it.
 WORKSHOP = None
+# What the workers tell.
+STORIES = []
+# Machines at once. An emulated one keeps a core busy, but much of a story is waiting for a deadline or a watchdog.
+SIDE_BY_SIDE = int(os.environ.get("RASPI_MCP_MACHINES", "0")) or 1 + min(2, os.cpu_count() or 1)
 
 
 class Bench:
@@ -28,12 +38,12 @@ class Bench:
 
     @functools.cached_property
     def workshop(self):
-        """Where releases are made, and the certificate of the web space they are put into; the same for all scenarios of a run."""
+        """Where releases are made, and the certificate of the web space they are put into; the same for all scenarios of a process."""
         global WORKSHOP
         if not WORKSHOP:
-            folder = os.path.join(os.path.dirname(self.factory.path), "releases")
-            ca, certificate = certificates(os.path.join(os.path.dirname(self.factory.path), "certificates"))
-            WORKSHOP = Workshop(folder, self.factory.pieces, os.environ["RASPI_MCP_HOST"], ca)
+            folder = os.path.join(os.path.dirname(self.factory.path), "releases", multiprocessing.current_process().name)
+            ca, certificate = certificates(os.path.join(folder, "certificates"))
+            WORKSHOP = Workshop(os.path.join(folder, "made"), self.factory.pieces, os.environ["RASPI_MCP_HOST"], ca)
             WORKSHOP.certificate = certificate
         return WORKSHOP
 
@@ -104,6 +114,29 @@ def tell(name, module, folder, factory):
     return False
 
 
+def told(stories):
+    """Tells them all: the name of each as it ends, and whether it ended well."""
+    if min(SIDE_BY_SIDE, len(stories)) < 2:
+        yield from ((story[0], tell(*story)) for story in stories)
+        return
+    # The longest first: a story may say how many MINUTES it takes.
+    STORIES.extend(sorted(stories, key=lambda story: -getattr(story[1], "MINUTES", 0)))
+    # Forked: what they need was loaded before, and the modules of scenarios cannot be sent.
+    with futures.ProcessPoolExecutor(SIDE_BY_SIDE, mp_context=multiprocessing.get_context("fork")) as workers:
+        for ended in futures.as_completed([workers.submit(quietly, number) for number in range(len(stories))]):
+            name, well, said = ended.result()
+            print(said, end="", flush=True)
+            yield name, well
+
+
+def quietly(number):
+    """Tells one in a process that has others beside it: its name, whether it ended well, and all that it said."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        well = tell(*STORIES[number])
+    return STORIES[number][0], well, said.getvalue()
+
+
 def main(arguments):
     scenarios = load()
     if arguments == ["--list"]:
@@ -118,7 +151,9 @@ def main(arguments):
         print(f"there is no scenario {', '.join(unknown)}; they are: {', '.join(scenarios)}", file=sys.stderr)
         return 2
     factory = Disk.factory(os.path.join(build, "factory.img"), os.path.join(build, "pieces"))
-    failed = [name for name in wanted if not tell(name, scenarios[name], os.path.join(build, "runs", name), factory)]
+    shutil.rmtree(os.path.join(build, "releases"), ignore_errors=True)
+    stories = [(name, scenarios[name], os.path.join(build, "runs", name), factory) for name in wanted]
+    failed = [name for name, well in told(stories) if not well]
     print(f"\nqemu: {len(wanted) - len(failed)} of {len(wanted)} scenarios passed{'; failed: ' * bool(failed)}{', '.join(failed)}")
     return 1 if failed else 0
 

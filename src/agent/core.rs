@@ -36,11 +36,10 @@ use crate::{
             port::{Fault, Port},
         },
     },
-    os::{Root, bus::Bus},
+    os::{Root, bus::Bus, lock::Lock},
 };
 use serde_json::{Value, json};
 use std::{
-    fs::File,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -136,7 +135,7 @@ pub struct Agent {
     pub(super) claims: Claims,
     button: OnceLock<Grip>,
     /// Held as long as the agent lives: one agent a folder.
-    _lock: File,
+    _lock: Lock,
 }
 
 impl Agent {

@@ -2,7 +2,7 @@
 
 use crate::{
     error::{ErrorCode, ToolError},
-    os::whole,
+    os::{lock::Lock, whole},
 };
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -112,7 +112,7 @@ fn failed(verb: &str, path: &Path, error: &io::Error) -> ToolError {
 }
 
 /// Takes the folder for this process; the kernel gives it back when the process ends, however it ends.
-pub(super) fn lock(folder: &Path) -> Result<File, ToolError> {
+pub(super) fn lock(folder: &Path) -> Result<Lock, ToolError> {
     let path = folder.join("lock");
     let file = OpenOptions::new()
         .write(true)
@@ -121,13 +121,9 @@ pub(super) fn lock(folder: &Path) -> Result<File, ToolError> {
         .mode(0o600)
         .open(&path)
         .map_err(|error| failed("open", &path, &error))?;
-    match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(file),
-        Err(rustix::io::Errno::WOULDBLOCK) => {
-            Err(ToolError::new(ErrorCode::Conflict, format!("another agent uses {}", folder.display()))
-                .with("path", folder.display().to_string())
-                .hint("stop it first: systemctl stop raspi-mcp-agent"))
-        }
-        Err(error) => Err(failed("lock", &path, &error.into())),
-    }
+    Lock::take(file).map_err(|error| failed("lock", &path, &error))?.ok_or_else(|| {
+        ToolError::new(ErrorCode::Conflict, format!("another agent uses {}", folder.display()))
+            .with("path", folder.display().to_string())
+            .hint("stop it first: systemctl stop raspi-mcp-agent")
+    })
 }

@@ -8,6 +8,7 @@ pub mod claim;
 pub mod code;
 pub mod connections;
 pub mod derived;
+pub mod grow;
 pub mod identity;
 mod network;
 mod partition;

@@ -11,6 +11,7 @@ mod claim;
 pub mod doctor;
 pub mod exit;
 mod fleet;
+mod grow;
 pub mod pins;
 mod prepare;
 mod say;
@@ -78,6 +79,8 @@ enum Command {
     Slot(slot::Args),
     /// At the start of an appliance: bring up whose machine it is, and take the owner's raspi-mcp.toml
     Prepare(prepare::Args),
+    /// Give the data partition the rest of the card, on images with two slots
+    Grow(grow::Args),
     /// Stand between the agent and a command it runs
     #[command(hide = true)]
     Guard,
@@ -111,6 +114,7 @@ pub fn run() -> std::process::ExitCode {
         Command::Audit(args) => audit::run(args, &cli.sources),
         Command::Slot(args) => slot::run(args, &cli.sources),
         Command::Prepare(args) => prepare::run(&args, &cli.sources),
+        Command::Grow(args) => grow::run(&args),
         Command::Guard => crate::guard::run()
             .map_err(|error| exit::Failure::new(Exit::Failed, format!("the agent starts this, nobody else: {error}"))),
         Command::Doctor(args) => doctor::run(&args, &cli.sources),

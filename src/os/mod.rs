@@ -24,6 +24,7 @@ pub mod journal;
 pub mod kernel;
 pub mod live;
 pub mod loadavg;
+pub mod lock;
 pub mod meminfo;
 pub mod mounts;
 pub mod net;

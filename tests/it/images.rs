@@ -11,8 +11,8 @@ use std::{
 
 const RECIPE: &str = "meta-raspi-mcp/recipes-raspi-mcp/raspi-mcp";
 const PACKAGE: &str = "buildroot-external/package/raspi-mcp";
-/// Of `dist/`, what is not for the root file system: Debian's packaging, examples for people, the boot script of partition 1.
-const ELSEWHERE: [&str; 4] = ["debian/", "examples/", "boot/", "install"];
+/// Of `dist/`, what is not for the root file system: Debian's packaging, examples for people, the boot script of partition 1, the initramfs.
+const ELSEWHERE: [&str; 5] = ["debian/", "examples/", "boot/", "initramfs/", "install"];
 
 fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

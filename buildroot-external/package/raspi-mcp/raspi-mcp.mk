@@ -22,10 +22,28 @@ RASPI_MCP_CARGO_ENV = \
 	CARGO_PROFILE_RELEASE_LTO=fat \
 	CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1
 
+# The scripts that make the card have it make the update as well.
+HOST_RASPI_MCP_DEPENDENCIES = host-clang
+HOST_RASPI_MCP_CARGO_ENV = LIBCLANG_PATH=$(HOST_DIR)/lib
+ifeq ($(BR2_PACKAGE_RASPI_MCP_SLOTS),y)
+RASPI_MCP_DEPENDENCIES += host-raspi-mcp
+endif
+
 define RASPI_MCP_INSTALL_DIST
 	$(@D)/dist/install $(if $(BR2_PACKAGE_RASPI_MCP_SLOTS),--slots) $(TARGET_DIR)
 endef
 RASPI_MCP_POST_INSTALL_TARGET_HOOKS += RASPI_MCP_INSTALL_DIST
+
+# For the initramfs, which is made of the target's programs.
+define RASPI_MCP_INSTALL_RESTART
+	mkdir -p $(TARGET_DIR)/usr/libexec/raspi-mcp
+	$(TARGET_CC) $(TARGET_CFLAGS) $(TARGET_LDFLAGS) \
+		-o $(TARGET_DIR)/usr/libexec/raspi-mcp/restart \
+		$(@D)/dist/initramfs/restart.c
+endef
+ifeq ($(BR2_PACKAGE_RASPI_MCP_SLOTS),y)
+RASPI_MCP_POST_INSTALL_TARGET_HOOKS += RASPI_MCP_INSTALL_RESTART
+endif
 
 # The accounts of dist/sysusers.d, for a root that is read-only. A test holds
 # the two together.
@@ -38,3 +56,4 @@ define RASPI_MCP_USERS
 endef
 
 $(eval $(cargo-package))
+$(eval $(host-cargo-package))

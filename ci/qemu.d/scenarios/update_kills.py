@@ -7,6 +7,7 @@ import random
 from fleet import INSTALL_SECONDS, TRIAL_SECONDS, Fleet
 from wires import Missed
 
+MINUTES = 3
 KILLS = int(os.environ.get("RASPI_MCP_KILLS", "20"))
 # After so many one device is left to finish: the server gives an update up that it had to take up again five times.
 A_DEVICE = 4

@@ -2,6 +2,8 @@
 
 import updates
 
+MINUTES = 5
+
 
 def story(bench):
     updates.story(bench, flow="uboot")

@@ -17,12 +17,13 @@ use crate::{
     update::fetch::{Line, Place, Source},
     updating::carry::{Bundle, Carry},
 };
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const TOOL: UpdateTool = UpdateTool::UpdateServer;
 
 pub async fn run(agent: &AgentLink, settings: &Settings, bundle: &str, reboot: bool, yes: bool) -> Result<(), Failure> {
     let place = Place::parse(&whole(bundle)?)?;
+    let spool = spool(&place, settings);
     let zone = clock::zone(&Root::system()).unwrap_or_else(|_| Zone::utc());
     let floor = agent.update_status().await?.time_floor;
     let line = Line::new(settings.update.limits(zone, Wall::system(), floor))?;
@@ -42,8 +43,7 @@ pub async fn run(agent: &AgentLink, settings: &Settings, bundle: &str, reboot: b
     }
     let bar = Bar::default();
     let request = InstallRequest { tool: TOOL, warrant: Some(warrant()) };
-    // Straight from the file: it is here. A stick that is pulled out while it is read leaves the old system, and a new start goes on.
-    let carry = Carry { agent, request, spool: None, told: &bar };
+    let carry = Carry { agent, request, spool, told: &bar };
     let armed = carry.install(&bundle).await;
     bar.end();
     let armed = armed?;
@@ -55,6 +55,15 @@ pub async fn run(agent: &AgentLink, settings: &Settings, bundle: &str, reboot: b
         outln!("it is tried at the next `raspi-mcp slot install --reboot` of it, or `manage.update_server`");
     }
     Ok(())
+}
+
+/// Where blocks wait until all are here (rule 6 of docs/update.md). A file is here already: a stick that is pulled out while it is read leaves
+/// the old system, and a new start goes on. The folder is the agent's, not the server's: what root makes there the server could not open.
+fn spool(place: &Place, settings: &Settings) -> Option<(PathBuf, u64)> {
+    match place {
+        Place::File(_) => None,
+        Place::Web(_) => Some((settings.places.agent_state_dir.join("console"), settings.update.spool_reserve_bytes)),
+    }
 }
 
 /// The full path of a file that is here; an address as it is.

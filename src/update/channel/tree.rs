@@ -3,13 +3,12 @@
 use super::{INDEX, Index, ROOTS};
 use crate::{
     error::{ErrorCode, ToolError},
-    os::whole,
+    os::{lock::Lock, whole},
     update::{
         bundle::is_word,
         trust::{MAX_SIGNED, Purpose, Roots, SecretKey, Signed},
     },
 };
-use rustix::fs::{FlockOperation, flock};
 use std::{
     fs::{self, File},
     io::{self, Read},
@@ -23,7 +22,7 @@ const BUNDLES: &str = "bundles";
 #[derive(Debug)]
 pub struct Tree {
     folder: PathBuf,
-    _lock: File,
+    _lock: Lock,
 }
 
 impl Tree {
@@ -34,7 +33,7 @@ impl Tree {
     pub fn open(folder: &Path) -> Result<Self, ToolError> {
         fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
         let lock = File::open(folder).map_err(|error| failed(folder, &error))?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
+        let lock = Lock::take(lock).map_err(|error| failed(folder, &error))?.ok_or_else(|| {
             ToolError::new(ErrorCode::Conflict, format!("somebody else publishes in {} right now", folder.display()))
                 .hint("try again when they are done: each index has a number of its own")
         })?;

@@ -1,8 +1,11 @@
 //! A folder of sparse files that stands for a card: the simulated machine's, and tests with real files.
 
 use super::{Access, Area, Device, Disk};
-use crate::error::{ErrorCode, ToolError};
-use rustix::fs::{Advice, FlockOperation, Mode, OFlags, fadvise, fdatasync, flock, openat};
+use crate::{
+    error::{ErrorCode, ToolError},
+    os::lock::Lock,
+};
+use rustix::fs::{Advice, Mode, OFlags, fadvise, fdatasync, openat};
 use std::{
     fs::{self, File},
     io,
@@ -72,11 +75,16 @@ impl Disk for FolderDisk {
             return Err(about(ToolError::precondition(format!("{} is no file", path.display()))));
         }
         // As O_EXCL on a block device: it keeps out others that want it alone, and nobody else.
-        if access == Access::Exclusive && flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        let held = match access {
+            Access::Exclusive => file.try_clone().and_then(Lock::take),
+            Access::Read | Access::Shared => Ok(None),
+        };
+        let held = held.map_err(|fault| about(ToolError::unavailable(fault.to_string())))?;
+        if access == Access::Exclusive && held.is_none() {
             let held = format!("the {} area is in use by another process", area.name());
             return Err(about(ToolError::new(ErrorCode::Conflict, held)).hint("wait until it has finished"));
         }
-        Ok(Box::new(Opened { file, size: meta.len(), writable }))
+        Ok(Box::new(Opened { file, size: meta.len(), writable, _held: held }))
     }
 }
 
@@ -84,6 +92,7 @@ struct Opened {
     file: File,
     size: u64,
     writable: bool,
+    _held: Option<Lock>,
 }
 
 impl Opened {

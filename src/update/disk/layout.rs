@@ -26,7 +26,17 @@ pub struct Layout {
     pub uboot_state: [u64; 2],
     /// An image of the config partition in the root file system, from which a damaged one is restored.
     pub config_template: Option<PathBuf>,
+    /// The partition that is nobody's slot and grows on the first boot.
+    pub data: Option<Data>,
     partitions: Vec<Partition>,
+}
+
+/// The data partition: no business of the update engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Data {
+    pub number: u8,
+    /// The type byte in the partition table.
+    pub kind: u8,
 }
 
 /// One of its partitions that the update engine knows.
@@ -109,6 +119,7 @@ impl Layout {
             return Err("uboot_state has to be two sectors between the partition table and first_partition".into());
         }
         let mut partitions: Vec<Partition> = Vec::new();
+        let mut data: Option<Data> = None;
         for entry in &file.partition {
             let kind = hex(&entry.kind, 2).and_then(|kind| u8::try_from(kind).ok());
             let kind = kind.ok_or_else(|| format!("type \"{}\" is not 2 hexadecimal digits", entry.kind))?;
@@ -116,6 +127,9 @@ impl Layout {
                 return Err(format!("partition {} is none of an MBR's 1 to {MOST_PARTITIONS}", entry.number));
             }
             if entry.area == "data" {
+                if data.replace(Data { number: entry.number, kind }).is_some() {
+                    return Err(format!("partition {} (data) is there twice", entry.number));
+                }
                 continue;
             }
             let area = AREAS.into_iter().find(|area| area.name() == entry.area);
@@ -124,6 +138,9 @@ impl Layout {
                 return Err(format!("partition {} ({}) is there twice", entry.number, entry.area));
             }
             partitions.push(Partition { number: entry.number, area, kind, size: entry.size });
+        }
+        if data.is_some_and(|data| partitions.iter().any(|other| other.number == data.number)) {
+            return Err("the number of the data partition is there twice".into());
         }
         if file.config_template.as_ref().is_some_and(|path| !path.is_absolute()) {
             return Err("config_template has to be a full path".into());
@@ -137,6 +154,7 @@ impl Layout {
             first_partition: file.first_partition,
             uboot_state: file.uboot_state,
             config_template: file.config_template,
+            data,
             partitions,
         })
     }

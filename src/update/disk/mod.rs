@@ -10,7 +10,7 @@ mod memory;
 pub mod real;
 
 pub use folder::FolderDisk;
-pub use layout::{Layout, Partition};
+pub use layout::{Data, Layout, Partition};
 pub use memory::{Event, MemoryDisk};
 pub use real::RealDisk;
 

@@ -9,11 +9,11 @@ use super::{
 };
 use crate::{
     error::{ErrorCode, ToolError},
-    os::blocking::Stop,
+    os::{blocking::Stop, lock::Lock},
     update::bundle::Digest,
 };
 use rustix::{
-    fs::{FlockOperation, OFlags, SeekFrom, fdatasync, flock, seek},
+    fs::{OFlags, SeekFrom, fdatasync, seek},
     io::Errno,
 };
 use std::{
@@ -31,7 +31,7 @@ const SUFFIX: &str = "blocks";
 /// The spool of one bundle. Its methods read and write a disk: they are for a thread that may wait.
 pub struct Spool {
     path: PathBuf,
-    file: File,
+    file: Lock,
     pieces: Arc<dyn Pieces>,
     /// A bit for each block that is here and right.
     have: Vec<u64>,
@@ -73,17 +73,10 @@ impl Spool {
             .custom_flags(flags)
             .open(&path)
             .map_err(bad)?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(Errno::WOULDBLOCK) => {
-                return Err(ToolError::new(
-                    ErrorCode::Conflict,
-                    "this bundle is being fetched already, by another process",
-                )
-                .hint("wait for it, or look at `raspi-mcp slot status`"));
-            }
-            Err(error) => return Err(bad(error.into())),
-        }
+        let file = Lock::take(file).map_err(bad)?.ok_or_else(|| {
+            ToolError::new(ErrorCode::Conflict, "this bundle is being fetched already, by another process")
+                .hint("wait for it, or look at `raspi-mcp slot status`")
+        })?;
         sweep(dir, Some(manifest));
         let mut spool = Self { path, file, pieces, have: Vec::new(), unsynced: 0, reserve };
         spool.look(numbers, stop)?;
@@ -111,8 +104,8 @@ impl Spool {
 
     /// The first part at or after `from` that was written (lseek(2), `SEEK_DATA`); an empty one at the end of the file.
     fn data(&self, from: u64) -> Result<std::ops::Range<u64>, Errno> {
-        match seek(&self.file, SeekFrom::Data(from)) {
-            Ok(start) => Ok(start..seek(&self.file, SeekFrom::Hole(start))?),
+        match seek(&*self.file, SeekFrom::Data(from)) {
+            Ok(start) => Ok(start..seek(&*self.file, SeekFrom::Hole(start))?),
             // No data after there.
             Err(Errno::NXIO) => Ok(u64::MAX..u64::MAX),
             Err(error) => Err(error),
@@ -188,7 +181,7 @@ impl Spool {
     /// # Errors
     /// `unavailable` when the disk fails.
     pub fn sync(&mut self) -> Result<(), ToolError> {
-        fdatasync(&self.file).map_err(|error| self.broken(&error.into()))?;
+        fdatasync(&*self.file).map_err(|error| self.broken(&error.into()))?;
         self.unsynced = 0;
         Ok(())
     }
@@ -243,8 +236,7 @@ pub fn sweep(dir: &Path, keep: Option<&Digest>) {
         if ours.is_none() || name.to_str() == kept.as_deref() {
             continue;
         }
-        let unused =
-            File::open(entry.path()).is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok());
+        let unused = File::open(entry.path()).and_then(Lock::take).is_ok_and(|lock| lock.is_some());
         if unused && let Err(error) = fs::remove_file(entry.path()) {
             tracing::warn!("an old download stays in {}: {error}", entry.path().display());
         }

@@ -5,6 +5,7 @@ mod conf;
 mod cuts;
 mod file;
 pub mod fresh;
+mod grow;
 mod network;
 mod reset;
 mod starts;

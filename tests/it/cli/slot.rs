@@ -1,6 +1,10 @@
 //! `raspi-mcp slot`: a person at a console, with a server that only reads.
 
-use crate::{served::process::Process, tools::manage::web::Web};
+use crate::{
+    served::process::Process,
+    tools::manage::web::Web,
+    update::origin::{Authority, Conduct},
+};
 use serde_json::Value;
 use std::{path::Path, process::Output};
 use tempfile::TempDir;
@@ -12,11 +16,16 @@ struct Console {
 
 impl Console {
     async fn beside(web: &Web) -> Self {
+        Self::told(web, "").await
+    }
+
+    /// `more`: lines of its configuration's section `update`.
+    async fn told(web: &Web, more: &str) -> Self {
         let root = TempDir::new().unwrap();
         let config = root.path().join("update.toml");
         let trust = web.folder.path().join("root.signed");
         let product = crate::update::PRODUCT;
-        std::fs::write(&config, format!("[update]\nproduct = \"{product}\"\ntrust = \"{}\"\n", trust.display()))
+        std::fs::write(&config, format!("[update]\nproduct = \"{product}\"\ntrust = \"{}\"\n{more}", trust.display()))
             .unwrap();
         let pi = Process::http_in(root, &["--config", config.to_str().unwrap()]).await;
         Self { pi, config }
@@ -85,4 +94,41 @@ async fn a_console_installs_and_goes_back_without_a_word_of_the_network() {
     console
         .until("back", |status| status["slots"][0]["running"] == true && status["slots"][0]["state"] == "good")
         .await;
+}
+
+#[tokio::test]
+async fn a_console_whose_network_fails_goes_on_with_what_came_and_the_old_slot_stays_until_all_is_here() {
+    let mut web = Web::new();
+    // No compressor makes this much smaller.
+    let noise: String =
+        (0u32..16_000).map(|n| format!("{:08x}", n.wrapping_mul(0x9e37_79b1).rotate_left(n % 31))).collect();
+    web.release("1.1.0", 11, &noise);
+    let authority = Authority::new();
+    let space = authority.origin().await;
+    space.put_folder(web.folder.path());
+    let console = Console::told(&web, &format!("ca_file = \"{}\"\n", authority.file().display())).await;
+    let before = console.until("there", |_| true).await;
+
+    // The first range of blocks is cut in the middle, and after that nothing is there any more.
+    let mut cut = false;
+    space.treat(move |request| match request.range {
+        _ if cut => Conduct::Status(404, String::new()),
+        Some((first, last)) if first > 0 && last - first > 20_000 => {
+            cut = true;
+            Conduct::CutAt(20_000)
+        }
+        _ => Conduct::Honest,
+    });
+    let address = space.url("/1.1.0.bundle");
+    let output = console.slot(&["install", &address, "--yes"]).await;
+    assert!(!output.status.success(), "{output:?}");
+    let after = console.until("there", |_| true).await;
+    assert_eq!(after["slots"], before["slots"], "the old slot is whole while blocks are missing");
+    let all = space.take_sent();
+
+    space.treat(|_| Conduct::Honest);
+    let text = console.says(&["install", &address, "--yes"]).await;
+    assert!(text.contains("1.1.0 is written into slot B, read back and armed"), "{text}");
+    let rest = space.take_sent();
+    assert!(rest < all, "{rest} bytes after {all}: what came the first time was not asked for again");
 }

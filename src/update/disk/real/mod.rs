@@ -9,7 +9,7 @@ mod node;
 mod sysfs;
 
 pub use find::{Card, root_argument};
-pub use sysfs::argument;
+pub use sysfs::{Block, argument};
 
 use super::{Access, Area, Device, Disk, Layout, Slot};
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
     os::Root,
 };
 use node::Node;
-use sysfs::{Block, holders, mounts};
+use sysfs::{blocks, holders, mounts};
 
 /// Sectors of the kernel's numbers, and bytes of a copy of U-Boot's state.
 const SECTOR: u64 = 512;
@@ -40,6 +40,38 @@ impl RealDisk {
     /// Those of [`Card::find`].
     pub fn card(&self) -> Result<Card, ToolError> {
         Card::find(&self.root, &self.layout)
+    }
+
+    /// The whole card, from its first sector to its last: for its partition table, which is in no area.
+    ///
+    /// # Errors
+    /// Those of opening the node.
+    pub fn whole(&self, card: &Card, access: Access) -> Result<Box<dyn Device>, ToolError> {
+        let sectors = card.disk.sectors(&self.root, "size");
+        let size = sectors.map_err(|fault| ToolError::unavailable(fault.to_string()))?.saturating_mul(SECTOR);
+        let node = Node { root: &self.root, block: &card.disk, offset: 0, size, block_size: card.block_size };
+        node.open(access).map_err(|error| error.with("device", card.disk.name.clone()))
+    }
+
+    /// The card's partition with that number, which need not be an area of the layout.
+    ///
+    /// # Errors
+    /// `failed_precondition` when there is none, `unavailable` when the disks cannot be listed.
+    pub fn numbered(&self, card: &Card, number: u8) -> Result<Block, ToolError> {
+        let all =
+            blocks(&self.root).map_err(|fault| ToolError::unavailable(format!("no disks can be listed: {fault}")))?;
+        let found = all.into_iter().find(|block| block.disk == card.disk.name && block.number == Some(number));
+        found.ok_or_else(|| ToolError::precondition(format!("{} has no partition {number}", card.disk.name)))
+    }
+
+    /// Whether it is mounted, and can be written there.
+    ///
+    /// # Errors
+    /// `unavailable` when nobody says what is mounted.
+    pub fn mounted(&self, block: &Block) -> Result<bool, ToolError> {
+        let mounted = mounts(&self.root)
+            .map_err(|fault| ToolError::unavailable(format!("nobody says what is mounted: {fault}")))?;
+        Ok(mounted.iter().any(|mount| mount.dev == block.dev && !mount.read_only))
     }
 
     /// Refuses what is in use, saying by whom.

@@ -3,11 +3,11 @@
 use super::sysfs::Block;
 use crate::{
     error::{ErrorCode, ToolError},
-    os::Root,
+    os::{Root, lock::Lock},
     update::disk::{Access, Device, aligned::Aligned},
 };
 use rustix::{
-    fs::{Advice, FileType, FlockOperation, Mode, OFlags, fadvise, fdatasync, flock, fstat, major, minor, openat},
+    fs::{Advice, FileType, Mode, OFlags, fadvise, fdatasync, fstat, major, minor, openat},
     io::Errno,
 };
 use std::{cell::RefCell, fs::File, io, os::unix::fs::FileExt};
@@ -32,8 +32,10 @@ impl Node<'_> {
             Access::Read | Access::Shared => self.file(OFlags::RDONLY)?,
             Access::Exclusive => self.file(OFlags::RDWR | OFlags::EXCL)?,
         };
+        let mut held = None;
         if access == Access::Exclusive && !self.root.is_system() {
-            flock(&cached, FlockOperation::NonBlockingLockExclusive).map_err(|_| self.busy())?;
+            held = cached.try_clone().and_then(Lock::take).map_err(|_| self.busy())?;
+            held.as_ref().ok_or_else(|| self.busy())?;
         }
         let how = if access == Access::Shared { OFlags::RDWR } else { OFlags::RDONLY };
         let direct = match self.file(how | OFlags::DIRECT) {
@@ -49,6 +51,7 @@ impl Node<'_> {
             size: self.size,
             block_size: self.block_size,
             buffer: RefCell::new(None),
+            _held: held,
         }))
     }
 
@@ -97,6 +100,7 @@ struct Opened {
     size: u64,
     block_size: u64,
     buffer: RefCell<Option<Aligned>>,
+    _held: Option<Lock>,
 }
 
 impl Opened {

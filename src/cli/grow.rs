@@ -1,0 +1,44 @@
+//! `raspi-mcp grow`: for raspi-mcp-grow.service, and for a person who moved a card's content to a larger one.
+
+use super::{exit::Failure, say::outln};
+use crate::{
+    appliance::grow::{self, FileSystem, Real},
+    os::Root,
+    update::disk::Layout,
+};
+use std::path::PathBuf;
+
+/// It runs before anything else of ours, so no configuration is read: one that is wrong is no reason to keep a small disk.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The layout of the card
+    #[arg(long, value_name = "FILE", default_value = "/usr/share/raspi-mcp/layout.toml")]
+    layout: PathBuf,
+    /// Only say what would be written
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let layout = Layout::of(&args.layout)?;
+    let report = grow::grow(&Root::system(), &layout, &Real, args.dry_run)?;
+    let file_system = match report.file_system {
+        FileSystem::Grown => "its file system has grown with it",
+        FileSystem::Full => "its file system fills it",
+        FileSystem::NotMounted => "its file system is not mounted and stays as large as it was",
+        FileSystem::NotExt4 => "no ext4 is on it",
+        FileSystem::DryRun => "nothing was written",
+    };
+    let would = if args.dry_run { "would have" } else { "has" };
+    let mib = |bytes: u64| bytes >> 20;
+    match report.sectors.as_slice() {
+        [] => outln!("{} {would} all there is, {} MiB; {file_system}", report.device, mib(report.after)),
+        sectors => outln!(
+            "{} {would} {} MiB in place of {}, by sectors {sectors:?} of the card; {file_system}",
+            report.device,
+            mib(report.after),
+            mib(report.before)
+        ),
+    }
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! A lock on a whole file, for one holder at a time (`flock(2)`).
+//!
+//! It is given back by an explicit unlock, and not by closing the file alone: a child that another thread is just starting has a copy of
+//! every descriptor until its `exec`, and would hold the lock a moment longer than its owner.
+
+use rustix::{
+    fs::{FlockOperation, flock},
+    io::Errno,
+};
+use std::{fs::File, io, ops::Deref};
+
+/// The file, locked until this is dropped; the kernel gives the lock back as well when the process ends, however it ends.
+#[derive(Debug)]
+pub struct Lock(File);
+
+impl Lock {
+    /// Takes it without waiting; `None` while somebody else has it, be that in this process.
+    ///
+    /// # Errors
+    /// What `flock(2)` says, on a file system without locks for example.
+    pub fn take(file: File) -> io::Result<Option<Self>> {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(Self(file))),
+            Err(Errno::WOULDBLOCK) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Deref for Lock {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.0
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Fails for a descriptor that is none only; the file is closed right after.
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{
+        process::Command,
+        sync::atomic::{AtomicBool, Ordering},
+        thread,
+    };
+
+    #[test]
+    fn one_has_it_at_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || File::create(folder.path().join("lock")).unwrap();
+        let held = Lock::take(open()).unwrap().unwrap();
+        assert!(Lock::take(open()).unwrap().is_none());
+        drop(held);
+        assert!(Lock::take(open()).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_child_that_is_just_starting_does_not_hold_it_longer_than_its_owner() {
+        let folder = tempfile::tempdir().unwrap();
+        let done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    while !done.load(Ordering::Relaxed) {
+                        Command::new("true").status().unwrap();
+                    }
+                });
+            }
+            let refused = (0..2_000).filter(|_| {
+                let held = Lock::take(File::create(folder.path().join("lock")).unwrap()).unwrap();
+                thread::yield_now();
+                held.is_none()
+            });
+            let refused = refused.count();
+            done.store(true, Ordering::Relaxed);
+            assert_eq!(refused, 0);
+        });
+    }
+}
