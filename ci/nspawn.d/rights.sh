@@ -93,7 +93,7 @@ check_agent_slots() {
   expect "systemd-analyze verify" "" "$said"
   expect "the agent's devices" closed "$(show raspi-mcp-agent DevicePolicy)"
   said=$(show raspi-mcp-agent DeviceAllow)
-  expect "classes of disks" 3 "$(grep -o 'block-[a-z]* rw' <<<"$said" | sort -u | wc -l)"
+  expect "classes of disks" 4 "$(grep -o 'block-[a-z]* rw' <<<"$said" | sort -u | wc -l)"
   expect "its capabilities" "$before" "$(show raspi-mcp-agent CapabilityBoundingSet)"
   check_exposure
   c rm -r "$folder"

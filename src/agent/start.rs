@@ -27,7 +27,18 @@ pub async fn run(
     }
     let listener = bind(&path, open)?;
     ready();
-    serve(listener, agent, stop).await;
+    let system = agent.updates.system().ok();
+    let keep = async {
+        if let Some(system) = system {
+            system.keep_connections().await;
+        }
+        // What there is to serve ends this.
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        () = serve(listener, agent, stop) => {}
+        () = keep => {}
+    }
     // The next agent would take the file for a socket that nobody answers, and does; this only tidies up.
     let _ = std::fs::remove_file(&path);
     Ok(())

@@ -1,5 +1,6 @@
 //! A copy of NetworkManager's connections in the agent-state area: a machine whose data partition is lost still comes into its network.
 
+use super::network::data_lost;
 use crate::{
     os::{Root, whole},
     update::slots::State,
@@ -66,9 +67,10 @@ impl Connections {
         state.kept.get(KEY).and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default()
     }
 
-    /// The state with this copy in it; `None` when it is the one that it has.
-    pub fn in_state(&self, state: &State) -> Option<State> {
-        if *self == Self::kept(state) {
+    /// The state with these as its copy; `None` when they are the copy already. What there is without the data partition is not what
+    /// the owner of the machine wants kept: it takes nothing's place.
+    pub fn to_keep(&self, root: &Root, state: &State) -> Option<State> {
+        if *self == Self::kept(state) || data_lost(root).is_some() {
             return None;
         }
         let mut next = state.clone();

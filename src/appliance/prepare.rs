@@ -188,9 +188,8 @@ fn connections(site: &Site, record: &mut Record, done: &mut Prepared) -> Result<
         }
         return Ok(());
     }
-    // What is there without the data partition is not what its owner wants kept.
-    match found.in_state(&record.state) {
-        Some(next) if network::data_lost(site.root).is_none() => record.save(next),
-        _ => Ok(()),
+    match found.to_keep(site.root, &record.state) {
+        Some(next) => record.save(next),
+        None => Ok(()),
     }
 }

@@ -21,9 +21,6 @@ use crate::{
 };
 use std::{fs, os::unix::net::UnixStream, process::Command, sync::Arc, time::Duration};
 
-/// How long a claim is open from the machine's start on.
-const WINDOW: Duration = Duration::from_secs(15 * 60);
-
 #[derive(clap::Args)]
 pub struct Args {}
 
@@ -46,7 +43,7 @@ pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
         folder: &folder,
         group: groups::user_ids(&system, SERVER_USER).map(|(_, group)| group).filter(|_| !simulated),
         product: &settings.update.product,
-        window: WINDOW,
+        window: Duration::from_secs(60 * u64::from(settings.claim.window_minutes)),
     };
     let Prepared { claimed, notes, faults, restart } = prepare(&site)?;
     notes.iter().for_each(|note| outln!("{note}"));

@@ -3,6 +3,7 @@
 mod card;
 mod eyes;
 mod image;
+mod keep;
 mod open;
 mod seat;
 mod session;

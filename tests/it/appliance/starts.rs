@@ -57,33 +57,39 @@ fn a_service_that_starts_again_grants_no_new_tries() {
     let machine = Machine::with(&[]);
     machine.starts();
     let folder = machine.folder();
-    let other = Code::mint().unwrap().to_string();
+    let (other, offer) = (Code::mint().unwrap(), owner().sha256);
     for left in (1..=4).rev() {
-        assert_eq!(folder.attempt(&other, NOW).unwrap(), Err(Refusal::Wrong { tries_left: left }));
+        assert_eq!(folder.attempt(&other, offer, NOW).unwrap(), Err(Refusal::Wrong { tries_left: left }));
         machine.prepares().unwrap();
         assert_eq!(machine.claim().unwrap().tries_left, left);
     }
-    let right = machine.claim().unwrap().code.to_string();
-    assert_eq!(folder.attempt("no code at all", NOW).unwrap(), Err(Refusal::Wrong { tries_left: 0 }));
-    assert_eq!(folder.attempt(&right, NOW).unwrap(), Err(Refusal::Spent));
+    let right = machine.claim().unwrap().code;
+    assert_eq!(folder.attempt(&other, offer, NOW).unwrap(), Err(Refusal::Wrong { tries_left: 0 }));
+    assert_eq!(folder.attempt(&right, offer, NOW).unwrap(), Err(Refusal::Spent));
     // The next power-on has five again, for another code.
     machine.starts();
-    assert_eq!(folder.attempt(&right, NOW).unwrap(), Err(Refusal::Wrong { tries_left: 4 }));
-    let right = machine.claim().unwrap().code.to_string().to_lowercase();
-    assert_eq!(folder.attempt(&right, WINDOW).unwrap(), Err(Refusal::Late));
-    assert_eq!(folder.attempt(&right, WINDOW - Duration::from_millis(1)).unwrap(), Ok(()));
+    assert_eq!(folder.attempt(&right, offer, NOW).unwrap(), Err(Refusal::Wrong { tries_left: 4 }));
+    let right = machine.claim().unwrap().code;
+    assert_eq!(folder.attempt(&right, offer, WINDOW).unwrap(), Err(Refusal::Late));
+    assert_eq!(folder.attempt(&right, offer, WINDOW - Duration::from_millis(1)).unwrap(), Ok(()));
+    // The right one is no try that is lost; its token may be shown for a minute more.
+    assert_eq!(machine.claim().unwrap().tries_left, 4);
+    assert_eq!(folder.offered(owner().sha256, NOW).unwrap(), Err(Refusal::Unknown));
+    assert_eq!(folder.offered(offer, WINDOW + Duration::from_secs(59)).unwrap(), Ok(()));
+    assert_eq!(folder.offered(offer, WINDOW + Duration::from_secs(60)).unwrap(), Err(Refusal::Late));
 }
 
 #[test]
 fn a_claim_file_that_is_not_ours_opens_nothing() {
     let machine = Machine::with(&[]);
     machine.starts();
+    let (code, offer) = (Code::mint().unwrap(), owner().sha256);
     for bad in ["", "{}", "{\"code\":\"\",\"tries_left\":5,\"until_ms\":900000}", "\0\0\0\0"] {
         machine.puts("run/raspi-mcp-identity/claim", bad);
-        assert!(machine.folder().attempt("", NOW).is_err(), "{bad:?}");
+        assert!(machine.folder().attempt(&code, offer, NOW).is_err(), "{bad:?}");
     }
     std::fs::remove_file(machine.folder().path().join("claim")).unwrap();
-    assert_eq!(machine.folder().attempt("", NOW).unwrap(), Err(Refusal::Closed));
+    assert_eq!(machine.folder().attempt(&code, offer, NOW).unwrap(), Err(Refusal::Closed));
 }
 
 #[test]
