@@ -1,6 +1,6 @@
 //! Starts of a machine that is told nothing: a key, a claim, and a record that may be torn.
 
-use super::{Machine, WINDOW, files, mode, owner};
+use super::{Machine, QUARTER, WINDOW, files, mode, owner};
 use raspi_mcp::{
     appliance::{Code, Refusal},
     tls::Fingerprint,
@@ -56,34 +56,34 @@ fn every_start_writes_the_same_and_nothing_on_the_card_but_the_code_is_another()
 fn a_service_that_starts_again_grants_no_new_tries() {
     let machine = Machine::with(&[]);
     machine.starts();
-    let folder = machine.folder();
-    let other = Code::mint().unwrap().to_string();
-    for left in (1..=4).rev() {
-        assert_eq!(folder.attempt(&other, NOW).unwrap(), Err(Refusal::Wrong { tries_left: left }));
+    let (folder, other, offer) = (machine.folder(), Code::mint().unwrap(), owner().sha256);
+    let attempt = |code: &Code, now| folder.attempt(code, offer, now).unwrap();
+    for left in (0..=4).rev() {
+        assert_eq!(attempt(&other, NOW), Err(Refusal::Wrong { tries_left: left }));
         machine.prepares().unwrap();
         assert_eq!(machine.claim().unwrap().tries_left, left);
     }
-    let right = machine.claim().unwrap().code.to_string();
-    assert_eq!(folder.attempt("no code at all", NOW).unwrap(), Err(Refusal::Wrong { tries_left: 0 }));
-    assert_eq!(folder.attempt(&right, NOW).unwrap(), Err(Refusal::Spent));
+    let right = machine.claim().unwrap().code;
+    assert_eq!(attempt(&right, NOW), Err(Refusal::Spent));
     // The next power-on has five again, for another code.
     machine.starts();
-    assert_eq!(folder.attempt(&right, NOW).unwrap(), Err(Refusal::Wrong { tries_left: 4 }));
-    let right = machine.claim().unwrap().code.to_string().to_lowercase();
-    assert_eq!(folder.attempt(&right, WINDOW).unwrap(), Err(Refusal::Late));
-    assert_eq!(folder.attempt(&right, WINDOW - Duration::from_millis(1)).unwrap(), Ok(()));
+    assert_eq!(attempt(&right, NOW), Err(Refusal::Wrong { tries_left: 4 }));
+    let right = machine.claim().unwrap().code;
+    assert_eq!(attempt(&right, WINDOW), Err(Refusal::Late));
+    assert_eq!(attempt(&right, WINDOW - Duration::from_millis(1)), Ok(()));
 }
 
 #[test]
 fn a_claim_file_that_is_not_ours_opens_nothing() {
     let machine = Machine::with(&[]);
     machine.starts();
+    let attempt = || machine.folder().attempt(&Code::mint().unwrap(), owner().sha256, NOW);
     for bad in ["", "{}", "{\"code\":\"\",\"tries_left\":5,\"until_ms\":900000}", "\0\0\0\0"] {
         machine.puts("run/raspi-mcp-identity/claim", bad);
-        assert!(machine.folder().attempt("", NOW).is_err(), "{bad:?}");
+        assert!(attempt().is_err(), "{bad:?}");
     }
     std::fs::remove_file(machine.folder().path().join("claim")).unwrap();
-    assert_eq!(machine.folder().attempt("", NOW).unwrap(), Err(Refusal::Closed));
+    assert_eq!(attempt().unwrap(), Err(Refusal::Closed));
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn a_record_torn_in_one_copy_loses_nothing() {
     }
     for copy in [1_u64, 2] {
         let torn = Machine::of(machine.card.content());
-        torn.write(Area::AgentState, copy * (256 << 10) + 100, &[0x5a; 3000]);
+        torn.write(Area::AgentState, copy * QUARTER + 100, &[0x5a; 3000]);
         let done = torn.starts();
         assert!(done.claimed, "copy {copy}");
         assert!(done.faults.iter().any(|fault| fault.contains("not whole")), "{:?}", done.faults);
@@ -139,7 +139,7 @@ fn a_record_torn_in_both_copies_makes_it_nobodys_with_another_key_and_it_says_so
     machine.starts();
     let before = machine.identity();
     for copy in [1, 2] {
-        machine.write(Area::AgentState, copy * (256 << 10), &[0x5a; 4096]);
+        machine.write(Area::AgentState, copy * QUARTER, &[0x5a; 4096]);
     }
     let done = machine.starts();
     assert!(!done.claimed);
