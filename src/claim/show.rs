@@ -40,7 +40,7 @@ impl Show {
     ///
     /// # Errors
     /// `failed_precondition` on what is no appliance; `permission_denied` for all but root; `unavailable` when the screen is gone.
-    pub async fn run(&self, screen: &mut dyn Write, told: impl Future<Output = ()>) -> Result<bool, ToolError> {
+    pub async fn run(&self, screen: &mut impl Write, told: impl Future<Output = ()>) -> Result<bool, ToolError> {
         let mut told = std::pin::pin!(told);
         // Before looking: a change in between is then news.
         let news = News::of(self.folder.path()).map_err(|error| self.failed(&error))?;
@@ -161,7 +161,7 @@ impl Show {
     }
 }
 
-fn put(screen: &mut dyn Write, text: &str) -> Result<(), ToolError> {
+fn put(screen: &mut impl Write, text: &str) -> Result<(), ToolError> {
     screen
         .write_all(text.as_bytes())
         .and_then(|()| screen.flush())

@@ -28,6 +28,7 @@ use raspi_mcp::{
         protocol::{Done, Op},
         units::{SimulatedUnits, Units},
     },
+    appliance::Folder,
     error::ToolError,
     hw::gpio::{SimulatedGpio, port::Port},
     os::Root,
@@ -91,7 +92,7 @@ impl Pi {
             gpio_chip: String::new(),
             update: raspi_mcp::config::sections::update::UpdateSettings::below(&dir.join("state")),
             server_socket: None,
-            identity: raspi_mcp::appliance::Folder::at(dir.join("run/identity")),
+            identity: Folder::at(dir.join("run/raspi-mcp-identity")),
             root: Root::at(dir),
         }
     }

@@ -1,8 +1,10 @@
 //! An appliance at its starts: whose it is, what it is told on partition 1, and what no power cut may turn it into.
 
+mod claim;
 mod conf;
 mod cuts;
 mod file;
+pub mod fresh;
 mod grow;
 mod network;
 mod reset;

@@ -56,34 +56,40 @@ fn every_start_writes_the_same_and_nothing_on_the_card_but_the_code_is_another()
 fn a_service_that_starts_again_grants_no_new_tries() {
     let machine = Machine::with(&[]);
     machine.starts();
-    let (folder, other, offer) = (machine.folder(), Code::mint().unwrap(), owner().sha256);
-    let attempt = |code: &Code, now| folder.attempt(code, offer, now).unwrap();
-    for left in (0..=4).rev() {
-        assert_eq!(attempt(&other, NOW), Err(Refusal::Wrong { tries_left: left }));
+    let folder = machine.folder();
+    let (other, offer) = (Code::mint().unwrap(), owner().sha256);
+    for left in (1..=4).rev() {
+        assert_eq!(folder.attempt(&other, offer, NOW).unwrap(), Err(Refusal::Wrong { tries_left: left }));
         machine.prepares().unwrap();
         assert_eq!(machine.claim().unwrap().tries_left, left);
     }
     let right = machine.claim().unwrap().code;
-    assert_eq!(attempt(&right, NOW), Err(Refusal::Spent));
+    assert_eq!(folder.attempt(&other, offer, NOW).unwrap(), Err(Refusal::Wrong { tries_left: 0 }));
+    assert_eq!(folder.attempt(&right, offer, NOW).unwrap(), Err(Refusal::Spent));
     // The next power-on has five again, for another code.
     machine.starts();
-    assert_eq!(attempt(&right, NOW), Err(Refusal::Wrong { tries_left: 4 }));
+    assert_eq!(folder.attempt(&right, offer, NOW).unwrap(), Err(Refusal::Wrong { tries_left: 4 }));
     let right = machine.claim().unwrap().code;
-    assert_eq!(attempt(&right, WINDOW), Err(Refusal::Late));
-    assert_eq!(attempt(&right, WINDOW - Duration::from_millis(1)), Ok(()));
+    assert_eq!(folder.attempt(&right, offer, WINDOW).unwrap(), Err(Refusal::Late));
+    assert_eq!(folder.attempt(&right, offer, WINDOW - Duration::from_millis(1)).unwrap(), Ok(()));
+    // The right one is no try that is lost; its token may be shown for a minute more.
+    assert_eq!(machine.claim().unwrap().tries_left, 4);
+    assert_eq!(folder.offered(owner().sha256, NOW).unwrap(), Err(Refusal::Unknown));
+    assert_eq!(folder.offered(offer, WINDOW + Duration::from_secs(59)).unwrap(), Ok(()));
+    assert_eq!(folder.offered(offer, WINDOW + Duration::from_secs(60)).unwrap(), Err(Refusal::Late));
 }
 
 #[test]
 fn a_claim_file_that_is_not_ours_opens_nothing() {
     let machine = Machine::with(&[]);
     machine.starts();
-    let attempt = || machine.folder().attempt(&Code::mint().unwrap(), owner().sha256, NOW);
+    let (code, offer) = (Code::mint().unwrap(), owner().sha256);
     for bad in ["", "{}", "{\"code\":\"\",\"tries_left\":5,\"until_ms\":900000}", "\0\0\0\0"] {
         machine.puts("run/raspi-mcp-identity/claim", bad);
-        assert!(attempt().is_err(), "{bad:?}");
+        assert!(machine.folder().attempt(&code, offer, NOW).is_err(), "{bad:?}");
     }
     std::fs::remove_file(machine.folder().path().join("claim")).unwrap();
-    assert_eq!(attempt().unwrap(), Err(Refusal::Closed));
+    assert_eq!(machine.folder().attempt(&code, offer, NOW).unwrap(), Err(Refusal::Closed));
 }
 
 #[test]

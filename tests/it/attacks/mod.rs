@@ -1,6 +1,7 @@
 //! Attacks: on the network door, against the real listener; on the fields of every tool; on the folders that files.* may reach.
 
 mod button;
+mod claim;
 mod fields;
 mod files;
 mod flood;
