@@ -54,7 +54,8 @@ impl System {
     fn copy_connections(&self) -> Result<(), ToolError> {
         let root = &self.settings.root;
         let unreadable = |error: io::Error| {
-            ToolError::unavailable(format!("/{FOLDER} cannot be read: {error}")).hint("look at the kernel's log: the card may be failing")
+            ToolError::unavailable(format!("/{FOLDER} cannot be read: {error}"))
+                .hint("look at the kernel's log: the card may be failing")
         };
         let (found, left_out) = Connections::read(root).map_err(unreadable)?;
         for why in left_out {
