@@ -292,8 +292,8 @@ fn what_is_not_this_layout_is_refused_and_the_reason_named() {
         let mut card = card.changed(at, |bytes| change(bytes));
         if why.contains('9') {
             // One more, behind the data partition: it could not grow into what it does not have.
-            card = card
-                .changed(0, |bytes| bytes[entry(3) + 12..][..4].copy_from_slice(&(200 * MIB as u32).to_le_bytes()));
+            card =
+                card.changed(0, |bytes| bytes[entry(3) + 12..][..4].copy_from_slice(&(200 * MIB as u32).to_le_bytes()));
             let at = number(&card.read(0).unwrap(), entry(3) + 8) + 150 * MIB;
             card = card.changed(at, |bytes| put(bytes, 0, 0x83, MIB, MIB));
         }
