@@ -3,12 +3,21 @@
 # be root. Sourced by ci/image, after ci/lib.sh, ci/debian.sh and ci/qemu.d/guest.sh.
 
 IMAGE=$BUILD/image
-# What of the packages is no appliance's business.
-LEFT_OUT=(usr/share/{doc,man,info,locale,lintian,bug,bash-completion,zsh,fish,common-licenses,gtk-doc,polkit-1,i18n,pam,pam-configs,initramfs-tools,menu,perl5,debconf,ca-certificates-java}
-  usr/lib/aarch64-linux-gnu/gconv usr/lib/{apt,dpkg,init,tmpfiles.d/x11.conf,pcrlock.d,kernel,initcpio,environment.d} usr/share/zoneinfo etc/init.d etc/rc?.d etc/cron* etc/apt etc/pam.d etc/default
-  etc/logrotate.d etc/security usr/lib/systemd/system-generators/systemd-{getty,cryptsetup,veritysetup,integritysetup,gpt-auto,sysv,rc-local,debug}-generator
-  usr/lib/systemd/system/{,serial-,container-}getty@.service usr/lib/systemd/system/{console-getty,autovt@}.service usr/lib/systemd/system/debug-shell.service
-  usr/sbin/{e2freefrag,e4crypt,e4defrag,filefrag,mklost+found,badblocks,debugfs,dumpe2fs,e2image,e2undo,e2label,e2mmpstatus,logsave})
+# What of the packages is no appliance's business: documentation, consoles and passwords, other ways to boot, foreign file systems.
+LEFT_OUT=(
+  etc/{apt,cron*,default,init.d,logrotate.d,pam.d,rc?.d,security}
+  usr/lib/{apt,dpkg,environment.d,init,initcpio,kernel,pcrlock.d,tmpfiles.d/x11.conf} usr/lib/aarch64-linux-gnu/{gconv,sasl2}
+  usr/lib/aarch64-linux-gnu/NetworkManager/*/libnm-{device-plugin-{adsl,bluetooth,ovs,team,wwan},ppp-plugin,wwan}.so
+  usr/lib/systemd/system-generators/systemd-{cryptsetup,debug,getty,gpt-auto,integritysetup,rc-local,sysv,veritysetup}-generator
+  usr/lib/systemd/system/{,container-,serial-}getty@.service usr/lib/systemd/system/{autovt@,console-getty,debug-shell}.service
+  usr/lib/systemd/system/{multi-user,sysinit}.target.wants/{systemd-ask-password*,systemd-logind*,systemd-update-utmp*,getty.target,dev-hugepages*,sys-fs-fuse*}
+  usr/lib/systemd/system/{multi-user,sysinit}.target.wants/{systemd-firstboot*,systemd-machine-id-commit*,systemd-repart*,systemd-sysusers*,systemd-update-done*}
+  usr/lib/systemd/system/{multi-user,sysinit}.target.wants/{cryptsetup*,integritysetup*,veritysetup*,systemd-hwdb-update*,ldconfig*,proc-sys-fs-binfmt*,systemd-binfmt*}
+  usr/lib/systemd/system/sockets.target.wants/systemd-initctl.socket usr/lib/systemd/system/*.target.wants/systemd-update-utmp*
+  usr/bin/nmtui* usr/lib/udev/hwdb.bin usr/lib/udev/hwdb.d
+  usr/sbin/{badblocks,debugfs,dumpe2fs,e2freefrag,e2image,e2label,e2mmpstatus,e2undo,e4crypt,e4defrag,filefrag,logsave,mklost+found}
+  usr/share/{bash-completion,bug,common-licenses,debconf,doc,fish,gtk-doc,i18n,info,initramfs-tools,lintian,locale,man,menu,pam,pam-configs,perl5,polkit-1,zoneinfo,zsh}
+)
 # Modules of Debian's kernel that this board's hardware takes.
 # shellcheck disable=SC2034
 ROOT_MODULES=(virtio_net virtio_rng i6300esb i2c-dev autofs4 configfs)
@@ -35,28 +44,32 @@ need_base() {
   local recipe base=$IMAGE/base debs=$IMAGE/debs deb
   recipe=$(cat ci/image.d/packages ci/image.d/root.sh | sha256sum)
   if [ "$(cat "$base.recipe" 2>/dev/null)" = "$recipe" ]; then return; fi
-  debian_update
-  rm -rf "$base" "$debs"
-  mkdir -p "$base"/usr/{bin,sbin,lib} "$debs"
+  rm -rf "$base"
+  mkdir -p "$base"/usr/{bin,sbin,lib}
   # Packages of this release still bring files of both places.
   for folder in bin sbin lib; do ln -s "usr/$folder" "$base/$folder"; done
-  image_packages >"$IMAGE/packages"
-  say "fetching $(wc -l <"$IMAGE/packages") arm64 packages from Debian"
-  (cd "$debs" && tr ' ' = <"$IMAGE/packages" | apt_for_arm64_download)
+  if [ "$(cat "$debs/.recipe" 2>/dev/null)" != "$(sha256sum <ci/image.d/packages)" ]; then fetch_packages "$debs"; fi
   for deb in "$debs"/*.deb; do
     dpkg-deb --fsys-tarfile "$deb" | tar -C "$base" --keep-directory-symlink --no-same-owner -x
   done
-  rm -rf "$debs"
   # What changes owner in a package is root's here, and runs as nobody else.
   find "$base" -xdev -type f -perm /6000 -exec chmod ug-s {} +
-  (cd "$base" && rm -rf "${LEFT_OUT[@]}")
+  # Patterns.
+  # shellcheck disable=SC2086,SC2068
+  (cd "$base" && rm -rf ${LEFT_OUT[@]})
   echo "$recipe" >"$base.recipe"
 }
 
-apt_for_arm64_download() {
-  local names
-  mapfile -t names
-  apt_for_arm64 -qq download "${names[@]}"
+fetch_packages() {
+  local into=$1 names
+  debian_update
+  rm -rf "$into"
+  mkdir -p "$into"
+  image_packages >"$IMAGE/packages"
+  mapfile -t names < <(tr ' ' = <"$IMAGE/packages")
+  say "fetching ${#names[@]} arm64 packages from Debian"
+  (cd "$into" && apt_for_arm64 -qq download "${names[@]}")
+  sha256sum <ci/image.d/packages >"$into/.recipe"
 }
 
 # What maintainer scripts would have done.
@@ -74,13 +87,23 @@ configure_root() {
   printf 'passwd: files systemd\ngroup: files systemd\nshadow: files\ngshadow: files\nhosts: files resolve [!UNAVAIL=return] dns\nnetworks: files\nservices: files\nprotocols: files\n' \
     >"$root/etc/nsswitch.conf"
   : >"$root/etc/fstab"
-  # Debian's packages make this user in a script.
-  echo 'u messagebus - "D-Bus" /run/dbus' >"$root/usr/lib/sysusers.d/dbus.conf"
+  # Debian's packages make these in their scripts.
+  printf '%s\n' 'u messagebus - "D-Bus" /run/dbus' 'g input -' 'g kvm -' 'g render -' 'g sgx -' >"$root/usr/lib/sysusers.d/debian.conf"
   rm -rf "${root:?}/var" "$root"/etc/systemd/system/*
-  mkdir -p "$root/var" "$root/root"
+  mkdir -p "$root"/{home,mnt,opt,root,srv,var}
   systemd-sysusers --root="$root" >"$IMAGE/sysusers.log" 2>&1 || die "the accounts cannot be made: $(cat "$IMAGE/sysusers.log")"
   for file in passwd- group- shadow- gshadow- .pwd.lock; do rm -f "$root/etc/$file"; done
   systemctl --root="$root" preset-all >"$IMAGE/preset.log" 2>&1 || die "the units cannot be enabled: $(cat "$IMAGE/preset.log")"
+}
+
+# check_libraries ROOT: has everything all that it is linked to? What was left out of the packages may have been of use.
+check_libraries() {
+  local root=$1 file missing
+  missing=$(find "$root/usr" -type f \( -perm -100 -o -name '*.so*' \) -print0 |
+    { xargs -0 "${READELF:-readelf}" -d 2>/dev/null || true; } | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort -u | while read -r file; do
+    [ -n "$(find "$root/usr/lib" -name "$file" -print -quit)" ] || echo "$file"
+  done)
+  [ -z "$missing" ] || die "libraries that something in the root needs were left out of it: $missing"
 }
 
 # root_modules INTO MODULE...: of the kernel's modules those, what they need, and what depmod makes of it.
@@ -92,7 +115,15 @@ root_modules() {
     install -D -m 644 "$file" "$into/usr/lib/modules/$release/${file#*/modules/"$release"/}"
   done
   cp "$GUEST_KERNEL/lib/modules/$release"/modules.{builtin,builtin.modinfo,order} "$into/usr/lib/modules/$release/"
-  depmod -b "$into" "$release"
+}
+
+# bench_hardware INTO: drivers that Debian leaves out, and the certificate of whoever vouches for the bench's web space.
+bench_hardware() {
+  need_drivers
+  rm -rf "$1"
+  install -D -m 644 -t "$1/usr/lib/modules/$GUEST_RELEASE/extra" "$DRIVERS/gpio-sim.ko"
+  python3 -B -c 'import sys; sys.path.insert(0, "ci/qemu.d"); import webspace; webspace.certificates(sys.argv[1])' "$IMAGE/certificates"
+  install -D -m 644 "$IMAGE/certificates/ca.pem" "$1/usr/share/bench/updates-ca.pem"
 }
 
 # initramfs_modules INTO MODULE...: numbered in the order in which insmod takes them, with a list that dist/initramfs/init reads.

@@ -76,10 +76,10 @@ class Bench:
         self.says(f"{what}: {got}")
 
 
-def load():
+def load(folder="scenarios"):
     """Every scenario by name: the smoke test first, the rest by the alphabet."""
     found = {}
-    for path in sorted(glob.glob(os.path.join(HERE, "scenarios", "*.py"))):
+    for path in sorted(glob.glob(os.path.join(HERE, folder, "*.py"))):
         name = os.path.splitext(os.path.basename(path))[0]
         spec = importlib.util.spec_from_file_location(f"scenario_{name}", path)
         module = importlib.util.module_from_spec(spec)
@@ -88,11 +88,12 @@ def load():
     return dict(sorted(found.items(), key=lambda item: (item[0] != "smoke", item[0])))
 
 
-def tell(name, module, folder, factory):
-    """Runs one story: True when it ended well. What the console said last is shown when it did not."""
+def tell(name, module, folder, factory, kind=Bench):
+    """Runs one story: True when it ended well. What the console said last is shown when it did not. `kind` is made of the folder and the
+    factory."""
     print(f"\n{name}: {module.__doc__.strip().splitlines()[0]}", flush=True)
     os.makedirs(folder, exist_ok=True)
-    bench = Bench(folder, factory)
+    bench = kind(folder, factory)
     started = time.monotonic()
     try:
         module.story(bench)

@@ -47,8 +47,8 @@ class Release:
 class Workshop:
     """Makes releases in a folder, and keeps what is made already: the pieces are the same for all scenarios of a run."""
 
-    def __init__(self, folder, pieces, program, ca):
-        self.folder, self.pieces, self.program, self.ca = folder, pieces, program, ca
+    def __init__(self, folder, pieces, program, ca, product=PRODUCT):
+        self.folder, self.pieces, self.program, self.ca, self.product = folder, pieces, program, ca, product
         self.kept = {}
         self.created = int(time.time())
         self.expires = str(self.created + 30 * 86400)
@@ -59,7 +59,7 @@ class Workshop:
             self.ours("bundle", "keygen", key)
         self.trust = os.path.join(folder, "root.json")
         named = [word for role, key in self.keys.items() for word in (f"--{role}-key", f"{key}.pub")]
-        self.ours("bundle", "trust", "init", "--product", PRODUCT, *named, "--created", str(self.created),
+        self.ours("bundle", "trust", "init", "--product", product, *named, "--created", str(self.created),
                   "--expires", self.expires, "--out", self.trust)
         self.ours("bundle", "trust", "sign", self.trust, "--key", f"{self.keys['root']}.key")
 

@@ -3,10 +3,12 @@
 Everything is awaited as it happens, with a deadline; nothing sleeps. Every wait ends early when QEMU is gone."""
 
 import base64
+import hashlib
 import http.client
 import json
 import re
 import socket
+import ssl
 import threading
 import time
 
@@ -195,22 +197,27 @@ class Mcp:
 
     PROTOCOL = "2025-11-25"
 
-    def __init__(self, port):
+    def __init__(self, port, more=None):
         # Seconds without a byte after which an answer is given up.
         self.patience = 20
         self.address, self.session, self.number = ("127.0.0.1", port), None, 0
+        # Headers that every request has, and what was said before an answer, such as progress.
+        self.more, self.heard = more or {}, []
         self.server = self.request("initialize", {
             "protocolVersion": self.PROTOCOL, "capabilities": {}, "clientInfo": {"name": "ci-qemu", "version": "1"},
         })["serverInfo"]
         self._post({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
+    def connect(self):
+        return http.client.HTTPConnection(*self.address, timeout=self.patience)
+
     def _post(self, message):
         headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
         if self.session:
             headers |= {"Mcp-Session-Id": self.session, "MCP-Protocol-Version": self.PROTOCOL}
-        connection = http.client.HTTPConnection(*self.address, timeout=self.patience)
+        connection = self.connect()
         try:
-            connection.request("POST", "/mcp", json.dumps(message), headers)
+            connection.request("POST", "/mcp", json.dumps(message), headers | self.more)
             answer = connection.getresponse()
             body = answer.read().decode()
         except OSError as error:
@@ -221,7 +228,8 @@ class Mcp:
             raise Missed(f"HTTP {answer.status} to {message['method']}: {body[:300]}")
         self.session = self.session or answer.getheader("Mcp-Session-Id")
         if "event-stream" in answer.getheader("Content-Type", ""):
-            body = [line[5:] for line in body.splitlines() if line.startswith("data:") and line[5:].strip()][-1]
+            *before, body = [line[5:] for line in body.splitlines() if line.startswith("data:") and line[5:].strip()]
+            self.heard += map(json.loads, before)
         return json.loads(body) if body.strip() else None
 
     def request(self, method, params):
@@ -231,9 +239,37 @@ class Mcp:
             raise Missed(f"{method} was answered with {json.dumps(answer.get('error'))}")
         return answer["result"]
 
-    def call(self, tool, **arguments):
+    def call(self, tool, _meta=None, **arguments):
         """Calls a tool that must succeed and returns its structured result."""
-        result = self.request("tools/call", {"name": tool, "arguments": arguments})
+        result = self.request("tools/call", {"name": tool, "arguments": arguments} | ({"_meta": _meta} if _meta else {}))
         if result.get("isError"):
             raise Missed(f"{tool} failed: {json.dumps(result)[:500]}")
         return result["structuredContent"]
+
+
+class SecureMcp(Mcp):
+    """The same through TLS, with a token. Whose certificate it is, `fingerprint` says; without one it is the first that answers."""
+
+    def __init__(self, port, token, fingerprint=None):
+        self.fingerprint = fingerprint
+        super().__init__(port, {"Authorization": f"Bearer {token}"})
+
+    def connect(self):
+        connection = PinnedConnection(*self.address, timeout=self.patience, context=UNVERIFIED)
+        connection.pinned_by = self
+        return connection
+
+
+# Nobody has signed an appliance's certificate: it is known by its fingerprint.
+UNVERIFIED = ssl.create_default_context()
+UNVERIFIED.check_hostname = False
+UNVERIFIED.verify_mode = ssl.CERT_NONE
+
+
+class PinnedConnection(http.client.HTTPSConnection):
+    def connect(self):
+        super().connect()
+        found = "sha256:" + hashlib.sha256(self.sock.getpeercert(binary_form=True)).hexdigest()
+        self.pinned_by.fingerprint = self.pinned_by.fingerprint or found
+        if found != self.pinned_by.fingerprint:
+            raise Missed(f"the certificate is {found}, not {self.pinned_by.fingerprint}")

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Parses the Yocto layer with BitBake's own parser: layer.py FOLDER_OF_CRATES INSTALLED
+"""Parses the Yocto layer with BitBake's own parser: layer.py FOLDER_OF_CRATES INSTALLED WITHOUT_SLOTS BUILDS
 
 BitBake is the library of PyPI's bitbake-setup; OE-Core is in no registry, so a few lines stand in for it: names of folders, and empty
-classes. What holds here holds of the recipe's own text: that it parses, that every crate has the checksum which its file has, that the
-licences are the ones it says, and that each file which dist/install makes below INSTALLED belongs to a package.
+classes. What holds here holds of the layer's own text: that recipes, class, distro and what it appends to others' recipes parse; that every crate
+has the checksum which its file has, that the licences are the ones it says, that each file which dist/install makes below INSTALLED
+belongs to a package, those which it does not make below WITHOUT_SLOTS to that of images with two slots; and that for each machine the card which wic is to make has the sizes of its board. Below BUILDS it leaves a
+script for each machine, of the image's own shell functions as BitBake would run them: image.sh in a folder with `deploy` (DEPLOY_DIR_IMAGE),
+`rootfs` and `native/bin`.
 """
 
 import fnmatch
@@ -29,7 +32,11 @@ import bb.parse.parse_py.BBHandler as handler
 HERE = pathlib.Path(__file__).resolve().parents[2]
 LAYER = HERE / "meta-raspi-mcp"
 # What a recipe of ours may inherit. Another one is added here when somebody has read what it does.
-CLASSES = ("cargo", "externalsrc", "features_check", "systemd", "useradd")
+CLASSES = ("cargo", "core-image", "externalsrc", "features_check", "native", "systemd", "useradd")
+# Machines, with the names of boards that they build from.
+BOARDS = {"raspberrypi5": "rpi5", "raspberrypi4-64": "rpi4_64", "raspberrypi3-64": "rpi3_64", "qemuarm64": "qemu-aarch64"}
+# Of meta-raspberrypi's machines: what rpi-base.inc has a name for, and what each overrides with.
+FAMILY = {"raspberrypi4-64": "raspberrypi4:rpi:", "raspberrypi3-64": "raspberrypi3:rpi:", "raspberrypi5": "rpi:"}
 # Of OE-Core's bitbake.conf, with usrmerge.
 CORE = """
 PN = "${@bb.parse.vars_from_file(d.getVar('FILE', False), d)[0] or 'none'}"
@@ -53,10 +60,24 @@ sysconfdir = "/etc"
 bindir = "/usr/bin"
 datadir = "/usr/share"
 mandir = "/usr/share/man"
+libexecdir = "/usr/libexec"
 nonarch_libdir = "/usr/lib"
 localstatedir = "/var"
 systemd_system_unitdir = "/usr/lib/systemd/system"
-OVERRIDES = "linux:aarch64:pn-${PN}:class-target"
+MACHINE ??= "qemuarm64"
+MACHINEOVERRIDES = "${MACHINE}"
+DISTROOVERRIDES = "${DISTRO}"
+OVERRIDES = "linux:aarch64:pn-${PN}:${MACHINEOVERRIDES}:${DISTROOVERRIDES}:class-target"
+DEPLOY_DIR_IMAGE = "${TOPDIR}/deploy"
+IMGDEPLOYDIR = "${WORKDIR}/deploy"
+IMAGE_ROOTFS = "${WORKDIR}/rootfs"
+IMAGE_NAME = "${PN}-${MACHINE}"
+IMAGE_TYPES = "erofs wic"
+STAGING_BINDIR_NATIVE = "/native/bin"
+SOURCE_DATE_EPOCH = "1700000000"
+RPI_KERNEL_DEVICETREE = ""
+RPI_KERNEL_DEVICETREE_OVERLAYS = "overlays/overlay_map.dtb"
+KERNEL_DEVICETREE ??= "${RPI_KERNEL_DEVICETREE} ${RPI_KERNEL_DEVICETREE_OVERLAYS}"
 PACKAGES = "${PN}-doc ${PN}"
 FILES:${PN} = "${bindir}/* ${sysconfdir} ${datadir}/${BPN}"
 FILES:${PN}-doc = "${mandir}"
@@ -85,14 +106,18 @@ def stand_in(top):
         (top / f"classes-recipe/{name}.bbclass").write_text("")
 
 
-def layer(top, crates):
+def layer(top, crates, machine="qemuarm64"):
+    """What every recipe begins with: core, this layer, and its distro."""
     d = bb.data_smart.DataSmart()
     d.setVar("BBPATH", f"{top}:{LAYER}")
     d.setVar("TOPDIR", str(top))
     d.setVar("DL_DIR", str(crates))
+    d.setVar("MACHINE", machine)
     d = bb.parse.handle(str(top / "conf/bitbake.conf"), d, True)
+    d.setVar("MACHINEOVERRIDES", f"{FAMILY.get(machine, '')}{machine}")
     d.setVar("LAYERDIR", str(LAYER))
     d = bb.parse.handle(str(LAYER / "conf/layer.conf"), d, True)
+    d = bb.parse.handle(str(LAYER / "conf/distro/raspi-mcp.conf"), d, True)
     bb.parse.init_parser(d)
     bb.codeparser.parser_cache_init(str(top))
     d.setVar("__bbclasstype", "global")
@@ -130,7 +155,7 @@ def check_licences(d):
         check(hashlib.md5((HERE / path).read_bytes()).hexdigest() == said, f"LIC_FILES_CHKSUM: {path} is another text now")
 
 
-def check_files(d, installed):
+def check_files(d, installed, without):
     """A file that no package takes ends a build of Yocto's ("installed vs shipped")."""
     patterns = {package: (d.getVar(f"FILES:{package}") or "").split() for package in d.getVar("PACKAGES").split()}
     owners = {}
@@ -140,32 +165,92 @@ def check_files(d, installed):
         takes = (p for p, globs in patterns.items() if any(fnmatch.fnmatch(name, g) or name.startswith(g + "/") for g in globs))
         owners[name] = next(takes, None)
         check(owners[name], f"no package takes {name}")
-    slots = [name for name, owner in owners.items() if owner == "raspi-mcp-slots"]
-    check(slots == ["/usr/lib/systemd/system/raspi-mcp-agent.service.d/slots.conf"], f"raspi-mcp-slots has {slots}")
+    slots = {name for name, owner in owners.items() if owner == "raspi-mcp-slots"}
+    plain = {"/" + str(path.relative_to(without)) for path in without.rglob("*") if path.is_file()}
+    check(slots == owners.keys() - plain, f"raspi-mcp-slots has {sorted(slots ^ (owners.keys() - plain))} too many or too few")
     check(d.getVar("CONFFILES:raspi-mcp") in owners, "CONFFILES names a file that nobody installs")
-    for unit in d.getVar("SYSTEMD_SERVICE:raspi-mcp").split():
+    named = [unit for package in d.getVar("SYSTEMD_PACKAGES").split() for unit in d.getVar(f"SYSTEMD_SERVICE:{package}").split()]
+    for unit in named:
         check(f"/usr/lib/systemd/system/{unit}" in owners, f"SYSTEMD_SERVICE: there is no {unit}")
+    wanted = [f for f in installed.glob("usr/lib/systemd/system/*.*") if f.is_file() and "\n[Install]\n" in f.read_text()]
+    for unit in {f.name for f in wanted} - set(named):
+        check("@" in unit, f"{unit} is to be started at boot, and SYSTEMD_SERVICE does not name it")
     return len(owners)
 
 
-def main(crates, installed):
+def check_machine(top, machine, board, build):
+    """The image of one machine: its card's sizes, the kickstart file, and its shell functions as a script."""
+    d = layer(top, top, machine)
+    check(d.getVar("RASPI_MCP_BOARD") == board, f"{machine} builds from {d.getVar('RASPI_MCP_BOARD')}, not {board}")
+    image = next(LAYER.glob("dynamic-layers/*/recipes-*/images/raspi-mcp-image.bb"))
+    d = bb.parse.handle(str(image), d)[""]
+    (build / "native/bin").mkdir(parents=True)
+    folders = {"DEPLOY_DIR_IMAGE": "deploy", "IMAGE_ROOTFS": "rootfs", "IMGDEPLOYDIR": "out", "WORKDIR": "work", "STAGING_BINDIR_NATIVE": "native/bin"}
+    for name, folder in folders.items():
+        (build / folder).mkdir(exist_ok=True)
+        d.setVar(name, str(build / folder))
+    env = dict(line.split("=", 1) for line in (HERE / f"buildroot-external/board/raspi-mcp/{board}/board.env").read_text().splitlines() if line[0] != "#")
+    kickstart = d.expand((LAYER / "files/wic" / d.getVar("WKS_FILE")).read_text())
+    check("${" not in kickstart, f"{machine}: {d.getVar('WKS_FILE')} has variables that nobody sets")
+    for size in ("config_size", "boot_size", "root_size"):
+        check(f"--fixed-size {env[size]}\n" in kickstart, f"{machine}: the card of wic has no {size} {env[size]}")
+    if machine in FAMILY:
+        check("ramoops" in d.getVar("RASPI_MCP_OVERLAYS"), f"{machine}: config.txt wants ramoops, and nobody makes the overlay")
+    if env["chain"] == "uboot" and machine in FAMILY:
+        check(d.getVar("RPI_USE_U_BOOT") == "1" and "u-boot" in d.getVar("RASPI_MCP_DEPLOYS"), f"{machine} starts without U-Boot")
+    # As BitBake writes them into the task's script.
+    names = ("raspi_mcp_run", "raspi_mcp_stage", "raspi_mcp_post_build", "IMAGE_CMD:bundle")
+    script = "".join(f"{name.replace(':', '_')}() {{\n{d.getVar(name)}\n}}\n" for name in names)
+    check("${RASPI_MCP" not in script and "${IM" not in script, f"{machine}: a shell function has variables that nobody sets")
+    (build / "image.sh").write_text(f"set -e\n{script}raspi_mcp_post_build\n$MKFS\nIMAGE_CMD_bundle\n")
+
+
+def check_appends(top):
+    """What is appended to others' recipes: only for this distro, and with files that are there."""
+    appends = sorted(LAYER.glob("**/*.bbappend"))
+    for append in appends:
+        name = append.name.partition("_%")[0]
+        recipe = top / f"{name}_1.bb"
+        recipe.write_text('SUMMARY = "a stand-in"\n')
+        for distro, many in (("raspi-mcp", True), ("another", False)):
+            d = layer(top, top, "raspberrypi3-64")
+            d.setVar("DISTROOVERRIDES", distro)
+            d.setVar("__BBAPPEND", str(append))
+            d = bb.parse.handle(str(recipe), d)[""]
+            files = [url.removeprefix("file://") for url in (d.getVar("SRC_URI") or "").split()]
+            check(bool(files) == many, f"{append.name}: the distro {distro} gets {files}")
+            for file in files:
+                found = [folder for folder in d.getVar("FILESPATH").split(":") + d.getVar("FILESEXTRAPATHS").split(":") if (pathlib.Path(folder) / file).exists()]
+                check(found, f"{append.name}: there is no {file}")
+    return len(appends)
+
+
+def main(crates, installed, without, builds):
     recipes = sorted(LAYER.glob("recipes-*/*/*.bb"))
-    check([r.name.partition("_")[0] for r in recipes] == ["raspi-mcp"], f"the layer has {recipes}: check them here as well")
+    check([r.name.partition("_")[0] for r in recipes] == ["raspi-mcp"], f"core alone has {recipes}: check them here as well")
     with tempfile.TemporaryDirectory() as folder:
         top = pathlib.Path(folder)
         stand_in(top)
         base = layer(top, crates)
         check(base.getVar("LAYERSERIES_COMPAT_raspi-mcp"), "layer.conf says no release of Yocto")
+        for entry in base.getVar("BBFILES_DYNAMIC").split():
+            collection, _, pattern = entry.partition(":")
+            check(list(pathlib.Path("/").glob(pattern[1:])), f"BBFILES_DYNAMIC: {collection} brings nothing, {pattern}")
         for recipe in recipes:
-            d = bb.parse.handle(str(recipe), bb.data.createCopy(base))[""]
+            variants = bb.parse.handle(str(recipe), bb.data.createCopy(base))
+            d = variants[""]
+            check(set(variants) == {"", "native"}, f"{recipe.name} is built for {set(variants)}")
             check(os.path.samefile(d.getVar("S"), HERE), f"S is {d.getVar('S')}, not the checkout")
             check("dist/install --slots" in (d.getVar("do_install") or ""), "do_install does not run dist/install")
-            print(f"{recipe.name}: {check_crates(d)} crates, {check_files(d, installed)} files of dist/, BitBake {bb.__version__}")
+            print(f"{recipe.name}: {check_crates(d)} crates, {check_files(d, installed, without)} files of dist/, BitBake {bb.__version__}")
             check_licences(d)
+        for machine, board in BOARDS.items():
+            check_machine(top, machine, board, builds / machine)
+        print(f"raspi-mcp-image.bb: {len(BOARDS)} machines; {check_appends(top)} recipes of others appended to")
     for failure in failures:
         print(f"meta-raspi-mcp: {failure}", file=sys.stderr)
     return 1 if failures else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])))
+    sys.exit(main(*map(pathlib.Path, sys.argv[1:5])))

@@ -27,18 +27,13 @@ pub async fn run(
     }
     let listener = bind(&path, open)?;
     ready();
-    let system = agent.updates.system().ok();
-    let keep = async {
-        if let Some(system) = system {
-            system.keep_connections().await;
-        }
-        // What there is to serve ends this.
-        std::future::pending::<()>().await;
-    };
-    tokio::select! {
-        () = serve(listener, agent, stop) => {}
-        () = keep => {}
-    }
+    // The connections of a simulated machine's host are nobody's business.
+    let keeping = (!agent.settings.simulated).then(|| {
+        let agent = Arc::clone(&agent);
+        tokio::spawn(async move { agent.keep_connections().await })
+    });
+    serve(listener, agent, stop).await;
+    keeping.iter().for_each(tokio::task::JoinHandle::abort);
     // The next agent would take the file for a socket that nobody answers, and does; this only tidies up.
     let _ = std::fs::remove_file(&path);
     Ok(())

@@ -6,21 +6,24 @@ use crate::{
     os::Root,
     update::disk::Layout,
 };
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// Where an image has its own.
+const LAYOUT: &str = "/usr/share/raspi-mcp/layout.toml";
 
 /// It runs before anything else of ours, so no configuration is read: one that is wrong is no reason to keep a small disk.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The layout of the card
-    #[arg(long, value_name = "FILE", default_value = "/usr/share/raspi-mcp/layout.toml")]
-    layout: PathBuf,
+    /// The layout of the card, in place of the image's
+    #[arg(long, value_name = "FILE")]
+    layout: Option<PathBuf>,
     /// Only say what would be written
     #[arg(long)]
     dry_run: bool,
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let layout = Layout::of(&args.layout)?;
+    let layout = args.layout.as_deref().map_or_else(|| Layout::of(Path::new(LAYOUT)), Layout::read)?;
     let report = grow::grow(&Root::system(), &layout, &Real, args.dry_run)?;
     let file_system = match report.file_system {
         FileSystem::Grown => "its file system has grown with it",

@@ -119,11 +119,12 @@ raspi-mcp runs without any configuration: read-only, on loopback. What you set i
 win over earlier ones:
 
 1. the image: `/usr/lib/raspi-mcp/conf.d/*.toml`
-2. the site: `/etc/raspi-mcp/*.toml`, or the file given with `--config`
-3. the state folder: `/var/lib/raspi-mcp/conf.d/*.toml`
-4. the environment: `RASPI_MCP__SECTION__KEY`, so `RASPI_MCP__LIMITS__MAX_DEPTH=32` or `RASPI_MCP__BOARD=simulated`; lists
+2. on an appliance, what its owner gave it before the first start: `/run/raspi-mcp-identity/conf.d/*.toml` (docs/first-boot.md)
+3. the site: `/etc/raspi-mcp/*.toml`, or the file given with `--config`
+4. the state folder: `/var/lib/raspi-mcp/conf.d/*.toml`
+5. the environment: `RASPI_MCP__SECTION__KEY`, so `RASPI_MCP__LIMITS__MAX_DEPTH=32` or `RASPI_MCP__BOARD=simulated`; lists
    are separated by commas
-5. flags of the command line
+6. flags of the command line
 
 Files of one folder are read in the order of their names. A folder holds at most 64, each of at most 1 MiB. A later value
 replaces an earlier one; only tables (tokens, roots, commands) add up. `dist/raspi-mcp.toml` has every key at its default, commented
@@ -145,6 +146,6 @@ In the image, the site, the environment or a flag this keeps the server from sta
 perhaps written by another version, is set aside as a whole: only the fundamental tier runs then, and health says why.
 
 A state fragment is the server's own writing, so it may only narrow what the image and the site allow; the last column
-says how. The privileged half, `raspi-mcp agent`, reads the image, the site and `conf.d` in its own folder; never the
+says how. The privileged half, `raspi-mcp agent`, reads the image, the identity, the site and `conf.d` in its own folder; never the
 state folder or the environment. As a service it believes only files that belong to root and that nobody else can write.
 ";

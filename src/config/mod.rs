@@ -1,7 +1,7 @@
 //! Configuration: fragments of TOML, variables and flags, merged into one validated [`Settings`].
 //!
-//! Order, later over earlier: image, site (`/etc/raspi-mcp`), state, environment, flags. What the server itself can
-//! write (state) may only narrow. Anything that is not understood is an error with its place: in the image, the site,
+//! Order, later over earlier: image, an appliance's identity (`/run/raspi-mcp-identity`), site (`/etc/raspi-mcp`), state,
+//! environment, flags. What the server itself can write (state) may only narrow. Anything that is not understood is an error with its place: in the image, the site,
 //! the environment or a flag the server refuses to start; a state fragment is set aside and the settings are
 //! [`Settings::restricted`]. The keys are data, in `keys.rs`.
 

@@ -242,44 +242,239 @@ fn blocks<'a>(config: &'a str, kind: &str) -> Vec<(&'a str, BTreeMap<&'a str, &'
     found
 }
 
-/// genimage's sizes: bytes, or with M.
+/// genimage's and wic's sizes: bytes, or with M.
 fn bytes(size: &str) -> i64 {
     size.strip_suffix('M').map_or_else(|| size.parse().unwrap(), |mib| mib.parse::<i64>().unwrap() << 20)
 }
 
-#[test]
-fn every_board_has_the_card_of_the_layout() {
+/// What an image builder puts on a card: raw images by their place, and partitions.
+#[derive(Debug, PartialEq, Eq)]
+struct Plan {
+    signature: String,
+    raw: Vec<(i64, String)>,
+    partitions: Vec<Part>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Part {
+    kind: String,
+    /// What is written to it; none: nothing.
+    image: Option<String>,
+    /// A number, or whose it is: the board's.
+    size: Option<String>,
+    bootable: bool,
+}
+
+fn genimage() -> Plan {
+    let config = text("buildroot-external/board/raspi-mcp/genimage.cfg");
+    let (_, disk) = &blocks(&config, "hdimage")[0];
+    assert_eq!((disk["partition-table-type"], disk["extended-partition"]), ("mbr", "4"));
+    let all = blocks(&config, "partition");
+    let (raw, partitions): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|(_, options)| options.get("in-partition-table") == Some(&"false"));
+    let own = |value: &&str| (*value).to_owned();
+    let names: Vec<String> = partitions.iter().map(|(name, _)| name.replace('-', " ")).collect();
     let layout = table("dist/layout.toml");
-    let boards: Vec<PathBuf> = fs::read_dir(here().join("buildroot-external/board/raspi-mcp"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.is_dir())
+    let areas: Vec<String> =
+        layout["partition"].as_array().unwrap().iter().map(|p| p["area"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(names, areas, "in the layout's order");
+    assert_eq!(bytes(partitions[0].1["offset"]), layout["first_partition"].as_integer().unwrap());
+    Plan {
+        signature: own(&disk["disk-signature"]),
+        raw: raw.iter().map(|(_, options)| (bytes(options["offset"]), own(&options["image"]))).collect(),
+        partitions: partitions
+            .iter()
+            .map(|(_, options)| Part {
+                kind: own(&options["partition-type"]),
+                image: options.get("image").map(own),
+                size: options.get("size").map(own),
+                bootable: options.get("bootable") == Some(&"true"),
+            })
+            .collect(),
+    }
+}
+
+/// wic's kickstart file: a line a partition.
+fn wks() -> Plan {
+    let file = text("meta-raspi-mcp/files/wic/raspi-mcp-ab.wks.in");
+    let lines: Vec<Vec<&str>> = file
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty())
+        .map(|line| line.split_whitespace().collect())
         .collect();
-    assert!(!boards.is_empty());
-    for board in boards {
-        let config = text(board.join("genimage.cfg"));
-        let (_, disk) = &blocks(&config, "hdimage")[0];
-        assert_eq!(disk["partition-table-type"], "mbr");
-        assert_eq!(disk["disk-signature"], format!("0x{}", layout["disk"].as_str().unwrap()));
-        assert_eq!(disk["extended-partition"], "4");
+    let after =
+        |words: &[&str], option: &str| words.iter().position(|word| *word == option).map(|at| words[at + 1].to_owned());
+    let image = |words: &[&str]| {
+        let file = after(words, "--sourceparams")
+            .or_else(|| words.iter().find_map(|word| word.strip_prefix("--sourceparams=")).map(str::to_owned))?;
+        let path = file.trim_matches('"').strip_prefix("file=").unwrap().to_owned();
+        Some(path.strip_prefix("${RASPI_MCP_IMAGES}/").unwrap().to_owned())
+    };
+    assert_eq!(lines[0][..3], ["bootloader", "--ptable", "msdos"]);
+    let (raw, partitions): (Vec<_>, Vec<_>) = lines[1..].iter().partition(|words| words.contains(&"--no-table"));
+    for words in &partitions {
+        assert_eq!(words[0], "part");
+        // The root is wic's nowhere: it was made and verified before.
+        let source = after(words, "--source").unwrap();
+        assert_eq!(source == "rawcopy", image(words).is_some(), "{words:?}");
+    }
+    assert_eq!(after(partitions[0], "--offset").as_deref(), Some("8M"));
+    Plan {
+        signature: after(&lines[0], "--diskid").unwrap(),
+        raw: raw.iter().map(|words| (bytes(&after(words, "--offset").unwrap()), image(words).unwrap())).collect(),
+        partitions: partitions
+            .iter()
+            .map(|words| Part {
+                kind: after(words, "--system-id").unwrap(),
+                image: image(words),
+                // ${RASPI_MCP_ROOT_SIZE} is ${ROOT_SIZE} of genimage's.
+                size: after(words, "--fixed-size").map(|size| size.replace("RASPI_MCP_", "")),
+                bootable: words.contains(&"--active"),
+            })
+            .collect(),
+    }
+}
 
-        let (raw, partitions): (Vec<_>, Vec<_>) = blocks(&config, "partition")
-            .into_iter()
-            .partition(|(_, options)| options.get("in-partition-table") == Some(&"false"));
-        let states: Vec<toml::Value> = raw.iter().map(|(_, options)| bytes(options["offset"]).into()).collect();
-        assert_eq!(&states, layout["uboot_state"].as_array().unwrap());
-        assert!(bytes(partitions[0].1["offset"]) >= layout["first_partition"].as_integer().unwrap());
+#[test]
+fn both_trees_make_the_card_of_the_layout() {
+    let layout = table("dist/layout.toml");
+    let plan = genimage();
+    assert_eq!(plan, wks(), "genimage.cfg and the wks file differ");
+    assert_eq!(plan.signature, format!("0x{}", layout["disk"].as_str().unwrap()));
+    let states: Vec<toml::Value> = plan.raw.iter().map(|(at, _)| (*at).into()).collect();
+    assert_eq!(&states, layout["uboot_state"].as_array().unwrap());
 
-        let wanted = layout["partition"].as_array().unwrap();
-        assert_eq!(partitions.len(), wanted.len(), "{}", board.display());
-        for ((name, options), wanted) in partitions.iter().zip(wanted) {
-            assert_eq!(*name, wanted["area"].as_str().unwrap().replace(' ', "-"));
-            assert_eq!(options["partition-type"], format!("0x{}", wanted["type"].as_str().unwrap()), "{name}");
-            if let Some(size) = wanted.get("size") {
-                assert_eq!(bytes(options["size"]), size.as_integer().unwrap(), "{name}");
-            }
+    let wanted = layout["partition"].as_array().unwrap();
+    assert_eq!(plan.partitions.len(), wanted.len());
+    for (part, wanted) in plan.partitions.iter().zip(wanted) {
+        assert_eq!(part.kind, format!("0x{}", wanted["type"].as_str().unwrap()), "{part:?}");
+        if let Some(size) = wanted.get("size") {
+            assert_eq!(bytes(part.size.as_ref().unwrap()), size.as_integer().unwrap(), "{part:?}");
         }
-        let numbers: Vec<i64> = wanted.iter().map(|partition| partition["number"].as_integer().unwrap()).collect();
-        assert_eq!(numbers, [1, 2, 3, 5, 6, 7, 8], "genimage numbers them so, with 4 as the extended one");
+    }
+    let numbers: Vec<i64> = wanted.iter().map(|partition| partition["number"].as_integer().unwrap()).collect();
+    assert_eq!(numbers, [1, 2, 3, 5, 6, 7, 8], "both number them so, with 4 as the extended one");
+    // Both slots alike.
+    assert_eq!(plan.partitions[1], plan.partitions[2]);
+    assert_eq!(plan.partitions[3], plan.partitions[4]);
+    assert!(plan.partitions[0].bootable && plan.partitions[1..].iter().all(|part| !part.bootable));
+}
+
+/// A board's folder, and what its board.env says.
+fn boards() -> BTreeMap<String, BTreeMap<String, String>> {
+    let folders = fs::read_dir(here().join("buildroot-external/board/raspi-mcp")).unwrap();
+    let folders: Vec<PathBuf> = folders.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
+    let board = |folder: &PathBuf| {
+        let lines = text(folder.join("board.env"));
+        let pairs = lines.lines().filter(|line| !line.starts_with('#')).map(|line| {
+            let (key, value) = line.split_once('=').unwrap_or_else(|| panic!("{}: {line}", folder.display()));
+            (key.to_owned(), value.trim_matches('"').to_owned())
+        });
+        (folder.file_name().unwrap().to_str().unwrap().to_owned(), pairs.collect())
+    };
+    folders.iter().map(board).collect()
+}
+
+const TRYBOOT: &str = "[all]\ntryboot_a_b=1\nboot_partition=2\n[tryboot]\nboot_partition=3\n";
+
+#[test]
+fn every_board_says_how_it_starts_and_has_the_files_it_names() {
+    let boards = boards();
+    assert_eq!(boards.keys().collect::<Vec<_>>(), ["qemu-aarch64", "rpi3_64", "rpi4_64", "rpi5"]);
+    let keys = [
+        "arguments",
+        "boot_files",
+        "boot_size",
+        "chain",
+        "config_files",
+        "config_size",
+        "hardware",
+        "min_eeprom",
+        "root_size",
+    ];
+    for (name, env) in &boards {
+        assert_eq!(env.keys().collect::<Vec<_>>(), keys, "{name}");
+        let own =
+            |file: &str| fs::read_to_string(here().join("buildroot-external/board/raspi-mcp").join(name).join(file));
+        let boot: Vec<&str> = env["boot_files"].split_whitespace().collect();
+        let config: Vec<&str> = env["config_files"].split_whitespace().collect();
+        let arguments = own(&env["arguments"]).unwrap();
+        assert!(
+            boot.contains(&"Image") && boot.contains(&"initrd") && boot.contains(&env["arguments"].as_str()),
+            "{name}"
+        );
+        assert!(!env["hardware"].is_empty() && bytes(&env["config_size"]) >= 1 << 20, "{name}");
+        // The line that is told the root's verity is the last one, and names no root: the initramfs knows it.
+        assert!(arguments.ends_with('\n') && !arguments.contains("root="), "{name}");
+        let chain: &str = &env["chain"];
+        match chain {
+            "tryboot" => {
+                assert_eq!(config, ["autoboot.txt"], "{name}: firmware on partition 1 is what a walk finds");
+                assert_eq!(own("autoboot.txt").unwrap(), TRYBOOT);
+                assert_eq!(arguments.lines().count(), 1, "{name}: the firmware reads one line");
+                assert!(boot.contains(&"config.txt"));
+                let config = own("config.txt").unwrap();
+                for line in [
+                    "kernel=Image",
+                    "initramfs initrd followkernel",
+                    "dtparam=watchdog=on",
+                    "kernel_watchdog_timeout=60",
+                ] {
+                    assert!(config.lines().any(|other| other == line), "{name}: config.txt has no {line}");
+                }
+                assert!(arguments.split_whitespace().any(|word| word == "panic=10"), "{name}");
+            }
+            "uboot" => {
+                assert!(config.contains(&"boot.scr"), "{name}");
+                assert!(arguments.starts_with("slot_kernel=Image\nslot_initrd=initrd\nslot_args="), "{name}");
+            }
+            other => panic!("{name}: nobody starts by {other}"),
+        }
+        if name.starts_with("rpi") {
+            let config = own("config.txt").unwrap();
+            assert!(config.contains("\ndtparam=watchdog=on\n") && config.contains("\ndtoverlay=ramoops"), "{name}");
+        }
+        let defconfig = text(format!("buildroot-external/configs/raspi_mcp_{}_defconfig", name.replace('-', "_")));
+        assert!(defconfig.contains(&format!("/board/raspi-mcp/{name}\"\n")), "{name}");
+        let slots = defconfig.contains("\nBR2_PACKAGE_RASPI_MCP_SLOTS=y\n");
+        assert!(
+            slots && defconfig.contains("\nBR2_TARGET_ROOTFS_EROFS_NONE=y\n"),
+            "{name}: blocks of a compressed root are not found again"
+        );
+        // Device trees that are put on the card are made.
+        for tree in boot.iter().chain(&config).filter_map(|file| file.strip_suffix(".dtb")) {
+            assert!(defconfig.contains(&format!("broadcom/{tree}")), "{name}: nobody makes {tree}.dtb");
+        }
+    }
+}
+
+#[test]
+fn every_kernel_has_built_in_what_the_initramfs_wants() {
+    let options = |file: &str| -> BTreeSet<String> {
+        let lines = text(format!("buildroot-external/board/raspi-mcp/{file}"));
+        lines.lines().filter_map(|line| line.strip_prefix("CONFIG_")?.strip_suffix("=y")).map(str::to_owned).collect()
+    };
+    let kernel = options("linux-appliance.cfg");
+    let contents = text("dist/initramfs/contents");
+    let named = |kind: &str| -> Vec<String> {
+        let lines = contents.lines().filter_map(|line| line.strip_prefix(kind));
+        lines.flat_map(str::split_whitespace).map(str::to_uppercase).collect()
+    };
+    let wanted = named("kernel ");
+    assert!(wanted.len() > 5, "{wanted:?}");
+    let missing: Vec<_> = wanted.iter().filter(|option| !kernel.contains(*option)).collect();
+    assert!(missing.is_empty(), "linux-appliance.cfg lacks {missing:?}");
+
+    // Applets that busybox's own configurations leave out have to be in ours, and both trees read it.
+    let applets = named("applet ");
+    for option in options("busybox.cfg").iter().filter(|option| !option.starts_with("FEATURE_") && *option != "DESKTOP")
+    {
+        assert!(applets.contains(option), "nobody needs {option}");
+    }
+    assert!(text("meta-raspi-mcp/recipes-core/busybox/busybox_%.bbappend").contains("file://busybox.cfg"));
+    for (name, _) in boards() {
+        let defconfig = text(format!("buildroot-external/configs/raspi_mcp_{}_defconfig", name.replace('-', "_")));
+        assert!(defconfig.contains("/board/raspi-mcp/busybox.cfg\"\n"), "{name}");
+        assert!(defconfig.contains("/board/raspi-mcp/linux-appliance.cfg "), "{name}");
     }
 }

@@ -15,19 +15,24 @@ LIC_FILES_CHKSUM = "\
 CVE_PRODUCT = "raspi-mcp"
 
 # libclang reads the kernel's header of cameras. systemd: its group systemd-journal has to be there before the server's account.
-DEPENDS = "clang-native systemd"
+DEPENDS = "clang-native"
+DEPENDS:append:class-target = " systemd"
 
 require ${BPN}-crates.inc
 
 inherit cargo externalsrc features_check systemd useradd
 
 # There is no release to fetch yet: what is built is the checkout that the layer lies in, with exactly the crates of its Cargo.lock.
-EXTERNALSRC ?= "${@os.path.normpath('${THISDIR}/../../..')}"
+EXTERNALSRC ?= "${RASPI_MCP_TOP}"
 
-REQUIRED_DISTRO_FEATURES = "systemd usrmerge"
+REQUIRED_DISTRO_FEATURES:class-target = "systemd usrmerge"
 
 # Two halves, and the deadline of a system on trial, which does nothing on an image with one slot.
 SYSTEMD_SERVICE:${PN} = "raspi-mcp.service raspi-mcp-agent.service raspi-mcp-trial.timer"
+
+# With two slots.
+SYSTEMD_PACKAGES = "${PN} ${PN}-slots"
+SYSTEMD_SERVICE:${PN}-slots = "raspi-mcp-grow.service raspi-mcp-prepare.service"
 
 # The accounts of dist/sysusers.d: a read-only root has no other chance to get them. A test holds the two together.
 USERADD_PACKAGES = "${PN}"
@@ -41,12 +46,20 @@ USERADD_PARAM:${PN} = "\
 "
 
 export LIBCLANG_PATH = "${STAGING_LIBDIR_NATIVE}"
-export BINDGEN_EXTRA_CLANG_ARGS = "--sysroot=${STAGING_DIR_TARGET}"
+export BINDGEN_EXTRA_CLANG_ARGS
+BINDGEN_EXTRA_CLANG_ARGS = ""
+BINDGEN_EXTRA_CLANG_ARGS:class-target = "--sysroot=${STAGING_DIR_TARGET}"
 # Else Cargo.toml's profile strips before the debug symbols were split off.
 export CARGO_PROFILE_RELEASE_STRIP = "false"
 
-do_install:append() {
+# What restarts a Raspberry Pi into its other slot before there is a root: the initramfs of an image takes it from there.
+do_compile:append:class-target() {
+    ${CC} ${CFLAGS} ${LDFLAGS} -o ${B}/restart ${S}/dist/initramfs/restart.c
+}
+
+do_install:append:class-target() {
     ${S}/dist/install --slots ${D}
+    install -D -m 0755 ${B}/restart ${D}${libexecdir}/raspi-mcp/restart
 }
 
 # For images with two slots only: it lets the agent write disks.
@@ -65,9 +78,25 @@ FILES:${PN} += "\
     ${datadir}/fish \
 "
 # nooelint: oelint.var.filesoverride - a package of our own
-FILES:${PN}-slots = "${systemd_system_unitdir}/raspi-mcp-agent.service.d"
+FILES:${PN}-slots = "\
+    ${systemd_system_unitdir}/raspi-mcp-agent.service.d \
+    ${systemd_system_unitdir}/raspi-mcp-claim@.service \
+    ${systemd_system_unitdir}/raspi-mcp-grow.service \
+    ${systemd_system_unitdir}/raspi-mcp-prepare.service \
+    ${systemd_system_unitdir}/emergency.service.d \
+    ${systemd_system_unitdir}/rescue.service.d \
+    ${nonarch_libdir}/systemd/system-preset \
+    ${nonarch_libdir}/systemd/system.conf.d \
+    ${nonarch_libdir}/systemd/journald.conf.d \
+    ${nonarch_libdir}/systemd/dnssd \
+    ${nonarch_libdir}/NetworkManager \
+    ${libexecdir}/raspi-mcp \
+"
 
 RDEPENDS:${PN} = "systemd"
 RDEPENDS:${PN}-slots = "${PN}"
 
 CONFFILES:${PN} = "${sysconfdir}/raspi-mcp/raspi-mcp.toml"
+
+# For the computer that builds an image: it makes the update (raspi_mcp_bundle.bbclass).
+BBCLASSEXTEND = "native"

@@ -5,6 +5,7 @@
 
 use super::System;
 use crate::{
+    agent::Agent,
     appliance::connections::{Connections, FOLDER},
     error::ToolError,
     os::{blocking, readable},
@@ -17,18 +18,18 @@ use rustix::{
 use std::{io, os::fd::OwnedFd, sync::Arc};
 use tokio::io::unix::AsyncFd;
 
-impl System {
-    /// Keeps the copy up to date for as long as it is polled. Returns where there is nothing to be kept: on a simulated machine, without
-    /// NetworkManager, on what is no appliance.
-    pub async fn keep_connections(self: Arc<Self>) {
-        if self.settings.simulated {
-            return;
-        }
-        if let Err(error) = self.watch_connections().await {
+impl Agent {
+    /// Keeps the copy up to date for as long as it is polled. Returns where there is nothing to be kept: without NetworkManager, and on a
+    /// machine without an agent-state area.
+    pub async fn keep_connections(&self) {
+        let Ok(system) = self.updates.system() else { return };
+        if let Err(error) = system.watch_connections().await {
             tracing::warn!(target: "agent", %error, folder = FOLDER, "no copy is kept of the network's connections from now on");
         }
     }
+}
 
+impl System {
     async fn watch_connections(self: Arc<Self>) -> io::Result<()> {
         let watch = readable::listen(inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?)?;
         // Whole files only: those that were closed after they were written, and those that got their name then.
@@ -53,7 +54,8 @@ impl System {
     fn copy_connections(&self) -> Result<(), ToolError> {
         let root = &self.settings.root;
         let unreadable = |error: io::Error| {
-            ToolError::unavailable(format!("/{FOLDER} cannot be read: {error}")).hint("look at the kernel's log: the card may be failing")
+            ToolError::unavailable(format!("/{FOLDER} cannot be read: {error}"))
+                .hint("look at the kernel's log: the card may be failing")
         };
         let (found, left_out) = Connections::read(root).map_err(unreadable)?;
         for why in left_out {

@@ -77,15 +77,15 @@ impl Programs for Real {
 /// Those of finding the card (`capability_missing`: no disk has the layout) and of [`Table::read`]; `failed_precondition` for disks with sectors
 /// that are not 512 bytes; `unavailable` when a sector does not read back as it was written, the kernel keeps the old size, or a program fails.
 pub fn grow(root: &Root, layout: &Layout, programs: &dyn Programs, dry_run: bool) -> Result<Report, ToolError> {
+    let number = layout.data.map(|data| data.number);
+    let number =
+        number.ok_or_else(|| ToolError::missing(format!("the layout {} has no data partition", layout.name)))?;
     let disk = RealDisk::new(root.clone(), layout.clone());
     let card = disk.card()?;
     if card.block_size != SECTOR {
         let why = format!("{} has sectors of {} bytes, a partition table counts 512", card.disk.name, card.block_size);
         return Err(ToolError::precondition(why).with("device", card.disk.name.clone()));
     }
-    let number = layout.data.map(|data| data.number);
-    let number =
-        number.ok_or_else(|| ToolError::missing(format!("the layout {} has no data partition", layout.name)))?;
     let data = disk.numbered(&card, number)?;
     let device = disk.whole(&card, if dry_run { Access::Read } else { Access::Shared })?;
     let table = Table::read(device.size() / SECTOR, layout, |at| {

@@ -99,6 +99,13 @@ impl Table {
         primaries(&mbr, &sector(1)?, layout).map_err(|why| foreign(layout, &why))?;
         let extended = mbr.entry(3);
         let extended = Span { start: extended.start, size: extended.size };
+        if extended.end() > disk {
+            return Err(ToolError::precondition(format!(
+                "the card has {disk} sectors and its partition table needs {}",
+                extended.end()
+            ))
+            .hint("write the image to a larger card: what is beyond its end cannot be read"));
+        }
         let mut chain: Vec<(Sector, Span)> = Vec::new();
         let mut at = extended.start;
         loop {
@@ -118,13 +125,6 @@ impl Table {
         let (record, data) = chain.pop().ok_or_else(|| ToolError::internal("a chain without partitions"))?;
         if layout.data.map(|data| data.number) != Some(last) {
             return Err(foreign(layout, &format!("its last partition, {last}, is not the one of data")));
-        }
-        if extended.end() > disk {
-            return Err(ToolError::precondition(format!(
-                "the card has {disk} sectors and its partition table needs {}",
-                extended.end()
-            ))
-            .hint("write the image to a larger card: what is beyond its end cannot be read"));
         }
         Ok(Self { disk, mbr, link: chain.pop().map(|(record, _)| record), record, extended, data })
     }

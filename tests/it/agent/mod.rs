@@ -5,6 +5,7 @@ mod asks;
 mod button;
 mod calls;
 mod connection;
+mod connections;
 mod exec;
 mod firmware;
 mod heads;

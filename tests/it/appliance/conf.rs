@@ -33,7 +33,9 @@ fn an_appliance_listens_with_its_key_before_anybody_owns_it_and_says_that_nobody
 #[test]
 fn the_owners_file_is_read_by_both_halves_and_the_site_has_the_last_word() {
     let (_, lines) = token("laptop", Role::Admin);
-    let text = format!("name = \"porch\"\n[update]\nchannel = \"beta\"\nurl = \"https://one.example/pi\"\n{lines}");
+    let root = String::from_utf8(crate::update::a_root()).unwrap();
+    let update = format!("[update]\nchannel = \"beta\"\nurl = \"https://one.example/pi\"\ntrust = '''\n{root}'''\n");
+    let text = format!("name = \"porch\"\n{update}{lines}");
     let machine = Machine::with(&[("raspi-mcp.toml", text.as_bytes())]);
     machine.starts();
     let sources = sources(&machine);
@@ -43,6 +45,8 @@ fn the_owners_file_is_read_by_both_halves_and_the_site_has_the_last_word() {
         assert_eq!((settings.update.channel.as_str(), settings.update.ring.as_str()), ("beta", "early"));
         assert_eq!(settings.http.allowed_hosts, ["porch", "porch.local"]);
         assert_eq!(settings.access.tokens[0].name, "laptop");
+        // Where the agent's chain of trust begins.
+        assert_eq!(fs::read_to_string(&settings.update.trust).unwrap(), root);
     }
     fs::write(
         sources.places.site_dir.join("a.toml"),

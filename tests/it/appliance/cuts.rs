@@ -6,7 +6,7 @@ use crate::update::powercut::cut::{Cutter, Dice};
 use raspi_mcp::{appliance::Identity, registry::meta::Role, update::slots::Store};
 
 const FILE: &str = "raspi-mcp.toml";
-const MANY: usize = 200;
+const MANY: usize = 60;
 
 /// More than one sector, with its secret in each.
 fn file(with_token: bool) -> String {
@@ -38,7 +38,7 @@ fn cut_everywhere(start: &Content, text: &str, claimed: bool, seed: u64, depth: 
             if !has(&content, text) {
                 assert!(recorded(&content, claimed), "the file is damaged, and not recorded");
             }
-            if depth == 0 && dice.below(8) == 0 {
+            if depth == 0 && dice.below(24) == 0 {
                 cut_everywhere(&content, text, claimed, seed ^ *states as u64, 1, states);
             }
             let after = Machine::of(content);

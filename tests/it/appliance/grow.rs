@@ -185,14 +185,14 @@ fn a_larger_card_is_used_to_its_end_by_three_sectors_that_keep_all_partitions_wh
         assert!(!changed.is_empty() && changed.last().unwrap() - changed[0] < 4, "{changed:?}");
     }
     // Once more: nothing is left to be done, and nothing is done.
-    assert_eq!(card.grown().table().unwrap().writes(), []);
+    assert!(card.grown().table().unwrap().writes().is_empty());
     assert_eq!(card.grown().table().unwrap().grown(), data);
 }
 
 #[test]
 fn a_card_without_a_mebibyte_to_spare_is_left_alone() {
     for more in [0, 1, MIB - 1] {
-        assert_eq!(Card::of(IMAGE + more).table().unwrap().writes(), [], "{more}");
+        assert!(Card::of(IMAGE + more).table().unwrap().writes().is_empty(), "{more}");
     }
     assert_eq!(Card::of(IMAGE + MIB).table().unwrap().writes().len(), 3);
     // What a person grew to the very last sector stays so.
@@ -203,7 +203,7 @@ fn a_card_without_a_mebibyte_to_spare_is_left_alone() {
         let size = number(bytes, 446 + 16 * index + 12) + more;
         bytes[446 + 16 * index + 12..][..4].copy_from_slice(&(size as u32).to_le_bytes());
     }
-    assert_eq!(all.table().unwrap().writes(), []);
+    assert!(all.table().unwrap().writes().is_empty());
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn a_table_counts_no_more_than_two_tebibytes() {
     let grown = card.grown();
     let data = judge(&card, &grown).unwrap();
     assert_eq!(data.end(), u64::from(u32::MAX) / MIB * MIB);
-    assert_eq!(grown.table().unwrap().writes(), []);
+    assert!(grown.table().unwrap().writes().is_empty());
 }
 
 /// Every state that a power cut leaves: each write is on the medium before the next one, and the one under way is there or is not.
@@ -286,15 +286,15 @@ fn what_is_not_this_layout_is_refused_and_the_reason_named() {
         ("leads to sector", seventh, set(entry(1) + 8, u32::MAX)),
         ("leads to sector", seventh, byte(entry(1) + 4, 0x83)),
         ("is not the one of data", seventh, byte(entry(1) + 4, 0)),
-        ("partition 9 has type", last, Box::new(move |bytes| put(bytes, 1, 0x0f, 900 * MIB, MIB))),
+        ("partition 9 has type", last, Box::new(move |bytes| put(bytes, 1, 0x0f, 150 * MIB, 50 * MIB))),
     ];
     for (why, at, change) in cases {
         let mut card = card.changed(at, |bytes| change(bytes));
         if why.contains('9') {
             // One more, behind the data partition: it could not grow into what it does not have.
-            card = card
-                .changed(0, |bytes| bytes[entry(3) + 12..][..4].copy_from_slice(&(1000 * MIB as u32).to_le_bytes()));
-            let at = number(&card.read(0).unwrap(), entry(3) + 8) + 900 * MIB;
+            card =
+                card.changed(0, |bytes| bytes[entry(3) + 12..][..4].copy_from_slice(&(200 * MIB as u32).to_le_bytes()));
+            let at = number(&card.read(0).unwrap(), entry(3) + 8) + 150 * MIB;
             card = card.changed(at, |bytes| put(bytes, 0, 0x83, MIB, MIB));
         }
         let error = card.refused();
@@ -325,7 +325,7 @@ fn no_table_of_noise_ever_panics_or_is_grown_wrongly() {
             let after = noisy.grown();
             assert_eq!(after.table().unwrap().data(), table.grown());
             assert!(table.grown().size >= data.size && table.grown().end() <= noisy.sectors);
-            assert_eq!(after.table().unwrap().writes(), []);
+            assert!(after.table().unwrap().writes().is_empty());
         }
     }
     assert!(taken > 100, "only {taken} of them were tables");
@@ -444,11 +444,11 @@ fn the_first_boot_writes_the_table_tells_the_kernel_and_grows_the_file_system() 
     assert_eq!(machine.card(), card.grown());
 
     // A power cut before resize2fs was done: the next start does that alone. Then: nothing.
-    assert_eq!(machine.grows().unwrap().sectors.len(), 0);
+    assert!(machine.grows().unwrap().sectors.is_empty());
     assert_eq!(machine.started(), ["resize2fs /dev/mmcblk0p8"]);
     machine.ext4(164 << 20);
     assert_eq!(machine.grows().unwrap().file_system, FileSystem::Full);
-    assert_eq!(machine.started(), [""; 0]);
+    assert!(machine.started().is_empty());
 }
 
 #[test]
@@ -463,7 +463,7 @@ fn a_data_partition_that_is_not_mounted_or_not_ext4_keeps_its_content() {
     let start = partitions(&machine.card()).unwrap().last().unwrap().1.start;
     machine.disk().write_all_at(&[0; 2048], start * 512).unwrap();
     assert_eq!(machine.grows().unwrap().file_system, FileSystem::NotExt4);
-    assert_eq!(machine.started(), [""; 0]);
+    assert!(machine.started().is_empty());
 }
 
 #[test]
@@ -486,8 +486,10 @@ fn what_goes_wrong_is_said_and_the_next_start_goes_on() {
     fs::create_dir_all(none.path().join("sys/block")).unwrap();
     let error = grow(&Root::at(none.path()), &layout(), &machine, false).unwrap_err();
     assert_eq!(error.code, ErrorCode::CapabilityMissing);
-    let error = grow(&Root::at(machine.folder.path()), &Layout { data: None, ..layout() }, &machine, false);
-    assert!(error.is_err());
+    let mut without = layout();
+    without.data = None;
+    let error = grow(&Root::at(machine.folder.path()), &without, &machine, false).unwrap_err();
+    assert_eq!(error.code, ErrorCode::CapabilityMissing);
     assert_eq!((machine.card(), machine.started()), (card, vec![]));
 }
 
@@ -497,7 +499,7 @@ fn the_unit_starts_this_command() {
     let unit = fs::read_to_string(unit).unwrap();
     assert!(unit.contains("\nExecStart=/usr/bin/raspi-mcp grow\n"));
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_raspi-mcp"))
-        .args(["grow", "--dry-run", "--layout", "/nonexistent/../dev/null"])
+        .args(["grow", "--dry-run", "--layout", "/dev/null"])
         .output()
         .unwrap();
     // An empty layout: no default is taken in its place.

@@ -30,6 +30,9 @@ use raspi_mcp::{
 use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::Path, time::Duration};
 
 pub const WINDOW: Duration = Duration::from_secs(900);
+/// Bytes of the agent-state area: in its second and third quarter is a copy each.
+pub const STATE: usize = 256 << 10;
+pub const QUARTER: u64 = STATE as u64 / 4;
 pub type Content = BTreeMap<Area, Vec<u8>>;
 
 /// What a person puts on the card.
@@ -67,7 +70,7 @@ pub fn partition(files: Files) -> Vec<u8> {
 
 /// A card from the factory with these files on partition 1.
 pub fn card(files: Files) -> Content {
-    [(Area::Config, partition(files)), (Area::AgentState, vec![0; 1 << 20])].into()
+    [(Area::Config, partition(files)), (Area::AgentState, vec![0; STATE])].into()
 }
 
 /// A machine: a card, and what is below `/`.

@@ -1,6 +1,6 @@
 //! Starts of a machine that is told nothing: a key, a claim, and a record that may be torn.
 
-use super::{Machine, WINDOW, files, mode, owner};
+use super::{Machine, QUARTER, WINDOW, files, mode, owner};
 use raspi_mcp::{
     appliance::{Code, Refusal},
     tls::Fingerprint,
@@ -130,7 +130,7 @@ fn a_record_torn_in_one_copy_loses_nothing() {
     }
     for copy in [1_u64, 2] {
         let torn = Machine::of(machine.card.content());
-        torn.write(Area::AgentState, copy * (256 << 10) + 100, &[0x5a; 3000]);
+        torn.write(Area::AgentState, copy * QUARTER + 100, &[0x5a; 3000]);
         let done = torn.starts();
         assert!(done.claimed, "copy {copy}");
         assert!(done.faults.iter().any(|fault| fault.contains("not whole")), "{:?}", done.faults);
@@ -145,7 +145,7 @@ fn a_record_torn_in_both_copies_makes_it_nobodys_with_another_key_and_it_says_so
     machine.starts();
     let before = machine.identity();
     for copy in [1, 2] {
-        machine.write(Area::AgentState, copy * (256 << 10), &[0x5a; 4096]);
+        machine.write(Area::AgentState, copy * QUARTER, &[0x5a; 4096]);
     }
     let done = machine.starts();
     assert!(!done.claimed);

@@ -1,0 +1,59 @@
+"""A card without an owner shows a code on its console; whoever reads it there makes it their own, once, and nobody before or after."""
+
+import os
+import subprocess
+import urllib.error
+import urllib.request
+
+from wires import UNVERIFIED, Missed, SecureMcp
+
+SHORT = True
+TTY = "ttyAMA0"
+
+
+def story(bench):
+    card = bench.card()
+    # The console of this board is a serial line; a Raspberry Pi has its screen, tty1.
+    with bench.power_on(card, arguments=f"systemd.wants=raspi-mcp-claim@{TTY}.service") as pi:
+        code = pi.console.expect(r"^ *code +(\S+)", within=400).group(1)
+        fingerprint = pi.console.expect(r"^ *fingerprint +(\S+)", within=60).group(1)
+        port = pi.qmp.forwarded_port()
+        bench.says("it shows a code and a fingerprint on its console")
+        bench.awaits(lambda: status(port, "/healthz") == 200, 200, "an answer to /healthz")
+        bench.check("MCP before it is claimed", mcp(port, "nobody's"), "refused")
+        token = claim(bench, port, code, fingerprint)
+        bench.says("claimed by the code, through the pinned certificate")
+        client = bench.awaits(lambda: SecureMcp(port, token, fingerprint), 120, "an answer with the token")
+        bench.says(f"{len(client.request('tools/list', {})['tools'])} tools with that token")
+        try:
+            claim(bench, port, code, fingerprint)
+            raise Missed("it was claimed twice")
+        except subprocess.CalledProcessError as refused:
+            bench.says(f"a second time: {refused.stderr.strip().splitlines()[0]}")
+        pi.cut_power()
+    with bench.power_on(card) as pi:
+        bench.awaits(lambda: SecureMcp(pi.qmp.forwarded_port(), token, fingerprint), 400, "an answer after the power was cut")
+        bench.says("owner and certificate are the same after the power was cut")
+        pi.cut_power()
+
+
+def claim(bench, port, code, fingerprint):
+    """As an owner does, with our own program: the token."""
+    command = [os.environ["RASPI_MCP_HOST"], "claim", f"https://127.0.0.1:{port}", "--fingerprint", fingerprint, "--code", code]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout.strip()
+
+
+def status(port, path):
+    try:
+        with urllib.request.urlopen(f"https://127.0.0.1:{port}{path}", timeout=20, context=UNVERIFIED) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def mcp(port, token):
+    try:
+        SecureMcp(port, token)
+        return "answered"
+    except Missed:
+        return "refused"

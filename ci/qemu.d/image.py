@@ -1,0 +1,150 @@
+"""A whole card, as an image builder makes it, and words for what is done with it: `./ci/qemu --image FILE`. Nothing of the bench is in the
+card's software: it is reached as everybody reaches it, by its console and by MCP through TLS."""
+
+import functools
+import hashlib
+import os
+import re
+import shutil
+import sys
+import threading
+import time
+
+from bench import Bench, load, tell
+from disk import MIB, Disk, run
+from machine import Machine, board
+from releases import CHANNEL, Release, Workshop
+from webspace import NAME, WebSpace, certificates
+from wires import Missed, SecureMcp
+
+PRODUCT = "raspi-mcp"
+# Power-on to the first answer, on a computer that others use as well: an idle one takes 25 s.
+BOOT_SECONDS = 400
+# From the call to the end of a trial.
+UPDATE_SECONDS = 1500
+# A nanosecond of the guest's time for each instruction, on one core: a clock that is the same on every computer, however busy.
+COUNTED = ("-icount", "shift=0")
+
+
+class Appliance(Bench):
+    """What a story of a whole card has in its hands."""
+
+    def __init__(self, folder, image):
+        super().__init__(folder, None)
+        self.image, self.images, self.token = image, os.path.dirname(image), None
+
+    @functools.cached_property
+    def workshop(self):
+        """Whoever makes releases: keys, and the certificate of the web space."""
+        ca, certificate = certificates(os.path.join(self.images, "..", "certificates"))
+        workshop = Releases(os.path.join(self.folder, "releases"), None, os.environ["RASPI_MCP_HOST"], ca, PRODUCT)
+        workshop.certificate = certificate
+        return workshop
+
+    def card(self):
+        """A card fresh from the factory."""
+        path = os.path.join(self.folder, "card.img")
+        run("cp", "--reflink=auto", "--sparse=always", self.image, path)
+        return Disk(path, self.images)
+
+    def owned(self, updates=False):
+        """A card whose owner has put raspi-mcp.toml on it: a name, a token, where updates come from."""
+        card, folder = self.card(), os.path.join(self.folder, "owner")
+        made = run(os.environ["RASPI_MCP_HOST"], "token", "new", "--name", "bench", "--role", "admin").decode()
+        self.token = re.search(r"rmcp_\S+", made).group()
+        text = 'name = "bench"\n' + made[made.index("[[access.tokens]]"):]
+        if updates:
+            with open(self.workshop.trust) as trust:
+                text += f"\n[update]\nurl = \"https://{NAME}\"\nchannel = \"{CHANNEL}\"\ntrust = '''\n{trust.read()}'''\n"
+        shutil.rmtree(folder, ignore_errors=True)
+        card.config.put_bytes("raspi-mcp.toml", text.encode())
+        return card
+
+    def power_on(self, card, web=None, counted=False, arguments=""):
+        """`arguments` are added to the kernel's command line of both slots, `counted`: the guest's clock counts instructions."""
+        if arguments:
+            for slot in card.slots.values():
+                lines = slot.boot.get("slot.env").decode().splitlines()
+                lines = [f"{line} {arguments}" if line.startswith("slot_args=") else line for line in lines]
+                slot.boot.put_bytes("slot.env", "\n".join(lines).encode() + b"\n")
+        self.power_ons += 1
+        log = os.path.join(self.folder, f"console-{self.power_ons}.log")
+        more = COUNTED if counted else ()
+        self.machine = Machine([*board(card, web, port=8443), "-bios", os.path.join(self.images, "u-boot.bin"), *more], log)
+        return self.machine
+
+    def answers(self, within=BOOT_SECONDS):
+        """A client, once the machine answers one."""
+        return self.awaits(lambda: SecureMcp(self.machine.qmp.forwarded_port(), self.token), within, "an answer by MCP", every=0.1)
+
+    def awaits(self, ready, within, what, every=1.0):
+        """What `ready` returns once it is true and raises nothing. The other side has no way to tell; so it is asked again and again."""
+        until, pause, missed = time.monotonic() + within, threading.Event(), None
+        while time.monotonic() < until:
+            try:
+                if found := ready():
+                    return found
+            except (Missed, OSError, ValueError) as error:
+                missed = error
+            if self.machine.process.poll() is not None:
+                raise Missed(f"the machine ended before there was {what}")
+            pause.wait(every)
+        raise Missed(f"no {what} within {within} s; last: {missed}")
+
+    def healthy(self, slot, within=BOOT_SECONDS):
+        """Waits until that slot answers and was found healthy: a client."""
+        def found():
+            client = self.answers(within=5)
+            client.patience = 60
+            status = client.call("manage.get_update_status")
+            row = next(row for row in status["slots"] if row["slot"] == slot)
+            return row.get("booted") and status.get("trial") is None and row["state"] == "good" and client
+        client = self.awaits(found, within, f"slot {slot}, healthy")
+        self.says(f"slot {slot} answers and is healthy ({self.machine.cpu_seconds():.0f} s of CPU since power-on)")
+        return client
+
+
+class Releases(Workshop):
+    """Releases that the image's builder made: signed and published here."""
+
+    def bundled(self, release):
+        signed = os.path.join(self.folder, f"{PRODUCT}-{release.version}.bundle")
+        if not os.path.exists(signed):
+            shutil.copy(release.bundle, signed)
+            self.ours("bundle", "sign", signed, "--key", f"{self.keys['release']}.key")
+        release.bundle = signed
+        return signed
+
+
+def slots(card):
+    """The hash of each partition that belongs to a slot."""
+    areas = {f"{kind} {name}": area for name, slot in card.slots.items() for kind, area in (("boot", slot.boot), ("root", slot.root))}
+    return {name: digest(area) for name, area in areas.items()}
+
+
+def digest(area):
+    sums = hashlib.sha256()
+    for at in range(0, area.size, 4 * MIB):
+        sums.update(area.read(min(4 * MIB, area.size - at), at))
+    return sums.hexdigest()
+
+
+def main(arguments):
+    scenarios = load("appliance")
+    if arguments == ["--list"]:
+        for name, module in scenarios.items():
+            print(f"  {name:18} {module.__doc__.strip().splitlines()[0]}")
+        return 0
+    runs, image, *names = arguments
+    sets = {"all": list(scenarios), "short": [name for name, module in scenarios.items() if getattr(module, "SHORT", False)]}
+    wanted = [name for asked in names for name in sets.get(asked, [asked])]
+    if unknown := [name for name in wanted if name not in scenarios]:
+        print(f"there is no scenario {', '.join(unknown)} for images; they are: {', '.join(scenarios)}", file=sys.stderr)
+        return 2
+    failed = [name for name in wanted if not tell(name, scenarios[name], os.path.join(runs, name), os.path.realpath(image), Appliance)]
+    print(f"\nqemu: {len(wanted) - len(failed)} of {len(wanted)} scenarios of the image passed{'; failed: ' * bool(failed)}{', '.join(failed)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
