@@ -37,17 +37,26 @@ _raspi__mcp() {
             raspi__mcp,channel)
                 cmd="raspi__mcp__subcmd__channel"
                 ;;
+            raspi__mcp,claim)
+                cmd="raspi__mcp__subcmd__claim"
+                ;;
             raspi__mcp,doctor)
                 cmd="raspi__mcp__subcmd__doctor"
                 ;;
             raspi__mcp,fleet)
                 cmd="raspi__mcp__subcmd__fleet"
                 ;;
+            raspi__mcp,grow)
+                cmd="raspi__mcp__subcmd__grow"
+                ;;
             raspi__mcp,guard)
                 cmd="raspi__mcp__subcmd__guard"
                 ;;
             raspi__mcp,pins)
                 cmd="raspi__mcp__subcmd__pins"
+                ;;
+            raspi__mcp,prepare)
+                cmd="raspi__mcp__subcmd__prepare"
                 ;;
             raspi__mcp,schema)
                 cmd="raspi__mcp__subcmd__schema"
@@ -158,7 +167,7 @@ _raspi__mcp() {
 
     case "${cmd}" in
         raspi__mcp)
-            opts="-h -V --config --set --help --version serve agent call bridge pins tools schema token tls bundle channel fleet approve audit slot guard doctor"
+            opts="-h -V --config --set --help --version serve agent call bridge pins tools schema token tls bundle channel fleet claim approve audit slot prepare grow guard doctor"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1153,6 +1162,40 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        raspi__subcmd__mcp__subcmd__claim)
+            opts="-h --fingerprint --code --out --json --show --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --fingerprint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --code)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         raspi__subcmd__mcp__subcmd__doctor)
             opts="-h --all --update --bundle --json --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1227,6 +1270,32 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        raspi__subcmd__mcp__subcmd__grow)
+            opts="-h --layout --dry-run --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --layout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         raspi__subcmd__mcp__subcmd__guard)
             opts="-h --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1272,6 +1341,28 @@ _raspi__mcp() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        raspi__subcmd__mcp__subcmd__prepare)
+            opts="-h --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

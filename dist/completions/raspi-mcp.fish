@@ -40,9 +40,12 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "tls" -d 'Make a
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "bundle" -d 'Make, sign and check bundles, which updates are delivered as'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "channel" -d 'Publish which release is for whom, as files for any web space'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "fleet" -d 'Ask many devices how they are: version, slots, last update, health'
+complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "claim" -d 'Make a machine that has no owner yet your own, by the code that it shows'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "approve" -d 'Say yes or no to what a caller wants to do'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "audit" -d 'Check or show the record of all calls'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "slot" -d 'Show the two systems of this machine, install one, go back, or keep the new one'
+complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "prepare" -d 'At the start of an appliance: bring up whose machine it is, and take the owner\'s raspi-mcp.toml'
+complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "grow" -d 'Give the data partition the rest of the card, on images with two slots'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "guard" -d 'Stand between the agent and a command it runs'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "doctor" -d 'Say what is wrong or missing on this machine, and how to mend it'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand serve" -l http -d 'Listen for HTTP here instead of 127.0.0.1:8765; port 0 takes a free one' -r
@@ -248,6 +251,14 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_se
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from status" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from status" -l json -d 'For programs: everything, as JSON'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand fleet; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l fingerprint -d 'The fingerprint of its certificate, as it shows it (sha256:...); no other machine is sent the code' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l code -d 'The code it shows; without it, you are asked for it. Other users of this computer can see what is on a command line' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l out -d 'Put the token into this new file, which only you can read, instead of printing it' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l json -d 'For programs: address, fingerprint and token as JSON'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l show -d 'On the machine itself, as root: show code, fingerprint, addresses and QR code until it has an owner'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l deny -d 'Say no, without a question'
@@ -296,6 +307,14 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_see
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from mark-good" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from mark-good" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand slot; and __fish_seen_subcommand_from mark-good" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand prepare" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand prepare" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand prepare" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand grow" -l layout -d 'The layout of the card, in place of the image\'s' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand grow" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand grow" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand grow" -l dry-run -d 'Only say what would be written'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand grow" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand guard" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand guard" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand guard" -s h -l help -d 'Print help'
