@@ -162,7 +162,7 @@ def check_files(d, installed, without):
     for file in sorted(path for path in installed.rglob("*") if path.is_file()):
         name = "/" + str(file.relative_to(installed))
         # Packages take files in the order of PACKAGES.
-        takes = (p for p, globs in patterns.items() if any(fnmatch.fnmatch(name, g) or name.startswith(g + "/") for g in globs))
+        takes = (p for p, globs in patterns.items() if any(fnmatch.fnmatch(name, g) or fnmatch.fnmatch(name, g.rstrip("/") + "/*") for g in globs))
         owners[name] = next(takes, None)
         check(owners[name], f"no package takes {name}")
     slots = {name for name, owner in owners.items() if owner == "raspi-mcp-slots"}

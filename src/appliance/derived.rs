@@ -119,8 +119,9 @@ impl Folder {
 
     /// The settings an identity stands for. Everybody else's come after it, and over it.
     fn settings(&self, identity: &Identity) -> String {
-        let quoted = |text: &str| toml::Value::from(text).to_string();
-        let list = |items: &[String]| toml::Value::from(items.to_vec()).to_string();
+        // JSON's texts and lists of texts are TOML's as well, without DEL, which none of these may have; and its writer is here anyway.
+        let quoted = |text: &str| serde_json::Value::from(text).to_string();
+        let list = |items: &[String]| serde_json::Value::from(items).to_string();
         let mut text = String::from(
             "# Written by `raspi-mcp prepare` at each start. Settings of your own go to /etc/raspi-mcp.\n",
         );

@@ -51,8 +51,10 @@ fn arguments(args: &Args) -> Result<Value, Failure> {
 
 fn print(answer: &Value, as_json: bool) -> Result<(), Failure> {
     if let Some(error) = answer.get("error") {
-        let message = error["message"].as_str().unwrap_or("the server refused").to_owned();
-        return Err(Failure::new(Exit::Usage, message));
+        let message = error["message"].as_str().unwrap_or("the server refused");
+        let code = error["data"]["error_code"].as_str().and_then(ErrorCode::from_symbol);
+        let hint = error["data"]["hint"].as_str().map(|hint| format!("\n  {hint}")).unwrap_or_default();
+        return Err(Failure::new(code.map_or(Exit::Usage, Exit::from), format!("{message}{hint}")));
     }
     let result = &answer["result"];
     let data = &result["structuredContent"];

@@ -75,13 +75,16 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
     }
     if !args.json {
         let name = claimed.name.unwrap_or_else(|| "The machine".into());
-        let token = kept.as_ref().map_or("FILE-WITH-THE-TOKEN".into(), |(path, _)| path.display().to_string());
+        let file = kept.as_ref().map(|(path, _)| path.display().to_string());
+        let token =
+            file.as_ref().map_or("The token is shown only now".into(), |file| format!("The token is in {file}"));
         // The token alone is what may be piped on.
         eprintln!(
-            "{name} is yours. Its token is shown only now: whoever has it may do everything.\n\
-             Next: raspi-mcp call system.get_basic_info --url {} --pin {} --token-file {token}",
+            "{name} is yours. {token}: whoever has it may do everything.\n\
+             Next: raspi-mcp call system.get_basic_info --url {} --pin {} --token-file {}",
             claim.url.as_str().trim_end_matches('/'),
-            claim.pin
+            claim.pin,
+            file.as_deref().unwrap_or("FILE")
         );
     }
     Ok(())

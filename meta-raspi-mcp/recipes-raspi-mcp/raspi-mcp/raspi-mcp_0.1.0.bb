@@ -86,8 +86,7 @@ FILES:${PN}-slots = "\
     ${systemd_system_unitdir}/emergency.service.d \
     ${systemd_system_unitdir}/rescue.service.d \
     ${nonarch_libdir}/systemd/system-preset \
-    ${nonarch_libdir}/systemd/system.conf.d \
-    ${nonarch_libdir}/systemd/journald.conf.d \
+    ${nonarch_libdir}/systemd/*.conf.d \
     ${nonarch_libdir}/systemd/dnssd \
     ${nonarch_libdir}/NetworkManager \
     ${libexecdir}/raspi-mcp \

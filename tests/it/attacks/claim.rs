@@ -100,7 +100,7 @@ async fn what_is_no_code_costs_no_try_and_tells_nothing() {
         .header("origin", "https://evil.example");
     assert_eq!(post.body(json!({ "code": right }).to_string()).send().await.unwrap().status(), 403);
     assert_eq!(up.client().get(up.url("/claim")).send().await.unwrap().status(), 405);
-    assert!(!fresh.folder().claim().unwrap().unwrap().offered.is_some());
+    assert!(fresh.folder().claim().unwrap().unwrap().offered.is_none());
 }
 
 #[tokio::test]
