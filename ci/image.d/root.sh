@@ -5,6 +5,7 @@
 IMAGE=$BUILD/image
 # What of the packages is no appliance's business: documentation, consoles and passwords, other ways to boot, foreign file systems.
 LEFT_OUT=(
+  etc/NetworkManager/{NetworkManager.conf,dispatcher.d/01-ifupdown} usr/lib/aarch64-linux-gnu/NetworkManager/*/libnm-settings-plugin-ifupdown.so
   etc/{apt,cron*,default,init.d,logrotate.d,pam.d,rc?.d,security}
   usr/lib/{apt,dpkg,environment.d,init,initcpio,kernel,pcrlock.d,tmpfiles.d/x11.conf} usr/lib/aarch64-linux-gnu/{gconv,sasl2}
   usr/lib/aarch64-linux-gnu/NetworkManager/*/libnm-{device-plugin-{adsl,bluetooth,ovs,team,wwan},ppp-plugin,wwan}.so

@@ -22,7 +22,8 @@ PRODUCT = "raspi-mcp"
 BOOT_SECONDS = 400
 # From the call to the end of a trial.
 UPDATE_SECONDS = 1500
-# A nanosecond of the guest's time for each instruction, on one core: a clock that is the same on every computer, however busy.
+# A nanosecond of the guest's time for each instruction, on one core: a clock that is the same on every computer, however busy. By any
+# other one the deadlines and watchdogs in there would be the computer's.
 COUNTED = ("-icount", "shift=0")
 
 
@@ -60,8 +61,8 @@ class Appliance(Bench):
         card.config.put_bytes("raspi-mcp.toml", text.encode())
         return card
 
-    def power_on(self, card, web=None, counted=False, arguments=""):
-        """`arguments` are added to the kernel's command line of both slots, `counted`: the guest's clock counts instructions."""
+    def power_on(self, card, web=None, arguments=""):
+        """`arguments` are added to the kernel's command line of both slots."""
         if arguments:
             for slot in card.slots.values():
                 lines = slot.boot.get("slot.env").decode().splitlines()
@@ -69,8 +70,7 @@ class Appliance(Bench):
                 slot.boot.put_bytes("slot.env", "\n".join(lines).encode() + b"\n")
         self.power_ons += 1
         log = os.path.join(self.folder, f"console-{self.power_ons}.log")
-        more = COUNTED if counted else ()
-        self.machine = Machine([*board(card, web, port=8443), "-bios", os.path.join(self.images, "u-boot.bin"), *more], log)
+        self.machine = Machine([*board(card, web, port=8443), "-bios", os.path.join(self.images, "u-boot.bin"), *COUNTED], log)
         return self.machine
 
     def answers(self, within=BOOT_SECONDS):

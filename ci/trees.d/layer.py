@@ -117,7 +117,7 @@ def layer(top, crates, machine="qemuarm64"):
     d.setVar("MACHINEOVERRIDES", f"{FAMILY.get(machine, '')}{machine}")
     d.setVar("LAYERDIR", str(LAYER))
     d = bb.parse.handle(str(LAYER / "conf/layer.conf"), d, True)
-    d = bb.parse.handle(str(LAYER / "conf/distro/raspi-mcp.conf"), d, True)
+    d = bb.parse.handle(str(LAYER / "conf/distro/raspi-mcp-appliance.conf"), d, True)
     bb.parse.init_parser(d)
     bb.codeparser.parser_cache_init(str(top))
     d.setVar("__bbclasstype", "global")
@@ -212,7 +212,7 @@ def check_appends(top):
         name = append.name.partition("_%")[0]
         recipe = top / f"{name}_1.bb"
         recipe.write_text('SUMMARY = "a stand-in"\n')
-        for distro, many in (("raspi-mcp", True), ("another", False)):
+        for distro, many in (("raspi-mcp-appliance", True), ("another", False)):
             d = layer(top, top, "raspberrypi3-64")
             d.setVar("DISTROOVERRIDES", distro)
             d.setVar("__BBAPPEND", str(append))
@@ -244,6 +244,8 @@ def main(crates, installed, without, builds):
             check("dist/install --slots" in (d.getVar("do_install") or ""), "do_install does not run dist/install")
             print(f"{recipe.name}: {check_crates(d)} crates, {check_files(d, installed, without)} files of dist/, BitBake {bb.__version__}")
             check_licences(d)
+            overrides = set(d.getVar("OVERRIDES").split(":")) & set(d.getVar("PACKAGES").split())
+            check(not overrides, f"{overrides} is a package, and overrules the variables of all others")
         for machine, board in BOARDS.items():
             check_machine(top, machine, board, builds / machine)
         print(f"raspi-mcp-image.bb: {len(BOARDS)} machines; {check_appends(top)} recipes of others appended to")

@@ -16,7 +16,7 @@ def story(bench):
     size = compressed(root)
     bench.says(f"the root has {os.path.getsize(root) / 1e6:.1f} MB with its hash tree, {size / 1e6:.1f} MB compressed")
     bench.check(f"under {ROOT_BYTES / 1e6:.0f} MB compressed", size < ROOT_BYTES, True)
-    with bench.power_on(card, counted=True) as pi:
+    with bench.power_on(card) as pi:
         client = bench.answers()
         answered = moment(client.call("system.get_clock")["time"])
         page = client.call("logs.query_journal", unit="sysinit.target", order="oldest_first")
