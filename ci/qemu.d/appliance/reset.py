@@ -17,7 +17,7 @@ def story(bench):
     bench.machine = None
     card = bench.owned()
     with bench.power_on(card) as pi:
-        first = bench.healthy("A").fingerprint
+        first = bench.answers().fingerprint
         pi.cut_power()
     if card.config.get(FILE).strip(b"\0"):
         raise Missed("the file that was taken is still on the card")
