@@ -98,7 +98,7 @@ class Appliance(Bench):
             client.patience = 60
             status = client.call("manage.get_update_status")
             row = next(row for row in status["slots"] if row["slot"] == slot)
-            return row.get("booted") and status.get("trial") is None and row["state"] == "good" and client
+            return row["running"] and status.get("trial_seconds_left") is None and row["state"] == "good" and client
         client = self.awaits(found, within, f"slot {slot}, healthy")
         self.says(f"slot {slot} answers and is healthy ({self.machine.cpu_seconds():.0f} s of CPU since power-on)")
         return client

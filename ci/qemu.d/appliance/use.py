@@ -9,7 +9,9 @@ def story(bench):
     card = bench.owned()
     before = slots(card)
     with bench.power_on(card) as pi:
-        client = bench.healthy("A")
+        client = bench.answers()
+        # An emulated camera takes its time.
+        client.patience = 120
         gpio(bench, client)
         photo(bench, client)
         service(bench, client)
@@ -20,7 +22,7 @@ def story(bench):
 def gpio(bench, client):
     client.call("gpio.configure_pin", pin=17, mode="output")
     client.call("gpio.write_pin", pin=17, value=1)
-    bench.check("GPIO 17 reads", client.call("gpio.read_pin", pin=17)["value"], 1)
+    bench.check("GPIO 17, set to 1, reads", client.call("gpio.read_pin", pin=17)["value"], "high")
     client.call("gpio.release_pin", pin=17)
 
 
