@@ -29,11 +29,14 @@ def gpio(bench, client):
 def photo(bench, client):
     camera = client.call("camera.list_cameras")["cameras"][0]
     taken = client.call("camera.take_photo", format="jpeg")
-    bench.says(f"a photo by {camera.get('name')}: {taken}")
+    bench.says(f"a photo by {camera['name']}: {taken['width']} x {taken['height']}, {taken['size_bytes']} bytes")
 
 
 def service(bench, client):
-    before = client.call("service.get_status", service_name="systemd-timesyncd.service")
-    client.call("service.restart", service_name="systemd-timesyncd.service")
-    after = client.call("service.get_status", service_name="systemd-timesyncd.service")
-    bench.says(f"systemd-timesyncd: process {before.get('main_pid')} before, {after.get('main_pid')} after")
+    status = lambda: client.call("service.get_status", service_name="bench-lamp.service")
+    before = status()
+    client.call("service.restart", service_name="bench-lamp.service")
+    after = status()
+    pids = [status["pid"] for status in (before, after)]
+    bench.says(f"a service is restarted: process {pids[0]} before, {pids[1]} after")
+    bench.check("it is another process", pids[0] != pids[1], True)
