@@ -92,8 +92,9 @@ FILES:${PN}-slots = "\
     ${libexecdir}/raspi-mcp \
 "
 
-RDEPENDS:${PN} = "systemd"
-RDEPENDS:${PN}-slots = "${PN}"
+RDEPENDS:${PN}:class-target = "systemd"
+# nooelint: oelint.vars.dependsordered - of another package
+RDEPENDS:${PN}-slots:class-target = "${PN}"
 
 CONFFILES:${PN} = "${sysconfdir}/raspi-mcp/raspi-mcp.toml"
 
