@@ -1,11 +1,14 @@
 """A whole card, as an image builder makes it, and words for what is done with it: `./ci/qemu --image FILE`. Nothing of the bench is in the
 card's software: it is reached as everybody reaches it, by its console and by MCP through TLS."""
 
+import contextlib
 import functools
 import hashlib
 import os
+import queue
 import re
 import shutil
+import subprocess
 import sys
 import threading
 import time
@@ -61,6 +64,20 @@ class Appliance(Bench):
         card.config.put_bytes("raspi-mcp.toml", text.encode())
         return card
 
+    def offer(self, version, counter, space, *more):
+        """Builds that release of the image, with these folders over its root, and publishes it in `space`: its bundle's bytes."""
+        folder = os.path.join(os.path.dirname(self.images), version)
+        words = {"RASPI_MCP_RELEASE": version, "RASPI_MCP_COUNTER": str(counter), "RASPI_MCP_LEVEL": "3"}
+        built = [word for name in more for word in ("--with", name)]
+        with open(os.path.join(self.folder, f"build-{version}.log"), "wb") as log:
+            done = subprocess.run(["ci/image", "--into", folder, "--bench", *built], env=os.environ | words, stdout=log, stderr=log)
+        if done.returncode:
+            raise Missed(f"{version} was not built: {log.name}")
+        # Of a release only its bundle is needed, and a card is large.
+        os.remove(os.path.join(folder, "card.img"))
+        self.workshop.publish(Release(version, counter, "", "", os.path.join(folder, "update.bundle")), space)
+        return os.path.getsize(os.path.join(folder, "update.bundle"))
+
     def power_on(self, card, web=None, arguments=""):
         """`arguments` are added to the kernel's command line of both slots."""
         if arguments:
@@ -76,6 +93,22 @@ class Appliance(Bench):
     def answers(self, within=BOOT_SECONDS):
         """A client, once the machine answers one."""
         return self.awaits(lambda: SecureMcp(self.machine.qmp.forwarded_port(), self.token), within, "an answer by MCP", every=0.1)
+
+    def first_answer(self, tool, within=BOOT_SECONDS):
+        """A client and what the tool said to it, of the first that was answered of many that ask one after the other: whose connection
+        was begun too early waits for TCP to try again, and nobody has to wait with it."""
+        answers, port, until = queue.SimpleQueue(), self.machine.qmp.forwarded_port(), time.monotonic() + within
+
+        def ask():
+            with contextlib.suppress(Missed, OSError, ValueError):
+                client = SecureMcp(port, self.token)
+                answers.put((client, client.call(tool)))
+
+        while time.monotonic() < until:
+            threading.Thread(target=ask, daemon=True).start()
+            with contextlib.suppress(queue.Empty):
+                return answers.get(timeout=0.5)
+        raise Missed(f"no answer by MCP within {within} s")
 
     def awaits(self, ready, within, what, every=1.0):
         """What `ready` returns once it is true and raises nothing. The other side has no way to tell; so it is asked again and again."""

@@ -2,6 +2,7 @@
 
 import datetime
 import os
+import re
 import zlib
 
 SHORT = True
@@ -17,8 +18,8 @@ def story(bench):
     bench.says(f"the root has {os.path.getsize(root) / 1e6:.1f} MB with its hash tree, {size / 1e6:.1f} MB compressed")
     bench.check(f"under {ROOT_BYTES / 1e6:.0f} MB compressed", size < ROOT_BYTES, True)
     with bench.power_on(card) as pi:
-        client = bench.answers()
-        answered = moment(client.call("system.get_clock")["time"])
+        client, clock = bench.first_answer("system.get_clock")
+        answered = moment(clock["time"])
         page = client.call("logs.query_journal", unit="sysinit.target", order="oldest_first")
         began = moment(page["entries"][0]["timestamp"])
         took = (answered - began).total_seconds()
@@ -26,7 +27,25 @@ def story(bench):
         bench.check(f"within {ANSWER_SECONDS} s", took <= ANSWER_SECONDS, True)
         tools = client.request("tools/list", {})["tools"]
         bench.says(f"{len(tools)} tools through TLS, {client.fingerprint}")
+        listens(bench, client)
         pi.cut_power()
+
+
+def listens(bench, client):
+    """What the world reaches: our server. Beside it only answers that were asked for, DHCP's, and mDNS, by which it is found."""
+    client.call("service.start", service_name="bench-sockets.service")
+    found, kind = set(), ""
+    for entry in client.call("logs.query_journal", unit="bench-sockets.service", order="oldest_first", limit=200)["entries"]:
+        if table := re.match(r"==> /proc/net/(tcp|udp)", entry["message"]):
+            kind = table.group(1)
+        if socket := re.match(r"\s*\d+: ([0-9A-F]+):([0-9A-F]{4}) \S+ ([0-9A-F]{2}) ", entry["message"]):
+            address, port, state = socket.groups()
+            # 0A: TCP that listens; UDP has no such state. 127.0.0.0/8 and ::1 as the kernel writes them, in the machine's order of bytes.
+            loopback = address.endswith("7F") and len(address) == 8 or address == "0" * 24 + "01000000"
+            if not loopback and (kind == "udp" or state == "0A"):
+                found.add(f"{kind} {int(port, 16)}")
+    bench.check("the world reaches", sorted(found - {"udp 68", "udp 546"}), ["tcp 8443", "udp 5353"])
+
 
 
 def compressed(path):

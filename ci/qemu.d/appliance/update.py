@@ -1,0 +1,64 @@
+"""A device updates itself to 2.0.0, with progress and by what changed; 3.0.0, whose server never answers, is left again; then a person goes
+back to the first version. Nothing is lost on the way."""
+
+import os
+
+from image import UPDATE_SECONDS
+from webspace import WebSpace
+
+
+def story(bench):
+    card = bench.owned(updates=True)
+    space = os.path.join(bench.folder, "web")
+    with WebSpace(space, bench.workshop.certificate) as web, bench.power_on(card, web=web.port) as pi:
+        client = bench.healthy("A")
+        first = next(row["version"] for row in client.call("manage.get_update_status")["slots"] if row["running"])
+        client.patience = UPDATE_SECONDS
+        photo = client.call("camera.take_photo", format="jpeg")["name"]
+        had = kept(client, photo)
+        bench.says(f"{first} has a name, a photo, and {had['calls']} records of calls about it: {had['name']}, {photo}")
+
+        full = bench.offer("2.0.0", 2, space)
+        began = pi.seconds()
+        client.call("manage.update_server", _meta={"progressToken": "update"}, target_version="2.0.0")
+        steps = [message["params"]["message"] for message in client.heard if message.get("method") == "notifications/progress"]
+        fetched = web.counted(".bundle")
+        bench.says(f"2.0.0 is written {pi.seconds() - began:.0f} s after the call, with {len(steps)} reports of progress: {steps[0]} ... {steps[-1]}")
+        bench.check("more than one report", len(steps) > 1, True)
+        bench.says(f"fetched {fetched / 1e6:.2f} MB of a bundle of {full / 1e6:.2f} MB: {100 * fetched / full:.1f} %")
+        bench.check("less than half of it", fetched < full / 2, True)
+        client = ended(bench, "2.0.0", "committed", "B")
+        bench.check("what it had is there", kept(client, photo), had)
+
+        bench.offer("3.0.0", 3, space, "ci/image.d/bad")
+        client.call("manage.update_server", target_version="3.0.0")
+        bench.says("3.0.0 is written")
+        client = ended(bench, "3.0.0", "rolled_back", "B")
+        bench.check("what it had is there", kept(client, photo), had)
+
+        client.call("manage.rollback")
+        client = ended(bench, first, "committed", "A")
+        bench.check("what it had is there", kept(client, photo), had)
+        pi.cut_power()
+
+
+def kept(client, photo):
+    """What an owner would miss."""
+    taken = client.call("camera.get_photo", name=photo)
+    calls = client.call("logs.get_recent_audit_logs", tool="camera.take_photo", limit=50)["entries"]
+    return {"name": client.call("system.get_basic_info")["hostname"], "photo": taken["size_bytes"], "calls": len(calls)}
+
+
+def ended(bench, version, phase, slot):
+    """Waits until the update to that version has ended so, and the machine answers from that slot: a client."""
+    def over():
+        client = bench.answers(within=5)
+        client.patience = UPDATE_SECONDS
+        status = client.call("manage.get_update_status")
+        attempt = status.get("last_attempt") or {}
+        runs = next((row["slot"] for row in status["slots"] if row["running"]), None)
+        found = attempt.get("version"), attempt.get("phase"), runs
+        return found == (version, phase, slot) and status.get("trial_seconds_left") is None and (client, attempt)
+    client, attempt = bench.awaits(over, UPDATE_SECONDS, f"end of the update to {version}: {phase}, in slot {slot}")
+    bench.says(f"{version} ended {phase}, slot {slot} runs{': ' * bool(attempt.get('reason'))}{attempt.get('reason') or ''}")
+    return client
