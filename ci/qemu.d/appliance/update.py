@@ -45,7 +45,8 @@ def story(bench):
 def kept(client, photo):
     """What an owner would miss."""
     taken = client.call("camera.get_photo", name=photo)
-    calls = client.call("logs.get_recent_audit_logs", tool="camera.take_photo", limit=50)["entries"]
+    log = client.call("logs.get_recent_audit_logs", limit=100)["entries"]
+    calls = [entry for entry in log if entry["tool"] == "camera.take_photo"]
     return {"name": client.call("system.get_basic_info")["hostname"], "photo": taken["size_bytes"], "calls": len(calls)}
 
 
