@@ -44,6 +44,12 @@ pub enum Refusal {
     Unknown,
 }
 
+/// What a claim of a machine that has an owner is answered with.
+pub fn claimed_already() -> ToolError {
+    ToolError::precondition("this machine is claimed already: it has an owner")
+        .hint("ask its owner for a token; whoever holds the machine can reset it (docs/first-boot.md)")
+}
+
 #[derive(Serialize, Deserialize)]
 struct Kept {
     code: String,

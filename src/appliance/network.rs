@@ -16,6 +16,8 @@ const CONNECTION: &str = "raspi-mcp.nmconnection";
 const MODPROBE: &str = "run/modprobe.d";
 const COUNTRY: &str = "raspi-mcp.conf";
 const HOSTNAME: &str = "proc/sys/kernel/hostname";
+/// hostname(5).
+const GIVEN: &str = "etc/hostname";
 /// Names nobody gave: an image's.
 const NO_NAMES: [&str; 4] = ["", "localhost", "raspi-mcp", "(none)"];
 
@@ -52,11 +54,15 @@ fn put(root: &Root, folder: &str, name: &str, mode: u32, content: Option<String>
     })
 }
 
-/// A name that somebody gave the machine since is that person's, and stays.
+/// A name that somebody gave the machine since is that person's, and stays. The file is written first, and in place: it is mounted where it
+/// lies, and systemd-hostnamed, which NetworkManager starts, takes the name from there whatever the kernel's is.
 fn host_name(root: &Root, name: &str) -> io::Result<()> {
-    let given = root.read("etc/hostname").unwrap_or_default();
-    if !NO_NAMES.contains(&given.trim()) {
-        return Ok(());
+    let given = root.read(GIVEN).unwrap_or_default();
+    if given.trim() != name {
+        if !NO_NAMES.contains(&given.trim()) {
+            return Ok(());
+        }
+        fs::write(root.path(GIVEN), format!("{name}\n"))?;
     }
     let path = root.path(HOSTNAME);
     if fs::read_to_string(&path).is_ok_and(|now| now.trim() == name) {

@@ -176,13 +176,11 @@ impl Reading<'_> {
         good: impl Fn(&str) -> bool,
         expected: &str,
     ) -> Option<String> {
-        match &found.value {
-            Written::Text(text) if good(text) => Some(text.clone()),
-            _ => {
-                self.fault(at, format!("{name} must be {expected}, not {}", found.shown()));
-                None
-            }
+        let text = found.good_text(good);
+        if text.is_none() {
+            self.fault(at, format!("{name} must be {expected}, not {}", found.shown()));
         }
+        text
     }
 
     /// As [`Reading::text`], and without a word of what was written.
@@ -194,13 +192,11 @@ impl Reading<'_> {
         good: impl Fn(&str) -> bool,
         expected: &str,
     ) -> Option<String> {
-        match &found.value {
-            Written::Text(text) if good(text) => Some(text.clone()),
-            _ => {
-                self.fault(at, format!("{name} must be {expected}; this is {} that is not", found.kind()));
-                None
-            }
+        let text = found.good_text(good);
+        if text.is_none() {
+            self.fault(at, format!("{name} must be {expected}; this is {} that is not", found.kind()));
         }
+        text
     }
 
     /// A key that the configuration has too, checked as there.

@@ -4,7 +4,6 @@
 use crate::os::readable;
 use rustix::{
     fs::inotify::{self, CreateFlags, WatchFlags},
-    io::Errno,
     net::{AddressFamily, SocketFlags, SocketType, bind, netlink, socket_with},
 };
 use std::{io, os::fd::OwnedFd, path::Path};
@@ -44,18 +43,6 @@ impl News {
             ready = self.files.readable() => { ready?.clear_ready(); &self.files }
             ready = self.addresses.readable() => { ready?.clear_ready(); &self.addresses }
         };
-        drain(source.get_ref())
-    }
-}
-
-/// What happened does not matter: all is looked at again. More of it than the kernel keeps is one change, too.
-fn drain(source: &OwnedFd) -> io::Result<()> {
-    let mut bytes = [0; 8192];
-    loop {
-        match rustix::io::read(source, &mut bytes) {
-            Ok(0) | Err(Errno::AGAIN | Errno::NOBUFS) => return Ok(()),
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
+        readable::drain(source.get_ref())
     }
 }

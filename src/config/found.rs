@@ -53,6 +53,14 @@ impl Found {
         }
     }
 
+    /// A text that is good.
+    pub fn good_text(&self, good: impl Fn(&str) -> bool) -> Option<String> {
+        match &self.value {
+            Written::Text(text) if good(text) => Some(text.clone()),
+            _ => None,
+        }
+    }
+
     /// How an error message quotes it: short, on one line, and only the kind of a compound value.
     pub fn shown(&self) -> String {
         match &self.value {

@@ -16,6 +16,7 @@ def story(bench):
         client.patience = UPDATE_SECONDS
         photo = client.call("camera.take_photo", format="jpeg")["name"]
         had = kept(client, photo)
+        bench.check("its name, from the file", had["name"], "bench")
         bench.says(f"{first} has a name, a photo, and {had['calls']} records of calls about it: {had['name']}, {photo}")
 
         full = bench.offer("2.0.0", 2, space)

@@ -7,7 +7,10 @@
 use crate::{
     access::token::{self, Token},
     agent::{Agent, Peer, log::OpLog},
-    appliance::{Code, Folder, Identity, Refusal, claim::PARTING},
+    appliance::{
+        Code, Folder, Identity, Refusal,
+        claim::{PARTING, claimed_already},
+    },
     config::TokenSetting,
     error::ToolError,
     os::blocking,
@@ -183,11 +186,6 @@ impl Agent {
             log.write(what, &peer, json!({ "from": from, "outcome": outcome, "tries_left": tries_left }))
         }
     }
-}
-
-fn claimed_already() -> ToolError {
-    ToolError::precondition("this machine is claimed already: it has an owner")
-        .hint("ask its owner for a token; whoever holds the machine can reset it (docs/first-boot.md)")
 }
 
 fn explained(refusal: Refusal) -> ToolError {

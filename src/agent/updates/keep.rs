@@ -13,10 +13,9 @@ use crate::{
 };
 use rustix::{
     fs::inotify::{self, CreateFlags, WatchFlags},
-    io::{Errno, read},
+    io::Errno,
 };
-use std::{io, os::fd::OwnedFd, sync::Arc};
-use tokio::io::unix::AsyncFd;
+use std::{io, sync::Arc};
 
 impl Agent {
     /// Keeps the copy up to date for as long as it is polled. Returns where there is nothing to be kept: without NetworkManager, and on a
@@ -45,7 +44,7 @@ impl System {
                 tracing::warn!(target: "agent", %error, "the copy of the network's connections is an older one");
             }
             let mut ready = watch.readable().await?;
-            drain(&watch)?;
+            readable::drain(watch.get_ref())?;
             ready.clear_ready();
         }
     }
@@ -62,17 +61,5 @@ impl System {
             tracing::warn!(target: "agent", why, "a connection is not kept");
         }
         self.record.step(|state| Ok(found.to_keep(root, state).map_or_else(Step::default, Step::to)))
-    }
-}
-
-/// What happened does not matter: the files are looked at again.
-fn drain(watch: &AsyncFd<OwnedFd>) -> io::Result<()> {
-    let mut events = [0; 1024];
-    loop {
-        match read(watch.get_ref(), &mut events) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) => return Ok(()),
-            Err(error) => return Err(error.into()),
-        }
     }
 }

@@ -6,7 +6,7 @@
 use crate::os::{Root, readable};
 use rustix::{
     fs::inotify::{self, CreateFlags, WatchFlags},
-    io::{Errno, read},
+    io::Errno,
 };
 use std::{fs::OpenOptions, io, os::fd::OwnedFd, time::Duration};
 use tokio::io::unix::AsyncFd;
@@ -33,7 +33,7 @@ pub async fn writable(root: &Root, parent: &str, folder: &str, files: &[&str]) -
                 Err(refusal) => last = refusal,
             }
             let mut ready = watch.readable().await?;
-            drain(&watch)?;
+            readable::drain(watch.get_ref())?;
             ready.clear_ready();
         }
     };
@@ -62,16 +62,4 @@ fn watch_all(watch: &AsyncFd<OwnedFd>, root: &Root, parent: &str, folder: &str, 
         }
     }
     Ok(())
-}
-
-/// What happened does not matter: the files are looked at again.
-fn drain(watch: &AsyncFd<OwnedFd>) -> io::Result<()> {
-    let mut events = [0; 1024];
-    loop {
-        match read(watch.get_ref(), &mut events) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) => return Ok(()),
-            Err(error) => return Err(error.into()),
-        }
-    }
 }

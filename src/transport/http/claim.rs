@@ -13,7 +13,7 @@ use super::{
 use crate::{
     access::token,
     agent::{ClaimRequest, ShownToken},
-    appliance::Code,
+    appliance::{Code, claim::claimed_already},
     error::{ErrorCode, ToolError},
 };
 use axum::{
@@ -112,11 +112,6 @@ async fn judged(app: &Arc<App>, request: Request, peer: Peer) -> Result<Value, T
             Err(noted(app, peer, "claim: malformed", error).await)
         }
     }
-}
-
-fn claimed_already() -> ToolError {
-    ToolError::precondition("this machine is claimed already: it has an owner")
-        .hint("ask its owner for a token; whoever holds the machine can reset it (docs/first-boot.md)")
 }
 
 /// Whether it is a token of this machine's.

@@ -71,4 +71,13 @@ fn a_name_that_somebody_gave_the_machine_stays() {
     machine.puts("etc/hostname", "localhost\n");
     machine.starts();
     assert_eq!(machine.reads("proc/sys/kernel/hostname").as_deref(), Some("porch"));
+    // hostnamed has it from there, and a cut while that was written leaves nothing that anybody gave.
+    assert_eq!(machine.reads("etc/hostname").as_deref(), Some("porch\n"));
+    machine.puts("etc/hostname", "");
+    machine.starts();
+    assert_eq!(machine.reads("etc/hostname").as_deref(), Some("porch\n"));
+    // The name is written, and the power failed before the kernel had it.
+    machine.puts("proc/sys/kernel/hostname", "raspi-mcp\n");
+    machine.starts();
+    assert_eq!(machine.reads("proc/sys/kernel/hostname").as_deref(), Some("porch"));
 }
