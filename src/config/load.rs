@@ -25,7 +25,7 @@ pub(super) fn loaded(sources: &Sources) -> Result<(Settings, Draft), Faults> {
     let base = base(sources, None, &mut faults);
     let over = overrides(sources, true, &mut faults);
     let mut draft = laid(sources, &base, &over, &mut faults)?;
-    let mut restricted = Vec::new();
+    let mut restricted = owners(sources, None, &mut draft);
     if faults.is_empty() {
         let state = folder(&draft, |places| places.state_dir.join("conf.d"))?;
         for fragment in fragment::read_dir(&state, None, &sources.tools) {
@@ -52,7 +52,7 @@ pub fn load_agent(sources: &Sources) -> Result<Settings, Faults> {
     let base = base(sources, owner, &mut faults);
     let over = overrides(sources, false, &mut faults);
     let mut draft = laid(sources, &base, &over, &mut faults)?;
-    let mut restricted = Vec::new();
+    let mut restricted = owners(sources, owner, &mut draft);
     if faults.is_empty() {
         let own = folder(&draft, |places| places.agent_state_dir.join("conf.d"))?;
         for fragment in fragment::read_dir(&own, owner, &sources.tools) {
@@ -65,13 +65,38 @@ pub fn load_agent(sources: &Sources) -> Result<Settings, Faults> {
     finish(draft, &over, restricted, faults).map(|(settings, _)| settings)
 }
 
-/// What image, identity and site say, in that order.
+/// Whether the site is an appliance's: both its systems read the same files there, of which one may be older than what is in them.
+fn is_shared(sources: &Sources) -> bool {
+    sources.file.is_none() && !matches!(Folder::at(&sources.places.identity_dir).standing(), Ok(None))
+}
+
+/// The owner's fragments of an appliance, over what image and identity say. One that this version does not understand never keeps it from
+/// starting (rule 9 of docs/update.md): it is set aside, and the settings are restricted. Gives back why.
+fn owners(sources: &Sources, owner: Option<u32>, draft: &mut Draft) -> Vec<String> {
+    let mut restricted = Vec::new();
+    if is_shared(sources) {
+        for fragment in fragment::read_dir(&sources.places.site_dir, owner, &sources.tools) {
+            let over = tried(draft, &fragment, |next, assignment| match assignment.key.name.starts_with("places.") {
+                true => Err(Fault::new(assignment.origin.clone(), "the places of an appliance are its image's")),
+                false => next.apply(assignment),
+            });
+            match over {
+                Ok(next) => *draft = next,
+                Err(reasons) => restricted.extend(set_aside(&reasons)),
+            }
+        }
+    }
+    restricted
+}
+
+/// What image, identity and site say, in that order; on an appliance the site comes later, by [`owners`].
 fn base(sources: &Sources, owner: Option<u32>, faults: &mut Vec<Fault>) -> Vec<Assignment> {
     let mut fragments = fragment::read_dir(&sources.places.image_dir, owner, &sources.tools);
     let identity = Folder::at(&sources.places.identity_dir).fragments();
     fragments.extend(fragment::read_dir(&identity, owner, &sources.tools));
     match &sources.file {
         Some(file) => fragments.push(fragment::read_file(file, owner, &sources.tools)),
+        None if is_shared(sources) => {}
         None => fragments.extend(fragment::read_dir(&sources.places.site_dir, owner, &sources.tools)),
     }
     let mut assignments = Vec::new();

@@ -70,3 +70,32 @@ fn a_folder_that_is_broken_opens_nothing() {
         assert!(load(&sources(&machine)).is_err(), "{bad:?}");
     }
 }
+
+#[test]
+fn a_file_of_a_version_to_come_restricts_an_appliance_and_keeps_neither_half_from_starting() {
+    let machine = Machine::with(&[]);
+    machine.starts();
+    let sources = sources(&machine);
+    let write = |name: &str, text: &str| fs::write(sources.places.site_dir.join(name), text).unwrap();
+    write("10-mine.toml", "[update]\nchannel = \"nightly\"\n");
+    for (text, why) in [
+        ("[update]\nring = \"early\"\nwhat_comes_next = 1\n", "unknown key"),
+        ("nonsense", "60-next.toml"),
+        ("[http]\nlisten = \"everywhere\"\n", "http.listen"),
+        ("[places]\nstate_dir = \"/tmp/elsewhere\"\n", "its image's"),
+    ] {
+        write("60-next.toml", text);
+        for settings in [load(&sources).unwrap(), load_agent(&sources).unwrap()] {
+            assert!(settings.is_restricted() && settings.restricted[0].contains(why), "{:?}", settings.restricted);
+            // All of a file or nothing of it, and the others count.
+            assert_eq!((settings.update.channel.as_str(), settings.update.ring.as_str()), ("nightly", ""));
+            assert_eq!(settings.http.listen.port(), 8443);
+        }
+    }
+    fs::remove_file(sources.places.site_dir.join("60-next.toml")).unwrap();
+    assert!(!load(&sources).unwrap().is_restricted());
+    // Where nothing else reads it, a mistake is to be mended before anything starts.
+    write("60-next.toml", "nonsense");
+    fs::remove_dir_all(machine.folder().path()).unwrap();
+    assert!(load(&sources).is_err() && load_agent(&sources).is_err());
+}

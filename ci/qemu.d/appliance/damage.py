@@ -1,0 +1,78 @@
+"""What nobody wishes a card: settings of a version to come, garbage over partition 1, the agent's state, the root that runs, the data
+partition. Each time it answers again, and is the same machine."""
+
+import os
+
+from disk import MIB, run
+
+MINUTES = 5
+# A key that no version has yet.
+NEXT = '[gpio]\nallow = [17]\nwhat_comes_next = "yes"\n'
+
+
+def story(bench):
+    card = bench.owned()
+    with bench.power_on(card) as pi:
+        first = bench.healthy("A").fingerprint
+        pi.cut_power()
+    for tale in (settings_to_come, config_torn, state_torn, root_rots, data_destroyed):
+        tale(bench, card, first)
+
+
+def again(bench, card, slot, first, says=None):
+    """The machine starts, says that on its console, and answers from that slot as the one it was: a client of it."""
+    with bench.power_on(card) as pi:
+        if says:
+            bench.says(pi.console.expect(says, within=300).string.strip())
+        client = bench.answers()
+        client.patience = 120
+        status = client.call("manage.get_update_status")
+        bench.check("slot that runs", next(row["slot"] for row in status["slots"] if row["running"]), slot)
+        bench.check("the same certificate", client.fingerprint == first, True)
+        yield client
+        pi.cut_power()
+
+
+def settings_to_come(bench, card, first):
+    bench.says("/etc/raspi-mcp has a file that only a newer version understands")
+    source = os.path.join(bench.folder, "60-next.toml")
+    with open(source, "w") as file:
+        file.write(NEXT)
+    at = f"{card.path}?offset={card.data.offset}"
+    run("debugfs", "-w", "-R", f"write {source} /shared/etc/raspi-mcp/60-next.toml", at)
+    for client in again(bench, card, "A", first):
+        summary = client.call("manage.get_server_status")["config_summary"]
+        bench.says(f"it is restricted: {summary['restricted'][0]}")
+    run("debugfs", "-w", "-R", "rm /shared/etc/raspi-mcp/60-next.toml", at)
+
+
+def config_torn(bench, card, first):
+    bench.says("of partition 1 the second copy of the FAT is garbage; U-Boot still finds its script")
+    head = card.config.read(512)
+    reserved, fats, sectors = (int.from_bytes(head[at:at + size], "little") for at, size in ((14, 2), (16, 1), (22, 2)))
+    card.config.garbage(sectors * 512, at=(reserved + (fats - 1) * sectors) * 512)
+    for _ in again(bench, card, "A", first):
+        pass
+
+
+def state_torn(bench, card, first):
+    # Its second and third quarter are the copies (docs/update.md).
+    for quarter in (1, 2):
+        bench.says(f"copy {quarter} of the agent's state is garbage")
+        card.agent_state.garbage(MIB, at=quarter * card.agent_state.size // 4)
+        for _ in again(bench, card, "A", first):
+            pass
+
+
+def root_rots(bench, card, first):
+    bench.says("4 MiB of garbage over the root of slot A, which is the one that runs")
+    card.slot("A").root.garbage()
+    for _ in again(bench, card, "B", first, says="initramfs: .* is damaged"):
+        pass
+
+
+def data_destroyed(bench, card, first):
+    bench.says("all of the data partition is garbage")
+    card.data.garbage(card.data.size)
+    for _ in again(bench, card, "B", first, says="initramfs: .*data of this boot goes with it"):
+        pass
