@@ -64,6 +64,12 @@ class Appliance(Bench):
         card.config.put_bytes("raspi-mcp.toml", text.encode())
         return card
 
+    def space(self):
+        """An empty folder for a web space."""
+        folder = os.path.join(self.folder, "web")
+        shutil.rmtree(folder, ignore_errors=True)
+        return folder
+
     def offer(self, version, counter, space, *more):
         """Builds that release of the image, with these folders over its root, and publishes it in `space`: its bundle's bytes."""
         folder = os.path.join(os.path.dirname(self.images), version)

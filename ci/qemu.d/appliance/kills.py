@@ -21,7 +21,7 @@ def story(bench):
     seed = int(os.environ.get("RASPI_MCP_SEED", "20261122"))
     bench.says(f"seed {seed}, {KILLS} kills (RASPI_MCP_SEED and RASPI_MCP_KILLS set others)")
     chance, kills, device = random.Random(seed), 0, 0
-    space = os.path.join(bench.folder, "web")
+    space = bench.space()
     bench.offer("2.0.0", 2, space)
     while kills < KILLS:
         device += 1

@@ -1,15 +1,13 @@
 """A device updates itself to 2.0.0, with progress and by what changed; a person goes back to the first version; 3.0.0, whose server never
 answers, is left again. Nothing is lost on the way."""
 
-import os
-
 from image import UPDATE_SECONDS
 from webspace import WebSpace
 
 
 def story(bench):
     card = bench.owned(updates=True)
-    space = os.path.join(bench.folder, "web")
+    space = bench.space()
     with WebSpace(space, bench.workshop.certificate) as web, bench.power_on(card, web=web.port) as pi:
         client = bench.healthy("A")
         first = next(row["version"] for row in client.call("manage.get_update_status")["slots"] if row["running"])
