@@ -16,6 +16,7 @@ def story(bench):
     card = bench.owned()
     with bench.power_on(card) as pi:
         first = bench.healthy("A").fingerprint
+        bench.awaits(lambda: card.state().left_A == 3, 300, "healthy boot of slot A")
         pi.cut_power()
     for tale in (settings_to_come, config_torn, state_torn, root_rots, data_destroyed):
         tale(bench, card, first)
@@ -32,6 +33,8 @@ def again(bench, card, slot, first, says=None):
         bench.check("slot that runs", next(row["slot"] for row in status["slots"] if row["running"]), slot)
         bench.check("the same certificate", client.fingerprint == first, True)
         yield client
+        # U-Boot counts boots until one is found healthy, and a slot that was cut off three times before that is left.
+        bench.awaits(lambda: getattr(card.state(), f"left_{slot}") == 3, 300, f"healthy boot of slot {slot}")
         pi.cut_power()
 
 
