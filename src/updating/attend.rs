@@ -4,6 +4,7 @@ use super::Updating;
 use crate::{
     agent::deeds::update::{HealthReport, MAX_PROBLEM, MAX_PROBLEMS},
     error::{ErrorCode, ToolError},
+    os::systemd::wanted,
     update::{
         Slot,
         health::{Baseline, Verdict, judge},
@@ -12,6 +13,7 @@ use crate::{
     world::World,
 };
 use std::{
+    collections::BTreeSet,
     sync::{Arc, Weak},
     time::Duration,
 };
@@ -205,7 +207,15 @@ impl Updating {
 
     /// Records what works now, for the system that is started next to be held against.
     pub(super) async fn record_baseline(&self, world: &World, version: &str) -> Result<(), ToolError> {
-        let baseline = Baseline::of(&self.look(world).await, version, self.now_ms());
+        let mut look = self.look(world).await;
+        // A service that a message started for a moment would be missed in the next system, which may get no such message.
+        let (bus, running) = (&world.bus, look.units.keys().map(String::as_str));
+        let stays = wanted::by_what_is_up(bus, running).await.unwrap_or_else(|error| {
+            tracing::warn!(target: "update", %error, "no service but those of the configuration counts for the next system");
+            BTreeSet::new()
+        });
+        look.units.retain(|name, _| stays.contains(name));
+        let baseline = Baseline::of(&look, version, self.now_ms());
         let file = self.baseline_file();
         crate::os::blocking::run("update", move |_| {
             baseline.save(&file).map_err(|error| {

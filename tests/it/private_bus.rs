@@ -226,10 +226,16 @@ async fn served_call(connection: &Connection, state: &Mutex<State>, message: &zb
     match member.as_str() {
         "ListUnitsByPatterns" => {
             let rows: Vec<Row> = {
+                let (states, patterns): (Vec<&str>, Vec<&str>) = body.deserialize().unwrap();
                 let state = state.lock().unwrap();
-                let services = state.units.iter().filter(|(name, _)| name.ends_with(".service"));
+                let fits = |name: &str| {
+                    patterns.is_empty()
+                        || patterns.iter().any(|pattern| name.ends_with(pattern.trim_start_matches('*')))
+                };
+                let asked = state.units.iter().filter(|(name, _)| fits(name));
+                let asked = asked.filter(|(_, unit)| states.is_empty() || states.contains(&unit.active));
                 // What is not loaded is known by its file alone.
-                services.filter(|(_, unit)| unit.load != "unloaded").map(|(name, unit)| row(name, Some(unit))).collect()
+                asked.filter(|(_, unit)| unit.load != "unloaded").map(|(name, unit)| row(name, Some(unit))).collect()
             };
             connection.reply(&header, &(rows)).await.unwrap();
         }

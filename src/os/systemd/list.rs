@@ -68,7 +68,9 @@ pub struct Listed {
     pub sub_status: String,
 }
 
-type Row<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str, &'a str, ObjectPath<'a>, u32, &'a str, ObjectPath<'a>);
+/// As ListUnits* of the manager answers.
+pub(super) type Row<'a> =
+    (&'a str, &'a str, &'a str, &'a str, &'a str, &'a str, ObjectPath<'a>, u32, &'a str, ObjectPath<'a>);
 
 /// The services that are loaded, in no order. Names that are only mentioned somewhere and have no file are left out.
 ///

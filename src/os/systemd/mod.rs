@@ -10,6 +10,7 @@ pub mod name;
 pub mod properties;
 pub mod resident;
 pub mod unit_file;
+pub mod wanted;
 pub mod watch;
 
 pub use glob::Glob;

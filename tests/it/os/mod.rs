@@ -6,3 +6,4 @@ mod clock;
 mod faults;
 mod notify;
 mod readers;
+mod wanted;

@@ -1,0 +1,38 @@
+//! Which services are part of the system that is up, and not only running for a moment.
+
+use super::{MANAGER, SERVICE, list::Row, properties};
+use crate::{
+    error::ToolError,
+    os::bus::{Bus, refusal},
+};
+use futures::future::try_join_all;
+use std::collections::{BTreeSet, HashSet};
+
+/// What makes systemd start a unit along with another one (systemd.unit(5), the reverse dependencies of Wants=, Requires= and Upholds=).
+const PULLS: [&str; 3] = ["WantedBy", "RequiredBy", "UpheldBy"];
+
+/// Those of `names` that something which is up pulls in: a target that was reached, another service. The rest was started by a message,
+/// a timer or a person, and an `[Install]` section of theirs may say no more than by which name D-Bus calls them.
+///
+/// # Errors
+/// As [`Bus::call`].
+pub async fn by_what_is_up(bus: &Bus, names: impl Iterator<Item = &str>) -> Result<BTreeSet<String>, ToolError> {
+    let up = up(bus).await?;
+    let asked = names.map(async |name| {
+        let answer = properties::of_unit(bus, name).await?;
+        let of = answer.read()?;
+        let pulled = PULLS.iter().flat_map(|by| of.list(by)).any(|by| up.contains(&by));
+        Ok::<_, ToolError>(pulled.then(|| name.to_owned()))
+    });
+    Ok(try_join_all(asked).await?.into_iter().flatten().collect())
+}
+
+/// Every unit that is up, of any kind.
+async fn up(bus: &Bus) -> Result<HashSet<String>, ToolError> {
+    let method = "ListUnitsByPatterns";
+    let (states, patterns): (&[&str], &[&str]) = (&["active", "reloading"], &[]);
+    let answer = bus.call(MANAGER, method, &(states, patterns)).await?;
+    let body = answer.body();
+    let rows: Vec<Row<'_>> = body.deserialize().map_err(|error| refusal(SERVICE, method, &error))?;
+    Ok(rows.into_iter().map(|row| row.0.to_owned()).collect())
+}
