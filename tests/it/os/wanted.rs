@@ -28,5 +28,5 @@ async fn only_what_something_up_pulls_in_starts_with_the_machine() {
 async fn without_systemd_nothing_is_said_to_be_pulled_in() {
     let bus = PrivateBus::start();
     let refused = wanted::by_what_is_up(&bus.bus(), ["web.service"].into_iter()).await.unwrap_err();
-    assert_eq!(refused.code, ErrorCode::Unavailable, "{refused}");
+    assert_eq!(refused.code, ErrorCode::CapabilityMissing, "{refused}");
 }
