@@ -9,7 +9,7 @@
 use super::{Code, Folder, derived::read};
 use crate::{access::token, config::Sha256, error::ToolError, os::whole};
 use serde::{Deserialize, Serialize};
-use std::{fs, io, io::Write, time::Duration};
+use std::{io, io::Write, time::Duration};
 
 /// Wrong codes that are taken in one boot.
 pub const TRIES: u8 = 5;
@@ -84,13 +84,14 @@ impl Folder {
         self.put_claim(&Claim { code: Code::mint()?, tries_left: TRIES, until, offered: None })
     }
 
-    /// Takes a try, and says whether the code is the right one; then the token with the hash `offer` is the one to be shown. The try is spent
-    /// before the code is looked at, and given back when it was the right one.
+    /// Takes a try, and says whether the code is the right one; then the token with the hash `offer` is the one to be shown, until
+    /// [`PARTING`] after the end of the window, which is given back. The try is spent before the code is looked at, and given back when it was
+    /// the right one.
     ///
     /// # Errors
     /// The inner one says why the code is not taken; the outer one is `unavailable` when the file cannot be read or written: then no code
     /// is taken either.
-    pub fn attempt(&self, code: &Code, offer: Sha256, now: Duration) -> Result<Result<(), Refusal>, ToolError> {
+    pub fn attempt(&self, code: &Code, offer: Sha256, now: Duration) -> Result<Result<Duration, Refusal>, ToolError> {
         let Some(mut claim) = self.opened()? else { return Ok(Err(Refusal::Closed)) };
         if now >= claim.until {
             return Ok(Err(Refusal::Late));
@@ -101,7 +102,8 @@ impl Folder {
             return Ok(Err(Refusal::Wrong { tries_left }));
         }
         claim.offered = Some(offer);
-        self.put_claim(&claim).map(Ok)
+        self.put_claim(&claim)?;
+        Ok(Ok(claim.until))
     }
 
     /// Whether the token with this hash is the one that was given out last. Changes nothing.
@@ -124,10 +126,7 @@ impl Folder {
     /// # Errors
     /// `unavailable` when the file cannot be removed.
     pub fn close_claim(&self) -> Result<(), ToolError> {
-        match fs::remove_file(self.path().join(FILE)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.failed(FILE, &error)),
-            _ => Ok(()),
-        }
+        whole::remove(&self.path().join(FILE)).map_err(|error| self.failed(FILE, &error))
     }
 
     fn opened(&self) -> Result<Option<Claim>, ToolError> {

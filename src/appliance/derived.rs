@@ -155,10 +155,7 @@ impl Folder {
     fn put(&self, name: &str, content: Option<&str>) -> Result<(), ToolError> {
         let path = self.0.join(name);
         let put = || match content {
-            None => match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-                _ => Ok(()),
-            },
+            None => whole::remove(&path),
             Some(content) => whole::replace(&path, 0o600, |file| {
                 file.write_all(content.as_bytes())?;
                 let group = fs::metadata(&self.0)?.gid();

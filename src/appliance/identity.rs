@@ -139,6 +139,16 @@ impl Identity {
         next
     }
 
+    /// Whether two states say the same of it, so that either may be lost. What is left of a file that was taken, the next start finds by
+    /// itself.
+    pub fn is_same(one: &State, other: &State) -> bool {
+        let plain = |state: &State| {
+            let (identity, faults) = Self::of(state);
+            faults.is_empty().then_some(Self { erasing: None, ..identity })
+        };
+        one.kept.get(KEY) == other.kept.get(KEY) || plain(one).is_some_and(|identity| Some(identity) == plain(other))
+    }
+
     /// Whether it has what TLS needs.
     pub const fn has_key(&self) -> bool {
         self.certificate.is_some() && self.key.is_some()

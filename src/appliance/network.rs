@@ -42,10 +42,7 @@ pub fn apply(root: &Root, identity: &Identity) -> Vec<String> {
 fn put(root: &Root, folder: &str, name: &str, mode: u32, content: Option<String>) -> io::Result<()> {
     let path = root.path(folder).join(name);
     let Some(content) = content else {
-        return match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        };
+        return whole::remove(&path);
     };
     fs::DirBuilder::new().recursive(true).mode(0o755).create(root.path(folder))?;
     whole::replace(&path, 0o600, |file| {

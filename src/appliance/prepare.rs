@@ -1,7 +1,8 @@
 //! `raspi-mcp prepare`: once at each boot, before both halves and the network.
 //!
-//! What it changes on the card, it changes in this order: the identity is recorded, whole; only then is the file erased that it came from;
-//! only then is it recorded that nothing of the file is left. Cut anywhere, the next boot goes on from there.
+//! What it changes on the card, it changes in this order: the identity is recorded, whole, in one copy of the record and then in the other;
+//! only then is the file erased that it came from; only then is it recorded that nothing of the file is left. Cut anywhere, the next boot goes
+//! on from there. At the end of each start either copy is enough: one that is torn, or says something else of the identity, is written anew.
 
 use super::{
     Folder, Identity,
@@ -68,6 +69,11 @@ impl Record<'_> {
         }
         Ok(())
     }
+
+    /// Either copy is enough for the identity from now on. One write, or none when it is so already; whether there was one.
+    fn keep_in_both(&mut self) -> Result<bool, ToolError> {
+        self.store.save_again(self.disk, &self.state, |other| Identity::is_same(&self.state, other))
+    }
 }
 
 /// Does it all.
@@ -82,7 +88,7 @@ pub fn prepare(site: &Site) -> Result<Prepared, ToolError> {
     if record.state.lost {
         done.faults.push("the record of whose machine this is was lost: it is nobody's, with a new key".into());
     }
-    match reset(site.disk, site.root, &mut record.store, &record.state, &mut done.faults) {
+    match reset(site.disk, site.root, &mut record.store, &mut record.state, &mut done.faults) {
         Ok(Reset::Done(wrong)) => {
             done.faults.extend(wrong);
             done.notes.push("this machine was reset: it is nobody's, and starts anew".into());
@@ -101,6 +107,12 @@ pub fn prepare(site: &Site) -> Result<Prepared, ToolError> {
     identity = provisioned(site, &mut record, identity, &mut done)?;
     record.keep(&identity)?;
     connections(site, &mut record, &mut done)?;
+    match record.keep_in_both() {
+        Ok(true) => done.notes.push("both copies of the record say whose machine this is".into()),
+        Ok(false) => {}
+        // It starts all the same: one copy holds.
+        Err(error) => done.faults.push(error.advice()),
+    }
 
     done.faults.extend(network::apply(site.root, &identity));
     site.folder.make(site.group)?;
@@ -161,6 +173,10 @@ fn provisioned(site: &Site, record: &mut Record, was: Identity, done: &mut Prepa
         }
     };
     record.keep(&next)?;
+    // The file stays for the next start, and the end of this one says why.
+    if record.keep_in_both().is_err() {
+        return Ok(next);
+    }
     Ok(match partition::forget(site.disk, file) {
         Ok(()) => Identity { erasing: None, ..next },
         Err(error) => {

@@ -28,6 +28,8 @@ pub const KEYS: [&str; 11] = [
     "update.trust",
 ];
 const SECTIONS: [&str; 3] = ["wifi", "access", "update"];
+/// What was written for one of these is never repeated.
+const SECRETS: [&str; 2] = ["wifi.passphrase", "wifi.psk"];
 
 /// What the file says, checked.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -116,8 +118,8 @@ impl Reading<'_> {
         match name {
             "name" => self.says.name = self.text(name, at, found, words::host, words::HOST),
             "wifi.ssid" => self.ssid = self.text(name, at, found, words::ssid, words::SSID),
-            "wifi.passphrase" => self.passphrase = self.secret(name, at, found, words::passphrase, words::PASSPHRASE),
-            "wifi.psk" => self.psk = self.secret(name, at, found, words::psk, words::PSK),
+            "wifi.passphrase" => self.passphrase = self.text(name, at, found, words::passphrase, words::PASSPHRASE),
+            "wifi.psk" => self.psk = self.text(name, at, found, words::psk, words::PSK),
             "wifi.country" => {
                 let country = self.text(name, at, found, words::country, words::COUNTRY);
                 self.wifi_of().country = country.unwrap_or_default();
@@ -178,23 +180,11 @@ impl Reading<'_> {
     ) -> Option<String> {
         let text = found.good_text(good);
         if text.is_none() {
-            self.fault(at, format!("{name} must be {expected}, not {}", found.shown()));
-        }
-        text
-    }
-
-    /// As [`Reading::text`], and without a word of what was written.
-    fn secret(
-        &mut self,
-        name: &str,
-        at: Option<Position>,
-        found: &Found,
-        good: impl Fn(&str) -> bool,
-        expected: &str,
-    ) -> Option<String> {
-        let text = found.good_text(good);
-        if text.is_none() {
-            self.fault(at, format!("{name} must be {expected}; this is {} that is not", found.kind()));
+            let instead = match SECRETS.contains(&name) {
+                true => format!("; this is {} that is not", found.kind()),
+                false => format!(", not {}", found.shown()),
+            };
+            self.fault(at, format!("{name} must be {expected}{instead}"));
         }
         text
     }

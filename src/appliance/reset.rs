@@ -1,7 +1,8 @@
 //! The factory reset: a file `factory-reset` on partition 1 with the word `reset` in it, put there by somebody who has the card in a hand.
 //!
-//! In an order that no power cut turns into half an identity: data is marked to be wiped, the identity goes in one write, the file is erased,
-//! the machine starts anew. Cut anywhere, the file is still there, and all of it is done again.
+//! In an order that no power cut turns into half an identity: data is marked to be wiped, the identity goes, from one copy of the record and
+//! then from the other, the file is erased, the machine starts anew. Cut anywhere, the file is still there, and all of it is done again; once it
+//! is erased, no copy that is lost brings the identity back.
 
 use super::{connections::Connections, identity, partition};
 use crate::{
@@ -28,15 +29,15 @@ pub enum Reset {
     Done(Vec<String>),
 }
 
-/// Performs a reset where one is asked for.
+/// Performs a reset where one is asked for. `state` is what is recorded, then and afterwards.
 ///
 /// # Errors
-/// Those of the card; then nothing of the identity is gone, or all of it.
+/// Those of the card; then nothing of the identity is gone from `state`, or all of it, and the next start begins again.
 pub fn reset(
     disk: &dyn Disk,
     root: &Root,
     store: &mut Store,
-    state: &State,
+    state: &mut State,
     faults: &mut Vec<String>,
 ) -> Result<Reset, ToolError> {
     let asked = match partition::find(disk, FILE)? {
@@ -59,6 +60,8 @@ pub fn reset(
     next.kept.remove(identity::KEY);
     Connections::forget(&mut next);
     store.save(disk, &next)?;
+    *state = next;
+    store.save_again(disk, state, |other| other == state)?;
     partition::forget(disk, FILE)?;
     Ok(Reset::Done(wrong))
 }

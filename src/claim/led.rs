@@ -65,10 +65,7 @@ impl Led {
         if before.trigger == "none" {
             self.put("brightness", &before.brightness)?;
         }
-        match fs::remove_file(&self.record) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
+        whole::remove(&self.record)
     }
 
     /// `none [mmc0] timer`: the one in brackets.

@@ -22,10 +22,11 @@ pub fn load(sources: &Sources) -> Result<Settings, Faults> {
 /// The settings, and the draft that knows who set what.
 pub(super) fn loaded(sources: &Sources) -> Result<(Settings, Draft), Faults> {
     let mut faults = Vec::new();
-    let base = base(sources, None, &mut faults);
+    let shared = is_shared(sources);
+    let base = base(sources, shared, None, &mut faults);
     let over = overrides(sources, true, &mut faults);
     let mut draft = laid(sources, &base, &over, &mut faults)?;
-    let mut restricted = owners(sources, None, &mut draft);
+    let mut restricted = if shared { owners(sources, None, &mut draft) } else { Vec::new() };
     if faults.is_empty() {
         let state = folder(&draft, |places| places.state_dir.join("conf.d"))?;
         for fragment in fragment::read_dir(&state, None, &sources.tools) {
@@ -49,10 +50,11 @@ pub(super) fn loaded(sources: &Sources) -> Result<(Settings, Draft), Faults> {
 pub fn load_agent(sources: &Sources) -> Result<Settings, Faults> {
     let mut faults = Vec::new();
     let owner = sources.places.policy_owner;
-    let base = base(sources, owner, &mut faults);
+    let shared = is_shared(sources);
+    let base = base(sources, shared, owner, &mut faults);
     let over = overrides(sources, false, &mut faults);
     let mut draft = laid(sources, &base, &over, &mut faults)?;
-    let mut restricted = owners(sources, owner, &mut draft);
+    let mut restricted = if shared { owners(sources, owner, &mut draft) } else { Vec::new() };
     if faults.is_empty() {
         let own = folder(&draft, |places| places.agent_state_dir.join("conf.d"))?;
         for fragment in fragment::read_dir(&own, owner, &sources.tools) {
@@ -74,29 +76,27 @@ fn is_shared(sources: &Sources) -> bool {
 /// starting (rule 9 of docs/update.md): it is set aside, and the settings are restricted. Gives back why.
 fn owners(sources: &Sources, owner: Option<u32>, draft: &mut Draft) -> Vec<String> {
     let mut restricted = Vec::new();
-    if is_shared(sources) {
-        for fragment in fragment::read_dir(&sources.places.site_dir, owner, &sources.tools) {
-            let over = tried(draft, &fragment, |next, assignment| match assignment.key.name.starts_with("places.") {
-                true => Err(Fault::new(assignment.origin.clone(), "the places of an appliance are its image's")),
-                false => next.apply(assignment),
-            });
-            match over {
-                Ok(next) => *draft = next,
-                Err(reasons) => restricted.extend(set_aside(&reasons)),
-            }
+    for fragment in fragment::read_dir(&sources.places.site_dir, owner, &sources.tools) {
+        let over = tried(draft, &fragment, |next, assignment| match assignment.key.name.starts_with("places.") {
+            true => Err(Fault::new(assignment.origin.clone(), "the places of an appliance are its image's")),
+            false => next.apply(assignment),
+        });
+        match over {
+            Ok(next) => *draft = next,
+            Err(reasons) => restricted.extend(set_aside(&reasons)),
         }
     }
     restricted
 }
 
-/// What image, identity and site say, in that order; on an appliance the site comes later, by [`owners`].
-fn base(sources: &Sources, owner: Option<u32>, faults: &mut Vec<Fault>) -> Vec<Assignment> {
+/// What image, identity and site say, in that order; a site that is `shared` comes later, by [`owners`].
+fn base(sources: &Sources, shared: bool, owner: Option<u32>, faults: &mut Vec<Fault>) -> Vec<Assignment> {
     let mut fragments = fragment::read_dir(&sources.places.image_dir, owner, &sources.tools);
     let identity = Folder::at(&sources.places.identity_dir).fragments();
     fragments.extend(fragment::read_dir(&identity, owner, &sources.tools));
     match &sources.file {
         Some(file) => fragments.push(fragment::read_file(file, owner, &sources.tools)),
-        None if is_shared(sources) => {}
+        None if shared => {}
         None => fragments.extend(fragment::read_dir(&sources.places.site_dir, owner, &sources.tools)),
     }
     let mut assignments = Vec::new();

@@ -1,4 +1,4 @@
-//! Replacing a small file of our own, so that a power cut leaves the old content or the new. For files that others may
+//! Replacing a small file of our own, so that a power cut leaves the old content or the new, and removing one. For files that others may
 //! have links to, hold open or fight over there is [`super::replace`].
 
 use std::{
@@ -26,6 +26,17 @@ pub fn replace(path: &Path, mode: u32, fill: impl FnOnce(&mut File) -> io::Resul
     path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
+/// Removes the file `path`, if it is there.
+///
+/// # Errors
+/// Those of the file system, but for `NotFound`.
+pub fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,5 +56,16 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         replace(&path, 0o600, |file| file.write_all(b"new")).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
+    }
+
+    #[test]
+    fn what_is_removed_twice_is_gone_and_what_cannot_be_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kept.json");
+        fs::write(&path, "x").unwrap();
+        remove(&path).unwrap();
+        assert!(!path.exists());
+        remove(&path).unwrap();
+        assert!(remove(folder.path()).is_err(), "a folder is no file");
     }
 }

@@ -74,10 +74,14 @@ def config_torn(bench, card, first):
 
 
 def state_torn(bench, card, first):
-    bench.says("a copy of the agent's state is garbage: its second quarter (docs/update.md)")
-    card.agent_state.garbage(MIB, at=card.agent_state.size // 4)
-    for _ in again(bench, card, "A", first):
-        pass
+    places = [copy * card.agent_state.size // 4 for copy in (1, 2)]
+    for copy, at in enumerate(places, 1):
+        bench.says(f"copy {copy} of the agent's state is garbage (docs/update.md); the other one was written by the starts before")
+        card.agent_state.garbage(MIB, at=at)
+        # With the owner's token.
+        for _ in again(bench, card, "A", first):
+            pass
+        bench.check("copies that begin as one", [card.agent_state.read(8, at=place) for place in places], [b"RMSTATE1"] * 2)
 
 
 def root_rots(bench, card, first):

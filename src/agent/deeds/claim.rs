@@ -13,7 +13,7 @@ use crate::{
     },
     config::TokenSetting,
     error::ToolError,
-    os::blocking,
+    os::{blocking, uptime::Uptime},
     registry::meta::Role,
     update::slots::Step,
 };
@@ -35,10 +35,7 @@ pub type BootClock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 /// CLOCK_BOOTTIME of this machine.
 pub fn boot_clock() -> BootClock {
-    Arc::new(|| {
-        let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-        Duration::new(now.tv_sec.try_into().unwrap_or(0), now.tv_nsec.try_into().unwrap_or(0))
-    })
+    Arc::new(|| Uptime::Clock.now().unwrap_or_default())
 }
 
 /// A code that somebody brought.
@@ -118,29 +115,29 @@ impl Agent {
             }
             let code = Code::parse(&request.code)?;
             let (token, now) = (Token::mint()?, boot());
-            let refused = match folder.attempt(&code, token.sha256(), now)? {
-                Ok(()) => None,
-                Err(refusal @ Refusal::Wrong { .. }) => Some(refusal),
-                // No try: nothing that would be written down each time.
-                Err(refusal) => return Err(explained(refusal)),
+            let until = match folder.attempt(&code, token.sha256(), now)? {
+                Ok(until) => until,
+                Err(refusal) => {
+                    // Only what was a try: nothing else would be written down each time.
+                    if let Refusal::Wrong { .. } = refusal {
+                        log("claim", "wrong", Some(refusal))?;
+                    }
+                    return Err(explained(refusal));
+                }
             };
-            log("claim", refused.map_or("offered", |_| "wrong"), refused)?;
-            if let Some(refusal) = refused {
-                return Err(explained(refusal));
-            }
-            let until = folder.claim().ok().flatten().map_or(now, |claim| claim.until) + PARTING;
-            let confirm_within_seconds = until.saturating_sub(now).as_secs();
+            log("claim", "offered", None)?;
+            let confirm_within_seconds = until.saturating_add(PARTING).saturating_sub(now).as_secs();
             Ok(Offered { token: token.reveal().to_owned(), confirm_within_seconds })
         })
         .await
     }
 
-    /// Whoever shows the token that was given out last owns the machine from now on: recorded first, then told to the server. Shown again
-    /// it is the same.
+    /// Whoever shows the token that was given out last owns the machine from now on: recorded first, in both copies, then told to the
+    /// server. Shown again it is the same.
     ///
     /// # Errors
     /// `permission_denied` for another token; `failed_precondition` when there is an owner, or the time is over; `unavailable` when it
-    /// cannot be recorded: then there is no owner.
+    /// cannot be recorded: then there is no owner. Where the error says that one copy has it, there is one, and the same token does the rest.
     pub(in crate::agent) async fn confirm_claim(&self, peer: &Peer, shown: ShownToken) -> Result<Claimed, ToolError> {
         let (system, Claims { folder, boot, turn }) = (self.updates.system()?, &self.claims);
         let (folder, boot, turn) = (folder.clone(), Arc::clone(boot), Arc::clone(turn));
@@ -150,20 +147,23 @@ impl Agent {
             let sha256 = token::hash(&shown.token);
             let (mut identity, faults) = Identity::of(system.record.ledger().state());
             if identity.claimed {
+                // Recorded, and what comes after that was not done: a copy or a disk took nothing, or the answer was lost.
                 if !identity.tokens.iter().any(|known| known.name == OWNER && token::same(&known.sha256.0, &sha256.0)) {
                     return Err(claimed_already());
                 }
-                // Recorded, and what follows from it was not written: the answer was lost, or the disk was full.
-                folder.write(&identity, &faults)?;
-                return Ok(Claimed { name: identity.name });
+            } else {
+                folder.offered(sha256, boot())?.map_err(explained)?;
+                system.record.step(|state| {
+                    identity = Identity::of(state).0;
+                    identity.belongs_to(TokenSetting { name: OWNER.into(), sha256, role: Role::Admin, expires: None });
+                    Ok(Step::to(identity.in_state(state)))
+                })?;
+                log("claimed", "ok", None)?;
             }
-            folder.offered(sha256, boot())?.map_err(explained)?;
-            system.record.step(|state| {
-                identity = Identity::of(state).0;
-                identity.belongs_to(TokenSetting { name: OWNER.into(), sha256, role: Role::Admin, expires: None });
-                Ok(Step::to(identity.in_state(state)))
+            // Before anybody is told yes: from here on either copy may be lost.
+            system.record.ledger().save_again(Identity::is_same).map_err(|error| {
+                error.hint("bring the same token again; it is the owner's in any case from the next start on. The card may be worn out")
             })?;
-            log("claimed", "ok", None)?;
             folder.write(&identity, &faults)?;
             Ok(Claimed { name: identity.name })
         })

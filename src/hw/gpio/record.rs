@@ -7,6 +7,7 @@
 use crate::{
     config::PlaceSettings,
     hw::{board::Pin, pwm::Slot},
+    os::whole,
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -111,10 +112,7 @@ impl Record {
 
     fn replace(&mut self, next: Kept) -> io::Result<()> {
         if next == Kept::default() {
-            match fs::remove_file(&self.path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
+            whole::remove(&self.path)?;
         } else {
             if let Some(folder) = self.path.parent() {
                 DirBuilder::new().recursive(true).mode(0o700).create(folder)?;

@@ -68,13 +68,27 @@ impl Ledger {
         match (&done, &step.state) {
             (Ok(()), Some(state)) => self.state = State { lost: false, ..state.clone() },
             (Ok(()), None) => {}
-            (Err(_), _) => {
-                if let Ok(opened) = Store::open(&*self.disk) {
-                    self.store = opened.store;
-                    self.state = opened.state;
-                }
-            }
+            (Err(_), _) => self.read_again(),
         }
         done
+    }
+
+    /// Has what is recorded in both copies, as [`Store::save_again`]: `same` is given it, and then what the other copy says.
+    ///
+    /// # Errors
+    /// Those of [`Store::save_again`]; what is recorded is then read again.
+    pub fn save_again(&mut self, same: impl FnOnce(&State, &State) -> bool) -> Result<(), ToolError> {
+        let saved = self.store.save_again(&*self.disk, &self.state, |other| same(&self.state, other));
+        if saved.is_err() {
+            self.read_again();
+        }
+        saved.map(drop)
+    }
+
+    fn read_again(&mut self) {
+        if let Ok(opened) = Store::open(&*self.disk) {
+            self.store = opened.store;
+            self.state = opened.state;
+        }
     }
 }

@@ -125,6 +125,31 @@ impl Store {
         self.older = 1 - self.older;
         Ok(())
     }
+
+    /// Writes `state`, which the newer copy holds, over the older one as well: unless that is whole and what it says would do, by
+    /// `same`, in the newer one's place. Says whether it was written.
+    ///
+    /// # Errors
+    /// Those of [`Disk::open`] and [`Store::save`]. The newer copy is as it was.
+    pub fn save_again(
+        &mut self,
+        disk: &dyn Disk,
+        state: &State,
+        same: impl FnOnce(&State) -> bool,
+    ) -> Result<bool, ToolError> {
+        let other = read(&*disk.open(Area::AgentState, Access::Read)?, self.older);
+        if let Ok(Copy::Whole { json, .. }) = other
+            && same(&State::from_json(&json).0)
+        {
+            return Ok(false);
+        }
+        let one_copy = |error: ToolError| ToolError {
+            message: format!("the state is in one copy of its record, not in both: {}", error.message),
+            ..error
+        };
+        self.save(disk, state).map_err(one_copy)?;
+        Ok(true)
+    }
 }
 
 fn place(quarter: u64, copy: u64) -> u64 {

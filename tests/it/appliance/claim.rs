@@ -77,6 +77,27 @@ async fn the_owner_brings_the_code_and_has_a_machine() {
 }
 
 #[tokio::test]
+async fn right_after_the_yes_either_copy_of_the_record_may_be_lost() {
+    let fresh = Fresh::new();
+    let up = fresh.starts().await;
+    let token = up.offered(&fresh.code()).await;
+    assert_eq!(up.shows(&token).await.0, 200);
+    let (state, pin) = (fs::read(fresh.agent_state()).unwrap(), up.pin);
+    up.stops().await;
+    for copy in [1, 2] {
+        let mut torn = state.clone();
+        let at = copy * torn.len() / 4;
+        torn[at..at + 4096].fill(0x5a);
+        fs::write(fresh.agent_state(), torn).unwrap();
+        let faults = fresh.power_on_damaged(Duration::from_secs(1 << 40));
+        assert!(faults.iter().any(|fault| fault.contains("not whole")), "{faults:?}");
+        let up = fresh.starts().await;
+        assert_eq!((up.pin, up.calls(Some(&token)).await.0), (pin, 200), "without copy {copy}");
+        up.stops().await;
+    }
+}
+
+#[tokio::test]
 async fn a_power_cut_before_the_token_is_shown_leaves_nobody_locked_out() {
     let fresh = Fresh::new();
     let up = fresh.starts().await;

@@ -51,6 +51,11 @@ impl Fresh {
 
     /// The power goes and comes back: `/run` is empty, and `prepare` runs. `window`: how far the boot clock is when the claim ends.
     pub fn power_on(&self, window: Duration) {
+        assert_eq!(self.power_on_damaged(window), [""; 0]);
+    }
+
+    /// The same of a card that has something wrong with it: what that is.
+    pub fn power_on_damaged(&self, window: Duration) -> Vec<String> {
         let _ = fs::remove_dir_all(self.folder().path());
         let card = self.card();
         let root = self.root.path().join("machine");
@@ -67,7 +72,12 @@ impl Fresh {
             product: "raspi-mcp",
             window,
         });
-        assert_eq!(done.unwrap().faults, [""; 0]);
+        done.unwrap().faults
+    }
+
+    /// The file of the whole agent state.
+    pub fn agent_state(&self) -> PathBuf {
+        self.places().agent_state_dir.join("card/agent-state.img")
     }
 
     fn card(&self) -> Card {

@@ -2,6 +2,7 @@
 
 mod claim;
 mod conf;
+mod copies;
 mod cuts;
 mod file;
 pub mod fresh;
@@ -164,6 +165,14 @@ impl Machine {
 
 pub fn has(card: &Content, text: &str) -> bool {
     card[&Area::Config].windows(text.len()).any(|bytes| bytes == text.as_bytes())
+}
+
+/// That card with copy 1 or 2 of its record torn.
+pub fn torn(card: &Content, copy: u64) -> Content {
+    let mut torn = card.clone();
+    let at = (copy * QUARTER) as usize + 100;
+    torn.get_mut(&Area::AgentState).unwrap()[at..at + 3000].fill(0x5a);
+    torn
 }
 
 pub fn mode(path: &Path) -> u32 {

@@ -34,6 +34,16 @@ impl Card {
         self.disk.content()
     }
 
+    /// After `writes` more writes every further one fails.
+    pub fn fail_after(&self, writes: usize) {
+        self.disk.fail_after(writes, io::ErrorKind::Other);
+    }
+
+    /// Every write succeeds again.
+    pub fn heals(&self) {
+        self.fail_after(usize::MAX);
+    }
+
     /// Everything since the last call, oldest first.
     pub fn take_events(&self) -> Vec<Event> {
         self.disk.take_events();

@@ -77,6 +77,49 @@ fn a_torn_copy_leaves_the_other_one_whatever_byte_is_wrong() {
 }
 
 #[test]
+fn a_copy_that_rots_while_the_store_is_open_is_written_by_the_second_save_at_the_latest() {
+    for (rotten, after_one) in [(COPIES[0], 0), (COPIES[1], 1)] {
+        let disk = card();
+        let mut store = saved(&disk, &[1, 2]);
+        damage(&disk, rotten + 60, b"garbage");
+        store.save(&disk, &with_floor(3)).unwrap();
+        assert_eq!(floor(&disk), (3, after_one));
+        store.save(&disk, &with_floor(4)).unwrap();
+        assert_eq!(floor(&disk), (4, 0));
+    }
+}
+
+#[test]
+fn saving_again_writes_the_older_copy_unless_it_would_do() {
+    let disk = card();
+    let mut store = saved(&disk, &[1, 2]);
+    let state = with_floor(2);
+    let again = |store: &mut Store, least: u64| {
+        disk.take_events();
+        let written = store.save_again(&disk, &state, |other| other.counter_floor >= least).unwrap();
+        let events = disk.take_events();
+        assert_eq!(events.len(), if written { 2 } else { 0 });
+        events.into_iter().find_map(|event| match event {
+            Event::Write { at, .. } => Some(at),
+            Event::Flush => None,
+        })
+    };
+    assert_eq!(again(&mut store, 1), None, "an older state that would do stays");
+    assert_eq!(again(&mut store, 2), Some(COPIES[0]), "one that would not is written");
+    assert_eq!(again(&mut store, 2), None);
+    // Torn, it is whatever it said.
+    damage(&disk, COPIES[1] + 60, b"garbage");
+    assert_eq!(again(&mut store, 0), Some(COPIES[1]));
+    assert_eq!(floor(&disk), (2, 0));
+    // Where it cannot be written, the one that holds is as it was, and the error says so.
+    damage(&disk, COPIES[0] + 60, b"garbage");
+    disk.fail_after(0, io::ErrorKind::Other);
+    let refused = store.save_again(&disk, &state, |_| true).unwrap_err();
+    assert!(refused.code == ErrorCode::Unavailable && refused.message.contains("in one copy"), "{refused}");
+    assert_eq!(floor(&disk), (2, 1));
+}
+
+#[test]
 fn both_torn_begins_anew_and_says_so() {
     let disk = card();
     saved(&disk, &[1, 2]);
