@@ -20,7 +20,6 @@ const SELDOM: &[&str] = &[
     "hyper*client",
     "tower_http",
     "idna",
-    "icu_",
     "3url",
     "raspi_mcp*doctor",
     "raspi_mcp*bridge*link",
@@ -76,6 +75,11 @@ fn hint(out: &Path) -> io::Result<()> {
     // Relative relocations, packed (`DT_RELR`): half a megabyte less, since the loader reads them all at every start. binutils has
     // it from 2.38 on, for arm64 from 2.43; the loader has to be glibc 2.36 or newer.
     println!("cargo:rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
+    // Between parts that are mapped in different ways lies a page, and GNU's linker takes 64 KiB for one on arm64. No kernel of a
+    // Raspberry Pi has pages larger than a Pi 5's (docs/decisions.md).
+    if env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("aarch64") {
+        println!("cargo:rustc-link-arg-bins=-Wl,-z,max-page-size=16384");
+    }
     let script = out.join("seldom.ld");
     let patterns: String = SELDOM.iter().map(|name| format!(" *(.text.*{name}*)\n")).collect();
     fs::write(&script, format!("SECTIONS {{ .text.seldom : {{\n{patterns}}} }} INSERT AFTER .text;\n"))?;

@@ -84,7 +84,8 @@ configure_root() {
   ln -sf ../run/systemd/resolve/stub-resolv.conf "$root/etc/resolv.conf"
   ln -sf /usr/share/zoneinfo/UTC "$root/etc/localtime"
   echo raspi-mcp >"$root/etc/hostname"
-  printf '127.0.0.1 localhost\n::1 localhost\n127.0.1.1 raspi-mcp\n' >"$root/etc/hosts"
+  # Not its own name, which changes: systemd-resolved knows that one.
+  printf '127.0.0.1 localhost\n::1 localhost\n' >"$root/etc/hosts"
   printf 'passwd: files systemd\ngroup: files systemd\nshadow: files\ngshadow: files\nhosts: files resolve [!UNAVAIL=return] dns\nnetworks: files\nservices: files\nprotocols: files\n' \
     >"$root/etc/nsswitch.conf"
   : >"$root/etc/fstab"

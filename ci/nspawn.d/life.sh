@@ -192,12 +192,7 @@ check_hostname() {
   before=$(c hostname)
   expect_in "a dry run" 'changed: yes' "$(c raspi-mcp call system.set_hostname -a hostname=$name -a dry_run=true)"
   expect "after a dry run" "$before" "$(c hostname)"
-  c raspi-mcp call system.set_hostname -a hostname=$name >"$WORK/call" 2>&1 &
-  CALL=$!
-  # Asked first or not: that is the policy's business, and another check's.
-  until_true 10 "it is asked, or done" asked_or_done
-  [ -z "$ASK" ] || approve y >/dev/null
-  expect_in "the call" "hostname: $name" "$(answered)"
+  expect_in "the call" "hostname: $name" "$(rename_by_call $name)"
   expect "the machine's name" "$name" "$(c hostname)"
   expect "the name for later starts" "$name" "$(c cat /etc/hostname)"
   # The server was started before: a sandbox with a name of its own would hide the new one.
@@ -206,6 +201,54 @@ check_hostname() {
 }
 
 asked_or_done() { open_question || ! kill -0 "$CALL" 2>/dev/null; }
+
+# As on a card (dist/initramfs/shared): /etc is of a file system that is read-only, its hostname a file of another one.
+check_hostname_mounted() {
+  local folder=/run/systemd/system/raspi-mcp-agent.service.d before name said
+  before=$(c hostname)
+  c systemctl stop systemd-hostnamed
+  c sh -c 'cp /etc/hostname /var/lib/hostname && mkdir /run/card && mount -t tmpfs -o mode=755 card /run/card && cp -a /etc/. /run/card &&
+    mount -o remount,ro /run/card && mount --bind /run/card /etc && mount --bind /var/lib/hostname /etc/hostname'
+  said=$(c hostnamectl set-hostname refused 2>&1) && die "hostnamed replaced the file: this is no card"
+  expect_in "hostnamed itself" 'read-only' "$said"
+  expect "the name after that" "$before" "$(c hostname)"
+  restart_halves
+  fails_with "without the right to write it" 4 'ReadWritePaths' rename_by_call pi-of-nobody
+  expect "what is kept then" "$before" "$(c cat /etc/hostname)"
+  c mkdir -p "$folder"
+  c tee "$folder/slots.conf" <"$ROOT/dist/slots/raspi-mcp-agent.service.d/slots.conf" >/dev/null
+  c systemctl daemon-reload
+  restart_halves
+  # The first is the one that hostnamed was asked for, takes for kept and was refused; then longer, then shorter.
+  for name in refused a-pi-with-a-name-that-takes-much-of-a-line pi; do
+    expect_in "the call" "hostname: $name" "$(rename_by_call "$name")"
+    expect "the machine's name" "$name" "$(c hostname)"
+    expect "the name for later starts" "$name" "$(c cat /var/lib/hostname)"
+    expect "what hostnamed says" "s \"$name\"" "$(c busctl get-property org.freedesktop.hostname1 /org/freedesktop/hostname1 org.freedesktop.hostname1 StaticHostname)"
+  done
+  # As at the next start: a hostnamed that knows nothing but the file.
+  c systemctl restart systemd-hostnamed
+  expect "hostnamed, started anew" pi "$(c hostnamectl --static)"
+  c systemctl stop systemd-hostnamed
+  c rm -r "$folder"
+  c umount --lazy /etc/hostname /etc /run/card
+  c rmdir /run/card
+  c hostname "$(c cat /etc/hostname)"
+  c systemctl daemon-reload
+  restart_halves
+  say "hostnamed is refused by a read-only /etc; the agent writes the mounted file, three names long and short, and hostnamed reads them there"
+}
+
+# rename_by_call NAME: asked first or not; that is the policy's business, and another check's.
+rename_by_call() {
+  local status=0
+  c raspi-mcp call system.set_hostname -a hostname="$1" >"$WORK/call" 2>&1 &
+  CALL=$!
+  until_true 10 "it is asked, or done" asked_or_done
+  [ -z "$ASK" ] || approve y >/dev/null
+  answered || status=$?
+  return "$status"
+}
 
 # The last one: nothing answers after it.
 check_shutdown() {

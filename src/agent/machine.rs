@@ -1,12 +1,11 @@
 //! What the agent's operations act on: this machine, or a simulated one.
 
+mod naming;
+
 use super::protocol::PowerAction;
 use crate::{
     error::ToolError,
-    os::{
-        Root,
-        bus::{Bus, Object},
-    },
+    os::{Root, bus::Bus},
 };
 use futures::future::{BoxFuture, FutureExt, ready};
 use std::{
@@ -31,10 +30,10 @@ pub trait Machine: Send + Sync {
     /// # Errors
     /// `unavailable` when it cannot be read.
     fn hostname(&self) -> Result<String, ToolError>;
-    /// Names it, now and for every later start.
+    /// Names it, now and for every later start; what it is called already is left alone.
     ///
     /// # Errors
-    /// `unavailable` when that cannot be kept.
+    /// `unavailable` when that cannot be kept, or the machine is not called so afterwards; those of [`Bus::call`].
     fn set_hostname<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), ToolError>>;
     /// Names this start of the machine: another one after every restart.
     fn boot_id(&self) -> String;
@@ -70,17 +69,7 @@ impl Machine for RealMachine {
     }
 
     fn set_hostname<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), ToolError>> {
-        const HOSTNAMED: Object<'_> = Object {
-            service: "org.freedesktop.hostname1",
-            path: "/org/freedesktop/hostname1",
-            interface: "org.freedesktop.hostname1",
-        };
-        Box::pin(async move {
-            // systemd-hostnamed replaces /etc/hostname, wherever an image keeps it, and tells the kernel; the second call puts
-            // the name in the place of one that DHCP or a person set for this start only. `false`: nobody to ask.
-            self.bus.call(HOSTNAMED, "SetStaticHostname", &(name, false)).await?;
-            self.bus.call(HOSTNAMED, "SetHostname", &(name, false)).await.map(drop)
-        })
+        Box::pin(naming::set(self, name))
     }
 
     fn boot_id(&self) -> String {

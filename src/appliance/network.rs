@@ -2,7 +2,7 @@
 //! host's name.
 
 use super::{Identity, Wifi};
-use crate::os::{Root, whole};
+use crate::os::{Root, host_name, whole};
 use std::{
     fs,
     io::{self, Write},
@@ -16,10 +16,8 @@ const CONNECTION: &str = "raspi-mcp.nmconnection";
 const MODPROBE: &str = "run/modprobe.d";
 const COUNTRY: &str = "raspi-mcp.conf";
 const HOSTNAME: &str = "proc/sys/kernel/hostname";
-/// hostname(5).
-const GIVEN: &str = "etc/hostname";
 /// Names nobody gave: an image's.
-const NO_NAMES: [&str; 4] = ["", "localhost", "raspi-mcp", "(none)"];
+const NO_NAMES: [&str; 3] = ["localhost", "raspi-mcp", "(none)"];
 
 /// Writes all of it below `root`.
 ///
@@ -35,7 +33,7 @@ pub fn apply(root: &Root, identity: &Identity) -> Vec<String> {
     };
     done("the wireless connection", put(root, CONNECTIONS, CONNECTION, 0o600, wifi.map(connection)));
     done("the radio's country", put(root, MODPROBE, COUNTRY, 0o644, country));
-    done("the host's name", identity.name.as_ref().map_or(Ok(()), |name| host_name(root, name)));
+    done("the host's name", identity.name.as_ref().map_or(Ok(()), |name| name_host(root, name)));
     faults
 }
 
@@ -53,13 +51,13 @@ fn put(root: &Root, folder: &str, name: &str, mode: u32, content: Option<String>
 
 /// A name that somebody gave the machine since is that person's, and stays. The file is written first, and in place: it is mounted where it
 /// lies, and systemd-hostnamed, which NetworkManager starts, takes the name from there whatever the kernel's is.
-fn host_name(root: &Root, name: &str) -> io::Result<()> {
-    let given = root.read(GIVEN).unwrap_or_default();
-    if given.trim() != name {
-        if !NO_NAMES.contains(&given.trim()) {
+fn name_host(root: &Root, name: &str) -> io::Result<()> {
+    let given = host_name::kept(root);
+    if given.as_deref() != Some(name) {
+        if given.is_some_and(|given| !NO_NAMES.contains(&given.as_str())) {
             return Ok(());
         }
-        fs::write(root.path(GIVEN), format!("{name}\n"))?;
+        host_name::keep(root, name)?;
     }
     let path = root.path(HOSTNAME);
     if fs::read_to_string(&path).is_ok_and(|now| now.trim() == name) {

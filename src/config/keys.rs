@@ -124,8 +124,8 @@ pub const KEYS: &[Key] = &[
     key("http.listen", Kind::Address, Never,
         "Address and port. Beyond loopback it needs `tls.enabled` and a way to know callers: a token, or `[jwt]`."),
     key("http.allowed_hosts", Kind::Hosts, Never,
-        "Names accepted in the `Host` header beside the loopback ones, and with TLS those in the certificate and the \
-         address a request came to. Guards against DNS rebinding."),
+        "Names accepted in the `Host` header beside the loopback ones, and with TLS the machine's own, those in the \
+         certificate and the address a request came to. Guards against DNS rebinding."),
     key("http.allowed_origins", Kind::Origins, Never,
         "Web pages that may call, as `Origin` gives them, beside those on loopback."),
     key("http.session_limit", count(1, 1024), Lower,

@@ -16,6 +16,7 @@ pub mod cpu_stat;
 pub mod cpufreq;
 pub mod cpuinfo;
 pub mod diskstats;
+pub mod host_name;
 pub mod hwmon;
 pub mod icmp;
 pub mod ids;

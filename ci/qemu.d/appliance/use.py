@@ -1,8 +1,11 @@
-"""GPIO, a camera and a service are used through MCP; neither root nor boot partition of any slot is written."""
+"""GPIO, a camera and a service are used through MCP, and the machine gets another name, which it keeps; neither root nor boot partition of
+any slot is written."""
 
 from image import slots
 
 SHORT = True
+# Longer than the one of raspi-mcp.toml.
+NAME = "porch-of-ann-and-bob"
 
 
 def story(bench):
@@ -15,6 +18,10 @@ def story(bench):
         gpio(bench, client)
         photo(bench, client)
         service(bench, client)
+        renamed(bench, client)
+        pi.cut_power()
+    with bench.power_on(card) as pi:
+        bench.check("its name after the power was cut", name(bench.answers()), NAME)
         pi.cut_power()
     bench.check("hashes of both slots' partitions changed", [name for name, sum in slots(card).items() if sum != before[name]], [])
 
@@ -40,3 +47,16 @@ def service(bench, client):
     pids = [status["pid"] for status in (before, after)]
     bench.says(f"a service is restarted: process {pids[0]} before, {pids[1]} after")
     bench.check("it is another process", pids[0] != pids[1], True)
+
+
+def renamed(bench, client):
+    before = name(client)
+    answer = client.call("system.set_hostname", hostname=NAME)
+    bench.check("the name before, as the call says", answer["previous_hostname"], before)
+    # As who reaches it by that name, which is in no certificate and in no file of settings.
+    client.more["Host"] = f"{NAME}.local:8443"
+    bench.check("the name after", name(client), NAME)
+
+
+def name(client):
+    return client.call("system.get_basic_info")["hostname"]

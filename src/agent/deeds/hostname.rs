@@ -21,9 +21,7 @@ impl Agent {
             self.admit(peer, TOOL, &request.warrant, |ask| {
                 ask.request.args.get("hostname") == Some(&json!(request.hostname))
             })?;
-            if previous != request.hostname {
-                self.machine.set_hostname(&request.hostname).await?;
-            }
+            self.machine.set_hostname(&request.hostname).await?;
         }
         Ok(Hostname { previous, simulated: self.simulated })
     }

@@ -157,10 +157,17 @@ impl App {
         }
     }
 
-    /// Whether a Host beside the configured ones means this server: the address a request came to, or a name in the
-    /// certificate, which nobody else can have.
+    /// Whether a Host beside the configured ones means this server: the address a request came to, a name in the
+    /// certificate, which nobody else can have, or the machine's own.
     fn goes_by(&self, host: &str, peer: Peer) -> bool {
-        self.tls.as_ref().is_some_and(|tls| peer.came_to(host) || tls.now().is_for(host))
+        self.tls.as_ref().is_some_and(|tls| peer.came_to(host) || tls.now().is_for(host) || self.is_called(host))
+    }
+
+    /// As the machine is called at this moment: it may be renamed while the server runs, and its certificate stays.
+    fn is_called(&self, host: &str) -> bool {
+        let name = self.server.pipeline.world.machine.about.hostname().unwrap_or_default().to_ascii_lowercase();
+        let alone = name.split('.').next().unwrap_or_default();
+        !alone.is_empty() && (host == name || host.strip_suffix(".local").unwrap_or(host) == alone)
     }
 
     /// The handlers find an `Arc<Caller>` in the extensions.

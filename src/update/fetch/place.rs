@@ -33,7 +33,14 @@ impl Place {
         if text.starts_with('/') {
             return Self::file(text).map_or_else(refused, Ok);
         }
-        let Ok(url) = text.parse::<Url>() else { return refused("it is no address") };
+        let Ok(url) = text.parse::<Url>() else {
+            // No tables of Unicode are in here (Cargo.toml): a person's tools know the name that DNS has for it.
+            return refused(if text.is_ascii() {
+                "it is no address"
+            } else {
+                "it is no address; a server's name has ASCII only, like xn--bcher-kva.example"
+            });
+        };
         match url.scheme() {
             "https" if !url.username().is_empty() || url.password().is_some() => {
                 refused("it holds a name or a password, and those end in logs")
@@ -94,6 +101,11 @@ mod tests {
         assert_eq!(Place::parse("/media/usb/v2.bundle"), Ok(Place::File("/media/usb/v2.bundle".into())));
         assert_eq!(Place::parse("file:///media/usb/v2.bundle"), Ok(Place::File("/media/usb/v2.bundle".into())));
         assert_eq!(Place::parse("https://x.org/a?sig=1").unwrap().to_string(), "https://x.org/a");
+        assert_eq!(
+            Place::parse("https://xn--bcher-kva.org/ü").unwrap().to_string(),
+            "https://xn--bcher-kva.org/%C3%BC"
+        );
+        assert!(Place::parse("https://bücher.org/a").unwrap_err().message.contains("xn--"));
         for bad in [
             "",
             "http://x.org/a",

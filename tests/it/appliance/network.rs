@@ -76,6 +76,15 @@ fn a_name_that_somebody_gave_the_machine_stays() {
     machine.puts("etc/hostname", "");
     machine.starts();
     assert_eq!(machine.reads("etc/hostname").as_deref(), Some("porch\n"));
+    // Nor what a disk makes of a file that was written when the power failed.
+    machine.puts("etc/hostname", "\0\0\0\0");
+    machine.starts();
+    assert_eq!(machine.reads("etc/hostname").as_deref(), Some("porch\n"));
+    // A name in the making is the person's already.
+    machine.puts("etc/hostname", &format!("attic{}", "\n".repeat(60)));
+    machine.starts();
+    assert!(machine.reads("etc/hostname").unwrap().starts_with("attic\n"));
+    machine.puts("etc/hostname", "porch\n");
     // The name is written, and the power failed before the kernel had it.
     machine.puts("proc/sys/kernel/hostname", "raspi-mcp\n");
     machine.starts();

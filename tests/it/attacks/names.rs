@@ -4,6 +4,7 @@ use crate::served::{
     request,
     secure::{Owner, Secure},
 };
+use raspi_mcp::os::{Root, kernel};
 use serde_json::json;
 
 /// The status of a call under these headers, with the right token: a browser that was tricked may have it, too.
@@ -25,6 +26,21 @@ async fn the_certificate_says_which_names_are_ours() {
     }
     for rebound in ["evil.example", "pi.test.evil.example", "xpi.test", "192.0.2.1", "127.0.0.2", "user@pi.test"] {
         assert_eq!(status(&secure, &[("host", rebound)]).await, 403, "{rebound}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_machine_is_called_is_ours() {
+    let secure = Secure::start().await;
+    let name = kernel::hostname(&Root::system()).unwrap();
+    let alone = name.split('.').next().unwrap();
+    for ours in [name.clone(), alone.to_uppercase(), format!("{alone}.local:8443")] {
+        assert_eq!(status(&secure, &[("host", &ours)]).await, 200, "{ours}");
+    }
+    for rebound in
+        [format!("{alone}.evil.example"), format!("{alone}.local.example"), format!("x{alone}"), ".local".into()]
+    {
+        assert_eq!(status(&secure, &[("host", &rebound)]).await, 403, "{rebound}");
     }
 }
 

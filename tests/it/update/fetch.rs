@@ -186,6 +186,15 @@ async fn a_server_that_comes_back_is_waited_for_and_one_that_does_not_is_given_u
     assert_eq!(error.code, ErrorCode::Unavailable);
 }
 
+#[test]
+fn a_server_is_named_as_dns_has_it() {
+    let place = Place::parse("https://xn--bcher-kva.example/ü").unwrap();
+    assert_eq!(place.to_string(), "https://xn--bcher-kva.example/%C3%BC");
+    let error = Place::parse("https://bücher.example/v2.bundle").unwrap_err();
+    assert_eq!(error.code, ErrorCode::InvalidArgument);
+    assert!(error.message.contains("xn--"), "{error}");
+}
+
 #[tokio::test]
 async fn a_fleet_does_not_come_back_all_at_once() {
     let authority = Authority::new();
