@@ -441,6 +441,8 @@ fn every_board_says_how_it_starts_and_has_the_files_it_names() {
             slots && defconfig.contains("\nBR2_TARGET_ROOTFS_EROFS_NONE=y\n"),
             "{name}: blocks of a compressed root are not found again"
         );
+        // The initramfs binds it; Buildroot's own ways are a tmpfs.
+        assert!(defconfig.contains("\nBR2_INIT_SYSTEMD_VAR_NONE=y\n"), "{name}: whose is /var?");
         // Device trees that are put on the card are made.
         for tree in boot.iter().chain(&config).filter_map(|file| file.strip_suffix(".dtb")) {
             assert!(defconfig.contains(&format!("broadcom/{tree}")), "{name}: nobody makes {tree}.dtb");
@@ -464,6 +466,11 @@ fn every_kernel_has_built_in_what_the_initramfs_wants() {
     assert!(wanted.len() > 5, "{wanted:?}");
     let missing: Vec<_> = wanted.iter().filter(|option| !kernel.contains(*option)).collect();
     assert!(missing.is_empty(), "linux-appliance.cfg lacks {missing:?}");
+    // An option whose own dependency nobody has switched on is left out without a word.
+    assert!(
+        kernel.contains("CGROUP_BPF") && kernel.contains("BPF_SYSCALL"),
+        "DeviceAllow and IPAddressDeny do nothing"
+    );
 
     // Applets that busybox's own configurations leave out have to be in ours, and both trees read it.
     let applets = named("applet ");

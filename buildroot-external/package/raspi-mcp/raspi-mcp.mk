@@ -22,9 +22,13 @@ RASPI_MCP_CARGO_ENV = \
 	CARGO_PROFILE_RELEASE_LTO=fat \
 	CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1
 
-# The scripts that make the card have it make the update as well.
+# The scripts that make the card have it make the update as well. Its size
+# does not matter, and fat LTO takes minutes.
 HOST_RASPI_MCP_DEPENDENCIES = host-clang
-HOST_RASPI_MCP_CARGO_ENV = LIBCLANG_PATH=$(HOST_DIR)/lib
+HOST_RASPI_MCP_CARGO_ENV = \
+	LIBCLANG_PATH=$(HOST_DIR)/lib \
+	CARGO_PROFILE_RELEASE_LTO=off \
+	CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 ifeq ($(BR2_PACKAGE_RASPI_MCP_SLOTS),y)
 RASPI_MCP_DEPENDENCIES += host-raspi-mcp
 endif

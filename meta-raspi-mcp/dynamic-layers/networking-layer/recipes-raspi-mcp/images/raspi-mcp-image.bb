@@ -17,7 +17,8 @@ WKS_FILE = "raspi-mcp-ab.wks.in"
 REQUIRED_DISTRO_FEATURES = "systemd usrmerge"
 inherit features_check
 
-# The program, and what the initramfs is made of: the root's busybox, dmsetup and e2fsprogs. resize2fs and partx are for the first boot.
+# The program, and what the initramfs is made of: the root's busybox, dmsetup and e2fsprogs. resize2fs and partx are for the first boot,
+# ca-certificates for servers of updates.
 IMAGE_INSTALL = "\
     packagegroup-core-boot \
     raspi-mcp \
@@ -25,6 +26,7 @@ IMAGE_INSTALL = "\
     networkmanager \
     networkmanager-wifi \
     busybox \
+    ca-certificates \
     libdevmapper \
     e2fsprogs-e2fsck \
     e2fsprogs-mke2fs \
