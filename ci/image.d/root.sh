@@ -123,7 +123,7 @@ root_modules() {
 bench_hardware() {
   need_drivers
   rm -rf "$1"
-  install -D -m 644 -t "$1/usr/lib/modules/$GUEST_RELEASE/extra" "$DRIVERS/gpio-sim.ko"
+  install -D -m 644 -t "$1/usr/lib/modules/$GUEST_RELEASE/extra" "$DRIVERS/gpio-sim.ko" "$DRIVERS/i2c-stub.ko"
   python3 -B -c 'import sys; sys.path.insert(0, "ci/qemu.d"); import webspace; webspace.certificates(sys.argv[1])' "$IMAGE/certificates"
   install -D -m 644 "$IMAGE/certificates/ca.pem" "$1/usr/share/bench/updates-ca.pem"
 }
@@ -139,6 +139,13 @@ initramfs_modules() {
     # Longer than an emulated machine on a busy computer takes from there to the root's first process.
     case $file in *i6300esb*) echo "$file heartbeat=120" ;; *) echo "$file" ;; esac
   done >"$into/list"
+}
+
+# tells_firmware MODULES: a driver for boards whose firmware chooses the slot by what a restart says; it stays for the root.
+tells_firmware() {
+  need_drivers
+  cp "$DRIVERS/pi-restart.ko" "$1/99-pi-restart.ko"
+  echo 99-pi-restart.ko >>"$1/list"
 }
 
 # initramfs_programs INTO: what the initramfs needs and no package of the root has.

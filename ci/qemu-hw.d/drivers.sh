@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # Test drivers that Debian's arm64 kernel leaves out, built for it out of tree from Debian's own sources: gpio-sim, i2c-stub,
-# pwm-gpio, v4l2loopback; and gpiomem, a stand-in of our own for a driver that only Raspberry Pi's kernel has. Sourced by ci/qemu-hw, after ci/cross.d/rust.sh and ci/qemu.d/guest.sh.
+# pwm-gpio, v4l2loopback; and stand-ins of our own for what only Raspberry Pi's kernel has, gpiomem and pi-restart. Sourced by ci/qemu-hw and ci/image, after
+# ci/cross.d/rust.sh and ci/qemu.d/guest.sh.
 
 DRIVERS=$GUEST/drivers
 
@@ -48,7 +49,7 @@ driver_sources() {
   mv "$into/gpio-sim.c" "$into/gpio-sim-main.c"
   sed -i 's/handle_simple_irq(irq_to_desc(irqnum))/generic_handle_irq(irqnum)/' "$into/irq_sim.c"
   cat >"$into/Makefile" <<'MAKEFILE'
-obj-m := gpio-sim.o i2c-stub.o pwm-gpio.o v4l2loopback.o gpiomem.o
+obj-m := gpio-sim.o i2c-stub.o pwm-gpio.o v4l2loopback.o gpiomem.o pi-restart.o
 gpio-sim-y := gpio-sim-main.o irq_sim.o
 # The kernel has renamed it since.
 CFLAGS_v4l2loopback.o := -Dstrlcpy=strscpy

@@ -21,7 +21,7 @@ REQUEST = r"bench: the firmware is told: (.*)"
 
 
 class Fat:
-    """Files in the root folder of a FAT16 or FAT32 partition, read as a boot ROM does. It writes nothing."""
+    """Files in the root folder of a FAT12, FAT16 or FAT32 partition, read as a boot ROM does. It writes nothing."""
 
     def __init__(self, image, offset):
         self.image, self.offset = image, offset
@@ -35,8 +35,9 @@ class Fat:
         root_at = self.fat_at + number(16, 1) * fat_sectors * SECTOR
         root_bytes = number(17, 2) * 32
         self.data_at = root_at + root_bytes
-        if ((number(19, 2) or number(32, 4)) * SECTOR - self.data_at) // self.cluster_bytes < 4085:
-            raise OSError("FAT12, which this program does not read")
+        clusters = ((number(19, 2) or number(32, 4)) * SECTOR - self.data_at) // self.cluster_bytes
+        # By the number of clusters, as the specification has it.
+        self.bits = 12 if clusters < 4085 else 32 if self.wide else 16
         self.table = self.bytes(self.fat_at, fat_sectors * SECTOR)
         self.root = self.chain(number(44, 4)) if self.wide else self.bytes(root_at, root_bytes)
 
@@ -46,13 +47,14 @@ class Fat:
 
     def chain(self, cluster):
         """The bytes of a chain of clusters."""
-        size, end = (4, 0x0FFFFFF8) if self.wide else (2, 0xFFF8)
+        end = {12: 0xFF8, 16: 0xFFF8, 32: 0x0FFFFFF8}[self.bits]
         parts, seen = [], 0
         while 2 <= cluster < end:
             parts.append(self.bytes(self.data_at + (cluster - 2) * self.cluster_bytes, self.cluster_bytes))
-            cluster = int.from_bytes(self.table[cluster * size:cluster * size + size], "little") & (end | 7)
+            at, shift = divmod(cluster * self.bits, 8)
+            cluster = int.from_bytes(self.table[at:at + 4], "little") >> shift & (end | 7)
             seen += 1
-            if seen > len(self.table) // size:
+            if seen > len(self.table) * 8 // self.bits:
                 raise OSError("a chain of clusters without an end")
         return b"".join(parts)
 
@@ -153,8 +155,9 @@ class PiFirmware:
 class Pi:
     """A machine with that firmware: one QEMU for each start of it, seen as one machine. It has what `machine.Machine` has."""
 
-    def __init__(self, disk, log, folder, walk=False, **wires):
-        self.disk, self.folder, self.wires = disk, folder, wires
+    def __init__(self, disk, log, folder, walk=False, more=(), **wires):
+        """`more` are arguments for each QEMU, `wires` those of machine.board."""
+        self.disk, self.folder, self.more, self.wires = disk, folder, more, wires
         self.firmware, self.console = PiFirmware(disk, walk), Console(log)
         self.gone, self.started = threading.Event(), self.console.started
         # (partition, trial) of each start.
@@ -165,6 +168,7 @@ class Pi:
     hand = property(lambda self: self.machine.hand)
     qmp = property(lambda self: self.machine.qmp)
     process = property(lambda self: self.machine.process)
+    off = lambda self: self.gone.is_set()
     # Of the QEMU that runs now.
     cpu_seconds = lambda self: self.machine.cpu_seconds()
     seconds, mcp, healthy, __enter__, __exit__ = (
@@ -186,7 +190,7 @@ class Pi:
         tree = self.tree(partition, trial)
         command = [
             *board(self.disk, **self.wires, goes_on=bool(self.starts)), "-no-reboot", "-dtb", tree, "-kernel", kernel,
-            *(("-initrd", initrd) if files[1] else ()), "-append", files[2].decode("latin-1").split("\n")[0].strip(),
+            *(("-initrd", initrd) if files[1] else ()), "-append", files[2].decode("latin-1").split("\n")[0].strip(), *self.more,
         ]
         self.starts.append((partition, trial))
         self.machine = Machine(command, self.console)

@@ -15,6 +15,7 @@ import time
 
 from bench import Bench, load, tell
 from disk import MIB, Disk, run
+from firmware import Pi
 from machine import Machine, board
 from releases import CHANNEL, Release, Workshop
 from webspace import NAME, WebSpace, certificates
@@ -36,6 +37,8 @@ class Appliance(Bench):
     def __init__(self, folder, image):
         super().__init__(folder, None)
         self.image, self.images, self.token = image, os.path.dirname(image), None
+        # Who starts the machine, and what ci/image is told of its board.
+        self.flow, self.board = "uboot", ()
 
     @functools.cached_property
     def workshop(self):
@@ -70,22 +73,33 @@ class Appliance(Bench):
         shutil.rmtree(folder, ignore_errors=True)
         return folder
 
+    def build(self, name, *more, **words):
+        """What ci/image makes, beside the image that is played with: its folder."""
+        folder = os.path.join(os.path.dirname(self.images), name)
+        command = ["ci/image", "--into", folder, "--bench", *self.board, *more]
+        with open(os.path.join(self.folder, f"build-{name}.log"), "wb") as log:
+            done = subprocess.run(command, env=os.environ | {"RASPI_MCP_LEVEL": "3"} | words, stdout=log, stderr=log)
+        if done.returncode:
+            raise Missed(f"{name} was not built: {log.name}")
+        return folder
+
+    def tryboot(self):
+        """From now on the machine is one that a Raspberry Pi's firmware starts; its card is built here."""
+        self.flow, self.board = "tryboot", ("--board", "ci/image.d/qemu-aarch64-tryboot")
+        self.images = self.build("tryboot")
+        self.image = os.path.join(self.images, "card.img")
+
     def offer(self, version, counter, space, *more):
         """Builds that release of the image, with these folders over its root, and publishes it in `space`: its bundle's bytes."""
-        folder = os.path.join(os.path.dirname(self.images), version)
-        words = {"RASPI_MCP_RELEASE": version, "RASPI_MCP_COUNTER": str(counter), "RASPI_MCP_LEVEL": "3"}
         built = [word for name in more for word in ("--with", name)]
-        with open(os.path.join(self.folder, f"build-{version}.log"), "wb") as log:
-            done = subprocess.run(["ci/image", "--into", folder, "--bench", *built], env=os.environ | words, stdout=log, stderr=log)
-        if done.returncode:
-            raise Missed(f"{version} was not built: {log.name}")
+        folder = self.build(version, *built, RASPI_MCP_RELEASE=version, RASPI_MCP_COUNTER=str(counter))
         # Of a release only its bundle is needed, and a card is large.
         os.remove(os.path.join(folder, "card.img"))
         self.workshop.publish(Release(version, counter, "", "", os.path.join(folder, "update.bundle")), space)
         return os.path.getsize(os.path.join(folder, "update.bundle"))
 
-    def power_on(self, card, web=None, arguments=""):
-        """`arguments` are added to the kernel's command line of both slots."""
+    def power_on(self, card, web=None, arguments="", counted=COUNTED, more=()):
+        """`arguments` are added to the kernel's command line of both slots, `more` to QEMU's."""
         if arguments:
             for slot in card.slots.values():
                 lines = slot.boot.get("slot.env").decode().splitlines()
@@ -93,7 +107,10 @@ class Appliance(Bench):
                 slot.boot.put_bytes("slot.env", "\n".join(lines).encode() + b"\n")
         self.power_ons += 1
         log = os.path.join(self.folder, f"console-{self.power_ons}.log")
-        self.machine = Machine([*board(card, web, port=8443), "-bios", os.path.join(self.images, "u-boot.bin"), *COUNTED], log)
+        if self.flow == "tryboot":
+            self.machine = Pi(card, log, self.folder, more=(*counted, *more), web=web, port=8443)
+        else:
+            self.machine = Machine([*board(card, web, port=8443), "-bios", os.path.join(self.images, "u-boot.bin"), *counted, *more], log)
         return self.machine
 
     def answers(self, within=BOOT_SECONDS):
@@ -125,7 +142,7 @@ class Appliance(Bench):
                     return found
             except (Missed, OSError, ValueError) as error:
                 missed = error
-            if self.machine.process.poll() is not None:
+            if self.machine.off():
                 raise Missed(f"the machine ended before there was {what}")
             pause.wait(every)
         raise Missed(f"no {what} within {within} s; last: {missed}")
@@ -140,6 +157,20 @@ class Appliance(Bench):
             return row["running"] and status.get("trial_seconds_left") is None and row["state"] == "good" and client
         client = self.awaits(found, within, f"slot {slot}, healthy")
         self.says(f"slot {slot} answers and is healthy ({self.machine.cpu_seconds():.0f} s of CPU since power-on)")
+        return client
+
+    def ended(self, version, phase, slot):
+        """Waits until the update to that version has ended so, and the machine answers from that slot: a client."""
+        def over():
+            client = self.answers(within=5)
+            client.patience = UPDATE_SECONDS
+            status = client.call("manage.get_update_status")
+            attempt = status.get("last_attempt") or {}
+            runs = next((row["slot"] for row in status["slots"] if row["running"]), None)
+            found = attempt.get("version"), attempt.get("phase"), runs
+            return found == (version, phase, slot) and status.get("trial_seconds_left") is None and (client, attempt)
+        client, attempt = self.awaits(over, UPDATE_SECONDS, f"end of the update to {version}: {phase}, in slot {slot}")
+        self.says(f"{version} ended {phase}, slot {slot} runs{': ' * bool(attempt.get('reason'))}{attempt.get('reason') or ''}")
         return client
 
 

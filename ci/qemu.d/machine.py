@@ -60,6 +60,9 @@ class Machine:
             self.process.kill()
         self.process.wait()
 
+    def off(self):
+        return self.process.poll() is not None
+
     def seconds(self):
         """Since power-on."""
         return time.monotonic() - self.started

@@ -26,17 +26,17 @@ def story(bench):
         bench.check("more than one report", len(steps) > 1, True)
         bench.says(f"fetched {fetched / 1e6:.2f} MB of a bundle of {full / 1e6:.2f} MB: {100 * fetched / full:.1f} %")
         bench.check("less than half of it", fetched < full / 2, True)
-        client = ended(bench, "2.0.0", "committed", "B")
+        client = bench.ended("2.0.0", "committed", "B")
         bench.check("what it had is there", kept(client, photo), had)
 
         client.call("manage.rollback")
-        client = ended(bench, first, "committed", "A")
+        client = bench.ended(first, "committed", "A")
         bench.check("what it had is there", kept(client, photo), had)
 
         bench.offer("3.0.0", 3, space, "ci/image.d/bad")
         client.call("manage.update_server", target_version="3.0.0")
         bench.says("3.0.0 is written")
-        client = ended(bench, "3.0.0", "rolled_back", "A")
+        client = bench.ended("3.0.0", "rolled_back", "A")
         bench.check("what it had is there", kept(client, photo), had)
         pi.cut_power()
 
@@ -47,18 +47,3 @@ def kept(client, photo):
     log = client.call("logs.get_recent_audit_logs", limit=100)["entries"]
     calls = [entry for entry in log if entry["tool"] == "camera.take_photo"]
     return {"name": client.call("system.get_basic_info")["hostname"], "photo": taken["size_bytes"], "calls": len(calls)}
-
-
-def ended(bench, version, phase, slot):
-    """Waits until the update to that version has ended so, and the machine answers from that slot: a client."""
-    def over():
-        client = bench.answers(within=5)
-        client.patience = UPDATE_SECONDS
-        status = client.call("manage.get_update_status")
-        attempt = status.get("last_attempt") or {}
-        runs = next((row["slot"] for row in status["slots"] if row["running"]), None)
-        found = attempt.get("version"), attempt.get("phase"), runs
-        return found == (version, phase, slot) and status.get("trial_seconds_left") is None and (client, attempt)
-    client, attempt = bench.awaits(over, UPDATE_SECONDS, f"end of the update to {version}: {phase}, in slot {slot}")
-    bench.says(f"{version} ended {phase}, slot {slot} runs{': ' * bool(attempt.get('reason'))}{attempt.get('reason') or ''}")
-    return client

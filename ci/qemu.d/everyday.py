@@ -1,0 +1,128 @@
+"""A day's calls of every tool there is, on a card of `./ci/image --bench`. Each function is a group of them in their order: it yields the tool, its
+arguments and, where that is what this machine should answer, the code of the error; it is given the structured result of each."""
+
+LAMP = {"service_name": "bench-lamp.service"}
+CHIP = {"bus": 0, "address": 0x48}
+# Nobody has made it.
+NO_PLAN = {"plan_id": "nobody-s", "plan_hash": "0" * 64}
+
+
+def system(day):
+    for name in ("basic_info", "health_snapshot", "capabilities", "clock", "network_info"):
+        yield f"system.get_{name}", {}
+    yield "system.get_detailed_network_info", {"include_routing_table": True, "include_connections": True}
+    yield "system.set_hostname", {"hostname": f"day-{day.number}", "dry_run": True}
+    yield "system.set_hostname", {"hostname": "bench"}
+
+
+def metrics(day):
+    """A job for each day; what it took until the next is read then."""
+    yield "metrics.get_realtime_metrics", {}
+    yield "metrics.start_sampling_job", {"job_id": f"day-{day.number}", "interval_seconds": 5}
+    jobs = [job["job_id"] for job in (yield "metrics.list_sampling_jobs", {})["jobs"]]
+    samples = (yield "metrics.get_samples", {"job_id": jobs[0]})["samples"]
+    yesterday = f"day-{day.number - 1}"
+    if yesterday in jobs:
+        samples = (yield "metrics.get_samples", {"job_id": yesterday})["samples"]
+        day.saw("samples of the day before", len(samples))
+        yield "metrics.stop_sampling_job", {"job_id": yesterday, "discard_samples": True}
+    else:
+        yield "metrics.stop_sampling_job", {"job_id": f"day-{day.number}", "dry_run": True}
+    yield "metrics.query_history", {"metric_names": ["cpu_usage_percent", "memory_used_bytes"], "start_time": f"{day.began:%FT%TZ}"}
+
+
+def network(day):
+    yield "network.get_status", {}
+    connections = (yield "network.list_connections", {"active_only": True})["connections"]
+    wired = next(one for one in connections if one["type"] == "802-3-ethernet")
+    # The one that is in use once more: it is the only way to this machine.
+    yield "network.activate_connection", {"connection": wired["uuid"], "confirm_seconds": 120}
+    yield "network.confirm_connection", {}
+    yield "network.ping", {"address": "10.0.2.2", "count": 1}
+
+
+def services(day):
+    yield "service.list_services", {}
+    yield "service.validate_unit_file", LAMP
+    yield "service.control_service", LAMP | {"action": "restart"}
+    yield "service.restart", LAMP
+    pid = (yield "service.get_status", LAMP)["pid"]
+    yield "process.list_processes", {"detail": True}
+    yield "process.get_process_details", {"pid": pid, "memory_maps": True}
+    yield "process.send_signal", {"pid": pid, "signal": "TERM"}
+    yield "service.stop", LAMP
+    yield "service.start", LAMP
+    yield "service.set_enabled", LAMP | {"enabled": False, "dry_run": True}
+    # Which services start is the image's business: systemd finds /etc read-only.
+    yield "service.set_enabled", {"service_name": "bench-tidy.service", "enabled": True}, "unavailable"
+
+
+def cameras(day):
+    yield "camera.list_cameras", {}
+    photo = yield "camera.take_photo", {"resolution": "640x480"}
+    yield "camera.get_photo", {"name": photo["name"]}
+    yield "camera.capture", {"width": 640, "height": 480}
+
+
+def manage(day):
+    for name in ("server_status", "capabilities", "update_status"):
+        yield f"manage.get_{name}", {}
+    yield "manage.check_for_updates", {}
+    yield "manage.preview_os_updates", {}, "failed_precondition"
+    yield "manage.apply_os_updates", NO_PLAN, "not_found"
+    yield "manage.update_server", {"target_version": "9.9.9"}, "failed_precondition"
+    yield "manage.rollback", {"dry_run": True}
+    yield "manage.mark_good", {}
+
+
+def logs(day):
+    yield "logs.get_recent_app_logs", {}
+    yield "logs.get_recent_audit_logs", {"limit": 200}
+    yield "logs.query_journal", {"limit": 200}
+
+
+def files(day):
+    name = f"diary/{day.number}.txt"
+    yield "files.write", {"path": name, "content": f"{day.began}\n" * 1000, "mkdirs": True}
+    yield "files.read", {"path": name}
+    yield "files.list", {"recursive": True}
+    yield "files.delete", {"path": name}
+
+
+def commands(day):
+    yield "exec.run", {"command": "date", "args": ["-u"]}
+
+
+def pins(day):
+    yield "gpio.list_pins", {}
+    yield "gpio.configure_pin", {"pin": 17, "mode": "output"}
+    yield "gpio.write_pin", {"pin": 17, "value": 1}
+    yield "gpio.read_pin", {"pin": 17}
+    yield "gpio.release_pin", {"pin": 17}
+    yield "gpio.set_pwm", {"pin": 18, "frequency_hz": 10, "duty_cycle_percent": 50}
+    yield "gpio.release_pin", {"pin": 18}
+    yield "gpio.configure_pin", {"pin": 18, "mode": "input"}
+    yield "gpio.wait_for_edge", {"pin": 18, "timeout_ms": 100}
+    yield "gpio.release_pin", {"pin": 18}
+
+
+def buses(day):
+    yield "i2c.list_buses", {}
+    yield "i2c.scan_bus", {"bus": 0}
+    yield "i2c.write", CHIP | {"register": 1, "data": [day.number]}
+    yield "i2c.read", CHIP | {"register": 1, "length": 1}
+    yield "i2c.transfer", CHIP | {"data": [1], "length": 1}
+
+
+def search(day):
+    yield "tools.search", {"query": "restart"}
+
+
+def power(day):
+    """Taken back each time: what is not comes after all the others."""
+    for tool in ("system.reboot", "system.shutdown"):
+        yield tool, {"delay_seconds": 600}
+        yield tool, {"cancel": True}
+
+
+GROUPS = (system, metrics, network, services, cameras, manage, logs, files, commands, pins, buses, search, power)
