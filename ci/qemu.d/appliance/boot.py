@@ -33,6 +33,8 @@ def story(bench):
 
 def listens(bench, client):
     """What the world reaches: our server. Beside it only answers that were asked for, DHCP's, and mDNS, by which it is found."""
+    # The machine still starts the rest of itself, and this computer may be busy.
+    client.patience = 120
     client.call("service.start", service_name="bench-sockets.service")
     found, kind = set(), ""
     for entry in client.call("logs.query_journal", unit="bench-sockets.service", order="oldest_first", limit=200)["entries"]:
