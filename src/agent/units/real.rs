@@ -102,6 +102,13 @@ fn said(unit: &str, mut error: ToolError) -> ToolError {
         | "UnitBadPath"
         | "UnitGenerated"
         | "UnitTransient" => ErrorCode::FailedPrecondition,
+        // errno(3)'s names, by sd-bus-errors(3): the links of what is enabled lie in /etc, which an appliance has in its image.
+        "EROFS" => {
+            error.code = ErrorCode::FailedPrecondition;
+            return error
+                .with("service_name", unit)
+                .hint("/etc is read-only here: what starts with the machine is decided by its image, and comes with an update; it can be started and stopped until the next start");
+        }
         _ => return error.with("service_name", unit),
     };
     error.code = code;
@@ -187,5 +194,19 @@ fn read(asked: &str, of: &Properties<'_>) -> Unit {
             reload_with_it: of.list("PropagatesReloadTo"),
             wanted_by: of.list("WantedBy"),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_read_only_etc_is_no_outage() {
+        let of = |name: &str| said("web.service", ToolError::unavailable("refused").with("dbus_error", name));
+        let refused = of("System.Error.EROFS");
+        assert_eq!((refused.code, refused.hint.is_some()), (ErrorCode::FailedPrecondition, true));
+        assert_eq!(of("org.freedesktop.systemd1.UnitMasked").code, ErrorCode::FailedPrecondition);
+        assert_eq!(of("System.Error.ENOSPC").code, ErrorCode::Unavailable);
     }
 }
