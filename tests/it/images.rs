@@ -215,9 +215,9 @@ fn both_trees_make_the_accounts_of_dist() {
     let package = text(format!("{PACKAGE}/raspi-mcp.mk"));
     let (_, lines) = package.split_once("define RASPI_MCP_USERS\n").unwrap();
     for line in lines.split_once("endef").unwrap().0.lines() {
-        // name, uid, group, gid, password, home, shell, groups, comment; -2: a number of the system's.
+        // name, uid, group, gid, password, home, shell, groups, comment; -1: a number of the system's, below 1000 (-2 is a person's).
         let words: Vec<&str> = line.split_whitespace().collect();
-        assert_eq!((words[1], words[3]), ("-2", "-2"), "{line}");
+        assert_eq!((words[1], words[3]), ("-1", "-1"), "{line}");
         match words[0] {
             "-" => drop(buildroot.groups.insert(words[2].to_owned())),
             name => {

@@ -52,11 +52,11 @@ endif
 # The accounts of dist/sysusers.d, for a root that is read-only. A test holds
 # the two together.
 define RASPI_MCP_USERS
-	raspi-mcp -2 raspi-mcp -2 * /var/lib/raspi-mcp - gpio,i2c,video,systemd-journal raspi-mcp server
-	raspi-mcp-exec -2 raspi-mcp-exec -2 * - - - raspi-mcp commands
-	- -2 raspi-mcp-admin -2 - - - -
-	- -2 raspi-mcp-approver -2 - - - -
-	- -2 spi -2 - - - -
+	raspi-mcp -1 raspi-mcp -1 * /var/lib/raspi-mcp - gpio,i2c,video,systemd-journal raspi-mcp server
+	raspi-mcp-exec -1 raspi-mcp-exec -1 * - - - raspi-mcp commands
+	- -1 raspi-mcp-admin -1 - - - -
+	- -1 raspi-mcp-approver -1 - - - -
+	- -1 spi -1 - - - -
 endef
 
 $(eval $(cargo-package))
