@@ -68,7 +68,9 @@ check_follow_journal() {
   kill "$CALL"
   wait "$CALL" 2>/dev/null || true
   # shellcheck disable=SC2016
-  c sh -c 'for at in /proc/[0-9]*; do [ "$(cat $at/comm 2>/dev/null)" != raspi-mcp ] || tr "\0" " " <$at/cmdline | grep -q "call --json" && kill ${at#/proc/}; done' 2>/dev/null || true
+  c sh -c 'for at in /proc/[0-9]*; do
+    if [ "$(cat $at/comm)" = raspi-mcp ] && tr "\0" " " <$at/cmdline | grep -q "call --json"; then kill ${at#/proc/}; fi
+  done' 2>/dev/null || true
   until_true 15 "journalctl is gone with its caller" journalctl_gone
   # And the server is stopped under one.
   journal -a follow_seconds=300 >/dev/null 2>&1 &
