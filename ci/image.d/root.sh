@@ -95,6 +95,8 @@ configure_root() {
   mkdir -p "$root"/{home,mnt,opt,root,srv,var}
   systemd-sysusers --root="$root" >"$IMAGE/sysusers.log" 2>&1 || die "the accounts cannot be made: $(cat "$IMAGE/sysusers.log")"
   for file in passwd- group- shadow- gshadow- .pwd.lock; do rm -f "$root/etc/$file"; done
+  # It makes them with no rights at all, and then only root can put them into an image.
+  chmod 0400 "$root/etc/shadow" "$root/etc/gshadow"
   systemctl --root="$root" preset-all >"$IMAGE/preset.log" 2>&1 || die "the units cannot be enabled: $(cat "$IMAGE/preset.log")"
 }
 
