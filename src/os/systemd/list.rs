@@ -68,28 +68,38 @@ pub struct Listed {
     pub sub_status: String,
 }
 
-/// As ListUnits* of the manager answers.
-pub(super) type Row<'a> =
-    (&'a str, &'a str, &'a str, &'a str, &'a str, &'a str, ObjectPath<'a>, u32, &'a str, ObjectPath<'a>);
+type Row<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str, &'a str, ObjectPath<'a>, u32, &'a str, ObjectPath<'a>);
 
 /// The services that are loaded, in no order. Names that are only mentioned somewhere and have no file are left out.
 ///
 /// # Errors
 /// As [`Bus::call`].
 pub async fn loaded(bus: &Bus) -> Result<Vec<Listed>, ToolError> {
+    units(bus, &[], &["*.service"], |(name, description, load, active, sub, ..)| {
+        let status = Status::of(active);
+        (load != "not-found" || status.is_up()).then(|| Listed {
+            name: name.into(),
+            description: description.into(),
+            status,
+            sub_status: sub.into(),
+        })
+    })
+    .await
+}
+
+/// What `of` takes of each unit in one of `states` with a name by one of `patterns`; empty ones are all.
+///
+/// # Errors
+/// As [`Bus::call`].
+pub(super) async fn units<T, All: FromIterator<T>>(
+    bus: &Bus,
+    states: &[&str],
+    patterns: &[&str],
+    of: impl FnMut(Row<'_>) -> Option<T>,
+) -> Result<All, ToolError> {
     let method = "ListUnitsByPatterns";
-    let (states, patterns): (&[&str], &[&str]) = (&[], &["*.service"]);
     let answer = bus.call(MANAGER, method, &(states, patterns)).await?;
     let body = answer.body();
     let rows: Vec<Row<'_>> = body.deserialize().map_err(|error| refusal(super::SERVICE, method, &error))?;
-    Ok(rows
-        .into_iter()
-        .filter(|(_, _, load, active, ..)| *load != "not-found" || Status::of(active).is_up())
-        .map(|(name, description, _, active, sub, ..)| Listed {
-            name: name.into(),
-            description: description.into(),
-            status: Status::of(active),
-            sub_status: sub.into(),
-        })
-        .collect())
+    Ok(rows.into_iter().filter_map(of).collect())
 }

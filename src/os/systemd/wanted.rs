@@ -1,10 +1,7 @@
 //! Which services are part of the system that is up, and not only running for a moment.
 
-use super::{MANAGER, SERVICE, list::Row, properties};
-use crate::{
-    error::ToolError,
-    os::bus::{Bus, refusal},
-};
+use super::{list, properties};
+use crate::{error::ToolError, os::bus::Bus};
 use futures::future::try_join_all;
 use std::collections::{BTreeSet, HashSet};
 
@@ -17,7 +14,8 @@ const PULLS: [&str; 3] = ["WantedBy", "RequiredBy", "UpheldBy"];
 /// # Errors
 /// As [`Bus::call`].
 pub async fn by_what_is_up(bus: &Bus, names: impl Iterator<Item = &str>) -> Result<BTreeSet<String>, ToolError> {
-    let up = up(bus).await?;
+    // Units of any kind.
+    let up: HashSet<String> = list::units(bus, &["active", "reloading"], &[], |row| Some(row.0.to_owned())).await?;
     let asked = names.map(async |name| {
         let answer = properties::of_unit(bus, name).await?;
         let of = answer.read()?;
@@ -25,14 +23,4 @@ pub async fn by_what_is_up(bus: &Bus, names: impl Iterator<Item = &str>) -> Resu
         Ok::<_, ToolError>(pulled.then(|| name.to_owned()))
     });
     Ok(try_join_all(asked).await?.into_iter().flatten().collect())
-}
-
-/// Every unit that is up, of any kind.
-async fn up(bus: &Bus) -> Result<HashSet<String>, ToolError> {
-    let method = "ListUnitsByPatterns";
-    let (states, patterns): (&[&str], &[&str]) = (&["active", "reloading"], &[]);
-    let answer = bus.call(MANAGER, method, &(states, patterns)).await?;
-    let body = answer.body();
-    let rows: Vec<Row<'_>> = body.deserialize().map_err(|error| refusal(SERVICE, method, &error))?;
-    Ok(rows.into_iter().map(|row| row.0.to_owned()).collect())
 }
