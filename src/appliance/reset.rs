@@ -9,7 +9,7 @@ use crate::{
     error::ToolError,
     os::{Root, whole},
     update::{
-        disk::Disk,
+        disk::{Access, Area, Disk},
         slots::{State, Store},
     },
 };
@@ -21,6 +21,8 @@ pub const FILE: &str = "factory-reset";
 const WORD: &str = "reset";
 /// The initramfs empties the data partition when it finds this there.
 pub const MARK: &str = "data/factory-reset";
+/// Bytes that the initramfs looks at before it formats anything.
+const BLANK: usize = 1 << 20;
 
 /// What became of it.
 pub enum Reset {
@@ -50,12 +52,13 @@ pub fn reset(
         faults.push(format!("{FILE} on partition 1 does not say {WORD:?}, and nothing was reset"));
         return Ok(Reset::No);
     }
-    let mut wrong = Vec::new();
-    if let Some(why) = super::network::data_lost(root) {
-        wrong.push(format!("there is no data partition to be wiped: {why}"));
-    } else if let Err(error) = whole::replace(&root.path(MARK), 0o600, |file| file.write_all(b"reset\n")) {
-        wrong.push(format!("the data partition cannot be marked to be wiped: {error}"));
-    }
+    let wiped = match super::network::data_lost(root) {
+        None => whole::replace(&root.path(MARK), 0o600, |file| file.write_all(b"reset\n"))
+            .map_err(|error| format!("the data partition cannot be marked to be wiped: {error}")),
+        Some(why) => {
+            blank(disk).map_err(|error| format!("data was lost ({why}), and cannot be made anew: {}", error.advice()))
+        }
+    };
     let mut next = state.clone();
     next.kept.remove(identity::KEY);
     Connections::forget(&mut next);
@@ -63,5 +66,15 @@ pub fn reset(
     *state = next;
     store.save_again(disk, state, |other| other == state)?;
     partition::forget(disk, FILE)?;
-    Ok(Reset::Done(wrong))
+    Ok(Reset::Done(wiped.err().into_iter().collect()))
+}
+
+/// A data partition that nothing can mount has no place for a mark: with zeros at its beginning the initramfs makes a file system there.
+fn blank(disk: &dyn Disk) -> Result<(), ToolError> {
+    let data = disk.open(Area::Data, Access::Exclusive)?;
+    let zeros = vec![0; usize::try_from(data.size()).map_or(BLANK, |size| size.min(BLANK))];
+    data.write(0, &zeros).and_then(|()| data.flush()).map_err(|fault| {
+        ToolError::unavailable(format!("its partition cannot be written: {fault}"))
+            .hint("the card is failing: replace it")
+    })
 }

@@ -126,9 +126,9 @@ impl Layout {
             if !(1..=MOST_PARTITIONS).contains(&entry.number) {
                 return Err(format!("partition {} is none of an MBR's 1 to {MOST_PARTITIONS}", entry.number));
             }
-            if entry.area == "data" {
+            if entry.area == Area::Data.name() {
                 if data.replace(Data { number: entry.number, kind }).is_some() {
-                    return Err(format!("partition {} (data) is there twice", entry.number));
+                    return Err(format!("partition {} ({}) is there twice", entry.number, entry.area));
                 }
                 continue;
             }
@@ -163,7 +163,7 @@ impl Layout {
         &self.partitions
     }
 
-    /// The partition of an area; `None` for U-Boot's copies, which are in none.
+    /// The partition of an area; `None` for U-Boot's copies, which are in none, and for [`Layout::data`].
     pub fn partition(&self, area: Area) -> Option<&Partition> {
         self.partitions.iter().find(|partition| partition.area == area)
     }

@@ -29,6 +29,8 @@ pub enum Area {
     Root(Slot),
     /// Partition 7, raw: what the agent must not lose.
     AgentState,
+    /// Partition 8, ext4: `/var` and what is shared. The update engine never opens it.
+    Data,
     /// U-Boot's two raw copies of 512 bytes at 1 MiB (0) and 5 MiB (1), before the first partition.
     UbootCopy(u8),
 }
@@ -41,6 +43,7 @@ impl Area {
             Self::Boot(slot) => format!("boot {slot}"),
             Self::Root(slot) => format!("root {slot}"),
             Self::AgentState => "agent state".into(),
+            Self::Data => "data".into(),
             Self::UbootCopy(copy) => format!("U-Boot state {}", copy + 1),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{Machine, card, token};
 use crate::update::powercut::cut::{Cutter, Dice};
-use raspi_mcp::registry::meta::Role;
+use raspi_mcp::{registry::meta::Role, update::disk::Area};
 
 const CONNECTION: &str = "etc/NetworkManager/system-connections/office.nmconnection";
 
@@ -70,10 +70,28 @@ fn wherever_the_power_fails_a_reset_is_done_or_will_be() {
 }
 
 #[test]
-fn without_a_data_partition_it_says_that_nothing_was_wiped_there() {
+fn a_data_partition_that_cannot_be_mounted_begins_with_zeros_after_it() {
+    const MIB: usize = 1 << 20;
+    for size in [3 * MIB, MIB / 2] {
+        let mut content = card(&[("factory-reset", b"reset")]);
+        content.insert(Area::Data, vec![0x5a; size]);
+        let machine = Machine::of(content);
+        machine.puts("run/raspi-mcp-data-lost", "no file system\n");
+        let done = machine.prepares().unwrap();
+        assert!(done.restart && done.faults.is_empty(), "{done:?}");
+        assert!(machine.reads("data/factory-reset").is_none());
+        let data = machine.card.content().remove(&Area::Data).unwrap();
+        let zeros = data.iter().take_while(|byte| **byte == 0).count();
+        assert_eq!((zeros, data.len()), (size.min(MIB), size));
+    }
+}
+
+#[test]
+fn where_data_cannot_be_made_anew_it_says_so_and_forgets_the_owner_all_the_same() {
     let machine = owned();
     machine.put(&[("factory-reset", b"reset")]);
     machine.puts("run/raspi-mcp-data-lost", "it is not there\n");
     let done = machine.prepares().unwrap();
     assert!(done.restart && done.faults[0].contains("it is not there"), "{done:?}");
+    assert!(!machine.starts().claimed && machine.claim().is_some());
 }

@@ -112,25 +112,27 @@ impl RealDisk {
 impl Disk for RealDisk {
     fn open(&self, area: Area, access: Access) -> Result<Box<dyn Device>, ToolError> {
         let card = self.card()?;
-        let (block, offset, size) = match (area, self.layout.partition(area)) {
-            (Area::UbootCopy(copy), _) => {
+        let missing = || ToolError::missing(format!("the layout has no {} area", area.name()));
+        let (block, offset, size) = match area {
+            Area::UbootCopy(copy) => {
                 let at = self.layout.uboot_state.get(usize::from(copy)).copied();
-                let at = at.ok_or_else(|| ToolError::missing(format!("there is no {} area", area.name())))?;
-                (&card.disk, at, SECTOR)
+                (card.disk.clone(), at.ok_or_else(missing)?, SECTOR)
             }
-            (_, Some(partition)) => {
-                let block = card.partitions.iter().find(|block| block.number == Some(partition.number));
-                let block = block.ok_or_else(|| ToolError::internal("a card without a partition of its layout"))?;
+            _ => {
+                let number = match area {
+                    Area::Data => self.layout.data.map(|data| data.number),
+                    _ => self.layout.partition(area).map(|partition| partition.number),
+                };
+                let block = self.numbered(&card, number.ok_or_else(missing)?)?;
                 let sectors = block.sectors(&self.root, "size");
                 let sectors = sectors.map_err(|fault| ToolError::unavailable(fault.to_string()))?;
                 (block, 0, sectors.saturating_mul(SECTOR))
             }
-            (_, None) => return Err(ToolError::missing(format!("the layout has no {} area", area.name()))),
         };
         if access != Access::Read {
-            self.free(&card, area, block, access)?;
+            self.free(&card, area, &block, access)?;
         }
-        let node = Node { root: &self.root, block, offset, size, block_size: card.block_size };
+        let node = Node { root: &self.root, block: &block, offset, size, block_size: card.block_size };
         node.open(access).map_err(|error| error.with("area", area.name()).with("device", block.name.clone()))
     }
 }

@@ -106,6 +106,7 @@ fn every_area_is_where_the_layout_says() {
         (Area::Root(Slot::A), MIB),
         (TARGET, MIB),
         (Area::AgentState, 16 * MIB),
+        (Area::Data, MIB),
         (Area::UbootCopy(0), 512),
         (Area::UbootCopy(1), 512),
     ] {

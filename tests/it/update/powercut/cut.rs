@@ -62,6 +62,7 @@ fn sum(area: Area, number: usize, bytes: &[u8]) -> u128 {
         Area::Root(slot) => 4 + slot as u128,
         Area::AgentState => 6,
         Area::UbootCopy(copy) => 7 + u128::from(copy),
+        Area::Data => 9,
     };
     let mut sum = place << 64 ^ number as u128;
     for word in bytes.as_chunks::<16>().0 {
