@@ -217,7 +217,7 @@ async fn an_agent_killed_at_any_point_goes_on_from_there() {
 async fn a_server_half_killed_midway_is_followed_by_another() {
     for count in [0, 1, 100] {
         let machine = Machine::new();
-        let agent = machine.agent("", 0).await;
+        let mut agent = machine.agent("", 0).await;
         ends(machine.process("update::kill::a_server", "", count)).await;
         // The agent of before is still there; it noticed, or is told by the next one's patience.
         let link = link(machine.0.path());
@@ -228,7 +228,8 @@ async fn a_server_half_killed_midway_is_followed_by_another() {
                 Err(error) => panic!("{error}"),
             }
         }
-        drop(agent);
+        // Gone, not only killed: the next one finds what it holds free.
+        agent.kill().await.unwrap();
         let sent = machine.goes_on().await;
         assert!(sent > 0);
     }
