@@ -111,7 +111,7 @@ use InState::{Fewer, Free, Lower, More, Never, Off, Stricter};
 #[rustfmt::skip]
 pub const KEYS: &[Key] = &[
     key("board", Kind::Choice(&["auto", "raspberry-pi", "linux", "simulated"]), Never,
-        "The hardware. `auto` takes a Raspberry Pi or another board by its device tree, and simulates one on anything else."),
+        "The hardware. `auto` takes a Raspberry Pi or another board by its device tree, and simulates one on anything else, but never where an image with slots has started."),
     key("agent", Kind::Choice(&["auto", "socket", "inprocess"]), Never,
         "How the privileged half is reached. `inprocess` needs a simulated board; `auto` is `inprocess` there and `socket` elsewhere."),
     key("tool_names", Kind::Choice(&["auto", "dotted", "underscored"]), Free,

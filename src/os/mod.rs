@@ -12,6 +12,7 @@ pub mod blocking;
 pub mod bus;
 pub mod cards;
 pub mod clock;
+pub mod command_line;
 pub mod cpu_stat;
 pub mod cpufreq;
 pub mod cpuinfo;

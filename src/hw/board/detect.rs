@@ -3,13 +3,15 @@
 use super::{Board, Kind, Profile, Simulated, profile};
 use crate::{
     config::BoardChoice as Choice,
-    os::{Root, cpuinfo},
+    os::{Root, command_line, cpuinfo},
 };
 use std::sync::Arc;
 
 /// The two names of the live device tree (`Documentation/ABI/testing/sysfs-firmware-ofw`).
 const DEVICE_TREES: [&str; 2] = ["proc/device-tree", "sys/firmware/devicetree/base"];
 const VENDOR: &str = "raspberrypi,";
+/// Each tells of an image with slots: what its initramfs verifies the root by, and which slot U-Boot has chosen (docs/boot.md).
+const APPLIANCE: [&str; 2] = ["raspi_mcp.verity", "raspi_mcp.slot"];
 
 /// The configuration says one thing and the machine another.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,6 +34,7 @@ pub(super) fn detect(choice: Choice, root: &Root) -> Result<Board, Conflict> {
         Choice::Linux => Ok(linux(root, "the configuration says so".into())),
         Choice::Simulated => Ok(simulated("the configuration says so".into())),
         Choice::Auto if is_pi => Ok(raspberry_pi(root, &compatible, found)),
+        Choice::Auto if is_appliance(root) => Ok(linux(root, format!("{found}, and this image was made for it"))),
         Choice::Auto if compatible.is_empty() => Ok(simulated(found)),
         Choice::Auto if has_gpio_chip(root) => Ok(linux(root, format!("{found}, and there is a GPIO chip"))),
         Choice::Auto => Ok(simulated(format!("{found}, and there is no GPIO chip"))),
@@ -103,6 +106,11 @@ fn tree_line(root: &Root, property: &str) -> Option<String> {
 fn tree_revision(root: &Root) -> Option<String> {
     let bytes = DEVICE_TREES.iter().find_map(|tree| root.read_bytes(&format!("{tree}/system/linux,revision")).ok())?;
     Some(format!("{:04x}", u32::from_be_bytes(bytes.try_into().ok()?)))
+}
+
+/// Whether it serves a card with slots. Its identity and its updates are real, whatever hardware is there, or not yet.
+fn is_appliance(root: &Root) -> bool {
+    APPLIANCE.iter().any(|name| command_line::argument(root, name).is_some())
 }
 
 fn has_gpio_chip(root: &Root) -> bool {

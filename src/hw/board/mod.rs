@@ -53,7 +53,7 @@ pub struct Board {
 
 impl Board {
     /// The board that `choice` and the machine under `root` make. With `auto`: a Raspberry Pi where the device tree says
-    /// so; a Linux board where there is another device tree and a GPIO chip; else simulated.
+    /// so; a Linux board where there is another device tree and a GPIO chip, or an image with slots was started; else simulated.
     ///
     /// # Errors
     /// [`Conflict`] when the configuration names a Raspberry Pi and the device tree says otherwise.

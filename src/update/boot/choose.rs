@@ -6,10 +6,10 @@ use super::{
 };
 use crate::{
     error::ToolError,
-    os::{Root, ioctl},
+    os::{Root, command_line::argument, ioctl},
     update::{
         boot::has_tryboot,
-        disk::{Disk, Layout, real::argument},
+        disk::{Disk, Layout},
     },
 };
 use std::{fs::File, sync::Arc};

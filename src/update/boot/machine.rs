@@ -2,11 +2,8 @@
 
 use super::{Seen, Slot, Witness};
 use crate::{
-    os::{Root, malformed, pstore, reset},
-    update::disk::{
-        Layout,
-        real::{argument, root_slot},
-    },
+    os::{Root, command_line::argument, malformed, pstore, reset},
+    update::disk::{Layout, real::root_slot},
 };
 use std::io;
 

@@ -105,6 +105,20 @@ fn another_board_is_linux_when_it_has_a_gpio_chip() {
 }
 
 #[test]
+fn an_image_with_slots_is_never_simulated() {
+    for started in ["raspi_mcp.slot=B", "raspi_mcp.verity=00,11,22"] {
+        let machine = Copied::of("pc");
+        machine.write("proc/cmdline", format!("quiet {started} panic=10\n"));
+        assert_eq!(Board::detect(Choice::Auto, &machine.root()).unwrap().kind, Kind::Linux, "without a device tree");
+        machine.write("proc/device-tree/compatible", b"linux,dummy-virt\0");
+        let board = Board::detect(Choice::Auto, &machine.root()).unwrap();
+        assert_eq!(board.kind, Kind::Linux);
+        assert_eq!(board.reason, "the device tree says linux,dummy-virt, and this image was made for it");
+        assert!(Board::detect(Choice::Simulated, &machine.root()).unwrap().is_simulated(), "who says so means it");
+    }
+}
+
+#[test]
 fn the_second_name_of_the_device_tree_will_do() {
     let pi = Copied::of("pi-5");
     pi.without("proc/device-tree").without("proc/cpuinfo");

@@ -1,9 +1,9 @@
 //! Finds the card: the disk whose partition table is the layout's, and which of its slots runs.
 
-use super::sysfs::{Block, argument, blocks, made_of, mounts};
+use super::sysfs::{Block, blocks, made_of, mounts};
 use crate::{
     error::{ErrorCode, ToolError},
-    os::Root,
+    os::{Root, command_line::argument},
     update::{
         Slot,
         boot::booted_partition,

@@ -9,7 +9,7 @@ mod node;
 mod sysfs;
 
 pub use find::{Card, root_argument};
-pub use sysfs::{Block, argument};
+pub use sysfs::Block;
 
 use super::{Access, Area, Device, Disk, Layout, Slot};
 use crate::{

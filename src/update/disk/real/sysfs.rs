@@ -131,13 +131,6 @@ pub fn holders(root: &Root, block: &Block) -> Vec<String> {
     held
 }
 
-/// The value of the last `name=` on the kernel's command line.
-pub fn argument(root: &Root, name: &str) -> Option<String> {
-    let line = root.read("proc/cmdline").ok()?;
-    let mut words = line.split_whitespace().rev();
-    words.find_map(|word| word.strip_prefix(name)?.strip_prefix('=').map(str::to_owned))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
