@@ -1,6 +1,7 @@
 """A file with a slip in it is told by its line and stays; a good one is taken and erased; a reset by hand leaves nobody's machine, and
 makes data anew where it was lost."""
 
+from disk import MIB
 from wires import Missed
 
 FILE = "raspi-mcp.toml"
@@ -27,7 +28,8 @@ def story(bench):
     second = reset(bench, card, first, wiped="initramfs: a factory reset: .*")
     bench.says("all of the data partition is garbage")
     card.data.garbage(card.data.size)
-    reset(bench, card, second, wiped="initramfs: .* is blank: a file system is made")
+    reset(bench, card, second, wiped="initramfs: .* is blank: it is formatted")
+    half_made(bench, card)
 
 
 def reset(bench, card, was, wiped):
@@ -45,3 +47,24 @@ def reset(bench, card, was, wiped):
         bench.says("another key, and nobody's machine")
         pi.cut_power()
     return made
+
+
+def half_made(bench, card):
+    """What a power cut leaves of a file system that is being made; and garbage that nobody was making."""
+    for mark, mounted, says in (
+        (b"making-data", b"\0\0\0\0", "initramfs: .* has half a file system: it is formatted"),
+        # Somebody has mounted it: it is theirs, whatever the mark says.
+        (b"making-data", b"once", "initramfs: .*data of this boot goes with it"),
+        (b"", b"\0\0\0\0", "initramfs: .*data of this boot goes with it"),
+    ):
+        card.data.garbage(card.data.size)
+        card.data.write(mounted, at=1024 + 44)
+        card.agent_state.write(mark.ljust(512), at=8192)
+        before = card.data.read(MIB)
+        bench.machine = None
+        with bench.power_on(card) as pi:
+            bench.says(pi.console.expect(says, within=400).string.strip())
+            pi.console.expect("unclaimed", within=300)
+            pi.cut_power()
+        bench.check("what was there is there", card.data.read(MIB) == before, "goes with it" in says)
+        bench.check("the mark", card.agent_state.read(512, at=8192).strip(b" \0") == mark, "goes with it" in says)

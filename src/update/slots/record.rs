@@ -1,9 +1,9 @@
 //! Two copies of the state in the raw agent-state area, each with a checksum and a number. The older one is written, so that a cut
 //! leaves the newer one.
 //!
-//! The area in quarters: the first holds the count of unhealthy boots ([`super::counter`]), the second and third a copy each, the
-//! fourth nothing yet. A copy, at the start of its quarter: `RMSTATE1`, sequence and length as little-endian u64, the SHA-256 of those
-//! 16 bytes and the JSON, then the JSON, then zeros to the next 4096 bytes.
+//! The area in quarters: the first holds the count of unhealthy boots ([`super::counter`]) and a mark of the initramfs's, the second and
+//! third a copy each, the fourth nothing yet. A copy, at the start of its quarter: `RMSTATE1`, sequence and length as little-endian u64,
+//! the SHA-256 of those 16 bytes and the JSON, then the JSON, then zeros to the next 4096 bytes.
 
 use super::State;
 use crate::{
