@@ -119,11 +119,14 @@ impl Disk for RealDisk {
                 (card.disk.clone(), at.ok_or_else(missing)?, SECTOR)
             }
             _ => {
-                let number = match area {
-                    Area::Data => self.layout.data.map(|data| data.number),
-                    _ => self.layout.partition(area).map(|partition| partition.number),
+                let block = match area {
+                    Area::Data => self.numbered(&card, self.layout.data.ok_or_else(missing)?.number)?,
+                    _ => {
+                        let number = self.layout.partition(area).ok_or_else(missing)?.number;
+                        let block = card.partitions.iter().find(|block| block.number == Some(number)).cloned();
+                        block.ok_or_else(|| ToolError::internal("a card without a partition of its layout"))?
+                    }
                 };
-                let block = self.numbered(&card, number.ok_or_else(missing)?)?;
                 let sectors = block.sectors(&self.root, "size");
                 let sectors = sectors.map_err(|fault| ToolError::unavailable(fault.to_string()))?;
                 (block, 0, sectors.saturating_mul(SECTOR))
