@@ -75,6 +75,11 @@ fn hint(out: &Path) -> io::Result<()> {
     // Relative relocations, packed (`DT_RELR`): half a megabyte less, since the loader reads them all at every start. binutils has
     // it from 2.38 on, for arm64 from 2.43; the loader has to be glibc 2.36 or newer.
     println!("cargo:rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
+    // A folder whose `ld` links in the place of the compiler's own, for compilers whose linker does not know that (ci/cross).
+    println!("cargo:rerun-if-env-changed=RASPI_MCP_LD");
+    if let Ok(folder) = env::var("RASPI_MCP_LD") {
+        println!("cargo:rustc-link-arg-bins=-B{folder}");
+    }
     // Between parts that are mapped in different ways lies a page, and GNU's linker takes 64 KiB for one on arm64. No kernel of a
     // Raspberry Pi has pages larger than a Pi 5's (docs/decisions.md).
     if env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("aarch64") {

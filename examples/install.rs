@@ -9,6 +9,7 @@ use raspi_mcp::{
     update::{
         bundle::{Envelope, Head, Index, Manifest},
         install::{Finished, Install},
+        status::RestartPlan,
     },
 };
 use serde_json::{Value, json};
@@ -79,7 +80,8 @@ struct Sent {
 
 async fn install(link: &AgentLink, bundle: &Bundle, stop_after: usize, sent: &mut Sent) -> Result<Value, ToolError> {
     let warrant = Warrant { principal: "bench".into(), args_sha256: "0".repeat(64), ask_id: None };
-    let request = InstallRequest { tool: UpdateTool::UpdateServer, warrant: Some(warrant) };
+    let request =
+        InstallRequest { tool: UpdateTool::UpdateServer, warrant: Some(warrant), restart: RestartPlan::Waits };
     let (mut install, _) = Install::begin(link.install(request).await?, &bundle.head).await?;
     install.index(&bundle.index_bytes).await?;
     let mut wanted = install.wanted().await?;

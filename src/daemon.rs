@@ -11,6 +11,7 @@ use crate::{
     os::{clock, notify::Manager},
     registry::{
         Registry,
+        deed::REPORT,
         listing::Limits,
         meta::Role,
         pipeline::{Bounds, Pipeline},
@@ -97,6 +98,9 @@ pub async fn start(serve: Serve) -> Result<Running, String> {
 
     let machine = halves::machine(&settings)?;
     let agent = halves::link(&settings, &machine.board, &stop)?;
+    if let AgentLink::Socket(_) = &agent {
+        tasks.spawn(halves::compare(agent.clone(), settings.places.clone(), stop.clone()));
+    }
     let store = Store::open(&settings.places.state_dir.join("store.db")).map_err(|error| error.to_string())?;
     let audit = Audit::new(store.clone(), settings.audit.max_bytes, Some(agent.clone()));
     let world = World::new(Arc::clone(&settings), registry, machine, agent.clone(), store, audit.clone(), log);
@@ -128,8 +132,8 @@ impl Running {
         tracing::info!("stopping");
         server.stop.cancel();
         server.tasks.close();
-        // Every task bounds itself by the grace and its parting; more is a bug here, and no reason to hang.
-        let patience = server.options.grace + PARTING * 3;
+        // Every task bounds itself by the grace, its parting and a write's last report; more is a bug here, and no reason to hang.
+        let patience = server.options.grace + PARTING * 3 + REPORT;
         if tokio::time::timeout(patience, server.tasks.wait()).await.is_err() {
             tracing::error!("some work did not end in time and is dropped");
         }
@@ -138,7 +142,7 @@ impl Running {
         if let Err(fault) = sampling.close().await {
             tracing::error!(fault, "the last samples were not kept");
         }
-        audit.flush().await.map_err(|error| format!("the last audit records were not kept: {error}"))
+        audit.close().await.map_err(|error| format!("the last audit records were not kept: {error}"))
     }
 }
 
@@ -176,7 +180,7 @@ fn server(
     };
     let (metrics, book) = (Arc::new(Metrics::new(&world.registry)), Arc::new(Book::default()));
     let ledger = Observed { ledger: audit.clone(), metrics: Arc::clone(&metrics), book: Arc::clone(&book) };
-    let pipeline = Pipeline::new(world, bounds, Arc::new(ledger), Arc::new(gate));
+    let pipeline = Arc::new(Pipeline::new(world, bounds, Arc::new(ledger), Arc::new(gate)));
     Server { pipeline, options, stop, tasks, provider, listeners: Listeners::default(), book, metrics }
 }
 

@@ -73,6 +73,10 @@ impl ErrorCode {
     }
 }
 
+/// Where programs find the object of a failed `tools/call` in its `_meta`. It is not in `structuredContent`: that has to fit the tool's
+/// output schema, and clients that check it threw the message away.
+pub const ERROR_META: &str = "io.raspi-mcp/error";
+
 /// A failed call: what happened, where, and what to do next.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{}: {message}", code.symbol())]
@@ -103,6 +107,13 @@ impl ToolError {
     }
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::InvalidArgument, message)
+    }
+    /// `parameter` would be ignored, since `why`. Document 002, section 4.2: accepted and ignored is forbidden.
+    pub fn ignored(parameter: &str, why: &str) -> Self {
+        Self::invalid(format!("{parameter} would be ignored: {why}"))
+            .with("parameter", parameter)
+            .with("path", format!("/{parameter}"))
+            .hint(format!("leave {parameter} out, or give it its default"))
     }
     pub fn denied(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::PermissionDenied, message)
@@ -137,6 +148,20 @@ impl ToolError {
         Self::new(ErrorCode::Cancelled, format!("{tool} was cancelled by its caller"))
     }
 
+    /// For an error after which it is not known whether the deed was done: says so, unless it says better already.
+    #[must_use]
+    pub fn maybe_changed(mut self) -> Self {
+        if matches!(self.code, ErrorCode::Unavailable | ErrorCode::Timeout | ErrorCode::Internal) {
+            self.details.entry("changed").or_insert("unknown".into());
+        }
+        self
+    }
+
+    /// Whether it came after something was changed, or may have been: `changed` in `details` is true or `"unknown"`.
+    pub fn may_have_changed(&self) -> bool {
+        self.details.get("changed").is_some_and(|changed| *changed != Value::Bool(false))
+    }
+
     /// Adds one field to `details`.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
@@ -150,6 +175,18 @@ impl ToolError {
     pub fn protocol(mut self, code: i32, data: impl Into<Value>) -> Self {
         self.protocol = Some(Box::new(Protocol { code, data: data.into() }));
         self
+    }
+    /// Number and `data` of that JSON-RPC error. MCP says what `data` of its own errors is; those of JSON-RPC have what document 000, section
+    /// 2.6.8, wants as well.
+    pub fn as_protocol(&self) -> Option<(i32, Value)> {
+        let Protocol { code, data } = self.protocol.as_deref()?;
+        let mut data = data.clone();
+        if let (-32700..=-32600, Some(fields), Value::Object(more)) = (*code, data.as_object_mut(), self.data()) {
+            for (name, value) in more {
+                fields.entry(name).or_insert(value);
+            }
+        }
+        Some((*code, data))
     }
     /// Says what to do next.
     #[must_use]
@@ -176,6 +213,19 @@ impl ToolError {
         });
         self.extend(&mut body);
         body
+    }
+
+    /// The result of a `tools/call` that failed: its text, and the same object in `_meta`.
+    pub fn result(&self) -> Value {
+        let payload = self.payload();
+        let text = payload.to_string();
+        json!({ "content": [{ "type": "text", "text": text }], "isError": true, "_meta": { ERROR_META: payload } })
+    }
+
+    /// The error object of a `tools/call` result that failed, by this server or one before it, which had it as `structuredContent`.
+    pub fn in_result(result: &Value) -> &Value {
+        let now = &result["_meta"][ERROR_META];
+        if now.is_null() { &result["structuredContent"] } else { now }
     }
 
     /// `error.data` of a failed bare call: `{error_code, message, details, hint?, timeoutMs?}`.

@@ -2,7 +2,7 @@
 
 use crate::{
     agent::{self, AgentLink, AgentSettings},
-    config::{AgentChoice, Settings},
+    config::{self, AgentChoice, PlaceSettings, Settings, Sources},
     hw::{
         board::Board,
         firmware::{Mailbox, VCIO},
@@ -53,4 +53,24 @@ pub fn link(settings: &Settings, board: &Board, stop: &CancellationToken) -> Res
         return Ok(AgentLink::Socket(agent::Client::new(&settings.places.agent_socket)));
     }
     Ok(agent::in_process(AgentSettings::of(settings, simulated, Root::system()), board, stop.clone()))
+}
+
+/// Says once, at the start of a server whose agent is a process of its own, where the two do not use the same places. An agent that does
+/// not answer yet is compared with later: by `manage.get_server_status` and `raspi-mcp doctor`.
+pub async fn compare(agent: AgentLink, ours: PlaceSettings, stop: CancellationToken) {
+    for (variable, _) in Sources::process_env() {
+        if let Some(key) = config::place_of(&variable) {
+            tracing::warn!(
+                hint = config::SAME_PLACES,
+                "the agent does not read {variable}, which sets {key} for the server alone"
+            );
+        }
+    }
+    let status = tokio::select! {
+        status = agent.status() => status,
+        () = stop.cancelled() => return,
+    };
+    for difference in status.map(|status| status.differences(&ours)).unwrap_or_default() {
+        tracing::error!(hint = config::SAME_PLACES, "{difference}");
+    }
 }

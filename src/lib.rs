@@ -30,6 +30,7 @@ pub mod resources;
 pub mod rpc;
 pub mod sampling;
 pub mod store;
+pub mod terminal;
 pub mod tls;
 pub mod tools;
 pub mod transport;

@@ -4,6 +4,7 @@ use crate::{
     access::redact,
     clock,
     config::{LogTarget, Settings},
+    terminal,
 };
 use serde_json::{Map, Value};
 use std::{
@@ -162,7 +163,7 @@ struct Collected {
 
 impl Collected {
     fn text(&mut self, field: &Field, text: &str) {
-        let text: String = redact::redact_text(text).chars().take(LONGEST).collect();
+        let text: String = redact::redact_own(text).chars().take(LONGEST).collect();
         match field.name() {
             "message" => self.message = text,
             name if redact::is_secret_name(name) => drop(self.fields.insert(name.to_owned(), redact::MASK.into())),
@@ -212,7 +213,7 @@ pub fn start(settings: &Settings, ring: &Ring) -> Result<(), String> {
     };
     let plain = journal.is_none().then(|| {
         print::layer()
-            .with_writer(std::io::stderr)
+            .with_writer(|| terminal::Stderr)
             .with_ansi(false)
             .with_target(false)
             .compact()

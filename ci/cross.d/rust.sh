@@ -50,7 +50,13 @@ rust_triple() {
 # need_compiler MACHINE: the C compiler that links for it, and compiles SQLite and ring; with it come the kernel's headers.
 need_compiler() {
   case $1 in
-    aarch64) need_debian aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu libc6-dev-arm64-cross ;;
+    aarch64)
+      need_debian aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+      # Debian 12's GNU linker packs no relative relocations for arm64: 450 kB of the program.
+      need_debian ld.lld-16 lld-16
+      mkdir -p "$BUILD/cross/ld"
+      ln -sf "$(command -v ld.lld-16)" "$BUILD/cross/ld/ld"
+      ;;
     armv7) need_debian arm-linux-gnueabihf-gcc gcc-arm-linux-gnueabihf libc6-dev-armhf-cross ;;
     x86_64) need_debian x86_64-linux-gnu-gcc gcc libc6-dev ;;
   esac
@@ -82,6 +88,7 @@ cross_cargo() {
   fi
   # bindgen reads the kernel's header as that machine's compiler would.
   [ "$machine" = x86_64 ] || cargo=(env "BINDGEN_EXTRA_CLANG_ARGS_$under=--sysroot=/usr/$gnu" "${cargo[@]}")
+  [ "$machine" != aarch64 ] || cargo=(env "RASPI_MCP_LD=$BUILD/cross/ld" "${cargo[@]}")
   # The binary names no folder of the machine that built it.
   remap="--remap-path-prefix=$ROOT=/raspi-mcp --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"
   # A folder each: what stable cargo is told for one machine would have it build everything anew for the other.

@@ -23,7 +23,7 @@ LEFT_OUT=(
 # shellcheck disable=SC2034
 ROOT_MODULES=(virtio_net virtio_rng i6300esb i2c-dev autofs4 configfs)
 # shellcheck disable=SC2034
-INITRAMFS_MODULES=(virtio_blk erofs dm-verity ext4 i6300esb)
+INITRAMFS_MODULES=(virtio_blk dm-verity ext4 i6300esb)
 
 # apt_for_arm64 COMMAND...: apt-get as on an arm64 machine where nothing is installed.
 apt_for_arm64() {

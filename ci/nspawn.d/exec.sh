@@ -93,6 +93,8 @@ check_exec_sandbox() {
   expect_in "input" '"stdout":"words"' "$(run_sh cat '"stdin":"words"')"
   expect_in "both ends" 'bytes left out' "$(run_sh 'head -c 100000 /dev/zero | tr "\0" x; echo; echo last')"
   fails_with "raspi-mcp by another name" 5 'never run' c raspi-mcp call exec.run -a command=innocent
+  # The agent names it at every start, and doctor with it: what follows is about a machine that is well.
+  c sed -i ':a;N;$!ba;s/\n\[\[exec.commands\]\]\nname = "innocent"\nprogram = "[^"]*"//' /etc/raspi-mcp/70-exec.toml
   fails_with "what is not listed" 5 'none of the commands' c raspi-mcp call exec.run -a command=id
   none_left || die "left: $(of_commands)"
   expect "units left" "" "$(c systemctl list-units --all --plain --no-legend 'raspi-mcp-exec-*')"

@@ -29,7 +29,7 @@ audited() { c journalctl --no-pager --quiet --output cat --output-fields F_RECOR
 check_conversation() {
   local said
   grep -q RASPI_MCP_GROUND tests/it/grounds.rs 2>/dev/null || die "tests/it/grounds.rs is not there"
-  c systemd-run --quiet --collect --unit=reader --uid=bob --socket-property=ListenStream=/run/reader.sock \
+  c systemd-run --quiet --collect --unit=reader --uid=daemon --socket-property=ListenStream=/run/reader.sock \
     /lib/systemd/systemd-socket-proxyd "$SOCKET"
   RUST_BACKTRACE=0 RASPI_MCP_GROUND=unix:/proc/$LEADER/root/run/reader.sock \
     cargo test --locked --quiet --test it grounds >"$WORK/unix" 2>&1 || die "over the unix socket: $(cat "$WORK/unix")"
@@ -49,8 +49,29 @@ ask_reboot() {
 
 open_question() { ASK=$(c raspi-mcp approve --list | sed -n 's/^ask //p' | head -1) && [ -n "$ASK" ]; }
 
-# approve ANSWER: what a person does, at a terminal.
-approve() { c script --quiet --return --command "raspi-mcp approve $ASK" /dev/null <<<"$1"; }
+# approve ANSWER: what a person does, at a terminal. What is typed before the question is there is dropped, so the answer is
+# typed once the question can be read, and again while nothing comes of it.
+approve() {
+  local said='' letter person code=0
+  coproc PERSON { c script --quiet --return --command "raspi-mcp approve $ASK" /dev/null; }
+  person=$PERSON_PID
+  local -a at=("${PERSON[@]}")
+  while :; do
+    code=0
+    IFS= read -r -N1 -t 0.5 -u "${at[0]}" letter || code=$?
+    if [ "$code" = 0 ]; then
+      said+=$letter
+      continue
+    fi
+    # More than 128: half a second without a letter. Anything else: it has ended.
+    [ "$code" -gt 128 ] || break
+    if [[ $said == *"Enter = decide later] "* ]]; then printf '%s\n' "$1" >&"${at[1]}" || break; fi
+  done
+  code=0
+  wait "$person" || code=$?
+  printf '%s' "$said"
+  return "$code"
+}
 
 # The answer of the call that waited.
 answered() {

@@ -94,11 +94,11 @@ def tell(name, module, folder, factory, kind=Bench):
     print(f"\n{name}: {module.__doc__.strip().splitlines()[0]}", flush=True)
     os.makedirs(folder, exist_ok=True)
     bench = kind(folder, factory)
-    started = time.monotonic()
+    started, well = time.monotonic(), False
     try:
         module.story(bench)
         print(f"  ok      {time.monotonic() - started:.1f} s", flush=True)
-        return True
+        well = True
     except Missed as missed:
         print(f"  FAILED  {missed}")
     except Exception:
@@ -107,12 +107,27 @@ def tell(name, module, folder, factory, kind=Bench):
     finally:
         if bench.machine:
             bench.machine.close()
+    if well:
+        only_logs(folder)
+        return True
     if bench.machine:
         print(f"  last lines of {os.path.relpath(bench.machine.console.path)}:")
         for line in bench.machine.console.tail():
             print(f"    | {line}")
     sys.stdout.flush()
     return False
+
+
+def only_logs(folder):
+    """Removes what a story leaves but its consoles: its disks and recordings would fill a small machine."""
+    for path, folders, names in os.walk(folder, topdown=False):
+        for name in names:
+            if not name.endswith(".log"):
+                os.remove(os.path.join(path, name))
+        for name in folders:
+            inner = os.path.join(path, name)
+            if not os.path.islink(inner) and not os.listdir(inner):
+                os.rmdir(inner)
 
 
 def told(stories):

@@ -23,7 +23,7 @@ def main():
     # Buildroot's options have no CONFIG_ before them.
     os.environ["CONFIG_"] = ""
     os.environ["KCONFIG_WARN_UNDEF"] = "y"
-    text = "".join(file.read_text() for file in TREE.glob("package/*/Config.in*"))
+    text = "".join(file.read_text() for file in [*TREE.glob("package/*/Config.in*"), *TREE.glob("fs/*/Config.in*")])
     own = set(ours.findall(text))
     theirs = sorted(set(any_option.findall(text)) - own - {"BR2_EXTERNAL_RASPI_MCP_PATH"})
     failures = []

@@ -73,7 +73,7 @@ DEPLOY_DIR_IMAGE = "${TOPDIR}/deploy"
 IMGDEPLOYDIR = "${WORKDIR}/deploy"
 IMAGE_ROOTFS = "${WORKDIR}/rootfs"
 IMAGE_NAME = "${PN}-${MACHINE}"
-IMAGE_TYPES = "erofs wic"
+IMAGE_TYPES = "wic"
 STAGING_BINDIR_NATIVE = "/native/bin"
 SOURCE_DATE_EPOCH = "1700000000"
 RPI_KERNEL_DEVICETREE = ""
@@ -203,7 +203,7 @@ def check_machine(top, machine, board, build):
     names = ("raspi_mcp_run", "raspi_mcp_stage", "raspi_mcp_post_build", "IMAGE_CMD:bundle")
     script = "".join(f"{name.replace(':', '_')}() {{\n{d.getVar(name)}\n}}\n" for name in names)
     check("${RASPI_MCP" not in script and "${IM" not in script, f"{machine}: a shell function has variables that nobody sets")
-    (build / "image.sh").write_text(f"set -e\n{script}raspi_mcp_post_build\n$MKFS\nIMAGE_CMD_bundle\n")
+    (build / "image.sh").write_text(f"set -e\n{script}raspi_mcp_post_build\nIMAGE_CMD_bundle\n")
 
 
 def check_appends(top):

@@ -1,6 +1,6 @@
 # Reads the Buildroot package as Buildroot does, and runs what it adds to an installation:
 #   make -f ci/trees.d/package.mk INTO=<folder> SOURCE=<checkout>
-# cargo-package, which builds and installs the binary, is stood in for by a mark that it was asked for, for the target and the host.
+# cargo-package, which builds and installs the binary, is stood in for by a mark that it was asked for, for the target and the host, and so is rootfs.
 MAKEFLAGS += --warn-undefined-variables --no-builtin-rules
 BR2_EXTERNAL_RASPI_MCP_PATH := $(SOURCE)/buildroot-external
 BR2_PACKAGE_RASPI_MCP_SLOTS := y
@@ -13,6 +13,7 @@ TARGET_CFLAGS :=
 TARGET_LDFLAGS :=
 cargo-package = ASKED := yes
 host-cargo-package = HOST_ASKED := yes
+rootfs = ROOTFS_ASKED := yes
 include $(BR2_EXTERNAL_RASPI_MCP_PATH)/external.mk
 
 define newline
@@ -22,7 +23,7 @@ endef
 
 # As Buildroot's $(@D): where the source was unpacked.
 $(SOURCE)/.stamp:
-	@test "$(ASKED) $(HOST_ASKED)" = "yes yes"
+	@test "$(ASKED) $(HOST_ASKED) $(ROOTFS_ASKED)" = "yes yes yes"
 	$(foreach hook,$(RASPI_MCP_POST_INSTALL_TARGET_HOOKS),$($(hook))$(newline))
 
 .PHONY: all info

@@ -76,6 +76,9 @@ _raspi__mcp() {
             raspi__mcp,tools)
                 cmd="raspi__mcp__subcmd__tools"
                 ;;
+            raspi__mcp__subcmd__audit,accept-gap)
+                cmd="raspi__mcp__subcmd__audit__subcmd__accept__subcmd__gap"
+                ;;
             raspi__mcp__subcmd__audit,show)
                 cmd="raspi__mcp__subcmd__audit__subcmd__show"
                 ;;
@@ -233,12 +236,38 @@ _raspi__mcp() {
             return 0
             ;;
         raspi__subcmd__mcp__subcmd__audit)
-            opts="-h --config --set --help verify show"
+            opts="-h --config --set --help verify accept-gap show"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        raspi__subcmd__mcp__subcmd__audit__subcmd__accept__subcmd__gap)
+            opts="-h --file --yes --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

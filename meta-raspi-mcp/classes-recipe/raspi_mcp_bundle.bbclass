@@ -74,17 +74,11 @@ raspi_mcp_post_build() {
 BOOTFILES_DIR_NAME ?= "bootfiles"
 ROOTFS_POSTPROCESS_COMMAND:append = " raspi_mcp_post_build"
 
-# Not compressed: blocks that did not change are found again in the next release. The same root has the same bytes.
-# nooelint: oelint.vars.specific - of a type of image
-EXTRA_IMAGECMD:erofs = "-T0 --all-root -U72617370-692d-6d63-702d-62656e636800"
-
 IMAGE_TYPES += "bundle"
-# nooelint: oelint.vars.specific,oelint.vars.mispell - OE-Core's name, of a type of image
-IMAGE_TYPEDEP:bundle = "erofs"
 # nooelint: oelint.vars.specific,oelint.vars.mispell - OE-Core's name, of a type of image
 IMAGE_TYPEDEP:wic = "bundle"
 IMAGE_CMD:bundle () {
-    cp "${IMGDEPLOYDIR}/${IMAGE_NAME}.erofs" "${RASPI_MCP_IMAGES}/rootfs.erofs"
+    raspi_mcp_run root-image.sh --all-root "${IMAGE_ROOTFS}" "${RASPI_MCP_IMAGES}/rootfs.ext4"
     raspi_mcp_run post-image.sh "${RASPI_MCP_IMAGES}"
     install -m 0644 "${RASPI_MCP_IMAGES}/update.bundle" "${IMGDEPLOYDIR}/${IMAGE_NAME}.bundle"
     install -m 0644 "${RASPI_MCP_IMAGES}/sbom.cdx.json" "${IMGDEPLOYDIR}/${IMAGE_NAME}.sbom.cdx.json"

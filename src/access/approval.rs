@@ -3,7 +3,7 @@
 //! The call waits a while; when nobody has answered by then it fails with a hint, the question stands, and the same call
 //! made again by the same caller finds the answer.
 
-use super::{canonical, redact};
+use super::{caller::Caller, canonical, question, way};
 use crate::{
     agent::{AgentLink, AgentPolicy, Ask as Question, AskRequest, AskState},
     error::ToolError,
@@ -15,6 +15,9 @@ use crate::{
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use std::time::Duration;
+
+/// Columns of a question in a client's dialogue, whose width nobody knows.
+const ELICITED: usize = 80;
 
 /// The pipeline's gate, with the agent behind it.
 pub struct Asking {
@@ -35,12 +38,14 @@ impl Asking {
     async fn put(&self, ask: Ask<'_>) -> Result<Approval, ToolError> {
         let tool = ask.entry.name();
         let args_sha256 = canonical::sha256_hex(ask.args);
+        let (args, marks) = question::shown(tool, &ask.entry.input_schema(), ask.entry.meta.bulk, ask.args)?;
         let question = self
             .agent
             .open_ask(AskRequest {
                 tool: tool.to_owned(),
                 summary: format!("{} asks for {tool}: {}", ask.caller.principal, ask.entry.meta.title),
-                args: ask.entry.shown(ask.args).unwrap_or_else(|| redact::redact(ask.args)),
+                args,
+                marks,
                 args_sha256: args_sha256.clone(),
                 principal: ask.caller.principal.clone(),
             })
@@ -63,7 +68,7 @@ impl Asking {
                 let by = self.agent.redeem_ask(&answered.id, tool, &ask.caller.principal, &args_sha256).await?;
                 Ok(Approval { ask_id: by.ask_id, by: by.by, how: by.how })
             }
-            AskState::Pending => Err(unanswered(tool, &answered)),
+            AskState::Pending => Err(unanswered(ask.caller, tool, &answered)),
             AskState::Denied => {
                 Err(ToolError::denied(format!("{} said no to {tool}", answered.by.as_deref().unwrap_or("a person")))
                     .with("ask_id", answered.id)
@@ -103,7 +108,7 @@ impl Asking {
 async fn elicit(peer: &dyn Peer, question: &Question) -> Option<bool> {
     let request = &question.request;
     let params = json!({
-        "message": format!("{}. Arguments: {}. Allow it?", request.summary, request.args),
+        "message": format!("Allow this call, once?\n{}", question::lines(request, ELICITED)),
         "requestedSchema": {
             "type": "object",
             "properties": { "allow": { "type": "boolean", "title": "Allow this call", "default": false } },
@@ -121,12 +126,9 @@ async fn elicit(peer: &dyn Peer, question: &Question) -> Option<bool> {
     }
 }
 
-fn unanswered(tool: &str, question: &Question) -> ToolError {
+fn unanswered(caller: &Caller, tool: &str, question: &Question) -> ToolError {
     ToolError::precondition(format!("{tool} needs a person's approval, and nobody has answered yet"))
         .with("ask_id", question.id.clone())
         .with("expires", crate::access::audit::rfc3339(question.expires_ms))
-        .hint(format!(
-            "tell the person to run `raspi-mcp approve {}` on the device, then make the same call again",
-            question.id
-        ))
+        .hint(way::to_an_approval(caller, &question.id))
 }

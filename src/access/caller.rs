@@ -36,7 +36,20 @@ pub struct Caller {
     pub presence: Option<Presence>,
 }
 
+/// The principal of everybody on this machine who shows nothing.
+const ANONYMOUS: &str = "loopback";
+
 impl Caller {
+    /// A program on this machine that showed no token.
+    pub fn anonymous(role: Role) -> Self {
+        Self::new(ANONYMOUS, role, Door::Http)
+    }
+
+    /// Whether it is one of many that nothing tells apart.
+    pub fn is_anonymous(&self) -> bool {
+        self.principal == ANONYMOUS
+    }
+
     pub fn new(principal: impl Into<String>, role: Role, door: Door) -> Self {
         Self { principal: principal.into(), role, door, presence: None }
     }

@@ -16,11 +16,38 @@ pub fn to_string(value: &Value) -> String {
 
 /// SHA-256 over the canonical JSON of `value`, as 64 lower-case hexadecimal digits.
 pub fn sha256_hex(value: &Value) -> String {
-    if value.as_object().is_some_and(serde_json::Map::is_empty) {
-        // Most reads have no arguments.
-        return OF_NOTHING.to_owned();
+    Whole::of(value).sha256
+}
+
+/// What stands for arguments when they are not written down: how long they are and what they hash to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Whole {
+    /// SHA-256 of the canonical JSON, 64 lower-case hexadecimal digits.
+    pub sha256: String,
+    /// Length of the canonical JSON.
+    pub bytes: usize,
+}
+
+impl Whole {
+    /// Of `value`, spelled once.
+    pub fn of(value: &Value) -> Self {
+        if value.as_object().is_some_and(serde_json::Map::is_empty) {
+            // Most reads have no arguments.
+            return Self { sha256: OF_NOTHING.to_owned(), bytes: 2 };
+        }
+        let text = to_string(value);
+        Self { sha256: hex(&Sha256::digest(text.as_bytes())), bytes: text.len() }
     }
-    hex(&Sha256::digest(to_string(value).as_bytes()))
+}
+
+/// About how many bytes of JSON `value` is: what work on it costs. Copies nothing, and looks into no string.
+pub fn weight(value: &Value) -> usize {
+    match value {
+        Value::Object(map) => map.iter().map(|(key, item)| key.len() + 4 + weight(item)).sum::<usize>() + 2,
+        Value::Array(items) => items.iter().map(|item| weight(item) + 1).sum::<usize>() + 2,
+        Value::String(text) => text.len() + 2,
+        _ => 4,
+    }
 }
 
 /// SHA-256 of `{}`.

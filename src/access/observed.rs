@@ -2,11 +2,15 @@
 //!
 //! This is the one place that sees every call with its outcome, refusals and panics included.
 
-use super::ledger::{Entry, Ledger};
+use super::{
+    caller::Caller,
+    canonical::Whole,
+    ledger::{Entry, Intent, Ledger},
+};
 use crate::{error::ToolError, metrics::Metrics, resources::book::Book};
 use futures::future::BoxFuture;
 use serde_json::Value;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// A ledger, and who hears of what it takes.
 pub struct Observed<L> {
@@ -16,16 +20,32 @@ pub struct Observed<L> {
 }
 
 impl<L: Ledger> Ledger for Observed<L> {
-    fn redact(&self, args: &Value) -> Value {
-        self.ledger.redact(args)
+    fn redact(&self, args: &Value, whole: &Whole) -> Value {
+        self.ledger.redact(args, whole)
     }
 
     fn ready(&self) -> Result<(), ToolError> {
         self.ledger.ready()
     }
 
+    /// Nobody is told: the call is not over.
+    fn intend<'a>(&'a self, intent: Intent<'a>) -> BoxFuture<'a, Result<i64, ToolError>> {
+        self.ledger.intend(intent)
+    }
+
+    fn gathers(&self, caller: &Caller, tool: &'static str, error: &ToolError, duration: Duration) -> bool {
+        let gathered = self.ledger.gathers(caller, tool, error, duration);
+        if gathered {
+            self.metrics.called(tool, Some(error), duration);
+        }
+        gathered
+    }
+
     fn record<'a>(&'a self, entry: Entry<'a>) -> BoxFuture<'a, Result<(), ToolError>> {
-        self.metrics.called(entry.tool, entry.error, entry.duration);
+        // A call is counted once.
+        if !entry.later {
+            self.metrics.called(entry.tool, entry.error, entry.duration);
+        }
         if self.book.count() == 0 {
             return self.ledger.record(entry);
         }

@@ -60,6 +60,8 @@ fn copy(value: &Value, depth: usize, budget: &mut usize) -> Value {
             for (key, item) in map.iter().take(MAX_ENTRIES) {
                 let safe = if is_secret_name(key) && !item.is_null() {
                     Value::String(MASK.into())
+                } else if let ("principal", Value::String(principal)) = (key.as_str(), item) {
+                    Value::String(cut(&redact_own(principal)))
                 } else {
                     copy(item, depth + 1, budget)
                 };
@@ -95,6 +97,16 @@ fn cut(text: &str) -> String {
 /// Masks what looks like a secret in free text: our own tokens, bearer and basic credentials, values assigned to
 /// secret names, the password of a URL, and private keys.
 pub fn redact_text(text: &str) -> String {
+    masked(text, false)
+}
+
+/// The same for a text of our own, in which `token:NAME` and `jwt:SUBJECT` are who called and no secret. A token that stands
+/// there is still masked.
+pub fn redact_own(text: &str) -> String {
+    masked(text, true)
+}
+
+fn masked(text: &str, own: bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -116,19 +128,26 @@ pub fn redact_text(text: &str) -> String {
             continue;
         }
         let (word, after) = rest.split_at(len);
-        rest = mask_after(word, after, &mut out);
+        rest = mask_after(word, after, own, &mut out);
     }
     out
 }
 
 /// Writes `word`, and the mask in place of a secret that follows it; returns what comes after both.
-fn mask_after<'a>(word: &str, after: &'a str, out: &mut String) -> &'a str {
+fn mask_after<'a>(word: &str, after: &'a str, own: bool, out: &mut String) -> &'a str {
     if word.len() > 5 && word.starts_with("rmcp_") {
         out.push_str("rmcp_");
         out.push_str(MASK);
         return after;
     }
+    if is_signed_token(word) {
+        out.push_str(MASK);
+        return after;
+    }
     out.push_str(word);
+    if own && is_principal(word, after) {
+        return after;
+    }
     if is_scheme(word) {
         let spaces = spaces_len(after);
         let len = value_len(&after[spaces..]);
@@ -168,6 +187,19 @@ fn mask_after<'a>(word: &str, after: &'a str, out: &mut String) -> &'a str {
         return &tail[spaces + value_len(&tail[spaces..])..];
     }
     tail
+}
+
+/// Whether this is a JWT: three parts, of which the first two begin like JSON objects in base64url.
+fn is_signed_token(word: &str) -> bool {
+    let mut parts = word.split('.');
+    let mut object = || parts.next().is_some_and(|part| part.len() > 8 && part.starts_with("eyJ"));
+    object() && object() && parts.next().is_some()
+}
+
+/// Whether `word` and what follows are a caller's name, as `token:NAME`. A secret is written `token=`, `token: ` or `"token":"`.
+fn is_principal(word: &str, after: &str) -> bool {
+    let named = |name: &str| name.starts_with(|c: char| !(c.is_whitespace() || matches!(c, '"' | '\'' | ':' | '=')));
+    matches!(word, "token" | "jwt") && after.strip_prefix(':').is_some_and(named)
 }
 
 fn is_scheme(word: &str) -> bool {

@@ -4,7 +4,7 @@ use super::{
     protocol::{Done, Op, PROTOCOL, Reply, Request},
     wire::{Line, read_line, write_line},
 };
-use crate::error::ToolError;
+use crate::{error::ToolError, os::blocking};
 use std::{
     collections::HashMap,
     io,
@@ -25,7 +25,7 @@ use tokio::{
 /// How long the agent may take for anything but a wait; it syncs a few small files at most.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Longest answer: a list of 32 asks with their arguments.
-const MAX_ANSWER: usize = 1024 * 1024;
+const MAX_ANSWER: usize = 4 * 1024 * 1024;
 
 /// A connection to the agent's socket that is made when it is needed. Cheap to clone.
 #[derive(Clone)]
@@ -66,8 +66,12 @@ impl Client {
     /// # Errors
     /// The agent's own; `unavailable` when it does not answer. An operation without an answer may have been done.
     pub async fn request(&self, op: Op, wait: Duration) -> Result<Done, ToolError> {
-        let connection = self.connection().await?;
-        connection.request(op, wait + ANSWER_TIMEOUT).await.map_err(|fault| self.offline(fault))?
+        let connection = blocking::unless_told(op.name(), self.connection()).await??;
+        let is_deed = op.is_deed();
+        connection.request(op, wait + ANSWER_TIMEOUT).await.map_err(|fault| {
+            let error = self.offline(fault);
+            if is_deed { error.maybe_changed() } else { error }
+        })?
     }
 
     /// A connection of its own, not greeted yet.

@@ -2,22 +2,22 @@
 
 use super::{
     Clock,
-    asks::{Ask, AskState, Asks, BoundCall},
+    asks::{AskState, Asks, BoundCall},
     button::{Button, Grip},
     connections::Connections,
     deeds::{
         claim::{BootClock, Claims, boot_clock},
-        exec::Commands,
+        exec::{Commands, open_to_others},
         pins::Header,
         update::{Admissions, Boot},
     },
     exec::{self, Runner, SimulatedRunner},
     files,
     heads::Heads,
-    log::OpLog,
+    log::{ATTEMPTS, OpLog, REFUSALS},
     machine::{Machine, RealMachine, SimulatedMachine},
     network::{Network, RealNetwork, SimulatedNetwork},
-    peer::{Peer, Standing},
+    peer::Peer,
     policy::AgentPolicy,
     power::Power,
     processes::{Processes, RealProcesses, SimulatedProcesses},
@@ -38,7 +38,7 @@ use crate::{
     },
     os::{Root, bus::Bus, lock::Lock},
 };
-use serde_json::{Value, json};
+use serde_json::json;
 use std::{
     sync::{Arc, OnceLock},
     time::Duration,
@@ -123,7 +123,7 @@ pub struct Agent {
     pub(super) processes: Arc<dyn Processes>,
     pub(super) units: Arc<dyn Units>,
     pub(super) connections: Connections,
-    heads: Heads,
+    pub(super) heads: Heads,
     pub(super) log: Arc<OpLog>,
     started_ms: i64,
     pub(super) simulated: bool,
@@ -150,11 +150,14 @@ impl Agent {
         let lock = files::lock(folder)?;
         let mut faults = Vec::new();
         let simulated = machine.is_simulated();
+        if !runner.is_simulated() {
+            faults.extend(open_to_others(&settings.exec));
+        }
         let button = Button::take(&settings, gpio, &mut faults);
         let per_hour = settings.policy.reboots_per_hour;
         let updates = Updates::start(&settings, update, Arc::clone(&clock), &mut faults);
         let agent = Self {
-            asks: Asks::load(folder, Arc::clone(&clock), settings.policy.ask_expiry, &mut faults),
+            asks: Asks::load(folder, &clock, &boot_clock, settings.policy.ask_expiry, &mut faults),
             power: Power::load(folder, Arc::clone(&clock), Arc::clone(&machine), per_hour, &mut faults)?,
             machine,
             runner,
@@ -162,7 +165,7 @@ impl Agent {
             processes,
             units,
             connections: Connections::load(folder, Arc::clone(&clock), network, &mut faults)?,
-            heads: Heads::load(folder, Arc::clone(&clock))?,
+            heads: Heads::load(folder, Arc::clone(&clock), settings.audit_max_bytes, settings.simulated)?,
             log: Arc::new(OpLog::new(folder, Arc::clone(&clock))),
             claims: Claims::new(settings.identity.clone(), boot_clock),
             updates,
@@ -188,6 +191,7 @@ impl Agent {
             system.belongs_to(Arc::downgrade(&agent));
             agent.power.tell(system);
             agent.begin_boot();
+            agent.watch_plan();
         }
         Ok(agent)
     }
@@ -202,23 +206,21 @@ impl Agent {
     /// Those of the operation; `permission_denied` when `peer` may not ask for it.
     pub async fn handle(&self, peer: &Peer, op: Op) -> Result<Done, ToolError> {
         if let Err(error) = peer.may(&op) {
-            self.log.write("refused", peer, json!({ "operation": op.name(), "reason": error.message }))?;
+            self.log.attempt("refused", peer, REFUSALS, || json!({ "operation": op.name(), "reason": error.message }));
             return Err(error);
         }
         match op {
             Op::Hello { protocol, .. } => hello(protocol),
-            Op::Status {} => Ok(Done::Status(self.status())),
+            Op::Status {} => Ok(Done::Status(self.status().into())),
             Op::OpenAsk(request) => {
-                if AgentPolicy::is_deed(&request.tool) {
-                    // Nobody is asked for what the agent would refuse anyway.
-                    self.settings.policy.check(&request.tool)?;
-                    if PowerAction::ALL.iter().any(|action| action.tool() == request.tool) {
-                        self.power.check()?;
-                    }
+                // Nobody is asked for what the agent would refuse anyway.
+                self.settings.policy.check_ask(&request.tool, &request.args)?;
+                if PowerAction::ALL.iter().any(|action| action.tool() == request.tool) {
+                    self.power.check()?;
                 }
                 let (ask, new) = self.asks.open(request)?;
                 if new {
-                    self.note_ask("ask opened", peer, &ask)?;
+                    self.log.attempt("ask opened", peer, ATTEMPTS, || self.about_ask(&ask));
                 }
                 Ok(Done::Ask(ask))
             }
@@ -228,7 +230,7 @@ impl Agent {
             }
             Op::WithdrawAsk { id } => {
                 let ask = self.asks.withdraw(&id)?;
-                self.note_ask("ask withdrawn", peer, &ask)?;
+                self.log.attempt("ask withdrawn", peer, ATTEMPTS, || self.about_ask(&ask));
                 Ok(Done::Ask(ask))
             }
             Op::RedeemAsk { id, tool, principal, args_sha256 } => {
@@ -261,7 +263,12 @@ impl Agent {
             }
             Op::CancelPower { action } => {
                 let cancelled = self.power.cancel(action)?;
-                self.log.write("cancel", peer, json!({ "action": action, "cancelled": cancelled }))?;
+                let about = json!({ "action": action, "cancelled": cancelled });
+                if cancelled {
+                    self.log.write("cancel", peer, about)?;
+                } else {
+                    self.log.attempt("cancel", peer, ATTEMPTS, || about);
+                }
                 Ok(Done::Cancelled(CancelledPower { cancelled, simulated: self.simulated }))
             }
             Op::SetHostname(request) => {
@@ -301,39 +308,15 @@ impl Agent {
                 result.map(Done::Confirmed)
             }
             Op::Throttled {} => self.throttled().await.map(Done::Throttled),
-            Op::RecordHead(head) => {
-                let (chain, seq) = (head.chain.clone(), head.seq);
-                match self.heads.record(head) {
-                    Ok(false) => {}
-                    Ok(true) => self.log.write("audit chain begins", peer, json!({ "chain": chain, "seq": seq }))?,
-                    Err(error) => {
-                        self.log.write(
-                            "audit head refused",
-                            peer,
-                            json!({ "chain": chain, "reason": error.message }),
-                        )?;
-                        return Err(error);
-                    }
-                }
-                Ok(Done::Done {})
-            }
-            Op::Heads {} => Ok(Done::Heads(self.heads.known()?)),
             Op::Claim(request) => self.claim(peer, request).await.map(Done::Offered),
             Op::ConfirmClaim(shown) => self.confirm_claim(peer, shown).await.map(Done::Claimed),
+            op @ (Op::AuditPosition(_)
+            | Op::ExtendAudit(_)
+            | Op::AuditRoom(_)
+            | Op::AcceptGap { .. }
+            | Op::Heads {}) => self.handle_audit(peer, op),
             op => self.handle_update(peer, op).await,
         }
-    }
-
-    /// A deed, its request and how it ended, in the agent's own log.
-    pub(super) fn note_done(
-        &self,
-        what: &str,
-        peer: &Peer,
-        request: Value,
-        error: Option<&ToolError>,
-    ) -> Result<(), ToolError> {
-        let outcome = error.map_or("ok", |error| error.code.symbol());
-        self.log.write(what, peer, json!({ "request": request, "outcome": outcome }))
     }
 
     fn status(&self) -> Status {
@@ -348,37 +331,13 @@ impl Agent {
             network_change: self.connections.shown().map(Into::into),
             audit_head: self.heads.last(),
             faults: self.faults.iter().cloned().chain(self.button.get().and_then(Grip::trouble)).collect(),
+            places: Some(self.settings.places.clone()),
         }
-    }
-
-    pub(super) fn note_ask(&self, what: &str, peer: &Peer, ask: &Ask) -> Result<(), ToolError> {
-        self.log.write(
-            what,
-            peer,
-            json!({
-                "ask_id": ask.id, "tool": ask.request.tool, "principal": ask.request.principal,
-                "args_sha256": ask.request.args_sha256, "state": ask.state, "by": ask.by, "how": ask.how,
-                "age_ms": (self.clock)() - ask.created_ms,
-            }),
-        )
     }
 
     /// Whether this agent answers to nobody but its own user, before a simulated board.
     pub fn is_simulated(&self) -> bool {
         self.simulated
-    }
-
-    /// Judges a peer of the socket.
-    ///
-    /// # Errors
-    /// As [`Peer::judge`]; the refusal is in the log.
-    pub(super) fn judge(&self, uid: u32, gid: u32, pid: Option<i32>) -> Result<Peer, ToolError> {
-        Peer::judge(&self.settings, uid, gid, pid).inspect_err(|error| {
-            let stranger = Peer { uid, name: "stranger".into(), standing: Standing::Server };
-            if let Err(error) = self.log.write("peer refused", &stranger, json!({ "reason": error.message })) {
-                tracing::error!(target: "agent", %error, "log");
-            }
-        })
     }
 }
 

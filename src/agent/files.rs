@@ -88,6 +88,17 @@ impl Lines {
         Ok(full)
     }
 
+    /// Replaces all lines, so that a power cut leaves the old ones or the new, and returns when they are on the card.
+    pub(super) fn replace(&self, content: &str) -> Result<(), ToolError> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        *open = None;
+        replace(&self.path, content.as_bytes())?;
+        match fs::remove_file(self.rotated()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", &self.rotated(), &error)),
+            _ => Ok(()),
+        }
+    }
+
     /// All lines, oldest first.
     pub(super) fn read(&self) -> Result<Vec<String>, ToolError> {
         let mut lines = Vec::new();

@@ -20,11 +20,15 @@ use super::{
     updates,
 };
 use crate::{
-    access::audit::{Approval, Head, KnownHeads},
+    access::audit::{AcceptedGap, Approval, Beginning, Checkpoint, Extension, KnownHeads, Position, RoomRequest},
     error::ToolError,
     hw::{camera::Holder, gpio::told::PinLook},
+    os::blocking,
     os::processes::detail::Detail,
-    update::{install::Install, status::UpdateStatus},
+    update::{
+        install::Install,
+        status::{RestartPlan, UpdateStatus},
+    },
 };
 use std::{sync::Arc, time::Duration};
 use tokio::net::UnixStream;
@@ -58,7 +62,7 @@ impl AgentLink {
     /// # Errors
     /// `unavailable` when it does not answer; so for all that follow.
     pub async fn status(&self) -> Result<Status, ToolError> {
-        expect!(self, Op::Status {}, Duration::ZERO, Done::Status(status) => Ok(status))
+        expect!(self, Op::Status {}, Duration::ZERO, Done::Status(status) => Ok(*status))
     }
 
     /// Opens an ask, or finds the same one when it still stands.
@@ -196,12 +200,30 @@ impl AgentLink {
         expect!(self, Op::Throttled {}, Duration::ZERO, Done::Throttled(word) => Ok(word))
     }
 
-    /// Gives the end of the audit chain into the agent's keeping.
-    pub async fn record_head(&self, head: Head) -> Result<(), ToolError> {
-        expect!(self, Op::RecordHead(head), Duration::ZERO, Done::Done {} => Ok(()))
+    /// How far the agent has recomputed the audit chain that begins so.
+    pub async fn audit_position(&self, beginning: Beginning) -> Result<Position, ToolError> {
+        expect!(self, Op::AuditPosition(beginning), Duration::ZERO, Done::Position(position) => Ok(position))
     }
 
-    /// The ends of the audit chain the agent has seen.
+    /// Hands over more records for it to go on with.
+    ///
+    /// # Errors
+    /// `conflict` when they do not follow its position.
+    pub async fn extend_audit(&self, extension: Extension) -> Result<Position, ToolError> {
+        expect!(self, Op::ExtendAudit(extension), Duration::ZERO, Done::Position(position) => Ok(position))
+    }
+
+    /// Has it sign which of the oldest records may go.
+    pub async fn audit_room(&self, request: RoomRequest) -> Result<Checkpoint, ToolError> {
+        expect!(self, Op::AuditRoom(request), Duration::ZERO, Done::Checkpoint(checkpoint) => Ok(checkpoint))
+    }
+
+    /// Accepts that a chain is missing. The agent takes it from approvers only, never from the server.
+    pub async fn accept_gap(&self, chain: &str, seq: i64) -> Result<AcceptedGap, ToolError> {
+        expect!(self, Op::AcceptGap { chain: chain.into(), seq }, Duration::ZERO, Done::AcceptedGap(gap) => Ok(gap))
+    }
+
+    /// What the agent knows of the audit chains.
     pub async fn heads(&self) -> Result<KnownHeads, ToolError> {
         expect!(self, Op::Heads {}, Duration::ZERO, Done::Heads(heads) => Ok(heads))
     }
@@ -216,7 +238,7 @@ impl AgentLink {
 
     /// Has the agent judge the head of a bundle, and writes nothing.
     pub async fn judge_bundle(&self, tool: UpdateTool, head: &[u8]) -> Result<Judged, ToolError> {
-        let stream = self.install(InstallRequest { tool, warrant: None }).await?;
+        let stream = self.install(InstallRequest { tool, warrant: None, restart: RestartPlan::Waits }).await?;
         Install::begin(stream, head).await.map(|(_, judged)| judged)
     }
 
@@ -293,6 +315,9 @@ impl AgentLink {
     }
 
     async fn send(&self, op: Op, wait: Duration) -> Result<Done, ToolError> {
+        if op.is_deed() {
+            blocking::go_on(op.name())?;
+        }
         match self {
             Self::Socket(client) => client.request(op, wait).await,
             Self::InProcess(agent) => agent.handle(&Peer::in_process(), op).await,

@@ -4,6 +4,7 @@
 //! It trusts nothing the network half says about permission: it asks the kernel who is calling, judges each operation
 //! by its own copy of the policy, keeps the approvals itself, and writes its own log.
 
+mod admission;
 pub mod asks;
 mod button;
 mod client;
@@ -18,6 +19,7 @@ mod link;
 mod log;
 pub mod machine;
 pub mod network;
+mod notes;
 pub mod peer;
 pub mod policy;
 pub mod power;
@@ -26,6 +28,7 @@ pub mod protocol;
 mod server;
 mod settings;
 mod start;
+mod status;
 pub mod units;
 mod updates;
 mod warrant;
@@ -36,7 +39,7 @@ pub use self::core::{Agent, World};
 pub use asks::{Ask, AskRequest, AskState};
 pub use client::Client;
 pub use deeds::claim::{BootClock, ClaimRequest, Claimed, OWNER, Offered, ShownToken, boot_clock};
-pub use deeds::exec::{CommandEnd, CommandOutput, CommandRef, CommandRequest, shown_to_a_person};
+pub use deeds::exec::{CommandEnd, CommandOutput, CommandRef, CommandRequest, without_input};
 pub use deeds::process::{InspectRequest, SignalRequest, Signalled};
 pub use deeds::update::{
     HealthReport, HealthTaken, InstallRequest, Judged, MAX_PROBLEM, MAX_PROBLEMS, MarkGoodRequest, MarkedGood,

@@ -67,7 +67,9 @@ impl Peer {
         let allowed = match op {
             Op::Hello { .. } | Op::Status {} | Op::ListAsks {} | Op::AskState { .. } | Op::Heads {} => true,
             Op::UpdateStatus {} => true,
-            Op::Answer { .. } => matches!(self.standing, Standing::Approver | Standing::SimulatedOwner),
+            Op::Answer { .. } | Op::AcceptGap { .. } => {
+                matches!(self.standing, Standing::Approver | Standing::SimulatedOwner)
+            }
             // At the console: who may approve an update may make one. The server half alone says how it is.
             Op::Install(_) | Op::RebootIntoUpdate(_) | Op::RollBack(_) | Op::MarkGood(_) | Op::ResumeUpdate {} => true,
             _ => matches!(self.standing, Standing::Server | Standing::SimulatedOwner),
@@ -78,6 +80,9 @@ impl Peer {
         let (who, hint) = match op {
             Op::Answer { .. } => {
                 ("an approver", "run `raspi-mcp approve` as root or as a member of the approver group")
+            }
+            Op::AcceptGap { .. } => {
+                ("an approver", "run `raspi-mcp audit accept-gap` as root or as a member of the approver group")
             }
             _ => ("the server's user", "call the tool through the server"),
         };

@@ -1,6 +1,13 @@
 //! The agent's own judgement of an operation: mode of its tool, namespace, and the ask it needs.
 
-use crate::{error::ToolError, registry::meta::Mode};
+use crate::{
+    error::ToolError,
+    registry::{
+        actions::{Ruling, Words},
+        meta::Mode,
+    },
+};
+use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Duration,
@@ -69,17 +76,25 @@ impl AgentPolicy {
         DEEDS.iter().any(|(deed, _)| *deed == tool)
     }
 
-    /// What this policy says about `tool`. A tool it does not know is asked about.
-    pub fn mode(&self, tool: &str) -> Mode {
+    /// What this policy says about a call of `tool`, by all that it does. A tool it does not know is asked about.
+    pub fn ruling(&self, tool: &str, args: &Value) -> Ruling<'_> {
         let silent = DEEDS.iter().find(|(deed, _)| *deed == tool).map_or(Mode::Ask, |(_, mode)| *mode);
-        self.modes.get(tool).copied().unwrap_or(silent)
+        Words { modes: &self.modes, disabled: &self.disabled }.judge(tool, args, silent)
+    }
+
+    /// As [`AgentPolicy::check_call`], for a tool whose calls all do the same.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn check(&self, tool: &str) -> Result<Mode, ToolError> {
+        self.check_call(tool, &Value::Null)
     }
 
     /// Whether the agent does this for anybody, and whether a person has to be asked first.
     ///
     /// # Errors
     /// `permission_denied` naming the setting that stands in the way.
-    pub fn check(&self, tool: &str) -> Result<Mode, ToolError> {
+    pub fn check_call(&self, tool: &str, args: &Value) -> Result<Mode, ToolError> {
         if let Some(fault) = self.faults.first() {
             return Err(ToolError::denied(format!("the agent does not understand its configuration: {fault}"))
                 .with("tool", tool)
@@ -97,12 +112,20 @@ impl AgentPolicy {
                 .with("namespace", namespace)
                 .hint(format!("add \"{namespace}\" to tools.enable in /etc/raspi-mcp and restart raspi-mcp-agent")));
         }
-        match self.mode(tool) {
-            Mode::Deny => Err(ToolError::denied(format!("the agent's policy denies {tool}"))
-                .with("tool", tool)
-                .hint(format!("policy.\"{tool}\" in /etc/raspi-mcp decides this"))),
-            mode => Ok(mode),
+        let ruling = self.ruling(tool, args);
+        if ruling.mode == Mode::Deny { Err(denied(tool, &ruling)) } else { Ok(ruling.mode) }
+    }
+
+    /// Whether a person may be asked about a call. Of what the server does itself only what is denied here is not.
+    ///
+    /// # Errors
+    /// `permission_denied` naming the setting that stands in the way.
+    pub fn check_ask(&self, tool: &str, args: &Value) -> Result<(), ToolError> {
+        if Self::is_deed(tool) {
+            return self.check_call(tool, args).map(drop);
         }
+        let ruling = self.ruling(tool, args);
+        if ruling.mode == Mode::Deny { Err(denied(tool, &ruling)) } else { Ok(()) }
     }
 
     /// Whether the agent reads this for anybody: reads need no namespace and no person.
@@ -110,9 +133,8 @@ impl AgentPolicy {
     /// # Errors
     /// `permission_denied` naming the setting that stands in the way.
     pub fn check_read(&self, tool: &str) -> Result<(), ToolError> {
-        let namespace = tool.split_once('.').map_or(tool, |(namespace, _)| namespace);
-        let denied = self.modes.get(tool) == Some(&Mode::Deny);
-        if denied || self.disabled.contains(tool) || self.disabled.contains(namespace) {
+        let words = Words { modes: &self.modes, disabled: &self.disabled };
+        if words.judge(tool, &Value::Null, Mode::Allow).mode == Mode::Deny {
             return Err(ToolError::denied(format!("the agent's configuration switches {tool} off"))
                 .with("tool", tool)
                 .hint("see tools.disable and policy in /etc/raspi-mcp, and restart raspi-mcp-agent"));
@@ -132,4 +154,12 @@ impl AgentPolicy {
             .with("client", client)
             .hint("approve on the device with `raspi-mcp approve`, or list the client in approval.elicitation_clients"))
     }
+}
+
+fn denied(tool: &str, ruling: &Ruling<'_>) -> ToolError {
+    let source = ruling.source().unwrap_or_else(|| format!("policy.\"{tool}\""));
+    ToolError::denied(format!("the agent's policy denies {tool}"))
+        .with("tool", tool)
+        .with("decided_by", source.clone())
+        .hint(format!("{source} in /etc/raspi-mcp decides this"))
 }

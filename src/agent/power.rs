@@ -22,6 +22,8 @@ const GRACE_MS: i64 = 600_000;
 /// Even "now" leaves the answer the time to reach its caller.
 const SHORTEST: Duration = Duration::from_millis(500);
 const HOUR_MS: i64 = 3_600_000;
+/// systemd forces a reboot that does not come by itself after as long (reboot.target's JobTimeoutSec).
+const STUCK_MS: i64 = HOUR_MS / 2;
 
 #[derive(Default, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -71,7 +73,11 @@ struct Inner {
 /// Who has to know of a restart that is in order.
 pub(super) trait Restarts: Send + Sync {
     /// The machine is told now: what comes next is no crash.
-    fn before(&self, argument: Option<&str>);
+    fn before(&self, action: PowerAction, argument: Option<&str>);
+    /// What an ordinary restart has to hand the firmware: into what is armed, where there is something.
+    fn argument(&self) -> Option<String>;
+    /// A reboot that was scheduled for `reason` was taken back.
+    fn cancelled(&self, reason: Option<&str>);
     /// A simulated machine was told, with that argument: it starts anew, with all that follows.
     fn simulated(&self, argument: Option<&str>);
 }
@@ -163,6 +169,7 @@ impl Power {
         }
         let now_ms = (self.0.clock)();
         let mut now = self.lock();
+        self.give_up(&mut now, now_ms);
         self.may_schedule(&mut now.card, now_ms)?;
         let scheduled = Scheduled {
             action,
@@ -186,7 +193,9 @@ impl Power {
     /// # Errors
     /// As [`Power::schedule`].
     pub(super) fn check(&self) -> Result<(), ToolError> {
-        self.may_schedule(&mut self.lock().card, (self.0.clock)())
+        let (now_ms, mut now) = ((self.0.clock)(), self.lock());
+        self.give_up(&mut now, now_ms);
+        self.may_schedule(&mut now.card, now_ms)
     }
 
     fn may_schedule(&self, card: &mut OnCard, now_ms: i64) -> Result<(), ToolError> {
@@ -201,12 +210,17 @@ impl Power {
         // By distance, not by order: a clock that was wrong must not lock the machine up.
         card.recent_ms.retain(|at| (now_ms - at).abs() < HOUR_MS);
         if card.recent_ms.len() >= self.0.per_hour {
+            let oldest = card.recent_ms.iter().min().map_or(now_ms, |oldest| oldest.saturating_add(HOUR_MS));
+            let minutes = oldest.saturating_sub(now_ms).max(0).unsigned_abs().div_ceil(60_000);
             return Err(ToolError::exhausted(format!(
                 "{} reboots within the hour; no more are begun",
                 card.recent_ms.len()
             ))
             .with("limit_per_hour", self.0.per_hour)
-            .hint("find out why reboots do not help before the next one"));
+            .with("retry_after_minutes", minutes)
+            .hint(format!(
+                "the next one is possible in {minutes} minutes; find out meanwhile why reboots do not help"
+            )));
         }
         Ok(())
     }
@@ -230,11 +244,43 @@ impl Power {
             }
             Some(_) => {}
         }
+        let reason = now.card.pending.as_ref().and_then(|pending| pending.scheduled.reason.clone());
         self.settle(&mut now, PowerOutcome::Cancelled, None)?;
         if let Some(timer) = now.timer.take() {
             timer.abort();
         }
+        drop(now);
+        if let Some(told) = self.0.told.get().filter(|_| action == PowerAction::Reboot) {
+            told.cancelled(reason.as_deref());
+        }
         Ok(true)
+    }
+
+    /// How long no reboot can be scheduled, as far as that is known; `None`: one can now.
+    pub(super) fn wait(&self) -> Option<Duration> {
+        let (now_ms, mut now) = ((self.0.clock)(), self.lock());
+        self.give_up(&mut now, now_ms);
+        let pending = now.card.pending.as_ref().map(|pending| {
+            let after = if pending.begun { STUCK_MS } else { HOUR_MS / 60 };
+            pending.scheduled.at_ms.saturating_add(after)
+        });
+        let free = pending.or_else(|| {
+            let recent = || now.card.recent_ms.iter().filter(|at| (now_ms - **at).abs() < HOUR_MS);
+            let full = recent().count() >= self.0.per_hour;
+            full.then(|| recent().min().map_or(now_ms, |oldest| oldest.saturating_add(HOUR_MS)))
+        });
+        free.map(|at| Duration::from_millis(u64::try_from(at.saturating_sub(now_ms)).unwrap_or(0)))
+    }
+
+    /// A machine that was told to go down and is still there after so long does not go: the next order is a new one.
+    fn give_up(&self, now: &mut Now, now_ms: i64) {
+        let stuck = |pending: &Pending| pending.begun && (now_ms - pending.scheduled.at_ms).abs() >= STUCK_MS;
+        if now.card.pending.as_ref().is_some_and(stuck) {
+            let note = Some("the machine was told to go down and did not".to_owned());
+            if let Err(error) = self.settle(now, PowerOutcome::Failed, note) {
+                tracing::error!(target: "agent", %error, "that a restart never came could not be noted");
+            }
+        }
     }
 
     pub(super) fn pending(&self) -> Option<Scheduled> {
@@ -268,7 +314,7 @@ impl Power {
     /// `unavailable` when the machine cannot be told.
     pub(super) fn restart_now(&self) -> Result<(), ToolError> {
         if let Some(told) = self.0.told.get() {
-            told.before(None);
+            told.before(PowerAction::Reboot, None);
         }
         self.0.machine.go_down(PowerAction::Reboot)?;
         if let Some(told) = self.0.told.get()
@@ -295,7 +341,10 @@ impl Power {
         let at = (self.0.clock)();
         let pending = now.card.pending.as_mut()?;
         pending.begun = true;
-        let (action, argument) = (pending.scheduled.action, pending.argument.clone());
+        let (action, mut argument) = (pending.scheduled.action, pending.argument.clone());
+        if action == PowerAction::Reboot && argument.is_none() {
+            argument = self.0.told.get().and_then(|told| told.argument());
+        }
         now.card.recent_ms.push(at);
         // Written before the act, or the next start would take it for one still to come. A card that cannot be
         // written is no reason to stay up: a reboot may be what it needs.
@@ -303,7 +352,7 @@ impl Power {
             tracing::error!(target: "agent", %error, action = action.name(), "begun without a note of it");
         }
         if let Some(told) = self.0.told.get() {
-            told.before(argument.as_deref());
+            told.before(action, argument.as_deref());
         }
         let told = match &argument {
             Some(argument) => self.0.machine.restart_with(argument),

@@ -1,16 +1,16 @@
-//! What travels between the halves: one JSON object a line, at most 64 KiB, versioned.
+//! What travels between the halves: one JSON object a line, at most 128 KiB, versioned.
 //!
 //! A request is `{"id": 7, "op": {"power": {...}}}`, its answer `{"id": 7, "ok": {...}}` or `{"id": 7, "error":
 //! {...}}`. The first request of a connection is `hello`; without it, or with another protocol, nothing else is done.
 //! Answers come in the order they are ready, so a long wait holds nothing up.
 
-pub use super::wire_error::WireError;
+pub use super::{status::Status, wire_error::WireError};
 
 use super::{
     asks::{Ask, AskRequest},
     deeds::{
         claim::{ClaimRequest, Claimed, Offered, ShownToken},
-        connection::{Change, ConfirmRequest, Confirmed, Connected, ConnectionRequest},
+        connection::{ConfirmRequest, Confirmed, Connected, ConnectionRequest},
         enable::{EnableRequest, Enabled},
         exec::{CommandEnd, CommandOutput, CommandRef, CommandRequest},
         holders::HoldersRequest,
@@ -24,7 +24,7 @@ use super::{
     warrant::Warrant,
 };
 use crate::{
-    access::audit::{Approval, Head, KnownHeads},
+    access::audit::{AcceptedGap, Approval, Beginning, Checkpoint, Extension, KnownHeads, Position, RoomRequest},
     error::ToolError,
     hw::{camera::Holder, gpio::told::PinLook},
     os::processes::detail::Detail,
@@ -34,8 +34,8 @@ use serde::{Deserialize, Serialize};
 
 /// Raised by any change that an older half would misunderstand.
 pub const PROTOCOL: u32 = 1;
-/// Longest line, in bytes: the arguments of an ask are bounded well below it.
-pub const MAX_LINE: usize = 64 * 1024;
+/// Longest line, in bytes: the arguments of an ask (`access::question::ALL_BYTES`) are bounded well below it.
+pub const MAX_LINE: usize = 128 * 1024;
 /// Longest wait one `ask_state` may ask for.
 pub const MAX_WAIT_MS: u64 = 300_000;
 
@@ -98,7 +98,16 @@ pub enum Op {
     ConfirmConnection(ConfirmRequest),
     /// The firmware's throttling word, from the mailbox.
     Throttled {},
-    RecordHead(Head),
+    /// How far the agent has recomputed the audit.
+    AuditPosition(Beginning),
+    ExtendAudit(Extension),
+    /// A checkpoint, behind which records may go.
+    AuditRoom(RoomRequest),
+    /// A person gives a chain up that is missing: its name and the last record that was known of it.
+    AcceptGap {
+        chain: String,
+        seq: i64,
+    },
     Heads {},
     UpdateStatus {},
     /// After its answer the connection is an install stream, and nothing else any more.
@@ -168,7 +177,10 @@ impl Op {
             Self::ActivateConnection(_) => "activate_connection",
             Self::ConfirmConnection(_) => "confirm_connection",
             Self::Throttled {} => "throttled",
-            Self::RecordHead(_) => "record_head",
+            Self::AuditPosition(_) => "audit_position",
+            Self::ExtendAudit(_) => "extend_audit",
+            Self::AuditRoom(_) => "audit_room",
+            Self::AcceptGap { .. } => "accept_gap",
             Self::Heads {} => "heads",
             Self::UpdateStatus {} => "update_status",
             Self::Install(_) => "install",
@@ -249,7 +261,7 @@ pub struct Hostname {
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Done {
     Hello { protocol: u32, version: String },
-    Status(Status),
+    Status(Box<Status>),
     Ask(Ask),
     Asks(Vec<Ask>),
     Approval(Approval),
@@ -268,6 +280,9 @@ pub enum Done {
     Cancelled(CancelledPower),
     Throttled(u32),
     Heads(KnownHeads),
+    Position(Position),
+    Checkpoint(Checkpoint),
+    AcceptedGap(AcceptedGap),
     Update(Box<UpdateStatus>),
     RolledBack(RolledBack),
     MarkedGood(MarkedGood),
@@ -327,31 +342,6 @@ pub enum PowerOutcome {
     Missed,
     /// The machine would not.
     Failed,
-}
-
-/// What the agent says about itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Status {
-    pub version: String,
-    pub protocol: u32,
-    /// Privileged operations act on a simulated machine.
-    pub simulated: bool,
-    pub started_ms: i64,
-    pub pending_asks: usize,
-    #[serde(default)]
-    pub power: Option<Scheduled>,
-    #[serde(default)]
-    pub last_power: Option<PastPower>,
-    /// A change of the network that goes back unless it is confirmed.
-    #[serde(default)]
-    pub network_change: Option<Change>,
-    /// The newest audit head the agent has.
-    #[serde(default)]
-    pub audit_head: Option<Head>,
-    /// What went wrong at start, for health.
-    #[serde(default)]
-    pub faults: Vec<String>,
 }
 
 /// An answer line.

@@ -2,34 +2,22 @@
 
 use super::{
     Agent, Peer,
+    admission::{Seats, admit, turn_away},
     protocol::{Done, MAX_LINE, Op, Reply, Request},
     updates,
-    wire::{Line, read_line, write_line},
+    wire::{LINE_TIMEOUT, Line, read_line, write_line},
 };
 use crate::error::{ErrorCode, ToolError};
 use serde_json::Value;
-use std::{
-    collections::HashMap,
-    fs, io,
-    os::unix::fs::PermissionsExt,
-    path::Path,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{fs, io, os::unix::fs::PermissionsExt, path::Path, sync::Arc};
 use tokio::{
     io::BufReader,
-    net::{
-        UnixListener, UnixStream,
-        unix::{OwnedWriteHalf, UCred},
-    },
+    net::{UnixListener, UnixStream, unix::OwnedWriteHalf},
     sync::Semaphore,
     task::JoinSet,
 };
 use tokio_util::sync::CancellationToken;
 
-/// Connections at a time: the server needs one, an approver one each.
-const MAX_CONNECTIONS: usize = 16;
-/// Of one user: the server's cannot lock the approvers out.
-const MAX_PER_USER: usize = 8;
 /// Requests of one connection that may be under way: every pending ask may be waited for.
 const MAX_IN_FLIGHT: usize = 40;
 
@@ -64,7 +52,7 @@ pub fn bind(path: &Path, open: bool) -> Result<UnixListener, ToolError> {
 
 /// Serves `agent` on `listener` until `stop`.
 pub async fn serve(listener: UnixListener, agent: Arc<Agent>, stop: CancellationToken) {
-    let users = Arc::new(Users::default());
+    let seats = Arc::new(Seats::default());
     let mut connections = JoinSet::new();
     loop {
         let stream = tokio::select! {
@@ -83,7 +71,7 @@ pub async fn serve(listener: UnixListener, agent: Arc<Agent>, stop: Cancellation
                 }
             },
         };
-        match admit(&agent, &users, &stream) {
+        match admit(&agent, &seats, &stream) {
             Ok((peer, seat)) => {
                 let agent = Arc::clone(&agent);
                 connections.spawn(async move {
@@ -94,57 +82,7 @@ pub async fn serve(listener: UnixListener, agent: Arc<Agent>, stop: Cancellation
                     }
                 });
             }
-            Err(error) => {
-                connections.spawn(async move {
-                    let mut stream = stream;
-                    // Courtesy only: a stranger who does not read it misses it.
-                    let _ = write_line(&mut stream, &Reply::new(None, Err(error))).await;
-                });
-            }
-        }
-    }
-}
-
-fn admit(agent: &Agent, users: &Arc<Users>, stream: &UnixStream) -> Result<(Peer, Seat), ToolError> {
-    let cred: UCred = stream
-        .peer_cred()
-        .map_err(|error| ToolError::denied(format!("the kernel does not say who is calling: {error}")))?;
-    let peer = agent.judge(cred.uid(), cred.gid(), cred.pid())?;
-    let seat = users.seat(cred.uid())?;
-    Ok((peer, seat))
-}
-
-/// How many connections each user has.
-#[derive(Default)]
-struct Users(Mutex<HashMap<u32, usize>>);
-
-/// One of them.
-struct Seat(Arc<Users>, u32);
-
-impl Users {
-    fn seat(self: &Arc<Self>, uid: u32) -> Result<Seat, ToolError> {
-        let mut users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let all: usize = users.values().sum();
-        let mine = users.entry(uid).or_default();
-        if *mine >= MAX_PER_USER || all >= MAX_CONNECTIONS {
-            return Err(ToolError::exhausted("the agent has no room for another connection")
-                .with("limit", MAX_CONNECTIONS)
-                .with("limit_per_user", MAX_PER_USER)
-                .hint("close one"));
-        }
-        *mine += 1;
-        Ok(Seat(Arc::clone(self), uid))
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        let mut users = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = users.get_mut(&self.1) {
-            *count -= 1;
-            if *count == 0 {
-                users.remove(&self.1);
-            }
+            Err(error) => turn_away(stream, error),
         }
     }
 }
@@ -166,7 +104,13 @@ pub async fn converse(agent: Arc<Agent>, peer: Peer, stream: UnixStream) -> io::
     let mut greeted = false;
     loop {
         while waits.try_join_next().is_some() {}
-        let (id, op) = match read_line(&mut reader, &mut line, MAX_LINE).await? {
+        let next = read_line(&mut reader, &mut line, MAX_LINE);
+        let next = match greeted {
+            true => next.await?,
+            // Whoever says nothing is not kept: a place is for those who ask something.
+            false => tokio::time::timeout(LINE_TIMEOUT, next).await.map_err(io::Error::from)??,
+        };
+        let (id, op) = match next {
             Line::End => return Ok(()),
             Line::TooLong => {
                 let error =

@@ -4,7 +4,7 @@ use super::policy::AgentPolicy;
 use crate::{
     access::groups,
     appliance::Folder,
-    config::{Approval, Exec, SERVER_USER, Settings, sections::update::UpdateSettings},
+    config::{Approval, Exec, PlaceSettings, SERVER_USER, Settings, sections::update::UpdateSettings},
     os::Root,
 };
 use std::{path::PathBuf, time::Duration};
@@ -15,6 +15,8 @@ pub struct AgentSettings {
     /// The agent's own folder, out of the server's reach.
     pub state_dir: PathBuf,
     pub socket: PathBuf,
+    /// The places of both halves, as its own sources have them.
+    pub places: PlaceSettings,
     /// The user the network half runs as; `None` when there is no such user on this machine.
     pub server_uid: Option<u32>,
     /// Members may answer asks.
@@ -34,6 +36,8 @@ pub struct AgentSettings {
     pub gpio_chip: String,
     /// Its card, its channel, and how a new system proves itself.
     pub update: UpdateSettings,
+    /// Size of the server's audit, beyond which the oldest records may go.
+    pub audit_max_bytes: u64,
     /// Where the server answers, when it does on a socket.
     pub server_socket: Option<PathBuf>,
     /// What is prepared of this machine's identity at each start, with the claim that is open.
@@ -49,6 +53,7 @@ impl AgentSettings {
         Self {
             state_dir: settings.places.agent_state_dir.clone(),
             socket: settings.places.agent_socket.clone(),
+            places: settings.places.clone(),
             server_uid: groups::user_id(&root, SERVER_USER),
             approver_group: settings.access.approver_group.clone(),
             simulated,
@@ -73,6 +78,7 @@ impl AgentSettings {
             approval: settings.approval.clone(),
             gpio_chip: settings.gpio.chip.clone(),
             update: settings.update.clone(),
+            audit_max_bytes: settings.audit.max_bytes,
             server_socket: settings.socket.enabled.then(|| settings.socket.path.clone()),
             identity: Folder::at(&settings.identity_dir),
             root,

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{error::ToolError, registry::context::Context, registry::meta::Mode};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// What goes with every deed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,11 +54,23 @@ impl Agent {
         warrant: &Warrant,
         shows: impl Fn(&Ask) -> bool,
     ) -> Result<(), ToolError> {
+        self.admit_call(peer, tool, &Value::Null, warrant, shows)
+    }
+
+    /// The same for a tool whose calls do not all do the same: `args` are those that tell them apart.
+    pub(super) fn admit_call(
+        &self,
+        peer: &Peer,
+        tool: &str,
+        args: &Value,
+        warrant: &Warrant,
+        shows: impl Fn(&Ask) -> bool,
+    ) -> Result<(), ToolError> {
         if peer.is_at_the_console(warrant) {
             // Namespaces, modes and asks are for who comes over the network. What a bundle has to be is judged all the same.
             return Ok(());
         }
-        if self.settings.policy.check(tool)? != Mode::Ask {
+        if self.settings.policy.check_call(tool, args)? != Mode::Ask {
             return Ok(());
         }
         let id = warrant.ask_id.as_deref().ok_or_else(|| {

@@ -50,7 +50,7 @@ impl Link {
             match &message.id {
                 Some(id) => self.fail(id.get(), &error).await,
                 // Nobody waits for it; the client shows or keeps what its servers say on stderr.
-                None => eprintln!("raspi-mcp bridge: {}", error.advice()),
+                None => crate::terminal::err(format_args!("raspi-mcp bridge: {}\n", error.advice())),
             }
         }
     }

@@ -119,7 +119,7 @@ impl Show {
             &format!("\nThe code is taken until {minutes} min after power-on; {} tries are left.", claim.tries_left),
         );
         for fault in &standing.faults {
-            say(&mut text, &format!("! {}", fault.replace(char::is_control, " ")));
+            say(&mut text, &format!("! {}", crate::terminal::printable(fault)));
         }
         text
     }

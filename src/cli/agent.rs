@@ -21,7 +21,8 @@ pub struct Args {}
 
 pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     // Image, /etc and the agent's own folder: never what the server can write, never the environment.
-    let settings = config::load_agent(&sources.gather(&Registry::standard(), Vec::new())?)?;
+    let sources = sources.gather(&Registry::standard(), Vec::new())?;
+    let settings = config::load_agent(&sources)?;
     let machine = halves::machine(&settings).map_err(|why| Failure::new(Exit::Config, why))?;
     let board = machine.board;
     let simulated = board.is_simulated();
@@ -35,6 +36,17 @@ pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     log::start(&settings, &log::Ring::new(settings.log.ring_lines)).map_err(|why| Failure::new(Exit::Config, why))?;
     for reason in &settings.restricted {
         tracing::error!(reason, "part of the agent's configuration was set aside: it does nothing but answer");
+    }
+    for (variable, _) in &sources.env {
+        match config::place_of(variable) {
+            Some(key) => tracing::error!(
+                hint = config::SAME_PLACES,
+                "{variable} is not read: the agent takes no setting from the environment, so {key} may be another one for the server"
+            ),
+            None => tracing::warn!(
+                "{variable} is not read: the agent takes no setting from the environment; set it in /etc/raspi-mcp"
+            ),
+        }
     }
     let settings = AgentSettings::of(&settings, simulated, Root::system());
     let (runtime, manager) = (super::runtime()?, Manager::of_process());

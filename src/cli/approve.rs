@@ -2,18 +2,23 @@
 //!
 //! Only on a terminal: a program that pipes "y" into it is not a person.
 
+mod keyboard;
+
+pub use keyboard::Keyboard;
+
 use super::{
     exit::{Exit, Failure},
     sources,
 };
 use crate::{
-    access::audit::rfc3339,
+    access::{audit::rfc3339, question},
     agent::{AgentLink, Ask, AskState, Client, system_clock},
     error::{ErrorCode, ToolError},
     registry::Registry,
+    terminal::printable,
 };
 use std::{
-    io::{self, BufRead, IsTerminal, Write},
+    io::{self, IsTerminal, Write},
     time::Duration,
 };
 
@@ -42,8 +47,8 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     let socket = sources::reach(&settings.places.agent_socket, |places| places.agent_socket.clone());
     let agent = AgentLink::Socket(Client::new(&socket));
     let runtime = super::runtime()?;
-    let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
-    runtime.block_on(converse(&agent, args, &mut input, &mut output))
+    let mut output = io::stdout().lock();
+    runtime.block_on(converse(&agent, args, &mut keyboard::Terminal, &mut output))
 }
 
 /// Shows asks and takes answers.
@@ -53,7 +58,7 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
 pub async fn converse(
     agent: &AgentLink,
     args: &Args,
-    input: &mut dyn BufRead,
+    input: &mut dyn Keyboard,
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
     let waiting = agent.list_asks().await?;
@@ -65,11 +70,11 @@ pub async fn converse(
         return say(output, "nothing waits for an approval\n");
     }
     for ask in chosen {
-        show(output, &ask)?;
+        show(output, &ask, input.columns())?;
         if args.list {
             continue;
         }
-        let Some(approve) = (if args.deny { Some(false) } else { question(input, output)? }) else {
+        let Some(approve) = (if args.deny { Some(false) } else { question(&ask, input, output)? }) else {
             say(output, "left as it is\n\n")?;
             continue;
         };
@@ -111,53 +116,25 @@ async fn find(agent: &AgentLink, waiting: Vec<Ask>, id: &str) -> Result<Ask, Fai
 }
 
 /// Everything a person needs to decide, and nothing that could move their cursor.
-fn show(output: &mut dyn Write, ask: &Ask) -> Result<(), Failure> {
-    let request = &ask.request;
+fn show(output: &mut dyn Write, ask: &Ask, columns: usize) -> Result<(), Failure> {
     let left = (ask.expires_ms - system_clock()()).max(0) / 1000;
-    let mut text = format!(
-        "ask {}\n  tool      {}\n  caller    {}\n  what      {}\n",
-        ask.id,
-        printable(&request.tool),
-        printable(&request.principal),
-        printable(&request.summary),
-    );
-    match request.args.as_object().filter(|args| !args.is_empty()) {
-        None => text.push_str("  arguments none\n"),
-        Some(args) => {
-            text.push_str("  arguments\n");
-            for (name, value) in args {
-                text.push_str(&format!("    {} = {}\n", printable(name), printable(&value.to_string())));
-            }
-        }
-    }
-    text.push_str(&format!("  expires   in {left} s\n"));
-    say(output, &text)
+    let lines = question::lines(&ask.request, columns);
+    say(output, &format!("ask {}\n{lines}  expires   in {left} s\n", ask.id))
 }
 
-/// Yes, no, or neither.
-fn question(input: &mut dyn BufRead, output: &mut dyn Write) -> Result<Option<bool>, Failure> {
-    say(output, "approve this call, once? [y = yes, n = no, Enter = decide later] ")?;
-    let mut line = String::new();
-    input.read_line(&mut line).map_err(|error| Failure::new(Exit::Failed, format!("no answer came: {error}")))?;
+/// Yes, no, or neither. Names the ask once more: its arguments may fill many screens.
+fn question(ask: &Ask, input: &mut dyn Keyboard, output: &mut dyn Write) -> Result<Option<bool>, Failure> {
+    let tool = question::quoted(&ask.request.tool);
+    say(output, &format!("approve ask {}, {tool}, once? [y = yes, n = no, Enter = decide later] ", ask.id))?;
+    let failed = |error: io::Error| Failure::new(Exit::Failed, format!("no answer came: {error}"));
+    // Only now: what was typed before they could have read the question is no answer to it.
+    input.forget().map_err(failed)?;
+    let line = input.line().map_err(failed)?;
     Ok(match line.trim().to_ascii_lowercase().as_str() {
         "y" | "yes" => Some(true),
         "n" | "no" => Some(false),
         _ => None,
     })
-}
-
-/// `text` with everything that a terminal would obey, or a reader not see, spelled out. Callers choose these texts.
-pub fn printable(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            // Marks that reorder or hide what stands around them (Unicode, bidirectional and zero-width controls).
-            '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}' | '\u{061C}' => {
-                c.escape_unicode().to_string()
-            }
-            c if c.is_control() => c.escape_unicode().to_string(),
-            c => c.to_string(),
-        })
-        .collect()
 }
 
 fn say(output: &mut dyn Write, text: &str) -> Result<(), Failure> {

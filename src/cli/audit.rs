@@ -2,19 +2,20 @@
 
 use super::say::{out, outln};
 use super::{
-    approve::printable,
+    accept_gap,
     exit::{Exit, Failure},
     sources,
 };
 use crate::{
-    access::audit::{self, Filter, KnownHeads, Report},
+    access::audit::{self, Filter, KnownHeads, Report, Unfinished},
     agent::{AgentLink, Client, heads},
     config::Settings,
     error::ErrorCode,
     registry::Registry,
+    terminal::printable,
 };
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -33,6 +34,15 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Accept that records are missing: as root or an approver, after `verify` has said which
+    AcceptGap {
+        /// A store other than this machine's
+        #[arg(long, value_name = "PATH")]
+        file: Option<PathBuf>,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
     /// Print the newest records
     Show {
         /// How many
@@ -44,7 +54,7 @@ enum Command {
         /// Only calls by this caller
         #[arg(long)]
         principal: Option<String>,
-        /// Only calls that ended so: ok, or an error code
+        /// Only calls that ended so: ok, an error code, or unknown
         #[arg(long)]
         outcome: Option<String>,
         /// A store other than this machine's
@@ -61,6 +71,7 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
     let store = settings.places.state_dir.join("store.db");
     match args.command {
         Command::Verify { file, json } => verify(&settings, file.unwrap_or(store), json),
+        Command::AcceptGap { file, yes } => accept_gap::run(&settings, &file.unwrap_or(store), yes),
         Command::Show { limit, tool, principal, outcome, file, json } => {
             let filter = Filter { tool, principal, outcome, ..Filter::default() };
             show(file.unwrap_or(store), &filter, limit, json)
@@ -69,20 +80,34 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
 }
 
 fn verify(settings: &Settings, file: PathBuf, json: bool) -> Result<(), Failure> {
-    let heads = known_heads(settings)?;
-    let report = audit::verify_file(&file, heads.as_ref()).map_err(|error| unreadable(&file, &error))?;
+    let (report, with_heads) = verdict(settings, &file)?;
+    // A file that cannot be read so far has been said to be broken.
+    let open = audit::unfinished(&file).unwrap_or_default();
     if json {
         let mut value = serde_json::to_value(&report).unwrap_or_default();
-        value["agent_heads_known"] = heads.is_some().into();
+        value["agent_heads_known"] = with_heads.into();
+        value["writes_without_outcome"] = serde_json::json!({ "count": open.1, "newest": open.0 });
         outln!("{value:#}");
     } else {
-        out!("{}", told(&report, heads.is_some()));
+        out!("{}", told(&report, with_heads));
+        out!("{}", told_open(&open));
     }
     match report.ok {
         true => Ok(()),
         // Said already.
         false => Err(Failure::new(Exit::Failed, "")),
     }
+}
+
+/// What the store is worth, and whether the agent's word was at hand. A store that is not there has no record at all.
+pub(super) fn verdict(settings: &Settings, file: &Path) -> Result<(Report, bool), Failure> {
+    let heads = known_heads(settings)?;
+    let report = match audit::verify_file(file, heads.as_ref()) {
+        Ok(report) => report,
+        Err(error) if !matches!(file.try_exists(), Ok(false)) => return Err(unreadable(file, &error)),
+        Err(error) => audit::missing(file, heads.as_ref()).ok_or_else(|| unreadable(file, &error))?,
+    };
+    Ok((report, heads.is_some()))
 }
 
 /// From the agent; from its file where it does not answer and this user may read it.
@@ -99,6 +124,7 @@ fn known_heads(settings: &Settings) -> Result<Option<KnownHeads>, Failure> {
 /// The report in words.
 pub fn told(report: &Report, with_heads: bool) -> String {
     let mut text = match &report.reason {
+        None if report.records == 0 => "the audit is whole: no record was written yet\n".to_owned(),
         None => {
             format!("the audit is whole: {} records, {} to {}\n", report.records, report.first_seq, report.last_seq)
         }
@@ -109,40 +135,74 @@ pub fn told(report: &Report, with_heads: bool) -> String {
     } else {
         text.push_str("the agent's heads are not at hand: records cut off at the end would not show\n  run this as root, or start the agent\n");
     }
+    for gap in &report.gaps {
+        let (chain, last) = (&gap.chain, gap.last_seq);
+        let when = if gap.last_ms > 0 { format!(" of {}", audit::rfc3339(gap.last_ms)) } else { String::new() };
+        let which =
+            if chain.is_empty() { String::new() } else { format!(" (chain {chain}, last record {last}{when})") };
+        text.push_str(&format!("MISSING{which}: {}\n", gap.what));
+    }
+    if !report.gaps.is_empty() {
+        text.push_str("  an owner who knows why accepts it with: raspi-mcp audit accept-gap\n");
+    }
     for head in &report.other_chains {
         text.push_str(&format!(
-            "the agent also knows chain {}, up to record {}: a file that was replaced or set aside\n",
+            "the agent also knows chain {}, up to record {}, of another store\n",
             head.chain, head.seq
         ));
     }
     text
 }
 
+/// Writes without an outcome in words; nothing where there are none.
+fn told_open((newest, count): &(Vec<Unfinished>, u64)) -> String {
+    if *count == 0 {
+        return String::new();
+    }
+    let mut text = format!(
+        "{count} writes have no recorded outcome: the server ended while they ran, or they run now; whether they were done is not known\n"
+    );
+    for write in newest {
+        let (principal, tool) = (printable(&write.principal), printable(&write.tool));
+        text.push_str(&format!("  record {}, {}: {tool} by {principal}\n", write.seq, write.at));
+    }
+    text
+}
+
 fn show(file: PathBuf, filter: &Filter, limit: u32, json: bool) -> Result<(), Failure> {
-    let (records, total) = audit::recent_file(&file, filter, limit).map_err(|error| unreadable(&file, &error))?;
-    for record in &records {
+    let mut shown = 0;
+    let total = audit::each_recent(&file, filter, limit, |record| {
+        shown += 1;
         if json {
             outln!("{record}");
-            continue;
+        } else {
+            print(&serde_json::from_str(&record).unwrap_or_default());
         }
-        let text = |field: &str| printable(record[field].as_str().unwrap_or("-"));
-        let by = record["approval"]["by"].as_str().map(|by| format!("  approved by {}", printable(by)));
-        outln!(
-            "{}  {:<16} {:<32} {}{}",
-            text("ts"),
-            text("principal"),
-            text("tool"),
-            text("outcome"),
-            by.unwrap_or_default()
-        );
-        if let Some(args) = record["args"].as_object().filter(|args| !args.is_empty()) {
-            outln!("    {}", printable(&Value::Object(args.clone()).to_string()));
-        }
-    }
+    })
+    .map_err(|error| unreadable(&file, &error))?;
     if !json {
-        outln!("{} of {total} records", records.len());
+        outln!("{shown} of {total} records");
     }
     Ok(())
+}
+
+/// One record for people.
+fn print(record: &Value) {
+    let text = |field: &str| printable(record[field].as_str().unwrap_or("-"));
+    let by = record["approval"]["by"].as_str().map(|by| format!("  approved by {}", printable(by)));
+    let count = record["count"].as_u64().map(|count| format!("  {count} times"));
+    outln!(
+        "{}  {:<16} {:<32} {}{}{}",
+        text("ts"),
+        text("principal"),
+        text("tool"),
+        text("outcome"),
+        count.unwrap_or_default(),
+        by.unwrap_or_default()
+    );
+    if let Some(args) = record["args"].as_object().filter(|args| !args.is_empty()) {
+        outln!("    {}", printable(&Value::Object(args.clone()).to_string()));
+    }
 }
 
 fn unreadable(file: &std::path::Path, error: &rusqlite::Error) -> Failure {

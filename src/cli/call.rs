@@ -6,7 +6,10 @@ use super::{
     sources,
     target::Target,
 };
-use crate::error::ErrorCode;
+use crate::{
+    error::{ErrorCode, ToolError},
+    terminal::{is_terminal, printable},
+};
 use serde_json::{Map, Value};
 
 #[derive(clap::Args)]
@@ -51,28 +54,29 @@ fn arguments(args: &Args) -> Result<Value, Failure> {
 
 fn print(answer: &Value, as_json: bool) -> Result<(), Failure> {
     if let Some(error) = answer.get("error") {
-        let message = error["message"].as_str().unwrap_or("the server refused");
+        let message = printable(error["message"].as_str().unwrap_or("the server refused"));
         let code = error["data"]["error_code"].as_str().and_then(ErrorCode::from_symbol);
-        let hint = error["data"]["hint"].as_str().map(|hint| format!("\n  {hint}")).unwrap_or_default();
+        let hint = hint(&error["data"]);
         return Err(Failure::new(code.map_or(Exit::Usage, Exit::from), format!("{message}{hint}")));
     }
     let result = &answer["result"];
-    let data = &result["structuredContent"];
     if result["isError"] == true {
+        let data = ToolError::in_result(result);
         if as_json {
             outln!("{data:#}");
         }
         let code = data["error_code"].as_str().and_then(ErrorCode::from_symbol);
         let exit = code.map_or(Exit::Failed, Exit::from);
-        let hint = data["hint"].as_str().map(|hint| format!("\n  {hint}")).unwrap_or_default();
-        return Err(Failure::new(exit, format!("{}{hint}", data["message"].as_str().unwrap_or("the call failed"))));
+        let message = printable(data["message"].as_str().unwrap_or("the call failed"));
+        return Err(Failure::new(exit, format!("{message}{}", hint(data))));
     }
+    let data = &result["structuredContent"];
     if as_json {
         outln!("{data:#}");
         return Ok(());
     }
     let mut lines = String::new();
-    people(data, 0, &mut lines);
+    people(data, 0, is_terminal(), &mut lines);
     out!("{lines}");
     if result["_meta"]["simulated"] == true {
         outln!("(simulated board)");
@@ -80,30 +84,41 @@ fn print(answer: &Value, as_json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
+/// What to do next, on a line of its own.
+fn hint(data: &Value) -> String {
+    data["hint"].as_str().map(|hint| format!("\n  {}", printable(hint))).unwrap_or_default()
+}
+
 /// Indented `name: value` lines, with spaces for underscores.
-fn people(value: &Value, indent: usize, out: &mut String) {
+///
+/// On a terminal, the lines of a text with several stand behind a mark of their own, so that no text can pose as a field.
+fn people(value: &Value, indent: usize, marked: bool, out: &mut String) {
     let pad = "  ".repeat(indent);
+    let text = |value: &Value| {
+        let text = plain(value);
+        if marked { text.trim_end_matches('\n').replace('\n', &format!("\n{pad}  | ")) } else { text }
+    };
     match value {
         Value::Object(map) => {
             for (name, value) in map {
-                let name = name.replace('_', " ");
+                let name = if marked { printable(name) } else { name.clone() }.replace('_', " ");
                 if value.is_object() || value.as_array().is_some_and(|items| items.iter().any(|item| !is_plain(item))) {
                     out.push_str(&format!("{pad}{name}:\n"));
-                    people(value, indent + 1, out);
+                    people(value, indent + 1, marked, out);
                 } else {
-                    out.push_str(&format!("{pad}{name}: {}\n", plain(value)));
+                    out.push_str(&format!("{pad}{name}: {}\n", text(value)));
                 }
             }
         }
         Value::Array(items) => {
             for item in items {
                 let mut lines = String::new();
-                people(item, indent + 1, &mut lines);
+                people(item, indent + 1, marked, &mut lines);
                 // The first line carries the dash.
                 out.push_str(&format!("{pad}- {}", lines.trim_start()));
             }
         }
-        other => out.push_str(&format!("{pad}{}\n", plain(other))),
+        other => out.push_str(&format!("{pad}{}\n", text(other))),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     exit::{Exit, Failure},
-    say::outln,
+    say::{errln, outln},
     sources, target,
 };
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
     error::ToolError,
     os::Root,
     registry::Registry,
+    terminal,
     tls::Fingerprint,
 };
 use serde_json::json;
@@ -79,7 +80,7 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
         let token =
             file.as_ref().map_or("The token is shown only now".into(), |file| format!("The token is in {file}"));
         // The token alone is what may be piped on.
-        eprintln!(
+        errln!(
             "{name} is yours. {token}: whoever has it may do everything.\n\
              Next: raspi-mcp call system.get_basic_info --url {} --pin {} --token-file {}",
             claim.url.as_str().trim_end_matches('/'),
@@ -122,7 +123,7 @@ fn wanted(args: &Args) -> Result<uri::Claim, Failure> {
 fn asked(question: &str) -> Result<String, Failure> {
     let mut input = io::stdin().lock();
     if io::stdin().is_terminal() {
-        eprint!("{question}");
+        terminal::err(format_args!("{question}"));
     }
     let mut line = String::new();
     let failed = |error: io::Error| Failure::new(Exit::Usage, format!("standard input cannot be read: {error}"));
@@ -146,8 +147,7 @@ fn write(file: &mut File, token: &str) -> io::Result<()> {
 
 /// Unlike other output, this must have been taken before the machine is told so.
 fn said(text: &str) -> Result<(), ToolError> {
-    let mut output = io::stdout().lock();
-    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(|error| {
+    terminal::out(format_args!("{text}")).and_then(|()| io::stdout().flush()).map_err(|error| {
         ToolError::unavailable(format!("the token cannot be printed: {error}")).hint("name a file with --out")
     })
 }
@@ -165,14 +165,14 @@ fn show(settings: &Settings) -> Result<(), Failure> {
     if let Some(led) = &led
         && let Err(error) = led.blink()
     {
-        eprintln!("raspi-mcp: LED {} does not blink: {error}", settings.claim.led);
+        errln!("raspi-mcp: LED {} does not blink: {error}", settings.claim.led);
     }
     let ended = super::runtime()?.block_on(async {
         let told = daemon::told_to_stop();
         show.run(&mut io::stdout().lock(), told).await
     });
     if let Some(Err(error)) = led.map(|led| led.restore()) {
-        eprintln!("raspi-mcp: LED {} is not as it was: {error}", settings.claim.led);
+        errln!("raspi-mcp: LED {} is not as it was: {error}", settings.claim.led);
     }
     ended.map(drop).map_err(Failure::from)
 }

@@ -10,7 +10,7 @@ use crate::{
     access::groups,
     agent::{AgentLink, Client},
     client,
-    config::{self, BoardChoice, Places, SERVER_USER, Settings, Sources},
+    config::{self, BoardChoice, PlaceSettings, Places, SERVER_USER, Settings, Sources},
     doctor::{self, Account, Finding, Report, State, Subject, update::Preflight},
     error::ToolError,
     hw::{
@@ -134,14 +134,20 @@ async fn look(sources: Sources, root: Root) -> Subject {
     let fallback = Settings::default_for(&sources.places);
     let known = settings.as_ref().map_or(&fallback, |(settings, _)| settings);
     let agent = ask_agent(&known.places.agent_socket).await;
-    let server = ask_server(&known.socket.path).await;
+    let (server, server_places) = match ask_server(&known.socket.path).await {
+        Ok((version, places)) => (Ok(version), places),
+        Err(error) => (Err(error), None),
+    };
     let is_root = rustix::process::geteuid().is_root();
     Subject {
-        agent_settings: (is_root && sources.places.policy_owner.is_some()).then(|| config::load_agent(&sources)),
+        // The agent's own environment is not this command's.
+        agent_settings: (is_root && sources.places.policy_owner.is_some())
+            .then(|| config::load_agent(&Sources { env: Vec::new(), ..sources.clone() })),
         account: account(&sources.places, &root),
         settings,
         agent,
         server,
+        server_places,
         places: sources.places,
         root,
     }
@@ -164,12 +170,14 @@ async fn ask_agent(socket: &Path) -> Result<crate::agent::Status, ToolError> {
         .unwrap_or_else(|_| Err(ToolError::timeout("the agent", PATIENCE)))
 }
 
-/// The version of the server that answers there.
-async fn ask_server(socket: &Path) -> Result<String, ToolError> {
+/// The version of the server that answers there, and its places.
+async fn ask_server(socket: &Path) -> Result<(String, Option<PlaceSettings>), ToolError> {
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": "manage.get_server_status", "params": {}});
     let answer = tokio::time::timeout(PATIENCE, client::unix(socket, &request)).await;
     let answer = answer.unwrap_or_else(|_| Err(ToolError::timeout("the server", PATIENCE)))?;
-    answer["result"]["version"].as_str().map(str::to_owned).ok_or_else(|| {
+    let result = &answer["result"];
+    let places = serde_json::from_value(result["config_summary"]["places"].clone()).ok();
+    result["version"].as_str().map(|version| (version.to_owned(), places)).ok_or_else(|| {
         let why = answer["error"]["message"].as_str().unwrap_or("its answer has no version");
         ToolError::unavailable(format!("the server on {} does not tell how it is: {why}", socket.display()))
             .hint("look at: journalctl -u raspi-mcp")

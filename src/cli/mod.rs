@@ -1,5 +1,6 @@
 //! The command line. Each subcommand is a file; this one parses, loads the settings, and picks.
 
+mod accept_gap;
 mod agent;
 pub mod approve;
 mod audit;
@@ -24,7 +25,7 @@ mod tls;
 mod token;
 pub mod tools;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
 use exit::Exit;
 
 /// Turns a Raspberry Pi into an appliance that an AI assistant can operate safely, over MCP.
@@ -95,7 +96,10 @@ pub fn command() -> clap::Command {
 
 /// Runs the command line of this process.
 pub fn run() -> std::process::ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return unparsed(&error),
+    };
     let done = match cli.command {
         Command::Serve(args) => serve::run(args, &cli.sources),
         Command::Agent(args) => agent::run(&args, &cli.sources),
@@ -123,11 +127,23 @@ pub fn run() -> std::process::ExitCode {
         Ok(()) => Exit::Done.into(),
         Err(failure) => {
             if !failure.message.is_empty() {
-                eprintln!("raspi-mcp: {}", failure.message);
+                say::errln!("raspi-mcp: {}", failure.message);
             }
             failure.exit.into()
         }
     }
+}
+
+/// Help and versions as clap shows them. A complaint quotes the command line: without colours, so that whatever else a
+/// terminal would obey can be told from them.
+fn unparsed(error: &clap::Error) -> std::process::ExitCode {
+    if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        crate::terminal::err(format_args!("{}", error.render()));
+    } else {
+        // A terminal that is gone is told nothing.
+        let _ = error.print();
+    }
+    u8::try_from(error.exit_code()).map_or(Exit::Usage.into(), Into::into)
 }
 
 /// One thread: calls are short, and a Pi's memory is worth more than its second core here.

@@ -2,14 +2,17 @@
 
 use super::{
     exit::{Exit, Failure},
+    say::errln,
     sources,
     target::Target,
 };
 use crate::{
+    error::ToolError,
     hw::{board::Board, gpio::header},
     os::Root,
-    pins::{Entry, Picture, entries, svg, terminal},
+    pins::{Entry, Picture, entries, svg, terminal as drawn},
     registry::Registry,
+    terminal,
 };
 use serde_json::{Value, json};
 use std::io::{self, IsTerminal, Write};
@@ -30,7 +33,7 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     let picture = match asked(args, sources) {
         // Nobody was named, and nobody is here: what the board itself shows is better than nothing.
         Err(failure) if failure.exit == Exit::Unreachable && args.target.is_here() => {
-            eprintln!("raspi-mcp: {}\n  this is what the board itself shows", failure.message);
+            errln!("raspi-mcp: {}\n  this is what the board itself shows", failure.message);
             looked(sources)?
         }
         asked => asked?,
@@ -41,9 +44,14 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     } else if args.svg {
         svg(&picture)
     } else {
-        terminal(&picture, coloured())
+        drawn(&picture, coloured())
     };
-    let written = io::stdout().lock().write_all(text.as_bytes());
+    let written = if args.json || args.svg {
+        terminal::out(format_args!("{text}"))
+    } else {
+        // Colours; the words in it are printable already.
+        io::stdout().lock().write_all(text.as_bytes())
+    };
     written.map_err(|error| Failure::new(Exit::Failed, format!("cannot write the picture: {error}")))
 }
 
@@ -87,7 +95,7 @@ pub fn picture(pins: &Value, board: &str, simulated: bool) -> Result<Picture, Fa
 fn data(mut answer: Value) -> Result<(Value, bool), Failure> {
     let result = &mut answer["result"];
     let (simulated, failed) = (result["_meta"]["simulated"] == true, result["isError"] == true);
-    let data = result["structuredContent"].take();
+    let data = if failed { ToolError::in_result(result).clone() } else { result["structuredContent"].take() };
     if failed || data.is_null() {
         let message = data["message"].as_str().or(answer["error"]["message"].as_str()).unwrap_or("the server refused");
         return Err(Failure::new(Exit::Failed, message.to_owned()));

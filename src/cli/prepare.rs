@@ -2,7 +2,7 @@
 
 use super::{
     exit::{Exit, Failure},
-    say::outln,
+    say::{errln, outln},
     sources,
 };
 use crate::{
@@ -47,7 +47,7 @@ pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     };
     let Prepared { claimed, notes, faults, restart } = prepare(&site)?;
     notes.iter().for_each(|note| outln!("{note}"));
-    faults.iter().for_each(|fault| eprintln!("raspi-mcp: {fault}"));
+    faults.iter().for_each(|fault| errln!("raspi-mcp: {fault}"));
     if restart {
         return restarted(simulated);
     }

@@ -1,15 +1,14 @@
-//! What a command says on its standard output. A reader that has gone (`| head`, `| grep -q`) has what it wanted: the rest is
-//! dropped, and that is no failure.
+//! What a command says: on its standard output, and beside it. On a terminal nothing that is said moves the cursor
+//! ([`crate::terminal`]). A reader that has gone (`| head`, `| grep -q`) has what it wanted: the rest is dropped, and that is no
+//! failure.
 
-use std::{
-    fmt::Arguments,
-    io::{self, Write},
-};
+use crate::terminal;
+use std::{fmt::Arguments, io};
 
 /// # Panics
 /// When it cannot be written for another reason, as `print!` does.
 pub(super) fn say(text: Arguments<'_>) {
-    match io::stdout().lock().write_fmt(text) {
+    match terminal::out(text) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
         Err(error) => panic!("standard output cannot be written: {error}"),
@@ -27,4 +26,12 @@ macro_rules! outln {
     }};
 }
 
-pub(super) use {out, outln};
+/// A line on standard error.
+macro_rules! errln {
+    ($($text:tt)*) => {{
+        $crate::terminal::err(format_args!($($text)*));
+        $crate::terminal::err(format_args!("\n"));
+    }};
+}
+
+pub(super) use {errln, out, outln};

@@ -4,13 +4,18 @@ use super::say::{out, outln};
 use super::{exit::Failure, sources};
 use crate::{
     access::policy::Policy,
-    registry::{Registry, listing::descriptor},
+    registry::{
+        Registry,
+        actions::{ACTIONS, DOES, Does, Ruling, Words},
+        listing::descriptor,
+        meta::{Meta, Mode},
+    },
 };
 use serde_json::Value;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Show role, tier, policy and time limit of every tool, as the configuration has them
+    /// Show what every tool does, its role, tier, policy and time limit, as the configuration has them
     #[arg(long)]
     policy: bool,
     /// For programs: the full descriptors
@@ -35,22 +40,59 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The policy table, as Markdown: committed as `docs/policy.md` for the defaults, and tested.
+/// The policy tables, as Markdown: committed as `docs/policy.md` for the defaults, and tested. Tools first, then what they do.
 pub fn table(registry: &Registry, policy: &Policy) -> String {
-    let mut out =
-        String::from("| tool | tier | role | policy | seconds | on |\n| --- | --- | --- | --- | --- | --- |\n");
+    let mut out = String::from(
+        "| tool | tier | role | policy | seconds | on | does |\n| --- | --- | --- | --- | --- | --- | --- |\n",
+    );
+    let word = |value: Value| value.as_str().unwrap_or_default().to_owned();
+    let words = policy.words();
     for entry in registry.entries() {
         let meta = entry.meta;
-        let word = |value: Value| value.as_str().unwrap_or_default().to_owned();
         let row = [
             format!("`{}`", meta.name),
             word(serde_json::json!(meta.tier)),
             meta.role.name().to_owned(),
-            word(serde_json::json!(policy.mode(meta))),
+            kinds(meta, words),
             meta.timeout_seconds.to_string(),
             if policy.off(meta).is_none() { "yes" } else { "no" }.to_owned(),
+            Does::of(meta.name).map_or_else(String::new, |does| named(&does.all())),
         ];
         out.push_str(&format!("| {} |\n", row.join(" | ")));
     }
+    out.push_str("\n| action | what it is | tools that do it |\n| --- | --- | --- |\n");
+    for (action, what) in ACTIONS {
+        let tools: Vec<&str> = DOES.iter().filter(|does| does.all().contains(action)).map(|does| does.tool).collect();
+        out.push_str(&format!("| `{action}` | {what} | {} |\n", named(&tools)));
+    }
     out
+}
+
+/// The mode of a tool and who said so; where its calls differ, of each kind that has another one.
+fn kinds(meta: &Meta, words: Words<'_>) -> String {
+    let say = |ruling: &Ruling<'_>| match ruling.source() {
+        None => mode(ruling.mode).to_owned(),
+        Some(source) => format!("{} ({source})", mode(ruling.mode)),
+    };
+    let mildest = words.judge_mildest(meta.name, meta.mode);
+    let mut text = say(&mildest);
+    for actions in Does::of(meta.name).map_or_else(Vec::new, Does::kinds) {
+        let ruling = words.judge_actions(meta.name, &actions, meta.mode);
+        if ruling.mode != mildest.mode {
+            text.push_str(&format!("; {}: {}", named(&actions), say(&ruling)));
+        }
+    }
+    text
+}
+
+fn mode(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Allow => "allow",
+        Mode::Ask => "ask",
+        Mode::Deny => "deny",
+    }
+}
+
+fn named(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }

@@ -7,13 +7,14 @@ use super::{
     kind::{Kind, KnownTools},
     nearest::nearest,
 };
+use crate::registry::actions::ACTIONS;
 use serde_json::Value;
 
-/// One key, or one tool of `policy`, with a value that passed its check.
+/// One key, or one tool or action of `policy`, with a value that passed its check.
 #[derive(Clone, Debug)]
 pub struct Assignment {
     pub key: &'static Key,
-    /// With `policy`: which tool.
+    /// With `policy`: which tool or action.
     pub tool: Option<&'static str>,
     pub value: Value,
     pub origin: Origin,
@@ -24,6 +25,11 @@ impl Assignment {
     pub fn name(&self) -> String {
         self.tool.map_or_else(|| self.key.name.to_owned(), |tool| format!("policy.{tool}"))
     }
+}
+
+/// The names of what tools do.
+fn actions() -> impl Iterator<Item = &'static str> {
+    ACTIONS.iter().map(|(action, _)| *action)
 }
 
 /// What one source said, and everything that is wrong with it.
@@ -75,8 +81,9 @@ impl<'a> Reading<'a> {
             None => None,
             Some(wanted) => match self.tools.iter().find(|(tool, _)| *tool == wanted) {
                 Some((tool, _)) => Some(*tool),
+                None if let Some(action) = actions().find(|action| *action == wanted) => Some(action),
                 None => {
-                    let names = self.tools.iter().map(|(tool, _)| *tool);
+                    let names = self.tools.iter().map(|(tool, _)| *tool).chain(actions());
                     let hint = nearest(wanted, names).map_or_else(
                         || "; \"raspi-mcp tools --policy\" lists them".to_owned(),
                         |tool| match self.origin {

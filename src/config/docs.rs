@@ -148,4 +148,8 @@ perhaps written by another version, is set aside as a whole: only the fundamenta
 A state fragment is the server's own writing, so it may only narrow what the image and the site allow; the last column
 says how. The privileged half, `raspi-mcp agent`, reads the image, the identity, the site and `conf.d` in its own folder; never the
 state folder or the environment. As a service it believes only files that belong to root and that nobody else can write.
+
+Both halves have to agree on `places`: set them in the image or the site, which both read, or give `agent` and `serve` the same
+`--config` and `--set`. An agent that finds one of them in its environment does not read it and says so; `conf.d` in its own folder cannot set
+them; a server that has them from its environment says so in its log. Where the two that run differ, `raspi-mcp doctor` names the key.
 ";

@@ -8,7 +8,7 @@ use super::{
     places::Places,
     settings::Settings,
 };
-use crate::appliance::Folder;
+use crate::{appliance::Folder, registry::actions::Does};
 use serde_json::Value;
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -142,7 +142,13 @@ impl Draft {
                 }
             }
             InState::Stricter => {
-                let own = tools.iter().find(|(tool, _)| assignment.tool == Some(tool)).map(|(_, mode)| *mode);
+                // An action is, without a word about it, as the strictest tool that is there for it.
+                let does = |tool: &str| {
+                    assignment
+                        .tool
+                        .is_some_and(|name| tool == name || Does::of(tool).is_some_and(|does| does.own.contains(&name)))
+                };
+                let own = tools.iter().filter(|(tool, _)| does(tool)).map(|(_, mode)| *mode).max();
                 let in_force = if held.is_null() { own } else { serde_json::from_value(held.clone()).ok() };
                 let mode = serde_json::from_value(wanted.clone()).ok();
                 if mode < in_force {

@@ -115,7 +115,7 @@ pub const KEYS: &[Key] = &[
     key("agent", Kind::Choice(&["auto", "socket", "inprocess"]), Never,
         "How the privileged half is reached. `inprocess` needs a simulated board; `auto` is `inprocess` there and `socket` elsewhere."),
     key("tool_names", Kind::Choice(&["auto", "dotted", "underscored"]), Free,
-        "Form of the names that `tools/list` gives. `auto` is `dotted` except for clients known to refuse dots. Calls take both."),
+        "Form of the names that `tools/list` gives. `auto` is `underscored` (`gpio_write_pin`) except for clients known to take dots. Calls take both."),
     key("environment", Kind::Choice(&["prod", "staging", "lab"]), Never,
         "Where this machine stands; some tools are confined to some of these."),
 
@@ -129,13 +129,13 @@ pub const KEYS: &[Key] = &[
     key("http.allowed_origins", Kind::Origins, Never,
         "Web pages that may call, as `Origin` gives them, beside those on loopback."),
     key("http.session_limit", count(1, 1024), Lower,
-        "Sessions at once; one more takes the place of one unused for 30 seconds, or is refused."),
+        "Sessions at once, half of them for one caller; one more takes the place of one unused for 30 seconds, or is refused."),
     key("http.session_idle_seconds", seconds(10, 86_400), Lower,
         "A session nobody used for so long is ended."),
     key("http.body_timeout_seconds", seconds(1, 120), Lower,
         "How long a sender may take over one request body."),
     key("http.max_connections", count(1, 1024), Lower,
-        "TCP connections at once. One address beyond loopback gets a quarter of them."),
+        "TCP connections at once, half of them for one caller. One address beyond loopback gets a quarter of them."),
     key("http.metrics", Kind::Bool, Off,
         "Whether `/metrics` answers, in Prometheus' text format, to whoever may call tools."),
 
@@ -146,18 +146,18 @@ pub const KEYS: &[Key] = &[
 
     key("socket.enabled", Kind::Bool, Off, "Whether to listen on the unix socket."),
     key("socket.path", Kind::SocketPath, Never, "Where it is. By default `mcp.sock` in `places.runtime_dir`."),
-    key("socket.max_connections", count(1, 1024), Lower, "Connections at once."),
+    key("socket.max_connections", count(1, 1024), Lower, "Connections at once, half of them for one caller."),
 
     key("limits.max_concurrent_requests", count(1, 1000), Lower,
-        "Calls that run at once. Calls that wait or stream by design are counted apart."),
+        "Calls that run at once, half of them for one caller. Calls that wait or stream by design are counted apart."),
     key("limits.max_waiting_requests", count(0, 10_000), Lower,
-        "Calls that may wait for their turn; one more is refused at once."),
-    key("limits.max_streams", count(1, 1000), Lower, "Long waits and streams at once."),
+        "Calls that may wait for their turn, half of them for one caller; one more is refused at once."),
+    key("limits.max_streams", count(1, 1000), Lower, "Long waits and streams at once, half of them for one caller."),
     key("limits.max_request_bytes", bytes(KIB, 16 * MIB), Lower, "Longest request; a longer one is refused unread."),
     key("limits.max_response_bytes", bytes(KIB, 64 * MIB), Lower, "Longest answer; a longer one becomes an error."),
     key("limits.request_timeout_seconds", seconds(1, 600), Lower,
         "Longest run of one call. Tools may have a shorter one of their own."),
-    key("limits.reads_per_minute", count(1, 1_000_000), Lower, "Calls that change nothing, for one caller and tool."),
+    key("limits.reads_per_minute", count(1, 1_000_000), Lower, "Calls that change nothing, for one caller and tool; also refused calls, for one caller and all tools (60 at least)."),
     key("limits.writes_per_minute", count(1, 1_000_000), Lower, "Calls that change something, for one caller and tool."),
     key("limits.shutdown_grace_seconds", seconds(0, 60), Lower,
         "How long calls in flight may take to finish when the server stops; then they are cancelled."),
@@ -180,15 +180,17 @@ pub const KEYS: &[Key] = &[
         "The issuer's public keys, a JWK set: Ed25519, P-256, or RSA of 2048 to 8192 bits. Read again when it changes; never \
          fetched."),
     key("jwt.role_claim", Kind::Text, Never,
-        "The claim that holds the role: `read_only`, `ops_rw` or `admin`, alone, in a list, or among words. The highest counts."),
+        "The claim that holds the role: `read_only`, `ops_rw` or `admin`, alone or in a list, or in a `scope` with spaces between. The highest counts."),
     key("jwt.clock_skew_seconds", seconds(0, 300), Lower, "How far the issuer's clock and this one may be apart."),
 
     key("tools.enable", Kind::Namespaces, Fewer,
         "Namespaces whose writing tools are on. Everything else only reads."),
-    key("tools.disable", Kind::ToolsOrNamespaces, More, "Tools and whole namespaces that are off."),
+    key("tools.disable", Kind::ToolsOrNamespaces, More, "Tools and whole namespaces that are off: what they are there for is denied, whichever tool does it."),
 
     key("policy", Kind::Mode, Stricter,
-        "`allow` runs it, `ask` runs it once a person has approved this very call, `deny` refuses it. \
+        "Of a tool or an action (`camera:capture`): `allow` runs it, `ask` runs it once a person has approved this very call, \
+         `deny` refuses it. The name of a tool stands for what it is there for, so the word holds for every tool that does it; of \
+         several the strictest counts. \
          `raspi-mcp tools --policy` prints what holds without any line here."),
 
     key("approval.wait_seconds", seconds(0, 300), Lower,
@@ -216,7 +218,7 @@ pub const KEYS: &[Key] = &[
     key("places.agent_socket", Kind::SocketPath, Never, "Where the privileged half listens."),
 
     key("audit.max_bytes", bytes(MIB, 4 * GIB), Never,
-        "Size of the record; beyond it the oldest part goes, behind a checkpoint that carries the chain on."),
+        "Size of the record; beyond it the oldest part goes, behind a checkpoint that carries the chain on. One caller's part of a week is an eighth."),
 
     key("metrics.max_bytes", bytes(MIB, GIB), Lower,
         "What all samples together may take; beyond it the oldest of the largest job go before their time."),

@@ -40,10 +40,11 @@ pub(super) fn loaded(sources: &Sources) -> Result<(Settings, Draft), Faults> {
 }
 
 /// The settings of `raspi-mcp agent`: image, site and the agent's own folder, and the flags of its own command line.
-/// It never looks at what the server can write, nor at the environment.
+/// It never looks at what the server can write, nor takes anything from the environment; whoever starts it says so of
+/// variables that would set one of the places ([`place_of`]).
 ///
-/// In its own folder every key counts, except where that folder is. A fragment there that is not understood is set
-/// aside, and the settings are restricted: then the agent must refuse everything that changes the machine.
+/// In its own folder every key counts but the places, since the server does not read it. A fragment there that is not
+/// understood is set aside, and the settings are restricted: then the agent must refuse everything that changes the machine.
 ///
 /// # Errors
 /// As [`load`]; also a file that somebody else than [`Places::policy_owner`] could have written.
@@ -65,6 +66,12 @@ pub fn load_agent(sources: &Sources) -> Result<Settings, Faults> {
         }
     }
     finish(draft, &over, restricted, faults).map(|(settings, _)| settings)
+}
+
+/// Which of the places an environment variable of this name sets, `places.agent_socket` for one.
+pub fn place_of(variable: &str) -> Option<String> {
+    let key = variable.strip_prefix(PREFIX)?.to_lowercase().replace("__", ".");
+    key.starts_with("places.").then_some(key)
 }
 
 /// Whether the site is an appliance's: both its systems read the same files there, of which one may be older than what is in them.
@@ -160,9 +167,9 @@ fn narrowed(draft: &Draft, fragment: &Fragment, sources: &Sources) -> Result<Dra
 /// The draft with one fragment of the agent's own folder over it, or why that fragment does not count.
 fn extended(draft: &Draft, fragment: &Fragment) -> Result<Draft, Vec<Fault>> {
     tried(draft, fragment, |next, assignment| {
-        if assignment.key.name == "places.agent_state_dir" {
-            let message =
-                "this file lies in places.agent_state_dir and cannot move it; set it in the site configuration";
+        if assignment.key.name.starts_with("places.") {
+            let message = "the server does not read this file, and both halves have to agree on the places; set them in the \
+                           site configuration";
             return Err(Fault::new(assignment.origin.clone(), message));
         }
         next.apply(assignment)

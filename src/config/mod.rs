@@ -32,7 +32,7 @@ pub(crate) use found::{Entry, Found, Written, quoted};
 pub(crate) use fragment::{document, read_text};
 pub use kind::KnownTools;
 pub(crate) use kind::{Complaint, meant};
-pub use load::{load, load_agent};
+pub use load::{load, load_agent, place_of};
 pub use nearest::nearest;
 pub use places::{Places, SERVER_USER};
 pub use sections::{

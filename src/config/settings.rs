@@ -167,13 +167,35 @@ pub struct Tools {
     pub disable: BTreeSet<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// `places`: what both halves have to agree on. The server reads them from one more source than the agent does, the environment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlaceSettings {
     pub state_dir: PathBuf,
     pub runtime_dir: PathBuf,
     pub agent_state_dir: PathBuf,
     pub agent_socket: PathBuf,
 }
+
+impl PlaceSettings {
+    /// Where the server, whose these are, and the agent differ: a sentence for each key.
+    pub fn differences(&self, agent: &Self) -> Vec<String> {
+        let keys = [
+            ("state_dir", &self.state_dir, &agent.state_dir),
+            ("runtime_dir", &self.runtime_dir, &agent.runtime_dir),
+            ("agent_state_dir", &self.agent_state_dir, &agent.agent_state_dir),
+            ("agent_socket", &self.agent_socket, &agent.agent_socket),
+        ];
+        let differ = keys.into_iter().filter(|(_, ours, theirs)| ours != theirs);
+        let told = differ.map(|(key, ours, theirs)| {
+            format!("places.{key} is {} for the server and {} for the agent", ours.display(), theirs.display())
+        });
+        told.collect()
+    }
+}
+
+/// What to do about [`PlaceSettings::differences`].
+pub const SAME_PLACES: &str = "set places in the image or in /etc/raspi-mcp, which both halves read, or give both the same \
+                               --config and --set; then restart both";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AuditLog {
@@ -251,7 +273,7 @@ impl Settings {
                 listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8765)),
                 allowed_hosts: Vec::new(),
                 allowed_origins: Vec::new(),
-                session_limit: 32,
+                session_limit: 64,
                 session_idle_seconds: 900,
                 body_timeout_seconds: 10,
                 max_connections: 64,

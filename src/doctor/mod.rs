@@ -16,7 +16,7 @@ pub mod update;
 
 use crate::{
     agent::Status,
-    config::{Faults, InForce, Places, Settings},
+    config::{Faults, InForce, PlaceSettings, Places, Settings},
     error::ToolError,
     hw::{board::Board, devices::Devices},
     os::Root,
@@ -73,6 +73,8 @@ pub struct Subject {
     pub agent: Result<Status, ToolError>,
     /// What the server's socket said: its version.
     pub server: Result<String, ToolError>,
+    /// And its places; `None` when it does not answer, or says none.
+    pub server_places: Option<PlaceSettings>,
 }
 
 /// The user a server runs as.

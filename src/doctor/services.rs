@@ -2,13 +2,15 @@
 
 use super::{Finding, Subject};
 use crate::{
-    config::{AgentChoice, Settings},
+    config::{AgentChoice, SAME_PLACES, Settings},
     os::Root,
 };
 
 /// Where unit files lie, what an administrator writes first (systemd.unit(5)).
 const UNIT_FOLDERS: [&str; 4] =
     ["etc/systemd/system", "run/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"];
+/// Where the service's agent listens, below the root.
+const SERVICE_SOCKET: &str = "run/raspi-mcp-agent/agent.sock";
 const UNITS: [&str; 2] = ["raspi-mcp.service", "raspi-mcp-agent.service"];
 
 pub(super) fn check(subject: &Subject, settings: &Settings, simulated: bool) -> Vec<Finding> {
@@ -21,6 +23,7 @@ pub(super) fn check(subject: &Subject, settings: &Settings, simulated: bool) -> 
     }
     findings.push(server(subject, settings));
     findings.push(agent(subject, settings, simulated));
+    findings.extend(places(subject, settings));
     findings.push(socket(subject, "d-bus", "run/dbus/system_bus_socket", "units, logins and network are read over it"));
     findings.push(socket(subject, "journal", "run/systemd/journal/socket", "the log goes to standard error instead"));
     findings
@@ -78,11 +81,27 @@ fn agent(subject: &Subject, settings: &Settings, simulated: bool) -> Finding {
         Err(_) if simulated && !subject.account.is_service && settings.agent != AgentChoice::Socket => {
             Finding::ok(about, "runs inside the server, since the board is simulated; no server runs now")
         }
+        Err(error) if !subject.account.is_service && subject.root.has(SERVICE_SOCKET) => Finding::wrong(
+            about,
+            error.message.clone(),
+            format!(
+                "the agent on /{SERVICE_SOCKET} works for the service alone; start one of yours, or use the service"
+            ),
+        ),
         Err(error) => {
             let mend = error.hint.clone().unwrap_or_else(|| "systemctl start raspi-mcp-agent".into());
             Finding::wrong(about, error.message.clone(), mend)
         }
     }
+}
+
+/// Whether both halves use the same places: what the two that run say of themselves, else what their sources say.
+fn places(subject: &Subject, settings: &Settings) -> Option<Finding> {
+    let server = subject.server_places.as_ref().unwrap_or(&settings.places);
+    let said = subject.agent.as_ref().ok().and_then(|status| status.places.as_ref());
+    let read = || subject.agent_settings.as_ref()?.as_ref().ok().map(|settings| &settings.places);
+    let differences = server.differences(said.or_else(read)?);
+    (!differences.is_empty()).then(|| Finding::wrong("places", differences.join("; "), SAME_PLACES))
 }
 
 /// A service that the halves use and do without where they must.

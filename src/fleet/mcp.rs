@@ -57,7 +57,7 @@ pub async fn call(remote: &Remote, tool: &str) -> Result<Said, ToolError> {
     }
     let result = &mut message["result"];
     let (simulated, is_error) = (result["_meta"]["simulated"] == true, result["isError"] == true);
-    let data = result["structuredContent"].take();
+    let data = if is_error { ToolError::in_result(result).clone() } else { result["structuredContent"].take() };
     if !data.is_object() {
         return Err(ToolError::unavailable(format!("it answered {status} with {kind}, and no MCP result")).hint(
             "is this the address of raspi-mcp's MCP, https://HOST:8765/mcp? Another server or a portal answers there",

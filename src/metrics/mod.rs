@@ -49,12 +49,15 @@ pub enum Refused {
     Session,
     /// All sessions are taken.
     Sessions,
+    /// The caller has its share of connections, or all are taken.
+    Connections,
     /// The body is too long, too slow, broken or no JSON.
     Body,
 }
 
 impl Refused {
-    pub const ALL: [Self; 5] = [Self::Origin, Self::Unauthenticated, Self::Session, Self::Sessions, Self::Body];
+    pub const ALL: [Self; 6] =
+        [Self::Origin, Self::Unauthenticated, Self::Session, Self::Sessions, Self::Connections, Self::Body];
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -62,6 +65,7 @@ impl Refused {
             Self::Unauthenticated => "unauthenticated",
             Self::Session => "unknown_session",
             Self::Sessions => "too_many_sessions",
+            Self::Connections => "too_many_connections",
             Self::Body => "body",
         }
     }

@@ -6,18 +6,55 @@ use std::sync::{
     Arc,
     atomic::{AtomicBool, Ordering},
 };
+use tokio_util::sync::CancellationToken;
+
+tokio::task_local! {
+    /// What tells the call of this task to stop, where it is not dropped instead.
+    static TOLD: CancellationToken;
+}
+
+/// Runs `work` so that everything below it can be told to stop by `told`: what blocks, what waits for a turn, and what is about to
+/// be handed to the agent.
+pub async fn told_by<T>(told: CancellationToken, work: impl Future<Output = T>) -> T {
+    TOLD.scope(told, work).await
+}
+
+/// To be asked before something is begun that cannot be stopped.
+///
+/// # Errors
+/// `cancelled`, once the call is told to stop.
+pub fn go_on(what: &str) -> Result<(), ToolError> {
+    match TOLD.try_with(CancellationToken::is_cancelled) {
+        Ok(true) => Err(ToolError::cancelled(what)),
+        Ok(false) | Err(_) => Ok(()),
+    }
+}
+
+/// Waits for a turn, or whatever else changes nothing.
+///
+/// # Errors
+/// `cancelled`, when the call is told to stop first.
+pub async fn unless_told<T>(what: &str, wait: impl Future<Output = T>) -> Result<T, ToolError> {
+    let Ok(told) = TOLD.try_with(Clone::clone) else { return Ok(wait.await) };
+    tokio::select! {
+        biased;
+        done = wait => Ok(done),
+        () = told.cancelled() => Err(ToolError::cancelled(what)),
+    }
+}
 
 /// Says that nobody waits any more.
 #[derive(Clone)]
 pub struct Stop {
     gone: Arc<AtomicBool>,
+    told: Option<CancellationToken>,
     what: &'static str,
 }
 
 impl Stop {
     /// For work that `what` waits for: the name of a tool or of its namespace. It says so when it is told to end.
     pub fn of(what: &'static str) -> Self {
-        Self { gone: Arc::default(), what }
+        Self { gone: Arc::default(), told: TOLD.try_with(Clone::clone).ok(), what }
     }
 
     /// To be asked between two steps.
@@ -25,7 +62,8 @@ impl Stop {
     /// # Errors
     /// `cancelled`, once nobody waits.
     pub fn check(&self) -> Result<(), ToolError> {
-        if self.gone.load(Ordering::Relaxed) { Err(ToolError::cancelled(self.what)) } else { Ok(()) }
+        let told = self.told.as_ref().is_some_and(CancellationToken::is_cancelled);
+        if told || self.gone.load(Ordering::Relaxed) { Err(ToolError::cancelled(self.what)) } else { Ok(()) }
     }
 }
 

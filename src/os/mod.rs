@@ -35,6 +35,7 @@ pub mod network_manager;
 pub mod notify;
 pub mod os_release;
 pub mod own;
+pub mod panics;
 pub mod processes;
 pub mod pstore;
 pub mod readable;

@@ -4,8 +4,10 @@ use super::{Root, malformed};
 use std::io;
 
 const FILE: &str = "proc/mounts";
-/// Images that are always full and never fill up: the read-only slot of an appliance is one.
+/// File systems of images that are always full and never fill up.
 const IMMUTABLE: [&str; 4] = ["squashfs", "erofs", "cramfs", "iso9660"];
+/// The root of a slot, as the initramfs names it: ext4, but read-only behind dm-verity, and just as full (dist/initramfs/init).
+const SLOT_ROOT: &str = "/dev/mapper/root";
 /// Where what can fill up may be when the root cannot, in the order of looking.
 const WRITABLE_PLACES: [&str; 3] = ["/data", "/var", "/mnt/data"];
 
@@ -38,7 +40,9 @@ pub fn read(root: &Root) -> io::Result<Vec<Mount>> {
 pub fn watched(mounts: &[Mount]) -> &str {
     // A later mount covers an earlier one on the same directory.
     let at = |target: &str| mounts.iter().rfind(|mount| mount.target == target);
-    let immutable = at("/").is_some_and(|mount| IMMUTABLE.contains(&mount.kind.as_str()));
+    let immutable = at("/").is_some_and(|mount| {
+        IMMUTABLE.contains(&mount.kind.as_str()) || (mount.read_only && mount.source == SLOT_ROOT)
+    });
     let elsewhere = || WRITABLE_PLACES.iter().find_map(|place| at(place));
     match immutable.then(elsewhere).flatten() {
         Some(mount) => &mount.target,
@@ -99,6 +103,15 @@ mod tests {
         let slot = "/dev/mmcblk0p5 / squashfs ro 0 0\n/dev/mmcblk0p7 /var ext4 rw 0 0\n";
         assert_eq!(watched(&parse(slot).unwrap()), "/var");
         assert_eq!(watched(&parse("/dev/mmcblk0p5 / squashfs ro 0 0\n").unwrap()), "/");
+    }
+
+    #[test]
+    fn a_slot_of_ext4_behind_verity_is_as_full_and_a_root_somebody_mounted_read_only_is_watched() {
+        let data = "/dev/mmcblk0p8 /data ext4 rw 0 0\n";
+        let at = |root: &str| watched(&parse(&format!("{root}\n{data}")).unwrap()).to_owned();
+        assert_eq!(at("/dev/mapper/root / ext4 ro,relatime 0 0"), "/data");
+        assert_eq!(at("/dev/mapper/root / ext4 rw 0 0"), "/");
+        assert_eq!(at("/dev/mmcblk0p2 / ext4 ro,errors=remount-ro 0 0"), "/");
     }
 
     #[test]

@@ -185,7 +185,7 @@ fn shown(name: &str) -> String {
 }
 
 fn cut(text: &str, longest: usize) -> String {
-    crate::cli::approve::printable(text).chars().take(longest).collect()
+    crate::terminal::printable(text).chars().take(longest).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `_meta` of an answer: how the call went, beside what it said.
 
-use super::{pipeline::Trail, tool::Entry};
+use super::{context::Notes, deed::Changed, tool::Entry};
 use serde::Serialize;
 use std::{borrow::Cow, time::Duration};
 
@@ -13,9 +13,9 @@ pub struct AnswerMeta {
     /// Only where true.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     simulated: bool,
-    /// Only of writes.
+    /// Only of writes: true, false or "unknown".
     #[serde(skip_serializing_if = "Option::is_none")]
-    changed: Option<bool>,
+    changed: Option<Changed>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cached_age_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -25,13 +25,19 @@ pub struct AnswerMeta {
 }
 
 impl AnswerMeta {
-    pub(super) fn of(entry: &Entry, duration: Duration, correlation_id: Option<String>, trail: &Trail) -> Self {
-        let (meta, notes) = (entry.meta, &trail.notes);
+    pub(super) fn of(
+        entry: &Entry,
+        duration: Duration,
+        correlation_id: Option<String>,
+        notes: &Notes,
+        changed: Changed,
+    ) -> Self {
+        let meta = entry.meta;
         Self {
             execution_time_ms: (duration.as_secs_f64() * 1e6).round() / 1e3,
             correlation_id,
             simulated: notes.is_simulated(),
-            changed: meta.effect.is_write().then(|| notes.is_changed()),
+            changed: meta.effect.is_write().then_some(changed),
             cached_age_ms: notes.cached_ms(),
             deprecation: meta
                 .deprecated

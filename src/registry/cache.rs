@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Different calls remembered at once; beyond it nothing new is kept until something expires.
+/// Different calls remembered at once; beyond it the oldest answer makes room, so that nobody keeps others' out.
 const KEPT: usize = 32;
 /// Longer arguments are not worth a key.
 const LONGEST_KEY: usize = 1024;
@@ -42,8 +42,11 @@ impl Cache {
         let now = Instant::now();
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|_, kept| now < kept.until);
-        if kept.len() < KEPT {
-            kept.insert((tool, key), Kept { output: output.clone(), simulated, made: now, until: now + keep });
+        if kept.len() >= KEPT
+            && let Some(oldest) = kept.iter().min_by_key(|(_, kept)| kept.made).map(|(key, _)| key.clone())
+        {
+            kept.remove(&oldest);
         }
+        kept.insert((tool, key), Kept { output: output.clone(), simulated, made: now, until: now + keep });
     }
 }

@@ -1,12 +1,13 @@
 //! What a tool sees of the call it serves and of the machine it runs on.
 
+use super::deed::Changed;
 use crate::{access::caller::Caller, error::ToolError, registry::progress::Progress, world::World};
 use futures::future::BoxFuture;
 use serde_json::Value;
 use std::{
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -16,12 +17,14 @@ use tokio_util::sync::CancellationToken;
 pub struct Context {
     pub world: Arc<World>,
     pub caller: Arc<Caller>,
-    /// Fires when the caller withdraws the request or its time is up.
+    /// Fires when the caller withdraws the request or its time is up. A write that can stop does so then, and says in its error
+    /// (`details.changed`, `details.stopped`) or by its notes what it did; one that cannot goes on ([`super::deed`]).
     pub cancel: CancellationToken,
     pub progress: Progress,
     /// The approval that lets this call through the agent, when policy asked for one.
     pub approval: Option<String>,
-    /// SHA-256 of the canonical JSON of the arguments as they came: what approvals and audit records bind to.
+    /// SHA-256 of the canonical JSON of the arguments as they came, without optional ones that are null: what approvals and
+    /// audit records bind to.
     pub args_sha256: Arc<str>,
     /// The client's end, for tools that ask it something.
     pub peer: Option<Arc<dyn Peer>>,
@@ -92,7 +95,8 @@ pub enum Change {
 #[derive(Default)]
 pub struct Notes {
     simulated: AtomicBool,
-    changed: AtomicBool,
+    /// A [`Changed`] as its number.
+    changed: AtomicU8,
     /// Age of a cached answer in milliseconds, plus one; 0 is a fresh answer.
     cached: AtomicU64,
     resource: OnceLock<String>,
@@ -105,7 +109,13 @@ impl Notes {
     }
     /// The call changed something.
     pub fn changed(&self) {
-        self.changed.store(true, Ordering::Relaxed);
+        self.changed.store(Changed::Yes as u8, Ordering::Relaxed);
+    }
+    /// The call may have changed something: it was not heard to its end.
+    pub fn unknown(&self) {
+        // What is known to have changed stays known.
+        let (no, unknown) = (Changed::No as u8, Changed::Unknown as u8);
+        let _ = self.changed.compare_exchange(no, unknown, Ordering::Relaxed, Ordering::Relaxed);
     }
     /// The answer was made that long ago.
     pub fn cached(&self, age: Duration) {
@@ -126,7 +136,12 @@ impl Notes {
     pub fn is_simulated(&self) -> bool {
         self.simulated.load(Ordering::Relaxed)
     }
-    pub fn is_changed(&self) -> bool {
-        self.changed.load(Ordering::Relaxed)
+    /// What is known of changes by now.
+    pub fn changed_so_far(&self) -> Changed {
+        match self.changed.load(Ordering::Relaxed) {
+            0 => Changed::No,
+            1 => Changed::Yes,
+            _ => Changed::Unknown,
+        }
     }
 }

@@ -137,6 +137,8 @@ impl Listings {
                 let mut value = descriptor(entry);
                 value["name"] = json!(naming.spell(entry.name()));
                 if let Some(extra) = value["_meta"].as_object_mut() {
+                    // As schema files, bare methods, policy and audit have it, whatever the form of the listed name.
+                    extra.insert("name".into(), json!(entry.name()));
                     self.at_run_time(world, entry, enabled, extra);
                 }
                 Listed { entry, enabled, json: to_raw_value(&value).expect("a JSON value serialises") }

@@ -108,6 +108,9 @@ pub struct Meta {
     pub interactive: bool,
     /// Takes `dry_run`, which validates and reports without changing anything.
     pub dry_run: bool,
+    /// Arguments whose text may be cut when a person is asked and it is longer than they are shown: length, SHA-256 and both
+    /// ends then stand for it. Anything else that is too long is refused. For the content of files.
+    pub bulk: &'static [&'static str],
     /// Takes `limit` and `offset`, answers with `pagination`.
     pub paginated: bool,
     /// Answers may be this old: the pipeline keeps them so long. `None`: always fresh.
@@ -141,6 +144,7 @@ impl Meta {
         long: false,
         interactive: false,
         dry_run: false,
+        bulk: &[],
         paginated: false,
         cache_seconds: None,
         estimated_tokens: 200,

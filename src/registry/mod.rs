@@ -1,16 +1,22 @@
 //! Every tool the server offers, as data: one slice of entries feeds the listing, the dispatcher, the schemas on disk,
 //! the policy table and the tests.
 
+pub mod actions;
+mod admission;
 pub mod answer_meta;
 pub mod cache;
 pub mod context;
+pub mod deed;
 pub mod listing;
 pub mod meta;
 pub mod names;
 pub mod pipeline;
+pub mod places;
 pub mod progress;
+mod refusal;
 pub mod schema;
 pub mod tool;
+mod trail;
 
 use crate::error::ToolError;
 use names::Names;
@@ -51,19 +57,36 @@ impl Registry {
         self.entries.iter().copied()
     }
 
+    /// Takes optional arguments that are null out of `args`: they count as absent, for the approval, the audit and the tool
+    /// alike.
+    pub fn without_nulls(&self, entry: &Entry, args: &mut Value) {
+        if has_null(args) {
+            self.checker(entry).without_nulls(args);
+        }
+    }
+
     /// Schema first, then the types: both must accept.
     ///
     /// # Errors
     /// `invalid_argument` naming the parameter, what was expected and what came.
-    pub fn prepare(&self, entry: &Entry, args: Value) -> Result<Box<dyn Prepared>, ToolError> {
-        let checker = self.checkers[entry.name()].get_or_init(|| {
-            schema::Checker::new(&entry.input_schema()).expect("the contract test compiles every schema")
-        });
-        if let Err(fault) = checker.check(&args) {
+    pub fn prepare(&self, entry: &Entry, mut args: Value) -> Result<Box<dyn Prepared>, ToolError> {
+        self.without_nulls(entry, &mut args);
+        if let Err(fault) = self.checker(entry).check(&args) {
             return Err(fault.refusal(&args));
         }
         entry.parse(whole(args))
     }
+
+    fn checker(&self, entry: &Entry) -> &schema::Checker {
+        self.checkers[entry.name()].get_or_init(|| {
+            schema::Checker::new(&entry.input_schema()).expect("the contract test compiles every schema")
+        })
+    }
+}
+
+/// Whether a property of it, or of an object in it, is null.
+fn has_null(value: &Value) -> bool {
+    value.as_object().is_some_and(|map| map.values().any(|item| item.is_null() || has_null(item)))
 }
 
 /// JSON Schema's integers include `7.0` (Draft 2020-12, "type"), which some clients send for 7; serde's do not.

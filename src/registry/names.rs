@@ -8,14 +8,21 @@ use std::collections::HashMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Naming {
-    /// Dotted, except to clients known to reject dots.
+    /// Underscored, except to clients known to take dots.
     Auto,
     Dotted,
     Underscored,
 }
 
-/// Clients that accept `[A-Za-z0-9_-]{1,64}` only, by the name they give in `clientInfo`.
-pub const UNDERSCORED_CLIENTS: &[&str] = &["claude-ai", "claude-desktop", "github-copilot-developer", "copilot-cli"];
+/// Clients that take `[A-Za-z0-9_.-]{1,128}`, by the name they give in `clientInfo`. Others may hand names to a model's API, most of which take
+/// `[A-Za-z0-9_-]{1,64}` only (OpenAI, Anthropic), or stand for a client that does (`mcp-remote` gives a name of its own).
+pub const DOTTED_CLIENTS: &[&str] = &[
+    // The official suite, two lines of it.
+    "conformance-client",
+    "conformance-session-id-test",
+    "conformance-session-lifecycle-test",
+    "conformance-test-client",
+];
 
 impl From<crate::config::ToolNames> for Naming {
     fn from(names: crate::config::ToolNames) -> Self {
@@ -31,8 +38,8 @@ impl Naming {
     /// Decides for one client: never [`Naming::Auto`].
     pub fn settle(self, client: Option<&str>) -> Self {
         match self {
-            Self::Auto if client.is_some_and(|name| UNDERSCORED_CLIENTS.contains(&name)) => Self::Underscored,
-            Self::Auto => Self::Dotted,
+            Self::Auto if client.is_some_and(|name| DOTTED_CLIENTS.contains(&name)) => Self::Dotted,
+            Self::Auto => Self::Underscored,
             decided => decided,
         }
     }

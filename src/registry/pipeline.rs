@@ -1,22 +1,28 @@
 //! One call, from its name to its terminal answer, in this order and no other:
 //!
-//! role → schema → types → permission → approval → rate and concurrency → handler → result → audit.
+//! budget and rate → role → schema → types → permission → approval → concurrency → intent → handler → result → audit.
 //!
-//! Every door enters here. Refusals, timeouts, cancellations and panics are audited like answers.
+//! Every door enters here. Refusals, timeouts, cancellations and panics are audited like answers. Nothing looks at the arguments
+//! of a call before its caller has paid for it, and no write is done before its intent is in the audit.
 
 use super::{
+    admission::Admission,
     answer_meta::AnswerMeta,
     context::{Context, Notes},
+    deed::{self, Changed, Ended, Later},
     listing::{Limits, Listings},
     meta::Mode,
+    places::{Place, Places},
     progress::Progress,
+    refusal,
     tool::{Entry, Output},
+    trail::{Trail, not_done, panicked, unrecorded},
 };
 use crate::{
     access::{
         caller::Caller,
-        ledger::{Entry as AuditEntry, Ledger},
-        rate::RateLimiter,
+        canonical::Whole,
+        ledger::{Entry as AuditEntry, Intent, Ledger},
     },
     error::{ErrorCode, ToolError},
     world::World,
@@ -25,13 +31,9 @@ use futures::FutureExt;
 use serde_json::Value;
 use std::{
     panic::AssertUnwindSafe,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::Arc,
     time::{Duration, Instant},
 };
-use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
 /// A request that names a tool.
@@ -87,10 +89,8 @@ pub struct Pipeline {
     pub bounds: Bounds,
     ledger: Arc<dyn Ledger>,
     gate: Arc<dyn Gate>,
-    rate: RateLimiter,
-    places: Semaphore,
-    waiting: AtomicUsize,
-    streams: Semaphore,
+    admission: Admission,
+    places: Places,
     cache: super::cache::Cache,
 }
 
@@ -124,44 +124,67 @@ pub struct Approval {
 
 impl Pipeline {
     pub fn new(world: Arc<World>, bounds: Bounds, ledger: Arc<dyn Ledger>, gate: Arc<dyn Gate>) -> Self {
+        crate::os::panics::watch();
         Self {
             world,
             listings: Listings::new(bounds.limits),
             bounds,
             ledger,
             gate,
-            rate: RateLimiter::new(),
-            places: Semaphore::new(bounds.concurrent),
-            waiting: AtomicUsize::new(0),
-            streams: Semaphore::new(bounds.streams),
+            admission: Admission::default(),
+            places: Places::new(&bounds),
             cache: super::cache::Cache::default(),
         }
     }
 
     /// What is going on now.
     pub fn load(&self) -> Load {
-        Load {
-            running: self.bounds.concurrent.saturating_sub(self.places.available_permits()),
-            waiting: self.waiting.load(Ordering::Acquire),
-            streams: self.bounds.streams.saturating_sub(self.streams.available_permits()),
-        }
+        self.places.load()
     }
 
-    /// Runs `call` to its end. Never panics, never answers twice; dropping the future cancels the call.
-    pub async fn run(&self, call: Call) -> Finished {
+    /// Runs `call` to its end. Never panics, never answers twice; dropping the future cancels the call. A write has a task of
+    /// its own, so that its record is written whoever leaves.
+    pub async fn run(self: &Arc<Self>, call: Call) -> Finished {
+        if !call.entry.meta.effect.is_write() {
+            return self.run_here(call).await;
+        }
+        let (pipeline, entry, gone) = (Arc::clone(self), call.entry, call.cancel.clone().drop_guard());
+        let ended = tokio::spawn(async move { pipeline.run_here(call).await }).await;
+        gone.disarm();
+        ended.unwrap_or_else(|_| Finished {
+            result: Err(ToolError::unavailable("the server is stopping").with("changed", "unknown")),
+            meta: AnswerMeta::of(entry, Duration::ZERO, None, &Notes::default(), Changed::Unknown),
+        })
+    }
+
+    async fn run_here(&self, mut call: Call) -> Finished {
         let started = Instant::now();
-        let audited_args = match call.entry.shown(&call.args) {
-            Some(shown) => self.ledger.redact(&shown),
-            None => self.ledger.redact(&call.args),
-        };
-        let args_sha256: Arc<str> = crate::access::canonical::sha256_hex(&call.args).into();
         let (entry, caller) = (call.entry, Arc::clone(&call.caller));
         let (request_id, correlation_id) = (call.request_id.clone(), call.correlation_id.clone());
         let progress = call.progress.clone();
+        let named = refusal::Named::of(entry, &call.args);
         let mut trail = Trail::default();
 
-        let served = AssertUnwindSafe(self.serve(call, Arc::clone(&args_sha256), &mut trail)).catch_unwind().await;
-        let mut result = served.unwrap_or_else(|panic| Err(self.panicked(entry, &request_id, panic.as_ref())));
+        let admitted = self.admission.admit(&self.world, &self.bounds.limits, &call);
+        let (served, unseen) = match &admitted {
+            Ok(_) => {
+                self.world.registry.without_nulls(entry, &mut call.args);
+                (AssertUnwindSafe(self.serve(call, &mut trail)).catch_unwind().await, Value::Null)
+            }
+            Err(refusal) => (Ok(Err(refusal.clone())), call.args),
+        };
+        let mut result = served
+            .unwrap_or_else(|_| {
+                if trail.intent.is_some() {
+                    trail.notes.unknown();
+                }
+                Err(panicked(entry, &request_id))
+            })
+            .map_err(|error| refusal::complete(entry, &caller, named, error));
+        let refused = trail.is_refusal(entry, &result);
+        if let Ok(taken) = admitted {
+            self.admission.settle(entry, &caller, taken, refused);
+        }
         if let Ok(output) = &result
             && output.json.get().len() > self.bounds.response_bytes
         {
@@ -174,65 +197,113 @@ impl Pipeline {
             .hint("ask for less: a smaller limit, a filter or a shorter time"));
         }
         progress.close();
-
-        let duration = started.elapsed();
-        let outcome = result.as_ref().err();
-        let recorded = self
-            .ledger
-            .record(AuditEntry {
-                principal: &caller.principal,
-                role: caller.role,
-                door: caller.door,
-                tool: entry.name(),
-                write: entry.meta.effect.is_write(),
-                volatile: entry.meta.volatile,
-                args: audited_args,
-                args_sha256: &args_sha256,
-                error: outcome,
-                duration,
-                request_id: &request_id,
-                correlation_id: correlation_id.as_deref(),
-                approval: trail.approval.as_ref(),
-                simulated: trail.notes.is_simulated(),
-                changed: trail.notes.is_changed(),
-            })
-            .await;
-        if let Err(error) = recorded
-            && result.is_ok()
+        if let Err(error) = &mut result
             && entry.meta.effect.is_write()
         {
-            // No audit, no write: the caller must not take this for a recorded success.
-            result = Err(error);
+            if trail.begun {
+                deed::learn(&trail.notes, error);
+            }
+            deed::say(error, trail.changed());
         }
-        Finished { result, meta: AnswerMeta::of(entry, duration, correlation_id, &trail) }
+        let changed = trail.changed();
+
+        let duration = started.elapsed();
+        let gathered = refused
+            && !trail.answered_by_a_person(&result)
+            && result.as_ref().is_err_and(|error| self.ledger.gathers(&caller, entry.name(), error, duration));
+        let mut later = None;
+        if !gathered {
+            let (args, whole) = trail.told.take().unwrap_or_else(|| self.told(entry, &unseen));
+            later = trail.goes_on.take().map(|running| (running, args.clone(), whole.sha256.clone()));
+            let recorded = self
+                .ledger
+                .record(AuditEntry {
+                    principal: &caller.principal,
+                    role: caller.role,
+                    door: caller.door,
+                    tool: entry.name(),
+                    write: entry.meta.effect.is_write(),
+                    volatile: entry.meta.volatile,
+                    refused,
+                    intent: trail.intent,
+                    args,
+                    args_sha256: &whole.sha256,
+                    error: result.as_ref().err(),
+                    duration,
+                    request_id: &request_id,
+                    correlation_id: correlation_id.as_deref(),
+                    approval: trail.approval.as_ref(),
+                    simulated: trail.notes.is_simulated(),
+                    changed,
+                    later: false,
+                })
+                .await;
+            if let Err(error) = recorded
+                && entry.meta.effect.is_write()
+                && !refused
+            {
+                result = Err(unrecorded(entry, result, &error));
+            }
+        }
+        let meta = AnswerMeta::of(entry, duration, correlation_id.clone(), &trail.notes, changed);
+        if let Some((running, args, args_sha256)) = later {
+            let (ledger, notes, approval) = (Arc::clone(&self.ledger), trail.notes, trail.approval);
+            let intent = trail.intent;
+            let call = Later {
+                entry,
+                caller,
+                args,
+                args_sha256,
+                intent,
+                request_id,
+                correlation_id,
+                approval,
+                notes,
+                started,
+            };
+            tokio::spawn(call.record(running, ledger));
+        }
+        Finished { result, meta }
     }
 
-    async fn serve(&self, call: Call, args_sha256: Arc<str>, trail: &mut Trail) -> Result<Output, ToolError> {
-        let Call { entry, caller, args, cancel, progress, peer, .. } = call;
-        // The doors refuse before; a door that forgot it ends here.
-        self.world.ownership.check()?;
+    /// Arguments as they go into the audit, and what they are as a whole.
+    fn told(&self, entry: &Entry, args: &Value) -> (Value, Whole) {
+        let whole = Whole::of(args);
+        let told = match entry.shown(args) {
+            Some(shown) => self.ledger.redact(&shown, &whole),
+            None => self.ledger.redact(args, &whole),
+        };
+        (told, whole)
+    }
+
+    async fn serve(&self, call: Call, trail: &mut Trail) -> Result<Output, ToolError> {
+        let Call { entry, caller, args, request_id, correlation_id, cancel, progress, peer } = call;
         let meta = entry.meta;
         let policy = &self.world.policy;
-        policy.admit(meta, &caller)?;
-        let cache_key = meta.cache_seconds.map(|seconds| (seconds, args.to_string()));
-        let asked = (policy.mode(meta) == Mode::Ask).then(|| args.clone());
+        let (told, whole) = self.told(entry, &args);
+        let args_sha256: Arc<str> = whole.sha256.as_str().into();
+        // What only looks needs no intent, and can be dropped at any time.
+        let told_before = (meta.effect.is_write() && !(meta.dry_run && args["dry_run"] == true)).then(|| told.clone());
+        trail.told = Some((told, whole));
+        let cache_key = meta.cache_seconds.map(|seconds| (seconds, args_sha256.to_string()));
+        // By what the call does, which its arguments decide; told once they are known to be some.
+        let ruling = policy.judge(meta, &args);
+        let asked = matches!(ruling, Ok(Mode::Ask)).then(|| args.clone());
         let prepared = self.world.registry.prepare(entry, args)?;
+        ruling?;
         let mut cx = Context {
             world: Arc::clone(&self.world),
             caller: Arc::clone(&caller),
             cancel: cancel.clone(),
             progress: progress.clone(),
             approval: None,
-            args_sha256,
+            args_sha256: Arc::clone(&args_sha256),
             peer,
             notes: Arc::clone(&trail.notes),
         };
         prepared.permit(&cx)?;
         if let Some(args) = asked.filter(|_| prepared.asks()) {
-            let _stream = self
-                .streams
-                .try_acquire()
-                .map_err(|_| self.crowded("approvals and long waits", self.bounds.streams))?;
+            let _waits = self.places.approval(&caller)?;
             let ask = Ask {
                 entry,
                 caller: &caller,
@@ -241,6 +312,7 @@ impl Pipeline {
                 cancel: &cancel,
                 peer: cx.peer.as_ref(),
             };
+            trail.asked = true;
             let approval = tokio::select! {
                 answer = self.gate.approve(ask) => answer?,
                 () = cancel.cancelled() => return Err(ToolError::cancelled(entry.name())),
@@ -248,89 +320,72 @@ impl Pipeline {
             cx.approval = Some(approval.ask_id.clone());
             trail.approval = Some(approval);
         }
-        self.rate.take(&caller.principal, entry.name(), self.bounds.limits.per_minute(entry), Instant::now())?;
         if let Some((_, key)) = &cache_key
             && let Some(output) = self.cache.get(entry.name(), key, &trail.notes)
         {
             return Ok(output);
         }
         if meta.effect.is_write() {
-            self.ledger.ready()?;
+            self.ledger.ready().map_err(|error| not_done(entry, error))?;
         }
 
         let limit = Duration::from_secs(self.bounds.limits.timeout_seconds(entry).into());
-        let run = async {
-            let _place = self.place(entry).await?;
+        let deadline = tokio::time::Instant::now() + limit;
+        let cancelled = || ToolError::cancelled(entry.name());
+        let late = || {
+            cancel.cancel();
+            ToolError::timeout(entry.name(), limit)
+        };
+        let place = tokio::select! {
+            // Biased: what is ready wins over a cancellation that came with it, and costs no random number.
+            biased;
+            place = self.place(entry, &caller) => place?,
+            () = cancel.cancelled() => return Err(cancelled()),
+            () = tokio::time::sleep_until(deadline) => return Err(late()),
+        };
+        let Some(args) = told_before else {
+            trail.begun = true;
+            let output = tokio::select! {
+                biased;
+                result = prepared.run(&cx) => result?,
+                () = cancel.cancelled() => return Err(cancelled()),
+                () = tokio::time::sleep_until(deadline) => return Err(late()),
+            };
+            if let Some((seconds, key)) = cache_key {
+                let kept = Duration::from_secs(seconds.into());
+                self.cache.put(entry.name(), key, &output, trail.notes.is_simulated(), kept);
+            }
+            return Ok(output);
+        };
+        // Not cut short by a cancellation: whether it is recorded has to be known. The store bounds its waits.
+        let intent = Intent {
+            caller: &caller,
+            tool: entry.name(),
+            volatile: meta.volatile,
+            args,
+            args_sha256: &args_sha256,
+            request_id: &request_id,
+            correlation_id: correlation_id.as_deref(),
+            approval: trail.approval.as_ref(),
+        };
+        trail.intent = Some(self.ledger.intend(intent).await.map_err(|error| not_done(entry, error))?);
+        if cancel.is_cancelled() {
+            return Err(cancelled());
+        }
+        trail.begun = true;
+        let running = async move {
+            // Kept for as long as it runs, whoever still waits for it.
+            let _place = place;
             prepared.run(&cx).await
         };
-        let output = tokio::select! {
-            // Biased: a finished call wins over a cancellation that came with it, and costs no random number.
-            biased;
-            result = run => result?,
-            () = cancel.cancelled() => return Err(ToolError::cancelled(entry.name())),
-            () = tokio::time::sleep(limit) => {
-                cancel.cancel();
-                return Err(ToolError::timeout(entry.name(), limit));
-            }
-        };
-        if let Some((seconds, key)) = cache_key {
-            self.cache.put(entry.name(), key, &output, trail.notes.is_simulated(), Duration::from_secs(seconds.into()));
-        }
-        Ok(output)
+        let Ended { result, goes_on } =
+            deed::attend(entry.name(), running, &cancel, deadline, limit, &trail.notes).await;
+        trail.goes_on = goes_on;
+        result
     }
 
     /// A place to run in; waits in a bounded queue.
-    async fn place(&self, entry: &Entry) -> Result<SemaphorePermit<'_>, ToolError> {
-        if entry.meta.long {
-            return self
-                .streams
-                .try_acquire()
-                .map_err(|_| self.crowded("approvals and long waits", self.bounds.streams));
-        }
-        if let Ok(place) = self.places.try_acquire() {
-            return Ok(place);
-        }
-        let _waiting = Waiting::enter(&self.waiting, self.bounds.waiting)
-            .ok_or_else(|| self.crowded("calls", self.bounds.concurrent))?;
-        self.places.acquire().await.map_err(|_| ToolError::unavailable("the server is stopping"))
-    }
-
-    fn crowded(&self, what: &str, limit: usize) -> ToolError {
-        ToolError::exhausted(format!("{limit} {what} are running already and the queue is full"))
-            .with("limit", limit)
-            .hint("wait for one to end and call again")
-    }
-
-    fn panicked(&self, entry: &Entry, request_id: &str, panic: &(dyn std::any::Any + Send)) -> ToolError {
-        let cause =
-            panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-        tracing::error!(tool = entry.name(), request_id, cause, "a tool panicked; the call failed, the server goes on");
-        ToolError::internal(format!("{} failed inside; this is a bug in raspi-mcp", entry.name()))
-            .hint("logs.get_recent_app_logs has the cause; please report it")
-    }
-}
-
-/// What is learned about a call while it runs, kept where a panic cannot lose it.
-#[derive(Default)]
-pub(super) struct Trail {
-    pub(super) notes: Arc<Notes>,
-    approval: Option<Approval>,
-}
-
-/// Counts those who wait for a place; leaves when dropped.
-struct Waiting<'a>(&'a AtomicUsize);
-
-impl<'a> Waiting<'a> {
-    fn enter(count: &'a AtomicUsize, limit: usize) -> Option<Self> {
-        count
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| (n < limit).then_some(n + 1))
-            .ok()
-            .map(|_| Self(count))
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
+    async fn place(&self, entry: &Entry, caller: &Arc<Caller>) -> Result<Place, ToolError> {
+        if entry.meta.long { self.places.stream(caller) } else { self.places.run(caller).await }
     }
 }

@@ -18,6 +18,15 @@ pub trait Tool: 'static {
     type Out: Serialize + JsonSchema + Send;
     const META: Meta;
 
+    /// Whether the arguments fit each other: one that would be ignored beside the others is refused ([`ToolError::ignored`]),
+    /// unless it has its default value.
+    ///
+    /// # Errors
+    /// `invalid_argument` naming the argument.
+    fn check(_args: &Self::Args) -> Result<(), ToolError> {
+        Ok(())
+    }
+
     /// What this particular call needs beyond its role, as `area:verb:resource` (`gpio:write:17`), or nothing.
     ///
     /// # Errors
@@ -31,12 +40,13 @@ pub trait Tool: 'static {
         true
     }
 
-    /// What a person who is asked sees in place of the redacted arguments, and the audit in place of the plain ones.
+    /// What the audit has in place of the plain arguments. A person who is asked sees those (`access::question`).
     fn shown(_args: &Value) -> Option<Value> {
         None
     }
 
-    /// Does the work. Runs under a deadline; dropping the future must leave nothing behind.
+    /// Does the work. Runs under a deadline. A read is dropped when its caller has gone, and must leave nothing behind; a write is
+    /// told by [`Context::cancel`] and runs to its own end ([`super::deed`]).
     fn call(cx: &Context, args: Self::Args) -> impl Future<Output = Result<Self::Out, ToolError>> + Send;
 
     /// MCP content blocks beside the text form of the result (an image, say).
@@ -76,6 +86,7 @@ type Reply<'a> = Pin<Box<dyn Future<Output = Result<Output, ToolError>> + Send +
 
 /// Arguments that passed their schema and their parser, ready to be permitted and run.
 pub trait Prepared: Send {
+    /// [`Tool::check`], then [`Tool::permit`].
     fn permit(&self, cx: &Context) -> Result<(), ToolError>;
     /// See [`Tool::asks`].
     fn asks(&self) -> bool;
@@ -86,6 +97,7 @@ struct Typed<T: Tool>(T::Args);
 
 impl<T: Tool> Prepared for Typed<T> {
     fn permit(&self, cx: &Context) -> Result<(), ToolError> {
+        T::check(&self.0)?;
         T::permit(cx, &self.0)
     }
     fn asks(&self) -> bool {

@@ -7,7 +7,16 @@ use super::{
     Address, Source,
     subscription::{Due, Ear, Entry, Wants},
 };
-use crate::{access::caller::Caller, error::ToolError, hw::board::Pin, log::Ring, os::systemd::ServiceName};
+use crate::{
+    access::{
+        caller::Caller,
+        shares::{Full, Rule, is_admin},
+    },
+    error::ToolError,
+    hw::board::Pin,
+    log::Ring,
+    os::systemd::ServiceName,
+};
 use std::{
     collections::BTreeSet,
     sync::{
@@ -19,8 +28,10 @@ use tokio::sync::Notify;
 
 /// Subscriptions of one conversation: every resource in some variants, and the log.
 pub const PER_CONVERSATION: usize = 16;
-/// Subscriptions of all conversations: about 200 bytes each.
+/// Subscriptions of all conversations: about 200 bytes each. One caller gets a share of them.
 pub const IN_ALL: usize = 256;
+const RULE: Rule = Rule::quarter(IN_ALL);
+
 /// Everybody who listens.
 #[derive(Default)]
 pub struct Book {
@@ -103,10 +114,18 @@ impl Book {
             known.wants = entry.wants;
             return Ok(false);
         }
-        let own = inner.entries.iter().filter(|known| known.conversation == entry.conversation).count();
-        let (limit, whose) =
-            if own >= PER_CONVERSATION { (PER_CONVERSATION, "this conversation") } else { (IN_ALL, "the server") };
-        if own >= PER_CONVERSATION || inner.entries.len() >= IN_ALL {
+        let count = |of: &dyn Fn(&Entry) -> bool| inner.entries.iter().filter(|known| of(known)).count();
+        let here = count(&|known| known.conversation == entry.conversation);
+        let own = count(&|known| known.caller.principal == entry.caller.principal);
+        let weak = count(&|known| !is_admin(&known.caller));
+        let admitted = RULE.admits(is_admin(&entry.caller), own, weak, inner.entries.len());
+        let refused = match admitted {
+            _ if here >= PER_CONVERSATION => Some((PER_CONVERSATION, "this conversation")),
+            Err(Full::Share(share)) => Some((share, "this caller")),
+            Err(Full::Whole(whole)) => Some((whole, "the server")),
+            Ok(()) => None,
+        };
+        if let Some((limit, whose)) = refused {
             return Err(ToolError::exhausted(format!("{whose} has {limit} subscriptions already"))
                 .with("limit", limit)
                 .hint("unsubscribe from something first"));
@@ -239,4 +258,44 @@ impl Book {
 /// The full name of the service at this address. What is no name cannot be subscribed to: nothing ever happens to it.
 fn service(address: &Address) -> Option<String> {
     Some(ServiceName::parse(address.which()?).ok()?.as_str().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{access::caller::Door, log::Since, registry::meta::Role};
+    use futures::future::{BoxFuture, ready};
+
+    struct Deaf;
+    impl Ear for Deaf {
+        fn updated<'a>(&'a self, _uri: &'a str) -> BoxFuture<'a, ()> {
+            Box::pin(ready(()))
+        }
+        fn log(&self, _lines: Since) -> BoxFuture<'_, ()> {
+            Box::pin(ready(()))
+        }
+    }
+
+    #[test]
+    fn one_caller_s_conversations_leave_subscriptions_for_others() {
+        let (book, log) = (Book::default(), Ring::new(1));
+        // The limit that refused, after so many.
+        let fill = |name: &str, role| {
+            let caller = Arc::new(Caller::new(name, role, Door::Ws));
+            for n in 0.. {
+                let (uri, number) = (format!("raspi://audit?limit={}", n % 16 + 1), book.conversation() / 16);
+                let conversation = 1000 * (book.count() as u64 + 1) + number;
+                let address = Address::parse(&uri).unwrap();
+                if let Err(full) = book.subscribe(conversation, &caller, &uri, address, &log, Arc::new(Deaf)) {
+                    return (n, full.details["limit"].clone());
+                }
+            }
+            unreachable!("it is bounded")
+        };
+        assert_eq!(fill("a", Role::ReadOnly), (64, 64.into()));
+        assert_eq!(fill("b", Role::OpsRw), (64, 64.into()));
+        assert_eq!(fill("c", Role::ReadOnly), (64, 64.into()));
+        assert_eq!(fill("d", Role::ReadOnly), (32, 256.into()), "the rest is the reserve");
+        assert_eq!(fill("root", Role::Admin), (32, 256.into()));
+    }
 }

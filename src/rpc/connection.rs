@@ -42,13 +42,15 @@ pub struct Connection {
 impl Connection {
     pub fn new(server: Arc<Server>, caller: Caller) -> (Self, Outgoing) {
         let (outbox, outgoing) = outbox(server.pipeline.bounds.response_bytes);
-        let caller = Caller { presence: Some(Presence::default()), ..caller };
+        let presence = caller.presence.clone().unwrap_or_default();
+        let running = Running::seated(presence.seat());
+        let caller = Caller { presence: Some(presence), ..caller };
         let connection = Self {
             server,
             caller: Arc::new(caller),
             session: Session::default(),
             outbox,
-            running: Running::default(),
+            running,
             calls: TaskTracker::new(),
             bridge: None,
         };
@@ -80,6 +82,17 @@ impl Connection {
     pub fn gone(&self) -> impl Future<Output = ()> + use<> {
         let outbox = self.outbox.clone();
         async move { outbox.closed().await }
+    }
+
+    /// Resolves when it has to make room for another connection; never where there is no such thing.
+    pub fn evicted(&self) -> impl Future<Output = ()> + use<> {
+        let seat = self.caller.presence.as_ref().and_then(Presence::seat);
+        async move {
+            match seat {
+                Some(seat) => seat.evicted().await,
+                None => std::future::pending().await,
+            }
+        }
     }
 
     /// The peer is gone: nobody wants the answers.

@@ -3,7 +3,11 @@
 use super::{
     envelope::{Fault, INVALID_PARAMS, Id, METHOD_NOT_FOUND},
     listing,
-    mcp::{listeners::Listeners, provider::Provider},
+    mcp::{
+        fault,
+        listeners::Listeners,
+        provider::{Provider, has_changes},
+    },
     params::{CallParams, ListParams, MODERN, Meta, meta_of},
     reply,
     ticket::Ticket,
@@ -17,13 +21,13 @@ use crate::{
     },
     resources::book::Book,
 };
-use serde_json::{json, value::RawValue};
+use serde_json::value::RawValue;
 use std::{sync::Arc, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// One server: what all its doors share.
 pub struct Server {
-    pub pipeline: Pipeline,
+    pub pipeline: Arc<Pipeline>,
     pub options: Options,
     /// Fires when the server is asked to stop: doors close, running calls get `options.grace`.
     pub stop: CancellationToken,
@@ -113,6 +117,10 @@ impl Server {
             "tools/call" => self.tools_call(visitor, id, params),
             "tools/list" => self.tools_list(visitor, id, params),
             _ if LEGACY_METHODS.contains(&method) && Self::is_modern(params) => Ok(Route::Answer(removed(id, method))),
+            // rmcp would refuse it too, without `data`.
+            "subscriptions/listen" if Self::is_modern(params) && !has_changes(&self.provider.capabilities()) => {
+                Ok(Route::Answer(not_offered(id, method)))
+            }
             _ if is_mcp(method) => return Route::Mcp,
             _ => self.bare(visitor, id, method, params),
         };
@@ -186,18 +194,22 @@ fn era(meta: &Meta) -> Option<bool> {
 }
 
 fn unknown_tool(id: &Id, name: &str, unknown: &Unknown) -> Fault {
-    Fault::new(Some(id.clone()), INVALID_PARAMS, format!("Unknown tool: {}", explain(name, unknown)))
+    let message = format!("Unknown tool: {}", explain(name, unknown));
+    Fault::new(Some(id.clone()), INVALID_PARAMS, message).with("unknown_tool", cut(name))
 }
 
 fn unknown_method(id: &Id, method: &str, unknown: &Unknown) -> Vec<u8> {
     let message = format!("Method not found: {}", explain(method, unknown));
-    let data = json!({ "error_code": "not_found", "message": message, "details": { "method": cut(method) } });
-    reply::error(Some(id), METHOD_NOT_FOUND, &message, Some(&data))
+    Fault::new(Some(id.clone()), METHOD_NOT_FOUND, message).with("method", cut(method)).reply()
+}
+
+fn not_offered(id: &Id, method: &str) -> Vec<u8> {
+    Fault::new(Some(id.clone()), METHOD_NOT_FOUND, fault::why_not_offered(method)).with("method", method).reply()
 }
 
 fn removed(id: &Id, method: &str) -> Vec<u8> {
     let message = format!("Method not found: {method}; revision {MODERN} has no such method");
-    reply::error(Some(id), METHOD_NOT_FOUND, &message, Some(&json!({ "method": method })))
+    Fault::new(Some(id.clone()), METHOD_NOT_FOUND, message).with("method", method).reply()
 }
 
 fn explain(written: &str, unknown: &Unknown) -> String {

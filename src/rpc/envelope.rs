@@ -3,8 +3,9 @@
 //! Parameters stay raw here; whoever serves the method parses them once.
 
 use super::reply;
+use crate::error::ErrorCode;
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::{Map, Value, json, value::RawValue};
 use std::fmt;
 
 /// JSON-RPC's own fault codes (specification, section 5.1).
@@ -63,16 +64,39 @@ pub struct Fault {
     pub id: Option<Id>,
     pub code: i32,
     pub message: String,
+    /// For programs: what it is about.
+    pub details: Map<String, Value>,
 }
 
 impl Fault {
     pub fn new(id: Option<Id>, code: i32, message: impl Into<String>) -> Self {
-        Self { id, code, message: message.into() }
+        Self { id, code, message: message.into(), details: Map::new() }
+    }
+    /// Adds one field to `details`.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.details.insert(key.to_owned(), value.into());
+        self
     }
     /// The answer, as bytes.
     pub fn reply(&self) -> Vec<u8> {
-        reply::error(self.id.as_ref(), self.code, &self.message, None)
+        reply::error(self.id.as_ref(), self.code, &self.message, Some(&self.data()))
     }
+    /// `error.data`: document 000, section 2.6.8.
+    fn data(&self) -> Value {
+        fault_data(self.code, &self.message, &self.details)
+    }
+}
+
+/// `error.data` of a JSON-RPC fault.
+pub fn fault_data(code: i32, message: &str, details: &Map<String, Value>) -> Value {
+    let symbol = match code {
+        METHOD_NOT_FOUND => ErrorCode::NotFound,
+        INTERNAL_ERROR => ErrorCode::Internal,
+        _ if details.contains_key("unknown_tool") => ErrorCode::NotFound,
+        _ => ErrorCode::InvalidArgument,
+    };
+    json!({ "error_code": symbol, "message": message, "details": details })
 }
 
 /// One well-formed message.

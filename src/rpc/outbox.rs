@@ -4,8 +4,8 @@ use super::batch::{Collector, Out};
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-/// Bytes that may wait for a slow reader before its next request is taken.
-const BUDGET: usize = 1024 * 1024;
+/// Bytes that may wait for a slow reader, those on their way to it included; with half of them waiting no further request is taken.
+const BUDGET: usize = 256 * 1024;
 /// Messages that may wait.
 const QUEUE: usize = 64;
 
@@ -20,6 +20,8 @@ pub struct Outbox {
 pub struct Outgoing {
     queue: mpsc::Receiver<(Out, Option<OwnedSemaphorePermit>)>,
     collector: Collector,
+    /// Of the messages that are being written.
+    held: Vec<OwnedSemaphorePermit>,
 }
 
 /// `answer_bytes`: the longest answer that is sent, which the answers of a batch may not exceed together.
@@ -27,7 +29,7 @@ pub fn outbox(answer_bytes: usize) -> (Outbox, Outgoing) {
     let (sender, receiver) = mpsc::channel(QUEUE);
     (
         Outbox { queue: sender, budget: Arc::new(Semaphore::new(BUDGET)) },
-        Outgoing { queue: receiver, collector: Collector::new(answer_bytes) },
+        Outgoing { queue: receiver, collector: Collector::new(answer_bytes), held: Vec::new() },
     )
 }
 
@@ -46,9 +48,9 @@ impl Outbox {
         }
     }
 
-    /// Returns once the reader has caught up enough for another request.
+    /// Returns once the reader has caught up enough for another request: of large answers one waits, and no second is made.
     pub async fn room(&self) {
-        drop(self.budget.acquire().await);
+        drop(self.budget.acquire_many(BUDGET as u32 / 2).await);
     }
 
     /// Returns when nobody will ever take another message.
@@ -67,21 +69,24 @@ fn weight(out: &Out) -> u32 {
 }
 
 impl Outgoing {
-    /// The next message, or `None` when the connection is done.
+    /// The next message, or `None` when the connection is done. It counts as unread until the next one is asked for.
     pub async fn next(&mut self) -> Option<Vec<u8>> {
+        self.held.clear();
         loop {
-            let (out, _permit) = self.queue.recv().await?;
+            let (out, permit) = self.queue.recv().await?;
             if let Some(bytes) = self.collector.pass(out) {
+                self.held.extend(permit);
                 return Some(bytes);
             }
         }
     }
 
-    /// A message that is ready now.
+    /// A message that is ready now, to be written with the one before.
     pub fn ready(&mut self) -> Option<Vec<u8>> {
         loop {
-            let (out, _permit) = self.queue.try_recv().ok()?;
+            let (out, permit) = self.queue.try_recv().ok()?;
             if let Some(bytes) = self.collector.pass(out) {
+                self.held.extend(permit);
                 return Some(bytes);
             }
         }

@@ -1,5 +1,6 @@
 //! Requests that are open, by id: so that a cancellation finds its own, and no id is in use twice.
 
+use crate::access::seats::{InUse, Seat};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -9,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Open requests. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Running(Arc<Mutex<Inner>>, Arc<Notify>);
+pub struct Running(Arc<Mutex<Inner>>, Arc<Notify>, Option<Arc<Seat>>);
 
 #[derive(Default)]
 struct Inner {
@@ -32,9 +33,15 @@ pub struct Entered {
     key: String,
     number: u64,
     pub cancel: CancellationToken,
+    _in_use: Option<InUse>,
 }
 
 impl Running {
+    /// Those of a connection with a place among others, which is idle while none is open.
+    pub fn seated(seat: Option<Arc<Seat>>) -> Self {
+        Self(Arc::default(), Arc::default(), seat)
+    }
+
     /// Opens a request when its id is free and fewer than `limit` are open.
     ///
     /// # Errors
@@ -59,7 +66,9 @@ impl Running {
         inner.entered += 1;
         let number = inner.entered;
         inner.open.insert(key.clone(), (number, cancel.clone()));
-        Entered { running: self.clone(), key, number, cancel }
+        drop(inner);
+        let in_use = self.2.as_ref().map(|seat| seat.in_use());
+        Entered { running: self.clone(), key, number, cancel, _in_use: in_use }
     }
 
     pub fn contains(&self, key: &str) -> bool {

@@ -89,10 +89,12 @@ pub struct Answerer {
 impl Answerer {
     pub fn answer(&self, finished: &Finished) -> Vec<u8> {
         match (self.dialect, &finished.result) {
-            (Dialect::Mcp, Err(ToolError { protocol: Some(protocol), message, .. })) => {
-                reply::error(Some(&self.id), protocol.code, message, Some(&protocol.data))
-            }
             (Dialect::Mcp, result) => {
+                if let Err(error) = result
+                    && let Some((code, data)) = error.as_protocol()
+                {
+                    return reply::error(Some(&self.id), code, &error.message, Some(&data));
+                }
                 let mut out = Vec::with_capacity(room_for(result));
                 reply::open_success(&mut out, &self.id);
                 write_mcp_result(&mut out, result, &finished.meta, self.modern);
@@ -117,7 +119,7 @@ fn room_for(result: &Result<Output, ToolError>) -> usize {
 }
 
 /// Appends the result object of `tools/call`. The text is the same JSON as `structuredContent`, for clients that read only
-/// text.
+/// text; of a failure it is the same as [`ERROR_META`] in `_meta`.
 ///
 /// By hand, since every answer of every tool passes here: through serde the quoted text would be made, checked and copied
 /// once more each.
@@ -145,12 +147,26 @@ fn write_mcp_result(out: &mut Vec<u8>, result: &Result<Output, ToolError>, meta:
         out.push(b',');
         write_json(out, block);
     }
-    out.extend_from_slice(b"],\"structuredContent\":");
-    out.extend_from_slice(json.get().as_bytes());
-    out.extend_from_slice(if is_error { b",\"isError\":true" } else { b",\"isError\":false" });
-    out.extend_from_slice(b",\"_meta\":");
-    write_json(out, meta);
+    if is_error {
+        out.extend_from_slice(b"],\"isError\":true,\"_meta\":");
+        write_json(out, &FailedMeta { meta, error: json });
+    } else {
+        out.extend_from_slice(b"],\"structuredContent\":");
+        out.extend_from_slice(json.get().as_bytes());
+        out.extend_from_slice(b",\"isError\":false,\"_meta\":");
+        write_json(out, meta);
+    }
     out.push(b'}');
+}
+
+/// `_meta` of a failure.
+#[derive(Serialize)]
+struct FailedMeta<'a> {
+    #[serde(flatten)]
+    meta: &'a AnswerMeta,
+    /// [`ERROR_META`]
+    #[serde(rename = "io.raspi-mcp/error")]
+    error: &'a RawValue,
 }
 
 fn write_json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {

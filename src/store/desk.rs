@@ -6,8 +6,9 @@
 use crate::error::ToolError;
 use rusqlite::Connection;
 use std::{
-    fs::File,
+    fs::{self, File},
     io,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -23,9 +24,19 @@ pub enum Durability {
 /// How the WAL is brought to the card; a test counts, or has no luck.
 pub(super) type Sync = Box<dyn Fn(&File) -> io::Result<()> + Send>;
 
+/// Device and inode.
+type Identity = (u64, u64);
+
+fn identity(path: &Path) -> Option<Identity> {
+    fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
+}
+
 pub(super) struct Desk {
     pub(super) connection: Connection,
     path: PathBuf,
+    /// Which files the connection has open, the WAL as soon as there is one: SQLite goes on writing into files that somebody
+    /// has removed, where nobody will ever read it.
+    files: [(PathBuf, Option<Identity>); 2],
     /// What SQLite is set to.
     durability: Durability,
     /// The WAL, open since before the first commit that was not synced: the kernel tells an open file of every failure to
@@ -38,12 +49,44 @@ pub(super) struct Desk {
 
 impl Desk {
     pub(super) fn new(connection: Connection, path: &Path, sync: Sync) -> Self {
+        // The name by SQLite: beside what a link leads to.
+        let file = connection.path().map_or_else(|| path.to_owned(), PathBuf::from);
+        let mut wal = file.clone().into_os_string();
+        wal.push("-wal");
+        let files = [file, wal.into()].map(|file| {
+            let found = identity(&file);
+            (file, found)
+        });
         // As `open::configure` left it.
-        Self { connection, path: path.to_owned(), durability: Durability::Synced, wal: None, sync, suspect: false }
+        Self {
+            connection,
+            path: path.to_owned(),
+            files,
+            durability: Durability::Synced,
+            wal: None,
+            sync,
+            suspect: false,
+        }
+    }
+
+    /// Whether what is written now can be found again.
+    fn present(&mut self) -> Result<(), ToolError> {
+        for (file, known) in &mut self.files {
+            let found = identity(file);
+            if known.is_some() && *known != found {
+                let message = format!("{} was removed or replaced while the server runs", file.display());
+                return Err(ToolError::unavailable(message)
+                    .with("path", self.path.display().to_string())
+                    .hint("put the file back, or restart the server to begin a new one"));
+            }
+            *known = found;
+        }
+        Ok(())
     }
 
     /// Readies the connection for commits that promise `durability`.
     pub(super) fn promise(&mut self, durability: Durability) -> Result<(), ToolError> {
+        self.present()?;
         if self.suspect {
             self.heal()?;
         }
@@ -93,11 +136,7 @@ impl Desk {
 
     /// Closing it takes no lock from SQLite, as it would with the file itself: a WAL has none.
     fn open_wal(&self) -> io::Result<File> {
-        // The name by SQLite: beside what a link leads to.
-        let file = self.connection.path().map_or_else(|| self.path.clone(), PathBuf::from);
-        let mut name = file.into_os_string();
-        name.push("-wal");
-        File::open(name)
+        File::open(&self.files[1].0)
     }
 
     fn not_synced(&self, why: &str) -> ToolError {

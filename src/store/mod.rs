@@ -7,7 +7,7 @@ mod desk;
 mod open;
 
 pub use desk::Durability;
-pub use open::{OpenReport, Opened};
+pub use open::{OpenReport, Opened, settle};
 
 use crate::error::{ErrorCode, ToolError};
 use desk::Desk;
@@ -143,6 +143,19 @@ impl Store {
             work(&mut desk.connection).map_err(|error| failed(&path, &error))
         })
         .await
+    }
+
+    /// Runs `work`, which only reads: whatever commits promise stays as it is set.
+    ///
+    /// # Errors
+    /// As [`Store::run`].
+    pub async fn look<R, F>(&self, work: F) -> Result<R, ToolError>
+    where
+        R: Send + 'static,
+        F: FnOnce(&Connection) -> rusqlite::Result<R> + Send + 'static,
+    {
+        let path = self.0.path.clone();
+        self.at_desk(move |desk| work(&desk.connection).map_err(|error| failed(&path, &error))).await
     }
 
     /// Brings everything that was committed to the card.

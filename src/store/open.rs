@@ -118,28 +118,92 @@ fn configure(path: &Path) -> Result<Connection, Fault> {
     Ok(connection)
 }
 
-/// Renames the file and its WAL; keeps only the newest damaged file, since the card is small.
+/// Damaged files that may lie beside the store. One more is not set aside: the store stays closed, and with it every write,
+/// until an owner accepted what is missing.
+const MAX_ASIDE: usize = 4;
+const DAMAGED: &str = ".corrupt-";
+/// Damaged files whose loss an owner accepted: the oldest go when there is no room for another.
+const SETTLED: &str = ".accepted-";
+
+/// Renames the file and its WAL. What lies there is evidence: none of it goes that no owner gave up. Renaming takes no space,
+/// so that a full card is no reason to lose one.
 fn set_aside(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let prefix = format!("{name}.corrupt-");
-    if let Some(folder) = path.parent() {
-        for entry in fs::read_dir(folder)?.flatten() {
-            if entry.file_name().to_string_lossy().starts_with(&prefix) {
-                fs::remove_file(entry.path())?;
-            }
+    let mut settled = aside(path, SETTLED)?;
+    let damaged = aside(path, DAMAGED)?.len();
+    if damaged >= MAX_ASIDE {
+        return Err(io::Error::other(format!(
+            "{damaged} damaged files lie beside it already; see what is missing with `raspi-mcp audit verify`, accept it \
+             with `raspi-mcp audit accept-gap`, and restart the server"
+        )));
+    }
+    while damaged + settled.len() >= MAX_ASIDE && !settled.is_empty() {
+        let (_, oldest) = settled.remove(0);
+        for suffix in COMPANIONS {
+            remove(&with_suffix(&oldest, suffix))?;
         }
     }
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let aside = path.with_file_name(format!("{prefix}{seconds}"));
-    fs::rename(path, &aside)?;
-    for suffix in ["-wal", "-shm"] {
-        let companion = path.with_file_name(format!("{name}{suffix}"));
-        match fs::rename(&companion, aside.with_file_name(format!("{prefix}{seconds}{suffix}"))) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+    let free = (seconds..).map(|number| path.with_file_name(format!("{name}{DAMAGED}{number}")));
+    let aside = free.into_iter().find(|name| !name.exists()).unwrap_or_else(|| path.to_owned());
+    // The file last: after a power cut in between it is set aside again, with what it has left.
+    for suffix in COMPANIONS.iter().rev() {
+        rename(&with_suffix(path, suffix), &with_suffix(&aside, suffix))?;
     }
     Ok(aside)
+}
+
+/// Marks the damaged files beside `path` that were there at `until_ms`: an owner accepted what is missing with them, and
+/// they may make room for others. What cannot be renamed stays as it is.
+pub fn settle(path: &Path, until_ms: i64) {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    for (seconds, file) in aside(path, DAMAGED).unwrap_or_default() {
+        if i64::try_from(seconds).unwrap_or(i64::MAX).saturating_mul(1000) > until_ms {
+            continue;
+        }
+        let to = path.with_file_name(format!("{name}{SETTLED}{seconds}"));
+        for suffix in COMPANIONS {
+            if let Err(error) = rename(&with_suffix(&file, suffix), &with_suffix(&to, suffix)) {
+                tracing::warn!(file = %file.display(), %error, "a damaged store could not be marked as accepted");
+            }
+        }
+    }
+}
+
+/// A store's file and those SQLite keeps beside it.
+const COMPANIONS: [&str; 3] = ["", "-wal", "-shm"];
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// The files beside `path` with `mark` and a number in their names, the lowest number first.
+fn aside(path: &Path, mark: &str) -> io::Result<Vec<(u64, PathBuf)>> {
+    let prefix = format!("{}{mark}", path.file_name().unwrap_or_default().to_string_lossy());
+    let Some(folder) = path.parent() else { return Ok(Vec::new()) };
+    let mut found: Vec<(u64, PathBuf)> = fs::read_dir(folder)?
+        .flatten()
+        .filter_map(|entry| Some((entry.file_name().to_str()?.strip_prefix(&prefix)?.parse().ok()?, entry.path())))
+        .collect();
+    found.sort_unstable();
+    Ok(found)
+}
+
+fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    absent_is_fine(fs::rename(from, to))
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    absent_is_fine(fs::remove_file(path))
+}
+
+fn absent_is_fine(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Closes in order; what goes wrong is only worth a line, the data is in the WAL.

@@ -31,11 +31,16 @@ pub async fn serve(
     let ended = {
         // Made once: each of these takes a lock to register.
         let (mut stopped, mut gone) = (pin!(server.stop.cancelled()), pin!(connection.gone()));
+        let mut evicted = pin!(connection.evicted());
         'reading: loop {
             let read = tokio::select! {
                 biased;
                 () = &mut stopped => break false,
                 () = &mut gone => break false,
+                () = &mut evicted => {
+                    connection.abandon();
+                    break false;
+                }
                 read = reader.read(&mut buffer) => read,
             };
             let Ok(count @ 1..) = read else { break true };

@@ -5,6 +5,7 @@ pub mod lines;
 pub mod stdio;
 pub mod unix;
 pub mod websocket;
+pub mod write_deadline;
 
 use std::{io, time::Duration};
 use tokio_util::sync::CancellationToken;

@@ -1,15 +1,18 @@
 //! The unix socket: programs on this machine, identified by the kernel.
 
-use super::lines;
+use super::{lines, write_deadline::Paced};
 use crate::{
     access::{
         caller::{Caller, Door},
         groups,
+        presence::Presence,
+        seats::{Seat, Seats},
+        shares::{Full, is_admin},
     },
     config::Settings,
     os::Root,
     registry::meta::Role,
-    rpc::door::Server,
+    rpc::{door::Server, reply},
 };
 use std::{
     fs, io,
@@ -17,10 +20,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use tokio::{
-    net::{UnixListener, UnixStream},
-    sync::Semaphore,
-};
+use tokio::net::{UnixListener, UnixStream};
 
 /// Where the socket is and who is an administrator on it.
 #[derive(Clone, Debug)]
@@ -71,33 +71,56 @@ impl Listener {
 
     /// Accepts until the server stops.
     pub async fn run(self, server: Arc<Server>) {
-        let places = Arc::new(Semaphore::new(self.options.max_connections));
+        let seats = Seats::new(self.options.max_connections);
         loop {
-            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
             let accepted = tokio::select! {
                 biased;
                 () = server.stop.cancelled() => return,
                 accepted = self.listener.accept() => accepted,
             };
             match accepted {
-                Ok((stream, _)) => {
-                    let (server, options) = (Arc::clone(&server), self.options.clone());
-                    let tasks = server.tasks.clone();
-                    tasks.spawn(async move {
-                        match identify(&stream, &options) {
-                            Ok(caller) => {
-                                let (reader, writer) = stream.into_split();
-                                lines::serve(server, caller, reader, writer).await;
-                            }
-                            Err(error) => tracing::warn!(%error, "refused a peer that the kernel could not name"),
-                        }
-                        drop(place);
-                    });
-                }
+                Ok((stream, _)) => self.seat(&server, &seats, stream),
                 Err(error) => super::pause_after(&error, &server.stop).await,
             }
         }
     }
+
+    /// Serves a new connection beside this, if there is a place for it.
+    fn seat(&self, server: &Arc<Server>, seats: &Arc<Seats>, stream: UnixStream) {
+        let caller = match identify(&stream, &self.options) {
+            Ok(caller) => caller,
+            Err(error) => return tracing::warn!(%error, "refused a peer that the kernel could not name"),
+        };
+        let seat = match sit(seats, &caller) {
+            Ok(seat) => seat,
+            Err(full) => return turn_away(&stream, full),
+        };
+        let caller = Caller { presence: Some(Presence::seated(&seat)), ..caller };
+        let server = Arc::clone(server);
+        server.tasks.clone().spawn(async move {
+            let (reader, writer) = stream.into_split();
+            lines::serve(server, caller, reader, Paced::new(writer, Some(Arc::clone(&seat)))).await;
+            drop(seat);
+        });
+    }
+}
+
+/// A place for a local user: at most a share, with the idle of its own making room; all of them for root and its like.
+fn sit(seats: &Arc<Seats>, caller: &Caller) -> Result<Arc<Seat>, Full> {
+    let is_admin = is_admin(caller);
+    let most = if is_admin { usize::MAX } else { seats.rule().share };
+    let seat = seats.sit(&caller.principal, most)?;
+    seat.is(&caller.principal, is_admin)?;
+    Ok(seat)
+}
+
+/// Says why, if the socket takes it at once, which a new one does.
+fn turn_away(stream: &UnixStream, full: Full) {
+    tracing::debug!(?full, "closed a connection: there is no place for it");
+    let error = full.error("connections in use");
+    let mut line = reply::error(None, error.code.rpc(), &error.message, Some(&error.data()));
+    line.push(b'\n');
+    let _ = stream.try_write(&line);
 }
 
 impl Drop for Listener {

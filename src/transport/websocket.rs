@@ -1,7 +1,7 @@
 //! WebSocket: one message a text frame, both ways.
 
 use crate::{
-    access::caller::Caller,
+    access::{caller::Caller, seats::Seat},
     rpc::{
         connection::{Connection, PARTING},
         door::Server,
@@ -22,10 +22,11 @@ use std::{sync::Arc, time::Duration};
 
 /// Accepts the upgrade and serves the connection beside this request.
 ///
-/// `remaining`: how much longer the caller's token holds; the connection ends with it.
+/// `seat`: its place among the connections, which is free again when it ends. `remaining`: how much longer the caller's token holds; the connection ends with it.
 pub fn upgrade(
     server: Arc<Server>,
     caller: Caller,
+    seat: Arc<Seat>,
     remaining: Option<Duration>,
     upgrade: WebSocketUpgrade,
 ) -> Response<Body> {
@@ -38,11 +39,11 @@ pub fn upgrade(
         .write_buffer_size(0)
         .on_upgrade(move |socket| {
             let tasks = server.tasks.clone();
-            tasks.track_future(serve(server, caller, remaining, socket))
+            tasks.track_future(serve(server, caller, seat, remaining, socket))
         })
 }
 
-async fn serve(server: Arc<Server>, caller: Caller, remaining: Option<Duration>, socket: WebSocket) {
+async fn serve(server: Arc<Server>, caller: Caller, seat: Arc<Seat>, remaining: Option<Duration>, socket: WebSocket) {
     let (sink, mut stream) = socket.split();
     let (mut connection, outgoing) = Connection::new(Arc::clone(&server), caller);
     let mut writing = tokio::spawn(write(outgoing, sink));
@@ -52,11 +53,17 @@ async fn serve(server: Arc<Server>, caller: Caller, remaining: Option<Duration>,
             None => std::future::pending().await,
         }
     };
+    let mut made_room = false;
     let goodbye = tokio::select! {
+        biased;
+        () = seat.evicted() => {
+            made_room = true;
+            Some(parting(close_code::AGAIN, "others need the place of an idle connection"))
+        }
         goodbye = read(&server, &mut connection, &mut stream) => goodbye,
         () = expired => Some(parting(close_code::POLICY, "the token has expired")),
     };
-    if goodbye.is_none() {
+    if goodbye.is_none() || made_room {
         connection.abandon();
     }
     connection.finish().await;

@@ -19,5 +19,5 @@ pub mod slots;
 pub mod status;
 pub mod trust;
 
-pub use reckoning::Reckoning;
+pub use reckoning::{AHEAD, Reckoning};
 pub use slot::Slot;

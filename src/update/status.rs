@@ -1,6 +1,6 @@
 //! What is known of the slots and of an update: the words that the agent, the tools and the console share.
 
-use super::Slot;
+use super::{Slot, bundle::Digest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +64,26 @@ pub enum Phase {
     Failed,
 }
 
+/// When the machine restarts into a release, once that is armed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RestartPlan {
+    /// When somebody orders it, or with any other restart.
+    #[default]
+    Waits,
+    /// By itself, as soon as the limit of restarts lets it.
+    Soon,
+    /// The same, while `update.window` is open.
+    InWindow,
+}
+
+impl RestartPlan {
+    /// Whether nothing is planned.
+    pub fn waits(&self) -> bool {
+        *self == Self::Waits
+    }
+}
+
 /// The last update that was tried, kept through restarts and power cuts until the next one begins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -96,6 +116,9 @@ pub struct BlockedRelease {
     /// SHA-256 of its manifest.
     pub manifest_sha256: String,
     pub reason: String,
+    /// It did not fail: a person took it back. It is not installed by itself, and a person may have it again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_person: bool,
 }
 
 /// All the agent says of updates.
@@ -112,6 +135,9 @@ pub struct UpdateStatus {
     pub time_floor: u64,
     /// Seconds a running trial has left to prove itself.
     pub trial_seconds_left: Option<u64>,
+    /// While a release is armed: when the machine restarts into it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restart: Option<RestartPlan>,
     /// The partition layout of this card, and the compatibles of this board: what a release has to be made for.
     pub layout: String,
     pub hardware: Vec<String>,
@@ -120,4 +146,16 @@ pub struct UpdateStatus {
     /// What was found wrong: a torn record, a slot that the boot chain passed over.
     pub faults: Vec<String>,
     pub simulated: bool,
+}
+
+impl UpdateStatus {
+    /// The release that is armed.
+    pub fn armed(&self) -> Option<&Attempt> {
+        self.last_attempt.as_ref().filter(|attempt| attempt.phase == Phase::Armed)
+    }
+
+    /// Whether the release with that manifest is armed: then only a restart is left to do.
+    pub fn is_armed(&self, manifest: &Digest) -> bool {
+        self.armed().is_some_and(|attempt| attempt.manifest_sha256 == manifest.to_string())
+    }
 }

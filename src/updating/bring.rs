@@ -3,6 +3,7 @@
 use super::{
     Offer, Updating,
     carry::{Bundle, Carry, Told},
+    rounds::is_automatic,
 };
 use crate::{
     agent::{
@@ -12,8 +13,8 @@ use crate::{
     error::ToolError,
     update::{
         fetch::Source,
-        job::{Engine, Kept, Order, Release, State, Tell, Wanted},
-        status::Phase,
+        job::{Engine, Order, Release, Tell, Wanted},
+        status::{Phase, RestartPlan},
     },
     world::World,
 };
@@ -52,11 +53,19 @@ impl Bring {
     /// Finds the release, and has it written and armed.
     async fn carry(&self, order: &Order, tell: &Tell) -> Result<(), ToolError> {
         let offer = self.updating.choose(&order.wanted).await?;
+        let (version, counter, manifest) = (&offer.release.version, offer.release.counter, offer.release.manifest);
+        // By whichever door it came.
+        if self.updating.0.agent.update_status().await.is_ok_and(|status| status.is_armed(&manifest)) {
+            tell.release(Release { version: version.clone(), counter, manifest }).await;
+            tell.step(Phase::Armed, 0, 0, format!("{version} is armed already")).await;
+            return Ok(());
+        }
         let bundle = self.updating.open(&offer).await?;
         let settings = &self.updating.0.settings.update;
+        let restart = if is_automatic(order) { RestartPlan::InWindow } else { RestartPlan::Soon };
         let carry = Carry {
             agent: &self.updating.0.agent,
-            request: InstallRequest { tool: tool(order), warrant: Some(warrant(order)) },
+            request: InstallRequest { tool: tool(order), warrant: Some(warrant(order)), restart },
             spool: Some((settings.spool_dir.clone(), settings.spool_reserve_bytes)),
             told: tell,
         };
@@ -90,8 +99,12 @@ impl Updating {
         let found = self.find(&wanted.channel, wanted.version.as_deref()).await?;
         let offer = found.offer.ok_or_else(|| {
             let why = found.held.unwrap_or_else(|| "the channel has nothing newer for this device".into());
-            ToolError::precondition(format!("there is no update: {why}"))
-                .with("channel", wanted.channel.clone())
+            let error =
+                ToolError::precondition(format!("there is no update: {why}")).with("channel", wanted.channel.clone());
+            let named = wanted.version.clone().filter(|_| wanted.manifest.is_none());
+            named
+                .into_iter()
+                .fold(error, |error, version| error.with("parameter", "target_version").with("target_version", version))
                 .hint("manage.check_for_updates says what the channel has")
         })?;
         match wanted.manifest {
@@ -107,8 +120,12 @@ impl Updating {
     /// Asks for the restart into what is armed.
     async fn restart(&self, order: &Order) -> Result<String, ToolError> {
         let request = RebootIntoRequest { tool: tool(order), delay_seconds: PARTING, warrant: warrant(order) };
-        self.0.agent.reboot_into_update(request).await?;
-        Ok(format!("armed; the machine restarts into it in {PARTING} s, and has to find it healthy"))
+        match self.0.agent.reboot_into_update(request).await {
+            Ok(_) => Ok(format!("armed; the machine restarts into it in {PARTING} s, and has to find it healthy")),
+            // The agent keeps the plan.
+            Err(error) if error.details.contains_key("restarts_by_itself") => Ok(format!("armed; {}", error.advice())),
+            Err(error) => Err(error),
+        }
     }
 
     /// Whether what `order` turned out to be about is armed already.
@@ -121,21 +138,18 @@ impl Updating {
         })
     }
 
-    /// An update that was armed when the power went, or whose restart never came: armed again, without a download.
+    /// An update that was armed when the power went, or whose restart never came: the agent arms it again, without a download, and
+    /// restarts within the limits and its window.
     pub(super) async fn finish_armed(&self) {
-        let Some(Kept { order, .. }) = self.0.jobs.newest().filter(|kept| kept.state == State::Armed) else { return };
-        if !self.is_armed(&order).await {
+        let planned =
+            self.0.agent.update_status().await.is_ok_and(|status| status.restart.is_some_and(|plan| !plan.waits()));
+        if !planned {
             return;
         }
-        let again = async {
-            self.may_restart(&order).await?;
-            self.0.agent.resume_update().await?;
-            self.restart(&order).await
-        };
-        match again.await {
-            Ok(_) => tracing::info!(target: "update", "an armed update was not tried: armed again, and restarting"),
+        match self.0.agent.resume_update().await {
+            Ok(_) => tracing::info!(target: "update", "an armed update was not tried: armed again"),
             Err(error) => {
-                tracing::warn!(target: "update", %error, "an armed update was not tried, and cannot be tried again")
+                tracing::warn!(target: "update", %error, "an armed update was not tried: the agent tries again")
             }
         }
         self.moved();

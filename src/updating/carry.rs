@@ -3,10 +3,14 @@
 //! The server's jobs and the console's `raspi-mcp slot install` go the same way.
 
 use crate::{
-    agent::{AgentLink, deeds::update::InstallRequest},
+    agent::{
+        AgentLink,
+        deeds::update::{InstallRequest, Judged},
+    },
     error::{ErrorCode, ToolError},
     os::blocking,
     update::{
+        Slot,
         bundle::{Digest, Envelope, Index, Manifest},
         fetch::{self, Front, Order as Sequence, Pieces, Source, Spool, download},
         install::{
@@ -71,6 +75,22 @@ impl Bundle {
         &self.manifest
     }
 
+    /// What the agent would say of it if it were not armed already, in `target`.
+    pub fn judged_already(&self, target: Slot, simulated: bool) -> Judged {
+        let about = &self.manifest;
+        Judged {
+            version: about.version.clone(),
+            counter: about.counter,
+            channel: about.channel.clone(),
+            manifest_sha256: self.digest,
+            target,
+            total_bytes: about.images.iter().map(|image| image.size).sum(),
+            resumes: true,
+            notes: vec!["it is armed already: only the restart into it is left to do".into()],
+            simulated,
+        }
+    }
+
     /// Bytes of all of it.
     pub fn total(&self) -> u64 {
         self.envelope.total
@@ -78,8 +98,8 @@ impl Bundle {
 
     /// The index, which must be the one that the manifest names.
     async fn index(&self) -> Result<Arc<Index>, ToolError> {
-        let bytes = self.source.index(&self.envelope).await?;
-        Ok(Arc::new(Index::unverified(bytes, &self.manifest, &self.envelope)?))
+        let judge = |bytes| Ok(Index::unverified(bytes, &self.manifest, &self.envelope)?);
+        self.source.index(&self.envelope, judge).await.map(Arc::new)
     }
 }
 

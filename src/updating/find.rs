@@ -7,7 +7,7 @@ use crate::{
     update::{
         bundle::Digest,
         channel::{self, Choice, Device, DeviceId, Wanted, choose, look, recall, remember},
-        fetch::{Line, Place},
+        fetch::{Limits, Line, Place},
         status::UpdateStatus,
         trust::Roots,
     },
@@ -52,6 +52,15 @@ impl Updating {
     /// `failed_precondition` where no channel is configured, `unavailable` when it does not answer, `verification_failed` when what
     /// it answers is not signed for this, is expired or older than one seen before.
     pub async fn find(&self, channel: &str, version: Option<&str>) -> Result<Found, ToolError> {
+        self.look_for(channel, version, false).await
+    }
+
+    /// The same for an install that nobody asked for: what a person took back is not for it.
+    pub(super) async fn find_by_itself(&self, channel: &str) -> Result<Found, ToolError> {
+        self.look_for(channel, None, true).await
+    }
+
+    async fn look_for(&self, channel: &str, version: Option<&str>, by_itself: bool) -> Result<Found, ToolError> {
         let update = &self.0.settings.update;
         if update.url.is_empty() {
             return Err(ToolError::precondition("no update channel is configured")
@@ -59,7 +68,9 @@ impl Updating {
                 .hint("set update.url to the address of the channels' files, or install a bundle with `raspi-mcp slot install`"));
         }
         let status = self.0.agent.update_status().await?;
-        let line = self.line_from(status.time_floor)?;
+        // A simulated machine's clock is this one's, which is somebody's PC.
+        let synchronised = status.simulated || synchronized(&self.0.root) == Some(true);
+        let line = self.line_from(status.time_floor, synchronised)?;
         let bases = update.bases();
         let (roots, seen) = self.remembered(channel).await?;
         let checked_ms = self.now_ms();
@@ -68,22 +79,18 @@ impl Updating {
             channel,
             seen: seen.as_ref(),
             clock_ms: checked_ms,
-            // A simulated machine's clock is this one's, which is somebody's PC.
-            synchronised: status.simulated || synchronized(&self.0.root) == Some(true),
+            synchronised,
             time_floor: status.time_floor,
         };
         let looked = look(&line, &bases, roots, &wanted).await?;
         self.trust_newer(looked.newer).await?;
         let (folder, now_seen) = (self.0.folder.clone(), looked.accepted.seen);
         {
-            // Looks overlap: a tool's, a trial's. They are written down one after the other, and never an older index over a newer.
+            // Looks overlap: a tool's, a trial's. They are written down one after the other, and no key's number falls.
             let _turn = self.0.remembering.lock().await;
             blocking::run("update", move |_| {
                 let kept = recall(&folder, &now_seen.channel).filter(|kept| kept.product == now_seen.product);
-                if kept.is_some_and(|kept| kept.sequence > now_seen.sequence) {
-                    return Ok(());
-                }
-                remember(&folder, &now_seen)
+                remember(&folder, &kept.iter().fold(now_seen, channel::Seen::over))
             })
             .await?;
         }
@@ -96,29 +103,29 @@ impl Updating {
             })
         };
         let newest = index.releases.iter().max_by_key(|release| release.counter).map(offer).transpose()?;
-        let (chosen, held) = match choose(&index, &self.device(&status, version)) {
+        let (chosen, held) = match choose(&index, &self.device(&status, version, by_itself)) {
             Choice::Install(release) => (Some(offer(&release)?), None),
             Choice::UpToDate => (None, None),
-            Choice::Held { why, .. } => (None, Some(why.to_string())),
+            Choice::Held { why, .. } => (None, Some(version.map_or_else(|| why.to_string(), |_| why.of_asked()))),
         };
-        let found = Found {
-            offer: chosen,
-            newest,
-            held,
-            notes: looked.accepted.doubt.map(str::to_owned).into_iter().collect(),
-            checked_ms,
-        };
+        let mut notes: Vec<String> = looked.accepted.doubt.map(str::to_owned).into_iter().collect();
+        let offered = chosen.as_ref().map(|offer| offer.release.manifest.to_string());
+        if let Some(back) = status.blocked.iter().find(|one| Some(&one.manifest_sha256) == offered.as_ref()) {
+            notes.push(format!("{} was taken back by a person here ({})", back.version, back.reason));
+        }
+        let found = Found { offer: chosen, newest, held, notes, checked_ms };
         Ok(found)
     }
 
     /// This device, as the channel has to know it. A version that a caller names stands in for `update.pin`.
-    fn device(&self, status: &UpdateStatus, version: Option<&str>) -> Device {
+    fn device(&self, status: &UpdateStatus, version: Option<&str>, by_itself: bool) -> Device {
         let update = &self.0.settings.update;
         let running = status.slots.iter().find(|slot| slot.running);
         let named = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         let blocked = status
             .blocked
             .iter()
+            .filter(|blocked| by_itself || !blocked.by_person)
             .filter_map(|blocked| Some((Digest::from_hex(&blocked.manifest_sha256)?, blocked.reason.clone())));
         Device {
             version: running.and_then(|slot| slot.version.clone()).unwrap_or_default(),
@@ -154,11 +161,14 @@ impl Updating {
     /// The way out, with its limits.
     pub(super) async fn line(&self) -> Result<Arc<Line>, ToolError> {
         // Without an agent the clock is all there is to judge certificates by.
-        let floor = self.0.agent.update_status().await.map_or(0, |status| status.time_floor);
-        self.line_from(floor)
+        let status = self.0.agent.update_status().await.ok();
+        let simulated = status.as_ref().is_some_and(|status| status.simulated);
+        let synchronised = simulated || synchronized(&self.0.root) == Some(true);
+        self.line_from(status.map_or(0, |status| status.time_floor), synchronised)
     }
 
-    fn line_from(&self, time_floor: u64) -> Result<Arc<Line>, ToolError> {
-        Line::new(self.0.settings.update.limits(self.zone(), self.0.wall.clone(), time_floor))
+    fn line_from(&self, time_floor: u64, synchronised: bool) -> Result<Arc<Line>, ToolError> {
+        let limits = self.0.settings.update.limits(self.zone(), self.0.wall.clone(), time_floor);
+        Line::new(Limits { synchronised, ..limits })
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     error::ToolError,
     update::{
         bundle::Digest,
-        job::{Order, State, Wanted},
+        job::{AUTOMATIC, Order, State, Wanted},
         status::Phase,
     },
     world::World,
@@ -16,8 +16,6 @@ use std::{
 };
 use tokio::time::sleep;
 
-/// Who orders an update that nobody asked for.
-const AUTOMATIC: &str = "update.automatic";
 /// A release that cannot be installed is tried again later each time, but once a day.
 const DAY_MS: u64 = 24 * 3_600_000;
 
@@ -34,7 +32,7 @@ pub(super) async fn rounds(updating: &Updating, world: &Weak<World>) {
     loop {
         sleep(pause).await;
         pause = interval;
-        let found = match updating.find(&settings.channel, None).await {
+        let found = match updating.find_by_itself(&settings.channel).await {
             Ok(found) => found,
             Err(error) => {
                 tracing::warn!(target: "update", %error, "the channel was not heard");
@@ -86,7 +84,7 @@ impl Tries {
 }
 
 /// Whether nobody asked for it.
-fn is_automatic(order: &Order) -> bool {
+pub(super) fn is_automatic(order: &Order) -> bool {
     order.principal == AUTOMATIC
 }
 

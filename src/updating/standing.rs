@@ -5,7 +5,7 @@ use crate::{
     error::ToolError,
     update::{
         job::{Kept, State},
-        status::{Attempt, Phase, UpdateStatus},
+        status::{Attempt, Phase, RestartPlan, UpdateStatus},
     },
 };
 
@@ -59,14 +59,25 @@ impl Summary {
         }
     }
 
-    fn of_attempt(attempt: &Attempt, seconds_left: Option<u64>) -> Self {
+    fn of_attempt(attempt: &Attempt, slots: &UpdateStatus) -> Self {
+        let seconds_left = slots.trial_seconds_left;
         let message = match attempt.phase {
             Phase::Trial => {
                 let left = seconds_left.map(|left| format!(", with {left} s left")).unwrap_or_default();
                 format!("{} runs and has to prove itself{left}", attempt.version)
             }
             Phase::Committed => format!("{} runs, and is what starts from now on", attempt.version),
-            Phase::Armed => format!("{} is next; the machine has not restarted yet", attempt.version),
+            Phase::Armed => {
+                let why = if attempt.reason.is_empty() { String::new() } else { format!(" ({})", attempt.reason) };
+                let plan = match slots.restart.unwrap_or_default() {
+                    RestartPlan::Waits => {
+                        "waits for an order (manage.update_server) or for any restart (system.reboot)"
+                    }
+                    RestartPlan::Soon => "is restarted into by itself as soon as the limit of restarts lets it",
+                    RestartPlan::InWindow => "is restarted into by itself once update.window is open",
+                };
+                format!("{} is armed and {plan}{why}; manage.rollback takes it back", attempt.version)
+            }
             Phase::RolledBack | Phase::Failed => attempt.reason.clone(),
             _ if attempt.reason.is_empty() => format!("{} is being installed", attempt.version),
             _ => attempt.reason.clone(),
@@ -86,19 +97,18 @@ impl Summary {
     /// From the job and the agent's last attempt: of one update the agent knows more from the moment it is armed; of two, the newer
     /// one counts.
     pub fn of(job: Option<&Kept>, slots: Option<&UpdateStatus>) -> Self {
-        let attempt = slots.and_then(|slots| slots.last_attempt.as_ref());
-        let left = slots.and_then(|slots| slots.trial_seconds_left);
+        let attempt = slots.and_then(|slots| slots.last_attempt.as_ref().map(|attempt| (attempt, slots)));
         match (job, attempt) {
             (None, None) => Self::none(),
             (Some(job), None) => Self::of_job(job),
-            (None, Some(attempt)) => Self::of_attempt(attempt, left),
-            (Some(job), Some(attempt)) => {
+            (None, Some((attempt, slots))) => Self::of_attempt(attempt, slots),
+            (Some(job), Some((attempt, slots))) => {
                 let same = job.release.as_ref().is_some_and(|is| is.manifest.to_string() == attempt.manifest_sha256);
                 let over = attempt.phase >= Phase::Armed;
                 if job.state == State::Running || !same && job.started_ms > attempt.started_ms || same && !over {
                     return Self::of_job(job);
                 }
-                let summary = Self::of_attempt(attempt, left);
+                let summary = Self::of_attempt(attempt, slots);
                 if same { Self { old_version: job.order.old_version.clone(), ..summary } } else { summary }
             }
         }

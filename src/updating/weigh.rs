@@ -1,6 +1,6 @@
 //! What an update would come to: the agent's judgement of the bundle that the channel names, and a plan of it.
 
-use super::{PLAN_LIFE, Planned, Updating};
+use super::{PLAN_LIFE, Planned, Updating, carry::Bundle};
 use crate::{
     agent::deeds::update::{Judged, UpdateTool},
     error::ToolError,
@@ -16,7 +16,17 @@ impl Updating {
     pub async fn judge(&self, wanted: &Wanted) -> Result<Judged, ToolError> {
         let offer = self.choose(wanted).await?;
         let bundle = self.open(&offer).await?;
-        self.0.agent.judge_bundle(UpdateTool::UpdateServer, bundle.head()).await
+        self.judge_head(UpdateTool::UpdateServer, &bundle).await
+    }
+
+    /// The agent's judgement; of what is armed already, what is known of it: a restart is all that is left to do.
+    async fn judge_head(&self, tool: UpdateTool, bundle: &Bundle) -> Result<Judged, ToolError> {
+        let status = self.0.agent.update_status().await?;
+        let armed = status.armed().filter(|_| status.is_armed(&bundle.digest()));
+        match armed {
+            Some(armed) => Ok(bundle.judged_already(armed.target, status.simulated)),
+            None => self.0.agent.judge_bundle(tool, bundle.head()).await,
+        }
     }
 
     /// A plan of that, which [`Updating::plan`] knows from now on.
@@ -26,7 +36,7 @@ impl Updating {
     pub async fn plan_of(&self, wanted: &Wanted) -> Result<(Planned, Judged), ToolError> {
         let offer = self.choose(wanted).await?;
         let bundle = self.open(&offer).await?;
-        let judged = self.0.agent.judge_bundle(UpdateTool::ApplyOsUpdates, bundle.head()).await?;
+        let judged = self.judge_head(UpdateTool::ApplyOsUpdates, &bundle).await?;
         let status = self.0.agent.update_status().await?;
         let from_version = status.slots.into_iter().find(|slot| slot.running).and_then(|slot| slot.version);
         let plan = Plan {

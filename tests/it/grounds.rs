@@ -76,7 +76,8 @@ async fn transcript(wire: &mut Wire) -> Value {
         let answer = wire.call(tool, args.clone()).await;
         let mut result = answer.result().clone();
         let content = result.as_object_mut().and_then(|result| result.remove("content")).expect("content");
-        assert_eq!(content[0]["text"], result["structuredContent"].to_string(), "{tool}: text and structure differ");
+        let data = if result["isError"] == true { answer.error() } else { &result["structuredContent"] };
+        assert_eq!(content[0]["text"], data.to_string(), "{tool}: text and data differ");
         if tool == "system.get_capabilities" {
             // Before anything is asked that such a caller could really do.
             let may_reboot = result["structuredContent"]["tools"].get("system.reboot").is_some();

@@ -438,8 +438,8 @@ fn every_board_says_how_it_starts_and_has_the_files_it_names() {
         assert!(defconfig.contains(&format!("/board/raspi-mcp/{name}\"\n")), "{name}");
         let slots = defconfig.contains("\nBR2_PACKAGE_RASPI_MCP_SLOTS=y\n");
         assert!(
-            slots && defconfig.contains("\nBR2_TARGET_ROOTFS_EROFS_NONE=y\n"),
-            "{name}: blocks of a compressed root are not found again"
+            slots && !defconfig.contains("\nBR2_TARGET_ROOTFS_"),
+            "{name}: the root is what fs/slot-root makes, and nothing else"
         );
         // The initramfs binds it; Buildroot's own ways are a tmpfs.
         assert!(defconfig.contains("\nBR2_INIT_SYSTEMD_VAR_NONE=y\n"), "{name}: whose is /var?");
@@ -448,6 +448,30 @@ fn every_board_says_how_it_starts_and_has_the_files_it_names() {
             assert!(defconfig.contains(&format!("broadcom/{tree}")), "{name}: nobody makes {tree}.dtb");
         }
     }
+}
+
+#[test]
+fn files_of_a_root_begin_where_blocks_of_an_update_do() {
+    let board = |file: &str| text(format!("buildroot-external/board/raspi-mcp/{file}"));
+    let (release, root, image) = (board("release.sh"), board("root-image.sh"), board("post-image.sh"));
+    let block = release.lines().find_map(|line| line.strip_prefix(": \"${RASPI_MCP_BLOCK:=")?.strip_suffix("}\""));
+    let block: u32 = block.expect("release.sh says the size of a block").parse().unwrap();
+    assert!(block.is_power_of_two() && (4096..=1 << 20).contains(&block));
+    assert!(
+        root.contains("\nCLUSTER=$RASPI_MCP_BLOCK\n") && root.contains("bigalloc") && root.contains("-C \"$CLUSTER\"")
+    );
+    assert!(image.contains("--block-size \"$RASPI_MCP_BLOCK\""));
+    assert!(image.contains("\"$images/rootfs.ext4\""));
+    // A device computes the hash tree of such a root with the same salt.
+    let salt: String = raspi_mcp::update::bundle::tree::SALT.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert!(image.contains(&format!("\nSALT={salt}\n")) && image.contains("--no-superblock --hash sha256"));
+    // Every builder makes it by that script, and the initramfs mounts what it makes.
+    let makers =
+        ["buildroot-external/fs/slot-root/slot-root.mk", "meta-raspi-mcp/classes-recipe/raspi_mcp_bundle.bbclass"];
+    for maker in makers.into_iter().chain(["ci/image", "ci/parts/trees"]) {
+        assert!(text(maker).contains("root-image.sh"), "{maker}");
+    }
+    assert!(text("dist/initramfs/init").contains("mount -t ext4 -o ro /dev/mapper/root /root"));
 }
 
 #[test]

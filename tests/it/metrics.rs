@@ -88,7 +88,7 @@ async fn it_counts_what_happened() {
     let after = samples(&scrape(&pi, &[]).await.1);
     assert_eq!((after["raspi_mcp_calls_running"], after["raspi_mcp_subscriptions"]), (0.0, 1.0));
     // A scrape is no call.
-    assert!(pi.audit().await.iter().all(|record| !record.to_string().contains("metrics")));
+    assert!(pi.audit().await.iter().all(|record| !record["tool"].to_string().contains("metrics")));
 }
 
 #[tokio::test]

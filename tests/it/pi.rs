@@ -18,6 +18,7 @@ use raspi_mcp::{
     registry::{
         Registry,
         context::{Context, Notes},
+        deed::Changed,
         meta::Role,
         progress::Progress,
         tool::Entry,
@@ -173,7 +174,7 @@ impl Pi {
             self.promises.keep(entry, &value);
             value
         });
-        Answer { result, content, simulated: notes.is_simulated(), changed: notes.is_changed() }
+        Answer { result, content, simulated: notes.is_simulated(), changed: notes.changed_so_far() == Changed::Yes }
     }
 }
 

@@ -42,7 +42,9 @@ async fn they_are_listed_with_their_arguments_through_every_door() {
 #[tokio::test]
 async fn diagnose_embeds_how_the_machine_is_and_names_tools_as_the_client_does() {
     let pi = Pi::start().await;
-    for (client, spelled) in [("a client", "system.get_basic_info"), ("claude-ai", "system_get_basic_info")] {
+    for (client, spelled) in
+        [("conformance-test-client", "system.get_basic_info"), ("a client", "system_get_basic_info")]
+    {
         let mut wire = conversation(&pi, client).await;
         let prompt = get(&mut wire, "diagnose", json!({"symptom": "the fan howls", "area": "heat"})).await;
         let said = text(&prompt);

@@ -19,7 +19,7 @@ SALT=7261737069206d637020726f6f742066696c652073797374656d2c207631202020
 # root.img: the root file system, and behind it in the same partition its hash tree. Sets verity.
 verity_tree() {
 	root=$images/root.img
-	cp "$images/rootfs.erofs" "$root"
+	cp "$images/rootfs.ext4" "$root"
 	truncate -s %4096 "$root"
 	blocks=$(($(stat -c %s "$root") / 4096))
 	veritysetup format --no-superblock --hash sha256 --salt "$SALT" --data-blocks "$blocks" --hash-offset $((blocks * 4096)) \
@@ -68,7 +68,7 @@ bundle() {
 	rm -f "$images/update.bundle"
 	"$RASPI_MCP_HOST" bundle build --root "$images/root.img" --boot "$images/boot.vfat" --product "$RASPI_MCP_PRODUCT" \
 		--version "$RASPI_MCP_RELEASE" --counter "$RASPI_MCP_COUNTER" --created "$SOURCE_DATE_EPOCH" --expires "$RASPI_MCP_EXPIRES" \
-		--config-keys "$work/keys.json" --level "$RASPI_MCP_LEVEL" --out "$images/update.bundle" "$@"
+		--config-keys "$work/keys.json" --level "$RASPI_MCP_LEVEL" --block-size "$RASPI_MCP_BLOCK" --out "$images/update.bundle" "$@"
 }
 
 verity_tree

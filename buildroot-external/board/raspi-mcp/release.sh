@@ -1,11 +1,13 @@
 # shellcheck shell=sh disable=SC2034
-# What this image is a release of; the environment overrules it. Sourced by post-build.sh, post-image.sh and sbom.sh.
+# What this image is a release of; the environment overrules it. Sourced by post-build.sh, root-image.sh,
+# post-image.sh and sbom.sh.
 #   RASPI_MCP_PRODUCT   devices take updates of their own product only
 #   RASPI_MCP_RELEASE   the version of the image (semantic), the program's unless told
 #   RASPI_MCP_COUNTER   rises with every release of the product
 #   RASPI_MCP_TRUST     root.json of `raspi-mcp bundle trust`: whose updates are taken; without one none are
 #   RASPI_MCP_EXPIRES   from when on the bundle is not installed any more
 #   RASPI_MCP_LEVEL     how hard zstd works on the bundle
+#   RASPI_MCP_BLOCK     bytes of a block of the update, and of a cluster of the root file system (root-image.sh)
 #   RASPI_MCP_HOST      our program for the computer that builds
 #   SOURCE_DATE_EPOCH   when it was made
 top=$(cd "$(dirname "$0")/../../.." && pwd)
@@ -14,6 +16,7 @@ top=$(cd "$(dirname "$0")/../../.." && pwd)
 : "${RASPI_MCP_COUNTER:=1}"
 : "${RASPI_MCP_TRUST:=}"
 : "${RASPI_MCP_LEVEL:=15}"
+: "${RASPI_MCP_BLOCK:=65536}"
 : "${RASPI_MCP_HOST:=${HOST_DIR:-/usr}/bin/raspi-mcp}"
 : "${SOURCE_DATE_EPOCH:=$(git -C "$top" log -1 --format=%ct)}"
 # Two years.

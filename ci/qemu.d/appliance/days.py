@@ -51,7 +51,7 @@ class Day:
         clock = ("-rtc", f"base={self.began:%FT%T},clock=vm")
         with self.bench.power_on(card, web=web.port, more=clock) as pi:
             self.greet(self.bench.healthy("A"))
-            tools = {tool["name"] for tool in self.client.request("tools/list", {})["tools"]}
+            tools = {tool["_meta"]["name"] for tool in self.client.request("tools/list", {})["tools"]}
             for group in everyday.GROUPS:
                 self.follow(group(self))
             self.check("tools without a call in everyday.py", sorted(tools - self.called), [])
@@ -91,7 +91,7 @@ class Day:
     def call(self, tool, arguments, refusal=None):
         """Its structured result. Any other end than the one that is expected ends the story."""
         result = self.client.request("tools/call", {"name": tool, "arguments": arguments})
-        said = result.get("structuredContent", {})
+        said = result.get("_meta", {}).get("io.raspi-mcp/error", {}) if result.get("isError") else result["structuredContent"]
         self.called.add(tool)
         self.calls += 1
         self.refused += bool(refusal)

@@ -7,7 +7,7 @@ use super::Audit;
 pub struct Backlog {
     /// Reads that wait for their commit.
     pub records: usize,
-    /// Reads that could not be recorded since the last success.
+    /// Calls that could not be recorded since the last success.
     pub lost: u64,
 }
 
@@ -15,6 +15,6 @@ impl Audit {
     /// What waits to be committed.
     pub fn backlog(&self) -> Backlog {
         let waiting = self.waiting();
-        Backlog { records: waiting.reads.count(), lost: waiting.lost }
+        Backlog { records: waiting.reads.count(), lost: waiting.lost.count }
     }
 }

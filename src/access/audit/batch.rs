@@ -1,25 +1,35 @@
-//! The successful reads that wait to be recorded together, as one row of the chain.
+//! The successful reads that wait to be recorded together, as rows of the chain.
 //!
 //! A row for each would cost the card, the hash and SQLite more than most reads cost themselves. A call in a row says only
-//! what differs from the call before it: [`super::reads`] puts the rest back.
+//! what differs from the call before it: [`super::reads`] puts the rest back. A row is no longer than any other record.
 
-use super::record::{Body, Prepared, Record};
-use crate::registry::meta::Role;
+use super::{
+    limit::{MAX_BODY, cut},
+    record::{Body, MAX_NAME, Prepared, Record},
+};
+use crate::registry::{deed::Changed, meta::Role};
 use serde_json::Value;
-use std::mem;
 
-/// Most reads of one row.
+/// Most reads that wait.
 const MAX_RECORDS: usize = 4096;
-/// Most bytes of one row: part of the server's memory budget, and hundreds of records a commit under load.
+/// Most bytes of them: part of the server's memory budget, and hundreds of records a commit under load.
 const MAX_BYTES: usize = 32 * 1024;
 
 /// Calls in the order they ended.
 #[derive(Default)]
 pub(super) struct Batch {
+    rows: Vec<Row>,
+    count: usize,
+    bytes: usize,
+}
+
+#[derive(Default)]
+struct Row {
     /// JSON objects with commas between them.
     calls: Vec<u8>,
-    count: usize,
     newest_ms: i64,
+    /// How many bytes of them are whose.
+    of: Vec<(String, usize)>,
     last: Option<Last>,
 }
 
@@ -33,59 +43,77 @@ struct Last {
     args_sha256: String,
     outcome: String,
     simulated: bool,
-    changed: bool,
+    changed: Changed,
 }
 
 impl Batch {
     pub(super) fn push(&mut self, record: &Record<'_>) {
-        if self.count > 0 {
-            self.calls.push(b',');
+        if self.rows.last_mut().is_none_or(|row| !row.push(record)) {
+            let mut row = Row::default();
+            // The first call of a row is shorter than a row may be.
+            row.push(record);
+            self.rows.push(row);
         }
-        let mut body = Body::of(record);
-        match &self.last {
-            Some(last) if last.is_like(record) => body.leave_out_what_is_shared(),
-            _ => self.last = Some(Last::of(record)),
-        }
-        body.write_to(&mut self.calls);
         self.count += 1;
-        self.newest_ms = record.ts_ms;
+        // A handful of rows: each is longer than a fifth of the whole, but for the last.
+        self.bytes = self.rows.iter().map(|row| row.calls.len()).sum();
     }
 
     /// Nothing more fits: it is to be committed at once.
     pub(super) fn is_full(&self) -> bool {
-        self.count >= MAX_RECORDS || self.calls.len() >= MAX_BYTES
+        self.count >= MAX_RECORDS || self.bytes >= MAX_BYTES
     }
 
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
-    /// The row it becomes, if it holds anything.
-    pub(super) fn row(&self) -> Option<Prepared> {
-        (self.count > 0).then(|| Prepared::reads(self.newest_ms, &self.calls))
+    /// The rows it becomes.
+    pub(super) fn rows(&self) -> impl Iterator<Item = Prepared> + '_ {
+        self.rows.iter().map(|row| Prepared::reads(row.newest_ms, &row.calls, &row.of))
     }
 
     /// Puts `older` in front. Returns how many are lost: all of them when there is no room for both.
     pub(super) fn put_before(&mut self, mut older: Self) -> usize {
-        if older.count + self.count >= MAX_RECORDS || older.calls.len() + self.calls.len() >= MAX_BYTES {
+        if older.count + self.count >= MAX_RECORDS || older.bytes + self.bytes >= MAX_BYTES {
             return older.count;
         }
-        if self.count > 0 {
-            // The first of these says everything: it had nobody before it.
-            older.calls.push(b',');
-            older.calls.append(&mut self.calls);
-            older.newest_ms = self.newest_ms;
-            older.last = self.last.take();
-        }
+        older.rows.append(&mut self.rows);
         older.count += self.count;
+        older.bytes += self.bytes;
         *self = older;
         0
     }
+}
 
-    /// Empty again, its memory kept for the next ones.
-    pub(super) fn clear(mut self) -> Self {
-        self.calls.clear();
-        Self { calls: mem::take(&mut self.calls), ..Self::default() }
+impl Row {
+    /// Takes one more call, if it has room for it.
+    fn push(&mut self, record: &Record<'_>) -> bool {
+        let before = self.calls.len();
+        if before > 0 {
+            self.calls.push(b',');
+        }
+        let mut body = Body::of(record);
+        let like = self.last.as_ref().is_some_and(|last| last.is_like(record));
+        if like {
+            body.leave_out_what_is_shared();
+        }
+        body.write_to(&mut self.calls);
+        if before > 0 && self.calls.len() > MAX_BODY {
+            self.calls.truncate(before);
+            return false;
+        }
+        if !like {
+            self.last = Some(Last::of(record));
+        }
+        self.newest_ms = record.ts_ms;
+        let took = self.calls.len() - before;
+        let principal = cut(&record.principal, MAX_NAME);
+        match self.of.iter_mut().find(|(known, _)| *known == principal) {
+            Some((_, bytes)) => *bytes += took,
+            None => self.of.push((principal.into_owned(), took)),
+        }
+        true
     }
 }
 

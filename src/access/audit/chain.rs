@@ -3,8 +3,14 @@
 //! `hash(n) = SHA-256(hash(n-1) || body(n))`, with 32 zero bytes before the first. The body names its own number, so
 //! the hash covers order as well as content. The first record of a chain is of kind "start" and names the chain.
 
-use super::record::{Prepared, ROW_OVERHEAD, now_ms};
-use crate::access::canonical::{from_hex, hex};
+use super::{
+    known::{Checkpoint, Extension, MAX_EXTENSION, MAX_RECORDS, Position},
+    record::{Prepared, ROW_OVERHEAD, now_ms},
+};
+use crate::access::{
+    base64url,
+    canonical::{from_hex, hex},
+};
 use ring::rand::{SecureRandom, SystemRandom};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
@@ -63,8 +69,31 @@ pub(super) fn ensure(connection: &mut Connection) -> rusqlite::Result<()> {
     tx.commit()
 }
 
-/// Appends `records` in one transaction, then trims to `max_bytes`; returns the new head.
-pub(super) fn append(connection: &mut Connection, records: &[Prepared], max_bytes: u64) -> rusqlite::Result<Head> {
+/// How large the audit may be, and who makes room.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limit {
+    pub max_bytes: u64,
+    /// The agent signs for what goes. Without it the chain may be larger for a while, by [`Limit::slack`].
+    pub witnessed: bool,
+}
+
+impl Limit {
+    /// What may lie beyond `max_bytes` until the agent has signed for room: a quarter.
+    fn slack(self) -> u64 {
+        self.max_bytes / 4
+    }
+}
+
+/// What became of an append.
+pub(super) enum Appended {
+    /// The new head, the number of the last of the records, and whether there is more than there should be.
+    Done { head: Head, last: i64, over: bool },
+    /// Nothing was appended: the agent must sign for room first.
+    Full,
+}
+
+/// Appends `records` in one transaction; returns the new head. Without an agent it trims to `max_bytes` by itself.
+pub(super) fn append(connection: &mut Connection, records: &[Prepared], limit: Limit) -> rusqlite::Result<Appended> {
     ensure(connection)?;
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Kept prepared, like all that every commit asks: parsing it costs more than doing it.
@@ -73,21 +102,30 @@ pub(super) fn append(connection: &mut Connection, records: &[Prepared], max_byte
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut end = End::of(&tx)?;
     end.bytes = total;
+    let max_bytes = i64::try_from(limit.max_bytes).unwrap_or(i64::MAX);
+    let most = i64::try_from(limit.max_bytes.saturating_add(limit.slack())).unwrap_or(i64::MAX);
     for record in records {
         end.push(&tx, record)?;
     }
-    let max_bytes = i64::try_from(max_bytes).unwrap_or(i64::MAX);
-    let trimmed = end.bytes > max_bytes;
-    if trimmed {
+    let last = end.seq;
+    if limit.witnessed && end.bytes > most && total > max_bytes {
+        return Ok(Appended::Full);
+    }
+    let over = end.bytes > max_bytes;
+    if over && !limit.witnessed {
         trim(&tx, &mut end, &chain, max_bytes)?;
     }
     end.save_size(&tx)?;
     tx.commit()?;
-    if trimmed {
-        // Outside the transaction: gives the pages back to the file system.
-        connection.execute_batch("PRAGMA incremental_vacuum")?;
+    if over && !limit.witnessed {
+        give_back(connection)?;
     }
-    Ok(Head { chain, seq: end.seq, hash: hex(&end.hash) })
+    Ok(Appended::Done { head: Head { chain, seq: end.seq, hash: hex(&end.hash) }, last, over: over && limit.witnessed })
+}
+
+/// Outside of a transaction: gives free pages back to the file system.
+fn give_back(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch("PRAGMA incremental_vacuum")
 }
 
 /// Where the chain ends, inside one transaction.
@@ -137,17 +175,15 @@ impl End {
     }
 }
 
-/// Deletes the oldest records until a tenth is free, and says so in a record that carries the chain on.
+/// Deletes the oldest records until a tenth is free, and says so in a record that carries the chain on. Only where there is
+/// no agent to sign for it.
 fn trim(tx: &Transaction<'_>, end: &mut End, chain: &str, max_bytes: i64) -> rusqlite::Result<()> {
     let target = max_bytes - max_bytes / 10;
     let mut last: Option<(i64, Hash)> = None;
     let mut removed = 0i64;
     {
-        let mut statement = tx.prepare(
-            "SELECT seq, hash, octet_length(body) + octet_length(tool) + octet_length(principal) + octet_length(outcome)
-                + ?1 FROM audit ORDER BY seq",
-        )?;
-        let mut rows = statement.query([i64::try_from(ROW_OVERHEAD).unwrap_or(0)])?;
+        let mut statement = tx.prepare(SIZES)?;
+        let mut rows = statement.query(params![i64::try_from(ROW_OVERHEAD).unwrap_or(0), i64::MAX])?;
         // The newest record stays: the chain needs an end to go on from.
         while let Some(row) = rows.next()? {
             let seq: i64 = row.get(0)?;
@@ -166,6 +202,123 @@ fn trim(tx: &Transaction<'_>, end: &mut End, chain: &str, max_bytes: i64) -> rus
     });
     end.push(tx, &Prepared::own("checkpoint", now_ms(), fields))
 }
+
+/// Number, hash and bytes of the records through a number, oldest first.
+const SIZES: &str = "SELECT seq, hash, octet_length(body) + octet_length(tool) + octet_length(principal)
+    + octet_length(outcome) + ?1 FROM audit WHERE seq <= ?2 ORDER BY seq";
+
+/// Removes what the agent signed for; the record of it carries its signature. `None` when the agent means another chain.
+pub(super) fn follow(connection: &mut Connection, checkpoint: &Checkpoint) -> rusqlite::Result<Option<Head>> {
+    let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let (chain, bytes): (String, i64) =
+        tx.query_row("SELECT chain, bytes FROM audit_state", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let mut end = End::of(&tx)?;
+    end.bytes = bytes;
+    let through = checkpoint.through_seq;
+    let hash: Option<Hash> =
+        tx.query_row("SELECT hash FROM audit WHERE seq = ?1", [through], |row| row.get(0)).optional()?;
+    if chain != checkpoint.chain || through >= end.seq || hash.is_none_or(|hash| hex(&hash) != checkpoint.through_hash)
+    {
+        return Ok(None);
+    }
+    {
+        let mut statement = tx.prepare(SIZES)?;
+        let mut rows = statement.query(params![i64::try_from(ROW_OVERHEAD).unwrap_or(0), through])?;
+        while let Some(row) = rows.next()? {
+            end.bytes -= row.get::<_, i64>(2)?;
+        }
+    }
+    tx.execute("DELETE FROM audit WHERE seq <= ?1", [through])?;
+    let fields = serde_json::to_value(checkpoint).unwrap_or_default();
+    end.push(&tx, &Prepared::own("checkpoint", now_ms(), fields))?;
+    end.save_size(&tx)?;
+    tx.commit()?;
+    give_back(connection)?;
+    Ok(Some(Head { chain, seq: end.seq, hash: hex(&end.hash) }))
+}
+
+/// The chain as it begins in this store, and the bytes it has.
+pub(super) fn beginning(connection: &Connection) -> rusqlite::Result<(String, i64, Hash, u64)> {
+    let (chain, bytes): (String, i64) =
+        connection.query_row("SELECT chain, bytes FROM audit_state", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let first: Option<i64> = connection.query_row("SELECT min(seq) FROM audit", [], |row| row.get(0))?;
+    let before = first.unwrap_or(1) - 1;
+    let mut hash = [0; 32];
+    if before > 0 {
+        // The record that says what went is the newest of its kind.
+        let text: Option<String> = connection
+            .query_row("SELECT body FROM audit WHERE kind = 'checkpoint' ORDER BY seq DESC LIMIT 1", [], |row| {
+                row.get(0)
+            })
+            .optional()?;
+        let body: serde_json::Value = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        hash = body["through_hash"].as_str().and_then(parse_hash).unwrap_or_default();
+    }
+    Ok((chain, before, hash, u64::try_from(bytes).unwrap_or(0)))
+}
+
+/// The newest record.
+pub(super) fn head(connection: &Connection) -> rusqlite::Result<Head> {
+    connection.query_row("SELECT chain, seq, hash FROM audit, audit_state ORDER BY seq DESC LIMIT 1", [], |row| {
+        Ok(Head { chain: row.get(0)?, seq: row.get(1)?, hash: hex(&row.get::<_, Hash>(2)?) })
+    })
+}
+
+/// The hash of record `seq`, and that of nothing for one that is not there: `None` for what came before the first.
+pub(super) fn hash_of(connection: &Connection, seq: i64) -> rusqlite::Result<Option<Hash>> {
+    let (first, last): (Option<i64>, Option<i64>) =
+        connection.query_row("SELECT min(seq), max(seq) FROM audit", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    if first.is_some_and(|first| seq < first) && last.is_some() {
+        return Ok(None);
+    }
+    let hash = connection.query_row("SELECT hash FROM audit WHERE seq = ?1", [seq], |row| row.get(0)).optional()?;
+    Ok(Some(hash.unwrap_or_default()))
+}
+
+/// The records that follow a position, as many as one message holds, none beyond `until`. `None` when there is none.
+pub(super) fn after(
+    connection: &Connection,
+    at: &Position,
+    chain: &str,
+    until: i64,
+) -> rusqlite::Result<Option<Extension>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT seq, octet_length(body), CASE WHEN octet_length(body) <= ?1 THEN CAST(body AS BLOB) END
+            FROM audit WHERE seq > ?2 AND seq <= ?3 ORDER BY seq",
+    )?;
+    let mut rows = statement.query(params![MAX_BODY, at.seq, until])?;
+    let (mut bytes, mut lengths, mut next, mut goes_on) = (Vec::new(), Vec::new(), at.seq + 1, false);
+    while let Some(row) = rows.next()? {
+        let room = MAX_EXTENSION - bytes.len();
+        // A record that is missing, or too large for any, ends it: the agent then has not seen the newest one.
+        let Some(body) = row.get::<_, Option<Vec<u8>>>(2)?.filter(|_| row.get(0) == Ok(next)) else { break };
+        let from = if lengths.is_empty() { usize::try_from(at.part).unwrap_or(usize::MAX) } else { 0 };
+        let Some(rest) = body.get(from..).filter(|rest| !rest.is_empty()) else { break };
+        if rest.len() > room && !lengths.is_empty() {
+            break;
+        }
+        let part = &rest[..rest.len().min(room)];
+        goes_on = part.len() < rest.len();
+        bytes.extend_from_slice(part);
+        lengths.push(u32::try_from(part.len()).unwrap_or(0));
+        next += 1;
+        if goes_on || lengths.len() >= MAX_RECORDS {
+            break;
+        }
+    }
+    let extension = Extension {
+        chain: chain.to_owned(),
+        after: at.seq,
+        part: at.part,
+        lengths,
+        records: base64url::encode(&bytes),
+        goes_on,
+    };
+    Ok((!extension.lengths.is_empty()).then_some(extension))
+}
+
+/// Longest record, in bytes: several times what any version of this program wrote.
+pub(super) const MAX_BODY: i64 = 4 << 20;
 
 /// The hash of a record.
 pub(super) fn link(previous: &Hash, body: &[u8]) -> Hash {

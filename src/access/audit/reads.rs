@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json, value::RawValue};
 use std::borrow::Cow;
 
 /// What a call does not share with the one before it (see [`super::batch`]).
-const OWN: &[&str] = &["ts", "message", "duration_ms", "request_id", "correlation_id", "approval"];
+const OWN: &[&str] = &["intent", "ts", "message", "duration_ms", "request_id", "correlation_id", "approval"];
 /// Stands in the calls that say everything, and in no other: quotes inside of strings are escaped.
 const WHOLE: &str = "\"kind\":";
 
@@ -59,6 +59,20 @@ impl<'a> Reads<'a> {
             }
         }
         found
+    }
+
+    /// How many bytes are whose, call by call.
+    pub(super) fn shares(&self) -> impl Iterator<Item = (Cow<'a, str>, usize)> + '_ {
+        let mut whose = Cow::Borrowed("");
+        self.calls.iter().map(move |call| {
+            let call: &'a str = call.get();
+            if call.contains(WHOLE)
+                && let Ok(shared) = serde_json::from_str::<Shared<'a>>(call)
+            {
+                whose = shared.principal;
+            }
+            (whose.clone(), call.len())
+        })
     }
 
     /// One call with all it shares, as record number `seq`.

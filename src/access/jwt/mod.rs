@@ -166,7 +166,7 @@ impl Validator {
         }
         let subject = claims.get("sub").and_then(Value::as_str).filter(|subject| is_subject(subject));
         let subject = subject.ok_or(Fault::Claims)?.to_owned();
-        let role = role(claims.get(&self.role_claim)).ok_or(Fault::Role)?;
+        let role = role(&self.role_claim, claims.get(&self.role_claim)).ok_or(Fault::Role)?;
         Ok(Bearer { subject, role, until })
     }
 }
@@ -217,15 +217,15 @@ fn is_subject(text: &str) -> bool {
     (1..=LONGEST_SUBJECT).contains(&text.len()) && !text.contains(char::is_control)
 }
 
-/// The highest of our roles among the words of a claim, which may be a text or a list of them.
-fn role(claim: Option<&Value>) -> Option<Role> {
-    let words = |text: &str| -> Option<Role> {
-        let roles = text.split_whitespace().filter_map(|word| serde_json::from_value(word.into()).ok());
-        roles.max()
-    };
+/// The highest of our roles among the values of a claim. Each value counts whole: "not admin" is the name of one group, and no
+/// role. A list has a value in each place (RFC 9068, 2.2.3.1); a text is one value, but for `scope`, whose text is a list of
+/// values with one space between them (RFC 8693, 4.2).
+fn role(name: &str, claim: Option<&Value>) -> Option<Role> {
+    let whole = |value: &str| -> Option<Role> { serde_json::from_value(value.into()).ok() };
     match claim? {
-        Value::String(text) => words(text),
-        Value::Array(several) => several.iter().filter_map(Value::as_str).filter_map(words).max(),
+        Value::String(text) if name == "scope" => text.split(' ').filter_map(whole).max(),
+        Value::String(text) => whole(text),
+        Value::Array(several) => several.iter().filter_map(Value::as_str).filter_map(whole).max(),
         _ => None,
     }
 }

@@ -218,9 +218,8 @@ fn step(agent: &Agent, button: &mut Button, hand: &mut Hand) -> Result<Option<Du
 impl Agent {
     /// What waits, as far as a button is concerned, and how long until the first of it has waited too long.
     fn waiting(&self) -> (Waiting, Option<Duration>) {
-        let (asks, opened) = self.asks.waiting();
-        let left = |expires_ms: i64| u64::try_from(expires_ms - (self.clock)()).unwrap_or(0).max(1);
-        let expiry = asks.iter().map(|ask| ask.expires_ms).min().map(|ms| Duration::from_millis(left(ms)));
+        let (asks, left, opened) = self.asks.waiting();
+        let expiry = left.map(|left| left.max(Duration::from_millis(1)));
         let pending = asks.into_iter().map(|ask| (ask.id, reserved::answerable(&ask.request.tool))).collect();
         (Waiting { pending, opened }, expiry)
     }

@@ -103,6 +103,8 @@ impl Agent {
             return Ok(Connected { profile: plan.profile, before, confirm_by_ms: None, simulated: self.simulated });
         }
         self.admit(peer, ACTIVATE, &request.warrant, |ask| shows(&ask.request.args, request))?;
+        // Written before it is done: where it fails the connection is taken back, and was away all the same.
+        self.note("activate_connection begins", peer, json!(request), None)?;
 
         let confirm = Duration::from_secs(request.confirm_seconds.into());
         let longest = ACTIVATION + confirm;
@@ -126,9 +128,11 @@ impl Agent {
                 // Back at once rather than in a while; where that fails, in a while.
                 let reverted = network.end(&pending.checkpoint, false).await;
                 if reverted.is_ok() {
-                    connections.keep(None)?;
+                    connections.keep(None).map_err(ToolError::maybe_changed)?;
                 }
-                return Err(error.with("reverted", reverted.is_ok()));
+                let error = error.with("reverted", reverted.is_ok());
+                // It was away for a moment, and is not back for sure.
+                return Err(if reverted.is_ok() { error } else { error.with("changed", "unknown") });
             }
         };
         pending.profile.interfaces = interfaces;
@@ -136,7 +140,7 @@ impl Agent {
         if network.revert_in(&pending.checkpoint, confirm).await.is_ok() {
             pending.confirm_by_ms = self.in_ms(confirm);
         }
-        connections.keep(Some(pending.clone()))?;
+        connections.keep(Some(pending.clone())).map_err(|error| error.with("changed", true))?;
         let (profile, confirm_by_ms) = (pending.profile, Some(pending.confirm_by_ms));
         Ok(Connected { profile, before, confirm_by_ms, simulated: self.simulated })
     }
@@ -165,12 +169,12 @@ impl Agent {
             ask.request.args.get("keep").map_or(Some(true), Value::as_bool) == Some(request.keep)
         })?;
         match network.end(&pending.checkpoint, request.keep).await {
-            Ok(()) => connections.keep(None)?,
+            Ok(()) => connections.keep(None).map_err(|error| error.with("changed", true))?,
             Err(error) if error.code == ErrorCode::NotFound => {
                 connections.keep(None)?;
                 return Err(too_late(&pending));
             }
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.maybe_changed()),
         }
         Ok(Confirmed { change: Some(pending.into()), simulated: self.simulated })
     }

@@ -50,7 +50,8 @@ impl Agent {
         peer: &Peer,
         request: &EnableRequest,
     ) -> Result<Enabled, ToolError> {
-        self.settings.policy.check(TOOL)?;
+        let does = json!({ "enabled": request.enabled });
+        self.settings.policy.check_call(TOOL, &does)?;
         let verb = if request.enabled { "enable" } else { "disable" };
         let unit = self.service(&request.service_name, verb).await?;
         guard(&unit, &unit.names, verb)?;
@@ -73,10 +74,11 @@ impl Agent {
         if request.dry_run || is_on == request.enabled {
             return Ok(done(previous.clone()));
         }
-        self.admit(peer, TOOL, &request.warrant, |ask| shows(ask, request))?;
-        self.note_done("enable_unit begins", peer, json!(request), None)?;
-        self.units.set_enabled(&unit.id, request.enabled).await?;
-        Ok(done(self.units.look(&unit.id).await?.unit_file_state))
+        self.admit_call(peer, TOOL, &does, &request.warrant, |ask| shows(ask, request))?;
+        self.note("enable_unit begins", peer, json!(request), None)?;
+        self.units.set_enabled(&unit.id, request.enabled).await.map_err(ToolError::maybe_changed)?;
+        let after = self.units.look(&unit.id).await.map_err(ToolError::maybe_changed)?;
+        Ok(done(after.unit_file_state))
     }
 
     /// What is enabled or disabled together with it (`Also=`), none of which may be protected.

@@ -2,7 +2,9 @@
 
 mod plan;
 mod running;
+mod way;
 
+pub(in crate::agent) use plan::open_to_others;
 pub(in crate::agent) use running::Commands;
 
 use crate::{
@@ -116,14 +118,15 @@ impl Agent {
     ) -> Result<CommandEnd, ToolError> {
         let judged = self.begin(peer, request);
         // Written before it runs: what a card without room cannot note is not done.
-        self.note_done("command", peer, shown(request), judged.as_ref().err())?;
+        self.note("command", peer, shown(request), judged.as_ref().err())?;
         let (seat, plan) = judged?;
         let mut abandoned = Abandoned { agent: self, peer, id: &request.id, armed: true };
         let result = self.attend(&plan, &seat).await;
         abandoned.armed = false;
         let ended = result.as_ref().ok().map(|end| json!({ "ending": end.ending, "timed_out": end.timed_out }));
         let error = result.as_ref().err().map(|error| &error.message);
-        self.log.write("command ended", peer, json!({ "id": request.id, "end": ended, "error": error }))?;
+        let noted = self.log.write("command ended", peer, json!({ "id": request.id, "end": ended, "error": error }));
+        noted.map_err(ToolError::maybe_changed)?;
         result
     }
 
@@ -182,7 +185,7 @@ impl Agent {
             tokio::select! {
                 read = stdout.read(&mut buffers.0), if out_open => out_open = take(&mut out, Stream::Stdout, read, &buffers.0),
                 read = stderr.read(&mut buffers.1), if err_open => err_open = take(&mut err, Stream::Stderr, read, &buffers.1),
-                ending = process.ended() => break ending?,
+                ending = process.ended() => break ending.map_err(ToolError::maybe_changed)?,
                 () = seat.handle.stop.cancelled(), if !stopped && !timed_out => {
                     stopped = true;
                     deadline = Instant::now() + END;
@@ -192,6 +195,8 @@ impl Agent {
                     if stopped || timed_out {
                         return Err(ToolError::unavailable("the command was told to end and is still there")
                             .with("id", plan.id.clone())
+                            .with("changed", true)
+                            .with("stopped", false)
                             .hint("look at `systemctl status raspi-mcp-exec.slice` on the device"));
                     }
                     timed_out = true;
@@ -242,8 +247,8 @@ pub fn digest(bytes: &[u8]) -> Value {
     json!({ "bytes": bytes.len(), "sha256": canonical::hex(&Sha256::digest(bytes)) })
 }
 
-/// What a person is shown of a call's arguments: all of it as it is, and a hash of what it reads.
-pub fn shown_to_a_person(args: &Value) -> Value {
+/// What the audit has of a call's arguments: of what the command reads, only length and hash. A person is shown it whole.
+pub fn without_input(args: &Value) -> Value {
     let mut args = args.clone();
     if let Some(text) = args.get("stdin").and_then(Value::as_str).map(str::to_owned) {
         args["stdin"] = digest(text.as_bytes());
@@ -251,15 +256,15 @@ pub fn shown_to_a_person(args: &Value) -> Value {
     args
 }
 
-/// The person approved exactly this: command, arguments, folder, variables, and the hash of what it reads.
+/// The person approved exactly this: command, arguments, folder, variables, and what it reads.
 fn shows(ask: &Ask, request: &CommandRequest) -> bool {
     let args = &ask.request.args;
     let given = |name: &str| args.get(name).filter(|value| !value.is_null()).cloned();
-    let stdin = request.stdin.as_deref().and_then(base64url::decode).map(|bytes| digest(&bytes));
+    let stdin = request.stdin.as_deref().and_then(base64url::decode).map(|bytes| String::from_utf8(bytes).ok());
     given("command") == Some(json!(request.command))
         && given("args").unwrap_or_else(|| json!([])) == json!(request.args)
         && given("cwd") == request.cwd.as_ref().map(|cwd| json!(cwd))
         && given("env").unwrap_or_else(|| json!({})) == json!(request.env)
-        && given("stdin") == stdin
+        && given("stdin") == stdin.map(|text| json!(text))
         && given("shell").unwrap_or(json!(false)) == json!(request.shell)
 }

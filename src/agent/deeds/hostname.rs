@@ -21,7 +21,7 @@ impl Agent {
             self.admit(peer, TOOL, &request.warrant, |ask| {
                 ask.request.args.get("hostname") == Some(&json!(request.hostname))
             })?;
-            self.machine.set_hostname(&request.hostname).await?;
+            self.machine.set_hostname(&request.hostname).await.map_err(ToolError::maybe_changed)?;
         }
         Ok(Hostname { previous, simulated: self.simulated })
     }

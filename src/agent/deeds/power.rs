@@ -1,7 +1,6 @@
 //! A reboot or shutdown, in a while.
 
 use crate::{
-    access::redact,
     agent::{Agent, Ask, Peer, PowerRequest, protocol::Scheduled},
     error::ToolError,
 };
@@ -21,7 +20,7 @@ impl Agent {
 fn shows(ask: &Ask, request: &PowerRequest) -> bool {
     let args = &ask.request.args;
     let delay = args.get("delay_seconds").map_or(Some(5), Value::as_u64);
-    let reason = request.reason.as_ref().map(|reason| redact::redact(&json!(reason)));
+    let reason = request.reason.as_ref().map(|reason| json!(reason));
     delay == Some(u64::from(request.delay_seconds))
         && args.get("reason").filter(|reason| !reason.is_null()) == reason.as_ref()
         && args.get("cancel").and_then(Value::as_bool) != Some(true)

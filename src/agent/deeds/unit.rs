@@ -90,7 +90,8 @@ impl Agent {
         request: &ControlRequest,
     ) -> Result<Controlled, ToolError> {
         let tool = request.tool();
-        self.settings.policy.check(tool)?;
+        let does = json!({ "action": request.action });
+        self.settings.policy.check_call(tool, &does)?;
         let (action, verb) = (request.action, request.action.word());
         let unit = self.service(&request.service_name, verb).await?;
         let reach = reach::of(&*self.units, &unit, action).await?;
@@ -110,11 +111,12 @@ impl Agent {
         if request.dry_run {
             return Ok(done(previous.clone(), None));
         }
-        self.admit(peer, tool, &request.warrant, |ask| shows(ask, request))?;
+        self.admit_call(peer, tool, &does, &request.warrant, |ask| shows(ask, request))?;
         // Written before it is done: whoever asked may be gone when the job ends.
-        self.note_done("control_unit begins", peer, json!(request), None)?;
-        let end = self.units.act(&unit.id, action, request.mode, request.wait.then_some(WAIT)).await?;
-        let after = self.units.look(&unit.id).await?;
+        self.note("control_unit begins", peer, json!(request), None)?;
+        let end = self.units.act(&unit.id, action, request.mode, request.wait.then_some(WAIT)).await;
+        let end = end.map_err(ToolError::maybe_changed)?;
+        let after = self.units.look(&unit.id).await.map_err(ToolError::maybe_changed)?;
         let now = State::of(&after);
         match end {
             JobEnd::Queued => Ok(done(now, Some("queued".into()))),
@@ -129,10 +131,21 @@ impl Agent {
     /// The service called `given`, if tools may touch it.
     pub(super) async fn service(&self, given: &str, verb: &str) -> Result<Unit, ToolError> {
         let name = ServiceName::parse(given)?;
-        let unit = self.units.look(name.as_str()).await?;
+        let found = match self.units.look(name.as_str()).await {
+            Ok(unit) => Some(unit),
+            // A name that systemd takes for none of a unit.
+            Err(error) if matches!(error.code, ErrorCode::NotFound | ErrorCode::InvalidArgument) => None,
+            Err(error) => return Err(error),
+        };
         // By the list first: who may not touch a service learns nothing about it.
-        allow::check(&self.settings.policy.services, &unit.names, verb)?;
-        if unit.load_state == "not-found" && !unit.status.is_up() {
+        let own = [name.as_str().to_owned()];
+        allow::check(
+            &self.settings.policy.services,
+            found.as_ref().map_or(own.as_slice(), |unit| unit.names.as_slice()),
+            verb,
+        )?;
+        let exists = |unit: &Unit| unit.load_state != "not-found" || unit.status.is_up();
+        let Some(unit) = found.filter(exists) else {
             return Err(ToolError::not_found(format!("Service '{given}' not found on this system"))
                 .with("service_name", given)
                 .hint(if self.simulated {
@@ -140,7 +153,7 @@ impl Agent {
                 } else {
                     "service.list_services names them all"
                 }));
-        }
+        };
         Ok(unit)
     }
 }
@@ -225,6 +238,7 @@ fn unfinished(unit: &Unit, action: Action, previous: &State, now: &State) -> Too
     )
     .with("service_name", unit.id.clone())
     .with("changed", true)
+    .with("stopped", false)
     .with("previous", json!(previous))
     .with("now", json!(now))
     .hint("service.get_status says how it is later; with no_block nobody waits")

@@ -16,7 +16,12 @@ pub(super) use seat::{Seat, Seats};
 pub(super) use session::Session;
 pub(super) use take_over::{may_take_over, take_over};
 
-use super::{AgentSettings, Clock, deeds::update::Judged, power::Restarts};
+use super::{
+    AgentSettings, Clock,
+    deeds::update::{Judged, into},
+    power::Restarts,
+    protocol::PowerAction,
+};
 use crate::{
     error::ToolError,
     os::clock::synchronized,
@@ -28,7 +33,8 @@ use crate::{
             hooks::{Unwatched, Watch},
             judge::judge,
         },
-        slots::{self, Here, Ledger, Limits, Settled, Stage, Standing},
+        slots::{self, Here, Ledger, Limits, Pending, Settled, Stage, Standing},
+        status::RestartPlan,
         trust::{Release, Roots},
     },
 };
@@ -130,6 +136,7 @@ impl System {
             clock: Arc::clone(&clock),
             running_counter: image.counter,
             limits,
+            restart: RestartPlan::Waits,
         };
         let (standing, settings) = (Mutex::new(Standing::Elsewhere), settings.clone());
         Ok(Self { card, record, machine, settings, image, standing, clock, again: OnceLock::new() })
@@ -168,17 +175,21 @@ impl System {
         running.and_then(|slot| self.card.sickness(slot)).map_or(Ok(()), Err)
     }
 
+    /// What time it is, as far as that can be believed.
+    pub fn reckoned(&self) -> Reckoning {
+        // A simulated machine's clock is this one's, which is somebody's PC.
+        let synchronised = self.settings.simulated || synchronized(&self.settings.root) == Some(true);
+        let floor = slots::clock::floor(self.record.ledger().state(), self.machine.built);
+        Reckoning::of((self.clock)().div_euclid(1000), synchronised, floor)
+    }
+
     /// Judges the head of a bundle; writes nothing.
     ///
     /// # Errors
     /// Those of [`judge`]; `failed_precondition` without a root of trust.
     pub fn judge(&self, head: &[u8]) -> Result<(Release, Judged), ToolError> {
         let roots = self.roots()?;
-        // A simulated machine's clock is this one's, which is somebody's PC.
-        let synchronised = self.settings.simulated || synchronized(&self.settings.root) == Some(true);
-        let floor = slots::clock::floor(self.record.ledger().state(), self.machine.built);
-        let now = Reckoning::of((self.clock)().div_euclid(1000), synchronised, floor);
-        let verdict = judge(head, &roots, &self.machine, &self.record, now)?;
+        let verdict = judge(head, &roots, &self.machine, &self.record, self.reckoned())?;
         let (release, manifest) = (verdict.release, |release: &Release| release.manifest.clone());
         let about = manifest(&release);
         let resumes = self.record.resumes(self.record.ledger().state(), &release);
@@ -196,11 +207,11 @@ impl System {
         Ok((release, judged))
     }
 
-    /// Where the engine works, watched by `watch`.
-    pub fn site(&self, watch: Arc<dyn Watch>) -> Site {
+    /// Where the engine works, watched by `watch`; `restart`: what is planned for when it is done.
+    pub fn site(&self, watch: Arc<dyn Watch>, restart: RestartPlan) -> Site {
         Site {
             disk: Arc::clone(&self.card.disk),
-            record: self.record.clone(),
+            record: Record { restart, ..self.record.clone() },
             watch,
             simulated: self.settings.simulated,
         }
@@ -211,10 +222,10 @@ impl System {
         self.card.flow.trial_argument().map(str::to_owned)
     }
 
-    /// An update is armed, and not tried.
-    pub fn is_armed(&self) -> bool {
+    /// The update that is armed, and not tried.
+    pub fn armed(&self) -> Option<Pending> {
         let ledger = self.record.ledger();
-        ledger.state().update.as_ref().is_some_and(|update| update.stage == Stage::Armed)
+        ledger.state().update.clone().filter(|update| update.stage == Stage::Armed)
     }
 
     pub fn belongs_to(&self, agent: Weak<super::Agent>) {
@@ -225,8 +236,10 @@ impl System {
 
 impl Restarts for System {
     /// The marker of an orderly restart (rule 3): the next start tells it from a crash.
-    fn before(&self, argument: Option<&str>) {
-        let trial = self.is_armed() && (argument.is_some() || self.card.flow.trial_argument().is_none());
+    fn before(&self, action: PowerAction, argument: Option<&str>) {
+        let told = argument.is_some() || self.card.flow.trial_argument().is_none();
+        // Power that is switched off takes the flag with it: nothing is tried then.
+        let trial = action == PowerAction::Reboot && told && self.armed().is_some();
         let mut ledger = self.record.ledger();
         // What may be restarted how often was judged when it was asked for; the marker is due either way.
         let limits = Limits { reboots_an_hour: u32::MAX, ..self.record.limits };
@@ -234,6 +247,21 @@ impl Restarts for System {
         let step = slots::restarting(ledger.state(), &seen, trial, "asked for", limits, (self.clock)());
         if let Err(error) = step.and_then(|step| ledger.perform(&step)) {
             tracing::error!(target: "agent", %error, "a restart without its marker: the next start may take it for a crash");
+        }
+    }
+
+    fn argument(&self) -> Option<String> {
+        self.armed().and_then(|_| self.trial_argument())
+    }
+
+    fn cancelled(&self, reason: Option<&str>) {
+        // Only the restart into it: any other may have been for something else.
+        if self.armed().is_none_or(|update| reason != Some(&*into(&update.version))) {
+            return;
+        }
+        let why = "its restart was cancelled: it waits for an order, or for any other restart";
+        if let Err(error) = self.record.step(|state| slots::plan_restart(state, RestartPlan::Waits, why)) {
+            tracing::error!(target: "agent", %error, "that a restart was cancelled could not be recorded");
         }
     }
 

@@ -122,7 +122,7 @@ impl Session {
         judged: &Judged,
         mut payload: Vec<u8>,
     ) -> Result<End, ToolError> {
-        let site = self.system.site(Arc::clone(line) as _);
+        let site = self.system.site(Arc::clone(line) as _, self.request.restart);
         let mut engine = Engine::prepare(site, release, index, judged.target)?;
         line.say(Kind::Wanted, engine.wanted().bytes())?;
         loop {
@@ -135,6 +135,7 @@ impl Session {
                     Finish::More(wanted) => line.say(Kind::Wanted, wanted.bytes())?,
                     Finish::Armed(armed) => {
                         *self.system.standing() = Standing::Armed;
+                        self.agent.plan_changed(false);
                         return Ok(End::Armed(armed));
                     }
                 },

@@ -4,7 +4,7 @@ use super::System;
 use crate::update::{
     Slot,
     boot::Evidence,
-    slots::{Blocked, Standing, State, clock},
+    slots::{Blocked, Pending, Stage, Standing, State, clock},
     status::{BlockedRelease, SlotState, SlotStatus, UpdateStatus},
 };
 
@@ -23,9 +23,10 @@ impl System {
             counter_floor: crate::update::slots::floor(state, self.record.running_counter),
             time_floor: clock::floor(state, self.machine.built),
             trial_seconds_left: seconds_left,
+            restart: state.update.as_ref().filter(|update| update.stage == Stage::Armed).map(|update| update.restart),
             layout: self.card.layout.clone(),
             hardware: self.card.hardware.clone(),
-            blocked: state.blocked.iter().map(of_blocked).collect(),
+            blocked: state.blocked.iter().map(of_blocked).chain(state.update.as_ref().and_then(judged)).collect(),
             faults,
             simulated: self.settings.simulated,
         }
@@ -37,7 +38,19 @@ fn of_blocked(blocked: &Blocked) -> BlockedRelease {
         version: blocked.version.clone(),
         manifest_sha256: blocked.manifest.to_string(),
         reason: blocked.reason.clone(),
+        by_person: blocked.by_person,
     }
+}
+
+/// A release that failed its trial, while it is found out whether that was its fault: not to be installed meanwhile either.
+fn judged(update: &Pending) -> Option<BlockedRelease> {
+    let why = update.verdict.as_ref().map_or("its trial failed", |verdict| &verdict.reason);
+    Some(BlockedRelease {
+        version: update.version.clone(),
+        manifest_sha256: update.manifest.filter(|_| update.stage == Stage::RolledBack)?.to_string(),
+        reason: format!("{why} (whether this system does any better is being found out)"),
+        by_person: false,
+    })
 }
 
 fn of_slot(slot: Slot, state: &State, seen: &Evidence) -> SlotStatus {

@@ -88,6 +88,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         block_size: args.block_size,
         level: args.level,
     };
+    files::warn_of_future(plan.created);
     let mut root = files::open(&args.root)?;
     let mut boot: Box<dyn bundle::Source> = match &args.boot {
         Some(path) => Box::new(files::open(path)?),

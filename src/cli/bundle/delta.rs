@@ -3,10 +3,13 @@
 use super::files;
 use crate::{
     cli::{exit::Failure, say::outln},
-    update::bundle::delta::{self, Delta},
+    update::bundle::{
+        Fault, Unpacker,
+        delta::{self, Delta},
+    },
 };
 use std::{
-    io::{Read, Seek},
+    io::{Read, Seek, SeekFrom},
     path::{Path, PathBuf},
 };
 
@@ -46,7 +49,17 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         if size(&old) != size(&new) {
             return Err(files::usage("their blocks have different sizes, so no block of one is in the other"));
         }
-        say(size(&new).unwrap_or(0), &delta::between_indexes(&old, &new));
+        let mut file = files::open(&args.new)?;
+        let unpacker = Unpacker::new().map_err(|error| Fault::io("the decompressor", &error));
+        let (mut stored, mut unpacker) = (Vec::new(), unpacker?);
+        let delta = delta::between_bundles(&old, &new, &mut |block, raw| {
+            let failed = |error: std::io::Error| Fault::io("the new bundle", &error);
+            stored.resize((block.stored.end - block.stored.start) as usize, 0);
+            file.seek(SeekFrom::Start(block.stored.start)).map_err(failed)?;
+            file.read_exact(&mut stored).map_err(failed)?;
+            unpacker.unpack(block, &stored, raw)
+        })?;
+        say(size(&new).unwrap_or(0), &delta);
         return Ok(());
     }
     for size in &args.block_sizes {

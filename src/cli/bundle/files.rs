@@ -168,6 +168,17 @@ pub(in crate::cli) fn created(told: Option<u64>) -> Result<u64, Failure> {
     told.or_else(variable).ok_or_else(|| usage("say when it is made, by --created or SOURCE_DATE_EPOCH"))
 }
 
+/// Says that a release made later than tomorrow is refused everywhere. A warning only: the clock of an offline machine may be wrong.
+pub(in crate::cli) fn warn_of_future(created: u64) {
+    if created > now().saturating_add(crate::update::AHEAD) {
+        eprintln!(
+            "warning: it says that it was made at {}, and it is {} here: devices refuse it until then",
+            shown(created),
+            shown(now())
+        );
+    }
+}
+
 /// A time as people read it.
 pub(in crate::cli) fn shown(seconds: u64) -> String {
     let time = i64::try_from(seconds).ok().and_then(|seconds| OffsetDateTime::from_unix_timestamp(seconds).ok());

@@ -27,6 +27,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let path = &args.bundle;
     let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(|error| files::failed(path, error))?;
     let mut envelope = files::head(path, &mut file)?;
+    files::warn_of_future(bundle::Manifest::parse(&envelope.manifest)?.created);
     match (&args.key, &args.from) {
         (Some(key), _) => bundle::sign(&mut envelope, &files::secret_key(key)?)?,
         (None, Some(from)) => merge(&mut envelope, from)?,

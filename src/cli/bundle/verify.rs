@@ -3,7 +3,10 @@
 use super::files;
 use crate::{
     cli::{exit::Failure, say::outln},
-    update::bundle::{Fault, Image, ImageKind, Index, Manifest, Unpacker, check_boot},
+    update::{
+        AHEAD,
+        bundle::{Fault, Image, ImageKind, Index, Manifest, Unpacker, check_boot},
+    },
 };
 use std::{
     fs::File,
@@ -17,7 +20,7 @@ pub struct Args {
     /// The root of trust to believe, then those after it in their order; may be repeated
     #[arg(long, value_name = "FILE", required = true)]
     trust: Vec<PathBuf>,
-    /// Check expiry as of then; the clock's time, unless told
+    /// Check expiry and the time of making as of then; the clock's time, unless told
     #[arg(long, value_name = "TIME", value_parser = files::time)]
     now: Option<u64>,
 }
@@ -30,6 +33,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let envelope = files::head(path, &mut file)?;
     let release = roots.verify_release(&envelope)?;
     release.manifest.fresh(now)?;
+    release.manifest.made_by(now.saturating_add(AHEAD))?;
     let index = Index::parse(files::index(path, &mut file, &envelope)?, &release)?;
     let length = file.metadata().map_err(|error| files::failed(path, error))?.len();
     if length != envelope.total {

@@ -4,6 +4,7 @@ use super::Place;
 use crate::{
     cli::{bundle::files, exit::Failure},
     update::{
+        AHEAD,
         bundle::{Digest, Manifest},
         channel::{Change, Index, MAX_NOTES, Offer, Rollout, Tree, publish, salt},
         trust::MAX_SIGNED,
@@ -112,6 +113,8 @@ fn check(
     envelope: &crate::update::bundle::Envelope,
     manifest: &Manifest,
 ) -> Result<(), Failure> {
+    // By this machine's clock, whatever --created says: a device would have to wait as long.
+    manifest.made_by(files::now().saturating_add(AHEAD)).map_err(|fault| files::refused(path, fault))?;
     let there = file.metadata().map_err(|error| files::failed(path, error))?.len();
     if there != envelope.total {
         return Err(files::failed(path, format!("has {there} bytes, and its head says {}", envelope.total)));

@@ -5,7 +5,10 @@ mod add;
 mod show;
 
 use super::{bundle::files, exit::Failure, say::outln};
-use crate::update::channel::{Change, Index, Tree, publish};
+use crate::update::{
+    AHEAD,
+    channel::{Change, Index, Tree, publish},
+};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -109,6 +112,15 @@ impl Place {
         let index = publish(last, change, created, created.saturating_add(self.days * 86_400))?;
         let keys = self.keys.iter().map(|path| files::secret_key(path)).collect::<Result<Vec<_>, _>>()?;
         let roots = (!self.trust.is_empty()).then(|| files::chain(&self.trust)).transpose()?;
+        roots.as_ref().map_or(Ok(()), |roots| roots.fresh(created))?;
+        let now = files::now();
+        if created > now.saturating_add(AHEAD) {
+            return Err(files::usage(format!(
+                "an index made at {} lies in the future, and no device believes it: it is {} here",
+                files::shown(created),
+                files::shown(now)
+            )));
+        }
         let path = tree.write(&index, &keys, roots.as_ref())?;
         outln!("index    {} of {} {}", index.sequence, index.product, index.channel);
         outln!("expires  {}", files::shown(index.expires));

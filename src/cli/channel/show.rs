@@ -2,6 +2,7 @@
 
 use crate::{
     cli::{bundle::files, exit::Failure, say::outln},
+    terminal::printable,
     update::{
         channel::{INDEX, Index},
         trust::{MAX_SIGNED, Purpose, Signed},
@@ -37,11 +38,13 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let late = if index.expires <= files::now() { " (it has)" } else { "" };
     outln!("expires   {}{late}", files::shown(index.expires));
     if let Some(reason) = &index.paused {
-        outln!("paused    {reason}");
+        outln!("paused    {}", printable(reason));
     }
     for offer in &index.releases {
-        let revoked =
-            index.revocation(&offer.manifest).map(|reason| format!(", REVOKED: {reason}")).unwrap_or_default();
+        let revoked = index
+            .revocation(&offer.manifest)
+            .map(|reason| format!(", REVOKED: {}", printable(reason)))
+            .unwrap_or_default();
         outln!("\n{} (counter {}){revoked}", offer.version, offer.counter);
         outln!("  for       {} %{}", offer.rollout.percent, of_rings(&offer.rings));
         if let Some(from) = offer.min_counter {
@@ -51,7 +54,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         outln!("  manifest  {}", offer.manifest);
         outln!("  hardware  {} on {}", offer.hardware.join(" "), offer.layout);
         for line in offer.notes.lines() {
-            outln!("  {line}");
+            outln!("  | {}", printable(line));
         }
     }
     Ok(())

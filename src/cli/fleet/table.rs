@@ -1,8 +1,8 @@
 //! A fleet for a person: a line for each device, and below it what needs a sentence.
 
 use crate::{
-    cli::approve::printable,
     fleet::report::{Report, Slot},
+    terminal::printable,
 };
 use std::fmt::Write;
 

@@ -1,6 +1,8 @@
 //! How an installation goes, on a terminal as a bar, elsewhere as a line for each phase.
 
 use crate::{
+    cli::say::errln,
+    terminal::printable,
     update::{
         job::{Release, phase_word},
         status::Phase,
@@ -40,7 +42,7 @@ impl Bar {
     /// Leaves the line.
     pub fn end(&self) {
         if self.terminal && self.now.lock().unwrap_or_else(PoisonError::into_inner).drawn.is_some() {
-            eprintln!();
+            errln!("");
         }
     }
 
@@ -51,7 +53,7 @@ impl Bar {
         let word = now.phase.map_or("", phase_word);
         if !self.terminal {
             if entered {
-                eprintln!("{word}: {message}");
+                errln!("{word}: {message}");
             }
             return;
         }
@@ -60,7 +62,7 @@ impl Bar {
         }
         now.drawn = Some(Instant::now());
         // A terminal that is gone is told nothing more.
-        let _ = write!(stderr(), "\r\x1b[K{}", line(word, done, total, message));
+        let _ = write!(stderr(), "\r\x1b[K{}", line(word, done, total, &printable(message)));
         let _ = stderr().flush();
     }
 }

@@ -6,7 +6,7 @@ use crate::{
         AgentLink,
         deeds::update::{InstallRequest, RebootIntoRequest, UpdateTool},
     },
-    cli::{approve::printable, exit::Failure, say::outln},
+    cli::{exit::Failure, say::outln},
     clock::Wall,
     config::Settings,
     error::ToolError,
@@ -14,7 +14,11 @@ use crate::{
         Root,
         clock::{self, Zone},
     },
-    update::fetch::{Line, Place, Source},
+    terminal::printable,
+    update::{
+        fetch::{Limits, Line, Place, Source},
+        status::RestartPlan,
+    },
     updating::carry::{Bundle, Carry},
 };
 use std::path::{Path, PathBuf};
@@ -25,9 +29,15 @@ pub async fn run(agent: &AgentLink, settings: &Settings, bundle: &str, reboot: b
     let place = Place::parse(&whole(bundle)?)?;
     let spool = spool(&place, settings);
     let zone = clock::zone(&Root::system()).unwrap_or_else(|_| Zone::utc());
-    let floor = agent.update_status().await?.time_floor;
-    let line = Line::new(settings.update.limits(zone, Wall::system(), floor))?;
+    let status = agent.update_status().await?;
+    let synchronised = status.simulated || clock::synchronized(&Root::system()) == Some(true);
+    let limits = settings.update.limits(zone, Wall::system(), status.time_floor);
+    let line = Line::new(Limits { synchronised, ..limits })?;
     let bundle = Bundle::open(Source::new(line, vec![place]), |_, _| Ok(())).await?;
+    if status.is_armed(&bundle.digest()) {
+        outln!("{} is written and armed already", printable(&bundle.manifest().version));
+        return restart(agent, reboot, yes).await;
+    }
     let judged = agent.judge_bundle(TOOL, bundle.head()).await?;
     outln!(
         "{} would go into slot {}: {} bytes of images",
@@ -42,17 +52,30 @@ pub async fn run(agent: &AgentLink, settings: &Settings, bundle: &str, reboot: b
         return Ok(());
     }
     let bar = Bar::default();
-    let request = InstallRequest { tool: TOOL, warrant: Some(warrant()) };
+    let plan = if reboot { RestartPlan::Soon } else { RestartPlan::Waits };
+    let request = InstallRequest { tool: TOOL, warrant: Some(warrant()), restart: plan };
     let carry = Carry { agent, request, spool, told: &bar };
     let armed = carry.install(&bundle).await;
     bar.end();
     let armed = armed?;
     outln!("{} is written into slot {}, read back and armed", printable(&armed.version), armed.target);
-    if reboot || !yes && agreed(false, "restart into it now?")? {
-        agent.reboot_into_update(RebootIntoRequest { tool: TOOL, delay_seconds: 0, warrant: warrant() }).await?;
-        outln!("the machine restarts; `raspi-mcp slot status` tells how it went");
-    } else {
-        outln!("it is tried at the next `raspi-mcp slot install --reboot` of it, or `manage.update_server`");
+    restart(agent, reboot, yes).await
+}
+
+/// Into what is armed, where somebody wants that now.
+async fn restart(agent: &AgentLink, reboot: bool, yes: bool) -> Result<(), Failure> {
+    if !reboot && (yes || !agreed(false, "restart into it now?")?) {
+        outln!(
+            "it is tried at the next restart: by `raspi-mcp slot install --reboot` of it, `manage.update_server` or `system.reboot`"
+        );
+        return Ok(());
+    }
+    let request = RebootIntoRequest { tool: TOOL, delay_seconds: 0, warrant: warrant() };
+    match agent.reboot_into_update(request).await {
+        Ok(_) => outln!("the machine restarts; `raspi-mcp slot status` tells how it went"),
+        // The agent keeps the plan.
+        Err(error) if error.details.contains_key("restarts_by_itself") => outln!("{}", printable(&error.advice())),
+        Err(error) => return Err(error.into()),
     }
     Ok(())
 }

@@ -6,7 +6,6 @@ mod install;
 mod table;
 
 use super::{
-    approve::printable,
     exit::{Exit, Failure},
     say::outln,
     sources,
@@ -19,6 +18,7 @@ use crate::{
     },
     config::Settings,
     registry::Registry,
+    terminal::{self, printable},
 };
 use clap::Subcommand;
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -107,14 +107,14 @@ fn warrant() -> Warrant {
 }
 
 /// Whether the person at the terminal says yes. Where there is none, somebody has to have said so before.
-fn agreed(yes: bool, question: &str) -> Result<bool, Failure> {
+pub(super) fn agreed(yes: bool, question: &str) -> Result<bool, Failure> {
     if yes {
         return Ok(true);
     }
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return Err(Failure::new(Exit::Refused, "nobody is here to be asked; say --yes"));
     }
-    eprint!("{question} [y/N] ");
+    terminal::err(format_args!("{question} [y/N] "));
     let _ = io::stderr().flush();
     let mut line = String::new();
     let read = io::stdin().lock().read_line(&mut line);

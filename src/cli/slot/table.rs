@@ -1,8 +1,8 @@
 //! Both slots and the last update, for a person.
 
 use crate::{
-    cli::approve::printable,
     clock::Stamp,
+    terminal::printable,
     update::{job::phase_word, status::UpdateStatus},
 };
 use std::fmt::Write;

@@ -123,7 +123,8 @@ impl Cameras {
         let port = self.ports.iter().find(|port| port.backend() == camera.backend).cloned();
         let port = port.ok_or(Trouble::Fault(Fault::Absent))?;
         // The turn ends with the work, which may outlive the call by the time it takes to notice.
-        let turn = Arc::clone(&self.turn).lock_owned().await;
+        let turn =
+            blocking::unless_told("camera", Arc::clone(&self.turn).lock_owned()).await.map_err(Trouble::Error)?;
         self.run(limit, move |until| {
             let _turn = turn;
             port.take(&camera, &wish, until, &mut |raw| develop::develop(raw, &wish))

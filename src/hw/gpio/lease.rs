@@ -3,6 +3,7 @@
 use super::{
     ears::Ears,
     port::{Level, Line, Pull},
+    refusal::Refusal,
 };
 use crate::{
     access::{caller::Caller, presence::Presence},
@@ -20,7 +21,7 @@ pub struct Owner {
 
 impl Owner {
     pub fn of(caller: &Caller) -> Self {
-        Self { principal: caller.principal.clone(), presence: caller.presence.clone() }
+        Self { principal: caller.principal.clone(), presence: caller.presence.as_ref().map(Presence::held) }
     }
 
     pub fn is_gone(&self) -> bool {
@@ -100,6 +101,12 @@ impl Lease {
         // Not before what it still has to do.
         self.until =
             self.lasts.map(|lasts| Instant::now() + lasts).map(|until| after.map_or(until, |at| until.max(at)));
+    }
+
+    /// The refusal of anybody else.
+    pub fn refusal(&self) -> Refusal {
+        let free_in = self.until.map(|until| until.saturating_duration_since(Instant::now()));
+        Refusal::Lent { to: self.owner.principal.clone(), free_in }
     }
 
     /// The next moment something is due.

@@ -230,7 +230,7 @@ impl Lines {
         let mut state = self.state();
         let Some(lease) = state.leases.get(&pin) else { return Ok(false) };
         if lease.owner != *owner && !force {
-            return Err(Refusal::Lent { to: lease.owner.principal.clone() });
+            return Err(lease.refusal());
         }
         let settled = self.settle(&mut state, pin);
         drop(state);
@@ -253,7 +253,7 @@ impl Lines {
             return Err(Refusal::Gone);
         }
         match state.leases.get(&pin) {
-            Some(lease) if lease.owner != *owner => Err(Refusal::Lent { to: lease.owner.principal.clone() }),
+            Some(lease) if lease.owner != *owner => Err(lease.refusal()),
             _ => Ok(()),
         }
     }

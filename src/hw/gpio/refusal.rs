@@ -2,13 +2,13 @@
 
 use super::port::Fault;
 use crate::hw::pwm;
-use std::io;
+use std::{io, time::Duration};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// Another caller has it.
+    /// Another caller has it; it is free after so long, where it does not end with a connection.
     #[error("it is lent to {to}")]
-    Lent { to: String },
+    Lent { to: String, free_in: Option<Duration> },
     /// Nobody has it, so there is nothing to end.
     #[error("it is not lent to anybody")]
     NotLent,

@@ -93,7 +93,7 @@ impl I2c {
         let ready = self.port.functions(bus);
         let ready = ready.and_then(|functions| functions.way(write.len(), length).map_err(Fault::Lacks));
         let (way, turn) = match ready {
-            Ok(way) => match self.turn(bus).await {
+            Ok(way) => match blocking::unless_told(tool, self.turn(bus)).await? {
                 Ok(turn) => (way, turn),
                 Err(fault) => return Ok(Err(fault)),
             },
@@ -105,7 +105,8 @@ impl I2c {
             // The caller may have gone while this waited for a thread.
             stop.check()?;
             let mut read = vec![0; length];
-            Ok(port.perform(bus, address, way, &write, &mut read).map(|()| read))
+            let ended = port.perform(bus, address, way, &write, &mut read);
+            Ok(ended.map(|()| read))
         })
         .await
     }

@@ -4,8 +4,9 @@
 use crate::error::ToolError;
 use std::fmt;
 
-/// Longest name of a unit, in characters with its ".service" (systemd's UNIT_NAME_MAX).
-pub const LONGEST: usize = 255;
+/// Longest name that a caller may write, in characters: a unit's has 255 at most (systemd's UNIT_NAME_MAX), and ".service" may have
+/// to be added. Every unit has a name that short, if need be the one without ".service".
+pub const LONGEST: usize = 255 - SUFFIX.len();
 /// What a caller may write; [`ServiceName::parse`] then adds ".service" where it is missing.
 pub const PATTERN: &str = r"^[A-Za-z0-9_:\\][A-Za-z0-9_:.\\-]*(@[A-Za-z0-9_:.\\@-]+)?$";
 const SUFFIX: &str = ".service";
@@ -38,9 +39,6 @@ impl ServiceName {
         let stem = name.strip_suffix(SUFFIX).unwrap_or_default();
         if stem.ends_with('@') || stem.is_empty() {
             return refuse(format!("{name} is a template; name an instance of it, like {stem}1{SUFFIX}"));
-        }
-        if name.len() > LONGEST {
-            return refuse(format!("a name has {LONGEST} characters at most, {SUFFIX} included"));
         }
         Ok(Self(name))
     }
@@ -117,13 +115,13 @@ mod tests {
         ] {
             assert_eq!(ServiceName::parse(given).unwrap().as_str(), full);
         }
-        let longest = "x".repeat(LONGEST - SUFFIX.len());
-        assert_eq!(ServiceName::parse(&longest).unwrap().as_str().len(), LONGEST);
+        let longest = "x".repeat(LONGEST);
+        assert_eq!(ServiceName::parse(&longest).unwrap().as_str().len(), 255);
     }
 
     #[test]
     fn what_could_mean_something_else_is_no_name() {
-        let long = "x".repeat(LONGEST - SUFFIX.len() + 1);
+        let long = "x".repeat(LONGEST + 1);
         for bad in [
             "",
             ".",

@@ -82,9 +82,26 @@ impl Checker {
     pub fn fits(&self, value: &Value) -> bool {
         self.check(value).is_ok()
     }
+
+    /// Takes out of `value` the optional properties that are null: models with strict schemas send every property, and null for
+    /// those they do not want. A null where something is required stays, and is refused by [`Checker::check`].
+    pub fn without_nulls(&self, value: &mut Value) {
+        self.0.without_nulls(value);
+    }
 }
 
 impl Node {
+    fn without_nulls(&self, value: &mut Value) {
+        let (Some(rules), Value::Object(map)) = (&self.object, value) else { return };
+        for (name, property) in &rules.properties {
+            match map.get_mut(name) {
+                Some(Value::Null) if !rules.required.contains(name) => drop(map.shift_remove(name)),
+                Some(item) => property.without_nulls(item),
+                None => {}
+            }
+        }
+    }
+
     fn check<'v>(&self, value: &'v Value) -> Result<(), Fault<'v>> {
         let wrong = |wrong| Err(Fault::new(value, wrong));
         if self.never {

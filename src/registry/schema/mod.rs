@@ -17,9 +17,14 @@ pub const FROM_TYPES: bool = cfg!(schemas_from_types);
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::Value;
 
-/// JSON Schema 2020-12 of `S`, inlined and without `$schema`: what `tools/list` returns and `schemas/` holds.
+/// JSON Schema 2020-12 of the result `S`, inlined and without `$schema`: what `tools/list` returns and `schemas/` holds.
+///
+/// Its objects are open: a field may come without a new schema version (document 002, section 2.2), and a client that kept an
+/// older schema must go on accepting the answer.
 pub fn of<S: JsonSchema>() -> Value {
-    finish(generate::<S>())
+    let mut schema = generate::<S>();
+    open(&mut schema);
+    finish(schema)
 }
 
 fn generate<S: JsonSchema>() -> Value {
@@ -41,11 +46,51 @@ fn finish(mut schema: Value) -> Value {
     schema
 }
 
-/// [`of`] for arguments: a Rust integer becomes the range it holds, so that the schema refuses what the parser would.
+/// The same for arguments. Their objects are closed: an unknown one is refused. A Rust integer becomes the range it holds, so
+/// that the schema refuses what the parser would. What may be left out may also be null ([`Checker::without_nulls`]), which
+/// the schema does not repeat at every property.
 pub fn of_arguments<S: JsonSchema>() -> Value {
     let mut schema = generate::<S>();
     ranges(&mut schema);
+    not_null(&mut schema);
     finish(schema)
+}
+
+fn open(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            if map.get("additionalProperties") == Some(&Value::Bool(false)) {
+                map.remove("additionalProperties");
+            }
+            map.values_mut().for_each(open);
+        }
+        Value::Array(items) => items.iter_mut().for_each(open),
+        _ => {}
+    }
+}
+
+/// Takes null out of what a value may be.
+fn not_null(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            if let Some(Value::Array(types)) = map.get_mut("type") {
+                types.retain(|one| one != "null");
+                if let [one] = types.as_slice() {
+                    let one = one.clone();
+                    map.insert("type".into(), one);
+                }
+            }
+            if let Some(Value::Array(members)) = map.get_mut("enum") {
+                members.retain(|one| !one.is_null());
+            }
+            if map.get("default") == Some(&Value::Null) {
+                map.remove("default");
+            }
+            map.values_mut().for_each(not_null);
+        }
+        Value::Array(items) => items.iter_mut().for_each(not_null),
+        _ => {}
+    }
 }
 
 fn ranges(value: &mut Value) {

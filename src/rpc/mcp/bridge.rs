@@ -1,6 +1,6 @@
 //! Carries messages between a connection and rmcp's service, which thinks it has a transport of its own.
 
-use super::handler::Handler;
+use super::{fault::complete, handler::Handler};
 use crate::{
     access::caller::Caller,
     error::ToolError,
@@ -222,8 +222,14 @@ struct Pipe {
 impl Transport<RoleServer> for Pipe {
     type Error = Infallible;
 
-    fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = Result<(), Infallible>> + Send + 'static {
+    fn send(
+        &mut self,
+        mut message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Infallible>> + Send + 'static {
         let (outbox, pending) = (self.outbox.clone(), Arc::clone(&self.pending));
+        if let JsonRpcMessage::Error(answer) = &mut message {
+            complete(&mut answer.error);
+        }
         async move {
             let id = match &message {
                 JsonRpcMessage::Response(response) => Some(response.id.to_string()),

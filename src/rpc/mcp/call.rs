@@ -51,6 +51,7 @@ pub async fn run(
     let (progress, reports) = forwarding(context.meta.get_progress_token(), entry.name(), context);
     let peer = RmcpPeer {
         server: Arc::clone(server),
+        caller: Arc::clone(&caller),
         peer: context.peer.clone(),
         capabilities: json!(context.client_capabilities()),
         input_responses: request.input_responses.map(|responses| json!(responses)),
@@ -70,9 +71,9 @@ pub async fn run(
     let run = async { tokio::join!(server.pipeline.run(call), reports).0 };
     let finished = until_gone(context, &cancel, run).await;
     if let Err(error) = &finished.result
-        && let Some(protocol) = &error.protocol
+        && let Some((code, data)) = error.as_protocol()
     {
-        return Err(ErrorData::new(ErrorCode(protocol.code), error.message.clone(), Some(protocol.data.clone())));
+        return Err(ErrorData::new(ErrorCode(code), error.message.clone(), Some(data)));
     }
     let value = ticket::mcp_value(&finished, modern);
     let unfit = |error: serde_json::Error| {

@@ -1,6 +1,10 @@
 //! Subscribers' ends: news on its way to a client, in both eras. Nothing here logs, see [`Ear`].
 
-use crate::{log::Since, resources::subscription::Ear};
+use crate::{
+    access::{caller::Caller, presence::Presence},
+    log::Since,
+    resources::subscription::Ear,
+};
 use futures::future::BoxFuture;
 use rmcp::{
     Peer, RoleServer,
@@ -10,11 +14,21 @@ use rmcp::{
 use serde_json::{Value, json};
 
 /// A client of the revisions with `initialize`.
-pub struct PeerEar(pub Peer<RoleServer>);
+pub struct PeerEar {
+    peer: Peer<RoleServer>,
+    /// Who listens is not idle: its connection makes room for nobody.
+    _held: Option<Presence>,
+}
+
+impl PeerEar {
+    pub fn new(peer: Peer<RoleServer>, caller: &Caller) -> Self {
+        Self { peer, _held: caller.presence.as_ref().map(Presence::held) }
+    }
+}
 
 impl Ear for PeerEar {
     fn updated<'a>(&'a self, uri: &'a str) -> BoxFuture<'a, ()> {
-        Box::pin(async move { drop(self.0.send_notification(updated(uri)).await) })
+        Box::pin(async move { drop(self.peer.send_notification(updated(uri)).await) })
     }
 
     fn log(&self, lines: Since) -> BoxFuture<'_, ()> {
@@ -22,7 +36,7 @@ impl Ear for PeerEar {
             for message in messages(lines) {
                 // A message that does not fit MCP is a bug that the conversations of tests/it would find.
                 let Ok(notification) = serde_json::from_value::<ServerNotification>(message) else { continue };
-                if self.0.send_notification(notification).await.is_err() {
+                if self.peer.send_notification(notification).await.is_err() {
                     return;
                 }
             }

@@ -3,10 +3,12 @@
 use super::{
     call::{self, With, is_modern},
     conversation::Conversation,
+    fault,
     provider::{self, Asked},
 };
 use crate::{
     access::caller::Caller,
+    error::ToolError,
     registry::listing::descriptor,
     rpc::{
         door::Server,
@@ -19,10 +21,11 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CallToolRequestParams, CallToolResponse, CancelTaskMethod, CancelTaskParams, CompleteRequestParams,
-        CompleteResult, ConstString, GetPromptRequestParams, GetPromptResponse, GetTaskMethod, GetTaskParams,
-        GetTaskResult, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-        PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SetLevelRequestMethod,
-        SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskMethod, UpdateTaskParams,
+        CompleteResult, ConstString, ErrorCode, GetPromptRequestParams, GetPromptResponse, GetTaskMethod,
+        GetTaskParams, GetTaskResult, Implementation, ListPromptsResult, ListResourceTemplatesResult,
+        ListResourcesResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
+        SetLevelRequestMethod, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+        UpdateTaskMethod, UpdateTaskParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
     task_manager::TaskManager,
@@ -75,8 +78,12 @@ impl Handler {
         })
     }
 
-    fn tasks<M: ConstString>(&self) -> Result<&TaskManager, ErrorData> {
-        self.server.provider.tasks().ok_or_else(ErrorData::method_not_found::<M>)
+    /// The manager of the task, if it is this caller's; somebody else's is as good as none.
+    fn task<M: ConstString>(&self, id: &str, context: &RequestContext<RoleServer>) -> Result<&TaskManager, ErrorData> {
+        let tasks = self.server.provider.tasks().ok_or_else(fault::not_offered::<M>)?;
+        tasks.of(id, &self.caller(context)?.principal).ok_or_else(|| {
+            fault::fault(ErrorCode::INVALID_PARAMS, "there is no such task (it ended a while ago, or never was yours)")
+        })
     }
 
     /// What log messages the client wants: since 2026-07-28 each request says it, or wants none.
@@ -92,8 +99,12 @@ impl Handler {
         self.caller
             .clone()
             .or_else(|| brought(context))
-            .ok_or_else(|| ErrorData::internal_error("the request came without a caller", None))
+            .ok_or_else(|| fault::fault(ErrorCode::INTERNAL_ERROR, "the request came without a caller"))
     }
+}
+
+fn refused(error: &ToolError) -> ErrorData {
+    ErrorData::new(ErrorCode(error.code.rpc()), error.message.clone(), Some(error.data()))
 }
 
 /// What the HTTP door attached to this request.
@@ -131,25 +142,26 @@ impl ServerHandler for Handler {
     async fn get_task(
         &self,
         request: GetTaskParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        self.tasks::<GetTaskMethod>()?.get_task(&request.task_id).map(GetTaskResult::new)
+        self.task::<GetTaskMethod>(&request.task_id, &context)?.get_task(&request.task_id).map(GetTaskResult::new)
     }
 
     async fn update_task(
         &self,
         request: UpdateTaskParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.tasks::<UpdateTaskMethod>()?.update_task(&request.task_id, request.input_responses)
+        self.task::<UpdateTaskMethod>(&request.task_id, &context)?
+            .update_task(&request.task_id, request.input_responses)
     }
 
     async fn cancel_task(
         &self,
         request: CancelTaskParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.tasks::<CancelTaskMethod>()?.cancel_task(&request.task_id)
+        self.task::<CancelTaskMethod>(&request.task_id, &context)?.cancel_task(&request.task_id)
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
@@ -167,6 +179,7 @@ impl ServerHandler for Handler {
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
         let caller = self.caller(subscription.request_context())?;
+        let _place = self.server.listeners.place(&caller).map_err(|error| refused(&error))?;
         let _held = self.server.provider.listen(&self.server, &caller, &subscription).await?;
         // A stop ends it with a result, which says that this is no accident.
         self.server.stop.run_until_cancelled(self.server.listeners.hold(subscription)).await;
@@ -179,7 +192,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         if self.server.provider.capabilities().logging.is_none() {
-            return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
+            return Err(fault::not_offered::<SetLevelRequestMethod>());
         }
         let level = json!(request.level).as_str().unwrap_or_default().to_owned();
         self.server.provider.set_log_level(self.asked(context)?, level.clone()).await?;

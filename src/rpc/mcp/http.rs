@@ -99,7 +99,7 @@ impl McpHttp {
     ) -> Response<Body> {
         let response = self.handle(Endpoint::Streamable, parts, body, caller).await;
         if let Some(id) = response.headers().get(SESSION_ID).and_then(|id| id.to_str().ok()) {
-            self.sessions.opened(id, &caller.principal, params);
+            self.sessions.opened(id, caller, params);
             if self.sessions.wants_reaper() {
                 let reap = Arc::clone(&self.sessions).reap();
                 self.tasks.spawn(self.stop.clone().run_until_cancelled_owned(reap));

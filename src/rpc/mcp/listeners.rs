@@ -1,6 +1,13 @@
 //! Clients that want to hear of changes, and telling them.
 
-use crate::registry::context::Change;
+use crate::{
+    access::{
+        caller::Caller,
+        shares::{Held, LISTENS, Pool, Rule},
+    },
+    error::ToolError,
+    registry::context::Change,
+};
 use futures::future::{join, join_all};
 use rmcp::{
     Peer, RoleServer,
@@ -10,7 +17,7 @@ use rmcp::{
 use std::{
     collections::HashMap,
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -20,8 +27,8 @@ use std::{
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Every client that listens. Which changes each one hears is rmcp's to filter, by what it asked for.
-#[derive(Default)]
 pub struct Listeners {
+    places: Arc<Pool>,
     next: AtomicU64,
     /// Open `subscriptions/listen` requests (2026-07-28).
     listening: Mutex<HashMap<u64, SubscriptionSink>>,
@@ -29,7 +36,26 @@ pub struct Listeners {
     initialized: Mutex<Vec<Peer<RoleServer>>>,
 }
 
+impl Default for Listeners {
+    fn default() -> Self {
+        Self {
+            places: Pool::new(Rule::quarter(LISTENS)),
+            next: AtomicU64::default(),
+            listening: Mutex::default(),
+            initialized: Mutex::default(),
+        }
+    }
+}
+
 impl Listeners {
+    /// A place for one more open `subscriptions/listen`.
+    ///
+    /// # Errors
+    /// `resource_exhausted`
+    pub fn place(&self, caller: &Arc<Caller>) -> Result<Held, ToolError> {
+        self.places.take(caller).map_err(|full| full.error("open subscriptions/listen requests"))
+    }
+
     /// Adds a conversation of the revisions with `initialize`. It is forgotten once it has ended.
     pub fn add(&self, peer: Peer<RoleServer>) {
         let mut initialized = lock(&self.initialized);

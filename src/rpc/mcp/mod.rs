@@ -5,6 +5,7 @@ pub mod bridge;
 mod call;
 pub mod conversation;
 mod ear;
+pub mod fault;
 #[cfg(feature = "conformance-fixtures")]
 pub mod fixtures;
 pub mod handler;
@@ -13,4 +14,4 @@ pub mod listeners;
 pub mod peer;
 pub mod provider;
 pub mod sessions;
-mod tasks;
+pub mod tasks;

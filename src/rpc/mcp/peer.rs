@@ -1,7 +1,7 @@
 //! The client's end of a conversation, for tools and approvals that ask it something.
 
-use super::tasks;
 use crate::{
+    access::caller::Caller,
     error::{ErrorCode, ToolError},
     log::rank,
     registry::context::{Change, Peer as Port, Work},
@@ -19,6 +19,7 @@ use std::sync::Arc;
 /// rmcp's peer behind our port.
 pub struct RmcpPeer {
     pub server: Arc<Server>,
+    pub caller: Arc<Caller>,
     pub peer: Peer<RoleServer>,
     pub capabilities: Value,
     pub input_responses: Option<Value>,
@@ -80,7 +81,7 @@ impl Port for RmcpPeer {
 
     fn start_task(&self, work: Work) -> Result<Value, ToolError> {
         match self.server.provider.tasks() {
-            Some(tasks) if self.takes_tasks() => tasks::start(tasks, work),
+            Some(tasks) if self.takes_tasks() => tasks.start(&self.caller, work),
             _ => Err(ToolError::missing("this needs tasks, and the client or this server has none")
                 .hint("declare the extension io.modelcontextprotocol/tasks with the request")),
         }

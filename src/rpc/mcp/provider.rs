@@ -3,20 +3,19 @@
 //! A method is offered by being implemented, and announced by [`Provider::capabilities`]; the two must agree. Everything
 //! that is not offered is answered with "method not found", as MCP wants it for capabilities that were not declared.
 
-use super::{conversation::Conversation, http::Endpoint};
+use super::{conversation::Conversation, fault, http::Endpoint, tasks::Tasks};
 use crate::{access::caller::Caller, rpc::door::Server};
 use futures::future::BoxFuture;
 use rmcp::{
     ErrorData, RoleServer,
     model::{
-        CompleteRequestMethod, CompleteRequestParams, CompleteResult, ConstString, ErrorCode, GetPromptRequestMethod,
+        CompleteRequestMethod, CompleteRequestParams, CompleteResult, ConstString, GetPromptRequestMethod,
         GetPromptRequestParams, GetPromptResponse, ListPromptsRequestMethod, ListPromptsResult,
         ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
         ListResourcesResult, PaginatedRequestParams, ReadResourceRequestMethod, ReadResourceRequestParams,
         ReadResourceResponse, ServerCapabilities, SubscribeRequestMethod, SubscriptionFilter, UnsubscribeRequestMethod,
     },
     service::{RequestContext, SubscriptionContext},
-    task_manager::TaskManager,
 };
 use std::{any::Any, convert::Infallible, sync::Arc};
 use tokio_util::sync::CancellationToken;
@@ -116,7 +115,7 @@ pub trait Provider: Send + Sync {
         not_offered::<GetPromptRequestMethod, _>()
     }
     /// Where tasks live, if there are any (2026-07-28, tasks extension).
-    fn tasks(&self) -> Option<&TaskManager> {
+    fn tasks(&self) -> Option<&Tasks> {
         None
     }
     fn complete(&self, _asked: Asked, _params: CompleteRequestParams) -> Answer<'_, CompleteResult> {
@@ -147,6 +146,5 @@ pub fn has_changes(capabilities: &ServerCapabilities) -> bool {
 }
 
 fn not_offered<M: ConstString, T: Send + 'static>() -> Answer<'static, T> {
-    let why = format!("Method not found: {}; this server does not offer it, as its capabilities say", M::VALUE);
-    Box::pin(std::future::ready(Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, why, None))))
+    Box::pin(std::future::ready(Err(fault::not_offered::<M>())))
 }

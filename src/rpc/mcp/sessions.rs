@@ -4,6 +4,10 @@
 //! rmcp's own idle clock.
 
 use super::super::{params::InitializeParams, session::Session};
+use crate::access::{
+    caller::Caller,
+    shares::{Full, Rule, is_admin},
+};
 use futures::{Stream, StreamExt};
 use rmcp::{
     model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
@@ -31,7 +35,7 @@ pub const FORGOTTEN: Duration = Duration::from_secs(30);
 pub struct Sessions {
     inner: LocalSessionManager,
     open: Mutex<HashMap<String, Open>>,
-    limit: usize,
+    rule: Rule,
     idle: Duration,
     reaping: AtomicBool,
 }
@@ -39,6 +43,7 @@ pub struct Sessions {
 struct Open {
     /// Whoever did not open it does not find it.
     principal: Option<String>,
+    is_admin: bool,
     session: Session,
     seen: Instant,
     /// Streams that the client holds open keep a session alive.
@@ -49,39 +54,48 @@ impl Sessions {
     pub fn new(limit: usize, idle: Duration) -> Self {
         let mut inner = LocalSessionManager::default();
         inner.session_config.keep_alive = None;
-        Self { inner, open: Mutex::default(), limit, idle, reaping: AtomicBool::new(false) }
+        Self { inner, open: Mutex::default(), rule: Rule::half(limit), idle, reaping: AtomicBool::new(false) }
     }
 
-    /// Whether another one may be opened. When all places are taken, the session that nobody used for longest makes room, if
-    /// that is at least [`FORGOTTEN`] and no stream of it is open: many clients leave without a word, and one that does
-    /// come back opens another.
-    pub async fn make_room(&self) -> bool {
-        let forgotten = {
+    /// Makes room for one more of this caller's. When all places are taken, or its share of them, the session that nobody
+    /// used for longest is closed (in the latter case one of its own), if that is at least [`FORGOTTEN`] and no stream of it
+    /// is open: many clients leave without a word, and one that does come back opens another.
+    ///
+    /// # Errors
+    /// [`Full`]
+    pub async fn make_room(&self, caller: &Caller) -> Result<(), Full> {
+        let is_admin = is_admin(caller);
+        let (full, forgotten) = {
             let open = self.lock();
-            if open.len() < self.limit {
-                return true;
-            }
-            open.iter()
+            let is_own = |open: &Open| open.principal.as_deref() == Some(&caller.principal);
+            let own = open.values().filter(|open| is_own(open)).count();
+            let weak = open.values().filter(|open| !open.is_admin).count();
+            let Err(full) = self.rule.admits(is_admin, own, weak, open.len()) else { return Ok(()) };
+            let forgotten = open
+                .iter()
                 .filter(|(_, open)| Arc::strong_count(&open.streams) == 1 && open.seen.elapsed() >= FORGOTTEN)
+                .filter(|(_, open)| match full {
+                    Full::Share(_) => is_own(open),
+                    Full::Whole(_) => is_admin || !open.is_admin,
+                })
                 .min_by_key(|(_, open)| open.seen)
-                .map(|(id, _)| id.clone())
+                .map(|(id, _)| id.clone());
+            (full, forgotten)
         };
         match forgotten {
-            Some(id) => self.close_session(&id.into()).await.is_ok(),
-            None => false,
+            Some(id) => self.close_session(&id.into()).await.map_err(|_| full),
+            None => Err(full),
         }
-    }
-    pub fn limit(&self) -> usize {
-        self.limit
     }
     pub fn count(&self) -> usize {
         self.lock().len()
     }
 
     /// Notes who opened a session and what `initialize` said.
-    pub fn opened(&self, id: &str, principal: &str, params: Option<InitializeParams>) {
+    pub fn opened(&self, id: &str, caller: &Caller, params: Option<InitializeParams>) {
         if let Some(open) = self.lock().get_mut(id) {
-            open.principal = Some(principal.to_owned());
+            open.principal = Some(caller.principal.clone());
+            open.is_admin = is_admin(caller);
             if let Some(params) = params {
                 open.session.learn(params);
             }
@@ -149,7 +163,13 @@ impl SessionManager for Sessions {
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
         let (id, transport) = self.inner.create_session().await?;
-        let open = Open { principal: None, session: Session::default(), seen: Instant::now(), streams: Arc::new(()) };
+        let open = Open {
+            principal: None,
+            is_admin: false,
+            session: Session::default(),
+            seen: Instant::now(),
+            streams: Arc::new(()),
+        };
         self.lock().insert(id.to_string(), open);
         Ok((id, transport))
     }
@@ -195,10 +215,15 @@ impl SessionManager for Sessions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{access::caller::Door, registry::meta::Role};
+
+    fn client(name: &str, role: Role) -> Caller {
+        Caller::new(name, role, Door::Http)
+    }
 
     async fn opened(sessions: &Sessions) -> String {
         let (id, _transport) = sessions.create_session().await.unwrap();
-        sessions.opened(&id, "a client", None);
+        sessions.opened(&id, &client("a client", Role::ReadOnly), None);
         id.to_string()
     }
 
@@ -212,12 +237,46 @@ mod tests {
     async fn the_longest_forgotten_session_makes_room_and_no_other() {
         let sessions = Sessions::new(2, Duration::from_secs(900));
         let (one, two) = (opened(&sessions).await, opened(&sessions).await);
-        assert!(!sessions.make_room().await, "both are in use");
+        let caller = client("a client", Role::ReadOnly);
+        assert_eq!(sessions.make_room(&caller).await, Err(Full::Whole(2)), "both are in use");
         age(&sessions, &one, FORGOTTEN);
         age(&sessions, &two, FORGOTTEN * 2);
         let held = Arc::clone(&sessions.lock()[&two].streams);
-        assert!(sessions.make_room().await);
+        sessions.make_room(&caller).await.unwrap();
         assert!(sessions.visit(&one, "a client").is_none() && sessions.visit(&two, "a client").is_some());
         drop(held);
+    }
+
+    #[tokio::test]
+    async fn one_client_leaves_sessions_for_others_and_all_of_them_some_for_admins() {
+        let sessions = Sessions::new(8, Duration::from_secs(900));
+        let open = async |caller: &Caller| {
+            sessions.make_room(caller).await?;
+            let (id, transport) = sessions.create_session().await.unwrap();
+            sessions.opened(&id, caller, None);
+            Ok::<_, Full>((id, transport))
+        };
+        let (flood, other, root) =
+            (client("a", Role::ReadOnly), client("b", Role::ReadOnly), client("token:root", Role::Admin));
+        let mut kept = Vec::new();
+        for _ in 0..4 {
+            kept.push(open(&flood).await.unwrap());
+        }
+        assert_eq!(open(&flood).await.err(), Some(Full::Share(4)));
+        for _ in 0..3 {
+            kept.push(open(&other).await.unwrap());
+        }
+        assert_eq!(open(&other).await.err(), Some(Full::Whole(8)));
+        kept.push(open(&root).await.unwrap());
+        // Its own forgotten one makes room for it, and nobody else's.
+        age(&sessions, &kept[4].0, FORGOTTEN * 2);
+        assert_eq!(open(&flood).await.err(), Some(Full::Share(4)));
+        age(&sessions, &kept[1].0, FORGOTTEN);
+        kept.push(open(&flood).await.unwrap());
+        assert!(sessions.visit(&kept[1].0, "a").is_none() && sessions.visit(&kept[4].0, "b").is_some());
+        // For an admin anybody's does.
+        age(&sessions, &kept[5].0, FORGOTTEN);
+        kept.push(open(&root).await.unwrap());
+        assert!(sessions.visit(&kept[5].0, "b").is_none());
     }
 }

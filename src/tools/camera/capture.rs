@@ -55,7 +55,7 @@ fn width() -> u32 {
 fn height() -> u32 {
     720
 }
-fn quality() -> u32 {
+const fn quality() -> u32 {
     85
 }
 
@@ -92,6 +92,14 @@ impl Tool for Capture {
         tags: &["camera", "image"],
         ..Meta::WRITE
     };
+
+    fn check(args: &Args) -> Result<(), ToolError> {
+        if args.format == Format::Png && args.quality != quality() {
+            return Err(ToolError::ignored("quality", "a PNG loses nothing, so it has no quality")
+                .hint("leave quality out, or ask for format jpeg"));
+        }
+        Ok(())
+    }
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
         taking::permit(cx, args.camera.as_deref())

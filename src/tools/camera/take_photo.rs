@@ -97,6 +97,9 @@ impl Tool for TakePhoto {
             let album = Arc::clone(&album);
             blocking::run("camera", move |stop| album.tidy(OffsetDateTime::now_utc(), stop)).await?
         };
+        if tidied > 0 {
+            cx.notes.changed();
+        }
         let asked = Asked {
             tool: NAME,
             camera: args.camera,

@@ -8,9 +8,9 @@ use crate::{
     agent::{
         AgentLink, CommandEnd, CommandRef, CommandRequest, Warrant,
         exec::{Ending, output::Chunk},
-        shown_to_a_person,
+        without_input,
     },
-    error::ToolError,
+    error::{ErrorCode, ToolError},
     registry::{
         context::Context,
         meta::Meta,
@@ -23,8 +23,10 @@ use ring::rand::{SecureRandom, SystemRandom};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, future::pending, time::Duration};
+use std::{collections::BTreeMap, convert::Infallible, future::pending, time::Duration};
 
+/// Until an agent that does not know the command yet is told again.
+const AGAIN: Duration = Duration::from_millis(50);
 /// What an MCP client gets of a piece of output in one progress message, in bytes.
 const SHOWN: usize = 1024;
 
@@ -43,8 +45,8 @@ pub struct Args {
     #[schemars(length(min = 1, max = ARG_BYTES))]
     #[serde(default, deserialize_with = "folder")]
     cwd: Option<String>,
-    /// Variables to set.
-    #[schemars(extend("maxProperties" = MOST_ENV))]
+    /// Variables to set; with args at most 4096 bytes.
+    #[schemars(extend("maxProperties" = MOST_ENV, "additionalProperties" = {"type": "string", "maxLength": ARG_BYTES}))]
     #[serde(default, deserialize_with = "variables")]
     env: BTreeMap<String, String>,
     /// It may have a lower limit of its own.
@@ -110,6 +112,7 @@ fn variables<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<Stri
     if variables.len() > MOST_ENV {
         return Err(D::Error::custom(format!("{} variables where {MOST_ENV} are allowed", variables.len())));
     }
+    variables.values().try_for_each(|value: &String| short(value, ARG_BYTES))?;
     Ok(variables)
 }
 
@@ -178,7 +181,7 @@ impl Tool for Run {
     }
 
     fn shown(args: &Value) -> Option<Value> {
-        Some(shown_to_a_person(args))
+        Some(without_input(args))
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
@@ -197,11 +200,20 @@ impl Tool for Run {
         };
         let agent = &cx.world.agent;
         let mut stop = StopWhenDropped { agent: agent.clone(), id: Some(id.clone()) };
-        let end = tokio::select! {
-            // Biased: the command has begun before its output is asked for.
-            biased;
-            end = agent.run_command(request, limit) => end,
-            () = listen(cx, args.stream, &id, limit) => Err(ToolError::internal("the listener ended")),
+        let end = {
+            let run = agent.run_command(request, limit);
+            tokio::pin!(run);
+            tokio::select! {
+                // Biased: the command has begun before its output is asked for, or its end.
+                biased;
+                end = &mut run => end,
+                () = cx.cancel.cancelled() => tokio::select! {
+                    biased;
+                    end = run => end,
+                    never = told_to_end(agent, &id) => match never {},
+                },
+                never = listen(cx, args.stream, &id, limit) => match never {},
+            }
         };
         // An answer that did not come says nothing of the command.
         let end = end?;
@@ -212,6 +224,9 @@ impl Tool for Run {
         // What a command did nobody knows but itself.
         cx.notes.changed();
         let out = Out::of(&end);
+        if end.stopped {
+            return Err(with_output(ToolError::cancelled(Self::META.name), &out));
+        }
         if end.timed_out {
             return Err(late(&out, Duration::from_millis(end.limit_ms)));
         }
@@ -238,7 +253,7 @@ fn new_id() -> Result<String, ToolError> {
 }
 
 /// Passes output on as it comes. Never ends: the command's end is another's business.
-async fn listen(cx: &Context, wanted: bool, id: &str, limit: Duration) {
+async fn listen(cx: &Context, wanted: bool, id: &str, limit: Duration) -> Infallible {
     let mut bytes = 0;
     while wanted && cx.progress.wanted() {
         let Ok(output) = cx.world.agent.command_output(CommandRef { id: id.to_owned() }, limit).await else { break };
@@ -253,6 +268,19 @@ async fn listen(cx: &Context, wanted: bool, id: &str, limit: Duration) {
     pending().await
 }
 
+/// Has the agent end the command. Never ends itself: the agent answers the call that began it.
+async fn told_to_end(agent: &AgentLink, id: &str) -> Infallible {
+    // The agent may not have taken it up yet, when the cancellation came right behind the call.
+    while let Err(error) = agent.stop_command(CommandRef { id: id.to_owned() }).await {
+        if error.code != ErrorCode::NotFound {
+            tracing::warn!(%error, "the command could not be told to end");
+            break;
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+    pending().await
+}
+
 fn tell(cx: &Context, chunk: &Chunk, bytes: usize) {
     let stream = chunk.stream.name();
     cx.progress.piece(&Piece { stream, offset: chunk.offset, data: &chunk.text });
@@ -263,12 +291,16 @@ fn tell(cx: &Context, chunk: &Chunk, bytes: usize) {
 
 /// A command that was ended because its time was up: 001's fields go with the error.
 fn late(out: &Out, limit: Duration) -> ToolError {
-    let mut error = ToolError::timeout(Run::META.name, limit)
+    let error = ToolError::timeout(Run::META.name, limit)
         .hint("give it more time with timeout_ms, up to the command's own limit");
+    with_output(error, out).with("parameter", json!("timeout_ms"))
+}
+
+fn with_output(mut error: ToolError, out: &Out) -> ToolError {
     if let Ok(Value::Object(fields)) = serde_json::to_value(out) {
         error.details.extend(fields);
     }
-    error.with("parameter", json!("timeout_ms"))
+    error
 }
 
 /// Ends the command when nobody waits for it any more.

@@ -15,8 +15,8 @@ use std::{
     sync::Arc,
 };
 
-/// Longest path that is taken, in characters; the kernel's own limit is as many bytes (PATH_MAX).
-pub const LONGEST_PATH: usize = 4096;
+/// Longest path that is taken, in characters; the kernel's own limit is as many bytes (PATH_MAX, without the NUL at its end).
+pub const LONGEST_PATH: usize = 4095;
 
 /// What a call wants of a path. The names are those of permissions: `files:read:/srv/data/a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

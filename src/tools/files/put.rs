@@ -69,13 +69,20 @@ pub struct Before {
 /// `conflict` when what is there is not what the caller allows; `failed_precondition` for what is no file; those of
 /// [`Place::fault`]. Then nothing has changed, except that folders on the way may be there.
 pub fn put(place: &Place, bytes: &[u8], how: &How, stop: &Stop) -> Result<Put, ToolError> {
+    let mut changed = false;
+    put_noting(place, bytes, how, stop, &mut changed)
+        .map_err(|error| if changed { error.with("changed", true) } else { error })
+}
+
+/// The same; `changed` says whether something is different by then.
+fn put_noting(place: &Place, bytes: &[u8], how: &How, stop: &Stop, changed: &mut bool) -> Result<Put, ToolError> {
     whole::fits(place, bytes.len() as u64)?;
     let fault = |fault| place.fault(fault);
     let (Some(name), parent) = (place.relative.file_name(), place.relative.parent().unwrap_or(Path::new(""))) else {
         return Err(ToolError::invalid("the path names a folder").with("parameter", "path"));
     };
     let root = place.open()?;
-    let (folder, folders) = folder(place, &root, parent, how)?;
+    let (folder, folders) = folder(place, &root, parent, how, changed)?;
     let before = match &folder {
         Some(folder) => before(place, folder, name, how, stop)?,
         None => None,
@@ -92,11 +99,12 @@ pub fn put(place: &Place, bytes: &[u8], how: &How, stop: &Stop) -> Result<Put, T
         return Ok(put);
     };
     if appended {
-        append(place, &folder, name, bytes, how, &mut put, stop)?;
+        append(place, (&folder, name), bytes, how, &mut put, stop, changed)?;
     } else {
         put.etag = etag(bytes);
         if !how.dry_run {
             replace(place, &folder, name, bytes, how, &mut put, stop)?;
+            *changed = true;
         }
     }
     if !how.dry_run
@@ -113,6 +121,7 @@ fn folder(
     root: &Beneath,
     parent: &Path,
     how: &How,
+    changed: &mut bool,
 ) -> Result<(Option<Beneath>, Vec<String>), ToolError> {
     let fault = |fault| place.fault(fault);
     let mut made = Vec::new();
@@ -147,7 +156,10 @@ fn folder(
             }
             Err(Errno::NOENT) => {
                 match mkdirat(&here, name, Mode::from_raw_mode(NEW_FOLDER)) {
-                    Ok(()) => made.push(path.display().to_string()),
+                    Ok(()) => {
+                        *changed = true;
+                        made.push(path.display().to_string());
+                    }
                     // Somebody else made it: as good.
                     Err(Errno::EXIST) => {}
                     Err(other) => return Err(fault(other)),
@@ -264,12 +276,12 @@ fn replace(
 /// More at the end of the file that is there; less than all of it is taken back.
 fn append(
     place: &Place,
-    folder: &Beneath,
-    name: &OsStr,
+    (folder, name): (&Beneath, &OsStr),
     bytes: &[u8],
     how: &How,
     put: &mut Put,
     stop: &Stop,
+    changed: &mut bool,
 ) -> Result<(), ToolError> {
     let fault = |fault| place.fault(fault);
     let shown = place.shown();
@@ -302,10 +314,12 @@ fn append(
     let file = file.into();
     if let Err(why) = write_all(&file, bytes).and_then(|()| fsync(&file)) {
         if let Err(again) = ftruncate(&file, held) {
+            *changed = true;
             tracing::error!(path = shown, fault = %again, "half of what was to be appended could not be taken back");
         }
         return Err(fault(why));
     }
+    *changed = true;
     if let Some(bits) = how.bits {
         fchmod(&file, Mode::from_raw_mode(bits)).map_err(fault)?;
     }

@@ -19,7 +19,7 @@ use crate::{
 };
 use rustix::fs::{FileType, Stat};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use std::{fs::File, num::NonZeroU32};
 
 /// The most content one answer carries; in base64 that is 5.6 MB of the 10 MiB an answer may have.
@@ -52,8 +52,19 @@ pub struct Args {
     /// First byte.
     #[serde(default)]
     offset: u32,
-    /// Bytes at most, up to 4 MiB.
-    length: Option<NonZeroU32>,
+    /// Bytes at most.
+    #[serde(default, deserialize_with = "length")]
+    #[schemars(with = "Option<u32>", range(min = 1, max = LARGEST))]
+    length: Option<u64>,
+}
+
+fn length<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    match Option::<u64>::deserialize(deserializer)? {
+        Some(length) if !(1..=LARGEST).contains(&length) => {
+            Err(D::Error::custom(format!("{length} bytes where 1 to {LARGEST} are sent")))
+        }
+        length => Ok(length),
+    }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -133,7 +144,7 @@ impl Args {
         let from = u64::from(self.offset);
         let unless_told = if self.length.is_some() { LARGEST } else { DEFAULT_MAX };
         let bound = self.max_bytes.map_or(unless_told, |most| u64::from(most.get())).min(LARGEST);
-        let wanted = self.length.map_or(bound + 1, |length| u64::from(length.get()).min(LARGEST));
+        let wanted = self.length.unwrap_or(bound + 1);
         let mut whole = whole::read(place, file, size(about), from, from + wanted, stop)?;
         let part = std::mem::take(&mut whole.part);
         let size = whole.size;

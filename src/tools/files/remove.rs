@@ -87,9 +87,12 @@ pub fn remove(
             emptied(place, &child, &mut gone, 1, stop)
                 .and_then(|()| folder_gone(place, &folder, name, &mut gone, 1))
                 .map_err(|error| {
-                    error.with("deleted_files", gone.files).with("deleted_directories", gone.directories)
-                })?;
-            sync_folder(&folder).map_err(fault)?;
+                error
+                    .with("deleted_files", gone.files)
+                    .with("deleted_directories", gone.directories)
+                    .with("changed", gone.files + gone.directories > 0)
+            })?;
+            sync_folder(&folder).map_err(|error| fault(error).with("changed", true))?;
         }
         return Ok(Removed { kind, gone, etag: None });
     }
@@ -104,7 +107,7 @@ pub fn remove(
             Some(wanted) => unlink_same(place, &folder, name, wanted)?,
             None => unlinkat(&folder, name, AtFlags::empty()).map_err(fault)?,
         }
-        sync_folder(&folder).map_err(fault)?;
+        sync_folder(&folder).map_err(|error| fault(error).with("changed", true))?;
     }
     Ok(Removed { kind, gone, etag: etag.map(str::to_owned) })
 }
@@ -139,7 +142,7 @@ fn unlink_same(place: &Place, folder: &Beneath, name: &OsStr, wanted: &str) -> R
         return Err(match renameat_with(folder, &aside, folder, name, RenameFlags::NOREPLACE) {
             Ok(()) => error,
             // Somebody has put yet another one there. Neither of the two is ours to remove.
-            Err(_) => error.with("kept_as", aside.to_string_lossy().into_owned()),
+            Err(_) => error.with("kept_as", aside.to_string_lossy().into_owned()).with("changed", true),
         });
     }
     unlinkat(folder, &aside, AtFlags::empty()).map_err(fault)

@@ -100,7 +100,7 @@ impl JsonSchema for Mode {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "anyOf": [
-            { "type": ["integer", "null"], "minimum": 0, "maximum": 0o777 },
+            { "type": "integer", "minimum": 0, "maximum": 0o777 },
             { "type": "string", "enum": ["overwrite", "append", "create_new"] },
         ] })
     }
@@ -156,10 +156,18 @@ impl Tool for Write {
         description: "Write a file in one of the configured folders: whole, or not at all.\n\nUse when: a file has to be made, replaced or continued.\n\nReturns: size and etag now, and what was there before.\n\nTip: pass the etag that files.read gave, so that nobody's change is lost.",
         effect: Effect::Write { destructive: true, idempotent: false },
         dry_run: true,
+        bulk: &["content", "content_base64"],
         estimated_tokens: 150,
         tags: &["fs", "file"],
         ..Meta::WRITE
     };
+
+    fn check(args: &Args) -> Result<(), ToolError> {
+        if args.content_base64.is_some() && args.encoding == Encoding::Ascii {
+            return Err(ToolError::ignored("encoding", "content_base64 is base64"));
+        }
+        args.how().map(drop)
+    }
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
         args.place(cx).map(drop)
@@ -173,7 +181,7 @@ impl Tool for Write {
         let place = args.place(cx)?;
         let (dry_run, how) = (args.dry_run, args.how()?);
         let bytes = args.bytes()?;
-        let turn = cx.world.files.turn().await;
+        let turn = blocking::unless_told("files", cx.world.files.turn()).await?;
         let (place, put) = blocking::run("files", move |stop| {
             let _turn = turn;
             let put = put::put(&place, &bytes, &how, stop)?;
@@ -200,9 +208,7 @@ impl Args {
     }
 
     fn how(&self) -> Result<How, ToolError> {
-        let both = |flag: &str| {
-            Err(ToolError::invalid(format!("mode says how to write already; leave {flag} out")).with("parameter", flag))
-        };
+        let both = |flag: &str| Err(ToolError::ignored(flag, "mode says how to write already"));
         let (mut create, mut overwrite, mut append, mut bits) = (self.create, self.overwrite, false, None);
         match self.mode {
             Some(Mode::Way(_)) if create.is_some() => return both("create"),

@@ -7,6 +7,7 @@ use crate::{
         board::Pin,
         gpio::port::{Level, Pull, Take},
     },
+    os::blocking,
     registry::{context::Context, meta::Meta, tool::Tool},
 };
 use schemars::JsonSchema;
@@ -34,6 +35,7 @@ pub struct Args {
     pull: Pull,
     /// The first level of an output; low unless given.
     #[serde(default)]
+    #[schemars(extend("default" = "low"))]
     value: Option<Value>,
     /// Lease without use; by default 60 over HTTP, else as long as the connection.
     #[schemars(range(min = 1, max = 3600))]
@@ -56,21 +58,28 @@ impl Tool for ConfigurePin {
         ..Meta::WRITE
     };
 
+    fn check(args: &Args) -> Result<(), ToolError> {
+        match args.mode {
+            Mode::Input if args.value.is_some_and(|value| value.level.is_high()) => {
+                Err(ToolError::ignored("value", "an input has no level of its own")
+                    .hint("leave value out, or use mode \"output\""))
+            }
+            Mode::Output if args.pull != Pull::None => {
+                Err(ToolError::ignored("pull", "an output needs no resistor")
+                    .hint("leave pull out, or use mode \"input\""))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
         permit(cx, args.pin, "write")
     }
 
     async fn call(cx: &Context, args: Args) -> Result<PinInfo, ToolError> {
         let (owner, lines, pin) = (begin(cx, Some(args.pin)).await, &cx.world.gpio, args.pin);
+        blocking::go_on(Self::META.name)?;
         let how = match args.mode {
-            Mode::Input if args.value.is_some() => {
-                return Err(ToolError::invalid("an input has no level of its own: value is for mode \"output\"")
-                    .with("parameter", "value"));
-            }
-            Mode::Output if args.pull != Pull::None => {
-                return Err(ToolError::invalid("an output needs no resistor: pull is for mode \"input\"")
-                    .with("parameter", "pull"));
-            }
             Mode::Input => Take::Input { pull: Some(args.pull) },
             Mode::Output => Take::Output { level: args.value.map_or(Level::Low, |value| value.level) },
         };

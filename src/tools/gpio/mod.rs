@@ -13,6 +13,7 @@ mod wait_for_edge;
 mod write_pin;
 
 use crate::{
+    access::way,
     error::ToolError,
     hw::{board::Pin, gpio::lease::Owner},
     registry::{context::Context, tool::Entry},
@@ -75,7 +76,8 @@ fn permit(cx: &Context, pin: Pin, verb: &str) -> Result<(), ToolError> {
     } else if pin.is_reserved() {
         denied.hint("GPIO 0 and 1 are reserved: add-on boards identify themselves there")
     } else {
-        denied.hint(format!("gpio.allow in the configuration names the pins that may be used; gpio.list_pins lists them; {number} is none"))
+        let way = way::to_the_configuration(&cx.caller, &format!("add {number} to gpio.allow"));
+        denied.hint(format!("gpio.list_pins lists the pins that may be used; {way}"))
     })
 }
 

@@ -41,10 +41,14 @@ fn waveless(pin: Pin, fault: pwm::Fault, without: Option<Without>) -> ToolError 
 pub fn told(pin: Pin, refusal: Refusal) -> ToolError {
     let number = pin.bcm();
     let told = match refusal {
-        Refusal::Lent { to } => ToolError::new(ErrorCode::Conflict, format!("GPIO {number} is lent to {to}"))
-            .with("lent_to", to)
-            .hint("it is free again when that caller releases it, goes, or does not use it for the time of its lease; an \
-                   administrator may end the lease with gpio.release_pin and force"),
+        Refusal::Lent { to, free_in } => {
+            // The hint depends on who is told: access::way.
+            let told = ToolError::new(ErrorCode::Conflict, format!("GPIO {number} is lent to {to}")).with("lent_to", to);
+            match free_in {
+                Some(time) => told.with("free_in_seconds", time.as_secs_f64().ceil() as u64),
+                None => told,
+            }
+        }
         Refusal::NotLent => ToolError::precondition(format!("GPIO {number} is not in use by anybody here"))
             .hint("gpio.list_pins shows what is"),
         Refusal::Is(mode) => {

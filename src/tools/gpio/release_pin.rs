@@ -2,8 +2,10 @@
 
 use super::{begin, info::PinInfo, permit, pin, refusal::told};
 use crate::{
+    access::way,
     error::ToolError,
     hw::board::Pin,
+    os::blocking,
     registry::{
         context::Context,
         meta::{Meta, Role},
@@ -46,13 +48,15 @@ impl Tool for ReleasePin {
             return Err(ToolError::denied("only an administrator takes a pin from somebody else")
                 .with("pin", args.pin.bcm())
                 .with("parameter", "force")
-                .with("required_role", Role::Admin.name()));
+                .with("required_role", Role::Admin.name())
+                .hint(way::to_a_role(&cx.caller, Role::Admin)));
         }
         Ok(())
     }
 
     async fn call(cx: &Context, args: Args) -> Result<PinInfo, ToolError> {
         let (owner, lines, pin) = (begin(cx, Some(args.pin)).await, &cx.world.gpio, args.pin);
+        blocking::go_on(Self::META.name)?;
         if lines.release(&owner, pin, args.force).map_err(|refusal| told(pin, refusal))? {
             cx.notes.changed();
         }

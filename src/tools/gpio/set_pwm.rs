@@ -18,6 +18,7 @@ use crate::{
             port::{HIGHEST_HZ, LOWEST_HZ},
         },
     },
+    os::blocking,
     registry::{context::Context, meta::Meta, tool::Tool},
 };
 use schemars::JsonSchema;
@@ -105,6 +106,7 @@ impl Tool for SetPwm {
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let (owner, lines, pin) = (begin(cx, Some(args.pin)).await, &cx.world.gpio, args.pin);
+        blocking::go_on(Self::META.name)?;
         let Args { frequency_hz, duty_cycle_percent, .. } = args;
         let wave = Wave::of(frequency_hz, duty_cycle_percent)
             .ok_or_else(|| ToolError::invalid("frequency_hz and duty_cycle_percent are out of bounds"))?;

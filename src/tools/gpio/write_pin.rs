@@ -12,6 +12,7 @@ use crate::{
     clock,
     error::ToolError,
     hw::{board::Pin, gpio::rules::Safe},
+    os::blocking,
     registry::{
         context::Context,
         meta::{Effect, Meta},
@@ -89,6 +90,7 @@ impl Tool for WritePin {
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let (owner, lines, pin) = (begin(cx, Some(args.pin)).await, &cx.world.gpio, args.pin);
+        blocking::go_on(Self::META.name)?;
         let duration = args.duration_ms.map(|ms| Duration::from_millis(ms.into()));
         let written = lines
             .write(&owner, pin, args.value.level, duration, lasts(cx, args.lease_seconds))

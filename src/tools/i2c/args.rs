@@ -1,12 +1,13 @@
 //! Arguments that these tools share: the parser's half of their bounds.
 
-use crate::config::HIGHEST_I2C_BUS;
+use crate::{config::HIGHEST_I2C_BUS, hw::i2c::Address};
 use serde::{Deserialize, Deserializer, de::Error};
 
 /// Most bytes of one transfer in either direction (document 000, section 6.2; an SMBus block).
 pub const BYTES: usize = crate::hw::i2c::BLOCK;
-/// 7 bits.
+/// 7 bits: what answers promise. Arguments take those of devices only, [`LOWEST`] to [`HIGHEST`].
 pub const ADDRESS: u8 = 127;
+pub use crate::hw::i2c::{HIGHEST, LOWEST};
 
 pub fn bus<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     match u32::deserialize(deserializer)? {
@@ -15,11 +16,10 @@ pub fn bus<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> 
     }
 }
 
-pub fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u8, D::Error> {
-    match u8::deserialize(deserializer)? {
-        address if address <= ADDRESS => Ok(address),
-        address => Err(D::Error::custom(format!("address {address} where 0 to {ADDRESS} are possible"))),
-    }
+pub fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Address, D::Error> {
+    let number = u8::deserialize(deserializer)?;
+    let reserved = || D::Error::custom(format!("address {number} where {LOWEST} to {HIGHEST} are those of devices"));
+    Address::new(number).ok_or_else(reserved)
 }
 
 pub fn length<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u8, D::Error> {

@@ -24,25 +24,12 @@ pub static TOOLS: &[Entry] = &[
     Entry::of::<transfer::Transfer>(),
 ];
 
-/// A device's address out of the 128 that an argument may hold.
-///
-/// # Errors
-/// `invalid_argument` for one that means something else than a device.
-fn device(address: u8) -> Result<Address, ToolError> {
-    Address::new(address).ok_or_else(|| {
-        ToolError::invalid(format!("{address:#04x} is reserved; devices have 0x08 (8) to 0x77 (119)"))
-            .with("parameter", "address")
-            .with("provided_value", address)
-            .hint("addresses count without the direction bit: a data sheet's 0x90/0x91 is 0x48 (72)")
-    })
-}
-
 /// Whether the configuration lets this device be read or written.
 ///
 /// # Errors
-/// `invalid_argument`, `permission_denied`.
-fn permit(cx: &Context, bus: u32, address: u8, want: Want) -> Result<(), ToolError> {
-    cx.world.i2c.allow().check(bus, device(address)?, want)
+/// `permission_denied`.
+fn permit(cx: &Context, bus: u32, address: Address, want: Want) -> Result<(), ToolError> {
+    cx.world.i2c.allow().check(bus, address, want)
 }
 
 /// Answers of a simulated board say so.

@@ -1,13 +1,13 @@
 //! `i2c.read`: bytes from one device, from a register or from where it stands (document 000, section 6.2).
 
 use super::{
-    args::{self, ADDRESS, BYTES},
-    device, mark, permit,
+    args::{self, ADDRESS, BYTES, HIGHEST, LOWEST},
+    mark, permit,
 };
 use crate::{
     config::HIGHEST_I2C_BUS,
     error::ToolError,
-    hw::i2c::Want,
+    hw::i2c::{Address, Want},
     registry::{context::Context, meta::Meta, tool::Tool},
 };
 use schemars::JsonSchema;
@@ -20,10 +20,10 @@ pub struct Args {
     #[schemars(range(max = HIGHEST_I2C_BUS))]
     #[serde(deserialize_with = "args::bus")]
     bus: u32,
-    /// 7 bits: 72 is 0x48.
-    #[schemars(range(max = ADDRESS))]
+    /// Without the direction bit: a data sheet's 0x90 is 72.
+    #[schemars(with = "u8", range(min = LOWEST, max = HIGHEST))]
     #[serde(deserialize_with = "args::address")]
-    address: u8,
+    address: Address,
     /// Begin here; sent first.
     register: Option<u8>,
     /// Bytes to read.
@@ -66,7 +66,7 @@ impl Tool for Read {
         let Args { bus, address, register, length } = args;
         let first = register.into_iter().collect();
         let i2c = &cx.world.i2c;
-        let data = i2c.transfer(Self::META.name, bus, device(address)?, first, length.into()).await?;
-        Ok(Out { bus, address, register, data })
+        let data = i2c.transfer(Self::META.name, bus, address, first, length.into()).await?;
+        Ok(Out { bus, address: address.number(), register, data })
     }
 }

@@ -1,13 +1,13 @@
 //! `i2c.transfer`: write, then read with a repeated start, so that nobody speaks in between.
 
 use super::{
-    args::{self, ADDRESS, BYTES},
-    device, mark, permit, write,
+    args::{self, ADDRESS, BYTES, HIGHEST, LOWEST},
+    mark, permit, write,
 };
 use crate::{
     config::HIGHEST_I2C_BUS,
     error::ToolError,
-    hw::i2c::Want,
+    hw::i2c::{Address, Want},
     registry::{context::Context, meta::Meta, tool::Tool},
 };
 use schemars::JsonSchema;
@@ -20,10 +20,10 @@ pub struct Args {
     #[schemars(range(max = HIGHEST_I2C_BUS))]
     #[serde(deserialize_with = "args::bus")]
     bus: u32,
-    /// 7 bits: 80 is 0x50.
-    #[schemars(range(max = ADDRESS))]
+    /// Without the direction bit: a data sheet's 0x90 is 72.
+    #[schemars(with = "u8", range(min = LOWEST, max = HIGHEST))]
     #[serde(deserialize_with = "args::address")]
-    address: u8,
+    address: Address,
     /// Bytes to write first.
     #[schemars(length(min = 1, max = BYTES))]
     #[serde(deserialize_with = "args::data")]
@@ -67,8 +67,8 @@ impl Tool for Transfer {
         let Args { bus, address, data, length } = args;
         let bytes_written = data.len();
         let i2c = &cx.world.i2c;
-        let data = i2c.transfer(Self::META.name, bus, device(address)?, data, length.into()).await?;
+        let data = i2c.transfer(Self::META.name, bus, address, data, length.into()).await?;
         cx.notes.changed();
-        Ok(Out { bus, address, bytes_written, data })
+        Ok(Out { bus, address: address.number(), bytes_written, data })
     }
 }

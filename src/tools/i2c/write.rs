@@ -1,13 +1,13 @@
 //! `i2c.write`: bytes to one device, to a register or as they are (document 000, section 6.2).
 
 use super::{
-    args::{self, ADDRESS, BYTES},
-    device, mark, permit,
+    args::{self, ADDRESS, BYTES, HIGHEST, LOWEST},
+    mark, permit,
 };
 use crate::{
     config::HIGHEST_I2C_BUS,
     error::ToolError,
-    hw::i2c::Want,
+    hw::i2c::{Address, Want},
     registry::{
         context::Context,
         meta::{Effect, Meta},
@@ -24,10 +24,10 @@ pub struct Args {
     #[schemars(range(max = HIGHEST_I2C_BUS))]
     #[serde(deserialize_with = "args::bus")]
     bus: u32,
-    /// 7 bits: 80 is 0x50.
-    #[schemars(range(max = ADDRESS))]
+    /// Without the direction bit: a data sheet's 0x90 is 72.
+    #[schemars(with = "u8", range(min = LOWEST, max = HIGHEST))]
     #[serde(deserialize_with = "args::address")]
-    address: u8,
+    address: Address,
     /// Begin here; sent first.
     register: Option<u8>,
     /// Bytes to write.
@@ -75,8 +75,8 @@ impl Tool for Write {
         let Args { bus, address, register, data } = args;
         let bytes_written = data.len();
         let all = register.into_iter().chain(data).collect();
-        cx.world.i2c.transfer(Self::META.name, bus, device(address)?, all, 0).await?;
+        cx.world.i2c.transfer(Self::META.name, bus, address, all, 0).await?;
         cx.notes.changed();
-        Ok(Out { bus, address, register, bytes_written })
+        Ok(Out { bus, address: address.number(), register, bytes_written })
     }
 }

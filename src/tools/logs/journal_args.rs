@@ -45,9 +45,9 @@ macro_rules! checked_text {
 }
 
 checked_text! {
-    /// The name of a unit, with or without `.service`. No `*`, `?` or `[`: journalctl would match many.
-    UnitName, 255, r"^[A-Za-z0-9:_.\\@-]+$",
-    "a unit name has 1 to 255 of the letters A-Z a-z 0-9 : _ . \\ @ -",
+    /// The name of a unit, with or without `.service`, which may have to be added to it. No `*`, `?` or `[`: journalctl would match many.
+    UnitName, 247, r"^[A-Za-z0-9:_.\\@-]+$",
+    "a unit name has 1 to 247 of the letters A-Z a-z 0-9 : _ . \\ @ -",
     |letter| letter.is_ascii_alphanumeric() || matches!(letter, ':' | '_' | '.' | '\\' | '@' | '-')
 }
 

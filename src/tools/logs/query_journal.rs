@@ -42,6 +42,7 @@ pub struct Args {
     cursor: Option<Cursor>,
     /// Back or forward in time.
     #[serde(default)]
+    #[schemars(extend("default" = "newest_first"))]
     order: Order,
     /// Stream new lines as progress for so long.
     follow_seconds: Option<Seconds>,

@@ -1,7 +1,7 @@
 //! `logs.get_recent_audit_logs`: who called what, and how it ended.
 
 use crate::{
-    access::audit::Filter,
+    access::{audit::Filter, way},
     clock,
     error::ToolError,
     registry::{
@@ -25,7 +25,7 @@ pub struct Args {
     tool: Option<String>,
     /// Calls by this caller; others than you need role admin.
     principal: Option<String>,
-    /// Calls that ended so: "ok" or an error_code.
+    /// Calls that ended so: "ok", an error_code, or "unknown" for writes without a recorded outcome.
     outcome: Option<String>,
     /// Not before this time.
     since: Option<Moment>,
@@ -45,8 +45,13 @@ pub struct Out {
     scope: Scope,
     /// Records of this page that could not be read; `raspi-mcp audit verify` says why.
     unreadable: u32,
+    /// The page has fewer records than asked for, as many as fit one answer: go on at pagination.next_offset.
+    truncated: bool,
     pagination: Pagination,
 }
+
+/// Most bytes of records in one page, however long an answer may be: several callers may ask at once.
+const PAGE_BYTES: usize = 256 * 1024;
 
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -76,8 +81,12 @@ struct Shown {
     args: Map<String, Value>,
     /// Of the arguments as they came.
     args_sha256: String,
-    /// "ok" or the error_code.
+    /// "ok", the error_code, or "unknown": it was recorded before it was done, and nothing after.
     outcome: String,
+    /// So many calls ended so, which have no records of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    count: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     message: Option<String>,
@@ -94,7 +103,26 @@ struct Shown {
     approval: Option<Approved>,
     /// The answer came from a simulated part.
     simulated: bool,
-    changed: bool,
+    /// "unknown": it was interrupted before it could say.
+    changed: Changed,
+    /// The outcome of a call that had gone on after its answer; its request_id names it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(with = "bool")]
+    later: bool,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Changed {
+    Known(bool),
+    Unknown(Unknown),
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum Unknown {
+    Unknown,
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -128,7 +156,10 @@ impl Tool for GetRecentAuditLogs {
                 return Err(ToolError::denied("the calls of others are for admins to see")
                     .with("parameter", "principal")
                     .with("required_role", Role::Admin.name())
-                    .hint("leave principal out to see your own"));
+                    .hint(format!(
+                        "leave principal out to see your own; {}",
+                        way::to_a_role(&cx.caller, Role::Admin)
+                    )));
             }
             (Scope::Own, _) => Some(own.clone()),
             (Scope::All, principal) => principal,
@@ -141,11 +172,14 @@ impl Tool for GetRecentAuditLogs {
             until_ms: args.until.map(|moment| clock::millis(moment.0)),
         };
         let limit = u32::try_from(args.limit.get()).unwrap_or(u32::MAX);
-        let (bodies, total) = cx.world.audit.recent(filter, limit, args.offset.get() as u64).await?;
-        let returned = bodies.len();
-        let entries: Vec<Shown> = bodies.into_iter().filter_map(|body| serde_json::from_value(body).ok()).collect();
+        let most = PAGE_BYTES.min(cx.world.settings.limits.max_response_bytes / 2);
+        let page = cx.world.audit.page(filter, limit, args.offset.get() as u64, most).await?;
+        let (returned, total, truncated) = (page.records.len(), page.total, page.cut);
+        let entries: Vec<Shown> =
+            page.records.into_iter().filter_map(|record| serde_json::from_str(&record).ok()).collect();
         let unreadable = u32::try_from(returned - entries.len()).unwrap_or(u32::MAX);
         let total = usize::try_from(total).unwrap_or(usize::MAX);
-        Ok(Out { entries, scope, unreadable, pagination: Pagination::at(args.limit, args.offset, returned, total) })
+        let pagination = Pagination::at(args.limit, args.offset, returned, total);
+        Ok(Out { entries, scope, unreadable, truncated, pagination })
     }
 }

@@ -61,8 +61,8 @@ impl Tool for Rollback {
         if updating.jobs().can_cancel() {
             if !args.dry_run {
                 updating.jobs().cancel();
-                updating.jobs().settled().await;
                 cx.notes.changed();
+                updating.jobs().settled().await;
             }
             let from_version = Some(updating.running_version().await);
             return Ok(Out {

@@ -108,6 +108,10 @@ struct AuditState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     set_aside: Option<String>,
+    /// What the agent misses of the record, or why it does not follow it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    doubt: Option<String>,
 }
 
 pub struct GetServerStatus;
@@ -128,6 +132,7 @@ impl Tool for GetServerStatus {
         let world = &cx.world;
         let agent = match world.agent.status().await {
             Ok(status) => AgentState {
+                faults: [status.differences(&world.settings.places), status.faults.clone()].concat(),
                 reachable: true,
                 reason: None,
                 in_process: matches!(world.agent, agent::AgentLink::InProcess(_)),
@@ -135,7 +140,6 @@ impl Tool for GetServerStatus {
                 pending_asks: status.pending_asks,
                 next_power: status.power.map(|next| NextPower { action: next.action, at: rfc3339(next.at_ms) }),
                 last_power: status.last_power.map(LastPower::from),
-                faults: status.faults,
             },
             Err(error) => AgentState {
                 reachable: false,
@@ -163,6 +167,7 @@ impl Tool for GetServerStatus {
                 ok: audit.is_ok(),
                 reason: audit.err().as_ref().map(ToolError::advice),
                 set_aside: world.audit.set_aside().await.map(|path| path.display().to_string()),
+                doubt: world.audit.doubt(),
             },
         })
     }

@@ -2,6 +2,7 @@
 
 use crate::{
     error::ToolError,
+    os::blocking,
     registry::context::{Context, TaskEnd, Work},
     tools::common_status::CommonStatus,
     update::{
@@ -88,7 +89,6 @@ pub async fn begin(cx: &Context, tool: &str, wanted: Wanted) -> Result<(), ToolE
     updating.jobs().free()?;
     // Whether there is anything to install into is known before anything is fetched.
     let status = cx.world.agent.update_status().await?;
-    let running = status.slots.iter().find(|slot| slot.running);
     let order = Order {
         id: job_id()?,
         tool: tool.into(),
@@ -96,8 +96,9 @@ pub async fn begin(cx: &Context, tool: &str, wanted: Wanted) -> Result<(), ToolE
         args_sha256: cx.args_sha256.to_string(),
         ask_id: cx.approval.clone(),
         wanted,
-        old_version: running.and_then(|slot| slot.version.clone()),
+        old_version: Some(updating.running_version().await),
     };
+    blocking::go_on(tool)?;
     updating.start(&cx.world, order)?;
     if status.simulated {
         cx.notes.simulated();
@@ -122,7 +123,16 @@ pub async fn follow(cx: &Context) -> Result<Begun, ToolError> {
     let until = Instant::now() + if cx.progress.wanted() { FOLLOWED } else { QUIET };
     let told = |kept: &Kept| cx.progress.say(kept.percent, Some(100.0), phase(kept.phase), kept.message.clone());
     // Late: it is still running, and the answer says so.
-    let _ = timeout_at(until, ended(updating.jobs(), job_id.as_deref(), told)).await;
+    tokio::select! {
+        _ = timeout_at(until, ended(updating.jobs(), job_id.as_deref(), told)) => {}
+        () = cx.cancel.cancelled() => {
+            let error = ToolError::cancelled("following the update").with("stopped", false);
+            return Err(match job_id {
+                Some(id) => error.with("job_id", id),
+                None => error,
+            });
+        }
+    }
     answer(updating, job_id)
 }
 
@@ -174,18 +184,18 @@ fn as_task(updating: Updating, job_id: Option<String>) -> Work {
             }
             let payload = match answer(&updating, job_id) {
                 Ok(begun) => serde_json::to_value(&begun).unwrap_or_default(),
-                Err(error) => return Ok(result(&error.payload(), true)),
+                Err(error) => return Ok(error.result()),
             };
-            Ok(result(&payload, false))
+            Ok(result(&payload))
         })
     })
 }
 
-fn result(payload: &Value, is_error: bool) -> Value {
+fn result(payload: &Value) -> Value {
     json!({
         "content": [{ "type": "text", "text": payload.to_string() }],
         "structuredContent": payload,
-        "isError": is_error,
+        "isError": false,
     })
 }
 

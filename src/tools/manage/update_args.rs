@@ -1,6 +1,7 @@
 //! Names of channels, versions and hashes, as arguments give them.
 
 use crate::{config::sections::update::is_version, update::bundle::Digest};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de::Error};
 
 pub const LONGEST_CHANNEL: usize = 64;
@@ -16,6 +17,24 @@ pub const HASH: &str = "^[0-9a-f]{64}$";
 fn is_name(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-');
     (1..=LONGEST_CHANNEL).contains(&text.len()) && text.bytes().all(plain)
+}
+
+/// The channels that document 000 names (section 8.2); `update.channel` may name any other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Channel {
+    Stable,
+    Beta,
+}
+
+impl Channel {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stable => "stable",
+            Self::Beta => "beta",
+        }
+    }
 }
 
 /// A channel's name, or nothing.

@@ -2,7 +2,7 @@
 
 use super::{
     under_way::{Begun, begin, follow},
-    update_args::{CHANNEL, LONGEST_CHANNEL, LONGEST_VERSION, VERSION, channel, version},
+    update_args::{Channel, LONGEST_VERSION, VERSION, version},
 };
 use crate::{
     error::ToolError,
@@ -15,10 +15,10 @@ use serde::Deserialize;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// Else the configured one.
-    #[schemars(with = "Option<String>", length(min = 1, max = LONGEST_CHANNEL), regex(pattern = CHANNEL))]
-    #[serde(default, deserialize_with = "channel")]
-    channel: Option<String>,
+    /// Left out: the configured one, stable unless the owner says otherwise.
+    #[schemars(extend("default" = "stable"))]
+    #[serde(default)]
+    channel: Option<Channel>,
     /// The newest unless given.
     #[schemars(with = "Option<String>", length(min = 1, max = LONGEST_VERSION), regex(pattern = VERSION), example = "1.4.2")]
     #[serde(default, deserialize_with = "version")]
@@ -51,7 +51,8 @@ impl Tool for UpdateServer {
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Begun, ToolError> {
-        let channel = args.channel.unwrap_or_else(|| cx.world.settings.update.channel.clone());
+        let named = args.channel.map(|channel| channel.name().to_owned());
+        let channel = named.unwrap_or_else(|| cx.world.settings.update.channel.clone());
         let wanted = Wanted { channel, version: args.target_version, manifest: None };
         if args.dry_run {
             return Begun::planned(cx, &wanted).await;

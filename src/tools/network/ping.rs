@@ -41,6 +41,7 @@ pub struct Args {
     timeout_ms: u32,
     /// Which addresses of a name.
     #[serde(default)]
+    #[schemars(extend("default" = "any"))]
     family: Family,
 }
 

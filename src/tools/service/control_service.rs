@@ -5,6 +5,7 @@ use super::{
     permit, service_name,
 };
 use crate::{
+    access::way,
     agent::{
         Warrant,
         deeds::unit::{ControlRequest, State},
@@ -36,7 +37,7 @@ pub struct Args {
     /// A job that is queued for it already is replaced, or lets this call fail.
     #[serde(default)]
     mode: JobMode,
-    /// Override the dependents check (admin), with confirm_breaking_dependencies.
+    /// Of a stop: override the dependents check (admin), with confirm_breaking_dependencies.
     #[serde(default)]
     force: bool,
     /// You know that active services depend on it.
@@ -66,16 +67,13 @@ pub struct Out {
     dry_run: bool,
 }
 
-/// Both words of the override, and who may say them.
+/// Both words of the override, or none, and only where there is a check of dependents: `why_not` says why there is none.
 ///
 /// # Errors
-/// `permission_denied` for `force` below admin, `invalid_argument` for one word without the other.
-pub(super) fn overrides(cx: &Context, force: bool, confirm: bool) -> Result<bool, ToolError> {
-    if force && cx.caller.role < Role::Admin {
-        return Err(ToolError::denied("only an admin may override the dependents check")
-            .with("parameter", "force")
-            .with("required_role", Role::Admin.name())
-            .hint("stop the dependent services first"));
+/// `invalid_argument` for words that would be ignored, and for one without the other.
+pub(super) fn check_override(force: bool, confirm: bool, why_not: Option<&str>) -> Result<(), ToolError> {
+    if let Some(why) = why_not.filter(|_| force || confirm) {
+        return Err(ToolError::ignored(if force { "force" } else { "confirm_breaking_dependencies" }, why));
     }
     if force != confirm {
         let missing = if force { "confirm_breaking_dependencies" } else { "force" };
@@ -83,7 +81,21 @@ pub(super) fn overrides(cx: &Context, force: bool, confirm: bool) -> Result<bool
             .with("parameter", missing)
             .hint("set both to true, or leave both out"));
     }
-    Ok(force)
+    Ok(())
+}
+
+/// Who may override the check.
+///
+/// # Errors
+/// `permission_denied` for `force` below admin.
+pub(super) fn permit_override(cx: &Context, force: bool) -> Result<(), ToolError> {
+    if force && cx.caller.role < Role::Admin {
+        return Err(ToolError::denied("only an admin may override the dependents check")
+            .with("parameter", "force")
+            .with("required_role", Role::Admin.name())
+            .hint(format!("stop the dependent services first; {}", way::to_a_role(&cx.caller, Role::Admin))));
+    }
+    Ok(())
 }
 
 pub struct ControlService;
@@ -100,8 +112,13 @@ impl Tool for ControlService {
         ..control::META
     };
 
+    fn check(args: &Args) -> Result<(), ToolError> {
+        let why_not = (args.action != Action::Stop).then_some("only a stop is checked for dependents");
+        check_override(args.force, args.confirm_breaking_dependencies, why_not)
+    }
+
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
-        overrides(cx, args.force, args.confirm_breaking_dependencies)?;
+        permit_override(cx, args.force)?;
         permit(cx, &args.service_name, args.action.word())
     }
 
@@ -118,7 +135,7 @@ impl Tool for ControlService {
                 action: args.action,
                 mode: args.mode,
                 wait: !args.no_block,
-                break_dependents: overrides(cx, args.force, args.confirm_breaking_dependencies)?,
+                break_dependents: args.force,
                 dry_run: args.dry_run,
                 warrant: Warrant::of(cx),
             },

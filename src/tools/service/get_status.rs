@@ -3,13 +3,13 @@
 use super::{running::Running, service_name};
 use crate::{
     access::redact::{MASK, is_secret_name, redact_text},
-    error::ToolError,
+    error::{ErrorCode, ToolError},
     os::systemd::{
         Properties, ServiceName,
         enabled::is_enabled,
         list::Status,
         name::{LONGEST, PATTERN},
-        properties,
+        properties::{self, Answer},
     },
     registry::{context::Context, meta::Meta, tool::Tool},
 };
@@ -183,6 +183,17 @@ pub(super) fn unknown(given: &str) -> ToolError {
         .hint("service.list_services names them all")
 }
 
+/// All that systemd says of it.
+///
+/// # Errors
+/// `not_found` for a name that systemd takes for none of a unit, else as [`crate::os::bus::Bus::call`].
+pub(super) async fn look(cx: &Context, name: &ServiceName, given: &str) -> Result<Answer, ToolError> {
+    properties::of_unit(&cx.world.bus, name.as_str()).await.map_err(|error| {
+        let is_no_unit = matches!(error.code, ErrorCode::NotFound | ErrorCode::InvalidArgument);
+        if is_no_unit { unknown(given) } else { error }
+    })
+}
+
 pub struct GetStatus;
 
 impl Tool for GetStatus {
@@ -200,7 +211,7 @@ impl Tool for GetStatus {
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let name = ServiceName::parse(&args.service_name)?;
-        let answer = properties::of_unit(&cx.world.bus, name.as_str()).await?;
+        let answer = look(cx, &name, &args.service_name).await?;
         let properties = answer.read()?;
         if properties.text("LoadState") == Some("not-found") && properties.text("ActiveState") == Some("inactive") {
             return Err(unknown(&args.service_name));

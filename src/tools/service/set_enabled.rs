@@ -1,11 +1,14 @@
 //! `service.set_enabled`: whether a service starts at boot, set by the agent.
 
-use super::{control::mark, control_service::overrides, permit, service_name, validate};
+use super::{
+    control::mark,
+    control_service::{check_override, permit_override},
+    permit, service_name, validate,
+};
 use crate::{
     agent::{Warrant, deeds::enable::EnableRequest},
     error::ToolError,
     os::systemd::{
-        ServiceName,
         enabled::is_enabled,
         name::{LONGEST, PATTERN},
     },
@@ -23,7 +26,7 @@ pub struct Args {
     service_name: String,
     /// Whether it is to start at boot.
     enabled: bool,
-    /// Override the dependents check (admin), with confirm_breaking_dependencies.
+    /// When disabling: override the dependents check (admin), with confirm_breaking_dependencies.
     #[serde(default)]
     force: bool,
     /// You know that active services depend on it.
@@ -67,8 +70,13 @@ impl Tool for SetEnabled {
         ..Meta::WRITE
     };
 
+    fn check(args: &Args) -> Result<(), ToolError> {
+        let why_not = args.enabled.then_some("only disabling is checked for dependents");
+        check_override(args.force, args.confirm_breaking_dependencies, why_not)
+    }
+
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
-        overrides(cx, args.force, args.confirm_breaking_dependencies)?;
+        permit_override(cx, args.force)?;
         permit(cx, &args.service_name, if args.enabled { "enable" } else { "disable" })
     }
 
@@ -79,7 +87,7 @@ impl Tool for SetEnabled {
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         // A simulated machine's services have no files to be judged.
         if args.enabled && !cx.world.machine.board.is_simulated() {
-            let report = validate::report(cx, &ServiceName::parse(&args.service_name)?).await?;
+            let report = validate::report(cx, &args.service_name).await?;
             if !report.can_enable {
                 return Err(ToolError::precondition(format!(
                     "{} cannot be enabled: {}",
@@ -97,7 +105,7 @@ impl Tool for SetEnabled {
             .enable_unit(EnableRequest {
                 service_name: args.service_name,
                 enabled: args.enabled,
-                break_dependents: overrides(cx, args.force, args.confirm_breaking_dependencies)?,
+                break_dependents: args.force,
                 dry_run: args.dry_run,
                 warrant: Warrant::of(cx),
             })

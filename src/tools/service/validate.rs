@@ -1,14 +1,14 @@
 //! What is wrong with a service's file: by what systemd says of it, by what is written in it, and by what there is on this
 //! machine of what it names.
 
-use super::get_status::unknown;
+use super::get_status::{look, unknown};
 use crate::{
     access::groups,
     error::ToolError,
     os::{
         Root,
         bus::refusal,
-        systemd::{MANAGER, Properties, SERVICE, ServiceName, properties, unit_file::UnitFile},
+        systemd::{MANAGER, Properties, SERVICE, ServiceName, unit_file::UnitFile},
     },
     registry::context::Context,
     world::World,
@@ -42,17 +42,17 @@ impl Report {
     }
 }
 
-/// Judges the service called `name`.
+/// Judges the service called `given`.
 ///
 /// # Errors
 /// `not_found` when there is none, else as [`crate::os::bus::Bus::call`].
-pub(super) async fn report(cx: &Context, name: &ServiceName) -> Result<Report, ToolError> {
-    let world = &cx.world;
-    let answer = properties::of_unit(&world.bus, name.as_str()).await?;
+pub(super) async fn report(cx: &Context, given: &str) -> Result<Report, ToolError> {
+    let (world, name) = (&cx.world, &ServiceName::parse(given)?);
+    let answer = look(cx, name, given).await?;
     let of = answer.read()?;
     let mut report = Report::default();
     match of.text("LoadState") {
-        Some("not-found") => return Err(unknown(name.as_str())),
+        Some("not-found") => return Err(unknown(given)),
         Some("masked") => report.errors.push(format!("{name} is masked: it cannot be started")),
         _ => {}
     }

@@ -3,10 +3,7 @@
 use super::{service_name, validate};
 use crate::{
     error::ToolError,
-    os::systemd::{
-        ServiceName,
-        name::{LONGEST, PATTERN},
-    },
+    os::systemd::name::{LONGEST, PATTERN},
     registry::{context::Context, meta::Meta, tool::Tool},
 };
 use schemars::JsonSchema;
@@ -51,7 +48,7 @@ impl Tool for ValidateUnitFile {
     };
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let report = validate::report(cx, &ServiceName::parse(&args.service_name)?).await?;
+        let report = validate::report(cx, &args.service_name).await?;
         Ok(Out {
             service_name: args.service_name,
             valid: report.errors.is_empty(),

@@ -33,6 +33,7 @@ pub struct Args {
     include_connections: bool,
     /// Sockets in these states; else all.
     #[serde(default)]
+    #[schemars(extend("default" = []))]
     connection_state_filter: Vec<StateFilter>,
     #[serde(default)]
     limit: Limit,
@@ -146,6 +147,22 @@ impl Tool for GetDetailedNetworkInfo {
         tags: &["network", "route", "port", "socket", "connection"],
         ..Meta::READ
     };
+
+    fn check(args: &Args) -> Result<(), ToolError> {
+        if args.include_connections {
+            return Ok(());
+        }
+        let given = [
+            ("connection_state_filter", !args.connection_state_filter.is_empty()),
+            ("limit", args.limit != Limit::default()),
+            ("offset", args.offset != Offset::default()),
+        ];
+        match given.into_iter().find(|(_, given)| *given) {
+            Some((name, _)) => Err(ToolError::ignored(name, "it is about sockets, and include_connections is false")
+                .hint(format!("set include_connections to true, or leave {name} out"))),
+            None => Ok(()),
+        }
+    }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let network = Network::read(&cx.world).await?;

@@ -25,13 +25,22 @@ pub struct Args {
     #[schemars(range(min = 0, max = DELAY))]
     #[serde(default = "five", deserialize_with = "delay")]
     delay_seconds: u32,
-    /// Take back what is scheduled instead; delay_seconds then does not matter.
+    /// Take back what is scheduled instead; goes without delay_seconds.
     #[serde(default)]
     pub(super) cancel: bool,
 }
 
-fn five() -> u32 {
+const fn five() -> u32 {
     5
+}
+
+/// # Errors
+/// `invalid_argument` for a delay of what is cancelled.
+pub(super) fn check(args: &Args) -> Result<(), ToolError> {
+    if args.cancel && args.delay_seconds != five() {
+        return Err(ToolError::ignored("delay_seconds", "cancel takes back what is scheduled, at once"));
+    }
+    Ok(())
 }
 
 fn reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {

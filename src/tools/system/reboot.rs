@@ -1,6 +1,6 @@
 //! `system.reboot`: a restart in a while, done by the agent (document 000, section 3.3).
 
-use super::power::{Args, Out, call};
+use super::power::{self, Args, Out, call};
 use crate::{
     agent::PowerAction,
     error::ToolError,
@@ -20,6 +20,10 @@ impl Tool for Reboot {
         tags: &["power", "restart"],
         ..Meta::RISKY
     };
+
+    fn check(args: &Args) -> Result<(), ToolError> {
+        power::check(args)
+    }
 
     fn asks(args: &Args) -> bool {
         !args.cancel

@@ -1,6 +1,6 @@
 //! `system.shutdown`: switches the device off in a while, done by the agent (document 000, section 3.4).
 
-use super::power::{Args, Out, call};
+use super::power::{self, Args, Out, call};
 use crate::{
     agent::PowerAction,
     error::ToolError,
@@ -25,6 +25,10 @@ impl Tool for Shutdown {
         tags: &["power", "off"],
         ..Meta::RISKY
     };
+
+    fn check(args: &Args) -> Result<(), ToolError> {
+        power::check(args)
+    }
 
     fn asks(args: &Args) -> bool {
         !args.cancel

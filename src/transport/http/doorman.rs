@@ -108,7 +108,7 @@ impl Doorman {
         let mut shown = headers.get_all(header::AUTHORIZATION).iter();
         let Some(value) = shown.next() else {
             let role = self.anonymous.ok_or(Unknown::Missing)?;
-            return Ok(Known { caller: Caller::new("loopback", role, Door::Http), until: None });
+            return Ok(Known { caller: Caller::anonymous(role), until: None });
         };
         let presented = value.to_str().ok().and_then(|value| {
             let (scheme, token) = value.split_once(' ')?;

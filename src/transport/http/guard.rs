@@ -31,8 +31,10 @@ impl Guard {
             (None, _) => uri.authority().map(Authority::as_str),
         };
         if !host.is_some_and(|host| self.knows_host(host, goes_by)) {
+            let host = host.unwrap_or_default();
             return Err(ToolError::denied("this server does not answer to the Host of the request")
-                .with("host", host.unwrap_or_default())
+                .with("host", host)
+                .with("required_permission", format!("http:host:{host}"))
                 .hint("add the name to http.allowed_hosts"));
         }
         for origin in headers.get_all(header::ORIGIN) {
@@ -40,6 +42,7 @@ impl Guard {
             if !self.knows_origin(origin) {
                 return Err(ToolError::denied("web pages of this Origin may not call this server")
                     .with("origin", origin)
+                    .with("required_permission", format!("http:origin:{origin}"))
                     .hint("add the origin to http.allowed_origins"));
             }
         }

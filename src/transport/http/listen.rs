@@ -1,13 +1,18 @@
 //! The TCP listener: beyond loopback only with TLS, capped, no delayed small writes.
 
-use super::{App, peer::Peer, places::Places, stream::Stream};
+use super::{App, held::Held, peer::Peer, stream::Stream};
 use crate::{
+    access::{
+        refusals::Network,
+        seats::{Seat, Seats},
+    },
     config::{Settings, is_loopback},
     rpc::connection::PARTING,
 };
 use axum::body::Body;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::net::sockopt;
 use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -46,6 +51,14 @@ impl Options {
 /// Request heads must be complete this long after the connection is ready for one: idle keep-alive connections end here too.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(120);
 
+/// What the kernel keeps for a peer that has not read it yet, in bytes; it doubles the number. Fixed, since it would let the
+/// buffer of a fast connection grow to megabytes, of which a slow peer then shows no progress for minutes.
+const SEND_BUFFER: usize = 128 * 1024;
+/// A peer that has vanished is noticed by the kernel's keep-alive: asked after a minute of silence, four times. Ours wakes nobody.
+const SILENCE: Duration = Duration::from_secs(60);
+const ASKED_EVERY: Duration = Duration::from_secs(15);
+const ASKED: u32 = 4;
+
 /// A bound listener.
 pub struct Listener {
     listener: TcpListener,
@@ -61,7 +74,14 @@ impl Listener {
             let why = format!("{} is not a loopback address; beyond loopback this server needs TLS", options.listen);
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
-        Ok(Self { listener: TcpListener::bind(options.listen).await?, max_connections: options.max_connections })
+        let listener = TcpListener::bind(options.listen).await?;
+        // What it accepts inherits all this.
+        sockopt::set_socket_send_buffer_size(&listener, SEND_BUFFER)?;
+        sockopt::set_socket_keepalive(&listener, true)?;
+        sockopt::set_tcp_keepidle(&listener, SILENCE)?;
+        sockopt::set_tcp_keepintvl(&listener, ASKED_EVERY)?;
+        sockopt::set_tcp_keepcnt(&listener, ASKED)?;
+        Ok(Self { listener, max_connections: options.max_connections })
     }
 
     /// The address it really has (the port may have been 0).
@@ -79,9 +99,8 @@ impl Listener {
     }
 
     async fn accept(self, app: &Arc<App>) {
-        let places = Places::new(self.max_connections);
+        let seats = Seats::new(self.max_connections);
         loop {
-            let Some(permit) = places.free().await else { return };
             let accepted = tokio::select! {
                 biased;
                 () = app.server.stop.cancelled() => return,
@@ -94,23 +113,37 @@ impl Listener {
                     continue;
                 }
             };
-            let Some(place) = places.seat(permit, peer.address) else {
-                tracing::debug!(address = %peer.address, "closed a connection: its network has its share of them");
-                continue;
+            let (from, most) = share(peer, self.max_connections);
+            let seat = match seats.sit(&from, most) {
+                Ok(seat) => seat,
+                Err(full) => {
+                    tracing::debug!(address = %peer.address, ?full, "closed a connection: there is no place for it");
+                    continue;
+                }
             };
             let app = Arc::clone(app);
             app.server.tasks.clone().spawn(async move {
                 let greeted = tokio::select! {
-                    greeted = Stream::greet(stream, app.tls.as_deref()) => greeted,
+                    biased;
+                    () = seat.evicted() => None,
                     () = app.server.stop.cancelled() => None,
+                    greeted = Stream::greet(stream, Some(Arc::clone(&seat)), app.tls.as_deref()) => greeted,
                 };
                 if let Some(stream) = greeted {
-                    converse(app, stream, peer).await;
+                    converse(app, stream, peer, seat).await;
                 }
-                drop(place);
             });
         }
     }
+}
+
+/// Whose a new connection is, and how many that may have: a network beyond this machine a quarter. This machine is not
+/// counted as one: who is there shares by what it says it is.
+fn share(peer: Peer, whole: usize) -> (String, usize) {
+    if is_loopback(peer.address) {
+        return ("this machine".into(), usize::MAX);
+    }
+    (Network::of(peer.address).to_string(), (whole / 4).max(1))
 }
 
 fn prepare(stream: TcpStream) -> io::Result<(TcpStream, Peer)> {
@@ -121,11 +154,13 @@ fn prepare(stream: TcpStream) -> io::Result<(TcpStream, Peer)> {
 }
 
 /// Serves one connection until it ends or the server stops.
-async fn converse(app: Arc<App>, stream: Stream, peer: Peer) {
-    let server = Arc::clone(&app.server);
+async fn converse(app: Arc<App>, stream: Stream, peer: Peer, seat: Arc<Seat>) {
+    let (server, place) = (Arc::clone(&app.server), Arc::clone(&seat));
     let service = service_fn(move |request: hyper::Request<Incoming>| {
-        let answer = Arc::clone(&app).answer(request.map(Body::new), peer);
-        async move { Ok::<_, Infallible>(answer.await) }
+        let in_use = place.in_use();
+        let answer = Arc::clone(&app).answer(request.map(Body::new), peer, Arc::clone(&place));
+        // Until the last of the answer has left, which may be an event stream.
+        async move { Ok::<_, Infallible>(answer.await.map(|body| Held::new(body, in_use))) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -135,6 +170,8 @@ async fn converse(app: Arc<App>, stream: Stream, peer: Peer) {
         .with_upgrades();
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
+        biased;
+        () = seat.evicted() => {}
         ended = connection.as_mut() => log(ended),
         () = server.stop.cancelled() => {
             // What is being answered is finished; then the connection closes.

@@ -5,12 +5,12 @@ mod body;
 mod claim;
 mod doorman;
 mod guard;
+mod held;
 mod listen;
 mod metadata;
 mod metrics;
 mod peer;
 mod photos;
-mod places;
 mod post;
 mod refused;
 mod stream;
@@ -23,7 +23,10 @@ pub use peer::Peer;
 use crate::{
     access::{
         caller::{Caller, Door},
+        presence::Presence,
         refusals::Refusals,
+        seats::Seat,
+        shares::is_admin,
     },
     config::Settings,
     error::ToolError,
@@ -122,7 +125,7 @@ impl App {
     }
 
     /// Answers one request. By hand: four paths need no router, and a router's boxes cost more than the answer.
-    pub(super) async fn answer(self: Arc<Self>, request: Request, peer: Peer) -> Response<Body> {
+    pub(super) async fn answer(self: Arc<Self>, request: Request, peer: Peer, seat: Arc<Seat>) -> Response<Body> {
         let probe = is_probe(&request);
         if request.uri().path() == "/healthz" {
             return if probe { self.health() } else { not_allowed("GET, HEAD") };
@@ -149,7 +152,7 @@ impl App {
             self.doorman.identify(request.headers(), ownership.tokens().as_deref().map_or(&[], Vec::as_slice))
         };
         match known {
-            Ok(known) => self.admitted(request, known).await,
+            Ok(known) => self.admitted(request, known, seat).await,
             Err(unknown) => {
                 self.server.metrics.refused(Refused::Unauthenticated);
                 refused::answer(&self, unknown, peer).await
@@ -171,7 +174,14 @@ impl App {
     }
 
     /// The handlers find an `Arc<Caller>` in the extensions.
-    async fn admitted(self: Arc<Self>, mut request: Request, known: Known) -> Response<Body> {
+    async fn admitted(self: Arc<Self>, mut request: Request, known: Known, seat: Arc<Seat>) -> Response<Body> {
+        if let Err(full) = seat.is(&known.caller.principal, is_admin(&known.caller)) {
+            self.server.metrics.refused(Refused::Connections);
+            return post::closing(post::refuse(StatusCode::TOO_MANY_REQUESTS, &full.error("connections in use")));
+        }
+        if request.uri().path() == "/ws" {
+            request.extensions_mut().insert(seat);
+        }
         request.extensions_mut().insert(Arc::new(known.caller));
         let Some(until) = known.until else { return self.dispatch(request).await };
         let left = Duration::try_from(until - OffsetDateTime::now_utc()).unwrap_or_default();
@@ -226,10 +236,13 @@ async fn ws(app: &App, request: Request) -> Response<Body> {
     let Some(caller) = parts.extensions.get::<Arc<Caller>>() else {
         return StatusCode::UNAUTHORIZED.into_response();
     };
-    let caller = Caller { door: Door::Ws, ..(**caller).clone() };
+    let Some(seat) = parts.extensions.get::<Arc<Seat>>().cloned() else {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    };
+    let caller = Caller { door: Door::Ws, presence: Some(Presence::seated(&seat)), ..(**caller).clone() };
     let remaining = parts.extensions.get::<Remaining>().map(|remaining| remaining.0);
     match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
-        Ok(upgrade) => websocket::upgrade(Arc::clone(&app.server), caller, remaining, upgrade),
+        Ok(upgrade) => websocket::upgrade(Arc::clone(&app.server), caller, seat, remaining, upgrade),
         Err(refusal) => refusal.into_response(),
     }
 }

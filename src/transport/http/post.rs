@@ -25,7 +25,7 @@ use crate::{
 use axum::{
     body::Body,
     extract::Request,
-    http::{HeaderValue, Response, StatusCode, header, request::Parts},
+    http::{HeaderValue, Method, Response, StatusCode, header, request::Parts},
     response::IntoResponse,
 };
 use bytes::Bytes;
@@ -89,10 +89,16 @@ pub async fn pass(app: &App, request: Request) -> Response<Body> {
     let Some(caller) = parts.extensions.get::<Arc<Caller>>().cloned() else {
         return StatusCode::UNAUTHORIZED.into_response();
     };
-    match visit(app, &parts, &caller) {
-        Ok(_) => app.mcp.handle(Endpoint::Streamable, parts, Bytes::new(), &caller).await,
-        Err(response) => *response,
+    if let Err(response) = visit(app, &parts, &caller) {
+        return *response;
     }
+    let ends = parts.method == Method::DELETE;
+    let mut response = app.mcp.handle(Endpoint::Streamable, parts, Bytes::new(), &caller).await;
+    if ends && response.status() == StatusCode::ACCEPTED {
+        // The session has ended, and that is all there is to say; rmcp says 202, which clients take for "not yet".
+        *response.status_mut() = StatusCode::NO_CONTENT;
+    }
+    response
 }
 
 /// The session that the headers name, if they name one. Somebody else's is as good as none.
@@ -179,12 +185,10 @@ impl Post<'_> {
     }
 
     async fn initialize(self, id: &Id, params: Option<&RawValue>, bytes: Bytes) -> Response<Body> {
-        let sessions = &self.app.mcp.sessions;
-        if !sessions.make_room().await {
+        if let Err(full) = self.app.mcp.sessions.make_room(&self.caller).await {
             self.app.server.metrics.refused(Refused::Sessions);
-            let limit = sessions.limit();
-            let error = ToolError::exhausted(format!("{limit} sessions are open already"))
-                .with("limit", limit)
+            let error = full
+                .error("open sessions")
                 .hint("end one (DELETE with its Mcp-Session-Id), or raise http.session_limit");
             return json(
                 StatusCode::SERVICE_UNAVAILABLE,
@@ -218,7 +222,12 @@ impl Post<'_> {
         })
     }
 
+    /// Without a session, anonymous callers cannot be told apart, and ids are small numbers: none of them reaches a request
+    /// of another. Such a client withdraws a request by hanging up.
     fn cancel(&self, params: Option<&RawValue>) -> bool {
+        if self.session.is_none() && self.caller.is_anonymous() {
+            return false;
+        }
         cancelled_id(params).is_some_and(|id| self.app.running.cancel(&self.key(&id)))
     }
 

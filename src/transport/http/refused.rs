@@ -94,6 +94,7 @@ async fn gather(app: &App) {
 pub(super) async fn record(server: &Server, at: AtTheDoor, args: Value, outcome: Option<(ErrorCode, &str)>) {
     let record = Record {
         ts_ms: clock::millis(OffsetDateTime::now_utc()),
+        intent: None,
         principal: "anonymous".into(),
         role: None,
         door: "http",
@@ -107,7 +108,8 @@ pub(super) async fn record(server: &Server, at: AtTheDoor, args: Value, outcome:
         correlation_id: None,
         approval: None,
         simulated: false,
-        changed: at.changed,
+        changed: at.changed.into(),
+        later: false,
     };
     if let Err(error) = server.pipeline.world.audit.write(record).await {
         // The caller is refused all the same: nothing was done that would need a record first.

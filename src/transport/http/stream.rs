@@ -1,9 +1,10 @@
 //! A connection's bytes, through TLS or as they are.
 
-use crate::tls::shown::Shown;
+use crate::{access::seats::Seat, tls::shown::Shown, transport::write_deadline::Paced};
 use std::{
     io::{self, IoSlice},
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -23,15 +24,15 @@ const LISTENED_TO: u64 = 64 * 1024;
 
 /// One kind for both, so that the HTTP code exists once.
 pub enum Stream {
-    Plain(TcpStream),
+    Plain(Paced<TcpStream>),
     /// Boxed: its buffers are large, and a plain connection should not pay for them.
-    Tls(Box<TlsStream<TcpStream>>),
+    Tls(Box<TlsStream<Paced<TcpStream>>>),
 }
 
 impl Stream {
     /// The connection as HTTP will see it; `None` when it did not come to that. The log says why.
-    pub async fn greet(mut stream: TcpStream, tls: Option<&Shown>) -> Option<Self> {
-        let Some(tls) = tls else { return Some(Self::Plain(stream)) };
+    pub async fn greet(mut stream: TcpStream, seat: Option<Arc<Seat>>, tls: Option<&Shown>) -> Option<Self> {
+        let Some(tls) = tls else { return Some(Self::Plain(Paced::new(stream, seat))) };
         let handshake = async {
             let mut first = [0];
             if stream.peek(&mut first).await? == 0 {
@@ -41,7 +42,7 @@ impl Stream {
                 turn_away(&mut stream).await?;
                 return Ok(None);
             }
-            TlsAcceptor::from(tls.now().config.clone()).accept(stream).await.map(Some)
+            TlsAcceptor::from(tls.now().config.clone()).accept(Paced::new(stream, seat)).await.map(Some)
         };
         match timeout(HANDSHAKE, handshake).await {
             Ok(Ok(stream)) => stream.map(|stream| Self::Tls(Box::new(stream))),
@@ -141,7 +142,7 @@ mod tests {
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (stream, _) = listener.accept().await.unwrap();
         what(&mut client).await;
-        Stream::greet(stream, Some(&shown)).await.is_some()
+        Stream::greet(stream, None, Some(&shown)).await.is_some()
     }
 
     /// Time is paused: it jumps to the next timer as soon as nothing else can happen.

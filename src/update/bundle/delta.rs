@@ -1,9 +1,13 @@
 //! What of a new image a device that has the old one has to fetch.
 
-use super::{Digest, Fault, Index, Source, frame::Packer};
+use super::{
+    Block, Digest, Fault, ImageKind, Index, Source,
+    frame::Packer,
+    tree::{Hasher, Layout, SALT},
+};
 use std::{
     collections::HashSet,
-    io::{self, Read},
+    io::{self, Read, SeekFrom},
 };
 
 /// Bytes and blocks of a new version, and what of them an old one has.
@@ -15,7 +19,7 @@ pub struct Delta {
     pub raw: u64,
     /// How many of its blocks are zeros.
     pub zeros: u64,
-    /// How many are neither zeros nor anywhere in the old version.
+    /// How many are neither zeros nor anywhere in the old version, nor computed of the others.
     pub changed: u64,
     /// Bytes of all its blocks as stored: a download without the old version.
     pub stored: u64,
@@ -47,28 +51,76 @@ pub fn between_images(old: &mut dyn Source, new: &mut dyn Source, block_size: u3
         Ok(())
     })?;
     let failed = |error: io::Error| Fault::io("the compressor", &error);
+    let size = new.seek(SeekFrom::End(0)).map_err(|error| Fault::io("the new image", &error))?;
     let (mut packer, mut stored) = (Packer::new(level, block_size).map_err(failed)?, Vec::new());
-    let mut delta = Delta::default();
+    let (mut delta, mut tree, mut at) = (Delta::default(), Tree::of(size), 0);
     each(new, block_size, "the new image", &mut |raw| {
+        let computed = tree.as_mut().is_some_and(|tree| tree.has(at, raw));
+        at += raw.len() as u64;
         if raw.iter().all(|byte| *byte == 0) {
             delta.add(raw.len(), 0, true);
             return Ok(());
         }
         packer.pack(raw, &mut stored).map_err(failed)?;
-        delta.add(raw.len(), stored.len() as u64, known.contains(&Digest::of(raw)));
+        delta.add(raw.len(), stored.len() as u64, computed || known.contains(&Digest::of(raw)));
         Ok(())
     })?;
     Ok(delta)
 }
 
-/// Between two bundles, of which only the indexes are needed.
-pub fn between_indexes(old: &Index, new: &Index) -> Delta {
+/// Gives a block, unpacked.
+pub type Unpacking<'a> = &'a mut dyn FnMut(&Block, &mut Vec<u8>) -> Result<(), Fault>;
+
+/// Between two bundles: of the old one only the index is needed. `read` gives a block of the new one, unpacked.
+///
+/// # Errors
+/// Those of `read`.
+pub fn between_bundles(old: &Index, new: &Index, read: Unpacking<'_>) -> Result<Delta, Fault> {
     let known: HashSet<Digest> = old.blocks().map(|block| block.sha256).collect();
-    let mut delta = Delta::default();
+    let root = new.range(ImageKind::Root).map(|n| u64::from(new.block(n).size)).sum();
+    let (mut delta, mut tree, mut raw) = (Delta::default(), Tree::of(root), Vec::new());
     for block in new.blocks() {
-        delta.add(block.size as usize, block.stored.end - block.stored.start, known.contains(&block.sha256));
+        let mut here = known.contains(&block.sha256);
+        if block.image == ImageKind::Root
+            && let Some(tree) = &mut tree
+        {
+            raw.clear();
+            read(&block, &mut raw)?;
+            here |= tree.has(block.at, &raw);
+        }
+        delta.add(block.size as usize, block.stored.end - block.stored.start, here);
     }
-    delta
+    Ok(delta)
+}
+
+/// The hash tree behind a root image whose blocks come in their order.
+struct Tree {
+    layout: Layout,
+    hasher: Option<Hasher>,
+    bytes: Vec<u8>,
+}
+
+impl Tree {
+    fn of(size: u64) -> Option<Self> {
+        let layout = Layout::of(size)?;
+        Some(Self { layout, hasher: Some(Hasher::new(layout, SALT)), bytes: Vec::new() })
+    }
+
+    /// Takes the next block, and says whether a device computes it instead of fetching it.
+    fn has(&mut self, at: u64, raw: &[u8]) -> bool {
+        let data = self.layout.data;
+        let of_data = data.saturating_sub(at).min(raw.len() as u64) as usize;
+        if let Some(hasher) = &mut self.hasher {
+            hasher.feed(&raw[..of_data]);
+        }
+        if at + raw.len() as u64 >= data
+            && let Some(hasher) = self.hasher.take()
+        {
+            self.bytes = hasher.finish();
+        }
+        let from = at.checked_sub(data).map(|from| from as usize);
+        from.is_some_and(|from| self.bytes.get(from..from + raw.len()) == Some(raw))
+    }
 }
 
 fn each(

@@ -33,6 +33,9 @@ pub enum Fault {
     /// Past its time. Seconds since 1970.
     #[error("{what} expired at {expired} and it is at least {now} (seconds since 1970)")]
     Expired { what: String, expired: u64, now: u64 },
+    /// Made later than now. Seconds since 1970.
+    #[error("{what} says that it was made at {created}, and it is not later than {latest} (seconds since 1970)")]
+    Future { what: String, created: u64, latest: u64 },
     /// A root of trust that does not follow the one that is held.
     #[error("{what} has version {version}, and version {want} is wanted")]
     Version { what: String, version: u64, want: u64 },
@@ -62,6 +65,7 @@ impl Fault {
             Self::Unpack { .. } => "unpack",
             Self::Forbidden { .. } => "forbidden",
             Self::Expired { .. } => "expired",
+            Self::Future { .. } => "future",
             Self::Version { .. } => "version",
             Self::Io { .. } => "io",
         }
@@ -81,6 +85,9 @@ impl Fault {
             }
             Self::Forbidden { .. } => "build the image without it; a bootloader is updated by its own operation",
             Self::Expired { .. } => "get a newer one from its publisher",
+            Self::Future { .. } => {
+                "do not use it; whoever builds it has to build it again with a right --created, unless the clock here is wrong"
+            }
             Self::Version { .. } => "bring the versions in between, in their order",
             Self::Io { .. } => "look at the device or file that is named",
         }
@@ -90,7 +97,9 @@ impl Fault {
 impl From<Fault> for ToolError {
     fn from(fault: Fault) -> Self {
         let code = match fault {
-            Fault::Format { .. } | Fault::Expired { .. } | Fault::Version { .. } => ErrorCode::FailedPrecondition,
+            Fault::Format { .. } | Fault::Expired { .. } | Fault::Future { .. } | Fault::Version { .. } => {
+                ErrorCode::FailedPrecondition
+            }
             Fault::TooLong { .. } => ErrorCode::ContentTooLarge,
             Fault::Io { .. } => ErrorCode::Unavailable,
             _ => ErrorCode::VerificationFailed,

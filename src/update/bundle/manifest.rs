@@ -133,6 +133,17 @@ impl Manifest {
             Err(Fault::Expired { what: format!("version {}", self.version), expired: self.expires, now })
         }
     }
+
+    /// Whether it can have been made by `latest` (seconds since 1970): once committed, its time is a floor for everything after it.
+    ///
+    /// # Errors
+    /// [`Fault::Future`].
+    pub fn made_by(&self, latest: u64) -> Result<(), Fault> {
+        if self.created <= latest {
+            return Ok(());
+        }
+        Err(Fault::Future { what: format!("version {}", self.version), created: self.created, latest })
+    }
 }
 
 /// The index that belongs to the manifest, and no other.

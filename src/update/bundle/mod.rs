@@ -15,6 +15,7 @@ mod index;
 mod manifest;
 mod signature;
 mod strict;
+pub mod tree;
 mod words;
 
 pub use build::{Built, Plan, Source, build, sign};

@@ -1,6 +1,9 @@
 //! Whether an index is to be believed: by its keys, for this product and channel, not older than one seen before, not expired.
 
-use super::Index;
+use super::{
+    Index, Seen,
+    seen::{Mark, joined},
+};
 use crate::{
     error::{ErrorCode, ToolError},
     update::{
@@ -9,26 +12,6 @@ use crate::{
         trust::{Purpose, Roots, Signed},
     },
 };
-use serde::{Deserialize, Serialize};
-
-/// A publisher's clock may be ahead of ours by so much.
-const AHEAD: u64 = 86_400;
-
-/// The newest index of a channel that was believed. Kept, so that no older one is believed after it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Seen {
-    pub product: String,
-    pub channel: String,
-    pub sequence: u64,
-    /// Seconds since 1970, as the index says.
-    pub created: u64,
-    /// Of what was signed.
-    pub sha256: Digest,
-    /// Milliseconds since 1970, by this machine's clock: when it was last looked at.
-    pub checked_ms: i64,
-}
-
 /// An index that is believed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accepted {
@@ -56,11 +39,12 @@ pub struct Wanted<'a> {
 /// Judges the bytes of an index.
 ///
 /// # Errors
-/// `verification_failed` for a bad or missing signature, another product or channel, an older index (a replay) or another one under the
-/// same number; `failed_precondition` when it has expired (a freeze) or the root of trust has.
+/// `verification_failed` for a bad or missing signature, another product or channel, an index from the future, one older than what any
+/// key that still counts has signed (a replay) or another one under the same number; `failed_precondition` when it has expired (a freeze) or the root of trust has.
 pub fn accept(bytes: &[u8], roots: &Roots, wanted: &Wanted<'_>) -> Result<Accepted, ToolError> {
     let signed = Signed::parse(bytes, Purpose::Channel)?;
-    let text = roots.verify_channel(&signed.text, &signed.signatures)?;
+    let text = &signed.text;
+    let signers = roots.verify_channel(text, &signed.signatures)?;
     let index = Index::parse(text)?;
     let refuse = |message: String| {
         Err(ToolError::new(ErrorCode::VerificationFailed, message)
@@ -75,23 +59,29 @@ pub fn accept(bytes: &[u8], roots: &Roots, wanted: &Wanted<'_>) -> Result<Accept
             index.product, index.channel
         ));
     }
+    let reckoned = Reckoning::of(wanted.clock_ms.div_euclid(1000), wanted.synchronised, wanted.time_floor);
+    if index.created > reckoned.latest() {
+        return refuse(format!(
+            "the index was made in the future ({} seconds since 1970): look at this machine's clock",
+            index.created
+        ));
+    }
     let sha256 = Digest::of(text);
+    let keys = &roots.role(Purpose::Channel).keys;
     let same = |seen: &&Seen| seen.product == index.product && seen.channel == index.channel;
-    if let Some(seen) = wanted.seen.filter(same) {
-        let (before, now) = (seen.sequence, index.sequence);
-        if now < before || index.created < seen.created {
+    let marks = wanted.seen.filter(same).map_or_else(Vec::new, |seen| seen.known(keys));
+    for seen in &marks {
+        // What a key has signed that does not count any more is no number to go by.
+        let before = if keys.contains(&seen.key) { seen.sequence } else { 0 };
+        let now = index.sequence;
+        // A time that has not come yet was believed while the clock was not set: it holds nothing back.
+        let earlier = index.created < seen.created && seen.created <= reckoned.latest();
+        if now < before || earlier {
             return refuse(format!("the channel went back from index {before} to {now}: an old one is being replayed"));
         }
         if now == before && sha256 != seen.sha256 {
             return refuse(format!("there are two different indexes with number {now}"));
         }
-    }
-    let reckoned = Reckoning::of(wanted.clock_ms.div_euclid(1000), wanted.synchronised, wanted.time_floor);
-    if reckoned.fresh && index.created > reckoned.now.saturating_add(AHEAD) {
-        return refuse(format!(
-            "the index was made in the future ({} seconds since 1970): look at this machine's clock",
-            index.created
-        ));
     }
     // Where the clock is not set, what the index says of its own making is later than any floor.
     let now = reckoned.now.max(index.created);
@@ -107,14 +97,18 @@ pub fn accept(bytes: &[u8], roots: &Roots, wanted: &Wanted<'_>) -> Result<Accept
             "its publisher has to publish it anew; if others get a newer one, somebody holds it back on the way here",
         ));
     }
-    let checked_ms = wanted.clock_ms;
+    let (sequence, created) = (index.sequence, index.created);
+    // What lies a day ahead must not hold back what is published in between.
+    let seen_at = if reckoned.fresh { created.min(reckoned.now) } else { created };
+    let signed: Vec<Mark> = signers.iter().map(|&key| Mark { key, sequence, created: seen_at, sha256 }).collect();
     let seen = Seen {
         product: index.product.clone(),
         channel: index.channel.clone(),
-        sequence: index.sequence,
-        created: index.created,
+        sequence,
+        created,
         sha256,
-        checked_ms,
+        checked_ms: wanted.clock_ms,
+        marks: joined(&signed, &marks),
     };
     Ok(Accepted { index, seen, doubt: reckoned.doubt() })
 }

@@ -140,6 +140,21 @@ fn not_yet(device: &Device, offer: &Offer) -> Option<Why> {
     (!in_share).then_some(Why::Rollout { version, percent })
 }
 
+impl Why {
+    /// For whoever asked for a version by its name: `update.pin` has nothing to do with it.
+    pub fn of_asked(&self) -> String {
+        match self {
+            Self::NoSuchVersion { pin } => {
+                format!("{pin} was asked for (target_version), which the channel does not have")
+            }
+            Self::Back { pin } => format!(
+                "{pin} was asked for (target_version), which is older than what runs: a channel never leads back, manage.rollback does"
+            ),
+            why => why.to_string(),
+        }
+    }
+}
+
 impl fmt::Display for Why {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

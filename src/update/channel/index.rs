@@ -29,7 +29,7 @@ pub struct Index {
     pub format: u32,
     pub product: String,
     pub channel: String,
-    /// Rises by one with each index that is published.
+    /// Rises by one with each index that is published; never more than `created`.
     pub sequence: u64,
     /// Seconds since 1970.
     pub created: u64,
@@ -125,6 +125,8 @@ impl Index {
         }
         sure(is_word(&self.product) && is_word(&self.channel), "its product or channel is no word")?;
         sure((1..=MAX_NUMBER).contains(&self.sequence), "its sequence is out of bounds")?;
+        // One a second since 1970. A number that leaves no room for the next ones would be the last that devices take.
+        sure(self.sequence <= self.created, "its sequence is larger than the second it was made in")?;
         sure(is_time(self.expires) && self.created < self.expires, "it expires before it is made")?;
         sure(self.paused.as_deref().is_none_or(is_reason), "its pause has no reason, or a long one")?;
         sure(self.releases.len() <= MAX_OFFERS && self.revoked.len() <= MAX_REVOKED, "it lists too many releases")?;

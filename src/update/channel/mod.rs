@@ -10,14 +10,16 @@ mod index;
 mod look;
 mod memory;
 mod publish;
+mod seen;
 mod tree;
 pub mod window;
 
-pub use accept::{Accepted, Seen, Wanted, accept};
+pub use accept::{Accepted, Wanted, accept};
 pub use choose::{Choice, Why, choose};
 pub use device::{Device, DeviceId};
 pub use index::{Index, MAX_NOTES, MAX_OFFERS, MAX_REVOKED, Offer, Revoked, Rollout};
 pub use look::{INDEX, Look, ROOTS, look};
 pub use memory::{recall, remember};
 pub use publish::{Change, publish, salt};
+pub use seen::{Mark, Seen};
 pub use tree::Tree;

@@ -130,7 +130,7 @@ impl Shared {
             let sound = self.pieces.piece(want.n).is_some_and(|piece| piece.sha256 == digest);
             if !sound {
                 let message = format!("block {} has another hash than the signed index says", want.n);
-                return Err(Fault::forged(message).into());
+                return Err(Fault::rotten(want.n, message).into());
             }
             source.route().progress();
             // Blocks with the same content may share their bytes.

@@ -16,6 +16,8 @@ pub(super) enum Then {
     Changed,
     /// This place is of no use for this download.
     Elsewhere,
+    /// A block, by its number, that is not the one that was signed: it may have been damaged on its way, so a place is asked for it again.
+    Rotten(u32),
     /// It brought something that is not what was signed.
     Forged,
     /// No place can help: the disk, the deadline.
@@ -39,6 +41,9 @@ impl Fault {
     }
     pub fn elsewhere(why: impl Into<String>) -> Self {
         Self { then: Then::Elsewhere, why: why.into() }
+    }
+    pub fn rotten(n: u32, why: impl Into<String>) -> Self {
+        Self { then: Then::Rotten(n), why: why.into() }
     }
     pub fn forged(why: impl Into<String>) -> Self {
         Self { then: Then::Forged, why: why.into() }

@@ -12,6 +12,8 @@ pub struct Limits {
     pub ca_file: Option<PathBuf>,
     /// Seconds since 1970 that are certain to have passed: certificates are judged by it where the clock is not set.
     pub time_floor: u64,
+    /// Whether the clock was set from the network: else a certificate may be younger than it.
+    pub synchronised: bool,
     /// Until a connection stands.
     pub connect: Duration,
     /// A connection that brings less than `stall_bytes` in `stall` is given up.
@@ -45,6 +47,7 @@ impl Limits {
             proxy: None,
             ca_file: None,
             time_floor: 0,
+            synchronised: true,
             connect: Duration::from_secs(20),
             stall: Duration::from_secs(60),
             stall_bytes: 16 << 10,

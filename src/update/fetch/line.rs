@@ -1,10 +1,11 @@
 //! The line to the outside: one HTTP client, and what all requests over it share.
 
-use super::{Limits, fault::root_cause, pace::Pace};
-use crate::{error::ToolError, update::Reckoning};
+use super::{Limits, certificate::Patient, fault::root_cause, pace::Pace};
+use crate::error::ToolError;
 use reqwest::{Client, Proxy, header, redirect};
 use rustls::{
     ClientConfig, RootCertStore,
+    client::WebPkiServerVerifier,
     pki_types::{CertificateDer, UnixTime, pem::PemObject},
     time_provider::TimeProvider,
 };
@@ -85,10 +86,15 @@ impl std::error::Error for Refused {}
 fn tls(limits: &Limits) -> Result<ClientConfig, ToolError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let authorities = limits.ca_file.as_deref().map_or_else(of_system, of_file)?;
+    let failed = |error: &dyn std::error::Error| ToolError::internal(format!("TLS cannot be set up: {error}"));
+    let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(authorities), Arc::clone(&provider))
+        .build()
+        .map_err(|error| failed(&error))?;
     let config = ClientConfig::builder_with_details(provider, Arc::new(Clock(limits.clone())))
         .with_safe_default_protocol_versions()
-        .map_err(|error| ToolError::internal(format!("TLS cannot be set up: {error}")))?;
-    Ok(config.with_root_certificates(authorities).with_no_client_auth())
+        .map_err(|error| failed(&error))?;
+    let verifier = Arc::new(Patient { inner, limits: limits.clone() });
+    Ok(config.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
 }
 
 fn of_system() -> Result<RootCertStore, ToolError> {
@@ -123,9 +129,6 @@ struct Clock(Limits);
 
 impl TimeProvider for Clock {
     fn current_time(&self) -> Option<UnixTime> {
-        // Plausible is enough here: a certificate younger than the floor is no reason to stay without updates, and what comes
-        // over the line is judged by its own signatures.
-        let reckoned = Reckoning::of(self.0.wall.now_ms().div_euclid(1000), true, self.0.time_floor);
-        Some(UnixTime::since_unix_epoch(Duration::from_secs(reckoned.now)))
+        Some(UnixTime::since_unix_epoch(Duration::from_secs(self.0.reckoned(true).now)))
     }
 }

@@ -7,6 +7,7 @@
 mod answer;
 mod blocks;
 mod body;
+mod certificate;
 mod download;
 mod fault;
 mod limits;

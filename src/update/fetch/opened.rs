@@ -64,11 +64,24 @@ impl Source {
         }
     }
 
-    /// The bytes of the index of a bundle with this head: whether they are the right ones is for [`crate::update::bundle::Index::parse`].
+    /// What `judge` makes of the index of a bundle with this head. Where it refuses the bytes they are asked for again, as blocks are.
     ///
     /// # Errors
-    /// [`Source::read`]'s.
-    pub async fn index(&self, envelope: &Envelope) -> Result<Vec<u8>, ToolError> {
-        self.read(envelope.index_at..envelope.blocks_at).await
+    /// What `judge` said last, or [`Source::read`]'s.
+    pub async fn index<T>(
+        &self,
+        envelope: &Envelope,
+        judge: impl Fn(Vec<u8>) -> Result<T, ToolError>,
+    ) -> Result<T, ToolError> {
+        loop {
+            let (bytes, turn) = self.read_up_to(envelope.index_at..envelope.blocks_at, Haste::Later).await?;
+            let error = match judge(bytes) {
+                Ok(index) => return Ok(index),
+                Err(error) => error,
+            };
+            if self.recover(&turn, Fault::rotten(u32::MAX, error.advice()), Haste::Later).await.is_err() {
+                return Err(error.with("place", turn.place.to_string()));
+            }
+        }
     }
 }

@@ -27,6 +27,8 @@ struct Stop {
     /// Why it is not asked any more.
     refused: Option<String>,
     forged: bool,
+    /// Blocks that came damaged from there, and how often each.
+    rotten: Vec<(u32, u32)>,
 }
 
 /// Where to ask now.
@@ -47,10 +49,33 @@ pub(super) enum Next {
     LookAgain,
 }
 
+/// So often a place may bring the same block damaged, and so many different ones, before it is not asked any more.
+const SAME_ROTTEN: u32 = 3;
+const MOST_ROTTEN: usize = 32;
+
+impl Stop {
+    /// Notes that block `n` came damaged from there; whether that is enough.
+    fn gives_up(&mut self, n: u32) -> bool {
+        let times = match self.rotten.iter_mut().find(|(block, _)| *block == n) {
+            Some((_, times)) => {
+                *times += 1;
+                *times
+            }
+            None => {
+                self.rotten.push((n, 1));
+                1
+            }
+        };
+        times >= SAME_ROTTEN || self.rotten.len() > MOST_ROTTEN
+    }
+}
+
 impl Route {
     pub fn new(places: Vec<Place>) -> Self {
-        let stops =
-            places.into_iter().map(|place| Stop { place, pinned: None, refused: None, forged: false }).collect();
+        let stops = places
+            .into_iter()
+            .map(|place| Stop { place, pinned: None, refused: None, forged: false, rotten: Vec::new() })
+            .collect();
         Self { stops, at: 0, turn: 0, failures: 0, last: None, size: None }
     }
 
@@ -98,10 +123,14 @@ impl Route {
         let place = &turn.place;
         let why = format!("{place}: {}", fault.why);
         tracing::debug!("fetching an update: {why}");
-        let asked = match fault.then {
+        let then = match fault.then {
+            Then::Rotten(n) if self.stops[turn.at].gives_up(n) => Then::Forged,
+            then => then,
+        };
+        let asked = match then {
             Then::Never(error) => return Err(*error),
             Then::Elsewhere | Then::Forged => {
-                self.stops[turn.at].forged |= fault.then == Then::Forged;
+                self.stops[turn.at].forged |= then == Then::Forged;
                 self.stops[turn.at].refused = Some(why);
                 self.onwards();
                 return if self.stops[self.at].refused.is_some() {
@@ -110,14 +139,14 @@ impl Route {
                     Ok(Next::Pause(Duration::ZERO))
                 };
             }
-            Then::Changed | Then::Again | Then::Stalled => None,
+            Then::Changed | Then::Again | Then::Stalled | Then::Rotten(_) => None,
             Then::After(wait) => Some(wait),
         };
         if turn.turn == self.turn {
             self.turn += 1;
             self.failures += 1;
             self.last = Some(why);
-            if fault.then != Then::Changed {
+            if then != Then::Changed {
                 self.onwards();
             }
         }
@@ -126,7 +155,7 @@ impl Route {
         if self.failures > patience.saturating_mul(places) {
             return Err(self.hopeless());
         }
-        if fault.then == Then::Changed {
+        if then == Then::Changed {
             return Ok(Next::LookAgain);
         }
         // Another place is asked at once; all of them again after a pause.

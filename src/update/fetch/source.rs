@@ -102,7 +102,7 @@ impl Source {
         .hint("it was cut short when it was copied: put the whole bundle there"))
     }
 
-    async fn read_up_to(&self, range: Range<u64>, haste: Haste) -> Result<(Vec<u8>, Turn), ToolError> {
+    pub(super) async fn read_up_to(&self, range: Range<u64>, haste: Haste) -> Result<(Vec<u8>, Turn), ToolError> {
         body::not_empty(&range)?;
         if range.end - range.start > MOST {
             return Err(ToolError::new(

@@ -10,6 +10,7 @@ use super::{
     hooks::{Point, Watch},
     plan::{Head, Plan, Sides, Way, fill_from, is},
     record::Record,
+    tree,
     writer::{Target, Writer},
 };
 use crate::{
@@ -59,6 +60,9 @@ pub struct Engine {
     begun: bool,
     /// When the writing began.
     began: Instant,
+    /// Bytes that were given to a writer, and those that earlier writers brought to the medium.
+    queued: u64,
+    flushed: u64,
     /// Bytes on the medium when somebody was told last, and when it was recorded last.
     told: u64,
     recorded: u64,
@@ -129,6 +133,8 @@ impl Engine {
             compare_ms: millis(began),
             begun: false,
             began: Instant::now(),
+            queued: 0,
+            flushed: 0,
             told: 0,
             recorded: 0,
         })
@@ -186,6 +192,9 @@ impl Engine {
     fn end(&mut self) -> Result<Finish, ToolError> {
         self.begin()?;
         self.reach(self.index.len())?;
+        if self.plan.wanted().is_empty() {
+            self.compute_tree()?;
+        }
         let wanted = self.plan.wanted();
         if !wanted.is_empty() {
             self.rounds += 1;
@@ -257,9 +266,7 @@ impl Engine {
         self.site.watch.passed(Point::RecordedWriting);
         zero_head(&*target.boot, self.plan.head.length)?;
         self.site.watch.passed(Point::ZeroedHead);
-        let block_size = self.release.manifest.images.iter().map(|image| image.block_size).max().unwrap_or(1 << 20);
-        self.writer = Some(Writer::start(target, block_size, Arc::clone(&self.site.watch))?);
-        Ok(())
+        self.start_writer(target)
     }
 
     /// Copies and zeroes what lies before block `end`, in the order of the card.
@@ -297,14 +304,52 @@ impl Engine {
         Ok(())
     }
 
+    /// Computes what is missing of the root's hash tree. Blocks that do not have the index's hash have to be sent: the image has no such
+    /// tree, or the card gave something else than was written to it, which is found when it is read back.
+    fn compute_tree(&mut self) -> Result<(), ToolError> {
+        let Some(layout) = self.plan.tree.take() else { return Ok(()) };
+        let Some(writer) = self.writer.take() else { return Ok(()) };
+        let target = writer.finish()?;
+        self.told = self.queued;
+        let bytes = tree::compute(&*target.root, layout, &*self.site.watch, &self.so_far())?;
+        self.site.watch.passed(Point::ComputedTree);
+        self.start_writer(target)?;
+        for n in self.index.range(ImageKind::Root) {
+            if self.plan.ways[n as usize] != Way::Tree {
+                continue;
+            }
+            let block = self.index.block(n);
+            let from = (block.at - layout.data) as usize;
+            let raw = &bytes[from..from + block.size as usize];
+            let well = is(&block, raw);
+            if well {
+                self.counts.copied += u64::from(block.size);
+                self.write(block.image, block.at, raw.to_vec())?;
+            }
+            self.plan.ways[n as usize] = if well { Way::There } else { Way::Send };
+        }
+        Ok(())
+    }
+
+    fn start_writer(&mut self, target: Target) -> Result<(), ToolError> {
+        let block_size = self.release.manifest.images.iter().map(|image| image.block_size).max().unwrap_or(1 << 20);
+        self.flushed = self.queued;
+        self.writer = Some(Writer::start(target, block_size, Arc::clone(&self.site.watch))?);
+        Ok(())
+    }
+
+    fn so_far(&self) -> Progress {
+        Progress { phase: Phase::Writing, done: self.plan.kept + self.told, total: self.plan.total }
+    }
+
     fn write(&mut self, image: ImageKind, at: u64, raw: Vec<u8>) -> Result<(), ToolError> {
         let Some(writer) = &mut self.writer else { return Err(ToolError::internal("a block before the beginning")) };
+        self.queued += raw.len() as u64;
         writer.write(image, at, raw)?;
-        let flushed = writer.flushed();
+        let flushed = self.flushed + writer.flushed();
         if flushed > self.told {
             self.told = flushed;
-            let (done, total) = (self.plan.kept + flushed, self.plan.total);
-            self.site.watch.progress(&Progress { phase: Phase::Writing, done, total });
+            self.site.watch.progress(&self.so_far());
         }
         if flushed >= self.recorded + CHECKPOINT {
             self.recorded = flushed;

@@ -105,7 +105,7 @@ impl Finale<'_> {
     fn read_back(&self, target: &mut Target) -> Result<(), ToolError> {
         let (watch, total) = (&*self.site.watch, self.total);
         let tell = |done| watch.progress(&Progress { phase: Phase::Verifying, done, total });
-        read_back::all(target, self.index, &self.head.blocks, watch, tell)?;
+        read_back::all(target, self.index, self.head, &self.release.manifest.images, watch, tell)?;
         let size = target.boot.size();
         let image = self.release.manifest.images.iter().find(|image| image.kind == bundle::ImageKind::Boot);
         let Some(image) = image else { return Ok(()) };

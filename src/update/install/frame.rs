@@ -181,7 +181,7 @@ pub struct Armed {
     pub target: crate::update::Slot,
     /// Bytes of both images.
     pub total_bytes: u64,
-    /// Of them: sent by the server (raw), copied from the running slot, zeros, and there already.
+    /// Of them: sent by the server (raw), copied from the running slot or computed (the root's hash tree), zeros, and there already.
     pub sent_bytes: u64,
     pub copied_bytes: u64,
     pub zeroed_bytes: u64,

@@ -10,6 +10,7 @@ pub enum Point {
     ZeroedHead,
     WroteBlock,
     Flushed,
+    ComputedTree,
     RecordedWritten,
     RecordedVerified,
     WroteHead,
@@ -18,12 +19,13 @@ pub enum Point {
 }
 
 impl Point {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Compared,
         Self::RecordedWriting,
         Self::ZeroedHead,
         Self::WroteBlock,
         Self::Flushed,
+        Self::ComputedTree,
         Self::RecordedWritten,
         Self::RecordedVerified,
         Self::WroteHead,
@@ -38,6 +40,7 @@ impl Point {
             Self::ZeroedHead => "zeroed_head",
             Self::WroteBlock => "wrote_block",
             Self::Flushed => "flushed",
+            Self::ComputedTree => "computed_tree",
             Self::RecordedWritten => "recorded_written",
             Self::RecordedVerified => "recorded_verified",
             Self::WroteHead => "wrote_head",

@@ -66,6 +66,7 @@ pub fn judge(
         .with("not_earlier_than", now.now)
         .hint("get a newer release from the channel"));
     }
+    release.manifest.made_by(now.latest())?;
     roots.fresh(now.now)?;
     let target = record.admit(&release)?;
     let mut notes = Vec::new();

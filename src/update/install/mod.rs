@@ -9,6 +9,7 @@ mod plan;
 mod read_back;
 pub mod record;
 pub mod stream;
+mod tree;
 mod writer;
 
 pub use engine::{Engine, Finish, Site};

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     error::ToolError,
     update::{
-        bundle::{Block, Digest, ImageKind, Index},
+        bundle::{Block, Digest, ImageKind, Index, tree::Layout},
         disk::Device,
         status::Phase,
     },
@@ -24,6 +24,8 @@ pub(super) enum Way {
     Zero,
     /// The running slot has it, this many whole blocks from the start of its area: a file that grew moves those after it.
     Copy(u32),
+    /// It is in the root's hash tree, and is computed when all the data is written.
+    Tree,
     /// It has to be sent.
     Send,
 }
@@ -39,6 +41,28 @@ pub(super) struct Head {
     pub pieces: BTreeMap<u64, Vec<u8>>,
 }
 
+impl Head {
+    /// All its bytes, in their order, gaps of zeros included.
+    pub fn feed(&self, mut take: impl FnMut(&[u8])) {
+        const ZEROS: [u8; 4096] = [0; 4096];
+        let zeros = |from: u64, to: u64, take: &mut dyn FnMut(&[u8])| {
+            let mut at = from;
+            while at < to {
+                let length = (to - at).min(ZEROS.len() as u64);
+                take(&ZEROS[..length as usize]);
+                at += length;
+            }
+        };
+        let mut at = 0;
+        for (start, piece) in &self.pieces {
+            zeros(at, *start, &mut take);
+            take(piece);
+            at = start + piece.len() as u64;
+        }
+        zeros(at, self.length, &mut take);
+    }
+}
+
 /// One way a block.
 pub(super) struct Plan {
     pub ways: Vec<Way>,
@@ -47,6 +71,8 @@ pub(super) struct Plan {
     pub total: u64,
     /// Of them: there already, or zeros that are still to be written.
     pub kept: u64,
+    /// The root's hash tree, while blocks of it wait to be computed.
+    pub tree: Option<Layout>,
 }
 
 /// What is compared: both slots and the index.
@@ -79,6 +105,7 @@ impl Plan {
             },
             total,
             kept: 0,
+            tree: None,
         };
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         let (mut done, mut told) = (0, 0);
@@ -98,6 +125,7 @@ impl Plan {
         for image in [ImageKind::Root, ImageKind::Boot] {
             plan.find_moved(sides, image, watch)?;
         }
+        plan.leave_tree(index);
         watch.passed(Point::Compared);
         Ok(plan)
     }
@@ -135,6 +163,18 @@ impl Plan {
             }
         }
         Ok(())
+    }
+
+    /// What is missing of the root's hash tree is not asked for, where the root's size allows one. If it is none, it is asked for later.
+    fn leave_tree(&mut self, index: &Index) {
+        let Some(tree) = Layout::of(size(index, ImageKind::Root)) else { return };
+        for n in index.range(ImageKind::Root).rev().take_while(|n| index.block(*n).at >= tree.data) {
+            let way = &mut self.ways[n as usize];
+            if *way == Way::Send {
+                *way = Way::Tree;
+                self.tree = Some(tree);
+            }
+        }
     }
 
     fn way(

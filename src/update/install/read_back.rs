@@ -1,55 +1,69 @@
-//! Reading everything back from the medium itself: one thread reads, the other hashes.
+//! Reading everything back from the medium itself: one thread reads, one hashes blocks, one hashes images.
 
 use super::{
     hooks::Watch,
+    plan::Head,
     writer::{Target, card},
 };
 use crate::{
     error::{ErrorCode, ToolError},
-    update::{bundle::Index, disk::Device},
+    update::{
+        bundle::{Digest, Fault, Image, ImageKind, Index},
+        disk::Device,
+    },
 };
+use ring::digest::{Context, SHA256};
 use std::sync::mpsc::{channel, sync_channel};
 
 /// Bytes of one read, where blocks are not larger: cards are nearly as fast as they get from here on.
 const PIECE: usize = 256 << 10;
 /// Reads ahead of the hash.
-const AHEAD: usize = 2;
+const AHEAD: usize = 1;
 
-/// Compares what is on the medium with the index, block after block, but for `skip`; `tell` hears how many bytes were compared.
+/// Compares what is on the medium with the index, block after block, and each image as a whole with `images`, the manifest's. The head
+/// of the boot image is the one in memory: it is zero on the medium. `tell` hears how many bytes were compared.
 ///
 /// # Errors
-/// `verification_failed` naming the first block that is another one; `unavailable` when the card cannot be read; `cancelled`.
+/// `verification_failed` naming the first block, or the image, that is another one; `unavailable` when the card cannot be read;
+/// `cancelled`.
 pub(super) fn all(
     target: &mut Target,
     index: &Index,
-    skip: &std::ops::Range<u32>,
+    head: &Head,
+    images: &[Image],
     watch: &dyn Watch,
     mut tell: impl FnMut(u64),
 ) -> Result<(), ToolError> {
     let mut done = 0;
-    for (device, image) in [
-        (&mut target.root, crate::update::bundle::ImageKind::Root),
-        (&mut target.boot, crate::update::bundle::ImageKind::Boot),
-    ] {
-        let range = index.range(image);
-        let range = if range.contains(&skip.start) { skip.end.max(range.start)..range.end } else { range };
-        area(device, index, range, watch, |bytes| {
+    for (device, kind) in [(&mut target.root, ImageKind::Root), (&mut target.boot, ImageKind::Boot)] {
+        let mut whole = Context::new(&SHA256);
+        let mut range = index.range(kind);
+        if kind == ImageKind::Boot {
+            head.feed(|bytes| whole.update(bytes));
+            range.start = head.blocks.end.max(range.start);
+        }
+        let whole = area(device, index, range, watch, whole, |bytes| {
             done += bytes;
             tell(done);
         })?;
+        let signed = images.iter().find(|image| image.kind == kind).map(|image| image.sha256);
+        if signed.is_none_or(|signed| signed.0 != *whole.finish().as_ref()) {
+            return Err(Fault::Hash { what: format!("the {} image", kind.name()) }.into());
+        }
     }
     Ok(())
 }
 
-/// One area's blocks, which lie one behind the other.
+/// One area's blocks, which lie one behind the other. Gives `whole` back with their bytes added.
 fn area(
     device: &mut Box<dyn Device>,
     index: &Index,
     blocks: std::ops::Range<u32>,
     watch: &dyn Watch,
+    mut whole: Context,
     mut tell: impl FnMut(u64),
-) -> Result<(), ToolError> {
-    let Some(last) = blocks.clone().last() else { return Ok(()) };
+) -> Result<Context, ToolError> {
+    let Some(last) = blocks.clone().last() else { return Ok(whole) };
     let (first, last) = (index.block(blocks.start), index.block(last));
     // Whole blocks, whatever their size: both are powers of two, and only the last block is shorter.
     let piece_bytes = PIECE.max(first.size as usize);
@@ -71,6 +85,15 @@ fn area(
                 }
             }
         });
+        // The whole image is hashed beside its blocks, on a processor of its own.
+        let (pass, passed) = sync_channel::<Vec<u8>>(0);
+        let image = threads.spawn(move || {
+            for piece in passed {
+                whole.update(&piece);
+                let _ = give.send(piece);
+            }
+            whole
+        });
         let mut waiting = blocks.map(|n| index.block(n));
         for piece in pieces {
             let piece = piece?;
@@ -81,15 +104,16 @@ fn area(
             while !rest.is_empty() {
                 let Some(block) = waiting.next() else { break };
                 let (bytes, more) = rest.split_at((block.size as usize).min(rest.len()));
-                if crate::update::bundle::Digest::of(bytes) != block.sha256 {
+                if Digest::of(bytes) != block.sha256 {
                     return Err(mismatch(name, block.at));
                 }
                 rest = more;
             }
             tell(piece.len() as u64);
-            let _ = give.send(piece);
+            let _ = pass.send(piece);
         }
-        Ok(())
+        drop(pass);
+        image.join().map_err(|_| ToolError::internal("the thread that hashes an image ended"))
     })
 }
 

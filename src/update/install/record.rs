@@ -5,6 +5,7 @@ use crate::{
     update::{
         Slot,
         slots::{self, Asked, Candidate, Ledger, Limits, State, Step},
+        status::RestartPlan,
         trust::Release,
     },
 };
@@ -21,6 +22,8 @@ pub struct Record {
     /// The running image's own counter, where it has one.
     pub running_counter: Option<u64>,
     pub limits: Limits,
+    /// When the machine restarts into what is installed, once it is armed.
+    pub restart: RestartPlan,
 }
 
 impl Record {
@@ -85,7 +88,11 @@ impl Record {
 
     pub(super) fn armed(&self) -> Result<(), ToolError> {
         let mut ledger = self.ledger();
-        let step = slots::arm(ledger.state(), &ledger.evidence())?;
+        let mut step = slots::arm(ledger.state(), &ledger.evidence())?;
+        // One write: whatever ends the agent now, the next one knows what was planned.
+        if let Some(update) = step.state.as_mut().and_then(|state| state.update.as_mut()) {
+            update.restart = self.restart;
+        }
         ledger.perform(&step)
     }
 

@@ -9,7 +9,7 @@ pub mod plan;
 mod tell;
 
 pub use kept::{Kept, State};
-pub use order::{Order, Release, Wanted};
+pub use order::{AUTOMATIC, Order, Release, Wanted};
 pub use tell::Tell;
 
 use super::status::Phase;

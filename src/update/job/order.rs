@@ -3,6 +3,9 @@
 use super::super::bundle::Digest;
 use serde::{Deserialize, Serialize};
 
+/// Who orders an update that nobody asked for.
+pub const AUTOMATIC: &str = "update.automatic";
+
 /// One update that somebody wants.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

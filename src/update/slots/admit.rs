@@ -1,6 +1,6 @@
 //! Steps 1 and 2 of an update: may this version be installed, and where. Nothing is written.
 
-use super::{Limits, Stage, State, limits};
+use super::{Blocked, Limits, Stage, State, limits};
 use crate::{
     error::{ErrorCode, ToolError},
     update::{
@@ -71,7 +71,7 @@ pub fn admit(state: &State, asked: &Asked) -> Result<Slot, ToolError> {
             }
             Stage::Armed if same => {
                 return Err(refuse(format!("version {} is installed and waits for a restart", update.version))
-                    .hint("restart into it; nothing has to be fetched again"));
+                    .hint("manage.update_server and `raspi-mcp slot install --reboot` restart into it, and so does any restart; manage.rollback takes it back"));
             }
             Stage::RolledBack if same => {
                 return Err(refuse(format!("version {} failed its trial and is being judged", update.version))
@@ -80,7 +80,8 @@ pub fn admit(state: &State, asked: &Asked) -> Result<Slot, ToolError> {
             _ => {}
         }
     }
-    if let Some(blocked) = state.blocked.iter().find(|blocked| blocked.manifest == candidate.manifest) {
+    let failed = |blocked: &&Blocked| blocked.manifest == candidate.manifest && !blocked.by_person;
+    if let Some(blocked) = state.blocked.iter().find(failed) {
         return Err(refuse(format!("version {} is blocked: {}", blocked.version, blocked.reason))
             .with("manifest_sha256", blocked.manifest.to_string())
             .hint("install another version; a mended one has a manifest of its own"));

@@ -4,13 +4,13 @@ use super::{
     Act, Kind, Limits, MOST_ARMINGS, Orderly, Pending, Stage, State, Step, effects,
     last_words::hear,
     limits,
-    write::{at, bounded, set_phase},
+    write::{at, bounded, set_phase, stage},
 };
 use crate::{
     error::ToolError,
     update::{
         boot::Evidence,
-        status::{Attempt, Phase, SlotState},
+        status::{Attempt, Phase, RestartPlan, SlotState},
     },
 };
 use serde_json::Map;
@@ -54,6 +54,19 @@ pub(super) fn armed(update: &mut Pending, seen: &Evidence) -> crate::update::Slo
 pub fn rearm(state: &State) -> Result<Step, ToolError> {
     let target = at(state, &[Stage::Armed])?.target;
     Ok(Step { after: vec![Act::Arm(target)], ..Step::default() })
+}
+
+/// When the machine restarts into what is armed, from now on; `why` is for `last_attempt` (empty: there is nothing to say).
+///
+/// # Errors
+/// `failed_precondition` unless an update is armed.
+pub fn plan_restart(state: &State, restart: RestartPlan, why: &str) -> Result<Step, ToolError> {
+    let step = stage(state, &[Stage::Armed], |update| update.restart = restart)?;
+    let mut next = step.state.unwrap_or_else(|| state.clone());
+    if let Some(attempt) = &mut next.last_attempt {
+        attempt.reason = bounded(why);
+    }
+    Ok(if next == *state { Step::default() } else { Step::to(next) })
 }
 
 /// The marker of an orderly restart, written before it: without it the next boot could not tell a lost flag from a trial that died.
@@ -141,6 +154,8 @@ pub fn roll_back(state: &State, seen: &Evidence, reason: &str, now_ms: i64) -> R
         trials: Vec::new(),
         heard: Vec::new(),
         verdict: None,
+        restart: RestartPlan::Soon,
+        by_itself: false,
         done: 0,
         more: Map::new(),
     };

@@ -19,7 +19,8 @@ pub(super) fn give_up(state: &State, reason: &str, now_ms: i64) -> Step {
     let (target, mut after) = (update.target, Vec::new());
     if update.kind == Kind::Install {
         if let Some(manifest) = update.manifest {
-            next.block(manifest, &update.version, &bounded(reason));
+            let by_person = update.verdict.as_ref().is_some_and(|verdict| verdict.by_person);
+            next.block(manifest, &update.version, &bounded(reason), by_person);
         }
         let record = next.slots.of_mut(target);
         record.state = SlotState::Bad;

@@ -22,7 +22,7 @@ mod trial;
 mod write;
 
 pub use admit::{Asked, Candidate, admit, floor};
-pub use arm::{arm, judge_old, rearm, restarting, roll_back};
+pub use arm::{arm, judge_old, plan_restart, rearm, restarting, roll_back};
 pub use health::healthy;
 pub use last_words::LONGEST_LOG;
 pub use ledger::Ledger;

@@ -4,7 +4,7 @@
 use crate::update::{
     Slot,
     bundle::Digest,
-    status::{Attempt, SlotState},
+    status::{Attempt, RestartPlan, SlotState},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -21,7 +21,9 @@ pub struct State {
     pub counter_floor: u64,
     /// No image with a smaller counter is started again. Only rises.
     pub revoke_below: u64,
-    /// Seconds since 1970: the newest `created` of a verified manifest. Only rises.
+    /// Seconds since 1970: the newest `created` of a committed release. Only rises.
+    pub committed_time: u64,
+    /// What earlier versions raised when an install began, so it may lie in the future. Written for them, and never read.
     pub time_floor: u64,
     /// Versions that are not installed again by themselves; the newest last, at most [`State::MOST_BLOCKED`].
     pub blocked: Vec<Blocked>,
@@ -49,11 +51,24 @@ impl State {
     pub const MOST_BLOCKED: usize = 32;
 
     /// Blocks a version, and forgets the oldest one when there are too many.
-    pub(super) fn block(&mut self, manifest: Digest, version: &str, reason: &str) {
-        self.blocked.retain(|blocked| blocked.manifest != manifest);
-        self.blocked.push(Blocked { manifest, version: version.into(), reason: reason.into(), more: Map::new() });
+    pub(super) fn block(&mut self, manifest: Digest, version: &str, reason: &str, by_person: bool) {
+        self.unblock(Some(manifest));
+        let (version, reason) = (version.into(), reason.into());
+        self.blocked.push(Blocked { manifest, version, reason, by_person, more: Map::new() });
         let surplus = self.blocked.len().saturating_sub(Self::MOST_BLOCKED);
         self.blocked.drain(..surplus);
+    }
+
+    /// A person does not want what is armed or half written. It is not installed by itself again, and did not fail.
+    pub fn taken_back(&mut self, update: &Pending, reason: &str) {
+        if let Some(manifest) = update.manifest {
+            self.block(manifest, &update.version, &reason[..reason.floor_char_boundary(1024)], true);
+        }
+    }
+
+    /// What was committed is good.
+    pub(super) fn unblock(&mut self, manifest: Option<Digest>) {
+        self.blocked.retain(|blocked| Some(blocked.manifest) != manifest);
     }
 
     /// Replaces the last attempt: another one begins.
@@ -175,6 +190,12 @@ pub struct Pending {
     /// Why the trial that runs, or ran, has failed.
     #[serde(default)]
     pub verdict: Option<Verdict>,
+    /// When the machine restarts into it, once it is armed.
+    #[serde(default, skip_serializing_if = "RestartPlan::waits")]
+    pub restart: RestartPlan,
+    /// A rollback that nobody asked for: the dead man's.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_itself: bool,
     /// Bytes on the medium at the last checkpoint: for people. What is really there, hashes decide.
     #[serde(default)]
     pub done: u64,
@@ -193,12 +214,15 @@ pub struct Verdict {
     pub log_tail: Option<String>,
 }
 
-/// A version that is not installed again by itself.
+/// A version that is not installed again by itself; one that failed by nobody.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Blocked {
     pub manifest: Digest,
     pub version: String,
     pub reason: String,
+    /// It did not fail: a person took it back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_person: bool,
     #[serde(flatten)]
     pub more: Map<String, Value>,
 }

@@ -77,15 +77,18 @@ pub(super) fn finish(state: &State, now_ms: i64) -> Step {
     if update.kind == Kind::Install {
         next.counter_floor = next.counter_floor.max(update.counter);
         next.revoke_below = next.revoke_below.max(update.revoke_below);
-        next.time_floor = next.time_floor.max(update.created);
+        next.committed_time = next.committed_time.max(update.created);
+        next.time_floor = next.committed_time;
         end_attempt(&mut next, Phase::Committed, "", now_ms);
     } else {
         let left = next.slots.of(old).clone();
         if let Some(manifest) = left.manifest {
-            next.block(manifest, left.version.as_deref().unwrap_or("unknown"), &format!("rolled back: {reason}"));
+            let version = left.version.as_deref().unwrap_or("unknown");
+            next.block(manifest, version, &format!("rolled back: {reason}"), !update.by_itself);
         }
         end_attempt(&mut next, Phase::Committed, &reason, now_ms);
     }
+    next.unblock(update.manifest);
     let record = next.slots.of_mut(slot);
     record.version = Some(update.version);
     record.counter = Some(update.counter);

@@ -1,11 +1,11 @@
 //! Steps 3 to 6: while blocks are written. Each transition is one write.
 
-use super::{Act, Asked, Candidate, Kind, Limits, Pending, Stage, State, Step, admit::admit, clock, limits};
+use super::{Act, Asked, Candidate, Kind, Limits, Pending, Stage, State, Step, admit::admit, limits};
 use crate::{
     error::ToolError,
     update::{
         Slot,
-        status::{Attempt, Phase, SlotState},
+        status::{Attempt, Phase, RestartPlan, SlotState},
     },
 };
 use serde_json::Map;
@@ -24,7 +24,8 @@ pub fn begin_writing(state: &State, asked: &Asked) -> Result<Step, ToolError> {
     // Going on is not another install.
     let generous = Limits { installs_a_day: u32::MAX, ..limits };
     let target = admit(state, &Asked { limits: if resumed { generous } else { limits }, ..*asked })?;
-    let mut next = clock::verified_at(state, candidate.created);
+    // No floor rises here: the release may still fail.
+    let mut next = state.clone();
     if !resumed {
         next.installs_ms = limits::install(limits, &state.installs_ms, now_ms)?;
         next.begin_attempt(Attempt {
@@ -68,6 +69,8 @@ pub fn begin_writing(state: &State, asked: &Asked) -> Result<Step, ToolError> {
         trials: Vec::new(),
         heard: Vec::new(),
         verdict: None,
+        restart: RestartPlan::Waits,
+        by_itself: false,
         done: 0,
         more: Map::new(),
     });

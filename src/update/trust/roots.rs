@@ -135,13 +135,12 @@ impl Roots {
         Ok(Release { manifest, digest, blocks_at: envelope.blocks_at, total: envelope.total, _only_here: () })
     }
 
-    /// `bytes`, when enough channel keys have signed them.
+    /// The ids of the channel keys that have signed `bytes`, when they are enough.
     ///
     /// # Errors
     /// [`Fault`].
-    pub fn verify_channel<'a>(&self, bytes: &'a [u8], signatures: &[Signature]) -> Result<&'a [u8], Fault> {
-        self.verify(Purpose::Channel, bytes, signatures, "the channel's index")?;
-        Ok(bytes)
+    pub fn verify_channel(&self, bytes: &[u8], signatures: &[Signature]) -> Result<Vec<Digest>, Fault> {
+        self.verify(Purpose::Channel, bytes, signatures, "the channel's index")
     }
 
     /// Whether it may still be relied on at `now` (seconds since 1970, from the time floor).
@@ -169,7 +168,13 @@ impl Roots {
     }
 
     /// Of the keys of `purpose`'s role, which have signed `bytes`; keys that the role does not have are passed over.
-    fn verify(&self, purpose: Purpose, bytes: &[u8], signatures: &[Signature], what: &str) -> Result<(), Fault> {
+    fn verify(
+        &self,
+        purpose: Purpose,
+        bytes: &[u8],
+        signatures: &[Signature],
+        what: &str,
+    ) -> Result<Vec<Digest>, Fault> {
         let role = self.role(purpose);
         let mut good: Vec<Digest> = Vec::new();
         for signature in signatures.iter().take(MAX_ROLE) {
@@ -186,7 +191,7 @@ impl Roots {
             }
         }
         if good.len() >= role.threshold {
-            return Ok(());
+            return Ok(good);
         }
         let role_name = purpose.name().to_owned();
         Err(Fault::Threshold { what: what.into(), role: role_name, have: good.len(), need: role.threshold })

@@ -10,7 +10,7 @@ mod oracle;
 
 use libfuzzer_sys::fuzz_target;
 use raspi_mcp::{
-    agent::{Agent, AgentSettings, Peer, World, converse},
+    agent::{Agent, AgentSettings, Peer, World, converse, machine::SimulatedMachine, system_clock},
     config::{Places, Settings},
     os::Root,
 };

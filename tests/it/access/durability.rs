@@ -9,7 +9,7 @@ use raspi_mcp::{
         ledger::{Entry, Ledger},
     },
     error::{ErrorCode, ToolError},
-    registry::{Registry, meta::Role, pipeline::Approval},
+    registry::{Registry, deed::Changed, meta::Role, pipeline::Approval},
     store::Store,
 };
 use rusqlite::Connection;
@@ -117,6 +117,8 @@ fn entry<'a>(write: bool, volatile: bool, error: Option<&'a ToolError>, approval
         tool: "test.tool",
         write,
         volatile,
+        refused: false,
+        intent: None,
         args: json!({}),
         args_sha256: "0",
         error,
@@ -125,7 +127,8 @@ fn entry<'a>(write: bool, volatile: bool, error: Option<&'a ToolError>, approval
         correlation_id: None,
         approval,
         simulated: true,
-        changed: true,
+        changed: Changed::Yes,
+        later: false,
     }
 }
 

@@ -168,12 +168,48 @@ fn roles_come_from_a_text_a_list_or_a_scope() {
         (json!("openid read_only ops_rw"), Ok(Role::OpsRw)),
         (json!(["profile", "admin", "read_only"]), Ok(Role::Admin)),
         (json!("openid administrator"), Err(Fault::Role)),
+        (json!("admin,read_only"), Err(Fault::Role)),
+        (json!("openid\tadmin\u{a0}ops_rw\nread_only"), Err(Fault::Role)),
         (json!([1, null]), Err(Fault::Role)),
+        (json!(["not admin"]), Err(Fault::Role)),
     ] {
         let mut claims = Issuer::claims("admin");
         claims["scope"] = scope.clone();
         let judged = judge.judge(&issuer.signed(&header("EdDSA", "ed"), &claims), OffsetDateTime::now_utc());
         assert_eq!(judged.map(|bearer| bearer.role), role, "{scope}");
+    }
+}
+
+#[test]
+fn a_group_whose_name_holds_a_role_gives_none() {
+    let issuer = Issuer::new();
+    for name in ["role", "groups"] {
+        let (judge, _folder) = validator(&issuer, |settings| settings.jwt.role_claim = name.into());
+        for (claim, role) in [
+            (json!("admin"), Ok(Role::Admin)),
+            (json!(["users", "ops_rw", "read_only"]), Ok(Role::OpsRw)),
+            (json!("not admin"), Err(Fault::Role)),
+            (json!(["not admin", "ops_rw"]), Ok(Role::OpsRw)),
+            (json!(["read_only admin"]), Err(Fault::Role)),
+            (json!(["admin of nothing", "former admin"]), Err(Fault::Role)),
+            (json!(" admin "), Err(Fault::Role)),
+            (json!("admin\n"), Err(Fault::Role)),
+            (json!("Admin"), Err(Fault::Role)),
+            (json!("administrator"), Err(Fault::Role)),
+            (json!("\u{430}dmin"), Err(Fault::Role)),
+            (json!("admin\u{200b}"), Err(Fault::Role)),
+            (json!([["admin"]]), Err(Fault::Role)),
+            (json!([{"name": "admin"}]), Err(Fault::Role)),
+            (json!([2, true, null]), Err(Fault::Role)),
+            (json!(2), Err(Fault::Role)),
+            (json!([]), Err(Fault::Role)),
+            (json!(""), Err(Fault::Role)),
+        ] {
+            let mut claims = Issuer::claims("admin");
+            claims[name] = claim.clone();
+            let judged = judge.judge(&issuer.signed(&header("EdDSA", "ed"), &claims), OffsetDateTime::now_utc());
+            assert_eq!(judged.map(|bearer| bearer.role), role, "{name}: {claim}");
+        }
     }
 }
 

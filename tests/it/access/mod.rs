@@ -3,6 +3,9 @@
 mod audit;
 mod durability;
 mod jwt;
+mod killed;
+mod question;
+mod record;
 mod redact;
 mod token;
 

@@ -1,6 +1,6 @@
 //! What may be written down, and what may not.
 
-use raspi_mcp::access::redact::{is_secret_name, redact, redact_text};
+use raspi_mcp::access::redact::{is_secret_name, redact, redact_own, redact_text};
 use serde_json::{Value, json};
 
 #[test]
@@ -43,6 +43,38 @@ fn secrets_are_masked_wherever_they_stand() {
             "ssid": "home", "psk": "[redacted]", "list": [{"token": "[redacted]"}], "note": "use rmcp_[redacted] now",
         })
     );
+}
+
+#[test]
+fn who_called_is_no_secret_and_a_token_in_its_place_is() {
+    let jwt = "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl";
+    for name in
+        ["token:fleet", "token:kitchen-pi.2", "jwt:auth0|5f7c", "jwt:alice@example.org", "uid:1000", "page:1a2b"]
+    {
+        let warrant = json!({"warrant": {"principal": name, "ask_id": null}});
+        assert_eq!(redact(&warrant), warrant);
+        let text = format!("GPIO 17 is held by {name}, until it is released");
+        assert_eq!(redact_own(&text), text);
+    }
+    for (text, safe) in [
+        ("held by token:rmcp_abcDEF-123_x.", "held by token:rmcp_[redacted]"),
+        ("token: hunter2", "token: [redacted]"),
+        ("token=hunter2", "token=[redacted]"),
+        ("{\"token\":\"hunter2\"}", "{\"token\":\"[redacted]\"}"),
+        ("access_token:hunter2", "access_token:[redacted]"),
+        ("Authorization: Bearer hunter2", "Authorization: [redacted]"),
+    ] {
+        assert!(!redact_own(text).contains("hunter2") && !redact_own(text).contains("abcDEF"), "{}", redact_own(text));
+        if !text.contains("Bearer") {
+            assert_eq!(redact_own(text), safe);
+        }
+    }
+    assert_eq!(redact_own(&format!("refused jwt:{jwt}")), "refused jwt:[redacted]");
+    assert_eq!(
+        redact(&json!({"principal": format!("token:rmcp_{}", "a".repeat(43))}))["principal"],
+        "token:rmcp_[redacted]"
+    );
+    assert_eq!(redact_text("a line of another program: token:hunter2"), "a line of another program: token:[redacted]");
 }
 
 #[test]

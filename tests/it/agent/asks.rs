@@ -175,8 +175,101 @@ async fn after_a_restart_of_the_agent_open_questions_are_expired_not_forgotten()
 #[tokio::test]
 async fn nobody_is_asked_about_arguments_nobody_can_read() {
     let pi = Pi::new();
-    let error = pi.server().open_ask(ask("camera.capture", json!({"text": "x".repeat(9000)}))).await.unwrap_err();
-    assert_eq!(error.code, ErrorCode::ContentTooLarge);
+    let server = pi.server();
+    let whole = json!({"text": "x".repeat(64 * 1024)});
+    let opened = server.open_ask(ask("camera.capture", whole.clone())).await.unwrap();
+    assert_eq!(opened.request.args, whole, "64 KiB are shown whole");
+    let list: Vec<String> = (0..100).map(|_| "y".repeat(1000)).collect();
+    for args in [json!({"text": "x".repeat(64 * 1024 + 1)}), json!({"list": list})] {
+        let error = server.open_ask(ask("camera.capture", args)).await.unwrap_err();
+        assert_eq!(error.code, ErrorCode::ContentTooLarge);
+    }
+    for long in [
+        AskRequest { summary: "x".repeat(5000), ..ask("camera.capture", json!({})) },
+        AskRequest { principal: "x".repeat(5000), ..ask("camera.capture", json!({})) },
+        ask(&"x".repeat(5000), json!({})),
+    ] {
+        assert_eq!(server.open_ask(long).await.unwrap_err().code, ErrorCode::ContentTooLarge);
+    }
+}
+
+#[tokio::test]
+async fn asks_that_are_as_many_and_as_long_as_can_be_reach_the_person() {
+    let pi = Pi::now();
+    let stop = tokio_util::sync::CancellationToken::new();
+    let listener = raspi_mcp::agent::bind(&pi.settings.socket, false).unwrap();
+    let serving = tokio::spawn(raspi_mcp::agent::serve(listener, pi.agent(), stop.clone()));
+    let link = AgentLink::Socket(raspi_mcp::agent::Client::new(&pi.settings.socket));
+    for n in 0..32 {
+        // Of control characters JSON makes six bytes each: the most that a line takes.
+        let args = json!({"n": n, "a": "\u{1}".repeat(8_000), "b": "x".repeat(48_000)});
+        let request = AskRequest { principal: format!("token:{}", n / 4), ..ask("gpio.write_pin", args) };
+        link.open_ask(request).await.unwrap();
+    }
+    let asks = link.list_asks().await.unwrap();
+    assert_eq!(asks.len(), 32);
+    assert!(asks.iter().all(|ask| ask.request.args["a"].as_str().unwrap().len() == 8_000));
+    let bytes = std::fs::metadata(pi.dir.path().join("agent/asks.json")).unwrap().len();
+    println!("32 asks of the longest kind are {bytes} bytes on the card");
+    assert!(bytes < 32 * 100 * 1024, "{bytes}");
+    for ask in asks {
+        link.answer(&ask.id, false).await.unwrap();
+    }
+    let bytes = std::fs::metadata(pi.dir.path().join("agent/asks.json")).unwrap().len();
+    assert!(bytes < 64 * 1024, "what is settled keeps no arguments: {bytes}");
+    stop.cancel();
+    serving.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_is_set_makes_no_ask_live_longer_or_shorter() {
+    for set in [-86_400_000, -1, 86_400_000] {
+        let pi = Pi::new();
+        let server = pi.server();
+        let request = ask("gpio.write_pin", json!({"pin": 4}));
+        let redeem = |id: String| {
+            let (server, request) = (server.clone(), request.clone());
+            async move { server.redeem_ask(&id, &request.tool, &request.principal, &request.args_sha256).await }
+        };
+        let unanswered = server.open_ask(request.clone()).await.unwrap();
+        pi.set_ms.store(set, Ordering::SeqCst);
+        let seen = server.ask_state(&unanswered.id, Duration::ZERO).await.unwrap();
+        assert_eq!(seen.state, AskState::Pending, "{set}: its time goes on");
+        let shown_ms = seen.expires_ms - (pi.now_ms.load(Ordering::SeqCst) + set);
+        assert!((299_000..=301_000).contains(&shown_ms), "{set}: what is shown follows the clock: {shown_ms}");
+        pi.pass(299).await;
+        assert_eq!(server.ask_state(&unanswered.id, Duration::ZERO).await.unwrap().state, AskState::Pending, "{set}");
+        pi.pass(1).await;
+        assert_eq!(server.ask_state(&unanswered.id, Duration::ZERO).await.unwrap().state, AskState::Expired, "{set}");
+
+        // An answer's time likewise, and a no's.
+        let approved = server.open_ask(request.clone()).await.unwrap();
+        pi.says(&approved, true).await.unwrap();
+        pi.set_ms.store(-2 * set, Ordering::SeqCst);
+        pi.pass(300).await;
+        assert!(redeem(approved.id).await.unwrap_err().message.contains("has expired"), "{set}");
+        let denied = server.open_ask(request.clone()).await.unwrap();
+        pi.says(&denied, false).await.unwrap();
+        pi.set_ms.store(set, Ordering::SeqCst);
+        pi.pass(299).await;
+        assert_eq!(server.open_ask(request.clone()).await.unwrap().state, AskState::Denied, "{set}");
+        pi.pass(1).await;
+        assert_eq!(server.open_ask(request.clone()).await.unwrap().state, AskState::Pending, "{set}");
+    }
+}
+
+#[tokio::test]
+async fn a_no_outlives_the_agent_and_is_not_for_ever_by_a_clock_that_was_set() {
+    let mut pi = Pi::new();
+    let request = ask("gpio.write_pin", json!({"pin": 4}));
+    let opened = pi.server().open_ask(request.clone()).await.unwrap();
+    pi.says(&opened, false).await.unwrap();
+    pi.restart_agent();
+    assert_eq!(pi.server().open_ask(request.clone()).await.unwrap().state, AskState::Denied);
+    pi.set_ms.store(-86_400_000, Ordering::SeqCst);
+    pi.restart_agent();
+    pi.now_ms.fetch_add(301_000, Ordering::SeqCst);
+    assert_eq!(pi.server().open_ask(request).await.unwrap().state, AskState::Pending);
 }
 
 #[tokio::test]

@@ -23,9 +23,9 @@ use raspi_mcp::{
 use tokio_util::sync::CancellationToken;
 
 /// A server and its agent on a simulated board.
-struct Server {
-    pi: Pi,
-    pipeline: Pipeline,
+pub(super) struct Server {
+    pub(super) pi: Pi,
+    pub(super) pipeline: Arc<Pipeline>,
 }
 
 impl Server {
@@ -38,7 +38,7 @@ impl Server {
         Self::with(pi, link, |_| {})
     }
 
-    fn with(pi: Pi, link: impl Fn(&Pi) -> AgentLink, change: impl FnOnce(&mut Settings)) -> Self {
+    pub(super) fn with(pi: Pi, link: impl Fn(&Pi) -> AgentLink, change: impl FnOnce(&mut Settings)) -> Self {
         let mut settings = Settings::default_for(&Places::below(pi.dir.path()));
         settings.tools.enable.extend(["system".into(), "service".into()]);
         change(&mut settings);
@@ -56,7 +56,8 @@ impl Server {
         let (settings, registry) = (Arc::new(settings), Registry::standard());
         let world = World::new(settings, registry, machine, agent.clone(), store, audit.clone(), Ring::new(10));
         let gate = Asking { agent, patience: Duration::from_millis(1), elicitation_clients: Vec::new() };
-        Self { pi, pipeline: Pipeline::new(Arc::new(world), bounds, Arc::new(audit), Arc::new(gate)) }
+        let pipeline = Pipeline::new(Arc::new(world), bounds, Arc::new(audit), Arc::new(gate));
+        Self { pi, pipeline: Arc::new(pipeline) }
     }
 
     async fn call(&self, caller: (&str, Role), tool: &str, args: Value) -> (Result<Value, ToolError>, Value) {
@@ -75,7 +76,7 @@ impl Server {
         (finished.result.map(|output| serde_json::from_str(output.json.get()).unwrap()), json!(finished.meta))
     }
 
-    async fn admin(&self, tool: &str, args: Value) -> Result<Value, ToolError> {
+    pub(super) async fn admin(&self, tool: &str, args: Value) -> Result<Value, ToolError> {
         self.call(ADMIN, tool, args).await.0
     }
 
@@ -85,7 +86,7 @@ impl Server {
     }
 }
 
-const ADMIN: (&str, Role) = ("token:owner", Role::Admin);
+pub(super) const ADMIN: (&str, Role) = ("token:owner", Role::Admin);
 const GUEST: (&str, Role) = ("token:guest", Role::ReadOnly);
 
 #[tokio::test]
@@ -133,6 +134,42 @@ async fn a_scheduled_reboot_is_cancelled_through_the_same_tool() {
     let nothing = server.admin("system.reboot", json!({"cancel": true})).await.unwrap();
     assert_eq!(nothing["cancelled"], false);
     assert_eq!(server.recorded().await["changed"], false);
+}
+
+#[tokio::test]
+async fn a_person_sees_the_arguments_as_they_are_and_the_audit_keeps_its_masks() {
+    let server = Server::new();
+    let args = json!({"reason": "password=hunter2 [redacted]", "delay_seconds": 60});
+    server.admin("system.reboot", args.clone()).await.unwrap_err();
+    let asks = server.pi.server().list_asks().await.unwrap();
+    assert_eq!(asks[0].request.args, args);
+    server.pi.says(&asks[0], true).await.unwrap();
+    server.admin("system.reboot", args).await.unwrap();
+    assert_eq!(server.recorded().await["args"]["reason"], "password=[redacted] [redacted]");
+}
+
+#[tokio::test]
+async fn the_agent_denies_a_deed_by_its_own_policy_under_every_name() {
+    // The server's configuration says nothing.
+    let pi = Pi::with(|agent| agent.policy.modes.extend([("service.restart".into(), Mode::Deny)]));
+    let server = Server::with(pi, |pi| pi.server(), |settings| settings.service.allow = vec!["*.service".into()]);
+    for (tool, args, denied) in [
+        ("service.restart", json!({"service_name": "web"}), true),
+        ("service.control_service", json!({"service_name": "web", "action": "restart"}), true),
+        ("service.control_service", json!({"service_name": "web", "action": "restart", "dry_run": true}), true),
+        ("service.control_service", json!({"service_name": "web", "action": "stop", "dry_run": true}), false),
+        ("service.stop", json!({"service_name": "web"}), false),
+    ] {
+        let answer = server.admin(tool, args.clone()).await;
+        assert_eq!(answer.is_err(), denied, "{tool} {args}: {answer:?}");
+        if let Err(error) = answer {
+            assert_eq!(error.code.symbol(), "permission_denied", "{error}");
+            assert_eq!(error.details["decided_by"], "policy.\"service.restart\"");
+        }
+    }
+    // Nor does it ask a person about what it denies.
+    let asked = server.pi.server().open_ask(ask("service.control_service", json!({"action": "restart"}))).await;
+    assert_eq!(asked.unwrap_err().code.symbol(), "permission_denied");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use raspi_mcp::{
     agent::{
         CommandEnd, CommandRef, CommandRequest, bind,
         exec::{Ending, Guarded},
-        serve, shown_to_a_person,
+        serve, without_input,
     },
     config::{CommandSetting, Exec},
     error::ErrorCode,
@@ -23,7 +23,7 @@ const ORPHANS: &str = r#"trap "" TERM HUP INT
 ( setsid sh -c 'trap "" TERM HUP; ( setsid sh -c "trap \"\" TERM HUP; echo here; while :; do sleep 600; done" & ); while :; do sleep 600; done' & )
 while :; do sleep 600; done"#;
 
-fn commands() -> Exec {
+pub(super) fn commands() -> Exec {
     let sh = CommandSetting {
         name: "sh".into(),
         program: "/bin/sh".into(),
@@ -41,7 +41,7 @@ fn commands() -> Exec {
 }
 
 /// An agent whose machine is simulated but for its runner, which is the guard of this build.
-fn real(change: impl FnOnce(&mut AgentSettings)) -> Pi {
+pub(super) fn real(change: impl FnOnce(&mut AgentSettings)) -> Pi {
     let mut pi = Pi::with(|settings| {
         settings.policy.namespaces.insert("exec".into());
         settings.policy.modes.insert("exec.run".into(), Mode::Allow);
@@ -97,7 +97,7 @@ async fn run(pi: &Pi, request: CommandRequest) -> Result<CommandEnd, ToolError> 
 }
 
 /// The processes that have this command's id in their environment.
-fn alive(id: &str) -> Vec<PathBuf> {
+pub(super) fn alive(id: &str) -> Vec<PathBuf> {
     let marker = format!("RASPI_MCP_EXEC_ID={id}");
     let has = |path: &PathBuf| {
         let environ = std::fs::read(path.join("environ")).unwrap_or_default();
@@ -107,7 +107,7 @@ fn alive(id: &str) -> Vec<PathBuf> {
     all.filter(|path| path.join("environ").exists()).filter(has).collect()
 }
 
-async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(super) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {
         assert!(Instant::now() < deadline, "not in time: {what}");
@@ -309,22 +309,110 @@ async fn links_do_not_lead_out_of_the_roots_and_programs_are_roots() {
 }
 
 #[tokio::test]
+async fn a_program_that_others_could_replace_is_not_run() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+    let mode = |path: &std::path::Path, bits| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(bits)).unwrap();
+    };
+    let folder = tempdir().unwrap();
+    let top = folder.path().canonicalize().unwrap();
+    mode(&top, 0o755);
+    let at = |name: &str| top.join(name);
+    for (name, bits) in [("open", 0o777), ("group", 0o775), ("sticky", 0o1777), ("closed", 0o755)] {
+        std::fs::create_dir_all(at(name).join("below")).unwrap();
+        std::fs::copy("/bin/true", at(name).join("below/true")).unwrap();
+        mode(&at(name).join("below/true"), 0o755);
+        symlink("below/true", at(name).join("link")).unwrap();
+        mode(&at(name), bits);
+    }
+    symlink(at("open").join("link"), at("to-open")).unwrap();
+    symlink("closed/../sticky/below/true", at("to-sticky")).unwrap();
+    symlink("loop", at("loop")).unwrap();
+    std::fs::copy("/bin/true", at("writable")).unwrap();
+    mode(&at("writable"), 0o775);
+    std::fs::write(at("script"), format!("#! {}/open/below/true -x\n", top.display())).unwrap();
+    std::fs::write(at("good-script"), "#!/bin/sh\ntrue\n").unwrap();
+    mode(&at("script"), 0o755);
+    mode(&at("good-script"), 0o755);
+    let mut cases = vec![
+        ("open/below/true", Some("/open")),
+        ("open/link", Some("/open")),
+        ("to-open", Some("/open")),
+        ("group/below/true", Some("/group")),
+        ("writable", Some("/writable")),
+        ("script", Some("/open")),
+        ("sticky/below/true", None),
+        ("to-sticky", None),
+        ("closed/link", None),
+        ("good-script", None),
+    ];
+    if rustix::process::geteuid().is_root() {
+        // What belongs to the account that commands run under is that account's to change.
+        std::fs::create_dir(at("theirs")).unwrap();
+        std::fs::copy("/bin/true", at("theirs/true")).unwrap();
+        mode(&at("theirs/true"), 0o755);
+        std::os::unix::fs::chown(at("theirs"), Some(65534), Some(65534)).unwrap();
+        assert_eq!(at("theirs").metadata().unwrap().uid(), 65534);
+        cases.push(("theirs/true", Some("/theirs")));
+        // In a sticky folder, a link is its owner's to replace.
+        symlink("/bin/true", at("sticky/theirs")).unwrap();
+        std::os::unix::fs::lchown(at("sticky/theirs"), Some(65534), None).unwrap();
+        cases.push(("sticky/theirs", Some("/sticky/theirs")));
+    }
+    let pi = real(|settings| {
+        for (name, _) in &cases {
+            let command =
+                CommandSetting { name: name.replace('/', "-"), program: at(name), ..settings.exec.commands[0].clone() };
+            settings.exec.commands.push(command);
+        }
+        let command = CommandSetting { name: "loop".into(), program: at("loop"), ..settings.exec.commands[0].clone() };
+        settings.exec.commands.push(command);
+    });
+    let faults = pi.server().status().await.unwrap().faults;
+    for (name, open) in cases {
+        let ran = run(&pi, CommandRequest { command: name.replace('/', "-"), args: vec![], ..sh("") }).await;
+        match open {
+            None => assert!(ran.is_ok(), "{name}: {ran:?}"),
+            Some(open) => {
+                let error = ran.expect_err(name);
+                assert_eq!(error.code, ErrorCode::PermissionDenied, "{name}: {error}");
+                assert!(error.message.contains(open), "{name}: {error}");
+                assert!(
+                    faults.iter().any(|fault| fault.contains(&error.message)),
+                    "{name}: said at start: {faults:#?}"
+                );
+            }
+        }
+    }
+    let error = run(&pi, CommandRequest { command: "loop".into(), args: vec![], ..sh("") }).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::NotFound);
+}
+
+#[tokio::test]
 async fn a_person_approves_exactly_one_command() {
     let pi = real(|settings| {
         settings.policy.modes.remove("exec.run");
     });
     let server = pi.server();
     let args = json!({"command": "sh", "args": ["-c", "cat"], "stdin": "secret words"});
-    let shown = shown_to_a_person(&args);
-    assert!(shown["stdin"]["sha256"].is_string() && !shown.to_string().contains("secret words"));
-    let opened = server.open_ask(AskRequest { args: shown, ..ask("exec.run", args.clone()) }).await.unwrap();
+    let recorded = without_input(&args);
+    assert!(recorded["stdin"]["sha256"].is_string() && !recorded.to_string().contains("secret words"));
+    // A person sees what the command reads, and not its hash alone: it may be a script.
+    let mut half = ask("exec.run", args.clone());
+    (half.args, half.args_sha256) = (recorded, "0".repeat(64));
+    let half_shown = server.open_ask(half).await.unwrap();
+    pi.says(&half_shown, true).await.unwrap();
+    let opened = server.open_ask(ask("exec.run", args.clone())).await.unwrap();
     pi.says(&opened, true).await.unwrap();
     let approved = CommandRequest {
         stdin: Some(base64url::encode(b"secret words")),
         warrant: warrant(&args, Some(&opened.id)),
         ..sh("cat")
     };
+    let mut unseen = CommandRequest { warrant: warrant(&args, Some(&half_shown.id)), ..approved.clone() };
+    unseen.warrant.args_sha256 = "0".repeat(64);
     for lie in [
+        unseen,
         CommandRequest { args: vec!["-c".into(), "cat; id".into()], ..approved.clone() },
         CommandRequest { stdin: Some(base64url::encode(b"other words")), ..approved.clone() },
         CommandRequest { stdin: None, ..approved.clone() },

@@ -11,10 +11,12 @@ mod firmware;
 mod heads;
 mod holders;
 mod hostname;
+mod interrupted;
 mod log_tail;
 mod oracle;
 mod power;
 mod rescue;
+mod rewritten;
 mod socket;
 mod units;
 pub mod update;
@@ -22,8 +24,8 @@ pub mod update;
 use raspi_mcp::{
     access::canonical,
     agent::{
-        Agent, AgentLink, AgentPolicy, AgentSettings, Ask, AskRequest, Clock, Peer, PowerAction, PowerRequest,
-        Standing, UpdatePort, Warrant, World,
+        Agent, AgentLink, AgentPolicy, AgentSettings, Ask, AskRequest, BootClock, Clock, Peer, PowerAction,
+        PowerRequest, Standing, UpdatePort, Warrant, World,
         machine::SimulatedMachine,
         protocol::{Done, Op},
         units::{SimulatedUnits, Units},
@@ -47,6 +49,8 @@ use tempfile::{TempDir, tempdir};
 pub struct Pi {
     dir: TempDir,
     now_ms: Arc<AtomicI64>,
+    /// How far the wall's clock was set away from the time that passed.
+    set_ms: Arc<AtomicI64>,
     machine: Arc<SimulatedMachine>,
     /// Those of the simulated machine, unless a test brings others.
     units: Arc<dyn Units>,
@@ -81,6 +85,12 @@ impl Pi {
         AgentSettings {
             state_dir: dir.join("agent"),
             socket: dir.join("run/agent.sock"),
+            places: raspi_mcp::config::PlaceSettings {
+                state_dir: dir.join("state"),
+                runtime_dir: dir.join("run"),
+                agent_state_dir: dir.join("agent"),
+                agent_socket: dir.join("run/agent.sock"),
+            },
             server_uid: None,
             approver_group: "raspi-mcp-approver".into(),
             simulated: true,
@@ -91,6 +101,7 @@ impl Pi {
             approval: Default::default(),
             gpio_chip: String::new(),
             update: raspi_mcp::config::sections::update::UpdateSettings::below(&dir.join("state")),
+            audit_max_bytes: 64 << 20,
             server_socket: None,
             identity: Folder::at(dir.join("run/raspi-mcp-identity")),
             root: Root::at(dir),
@@ -108,6 +119,7 @@ impl Pi {
         let mut pi = Self {
             dir,
             now_ms: Arc::new(AtomicI64::new(NOON)),
+            set_ms: Arc::default(),
             machine: Arc::new(SimulatedMachine::new("first boot")),
             units,
             gpio: SimulatedGpio::default(),
@@ -121,17 +133,35 @@ impl Pi {
 
     pub fn start(&mut self) {
         self.agent = None;
-        let now_ms = Arc::clone(&self.now_ms);
-        let clock: Clock = Arc::new(move || now_ms.load(Ordering::SeqCst));
+        let (now_ms, set_ms) = (Arc::clone(&self.now_ms), Arc::clone(&self.set_ms));
+        let passed = Arc::clone(&now_ms);
+        let clock: Clock = Arc::new(move || now_ms.load(Ordering::SeqCst) + set_ms.load(Ordering::SeqCst));
+        let boot_clock: BootClock =
+            Arc::new(move || Duration::from_millis(passed.load(Ordering::SeqCst).unsigned_abs()));
         let gpio = self.settings.approval.button().map(|_| Ok(Arc::new(self.gpio.clone()) as Arc<dyn Port>));
         let update = self.update.clone();
-        let world =
-            World { units: Arc::clone(&self.units), gpio, update, ..World::new(clock, Arc::clone(&self.machine) as _) };
+        let world = World {
+            units: Arc::clone(&self.units),
+            gpio,
+            update,
+            boot_clock,
+            ..World::new(clock, Arc::clone(&self.machine) as _)
+        };
         self.agent = Some(Agent::start(self.settings.clone(), world).unwrap());
     }
 
     /// The agent's process ends and begins again; timers of the old one die with it.
     fn restart_agent(&mut self) {
+        self.start();
+    }
+
+    /// The same once nothing holds the old one any more, and so its files.
+    async fn restarted_agent(&mut self) {
+        let agent = Arc::downgrade(&self.agent());
+        self.agent = None;
+        while agent.strong_count() > 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
         self.start();
     }
 
@@ -167,12 +197,17 @@ impl Pi {
     }
 
     fn log(&self) -> String {
-        std::fs::read_to_string(self.dir.path().join("agent/operations.ndjson")).unwrap_or_default()
+        ["operations", "attempts"].map(|name| self.log_of(name)).concat()
+    }
+
+    fn log_of(&self, name: &str) -> String {
+        std::fs::read_to_string(self.dir.path().join(format!("agent/{name}.ndjson"))).unwrap_or_default()
     }
 }
 
 pub fn ask(tool: &str, args: Value) -> AskRequest {
     AskRequest {
+        marks: Default::default(),
         tool: tool.into(),
         summary: format!("run {tool}"),
         args_sha256: canonical::sha256_hex(&args),

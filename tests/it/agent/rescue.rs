@@ -110,7 +110,7 @@ async fn a_newer_root_counts_once_enough_old_and_new_keys_have_signed_it() {
     // Key 11 signs releases no more; 12 and 13 do. So also for the agent that starts next.
     for again in [false, true] {
         if again {
-            pi.restart_agent();
+            pi.restarted_agent().await;
         }
         let link = pi.server();
         let refused = link.judge_bundle(UpdateTool::UpdateServer, &head(&[11, 12])).await.unwrap_err();

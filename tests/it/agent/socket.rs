@@ -124,12 +124,12 @@ fn padded(line: &str, len: usize) -> String {
 }
 
 #[tokio::test]
-async fn a_message_over_64_kib_is_refused_and_the_connection_lives() {
+async fn a_message_over_128_kib_is_refused_and_the_connection_lives() {
     let pi = Pi::new();
     let _served = Served::of(&pi);
     let mut wire = Wire::greeted(&pi).await;
-    let fits = padded(r#"{"id":2,"op":{"status":{}}}"#, 65536);
-    assert_eq!(wire.says(&fits).await["id"], 2, "64 KiB exactly");
+    let fits = padded(r#"{"id":2,"op":{"status":{}}}"#, 131_072);
+    assert_eq!(wire.says(&fits).await["id"], 2, "128 KiB exactly");
     let answer = wire.says(&format!("{fits} ")).await;
     assert_eq!(answer["error"]["code"], "content_too_large");
     assert_eq!(wire.says(r#"{"id":3,"op":{"status":{}}}"#).await["id"], 3);
@@ -278,4 +278,115 @@ async fn a_refusal_is_heard_even_when_the_agent_hung_up_before_the_question_was_
         assert_eq!(error.message, "bob may not talk to the agent", "round {round}");
     }
     agent.join().unwrap();
+}
+
+/// Makes this very process one that the agent refuses: it runs commands for the server.
+fn refuse_this_process(pi: &Pi, refuse: bool) {
+    let proc = pi.dir.path().join(format!("proc/{}", std::process::id()));
+    std::fs::create_dir_all(&proc).unwrap();
+    let group = if refuse { "0::/raspi-mcp-exec.slice/run-1.scope\n" } else { "0::/user.slice\n" };
+    std::fs::write(proc.join("cgroup"), group).unwrap();
+}
+
+#[tokio::test]
+async fn a_flood_of_refused_peers_pushes_nothing_out_of_the_log_and_delays_no_approval() {
+    let pi = Pi::new();
+    let _served = Served::of(&pi);
+    let deed = Op::SetHostname(raspi_mcp::agent::HostnameRequest {
+        hostname: "kitchen".into(),
+        dry_run: true,
+        warrant: warrant(&json!({}), None),
+    });
+    let _ = pi.agent().handle(&Peer::in_process(), deed).await;
+    let waits = pi.server().open_ask(ask("gpio.write_pin", json!({"pin": 4}))).await.unwrap();
+    let mut approver = Wire::greeted(&pi).await;
+    pi.says(&pi.server().open_ask(ask("gpio.write_pin", json!({"pin": 5}))).await.unwrap(), true).await.unwrap();
+    let before = (pi.log_of("operations"), pi.log_of("attempts"));
+    assert!(before.0.contains("ask answered"), "{before:?}");
+
+    refuse_this_process(&pi, true);
+    const FLOOD: usize = 20_000;
+    let path = pi.settings.socket.clone();
+    let flood = std::thread::spawn(move || {
+        let began = std::time::Instant::now();
+        // Some never read, some never hang up while others come.
+        let mut held = std::collections::VecDeque::new();
+        for _ in 0..FLOOD {
+            held.push_back(std::os::unix::net::UnixStream::connect(&path).unwrap());
+            if held.len() > 64 {
+                held.pop_front();
+            }
+        }
+        began.elapsed()
+    });
+    let mut slowest = Duration::ZERO;
+    let mut answers = 0;
+    while !flood.is_finished() {
+        let asked = std::time::Instant::now();
+        let answer = approver.says(r#"{"id":5,"op":{"list_asks":{}}}"#).await;
+        assert_eq!(answer["ok"]["asks"][0]["id"], waits.id, "{answer}");
+        slowest = slowest.max(asked.elapsed());
+        answers += 1;
+    }
+    let took = flood.join().unwrap();
+    eprintln!("{FLOOD} refused in {took:?}, {answers} answers meanwhile, the slowest after {slowest:?}");
+    assert!(slowest < Duration::from_secs(1), "{slowest:?}");
+    // Whoever is heard after them says that all of them were.
+    assert_eq!(Wire::open(&pi).await.hears().await["error"]["code"], "permission_denied");
+    refuse_this_process(&pi, false);
+    let mut late = Wire::greeted(&pi).await;
+    let answer = late.says(&format!(r#"{{"id":6,"op":{{"answer":{{"id":"{}","approve":true}}}}}}"#, waits.id)).await;
+    assert_eq!(answer["ok"]["ask"]["state"], "approved", "{answer}");
+
+    let (deeds, attempts) = (pi.log_of("operations"), pi.log_of("attempts"));
+    assert!(deeds.starts_with(&before.0) && !deeds.contains("peer refused"), "{deeds}");
+    assert_eq!(attempts.matches("peer refused").count(), 1, "{attempts}");
+    // The number follows with the first attempt of the next minute.
+    pi.now_ms.fetch_add(60_000, Ordering::SeqCst);
+    let stranger = Peer { uid: 4711, name: "mallory".into(), standing: Standing::Approver };
+    pi.agent().handle(&stranger, Op::Throttled {}).await.unwrap_err();
+    let more = format!("\"more\":{FLOOD},");
+    assert!(pi.log_of("attempts").contains(&more), "{}", pi.log_of("attempts"));
+}
+
+#[tokio::test]
+async fn a_flood_of_refused_operations_is_counted_by_user_and_kind_and_bounded_in_memory() {
+    let pi = Pi::new();
+    let peer = |uid| Peer { uid, name: format!("uid {uid}"), standing: Standing::Approver };
+    for round in 0..3 {
+        for uid in 0..200 {
+            for op in [Op::Throttled {}, Op::LookAtPins {}] {
+                pi.agent().handle(&peer(1000 + uid), op).await.unwrap_err();
+            }
+        }
+        assert_eq!(pi.log_of("attempts").lines().count(), 63, "round {round}: the first of each kind that fits");
+    }
+    // A server that is broken in: asks without number, deeds that policy refuses.
+    for n in 0..500 {
+        let opened = pi.server().open_ask(ask("gpio.write_pin", json!({"pin": n}))).await.unwrap();
+        pi.server().withdraw_ask(&opened.id).await.unwrap();
+        let wrong = raspi_mcp::agent::HostnameRequest {
+            hostname: "not a name".into(),
+            dry_run: false,
+            warrant: warrant(&json!({}), None),
+        };
+        pi.server().set_hostname(wrong).await.unwrap_err();
+        pi.server().cancel_power(PowerAction::Reboot).await.unwrap();
+    }
+    assert_eq!(pi.log_of("operations"), "", "none of it was a deed");
+    pi.now_ms.fetch_add(60_000, Ordering::SeqCst);
+    pi.agent().handle(&peer(1), Op::Throttled {}).await.unwrap_err();
+    let log = pi.log_of("attempts");
+    assert!(log.contains("attempts of others") && log.len() < 64 * 1024, "{log}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_connects_and_says_nothing_is_not_kept() {
+    let pi = Pi::new();
+    let _served = Served::of(&pi);
+    let mut silent = Wire::open(&pi).await;
+    let mut greeted = Wire::greeted(&pi).await;
+    assert_eq!(silent.hears().await, Value::Null, "it is hung up on");
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    assert_eq!(greeted.says(r#"{"id":3,"op":{"status":{}}}"#).await["id"], 3, "who greeted may wait");
 }

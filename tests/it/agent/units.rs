@@ -143,6 +143,9 @@ async fn a_job_that_fails_is_an_error_that_says_how() {
     assert_eq!((&details["job_result"], &details["exit_code"]), (&json!("failed"), &json!(1)));
     assert_eq!((&details["previous"]["status"], &details["now"]["status"]), (&json!("inactive"), &json!("failed")));
     assert_eq!(details["changed"], true);
+    let failed_job = r#""outcome":"failed_precondition""#;
+    assert!(pi.log_of("operations").contains(failed_job), "a job that failed has changed something");
+    assert!(!pi.log_of("attempts").contains(failed_job));
     assert!(failed.hint.unwrap().contains("logs.query_journal"));
     units.end_next(JobEnd::Unfinished);
     let unfinished = pi.told("web", Action::Restart).await.unwrap_err();
@@ -216,7 +219,7 @@ async fn a_person_approves_this_very_job() {
     let approved =
         ControlRequest { warrant: warrant(&args, Some(&opened.id)), ..control("web.service", Action::Restart) };
     for lie in [
-        ControlRequest { action: Action::Stop, ..approved.clone() },
+        ControlRequest { action: Action::Reload, ..approved.clone() },
         ControlRequest { service_name: "worker".into(), ..approved.clone() },
         ControlRequest { break_dependents: true, ..approved.clone() },
         ControlRequest { mode: JobMode::Fail, ..approved.clone() },
@@ -224,6 +227,9 @@ async fn a_person_approves_this_very_job() {
     ] {
         assert_eq!(pi.server().control_unit(lie).await.unwrap_err().details["differs"], "arguments");
     }
+    // Denied by what it does, whatever tool it says it came through.
+    let stop = ControlRequest { action: Action::Stop, ..approved.clone() };
+    assert_eq!(pi.server().control_unit(stop).await.unwrap_err().details["decided_by"], "policy.\"service.stop\"");
     let short = ControlRequest { short: true, action: Action::Stop, ..approved.clone() };
     assert_eq!(pi.server().control_unit(short).await.unwrap_err().details["tool"], "service.stop");
     pi.server().control_unit(approved.clone()).await.unwrap();

@@ -14,7 +14,7 @@ use raspi_mcp::{
         boot::simulated,
         bundle::Plan,
         install::{Armed, Finished, Install},
-        status::{Phase, SlotState, UpdateStatus},
+        status::{Phase, RestartPlan, SlotState, UpdateStatus},
     },
 };
 
@@ -52,7 +52,7 @@ pub fn bundle(version: &str, counter: u64) -> Vec<u8> {
 }
 
 pub fn request(args: &Value, ask_id: Option<&str>) -> InstallRequest {
-    InstallRequest { tool: TOOL, warrant: Some(warrant(args, ask_id)) }
+    InstallRequest { tool: TOOL, warrant: Some(warrant(args, ask_id)), restart: RestartPlan::Waits }
 }
 
 /// What the server half does: everything that is wanted is sent. Gives the numbers that were.
@@ -385,4 +385,97 @@ async fn a_person_at_a_console_keeps_a_trial_once_what_was_missed_is_there() {
     assert!(pi.log().contains("\"mark_good\""), "{}", pi.log());
     stop.cancel();
     serving.await.unwrap();
+}
+
+/// Restarts the machine once, so that its limit of one an hour is reached.
+async fn spent(pi: &Pi) -> AgentLink {
+    let link = pi.server();
+    install(&link, request(&json!({}), None), &bundle("2.0.0", 2)).await.unwrap();
+    link.reboot_into_update(restart(&json!({}))).await.unwrap();
+    restarted(pi, 1).await;
+    assert!(link.report_health(healthy()).await.unwrap().committed);
+    install(&link, request(&json!({}), None), &bundle("3.0.0", 3)).await.unwrap();
+    link
+}
+
+#[tokio::test]
+async fn a_restart_that_the_limit_refuses_is_planned_and_every_advice_given_works() {
+    let mut pi = updatable();
+    pi.settings.policy.reboots_per_hour = 1;
+    pi.start();
+    let link = spent(&pi).await;
+    assert_eq!(link.update_status().await.unwrap().restart, Some(RestartPlan::Waits));
+    let error = link.reboot_into_update(restart(&json!({}))).await.unwrap_err();
+    assert_eq!((error.code, &error.details["restarts_by_itself"]), (ErrorCode::ResourceExhausted, &json!(true)));
+    assert!(error.hint.as_ref().is_some_and(|hint| hint.contains("nothing has to be done")), "{error:?}");
+    assert_eq!(link.update_status().await.unwrap().restart, Some(RestartPlan::Soon));
+    // What the refusal of the same bundle advises: a restart by order is refused the same way, and taking it back works.
+    let error = install(&link, request(&json!({}), None), &bundle("3.0.0", 3)).await.unwrap_err();
+    assert!(error.hint.as_ref().is_some_and(|hint| hint.contains("manage.rollback takes it back")), "{error:?}");
+    link.roll_back(RollBackRequest { dry_run: false, warrant: warrant(&json!({}), None) }).await.unwrap();
+    let status = link.update_status().await.unwrap();
+    assert_eq!((status.restart, slot(&status, Slot::A).0), (None, SlotState::Bad), "{status:?}");
+    assert!(status.blocked.iter().all(|blocked| blocked.by_person), "{:?}", status.blocked);
+    install(&link, request(&json!({}), None), &bundle("3.0.0", 3)).await.expect("a person may have it again");
+}
+
+#[tokio::test]
+async fn what_a_person_took_back_is_for_a_person_only() {
+    let pi = updatable();
+    let link = pi.server();
+    let back = || RollBackRequest { dry_run: false, warrant: warrant(&json!({}), None) };
+    install(&link, request(&json!({}), None), &bundle("2.0.0", 2)).await.unwrap();
+    link.reboot_into_update(restart(&json!({}))).await.unwrap();
+    restarted(&pi, 1).await;
+    assert!(link.report_health(healthy()).await.unwrap().committed);
+    link.roll_back(back()).await.unwrap();
+    restarted(&pi, 2).await;
+    assert!(link.report_health(healthy()).await.unwrap().committed);
+    let status = link.update_status().await.unwrap();
+    assert!(slot(&status, Slot::A).2 && status.blocked[0].by_person, "{status:?}");
+    let itself = InstallRequest {
+        warrant: Some(raspi_mcp::agent::Warrant { principal: "update.automatic".into(), ..warrant(&json!({}), None) }),
+        ..request(&json!({}), None)
+    };
+    let error = install(&link, itself, &bundle("2.0.0", 2)).await.unwrap_err();
+    assert!(error.message.contains("took version 2.0.0 back") && error.hint.is_some(), "{error}");
+    install(&link, request(&json!({}), None), &bundle("2.0.0", 2)).await.expect("forward again");
+    link.reboot_into_update(restart(&json!({}))).await.unwrap();
+    restarted(&pi, 3).await;
+    assert!(link.report_health(healthy()).await.unwrap().committed);
+    let status = link.update_status().await.unwrap();
+    assert_eq!((slot(&status, Slot::B).1, &status.blocked[..]), (Some("2.0.0"), &[][..]));
+}
+
+#[tokio::test]
+async fn a_condemned_release_is_not_offered_while_the_old_slot_is_being_looked_at() {
+    let pi = updatable_with_a_second();
+    let (link, _) = one_second_for_2_0_0(&pi).await;
+    restarted(&pi, 2).await;
+    let status = link.update_status().await.unwrap();
+    assert!(status.blocked.iter().any(|one| one.version == "2.0.0" && one.reason.contains("found out")), "{status:?}");
+    // Offline as well: it was not to blame, and is armed again.
+    link.report_health(sick(true)).await.unwrap();
+    let status = link.update_status().await.unwrap();
+    assert_eq!((status.blocked, status.restart), (Vec::new(), Some(RestartPlan::Soon)));
+}
+
+#[tokio::test]
+async fn a_future_release_leaves_no_floor_behind_and_the_machine_takes_the_next_one() {
+    let pi = updatable();
+    let link = pi.server();
+    let before = link.update_status().await.unwrap().time_floor;
+    let made = |created: u64| {
+        let mut plan = a_plan("2.0.0", 2);
+        (plan.created, plan.expires) = (created, created + 1000);
+        a_bundle_of(&plan, &simulated::boot_image(BOOT, "2.0.0").unwrap(), &an_image(ROOT, 2), &[11, 12])
+    };
+    let day = 86_400;
+    let error = install(&link, request(&json!({}), None), &made(crate::update::NOW + 400 * day)).await.unwrap_err();
+    assert!(error.message.contains("was made at"), "{error}");
+    install(&link, request(&json!({}), None), &made(crate::update::NOW + day)).await.unwrap();
+    assert_eq!(link.update_status().await.unwrap().time_floor, before, "armed");
+    link.roll_back(RollBackRequest { dry_run: false, warrant: warrant(&json!({}), None) }).await.unwrap();
+    assert_eq!(link.update_status().await.unwrap().time_floor, before, "taken back");
+    install(&link, request(&json!({}), None), &bundle("2.0.1", 3)).await.unwrap();
 }

@@ -7,5 +7,8 @@ mod files;
 mod flood;
 mod names;
 mod photos;
+mod policy;
+mod shares;
 mod tls;
 mod tokens;
+mod unread;

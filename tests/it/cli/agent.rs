@@ -100,11 +100,68 @@ async fn the_agent_listens_answers_and_ends_when_told() {
 }
 
 #[tokio::test]
+async fn an_agent_with_a_place_in_its_environment_says_that_it_does_not_read_it_and_what_to_do() {
+    let machine = Machine::new();
+    let mut command = machine.command(&["agent"]);
+    command.env("RASPI_MCP__PLACES__AGENT_SOCKET", machine.at("elsewhere.sock"));
+    let mut agent = command.spawn().unwrap();
+    let mut lines = BufReader::new(agent.stderr.take().unwrap()).lines();
+    let told = async {
+        let mut told = String::new();
+        loop {
+            let line = lines.next_line().await.unwrap().expect("it goes on");
+            if line.contains("agent listening") {
+                return (told, line);
+            }
+            told += &line;
+        }
+    };
+    let (told, listening) = tokio::time::timeout(PATIENCE, told).await.expect("it listens");
+    assert!(told.contains("RASPI_MCP__PLACES__AGENT_SOCKET is not read"), "{told}");
+    assert!(told.contains("set places in the image or in /etc/raspi-mcp, which both halves read"), "{told}");
+    assert!(listening.contains(machine.at("run/agent.sock").to_str().unwrap()), "{listening}");
+}
+
+#[tokio::test]
+async fn a_server_whose_places_are_not_its_agents_says_which_at_start_and_doctor_names_them() {
+    let machine = Machine::new();
+    let _agent = machine.agent().await;
+    let state = machine.at("other-state").display().to_string();
+    let mut command = machine.command(&["--set", "http.enabled=false", "serve"]);
+    command.env("RASPI_MCP__PLACES__STATE_DIR", &state);
+    let mut server = command.spawn().unwrap();
+    let mut lines = BufReader::new(server.stderr.take().unwrap()).lines();
+    let differ =
+        format!("places.state_dir is {state} for the server and {} for the agent", machine.at("state").display());
+    let told = async {
+        let (mut variable, mut difference) = (false, false);
+        while !(variable && difference) {
+            let line = lines.next_line().await.unwrap().expect("it goes on");
+            variable |= line.contains("the agent does not read RASPI_MCP__PLACES__STATE_DIR");
+            difference |= line.contains(&differ);
+        }
+        // Kept open, or its next line would find nobody to read it.
+        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+    };
+    tokio::time::timeout(PATIENCE, told).await.expect("it says both");
+
+    // This command has no such variable: the server that runs does.
+    while !machine.at("run/mcp.sock").exists() {
+        tokio::task::yield_now().await;
+    }
+    let (code, text) = said(&machine.run(&["doctor", "--json"]).await);
+    let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let places = report["findings"].as_array().unwrap().iter().find(|finding| finding["about"] == "places");
+    assert_eq!((code, &places.expect("it is named")["says"]), (Some(1), &json!(differ)), "{text}");
+}
+
+#[tokio::test]
 async fn a_killed_agent_is_followed_by_one_that_knows_what_was_scheduled() {
     let machine = Machine::new();
     let mut agent = machine.agent().await;
     let args = json!({"delay_seconds": 600});
     let request = AskRequest {
+        marks: Default::default(),
         tool: "system.reboot".into(),
         summary: "reboot".into(),
         args_sha256: raspi_mcp::access::canonical::sha256_hex(&args),

@@ -3,7 +3,8 @@
 use crate::agent::{Pi, ask};
 use raspi_mcp::{
     agent::{AgentLink, AskState, Client, bind, serve},
-    cli::approve::{Args, converse, printable},
+    cli::approve::{Args, converse},
+    terminal::printable,
 };
 use serde_json::json;
 use std::time::Duration;

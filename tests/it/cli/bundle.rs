@@ -1,6 +1,6 @@
 //! `raspi-mcp bundle`: from no key to a bundle that verifies, as two people would do it on two machines.
 
-use crate::update::{a_boot, an_image};
+use crate::update::{a_boot, an_image, with_tree};
 use std::{fs, os::unix::fs::PermissionsExt, process::Command};
 use tempfile::TempDir;
 
@@ -172,6 +172,14 @@ fn a_delta_is_counted_by_images_and_by_bundles() {
     }
     let bundles = line(desk.done("delta-size old.bundle new.bundle"));
     assert_eq!(bundles[..3], ["16384", "272", "1"], "with the boot image's 256");
+    // With a hash tree behind it: its data is fetched, the tree is computed. 64 KiB are 15 blocks of data and one of the tree.
+    desk.write("tree.img", &with_tree(&an_image(64 << 10, 7), 64 << 10));
+    assert_eq!(line(desk.done("delta-size root.img tree.img --block-size 4096"))[..3], ["4096", "16", "11"]);
+    for (image, bundle) in [("root.img", "without.bundle"), ("tree.img", "with.bundle")] {
+        let build = desk.build(&format!("--counter 1 {MADE} --block-size 4096 --out {bundle}"));
+        desk.done(&build.replace("root.img", image));
+    }
+    assert_eq!(line(desk.done("delta-size without.bundle with.bundle"))[2], "11");
     desk.refused("delta-size old.bundle new.img", 2, "two bundles, or two images");
     desk.refused("delta-size root.img new.img --block-size 5000", 2, "power of two");
     desk.refused("delta-size root.img none.img", 1, "No such file");

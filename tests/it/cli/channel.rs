@@ -190,6 +190,44 @@ async fn what_devices_would_not_believe_is_not_published() {
     assert_eq!(a_key(21).public().id(), roots_channel());
 }
 
+#[tokio::test]
+async fn what_lies_in_the_future_is_neither_published_nor_good() {
+    let desk = Desk::new();
+    let now = crate::tools::manage::web::now();
+    // A root of trust and a release that hold long enough not to be refused for that.
+    let mut root = crate::update::a_root_file(1);
+    root.expires = now + 4000 * 86_400;
+    let root =
+        crate::update::signed(raspi_mcp::update::trust::Purpose::Root, &serde_json::to_vec(&root).unwrap(), &[1, 2]);
+    fs::write(desk.path("long.signed"), root).unwrap();
+    for (name, created) in [("today", now + 3600), ("future", now + 2 * 86_400)] {
+        let mut plan = crate::update::a_plan(if name == "today" { "3.0.0" } else { "3.1.0" }, created);
+        (plan.created, plan.expires) = (created, created + 86_400);
+        let bundle = crate::update::a_bundle_of(&plan, &a_boot(4 << 20, &[]), &an_image(64 << 10, 3), &[12]);
+        fs::write(desk.path(&format!("{name}.bundle")), bundle).unwrap();
+    }
+    for (name, good) in [("@today.bundle", true), ("@future.bundle", false)] {
+        // Whoever signs it hears it, and no more: an offline machine's clock may be wrong.
+        let (code, _, why) = desk.run(&["bundle", "sign", name, "--key", "@11.key"]).await;
+        assert!(code == Some(0) && why.contains("warning") != good, "{name}: {code:?} {why}");
+    }
+    let key = ["--key", "@21.key", "--trust", "@long.signed"];
+    let publish = |bundle: &'static str| [&["publish", "@www", "--bundle", bundle][..], &key[..]].concat();
+    desk.refused(&publish("@future.bundle"), "says that it was made at").await;
+    let later = (now + 3 * 86_400).to_string();
+    desk.refused(&[&publish("@future.bundle")[..], &["--created", &later]].concat(), "says that it was made at").await;
+    desk.refused(&[&publish("@today.bundle")[..], &["--created", &later]].concat(), "lies in the future").await;
+    let (code, _, why) = desk.run(&[&["channel"], &publish("@today.bundle")[..]].concat()).await;
+    assert_eq!(code, Some(0), "{why}");
+    for (name, good) in [("@today.bundle", true), ("@future.bundle", false)] {
+        let (code, _, why) = desk.run(&["bundle", "verify", name, "--trust", "@long.signed"]).await;
+        assert!((code == Some(0)) == good && (good || why.contains("was made at")), "{name}: {code:?} {why}");
+    }
+    let (code, _, why) =
+        desk.run(&["bundle", "verify", "@future.bundle", "--trust", "@long.signed", "--now", &later]).await;
+    assert!(code == Some(5) && why.contains("expired"), "made by then, and expired: {code:?} {why}");
+}
+
 fn roots_channel() -> raspi_mcp::update::bundle::Digest {
     crate::update::a_root_file(1).channel.keys[0]
 }

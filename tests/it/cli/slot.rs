@@ -127,7 +127,14 @@ async fn a_console_whose_network_fails_goes_on_with_what_came_and_the_old_slot_s
     let all = space.take_sent();
 
     space.treat(|_| Conduct::Honest);
-    let text = console.says(&["install", &address, "--yes"]).await;
+    // The first console is gone; the agent may still be letting go of the slot it wrote.
+    let output = loop {
+        let output = console.slot(&["install", &address, "--yes"]).await;
+        if !String::from_utf8_lossy(&output.stderr).contains("is installing") {
+            break output;
+        }
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("1.1.0 is written into slot B, read back and armed"), "{text}");
     let rest = space.take_sent();
     assert!(rest < all, "{rest} bytes after {all}: what came the first time was not asked for again");

@@ -26,14 +26,68 @@ fn its_own_folder_says_more_than_the_site() {
 }
 
 #[test]
-fn its_own_folder_cannot_move_itself_and_rubbish_there_restricts() {
-    let pi = Machine::new().file(OWN, "[places]\nagent_state_dir = \"/tmp\"\n");
-    let reasons = pi.agent_starts().restricted;
-    assert_eq!(reasons.len(), 1);
-    assert!(reasons[0].ends_with(
-        "50-own.toml:2:1: this file lies in places.agent_state_dir and cannot move it; set it in the site configuration"
-    ));
+fn its_own_folder_moves_none_of_the_places_and_rubbish_there_restricts() {
+    for key in ["state_dir", "runtime_dir", "agent_state_dir", "agent_socket"] {
+        let pi = Machine::new().file(OWN, format!("[places]\n{key} = \"/tmp/other\"\n"));
+        let settings = pi.agent_starts();
+        assert_eq!(settings.restricted.len(), 1, "{key}");
+        assert!(
+            settings.restricted[0].ends_with(
+                "50-own.toml:2:1: the server does not read this file, and both halves have to agree on the places; set them \
+                 in the site configuration"
+            ),
+            "{:?}",
+            settings.restricted
+        );
+        assert_eq!(settings.places, pi.starts().places, "{key}");
+    }
     assert!(Machine::new().file(OWN, "nonsense").agent_starts().is_restricted());
+}
+
+#[test]
+fn image_site_file_and_flags_give_both_halves_the_same_places() {
+    let places = "[places]\nagent_socket = \"/run/other/agent.sock\"\nstate_dir = \"/srv/state\"\n";
+    let in_a_file = || {
+        let mut pi = Machine::new().file("/srv/raspi-mcp.toml", places);
+        pi.sources.file = Some(pi.path("/srv/raspi-mcp.toml"));
+        pi
+    };
+    let by_flags = || {
+        Machine::new().flag("--set", "places.agent_socket", "/run/other/agent.sock").flag(
+            "--set",
+            "places.state_dir",
+            "/srv/state",
+        )
+    };
+    for pi in [Machine::new().image(places), Machine::new().site(places), in_a_file(), by_flags()] {
+        let (server, agent) = (pi.starts(), pi.agent_starts());
+        assert_eq!(server.places.agent_socket, std::path::Path::new("/run/other/agent.sock"));
+        assert_eq!(server.places.differences(&agent.places), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_place_in_the_environment_is_the_servers_alone_and_known_for_one() {
+    for (variable, key) in [
+        ("RASPI_MCP__PLACES__AGENT_SOCKET", "places.agent_socket"),
+        ("RASPI_MCP__PLACES__STATE_DIR", "places.state_dir"),
+        ("RASPI_MCP__places__runtime_dir", "places.runtime_dir"),
+    ] {
+        let pi = Machine::new().variable(variable, "/tmp/other");
+        assert_eq!(pi.starts().places.differences(&pi.agent_starts().places).len(), 1, "{variable}");
+        assert_eq!(raspi_mcp::config::place_of(variable).as_deref(), Some(key));
+    }
+    assert_eq!(raspi_mcp::config::place_of("RASPI_MCP__LOG__LEVEL"), None);
+    assert_eq!(raspi_mcp::config::place_of("PLACES__STATE_DIR"), None);
+    // And where only the server has it, the two differ by that key.
+    let pi = Machine::new().variable("RASPI_MCP__PLACES__AGENT_SOCKET", "/tmp/other.sock");
+    let told = pi.starts().places;
+    let told = told
+        .differences(&raspi_mcp::config::PlaceSettings { agent_socket: pi.path("/run/agent.sock"), ..told.clone() });
+    assert!(
+        told.len() == 1 && told[0].starts_with("places.agent_socket is /tmp/other.sock for the server and "),
+        "{told:?}"
+    );
 }
 
 #[test]

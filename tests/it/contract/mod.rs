@@ -2,9 +2,14 @@
 //!
 //! style.md's three tests are here: generated equals committed, inputs only widen, schema and parser agree.
 
+mod absent;
+mod actions;
+mod edges;
 pub mod hardware;
+mod ignored;
 pub mod oracle;
 pub mod probe;
+mod refusals;
 mod tools;
 mod widens;
 

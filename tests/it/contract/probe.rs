@@ -15,7 +15,9 @@ pub fn apart(registry: &Registry, entry: &Entry) -> (usize, Vec<String>) {
     let mut apart = Vec::new();
     for probe in &probes {
         assert_eq!(checker.fits(probe), executed.is_valid(probe), "{}: {}", entry.name(), shown(probe));
-        let (by_schema, by_parser) = (executed.is_valid(probe), entry.parse(probe.clone()).is_ok());
+        // An optional argument that is null counts as absent, which the schema does not say and the pipeline sees to first.
+        let given = without_nulls(&schema, probe);
+        let (by_schema, by_parser) = (executed.is_valid(&given), entry.parse(probe.clone()).is_ok());
         let prepared = registry.prepare(entry, probe.clone()).is_ok();
         // The pipeline asks both: it must accept whatever the schema does, and of objects the parser alone nothing more
         // (anything else is refused at the door).
@@ -24,6 +26,17 @@ pub fn apart(registry: &Registry, entry: &Entry) -> (usize, Vec<String>) {
         }
     }
     (probes.len(), apart)
+}
+
+/// `value` without the properties that `schema` knows, does not require, and finds null.
+fn without_nulls(schema: &Value, value: &Value) -> Value {
+    let Value::Object(map) = value else { return value.clone() };
+    let required = |name: &str| schema["required"].as_array().is_some_and(|names| names.iter().any(|one| one == name));
+    map.iter()
+        .filter(|(name, item)| !item.is_null() || required(name) || schema["properties"].get(name).is_none())
+        .map(|(name, item)| (name.clone(), without_nulls(&schema["properties"][name], item)))
+        .collect::<Map<_, _>>()
+        .into()
 }
 
 /// Arguments that are valid: the fewest and all there are.

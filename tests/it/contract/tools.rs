@@ -45,7 +45,7 @@ fn every_tool_is_named_described_and_unique() {
 }
 
 #[test]
-fn schemas_are_closed_and_promises_match_parameters() {
+fn arguments_are_closed_results_open_and_promises_match_parameters() {
     for entry in Registry::standard().entries() {
         let (meta, name, has) = (entry.meta, entry.name(), parameters(entry));
         let (input, output) = (entry.input_schema(), entry.output_schema());
@@ -55,6 +55,17 @@ fn schemas_are_closed_and_promises_match_parameters() {
         }
         assert_eq!(input["type"], "object", "{name}");
         assert_eq!(input["additionalProperties"], false, "{name}: an unknown parameter must be refused");
+        each(&input, &mut |part| {
+            let closed = part.get("properties").is_none() || part["additionalProperties"] == false;
+            assert!(closed, "{name}: objects in arguments are closed: {part}");
+            // Null counts as absent, wherever something may be left out: said once, not at every property.
+            let types = part["type"].as_array().into_iter().chain(part["enum"].as_array()).flatten();
+            let advertised = types.into_iter().any(|one| one == "null" || one.is_null());
+            assert!(!advertised && part.get("default") != Some(&Value::Null), "{name}: null is advertised: {part}");
+        });
+        each(&output, &mut |part| {
+            assert!(part.get("additionalProperties") != Some(&json!(false)), "{name}: results are open: {part}");
+        });
         assert_eq!(output["type"], "object", "{name}: MCP's structuredContent is an object");
         assert_eq!(meta.dry_run, has.contains("dry_run"), "{name}: supports_dry_run");
         if meta.dry_run {
@@ -67,6 +78,19 @@ fn schemas_are_closed_and_promises_match_parameters() {
             assert!(!schema.to_string().contains("\"$ref\""), "{name}: schemas are inlined");
         }
     }
+}
+
+/// Every schema in `schema`, itself included.
+fn each(schema: &Value, visit: &mut impl FnMut(&Value)) {
+    if schema.is_object() {
+        visit(schema);
+    }
+    let parts: Vec<&Value> = match schema {
+        Value::Object(map) => map.values().collect(),
+        Value::Array(items) => items.iter().collect(),
+        _ => return,
+    };
+    parts.into_iter().for_each(|part| each(part, visit));
 }
 
 #[test]
@@ -113,7 +137,7 @@ const NEEDS: &[&str] = &[
 const PHOTO: &str = "29991231T235959999Z-0123abcd.jpg";
 
 /// Arguments for a real call, where the fewest are not enough or would do too much.
-fn arguments(entry: &Entry) -> Value {
+pub fn arguments(entry: &Entry) -> Value {
     let mut args = match entry.name() {
         "tools.search" => json!({"query": "reboot"}),
         "process.get_process_details" => json!({"pid": std::process::id()}),
@@ -157,7 +181,7 @@ fn arguments(entry: &Entry) -> Value {
 }
 
 /// Every tool on, and nobody asked: what policy denies is refused before its arguments are looked at.
-fn allow_everything(settings: &mut Settings) {
+pub fn allow_everything(settings: &mut Settings) {
     for entry in Registry::standard().entries() {
         settings.tools.enable.insert(entry.meta.namespace().to_owned());
         settings.policy.insert(entry.name().to_owned(), Mode::Allow);

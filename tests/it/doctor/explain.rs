@@ -11,6 +11,7 @@ use raspi_mcp::{
 fn subject(machine: &Machine) -> Subject {
     Subject {
         settings: config::explain(&machine.sources),
+        server_places: None,
         agent_settings: Some(config::load_agent(&machine.sources)),
         places: machine.sources.places.clone(),
         root: Root::at("/nowhere"),

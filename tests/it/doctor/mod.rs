@@ -9,7 +9,7 @@ use crate::trees::Copied;
 use raspi_mcp::{
     agent::{Status, protocol::PROTOCOL},
     cli::doctor::told,
-    config::{self, Places, Settings, Sources},
+    config::{self, PlaceSettings, Places, Settings, Sources},
     doctor::{Account, Finding, Report, State, Subject, examine},
     error::ToolError,
     os::Root,
@@ -65,6 +65,7 @@ impl Machine {
             account: Account { name: "raspi-mcp".into(), uid: Some(me + 7), is_service: true },
             agent: Ok(status()),
             server: Ok(VERSION.into()),
+            server_places: None,
         };
         Self { tree, subject }
     }
@@ -112,6 +113,7 @@ fn status() -> Status {
         last_power: None,
         audit_head: None,
         faults: Vec::new(),
+        places: None,
     }
 }
 
@@ -216,6 +218,37 @@ fn halves_that_do_not_answer_or_are_of_another_version_are_wrong() {
 }
 
 #[test]
+fn halves_that_use_other_places_are_named_key_by_key() {
+    let mut machine = Machine::well();
+    let ours = machine.subject.settings.as_ref().unwrap().0.places.clone();
+    machine.subject.agent = Ok(Status { places: Some(ours.clone()), ..status() });
+    machine.subject.server_places = Some(ours.clone());
+    assert_eq!(machine.report().wrong, 0);
+
+    // A server whose unit has a variable that this command has not: what runs counts.
+    let moved = PlaceSettings { state_dir: "/srv/state".into(), ..ours.clone() };
+    machine.subject.server_places = Some(moved.clone());
+    let wrong = machine.wrong();
+    let says = format!("places.state_dir is /srv/state for the server and {} for the agent", ours.state_dir.display());
+    assert_eq!((wrong.about, wrong.says), ("places", says));
+    assert!(wrong.mend.unwrap().contains("set places in the image or in /etc/raspi-mcp"));
+
+    // The agent was moved along.
+    machine.subject.agent = Ok(Status { places: Some(moved), ..status() });
+    assert_eq!(machine.report().wrong, 0);
+}
+
+#[test]
+fn a_server_that_looks_for_its_agent_elsewhere_is_told_so_though_none_answers() {
+    let mut machine = Machine::well();
+    machine.subject.agent = Err(ToolError::unavailable("the agent does not answer on /elsewhere/agent.sock"));
+    machine.subject.settings.as_mut().unwrap().0.places.agent_socket = "/elsewhere/agent.sock".into();
+    let findings = machine.report().findings;
+    let places = findings.iter().find(|finding| finding.about == "places").expect("the difference is named");
+    assert!(places.says.starts_with("places.agent_socket is /elsewhere/agent.sock for the server and "), "{places:?}");
+}
+
+#[test]
 fn services_it_uses_and_a_clock_that_is_not_set() {
     let machine = Machine::well();
     machine.tree.without("run/dbus/system_bus_socket");
@@ -266,6 +299,7 @@ fn somebodys_own_server_needs_no_units_no_accounts_and_no_agent() {
     let offline = || ToolError::unavailable("nobody answers");
     let subject = Subject {
         settings: config::explain(&sources),
+        server_places: None,
         agent_settings: None,
         places: sources.places,
         root: tree.root(),

@@ -39,6 +39,7 @@ fn status() -> UpdateStatus {
         counter_floor: 1,
         time_floor: NOW,
         trial_seconds_left: None,
+        restart: None,
         layout: "mbr-ab-1".into(),
         hardware: Vec::new(),
         blocked: Vec::new(),

@@ -1,6 +1,7 @@
 //! What may differ between two honest machines, by its place in an answer. Everything else is compared to the letter.
 
 use Kind::{Flag, List, Number, Object, Text, Time};
+use raspi_mcp::error::ERROR_META;
 use serde_json::{Value, json};
 
 /// What stands in its place: its type, which is checked here; its detail is checked by the tool's schema.
@@ -52,6 +53,8 @@ fn facts_of(tool: &str) -> &'static [Fact] {
             Fact("board_revision", Text, Perhaps),
             Fact("timestamp", Time, Always),
         ],
+        // The way out is the caller's door's own.
+        "system.reboot" => &[Fact("hint", Text, Always)],
         "system.get_clock" => &[
             Fact("time", Time, Always),
             Fact("timezone", Text, Perhaps),
@@ -151,7 +154,9 @@ pub fn take_out(tool: &str, result: &mut Value) {
         replace(tool, result, fact.0, fact);
     }
     for fact in facts_of(tool) {
-        replace(tool, &mut result["structuredContent"], fact.0, fact);
+        let failed = result["isError"] == true;
+        let data = if failed { &mut result["_meta"][ERROR_META] } else { &mut result["structuredContent"] };
+        replace(tool, data, fact.0, fact);
     }
 }
 

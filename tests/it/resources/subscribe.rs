@@ -206,13 +206,15 @@ async fn a_subscriber_that_does_not_read_holds_up_nobody_and_no_stop() {
     let say = |id: i64, method: &str, params: Value| crate::served::request(&json!(id), method, &params) + "\n";
     let hello =
         json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "d", "version": "1"}});
-    let mut all = say(1, "initialize", hello) + &say(2, "resources/subscribe", json!({"uri": "raspi://audit"}));
+    let begin = say(1, "initialize", hello) + &say(2, "resources/subscribe", json!({"uri": "raspi://audit"}));
+    tokio::io::AsyncWriteExt::write_all(&mut deaf, begin.as_bytes()).await.unwrap();
+    until_subscribed(&pi, 1).await;
+    let mut all = String::new();
     // More than its socket and the way there hold: from now on nothing reaches it.
     for id in 3..9 {
         all += &say(id, "test.big", json!({"bytes": 900_000}));
     }
     tokio::io::AsyncWriteExt::write_all(&mut deaf, all.as_bytes()).await.unwrap();
-    until_subscribed(&pi, 1).await;
     pi.audited(|record| record["tool"] == "test.big").await;
     let mut wire = conversation(&pi, Door::Stdio).await;
     subscribe(&mut wire, "raspi://audit").await.result();

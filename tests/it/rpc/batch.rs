@@ -130,7 +130,12 @@ async fn ids_that_clash_are_refused_inside_the_batch_and_do_not_hold_it_up() {
 
 #[tokio::test]
 async fn a_batch_on_a_full_connection_is_still_answered_whole() {
-    let pi = Pi::with(|settings| settings.limits.max_concurrent_requests = 1).await;
+    let pi = Pi::with(|settings| {
+        settings.limits.max_concurrent_requests = 1;
+        // One caller's share of the queue is half of it, and a connection can be full.
+        settings.limits.max_waiting_requests = 128;
+    })
+    .await;
     for mut wire in pi.on_all(&Door::STREAMS).await {
         begin(&mut wire, BATCHING).await;
         for id in 100..160 {

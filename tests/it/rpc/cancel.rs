@@ -48,12 +48,16 @@ async fn cancelled_once(pi: &Pi, wire: &mut Wire, method: &str, params: &Value, 
 
 #[tokio::test]
 async fn a_cancelled_call_ends_in_one_answer_that_says_so() {
-    let pi = Pi::start().await;
+    let (token, setting) = crate::served::token("mine", Role::ReadOnly);
+    let pi = Pi::with(|settings| settings.access.tokens.push(setting)).await;
     for door in Door::ALL {
         for (method, params) in requests() {
             for nth in 0..4 {
                 let mut wire = pi.on(door).await;
-                if door != Door::Api {
+                if door == Door::Api {
+                    // Without a session only a token says whose a request is.
+                    wire.post().headers.push(("authorization".into(), format!("Bearer {token}")));
+                } else {
                     wire.initialize("2025-11-25", "a client").await.result();
                 }
                 cancelled_once(&pi, &mut wire, method, &params, nth).await;
@@ -132,6 +136,42 @@ async fn over_http_the_session_and_the_token_say_whose_a_request_is() {
             mine.answer_to("same").await.ok();
         }
     }
+}
+
+#[tokio::test]
+async fn anonymous_callers_without_a_session_reach_nobody_s_requests() {
+    let (token, setting) = crate::served::token("other", Role::ReadOnly);
+    let pi = Pi::with(|settings| settings.access.tokens.push(setting)).await;
+    let withdrawals = [
+        ("notifications/cancelled", json!({"requestId": 1})),
+        ("notifications/cancelled", json!({"requestId": "1"})),
+        ("$/cancelRequest", json!({"id": 1})),
+        ("$/cancelRequest", json!({"id": "1"})),
+    ];
+    for (mine, yours) in [(Door::Api, Door::Api), (Door::Http, Door::Http), (Door::Api, Door::Http)] {
+        for (method, params) in requests() {
+            let mut wire = pi.on(mine).await;
+            wire.raw(crate::served::request(&json!(1), method, &params));
+            pi.bench.until_inside(1).await;
+            let (mut anonymous, mut in_session, mut known) =
+                (pi.on(yours).await, pi.on(Door::Http).await, pi.on(yours).await);
+            in_session.initialize("2025-11-25", "other").await.result();
+            known.post().headers.push(("authorization".into(), format!("Bearer {token}")));
+            for other in [&mut anonymous, &mut in_session, &mut known] {
+                for (notification, target) in &withdrawals {
+                    other.notify(notification, target.clone());
+                    // In a batch, too.
+                    let one = json!({"jsonrpc": "2.0", "method": notification, "params": target});
+                    other.raw(json!([one]).to_string());
+                }
+                other.post().join().await;
+            }
+            pi.bench.release.add_permits(1);
+            wire.answer_to(1).await.result();
+            pi.bench.until_inside(0).await;
+        }
+    }
+    assert!(pi.audit().await.iter().all(|record| record["outcome"] != "cancelled"));
 }
 
 #[tokio::test]

@@ -38,6 +38,28 @@ async fn a_panic_fails_its_call_and_nothing_else() {
         wire.call("test.echo", json!({})).await.ok();
     }
     pi.audit_of(10, "internal").await;
+    // The record says where, and in which thread.
+    let record = pi.audited(|record| record["outcome"] == "internal").await;
+    let message = record["message"].as_str().unwrap();
+    assert!(message.contains("tests/it/served/bench.rs:") && message.contains("thread "), "{record}");
+}
+
+#[tokio::test]
+async fn a_panic_in_another_thread_is_recorded_with_its_place_there() {
+    let pi = Pi::start().await;
+    let _logs = pi.logs();
+    pi.call("test.panic_elsewhere", json!({})).await.failed("internal");
+    let record = pi.audited(|record| record["outcome"] == "internal").await;
+    let message = record["message"].as_str().unwrap();
+    assert!(message.contains("tests/it/served/bench.rs:"), "{record}");
+    let here = std::thread::current().name().unwrap_or_default().to_owned();
+    assert!(!message.contains(&format!("thread {here};")), "{record}");
+    let logged = pi.call("logs.get_recent_app_logs", json!({"level": "error"})).await;
+    let line =
+        logged.ok()["entries"].as_array().unwrap().iter().find(|line| line["fields"]["tool"] == "test.panic_elsewhere");
+    let fields = &line.unwrap_or_else(|| panic!("{logged:?}"))["fields"];
+    assert!(fields["place"].as_str().is_some_and(|place| place.contains("bench.rs:")), "{fields}");
+    assert!(fields["cause"].as_str().is_some_and(|cause| cause.contains("in another thread")), "{fields}");
 }
 
 #[tokio::test]
@@ -108,7 +130,7 @@ async fn each_caller_has_its_own_rate_for_each_tool() {
     wire.call("test.write", json!({})).await.ok();
     wire.call("test.write", json!({})).await.failed("resource_exhausted");
     assert_eq!(pi.bench.ran(), 1);
-    // Arguments that do not fit cost nothing: they are refused before the bucket.
+    // Arguments that do not fit are no calls of their tool: they cost from the bucket of refusals.
     for _ in 0..5 {
         pi.call("test.steps", json!({})).await.refused("/steps");
     }

@@ -4,8 +4,16 @@ use crate::served::{Door, Pi, Wire};
 use raspi_mcp::{config::ToolNames, registry::meta::Role};
 use serde_json::{Value, json};
 
+/// Their canonical names.
 fn names(result: &Value) -> Vec<String> {
     let tools = result["tools"].as_array().unwrap();
+    tools.iter().map(|tool| tool["_meta"]["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Their names as they are listed.
+async fn spelled(wire: &mut Wire) -> Vec<String> {
+    let answer = wire.request("tools/list", json!({})).await;
+    let tools = answer.result()["tools"].as_array().unwrap();
     tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
 }
 
@@ -87,21 +95,34 @@ async fn each_role_is_shown_what_it_could_use() {
 }
 
 #[tokio::test]
-async fn names_have_dots_except_for_clients_that_reject_them() {
+async fn names_fit_every_models_api_except_for_clients_that_take_dots() {
     let pi = Pi::start().await;
-    for (client, spelled) in [("claude-ai", "test_echo"), ("copilot-cli", "test_echo"), ("a client", "test.echo")] {
+    let clients = [("claude-ai", "test_echo"), ("mcp-remote", "test_echo"), ("conformance-test-client", "test.echo")];
+    for (client, wanted) in clients {
         for mut wire in pi.on_all(&[Door::Stdio, Door::Unix, Door::Http, Door::Ws]).await {
             wire.initialize("2025-11-25", client).await.result();
-            let all = list(&mut wire, json!({})).await;
-            assert!(all.contains(&spelled.to_owned()), "{client} over {:?}: {all:?}", wire.door);
-            wire.call(spelled, json!({})).await.ok();
+            let all = spelled(&mut wire).await;
+            assert!(all.contains(&wanted.to_owned()), "{client} over {:?}: {all:?}", wire.door);
+            let fits = |name: &String| {
+                name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+            };
+            assert!(wanted.contains('.') || all.iter().all(fits), "{all:?}");
+            // Calls and filters take every form, whatever was listed.
+            for form in ["test.echo", "test_echo"] {
+                wire.call(form, json!({})).await.ok();
+                assert_eq!(list(&mut wire, json!({"filter": {"names": [form]}})).await, ["test.echo"]);
+            }
         }
     }
-    for (setting, spelled) in [(ToolNames::Underscored, "test_echo"), (ToolNames::Dotted, "test.echo")] {
+    // Who has not said a name may be anybody.
+    for mut wire in pi.every_door().await {
+        assert!(spelled(&mut wire).await.contains(&"test_echo".to_owned()), "{:?}", wire.door);
+    }
+    for (setting, wanted) in [(ToolNames::Underscored, "test_echo"), (ToolNames::Dotted, "test.echo")] {
         let pi = Pi::with(|settings| settings.tool_names = setting).await;
         let mut wire = pi.on(Door::Stdio).await;
         wire.initialize("2025-11-25", "claude-ai").await.result();
-        assert!(list(&mut wire, json!({})).await.contains(&spelled.to_owned()));
+        assert!(spelled(&mut wire).await.contains(&wanted.to_owned()));
     }
 }
 

@@ -4,6 +4,7 @@ mod any;
 mod batch;
 mod cancel;
 mod http;
+mod interrupted;
 mod limits;
 mod listing;
 mod messages;

@@ -76,7 +76,7 @@ async fn methods_of_earlier_revisions_are_not_found_since_2026_07_28_whatever_th
         for method in ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"] {
             wire.modern(method, None);
             let answer = wire.request(method, modern_meta(json!({}))).await;
-            assert_eq!(answer.under(404).fault(-32601)["data"]["method"], method);
+            assert_eq!(answer.under(404).fault(-32601)["data"]["details"]["method"], method);
         }
     }
 }

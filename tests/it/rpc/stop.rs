@@ -40,10 +40,10 @@ async fn what_exceeds_the_grace_is_cancelled_and_recorded() {
         }
         let id = wire.ask("tools/call", params);
         pi.bench.until_inside(1).await;
-        let (started, stopping) = (Instant::now(), tokio::spawn(pi.stop()));
+        let (started, stopping) = (Instant::now(), tokio::spawn(pi.stop_and_keep()));
         wire.answer_to(id).await.failed("cancelled");
         assert!(started.elapsed().as_secs_f64() >= 1.0, "{door:?}: before the grace was over");
-        stopping.await.unwrap().unwrap();
+        let _stored = stopping.await.unwrap().unwrap();
         assert!(server.tasks.is_empty(), "{door:?}: something was dropped, not ended");
         let audit = server.pipeline.world.audit.recent(Default::default(), 10, 0).await.unwrap().0;
         assert_eq!(audit[0]["outcome"], "cancelled", "{door:?}: {audit:#?}");

@@ -1,6 +1,7 @@
 //! What came back, and what a test expects of it.
 
 use super::Door;
+use raspi_mcp::error::ERROR_META;
 use serde_json::Value;
 
 /// One message from the server, with the HTTP status it came under.
@@ -37,16 +38,24 @@ impl Answer {
     pub fn failed(&self, error_code: &str) -> &Value {
         let result = self.result();
         assert_eq!(result["isError"], true, "{self:#?}");
-        let error = &result["structuredContent"];
+        // It would have to fit the tool's output schema, and clients check that.
+        assert!(result.get("structuredContent").is_none(), "{self:#?}");
+        let error = &result["_meta"][ERROR_META];
         assert_eq!(error["error_code"], error_code, "{self:#?}");
-        assert_eq!(error.to_string(), result["content"][0]["text"], "text and structure are the same JSON");
+        assert_eq!(error.to_string(), result["content"][0]["text"], "text and _meta are the same JSON");
         error
+    }
+
+    /// The error object of a `tools/call` that failed; null otherwise.
+    #[track_caller]
+    pub fn error(&self) -> &Value {
+        &self.result()["_meta"][ERROR_META]
     }
 
     /// Whether a `tools/call` failed with this `error_code`.
     pub fn is_refusal(&self, error_code: &str) -> bool {
         let result = self.result();
-        result["isError"] == true && result["structuredContent"]["error_code"] == error_code
+        result["isError"] == true && result["_meta"][ERROR_META]["error_code"] == error_code
     }
 
     /// A `tools/call` whose argument at `path` was refused.
@@ -62,7 +71,14 @@ impl Answer {
     pub fn fault(&self, code: i32) -> &Value {
         assert_eq!(self.message["error"]["code"], code, "{self:#?}");
         assert!(self.message.get("result").is_none(), "{self:#?}");
-        &self.message["error"]
+        let error = &self.message["error"];
+        // Document 000, section 2.6.8.
+        if matches!(code, -32700 | -32602..=-32600) {
+            let data = &error["data"];
+            assert!(data["error_code"].is_string() && data["details"].is_object(), "{self:#?}");
+            assert!(data["message"].as_str().is_some_and(|text| !text.is_empty()), "{self:#?}");
+        }
+        error
     }
 
     /// The id it answers.

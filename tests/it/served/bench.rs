@@ -24,9 +24,11 @@ pub static TOOLS: &[Entry] = &[
     Entry::of::<Stream>(),
     Entry::of::<Talk>(),
     Entry::of::<Panics>(),
+    Entry::of::<PanicsElsewhere>(),
     Entry::of::<Steps>(),
     Entry::of::<Big>(),
     Entry::of::<Write>(),
+    Entry::of::<Deed>(),
     Entry::of::<Ask>(),
     Entry::of::<AdminOnly>(),
 ];
@@ -156,6 +158,10 @@ tool!(Panics, Nothing => Done, Meta { name: "test.panic", title: "Panic", ..TEST
     panic!("the test tool does what it is for")
 });
 
+tool!(PanicsElsewhere, Nothing => Done, Meta { name: "test.panic_elsewhere", title: "Panic elsewhere", ..TEST }, |_cx, _args| {
+    raspi_mcp::os::blocking::run("test", |_| panic!("the test tool does it in another thread")).await
+});
+
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pace {
@@ -194,6 +200,45 @@ tool!(Write, Dry => Done, Meta {
     }
     cx.notes.simulated();
     Bench::in_use(cx).ran.send_modify(|n| *n += 1);
+    Ok(DONE)
+});
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct How {
+    /// Ends when it is told to.
+    #[serde(default)]
+    heeds: bool,
+    /// Waits until it is told to end, first.
+    #[serde(default)]
+    told: bool,
+    /// Changes something before it waits.
+    #[serde(default)]
+    first: bool,
+    /// Changes something after it has waited.
+    #[serde(default)]
+    last: bool,
+    #[serde(default)]
+    dry_run: bool,
+}
+// A write that waits like `test.hold`.
+tool!(Deed, How => Done, Meta {
+    name: "test.deed", title: "Deed", tier: Tier::Advanced, role: Role::OpsRw, dry_run: true,
+    effect: Effect::Write { destructive: false, idempotent: true }, ..TEST
+}, |cx, args| {
+    if args.first && !args.dry_run {
+        cx.notes.changed();
+    }
+    if args.told {
+        cx.cancel.cancelled().await;
+    }
+    tokio::select! {
+        () = Bench::in_use(cx).hold() => {}
+        () = cx.cancel.cancelled(), if args.heeds => return Err(ToolError::cancelled("test.deed")),
+    }
+    if args.last && !args.dry_run {
+        cx.notes.changed();
+    }
     Ok(DONE)
 });
 

@@ -192,11 +192,11 @@ impl Pi {
         }
     }
 
-    /// Waits until the audit holds `n` records of this outcome.
+    /// Waits until the audit knows of `n` calls with this outcome: by records of their own, or by their number.
     pub async fn audit_of(&self, n: usize, outcome: &str) {
         let started = Instant::now();
         loop {
-            let found = self.audit().await.iter().filter(|record| record["outcome"] == outcome).count();
+            let found = calls(self.audit().await.iter().filter(|record| record["outcome"] == outcome));
             if found >= n {
                 assert_eq!(found, n);
                 return;
@@ -207,8 +207,18 @@ impl Pi {
     }
 
     pub async fn stop(self) -> Result<(), String> {
-        soon(self.running.stop()).await
+        self.stop_and_keep().await.map(drop)
     }
+
+    /// The same; what it has stored stays as long as the result.
+    pub async fn stop_and_keep(self) -> Result<TempDir, String> {
+        soon(self.running.stop()).await.map(|()| self._root)
+    }
+}
+
+/// How many calls these records are of: some are of many.
+pub fn calls<'a>(records: impl Iterator<Item = &'a Value>) -> usize {
+    records.map(|record| record["count"].as_u64().map_or(1, |count| usize::try_from(count).unwrap())).sum()
 }
 
 /// A token and the setting that lets it in.

@@ -72,6 +72,11 @@ impl Process {
         Self { child, root, url, log: Some(log) }
     }
 
+    /// Another run in the same folder, after this one has ended.
+    pub async fn again(self, args: &[&str]) -> Self {
+        Self::http_in(self.root, args).await
+    }
+
     pub fn socket(&self) -> std::path::PathBuf {
         self.root.path().join("run/mcp.sock")
     }

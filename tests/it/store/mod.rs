@@ -79,18 +79,40 @@ fn scribble(path: &Path, from: usize, to: usize) {
 }
 
 #[tokio::test]
-async fn only_the_newest_damaged_file_is_kept() {
+async fn no_damaged_file_goes_that_no_owner_gave_up() {
     let dir = tempdir().unwrap();
     let path = dir.path().join("store.db");
-    fs::write(dir.path().join("store.db.corrupt-1"), "older").unwrap();
-    fs::write(&path, "newer damage").unwrap();
+    let named = |mark: &str| {
+        let names = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut found: Vec<String> = names.filter(|name| name.contains(mark) && !name.contains("db-")).collect();
+        found.sort();
+        found
+    };
+    for number in 0..6 {
+        fs::write(&path, format!("garbage {number} ").repeat(1000)).unwrap();
+        let report = Store::open(&path).unwrap().report().await.unwrap();
+        assert_eq!(matches!(report.state, Opened::Replaced { .. }), number < 4, "{report:?}");
+    }
+    // Refused rather than lost: it stays where it is, and says what to do.
+    assert_eq!(named(".corrupt-").len(), 4);
+    let kept: String =
+        named(".corrupt-").iter().map(|name| fs::read_to_string(dir.path().join(name)).unwrap()).collect();
+    assert!((0..4).all(|number| kept.contains(&format!("garbage {number} "))));
+    assert!(fs::read_to_string(&path).unwrap().contains("garbage 5 "));
     let store = Store::open(&path).unwrap();
-    store.report().await.unwrap();
-    let kept = fs::read_dir(dir.path()).unwrap().flatten();
-    let kept: Vec<_> =
-        kept.map(|entry| entry.file_name()).filter(|name| name.to_string_lossy().contains("corrupt")).collect();
-    assert_eq!(kept.len(), 1, "{kept:?}");
-    assert_ne!(kept[0], "store.db.corrupt-1");
+    let error = remember(&store, "x").await.unwrap_err();
+    assert!(error.message.contains("accept-gap"), "{error:?}");
+    drop(store);
+
+    raspi_mcp::store::settle(&path, 1000);
+    assert_eq!(named(".corrupt-").len(), 4, "those of later than what was accepted stay");
+    raspi_mcp::store::settle(&path, i64::MAX);
+    assert_eq!((named(".corrupt-").len(), named(".accepted-").len()), (0, 4));
+    let first = named(".accepted-")[0].clone();
+    let report = Store::open(&path).unwrap().report().await.unwrap();
+    assert!(matches!(report.state, Opened::Replaced { .. }), "{report:?}");
+    assert!(!named(".accepted-").contains(&first), "the oldest accepted one makes room");
+    assert_eq!((named(".corrupt-").len(), named(".accepted-").len()), (1, 3));
 }
 
 #[tokio::test]

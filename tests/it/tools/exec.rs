@@ -71,7 +71,7 @@ async fn what_is_not_listed_is_refused_by_both_halves_and_written_down() {
         (json!({"command": "sh -c id", "shell": true}), "shell"),
     ] {
         let answer = pi.call("exec.run", args.clone()).await;
-        let error = &answer.result()["structuredContent"];
+        let error = answer.error();
         assert_eq!(answer.result()["isError"], true, "{args}");
         assert_eq!(error["details"]["parameter"], parameter, "{args}: {error}");
     }
@@ -121,7 +121,7 @@ async fn a_cancelled_command_ends() {
             if next.result()["isError"] == false {
                 return;
             }
-            assert_eq!(next.result()["structuredContent"]["error_code"], "resource_exhausted");
+            assert_eq!(next.error()["error_code"], "resource_exhausted");
             tokio::task::yield_now().await;
         }
     })
@@ -159,8 +159,7 @@ async fn a_person_is_asked_by_default_and_sees_the_whole_command() {
     let asks = pi.server().pipeline.world.agent.list_asks().await.unwrap();
     let shown = &asks[0].request.args;
     assert_eq!(shown["args"][0].as_str().unwrap().len(), 400, "nothing is cut");
-    assert_eq!(shown["stdin"]["bytes"], 12);
-    assert!(!shown.to_string().contains("secret words"));
+    assert_eq!(shown["stdin"], "secret words", "what a program reads may be a script");
     let record = pi.audited(|record| record["tool"] == "exec.run").await;
     assert!(!record.to_string().contains("secret words"), "{record}");
 }

@@ -155,6 +155,91 @@ fn a_replay_a_fork_and_a_freeze_are_refused() {
     assert!(judged(&future, None).unwrap_err().message.contains("made in the future"));
 }
 
+/// A root of trust whose channel keys are these.
+fn rotated(keys: &[u8]) -> raspi_mcp::update::trust::Roots {
+    let mut file = a_root_file(2);
+    file.keys = [1, 2, 3, 11, 12, 13].iter().chain(keys).map(|number| super::a_key(*number).public()).collect();
+    file.channel.keys = super::ids(keys);
+    let bytes = signed(Purpose::Root, &serde_json::to_vec(&file).unwrap(), &[1, 2]);
+    roots().accept(&bytes).unwrap()
+}
+
+#[test]
+fn a_channel_that_a_stolen_key_has_frozen_goes_on_with_the_next_root() {
+    let last = judged(&index(vec![offer("1.1.0", 11)]), None).unwrap();
+    // The highest number of all is none: there are no more indexes than seconds.
+    let highest = Index { sequence: (1 << 53) - 1, ..last.index.clone() };
+    assert!(highest.encode().is_err() && Index::parse(&serde_json::to_vec(&highest).unwrap()).is_err());
+    let frozen = Index { sequence: NOW + 2 * DAY, created: NOW + 2 * DAY, releases: vec![], ..last.index.clone() };
+    let stolen = accept(&bytes(&frozen, &[21]), &roots(), &wanted(Some(&last.seen))).unwrap();
+    let next = Index { sequence: 8, created: NOW + DAY, ..last.index.clone() };
+    let by = |keys: &[u8], roots: &_, index: &Index| accept(&bytes(index, keys), roots, &wanted(Some(&stolen.seen)));
+    assert!(by(&[22], &roots(), &next).is_err(), "as long as the key counts");
+    // Without it, the publisher goes on where it was.
+    let accepted = by(&[22], &rotated(&[22, 23]), &next).unwrap();
+    assert_eq!(accepted.seen.sequence, 8);
+    assert!(by(&[21], &rotated(&[22, 23]), &frozen).is_err());
+    // Or from the beginning.
+    assert!(by(&[23], &rotated(&[23]), &Index { sequence: 1, ..next.clone() }).is_ok());
+    // What an earlier version believed can be frozen as well, and nobody knows by whom.
+    let earlier = Seen { sequence: (1 << 53) - 1, marks: vec![], ..last.seen };
+    assert!(judged(&next, Some(&earlier)).is_ok());
+}
+
+#[test]
+fn no_old_index_comes_back_with_the_next_root() {
+    let index = index(vec![offer("1.1.0", 11)]);
+    let mut seen: Option<Seen> = None;
+    // 22 has signed the fifth, 21 the two after it.
+    for (sequence, key) in [(5, 22), (6, 21), (7, 21)] {
+        let one = Index { sequence, created: NOW - 100 + sequence, ..index.clone() };
+        seen = Some(accept(&bytes(&one, &[key]), &roots(), &wanted(seen.as_ref())).unwrap().seen);
+    }
+    let seen = seen.unwrap();
+    for roots in [roots(), rotated(&[22, 23]), rotated(&[21, 22])] {
+        for (sequence, key) in [(5, 22), (6, 21)] {
+            let one = Index { sequence, created: NOW - 100 + sequence, ..index.clone() };
+            let error = accept(&bytes(&one, &[key]), &roots, &wanted(Some(&seen))).unwrap_err();
+            assert_eq!(error.code, ErrorCode::VerificationFailed, "{sequence} by {key}: {error}");
+        }
+        let next = Index { sequence: 8, created: NOW, ..index.clone() };
+        assert!(accept(&bytes(&next, &[22]), &roots, &wanted(Some(&seen))).is_ok());
+    }
+    // Who signed what is kept, and read again as an earlier version left it.
+    let folder = TempDir::new().unwrap();
+    remember(folder.path(), &seen).unwrap();
+    assert_eq!(recall(folder.path(), "stable"), Some(seen.clone()));
+    let earlier = Seen { marks: vec![], ..seen };
+    let old = Index { sequence: 6, created: NOW - 94, ..index };
+    assert!(accept(&bytes(&old, &[22]), &rotated(&[22, 23]), &wanted(Some(&earlier))).is_err());
+}
+
+#[test]
+fn looks_that_overlap_forget_nothing() {
+    let one = judged(&index(vec![]), None).unwrap().seen;
+    let next = Index { sequence: 8, created: NOW + 1, ..index(vec![]) };
+    let two = accept(&bytes(&next, &[22]), &roots(), &wanted(Some(&one))).unwrap().seen;
+    // The first look comes last.
+    let kept = one.over(&two);
+    assert!(judged(&index(vec![]), Some(&kept)).is_err());
+    assert!(accept(&bytes(&next, &[22]), &roots(), &wanted(Some(&kept))).is_ok());
+}
+
+#[test]
+fn an_index_from_the_future_is_believed_neither_with_a_clock_nor_without_and_holds_nothing_back() {
+    let at = |created: u64| Index { created, expires: created + DAY, ..index(vec![]) };
+    let unset = Wanted { synchronised: false, ..wanted(None) };
+    let judged_at = |created, wanted: &Wanted| accept(&bytes(&at(created), &[21]), &roots(), wanted);
+    assert!(judged_at(NOW + 2 * DAY, &wanted(None)).is_ok(), "a day ahead");
+    assert!(judged_at(NOW + 2 * DAY + 1, &wanted(None)).is_err());
+    assert!(judged_at(4_070_908_800, &unset).unwrap_err().message.contains("in the future"));
+    // Believed while nobody had set the clock, and not held against the right one later.
+    let believed = judged_at(NOW + 40 * DAY, &unset).unwrap().seen;
+    let next = Index { sequence: 8, created: NOW, ..index(vec![]) };
+    assert!(judged(&next, Some(&believed)).is_ok());
+    assert!(judged(&Index { sequence: 6, ..next }, Some(&believed)).is_err(), "its number counts");
+}
+
 #[test]
 fn an_index_of_another_product_or_channel_is_another() {
     for other in [Index { product: "other".into(), ..index(vec![]) }, Index { channel: "beta".into(), ..index(vec![]) }]

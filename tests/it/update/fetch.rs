@@ -10,7 +10,7 @@ use raspi_mcp::{
     update::{
         bundle::Digest,
         channel::window::{Window, Windows},
-        fetch::{Line, Order, Place, Source, Spool, download, small, sweep},
+        fetch::{Limits, Line, Order, Place, Source, Spool, download, small, sweep},
     },
 };
 use std::{
@@ -359,6 +359,61 @@ async fn only_the_named_authority_is_believed_and_the_clock_need_not_be_set() {
     let mut limits = mine.limits();
     limits.ca_file = Some("/nowhere/ca.pem".into());
     assert!(Line::new(limits).unwrap_err().message.contains("/nowhere/ca.pem"));
+}
+
+#[tokio::test]
+async fn a_certificate_younger_than_everything_that_is_known_is_believed_while_nobody_has_set_the_clock() {
+    let mine = Authority::new();
+    let head = async |years, clock: i64, synchronised| {
+        let origin = mine.origin_of(years).await;
+        origin.put("/x", vec![0; 10]);
+        let limits = Limits { wall: Wall::of(move || clock * 1000), synchronised, ..mine.limits() };
+        Source::new(Line::new(limits).unwrap(), vec![origin.place("/x")]).head(10).await
+    };
+    // The floor is in October 2025.
+    for (clock, synchronised) in [(0, false), (0, true), (1_795_305_600, false)] {
+        head(2028..2030, clock, synchronised).await.unwrap();
+        // Longer than anything lies in a drawer.
+        assert!(head(2040..2050, clock, synchronised).await.is_err());
+    }
+    let error = head(2028..2030, 1_795_305_600, true).await.unwrap_err();
+    assert!(error.message.contains("not valid yet"), "{error}");
+    assert!(head(2020..2024, 0, false).await.is_err(), "expired is expired");
+    // By another authority, younger or not.
+    let stranger = Authority::new().origin_of(2028..2030).await;
+    stranger.put("/x", vec![0; 10]);
+    let limits = Limits { synchronised: false, ..mine.limits() };
+    assert!(Source::new(Line::new(limits).unwrap(), vec![stranger.place("/x")]).head(10).await.is_err());
+}
+
+#[tokio::test]
+async fn a_block_that_is_damaged_on_its_way_is_asked_for_again_and_not_for_ever() {
+    for (damaged, good) in [(1, true), (2, true), (usize::MAX, false)] {
+        let (authority, sample, dir) = (Authority::new(), Sample::of(60, 4000), TempDir::new().unwrap());
+        let origin = authority.origin().await;
+        origin.put("/v2.bundle", sample.file.clone());
+        let mut left = damaged;
+        origin.treat(move |request| {
+            // The head is well; then a request or two is not.
+            if request.number == 0 || left == 0 {
+                return Conduct::Honest;
+            }
+            left = left.saturating_sub(1);
+            Conduct::Rotten
+        });
+        let source = Source::new(authority.line(), vec![origin.place("/v2.bundle")]);
+        source.head(100).await.unwrap();
+        let spool = sample.spool(dir.path());
+        let done = download(&source, &sample.pieces(), spool, sample.all(), |_| {}).await;
+        match done {
+            Ok(spool) => sample.check(spool),
+            Err(error) => {
+                assert!(!good, "{error}");
+                assert_eq!(error.code, ErrorCode::VerificationFailed);
+                assert!(error.message.contains("another hash") && error.hint.is_some(), "{error}");
+            }
+        }
+    }
 }
 
 #[tokio::test]

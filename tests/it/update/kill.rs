@@ -18,7 +18,7 @@ use raspi_mcp::{
             Install,
             hooks::{Point, Unwatched, Watch},
         },
-        status::SlotState,
+        status::{RestartPlan, SlotState},
     },
 };
 use std::{
@@ -46,13 +46,18 @@ const BOOT: usize = 256 << 10;
 const ROOT: usize = 4 << 20;
 
 fn request() -> InstallRequest {
-    InstallRequest { tool: UpdateTool::UpdateServer, warrant: Some(warrant(&serde_json::json!({}), None)) }
+    let warrant = Some(warrant(&serde_json::json!({}), None));
+    InstallRequest { tool: UpdateTool::UpdateServer, warrant, restart: RestartPlan::Waits }
 }
 
 /// The release that is installed: the root changes in every block.
 fn bundle() -> Vec<u8> {
     let boot = simulated::boot_image(BOOT, "2.0.0").unwrap();
-    a_bundle("2.0.0", 2, &boot, &an_image(ROOT, 2), &[11, 12])
+    a_bundle("2.0.0", 2, &boot, &root(), &[11, 12])
+}
+
+fn root() -> Vec<u8> {
+    with_tree(&an_image(ROOT, 2), ROOT)
 }
 
 fn end_myself() {
@@ -175,7 +180,7 @@ impl Machine {
         assert_eq!(state(&link.update_status().await.unwrap()), SlotState::Armed);
         let disk = FolderDisk::at(self.0.path().join("card"));
         let content = |area| fs::read(disk.path(area)).unwrap();
-        assert_eq!(content(Area::Root(Slot::B))[..ROOT], an_image(ROOT, 2));
+        assert_eq!(content(Area::Root(Slot::B))[..ROOT], root());
         assert_eq!(content(Area::Boot(Slot::B)), simulated::boot_image(BOOT, "2.0.0").unwrap());
         sent
     }

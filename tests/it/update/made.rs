@@ -1,7 +1,7 @@
 //! What tests of updates are made of: keys, a root of trust, boot images and bundles, the same bytes in every run.
 
 use raspi_mcp::update::{
-    bundle::{self, Envelope, Head, Index, Plan},
+    bundle::{self, Envelope, Head, Index, Plan, tree},
     trust::{Purpose, Release, Role, RootFile, Roots, SecretKey, Signed},
 };
 use std::io::Cursor;
@@ -132,6 +132,15 @@ pub fn an_image(size: usize, seed: u64) -> Vec<u8> {
     }
     image.truncate(size);
     image
+}
+
+/// An image of `size` bytes of which the end is the hash tree over the rest.
+pub fn with_tree(data: &[u8], size: usize) -> Vec<u8> {
+    let layout = tree::Layout::of(size as u64).unwrap();
+    let data = &data[..layout.data as usize];
+    let mut hasher = tree::Hasher::new(layout, tree::SALT);
+    hasher.feed(data);
+    [data, &hasher.finish()].concat()
 }
 
 /// A FAT16 file system of `size` bytes (4 to 30 MiB) with these files (8.3 names, `FOLDER/NAME.EXT` at most one folder deep).

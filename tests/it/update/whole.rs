@@ -126,7 +126,7 @@ async fn an_update_is_found_opened_and_only_its_changes_fetched() {
         let source = Source::new(fleet.authority.line(), places);
         let (front, release) = source.open(judge(&offer)).await.unwrap();
         assert_eq!(fleet.v2[..front.head.len()], front.head);
-        let index = bundle::Index::parse(source.index(&front.envelope).await.unwrap(), &release).unwrap();
+        let index = source.index(&front.envelope, |bytes| Ok(bundle::Index::parse(bytes, &release)?)).await.unwrap();
         let (wanted, index) = (fleet.wanted(&index), Arc::new(index));
         let pieces: Arc<dyn Pieces> = index.clone();
         let spool_dir = TempDir::new().unwrap();

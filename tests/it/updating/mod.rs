@@ -4,6 +4,7 @@
 //! What runs on tokio's threads counts as something to do; the agent's install does not, since its thread is its own. A test that waits
 //! for one holds the time still for so long ([`Device::job_stops`]).
 
+mod armed;
 mod dead_man;
 mod left;
 mod rounds;
@@ -57,7 +58,7 @@ const EVER: Duration = Duration::from_secs(20 * 86_400);
 /// A device at its publisher's.
 struct Device {
     web: Web,
-    agent: Arc<Agent>,
+    agent: Option<Arc<Agent>>,
     settings: Arc<Settings>,
     clock: agent::Clock,
     /// Midnight of its first day, in milliseconds since 1970 UTC; the zone is UTC.
@@ -92,12 +93,32 @@ impl Device {
             let _within = runtime.enter();
             begin_ms + begin.elapsed().as_millis() as i64
         });
-        let of_agent = AgentSettings::of(&settings, true, root);
-        let port = UpdatePort::of(&of_agent);
-        let machine = Arc::new(SimulatedMachine::new("first boot"));
-        let world = agent::World { update: port, ..agent::World::new(Arc::clone(&clock), machine) };
-        let agent = Agent::start(of_agent, world).unwrap();
+        let agent = Some(Self::agent_of(&settings, &root, &clock, "first boot"));
         Self { web, agent, settings: Arc::new(settings), clock, midnight_ms, dir, server: None }
+    }
+
+    fn agent_of(settings: &Settings, root: &Root, clock: &agent::Clock, boot: &str) -> Arc<Agent> {
+        let of_agent = AgentSettings::of(settings, true, root.clone());
+        let port = UpdatePort::of(&of_agent);
+        let machine = Arc::new(SimulatedMachine::new(boot));
+        let world = agent::World { update: port, ..agent::World::new(Arc::clone(clock), machine) };
+        Agent::start(of_agent, world).unwrap()
+    }
+
+    /// The power fails and comes back: both halves are gone, and a new agent finds what is on the card.
+    async fn power_cut(&mut self) {
+        self.stop();
+        let gone = Arc::downgrade(&self.agent.take().expect("an agent"));
+        while gone.strong_count() > 0 {
+            sleep(Duration::from_millis(10)).await;
+        }
+        let root = Root::at(self.dir.path());
+        let boot = format!("boot at {}", (self.clock)());
+        self.agent = Some(Self::agent_of(&self.settings, &root, &self.clock, &boot));
+    }
+
+    fn agent(&self) -> &Arc<Agent> {
+        self.agent.as_ref().expect("an agent")
     }
 
     /// Starts the server, in the place of one that runs.
@@ -124,7 +145,7 @@ impl Device {
     }
 
     fn link(&self) -> AgentLink {
-        AgentLink::InProcess(Arc::clone(&self.agent))
+        AgentLink::InProcess(Arc::clone(self.agent()))
     }
 
     fn updating(&self) -> &Updating {
@@ -233,19 +254,20 @@ impl Device {
 
     /// Waits for the machine's restart number `count`.
     async fn restarted(&self, count: u32) {
-        let mut starts = self.agent.starts();
+        let mut starts = self.agent().starts();
         timeout(EVER, starts.wait_for(|starts| *starts > count)).await.expect("a restart").unwrap();
     }
 
     /// How often the machine has restarted.
     fn restarts(&self) -> u32 {
-        *self.agent.starts().borrow() - 1
+        *self.agent().starts().borrow() - 1
     }
 
     /// How often the agent was told to go back.
     fn told(&self) -> usize {
-        let log = self.settings.places.agent_state_dir.join("operations.ndjson");
-        std::fs::read_to_string(log).unwrap_or_default().matches("\"roll_back\"").count()
+        // What was done, and what was refused.
+        let log = |name| std::fs::read_to_string(self.settings.places.agent_state_dir.join(name)).unwrap_or_default();
+        ["operations.ndjson", "attempts.ndjson"].map(|name| log(name).matches("\"roll_back\"").count()).iter().sum()
     }
 
     /// The publisher's folder goes away, or comes back.

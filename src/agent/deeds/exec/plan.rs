@@ -1,5 +1,6 @@
 //! What the machine has to say about an allowed command: its program, its folder, its account.
 
+use super::way::{self, Fault};
 use crate::{
     access::{
         commands::{Allowed, outside},
@@ -9,12 +10,13 @@ use crate::{
         Agent,
         exec::{Account, Plan},
     },
-    config::sections::exec::is_ours,
-    error::ToolError,
+    config::{CommandSetting, Exec, sections::exec::is_ours},
+    error::{ErrorCode, ToolError},
 };
 use std::{
+    ffi::OsStr,
     fs, io,
-    os::unix::fs::MetadataExt,
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
     path::{Path, PathBuf},
 };
 
@@ -87,13 +89,46 @@ impl Agent {
     }
 }
 
-/// The program once links are resolved: a file that runs, that nobody but root could have put there, and not ours.
+/// Programs of the list that others than root could put something else in the place of, each with the reason.
+pub(in crate::agent) fn open_to_others(exec: &Exec) -> Vec<String> {
+    let judge = |command: &CommandSetting| trusted(&command.program).err();
+    let refused = exec.commands.iter().filter_map(judge).filter(|error| error.code == ErrorCode::PermissionDenied);
+    refused.map(|error| error.advice()).collect()
+}
+
+/// The program once links are resolved: a file that runs, that nobody but root could have put there, and not ours. So is what
+/// a script names as its interpreter.
 fn trusted(program: &Path) -> Result<PathBuf, ToolError> {
+    let path = trusted_file(program)?;
+    let mut file = path.clone();
+    // As many as the kernel follows (binfmt_script, BINPRM_MAX_RECURSION).
+    for _ in 0..5 {
+        let Some(interpreter) = interpreter(&file) else { break };
+        file = trusted_file(&interpreter)?;
+    }
+    Ok(path)
+}
+
+/// What the first line of a script says that runs it. One by a relative path is found where the command runs, which may be
+/// anybody's: the kernel's own answer to it is an error that nobody understands, so it is looked for from the root here.
+fn interpreter(script: &Path) -> Option<PathBuf> {
+    let mut head = [0; 256];
+    let length = fs::File::open(script).and_then(|mut file| io::Read::read(&mut file, &mut head)).ok()?;
+    let line = head[..length].strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let mut words = line.split(|byte| matches!(byte, b' ' | b'\t' | 0)).filter(|word| !word.is_empty());
+    Some(Path::new("/").join(OsStr::from_bytes(words.next()?)))
+}
+
+fn trusted_file(program: &Path) -> Result<PathBuf, ToolError> {
     let shown = program.display().to_string();
     let refuse = |error: ToolError| Err(error.with("resource", shown.clone()));
-    let path = match fs::canonicalize(program) {
+    let path = match way::followed(program) {
         Ok(path) => path,
-        Err(error) => return refuse(ToolError::not_found(format!("there is no program {shown}: {error}"))),
+        Err(Fault::Open(at)) => {
+            let why = format!("{shown} could be replaced by others than root, who may write {}", at.display());
+            return refuse(ToolError::denied(why).hint("chown root and chmod go-w that, or name another program"));
+        }
+        Err(Fault::Io(error)) => return refuse(ToolError::not_found(format!("there is no program {shown}: {error}"))),
     };
     let (own, file) = (fs::metadata("/proc/self/exe"), fs::metadata(&path));
     let Ok(file) = file else {
@@ -105,8 +140,7 @@ fn trusted(program: &Path) -> Result<PathBuf, ToolError> {
     if !file.is_file() || file.mode() & 0o111 == 0 {
         return refuse(ToolError::precondition(format!("{shown} is no program")));
     }
-    let owner = rustix::process::geteuid().as_raw();
-    if (file.uid() != 0 && file.uid() != owner) || file.mode() & 0o022 != 0 {
+    if !way::is_closed(&file) {
         return refuse(
             ToolError::denied(format!("{shown} could be changed by others than root"))
                 .hint("chown root and chmod go-w, or name another program"),

@@ -44,6 +44,8 @@ impl Agent {
                 let now = (self.clock)();
                 blocking::run("update", move |_| judge_old(&agent, online, now)).await?;
                 self.boot.over();
+                self.boot.now().offline = offline;
+                self.plan_changed(false);
             }
             (false, true) => self.tell_chain(&system, false).await?,
             (false, false) => {}
@@ -111,7 +113,12 @@ impl Agent {
             let Standing::Trial(trial) = &*standing else {
                 return Err(ToolError::precondition("the trial ended meanwhile").hint("ask for the update's status"));
             };
+            let now_known = system.reckoned();
             let mut ledger = system.record.ledger();
+            if now_known.fresh {
+                let step = slots::clock::not_after(ledger.state(), now_known.latest());
+                ledger.perform(&step)?;
+            }
             let step = slots::commit(ledger.state(), trial, &ledger.evidence())?;
             ledger.perform(&step)?;
             let step = slots::committed(ledger.state(), &ledger.evidence(), now)?;

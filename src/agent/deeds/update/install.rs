@@ -7,7 +7,11 @@ use crate::{
         updates::{Session, System},
     },
     error::ToolError,
-    update::{job::plan::Plan, trust::Release},
+    update::{
+        job::{AUTOMATIC, plan::Plan},
+        slots::Blocked,
+        trust::Release,
+    },
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -48,6 +52,12 @@ impl Agent {
         let Some(warrant) = &request.warrant else { return Ok(()) };
         let tool = request.tool;
         self.allows(peer, tool.name(), warrant)?;
+        let taken_back = |blocked: &Blocked| blocked.by_person && blocked.manifest == release.digest;
+        if warrant.principal == AUTOMATIC && system.record.ledger().state().blocked.iter().any(taken_back) {
+            let version = &release.manifest.version;
+            return Err(ToolError::precondition(format!("a person took version {version} back on this device"))
+                .hint("it is not installed by itself any more; a person may have it again with manage.update_server"));
+        }
         if self.admissions.holds(release.digest, tool, &warrant.principal) {
             return Ok(());
         }

@@ -5,6 +5,7 @@ mod dead_man;
 mod health;
 mod install;
 mod log_tail;
+mod planned;
 mod restart;
 mod roll_back;
 mod trial;
@@ -19,6 +20,7 @@ use crate::{
     error::ToolError,
 };
 pub(in crate::agent) use admission::Admissions;
+pub(in crate::agent) use planned::into;
 use serde_json::{Value, json};
 pub(in crate::agent) use trial::Boot;
 

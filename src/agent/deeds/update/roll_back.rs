@@ -1,6 +1,9 @@
 //! The ways back: out of a trial, away from what is armed or half written, or to the version that ran before.
 
-use super::words::{RollBackRequest, RolledBack};
+use super::{
+    planned::into,
+    words::{RollBackRequest, RolledBack},
+};
 use crate::{
     agent::{Agent, Peer, PowerAction, Standing as Who, updates::System},
     error::ToolError,
@@ -59,11 +62,15 @@ impl Agent {
         let by = format!("rolled back by {}", request.warrant.principal);
         let done = Arc::clone(&system);
         let reason = by.clone();
-        blocking::run("update", move |_| perform(&done, way, &reason, log.as_deref(), now)).await?;
+        blocking::run("update", move |_| perform(&done, way, &reason, log.as_deref(), now, due)).await?;
+        self.plan_changed(false);
         if rolled.restarts {
-            let argument = if way == Way::ToOther { system.trial_argument() } else { None };
+            let other = way == Way::ToOther;
+            let argument = if other { system.trial_argument() } else { None };
+            let why = if other { into(rolled.to_version.as_deref().unwrap_or("factory")) } else { by };
             let principal = request.warrant.principal.clone();
-            self.power.schedule_with(PowerAction::Reboot, SOON, Some(by), principal, argument)?;
+            let scheduled = self.power.schedule_with(PowerAction::Reboot, SOON, Some(why), principal, argument);
+            scheduled.map_err(|error| if other { self.later(error) } else { error })?;
         }
         Ok(rolled)
     }
@@ -101,7 +108,15 @@ fn plan(system: &System) -> Result<(Way, RolledBack), ToolError> {
     Ok((way, rolled))
 }
 
-fn perform(system: &System, way: Way, reason: &str, log: Option<&str>, now_ms: i64) -> Result<(), ToolError> {
+/// `by_itself`: nobody asked for it.
+fn perform(
+    system: &System,
+    way: Way,
+    reason: &str,
+    log: Option<&str>,
+    now_ms: i64,
+    by_itself: bool,
+) -> Result<(), ToolError> {
     match way {
         Way::OutOfTrial => {
             let standing = system.standing();
@@ -110,23 +125,29 @@ fn perform(system: &System, way: Way, reason: &str, log: Option<&str>, now_ms: i
             };
             system.record.step(|state| slots::condemn(state, trial, reason, true, log))
         }
-        Way::Forget => system.record.step(|state| forget(state, reason, now_ms)),
+        Way::Forget => system.record.step(|state| forget(state, reason, now_ms, by_itself)),
         Way::ToOther => {
             let mut ledger = system.record.ledger();
-            let step = slots::roll_back(ledger.state(), &ledger.evidence(), reason, now_ms)?;
+            let mut step = slots::roll_back(ledger.state(), &ledger.evidence(), reason, now_ms)?;
+            if let Some(update) = step.state.as_mut().and_then(|state| state.update.as_mut()) {
+                update.by_itself = by_itself;
+            }
             ledger.perform(&step)
         }
     }
 }
 
 /// What is armed or half written is nothing any more; the running slot never was anything else than the default.
-fn forget(state: &State, reason: &str, now_ms: i64) -> Result<Step, ToolError> {
+fn forget(state: &State, reason: &str, now_ms: i64, by_itself: bool) -> Result<Step, ToolError> {
     let Some(update) = &state.update else { return Ok(Step::default()) };
+    let mut next = state.clone();
+    if !by_itself && update.kind == slots::Kind::Install {
+        next.taken_back(update, reason);
+    }
     if update.stage != Stage::Armed {
-        return slots::failed(state, update.target, reason, now_ms);
+        return slots::failed(&next, update.target, reason, now_ms);
     }
     let (target, kind) = (update.target, update.kind);
-    let mut next = state.clone();
     next.update = None;
     let record = next.slots.of_mut(target);
     let back = kind == slots::Kind::Rollback;

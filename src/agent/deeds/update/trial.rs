@@ -7,7 +7,10 @@ use crate::{
     update::slots::{self, Standing},
 };
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 use tokio::{sync::watch, task::AbortHandle, time::Instant};
@@ -21,6 +24,9 @@ pub(in crate::agent) struct Boot {
     now: Mutex<Now>,
     /// Counts the starts of the machine that this agent saw: more than one where it is simulated.
     starts: watch::Sender<u32>,
+    /// Counts changes of what is armed and planned.
+    plans: watch::Sender<u32>,
+    at_once: AtomicBool,
 }
 
 #[derive(Default)]
@@ -33,11 +39,27 @@ pub(super) struct Now {
     pub own: Vec<String>,
     /// The boot chain was told that all is well.
     pub told: bool,
+    /// The system runs that a failed trial left, and is offline as well: what is armed again waits until the server half says otherwise.
+    pub offline: bool,
 }
 
 impl Boot {
     pub(super) fn now(&self) -> MutexGuard<'_, Now> {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn plan_changes(&self) -> watch::Receiver<u32> {
+        self.plans.subscribe()
+    }
+
+    pub(super) fn tell_plan(&self, at_once: bool) {
+        self.at_once.fetch_or(at_once, Ordering::SeqCst);
+        self.plans.send_modify(|changes| *changes = changes.wrapping_add(1));
+    }
+
+    /// Whether what is planned need not wait; says it once.
+    pub(super) fn plan_at_once(&self) -> bool {
+        self.at_once.swap(false, Ordering::SeqCst)
     }
 
     /// What a trial has left; `None` when none runs.
@@ -58,6 +80,7 @@ impl Boot {
         self.over();
         *self.now() = Now { deadline, timer, ..Now::default() };
         self.starts.send_modify(|starts| *starts += 1);
+        self.tell_plan(false);
     }
 }
 
@@ -111,6 +134,7 @@ impl Agent {
                 // Nobody of the old version's server half spoke either: not the new version's fault.
                 drop(standing);
                 self.judge_old_slot(&system, false);
+                self.plan_changed(false);
                 return;
             }
             _ => return,

@@ -2,7 +2,11 @@
 
 use crate::{
     agent::Warrant,
-    update::{Slot, bundle::Digest, status::SlotState},
+    update::{
+        Slot,
+        bundle::Digest,
+        status::{RestartPlan, SlotState},
+    },
 };
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +40,9 @@ pub struct InstallRequest {
     /// `None`: only the head is judged, and the stream ends with that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warrant: Option<Warrant>,
+    /// What follows once it is armed.
+    #[serde(default, skip_serializing_if = "RestartPlan::waits")]
+    pub restart: RestartPlan,
 }
 
 /// What the agent says of a bundle's head: it is signed, for this device, and may be installed now.

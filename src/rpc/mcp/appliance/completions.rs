@@ -1,6 +1,6 @@
 //! Completions: values that an argument of a prompt, or a parameter of a resource's address, may take.
 
-use super::{Asked, fault};
+use super::{super::fault::fault as plain, Asked, fault};
 use crate::{
     error::{ErrorCode, ToolError},
     hw::board::Pin,
@@ -30,7 +30,7 @@ pub async fn complete(asked: &Asked, params: &CompleteRequestParams) -> Result<C
     let more = shown.len() < total;
     CompletionInfo::with_pagination(shown, u32::try_from(total).ok(), more)
         .map(CompleteResult::new)
-        .map_err(|why| ErrorData::internal_error(format!("the completions do not fit MCP: {why}"), None))
+        .map_err(|why| plain(rmcp::model::ErrorCode::INTERNAL_ERROR, format!("the completions do not fit MCP: {why}")))
 }
 
 fn of_prompt(name: &str, argument: &str) -> Result<Vec<String>, ToolError> {

@@ -7,7 +7,9 @@ mod subscriptions;
 
 use super::{
     call::is_modern,
+    fault::fault as plain,
     provider::{Answer, Asked, Provider},
+    tasks::Tasks,
 };
 use crate::{access::caller::Caller, error::ToolError, rpc::door::Server};
 use futures::FutureExt;
@@ -19,7 +21,6 @@ use rmcp::{
         ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, SubscriptionFilter,
     },
     service::SubscriptionContext,
-    task_manager::TaskManager,
 };
 use std::{any::Any, future::ready, sync::Arc};
 
@@ -29,7 +30,7 @@ const LIST_TTL_MS: u64 = 60_000;
 /// Resources with subscriptions, prompts, completions, the server's log, and tasks for updates.
 #[derive(Default)]
 pub struct Appliance {
-    tasks: TaskManager,
+    tasks: Tasks,
 }
 
 // Logging is deprecated since 2026-07-28, and part of every revision before it.
@@ -47,7 +48,7 @@ impl Provider for Appliance {
             .build()
     }
 
-    fn tasks(&self) -> Option<&TaskManager> {
+    fn tasks(&self) -> Option<&Tasks> {
         Some(&self.tasks)
     }
 
@@ -115,7 +116,7 @@ impl Provider for Appliance {
 fn only_page(page: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
     match page.and_then(|page| page.cursor) {
         None => Ok(()),
-        Some(_) => Err(ErrorData::invalid_params("unknown cursor; start again without one", None)),
+        Some(_) => Err(plain(ErrorCode::INVALID_PARAMS, "unknown cursor; start again without one")),
     }
 }
 

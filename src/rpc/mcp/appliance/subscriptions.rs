@@ -1,6 +1,6 @@
 //! Subscribing, in both eras, and log messages.
 
-use super::{Asked, fault, resources};
+use super::{super::fault::fault as plain, Asked, fault, resources};
 use crate::{
     access::caller::Caller,
     error::ToolError,
@@ -38,7 +38,7 @@ pub async fn subscribe(asked: &Asked, uri: &str) -> Result<(), ErrorData> {
     let Asked { server, caller, conversation, context, .. } = asked;
     let address = resources::parse(uri)?;
     judge(server, caller, &context.id, &address).await.map_err(|error| fault(&error))?;
-    let ear = Arc::new(PeerEar(context.peer.clone()));
+    let ear = Arc::new(PeerEar::new(context.peer.clone(), caller));
     enter(server, conversation.number, caller, uri, address, ear).map_err(|error| fault(&error))
 }
 
@@ -82,7 +82,7 @@ pub async fn listen_to_log(asked: &Asked, level: &str) -> Result<(), ErrorData> 
     let world = &server.pipeline.world;
     let least = rank(level).unwrap_or(0);
     judge(server, caller, &context.id, &resources::parse(LOG)?).await.map_err(|error| fault(&error))?;
-    let ear = Arc::new(PeerEar(context.peer.clone()));
+    let ear = Arc::new(PeerEar::new(context.peer.clone(), caller));
     let start = server.book.listen_to_log(conversation.number, caller, least, &world.log, ear);
     employ(server, start.map_err(|error| fault(&error))?);
     Ok(())
@@ -136,7 +136,7 @@ fn needs_conversation(asked: &Asked) -> Result<(), ErrorData> {
         return Ok(());
     }
     let why = "nothing can be sent to you over this endpoint later; open a session at /mcp";
-    Err(ErrorData::new(ErrorCode::INVALID_REQUEST, why, None))
+    Err(plain(ErrorCode::INVALID_REQUEST, why))
 }
 
 /// Subscriptions of one `subscriptions/listen`.

@@ -48,6 +48,7 @@ impl<'a> Pressed<'a> {
     async fn ask(&self, number: u32) -> Ask {
         let args = json!({ "number": number });
         let request = AskRequest {
+            marks: Default::default(),
             tool: "gpio.write_pin".into(),
             summary: "drive a pin".into(),
             args_sha256: canonical::sha256_hex(&args),

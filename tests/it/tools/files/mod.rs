@@ -1,5 +1,6 @@
 //! `files.*` on a folder of the test's own: one root to write in, one to read.
 
+mod asked;
 mod bounds;
 mod delete;
 mod list;

@@ -366,6 +366,6 @@ async fn what_is_lent_meanwhile_is_not_taken_over() {
     let lines = desk.server();
     lines.configure(&owner("b"), pin(18), Take::Output { level: Level::High }, None).unwrap();
     let refused = lines.set_pwm(&owner("a"), pin(18), wave(50.0, 7.5), None).await;
-    assert!(matches!(refused, Err(Refusal::Lent { to }) if to == "b"));
+    assert!(matches!(refused, Err(Refusal::Lent { to, .. }) if to == "b"));
     assert_eq!(desk.channels().taken(), 0);
 }

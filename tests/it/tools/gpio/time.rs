@@ -108,7 +108,7 @@ async fn a_lease_over_http_runs_out_unless_it_is_used() {
         desk.lines.read(&owner, pin).unwrap();
     }
     assert!(
-        matches!(desk.lines.write(&http("b"), pin, Level::Low, None, None), Err(Refusal::Lent { to }) if to == "a")
+        matches!(desk.lines.write(&http("b"), pin, Level::Low, None, None), Err(Refusal::Lent { to, .. }) if to == "a")
     );
     assert_eq!(desk.board.level(pin), Level::High);
     sleep(11 * SECOND).await;

@@ -25,7 +25,7 @@ async fn every_field_of_every_tool() {
     {
         cases.push(start("interval_seconds", bad));
     }
-    for bad in [json!(0), json!(169), json!("24"), json!(-1), json!(1.5), json!(null)] {
+    for bad in [json!(0), json!(169), json!("24"), json!(-1), json!(1.5), json!([null])] {
         cases.push(start("retention_hours", bad));
     }
     let names = ["", "../x", "a b", "-a", "a\0", "a/b", "ü", "a\n", "; DROP TABLE samples; --", &"x".repeat(65)];

@@ -113,7 +113,7 @@ async fn who_only_reads_changes_nothing_and_sees_no_tool_for_it() {
     }
     let mut wire = pi.on(Door::Http).await;
     let listed = wire.request("tools/list", json!({"limit": 200})).await.result().to_string();
-    assert!(listed.contains("service.list_services") && !listed.contains("service.restart"));
+    assert!(listed.contains("service_list_services") && !listed.contains("service_restart"));
     // And nobody may while the namespace is off.
     let pi = Pi::standard(|_| {}).await;
     pi.call("service.restart", json!({"service_name": "web"})).await.failed("permission_denied");
@@ -144,7 +144,7 @@ async fn bad_arguments_change_nothing_and_are_audited() {
         (control, with(act("web", "stop"), json!({"force": "yes"})), "force"),
         (
             control,
-            with(act("web", "stop"), json!({"confirm_breaking_dependencies": null})),
+            with(act("web", "stop"), json!({"confirm_breaking_dependencies": 0})),
             "confirm_breaking_dependencies",
         ),
         (control, with(act("web", "stop"), json!({"dry_run": "true"})), "dry_run"),
@@ -166,7 +166,7 @@ async fn bad_arguments_change_nothing_and_are_audited() {
 }
 
 #[tokio::test]
-async fn policy_is_each_tools_own() {
+async fn policy_that_denies_stopping_leaves_restarting() {
     let pi = Pi::standard(|settings| {
         enabled(settings);
         settings.policy.insert("service.stop".into(), Mode::Deny);

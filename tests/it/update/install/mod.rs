@@ -108,6 +108,7 @@ impl Pi {
             clock: Arc::new(move || now_ms.load(Ordering::SeqCst)),
             running_counter: None,
             limits: self.limits,
+            restart: Default::default(),
         }
     }
 

@@ -93,6 +93,55 @@ fn row_2_time_is_what_was_verified_and_never_the_clock_alone() {
 }
 
 #[test]
+fn row_2_what_was_made_in_the_future_is_refused_and_a_clock_that_nobody_set_holds_nothing_up() {
+    const DAY: u64 = 86_400;
+    let made_at = |created: u64| made(|plan| (plan.created, plan.expires) = (created, created + 1000 * DAY));
+    let judged = |clock: u64, synchronised: bool, created: u64| {
+        let pi = Pi::new(Chain::Tryboot);
+        let now = pi.reckoned(clock as i64, synchronised);
+        let head = envelope(&made_at(created)).encode().unwrap();
+        judge::judge(&head, &roots(), &pi.about, &pi.record(), now).map(drop)
+    };
+    judged(NOW, true, NOW + DAY).unwrap();
+    for created in [NOW + DAY + 1, NOW + 400 * DAY, 4_070_908_800] {
+        let error = judged(NOW, true, created).unwrap_err();
+        assert!(error.code == ErrorCode::FailedPrecondition && error.message.contains("was made at"), "{error}");
+        assert!(error.hint.is_some());
+    }
+    // 1970, 2099, and a clock that nobody set: releases after the running one are all there is to tell the time by. Ten years.
+    for (clock, synchronised) in [(0, true), (4_070_908_800, true), (NOW + DAY, false)] {
+        judged(clock, synchronised, NOW + 400 * DAY).unwrap();
+        judged(clock, synchronised, NOW + 3660 * DAY).unwrap_err();
+    }
+}
+
+#[test]
+fn an_image_that_is_not_the_one_that_was_signed_is_never_armed_though_every_block_is() {
+    use raspi_mcp::update::bundle::{Digest, Envelope, Manifest};
+    for image in [0, 1] {
+        let pi = Pi::new(Chain::Tryboot);
+        pi.start(ResetCause::PowerOn);
+        let good = bundle("2.0.0", 2, 2);
+        let head = envelope(&good);
+        let mut manifest: Manifest = serde_json::from_slice(&head.manifest).unwrap();
+        manifest.images[image].sha256 = Digest::of(b"another image");
+        let blocks = good.len() as u64 - head.blocks_at;
+        let text = serde_json::to_vec(&manifest).unwrap();
+        let mut forged = Envelope::new(text, head.blocks_at - head.index_at, blocks).unwrap();
+        for key in [11, 12] {
+            raspi_mcp::update::bundle::sign(&mut forged, &a_key(key)).unwrap();
+        }
+        let bad = [forged.encode().unwrap(), good[head.index_at as usize..].to_vec()].concat();
+        let error = pi.install(&bad).0.unwrap_err();
+        assert_eq!(error.code, ErrorCode::VerificationFailed, "{error}");
+        assert!(error.message.contains(["root image", "boot image"][image]), "{error}");
+        assert_eq!(pi.content(Area::Boot(Slot::B))[..512], [0; 512]);
+        // A mended one goes in after it.
+        pi.install(&bundle("2.0.1", 3, 2)).0.unwrap();
+    }
+}
+
+#[test]
 fn row_2_signatures_below_the_threshold() {
     let pi = Pi::new(Chain::Tryboot);
     let (boot, root) = (boot("2.0.0"), root(2));

@@ -1,7 +1,10 @@
 //! One update, end to end: a bundle's bytes, the engine, the armed slot, the firmware, the trial, the commit.
 
 use super::*;
-use raspi_mcp::update::status::{Phase, SlotState};
+use raspi_mcp::update::{
+    bundle::{Plan, tree},
+    status::{Phase, SlotState},
+};
 
 #[test]
 fn from_the_bytes_of_a_bundle_to_a_committed_slot() {
@@ -60,4 +63,59 @@ fn blocks_that_moved_are_found_in_the_running_slot() {
     armed.unwrap();
     assert_eq!(sent.blocks.into_iter().collect::<Vec<_>>(), [0], "the new block, and no other");
     assert_eq!(pi.content(Area::Root(Slot::B))[..ROOT], moved);
+}
+
+/// The root of version 2, all of it new, in blocks as small as those of its hash tree.
+fn bundle_of(root: &[u8]) -> Vec<u8> {
+    let plan = Plan { block_size: tree::BLOCK as u32, ..a_plan("2.0.0", 2) };
+    a_bundle_of(&plan, &boot("1.0.0"), root, &[11, 12])
+}
+
+#[test]
+fn the_hash_tree_of_the_root_is_computed_and_not_sent() {
+    let pi = Pi::new(Chain::Uboot);
+    pi.start(ResetCause::PowerOn);
+    let root = with_tree(&root(2), ROOT);
+    let (armed, sent) = pi.install(&bundle_of(&root));
+    let armed = armed.unwrap();
+    let first = (tree::Layout::of(ROOT as u64).unwrap().data / tree::BLOCK as u64) as u32;
+    assert!(sent.blocks.iter().all(|n| *n < first), "{:?}", sent.blocks);
+    assert_eq!(pi.content(Area::Root(Slot::B))[..ROOT], root);
+    assert_eq!(armed.sent_bytes + armed.copied_bytes + armed.zeroed_bytes + armed.kept_bytes, armed.total_bytes);
+}
+
+#[test]
+fn what_is_no_hash_tree_where_one_could_be_is_sent_after_the_rest() {
+    // As long as one with a tree, and one with the tree of other data; of the latter the first level is the same nowhere.
+    let other = [&root(2)[..ROOT - 3 * tree::BLOCK], &with_tree(&root(3), ROOT)[ROOT - 3 * tree::BLOCK..]].concat();
+    for root in [an_image(ROOT, 4), other] {
+        let pi = Pi::new(Chain::Uboot);
+        pi.start(ResetCause::PowerOn);
+        let bundle = bundle_of(&root);
+        let first = (tree::Layout::of(ROOT as u64).unwrap().data / tree::BLOCK as u64) as u32;
+        let wanted = pi.engine(&bundle).unwrap().wanted();
+        assert!(wanted.iter().all(|n| n < first));
+        let (armed, sent) = pi.install(&bundle);
+        armed.unwrap();
+        assert!(sent.blocks.contains(&(first + 1)), "{:?}", sent.blocks);
+        assert_eq!(pi.content(Area::Root(Slot::B))[..ROOT], root);
+    }
+}
+
+#[test]
+fn an_install_that_ended_before_its_tree_asks_for_nothing_again() {
+    let pi = Pi::new(Chain::Uboot);
+    pi.start(ResetCause::PowerOn);
+    let root = with_tree(&root(2), ROOT);
+    let (bundle, mut engine) = (bundle_of(&root), pi.engine(&bundle_of(&root)).unwrap());
+    let index = opened(&bundle).1;
+    for n in engine.wanted().iter() {
+        let stored = index.block(n).stored;
+        engine.block(n, &bundle[stored.start as usize..stored.end as usize]).unwrap();
+    }
+    engine.pause().unwrap();
+    let (armed, sent) = pi.install(&bundle);
+    armed.unwrap();
+    assert_eq!(sent.blocks, BTreeSet::new());
+    assert_eq!(pi.content(Area::Root(Slot::B))[..ROOT], root);
 }

@@ -4,7 +4,7 @@ use super::{
     board::{Board, layout},
     card::{Card, Event},
 };
-use crate::update::{NOW, a_bundle_of, a_plan, opened};
+use crate::update::{NOW, a_bundle_of, a_plan, opened, with_tree};
 use raspi_mcp::{
     error::ToolError,
     update::{
@@ -69,14 +69,14 @@ pub fn boot_of(counter: u64) -> Vec<u8> {
     boot_image(BOOT, &format!("{counter}.0.0")).unwrap()
 }
 
-/// Versions share half of their blocks.
+/// Versions share half of their blocks. The last block is the hash tree of the others.
 pub fn root_of(counter: u64) -> Vec<u8> {
     let byte = |at: usize| {
         let block = at / BLOCK as usize;
         let own = if block.is_multiple_of(2) { counter } else { 0 };
         ((at as u64).wrapping_mul(31).wrapping_add((block as u64 + 1) * (own * 7 + 1)) >> 3) as u8
     };
-    (0..ROOT).map(byte).collect()
+    with_tree(&(0..ROOT).map(byte).collect::<Vec<_>>(), ROOT)
 }
 
 impl Life {
@@ -133,8 +133,13 @@ impl Life {
         let plan = bundle_plan(&version, counter, revoke_below);
         let bundle = a_bundle_of(&plan, &boot_of(counter), &root_of(counter), &[11, 12]);
         let (release, index) = opened(&bundle);
-        let record =
-            Record { ledger: self.ledger.clone(), clock: Arc::new(|| NOW_MS), running_counter: None, limits: FREE };
+        let record = Record {
+            ledger: self.ledger.clone(),
+            clock: Arc::new(|| NOW_MS),
+            running_counter: None,
+            limits: FREE,
+            restart: Default::default(),
+        };
         let disk = Arc::new(self.board.disk.clone());
         let site = Site { disk, record, watch: Arc::new(Unwatched), simulated: true };
         let mut engine = Engine::prepare(site, release, opened(&bundle).1, self.running().other()).unwrap();

@@ -339,8 +339,89 @@ fn rollback_is_a_trial_of_the_other_version_and_blocks_the_one_it_leaves() {
         pi.commit().unwrap();
         assert_eq!(pi.phase(), (Phase::Committed, "a person asked".into()));
         assert_eq!(pi.state().counter_floor, 2, "the floor never falls");
-        assert!(pi.install(&candidate(2)).unwrap_err().message.contains("rolled back: a person asked"));
         assert!(pi.startable(Slot::B), "it may be gone back to");
+        // A person's rollback is no failure: the version is not taken by itself, and a person may have it again.
+        let [left] = &pi.state().blocked[..] else { panic!("{:?}", pi.state().blocked) };
+        assert!(left.by_person && left.reason == "rolled back: a person asked", "{left:?}");
+        pi.install(&candidate(2)).expect("forward again");
+        pi.restart_into_trial();
+        pi.commit().unwrap();
+        assert_eq!(pi.state().blocked, [], "it is what runs");
+    });
+}
+
+#[test]
+fn a_rollback_that_nobody_asked_for_blocks_the_version_it_leaves_and_so_does_one_that_fails_again() {
+    both(|mut pi, _| {
+        pi.install(&candidate(2)).unwrap();
+        pi.restart_into_trial();
+        pi.commit().unwrap();
+        let mut step = slots::roll_back(pi.state(), &pi.seen(), "update.dead_man_hours", NOW).unwrap();
+        step.state.as_mut().unwrap().update.as_mut().unwrap().by_itself = true;
+        pi.does(Ok(step)).unwrap();
+        pi.restart_into_trial();
+        pi.commit().unwrap();
+        assert!(pi.install(&candidate(2)).unwrap_err().message.contains("blocked: rolled back"));
+        // A person ends the next one's trial, lets it in again, and then it fails by itself.
+        for by_person in [true, false] {
+            pi.install(&candidate(3)).unwrap();
+            pi.restart_into_trial();
+            let Standing::Trial(trial) = &pi.standing else { panic!() };
+            let step = slots::condemn(pi.state(), trial, "no good", by_person, None);
+            pi.does(step).unwrap();
+            pi.boot(ResetCause::Watchdog);
+            if !by_person {
+                let step = slots::judge_old(pi.state(), &pi.seen(), true, NOW);
+                pi.does(step).unwrap();
+            }
+            pi.healthy().unwrap();
+            assert_eq!(pi.state().blocked.last().unwrap().by_person, by_person);
+        }
+        assert!(pi.install(&candidate(3)).unwrap_err().message.contains("blocked: no good"));
+    });
+}
+
+#[test]
+fn no_floor_rises_before_the_commit_whatever_becomes_of_the_release() {
+    both(|mut pi, _| {
+        let far = Candidate { created: 4_000_000_000, revoke_below: 2, ..candidate(9) };
+        let low = |pi: &Machine, when: &str| {
+            let state = pi.state();
+            let floors = (state.committed_time, state.time_floor, state.counter_floor, state.revoke_below);
+            assert_eq!(floors, (0, 0, 0, 0), "{when}");
+        };
+        let step = pi.begin(&far, FREE);
+        pi.does(step).unwrap();
+        low(&pi, "writing");
+        pi.boot(ResetCause::PowerOn);
+        low(&pi, "cut while it was written");
+        pi.install(&far).unwrap();
+        low(&pi, "armed");
+        pi.restart_into_trial();
+        low(&pi, "on trial");
+        pi.condemn("sick");
+        pi.boot(ResetCause::Watchdog);
+        let step = slots::judge_old(pi.state(), &pi.seen(), true, NOW);
+        pi.does(step).unwrap();
+        low(&pi, "given up");
+        pi.healthy().unwrap();
+        pi.install(&candidate(2)).expect("an ordinary one");
+        pi.restart_into_trial();
+        pi.commit().unwrap();
+        assert_eq!((pi.state().committed_time, pi.state().counter_floor), (1_700_000_002, 2));
+    });
+}
+
+#[test]
+fn a_release_that_was_installed_without_a_clock_raises_the_floor_no_further_than_the_clock_of_its_commit() {
+    both(|mut pi, _| {
+        pi.install(&Candidate { created: 2_000_000_000, ..candidate(2) }).unwrap();
+        pi.restart_into_trial();
+        for _ in 0..2 {
+            pi.does(Ok(slots::clock::not_after(pi.state(), 1_800_000_000))).unwrap();
+        }
+        pi.commit().unwrap();
+        assert_eq!(pi.state().committed_time, 1_800_000_000);
     });
 }
 

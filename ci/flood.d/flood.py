@@ -1,0 +1,239 @@
+"""The weakest caller at full speed, and what others notice of it. See ci/flood."""
+
+import argparse
+import hashlib
+import http.client
+import json
+import multiprocessing
+import os
+import pty
+import re
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import means
+
+LIMIT_MIB = 40
+NOBODY = 65534
+# How a line ends that wants an answer.
+QUESTION = (":", "?", "]", ">")
+
+
+class Server:
+    """A server in a folder of its own, with two callers it knows."""
+
+    def __init__(self, binary, folder, tls):
+        self.binary, self.folder, self.tls = binary, folder, tls
+        self.tokens = {"reader": "rmcp_" + "A" * 43, "asker": "rmcp_" + "B" * 43}
+        config = os.path.join(folder, "site.toml")
+        with open(config, "w") as f:
+            for name, role in (("reader", "read_only"), ("asker", "ops_rw")):
+                sha256 = hashlib.sha256(self.tokens[name].encode()).hexdigest()
+                f.write(f'[[access.tokens]]\nname = "{name}"\nrole = "{role}"\nsha256 = "{sha256}"\n')
+            f.write('[tools]\nenable = ["gpio"]\n[policy]\n"gpio.write_pin" = "ask"\n')
+        at = lambda name: os.path.join(folder, name)
+        self.env = dict(
+            os.environ, RASPI_MCP__BOARD="simulated", RASPI_MCP__AGENT="inprocess",
+            RASPI_MCP__PLACES__STATE_DIR=at("state"), RASPI_MCP__PLACES__RUNTIME_DIR=at("run"),
+            RASPI_MCP__PLACES__AGENT_STATE_DIR=at("agent"), RASPI_MCP__PLACES__AGENT_SOCKET=at("run/agent.sock"),
+            RASPI_MCP__SOCKET__PATH=at("mcp.sock"),
+        )
+        self.config, self.socket = config, at("mcp.sock")
+        if tls:
+            with open(config, "a") as f:
+                f.write(f'[tls]\nenabled = true\ncertificate = "{at("certificate.pem")}"\nkey = "{at("key.pem")}"\n')
+            made = self.run("tls", "init")
+            if made.returncode != 0:
+                sys.exit(f"no certificate: {made.stderr}")
+        self.child = subprocess.Popen(
+            [binary, "serve", "--http", "127.0.0.1:0", "--config", config], env=self.env, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        )
+        self.port, lines = None, []
+        for line in self.child.stderr:
+            lines.append(line)
+            found = re.search(r"listening on https?://127\.0\.0\.1:(\d+)", line)
+            self.port = int(found.group(1)) if found else self.port
+            if "mcp.sock" in line:
+                break
+        if not self.port:
+            sys.exit("the server did not start:\n" + "".join(lines))
+        self.log = open(at("server.log"), "w")
+        threading.Thread(target=lambda: [self.log.write(line) for line in self.child.stderr], daemon=True).start()
+
+    def run(self, *args):
+        return subprocess.run([self.binary, *args, "--config", self.config], env=self.env, capture_output=True, text=True)
+
+    def memory_mib(self, field):
+        with open(f"/proc/{self.child.pid}/status") as f:
+            return int(re.search(rf"{field}:\s+(\d+)", f.read()).group(1)) / 1024
+
+
+class Caller:
+    """A caller with a token, on a connection that stays open."""
+
+    def __init__(self, server, name):
+        self.server, self.name, self.http, self.id = server, name, None, 0
+
+    def call(self, tool, arguments, wait=30):
+        """The answer, and the seconds it took."""
+        self.id += 1
+        body = json.dumps({"jsonrpc": "2.0", "id": self.id, "method": tool, "params": arguments})
+        headers = {"Content-Type": "application/json", "Authorization": "Bearer " + self.server.tokens[self.name]}
+        started = time.monotonic()
+        for last in (False, True):
+            if self.http is None:
+                self.http = means.Place(self.server.port, None, self.server.tls).http(wait)
+            try:
+                self.http.request("POST", "/api/mcp", body, headers)
+                return json.loads(self.http.getresponse().read()), time.monotonic() - started
+            except (OSError, http.client.HTTPException):
+                # An idle connection may have made room for another: HTTP clients connect again.
+                self.http.close()
+                self.http = None
+                if last:
+                    raise
+
+
+def person(server, stop, answered):
+    """Says yes to whatever is asked, on a terminal, after the question was asked."""
+    while not stop.is_set():
+        listed = server.run("approve", "--list").stdout
+        if "gpio.write_pin" not in listed:
+            stop.wait(0.2)
+            continue
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execve(server.binary, [server.binary, "approve", "--config", server.config], server.env)
+        text, deadline = "", time.monotonic() + 20
+        while time.monotonic() < deadline:
+            if not select.select([terminal], [], [], 1)[0]:
+                # What is typed as the question comes is dropped, and a program types that fast.
+                # The terminal shows what was typed.
+                if text.rstrip("y\r\n ").endswith(QUESTION):
+                    os.write(terminal, b"y\n")
+                continue
+            try:
+                more = os.read(terminal, 4096).decode(errors="replace")
+            except OSError:
+                break
+            text += more
+            if text.rstrip().endswith(QUESTION):
+                os.write(terminal, b"y\n")
+        os.close(terminal)
+        os.waitpid(pid, 0)
+        answered.append(text)
+
+
+def asker(server, stop, asked):
+    """Asks for something that a person must approve, again and again."""
+    caller = Caller(server, "asker")
+    while not stop.is_set():
+        try:
+            answer, seconds = caller.call("gpio.write_pin", {"pin": 17, "value": "high"}, wait=90)
+        except (OSError, http.client.HTTPException) as error:
+            answer, seconds = {"error": {"message": str(error)}}, 0
+        asked.append((answer.get("error"), seconds))
+        stop.wait(5)
+
+
+def flood(place, until, now):
+    """The weakest caller: anonymous on loopback, nobody on the socket."""
+    if os.getuid() == 0:
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+    slice_seconds = max(2.0, min(20.0, (until - time.monotonic()) / (2 * len(means.ALL))))
+    while time.monotonic() < until:
+        for number, (name, attack) in enumerate(means.ALL):
+            left = until - time.monotonic()
+            if left <= 0:
+                return
+            now.value = number
+            attack(place, time.monotonic() + min(slice_seconds, left))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("binary")
+    parser.add_argument("--minutes", type=float, default=1)
+    parser.add_argument("--p99", type=float, default=50, help="milliseconds")
+    parser.add_argument("--tls", action="store_true")
+    options = parser.parse_args()
+    folder = tempfile.mkdtemp()
+    os.chmod(folder, 0o755)
+    server = Server(os.path.abspath(options.binary), folder, options.tls)
+    started, faults = time.monotonic(), []
+    until = started + options.minutes * 60
+    fork = multiprocessing.get_context("fork")
+    now, idle = fork.Value("i", 0), server.memory_mib("VmRSS")
+    place = means.Place(server.port, server.socket, options.tls)
+    attacker = fork.Process(target=flood, args=(place, until, now))
+    attacker.start()
+    over, home, answered, asked, took, failed = threading.Event(), threading.Event(), [], [], [], []
+    memory, slowest = [0.0] * len(means.ALL), [0.0] * len(means.ALL)
+    asks = threading.Thread(target=asker, args=(server, over, asked))
+    answers = threading.Thread(target=person, args=(server, home, answered))
+    asks.start()
+    answers.start()
+    reader = Caller(server, "reader")
+    while time.monotonic() < until:
+        try:
+            answer, seconds = reader.call("system.get_clock", {})
+            (took if "result" in answer else failed).append(seconds if "result" in answer else answer)
+            slowest[now.value] = max(slowest[now.value], seconds)
+        except (OSError, http.client.HTTPException) as error:
+            failed.append(str(error))
+        memory[now.value] = max(memory[now.value], server.memory_mib("VmRSS"))
+        time.sleep(1)
+    peak = server.memory_mib("VmHWM")
+    attacker.join(60)
+    if attacker.is_alive():
+        attacker.terminate()
+    # Whoever asked last is answered too.
+    over.set()
+    asks.join()
+    home.set()
+    answers.join()
+    server.child.terminate()
+    if server.child.wait(30) != 0:
+        faults.append(f"the server ended with {server.child.returncode}")
+
+    milliseconds = sorted(1000 * seconds for seconds in took) or [float("inf")]
+    p50, p99 = (milliseconds[min(len(milliseconds) - 1, int(len(milliseconds) * part))] for part in (0.5, 0.99))
+    show = server.run("audit", "show", "--principal", "token:reader", "--limit", "1000", "--json").stdout.splitlines()
+    approved = [error for error, _ in asked if error is None]
+    verify = server.run("audit", "verify")
+    for (name, _), most, longest in zip(means.ALL, memory, slowest):
+        print(f"  {most:5.1f} MiB, slowest read {1000 * longest:6.1f} ms  {name}")
+    print(f"memory {idle:.1f} MiB at the start, {max(memory):.1f} MiB sampled, {peak:.1f} MiB at its peak")
+    print(f"reads of another caller: {len(took)} answered, {len(failed)} not; p50 {p50:.1f} ms, p99 {p99:.1f} ms")
+    print(f"approvals: {len(approved)} of {len(asked)} asked were answered")
+    print(f"records of the other caller: {len(show)} of {len(took)}")
+    print("audit verify: " + (verify.stdout + verify.stderr).strip())
+    if peak >= LIMIT_MIB:
+        faults.append(f"memory: {peak:.1f} MiB, at most {LIMIT_MIB} are allowed")
+    if failed:
+        faults.append(f"reads of another caller failed, first with {failed[0]}")
+    if p99 >= options.p99:
+        faults.append(f"reads of another caller: p99 {p99:.1f} ms, at most {options.p99:.0f} are allowed")
+    if not asked or len(approved) < len(asked):
+        faults.append(f"approvals: {[error for error, _ in asked if error][:1] or 'none was asked'}")
+    if len(show) < min(len(took), 1000):
+        faults.append(f"{len(took) - len(show)} records of another caller are lost")
+    if verify.returncode != 0:
+        faults.append("the audit is not whole")
+    if faults:
+        print("FAILED (everything is kept in " + folder + "):\n  " + "\n  ".join(faults))
+        sys.exit(1)
+    shutil.rmtree(folder)
+    print(f"held for {(time.monotonic() - started) / 60:.1f} minutes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+//! The ways into the audit: what is on the card before an answer, what soon after, and what is only counted.
+
+use super::{
+    Audit, Waiting, Work,
+    gather::{Noted, Tally, Who},
+    record::Record,
+    shares,
+};
+use crate::{error::ToolError, store::Durability};
+use std::time::{Duration, Instant};
+
+impl Audit {
+    /// Records what came of a write, or a refusal. When this returns, the record is on the card.
+    ///
+    /// # Errors
+    /// `unavailable` or `resource_exhausted` when it cannot be stored.
+    pub async fn write(&self, record: Record<'_>) -> Result<(), ToolError> {
+        self.keep(record, Durability::Synced).await
+    }
+
+    /// Records a write whose effect does not outlast the power. When this returns, the record outlasts this process; it is
+    /// on the card within a second.
+    ///
+    /// # Errors
+    /// As [`Audit::write`].
+    pub async fn write_soon(&self, record: Record<'_>) -> Result<(), ToolError> {
+        self.keep(record, Durability::Committed).await
+    }
+
+    /// Records that a write is about to be done; `durability` as for what will come of it. Returns the number of the record, for
+    /// [`Record::intent`].
+    ///
+    /// # Errors
+    /// `unavailable` or `resource_exhausted` when it cannot be stored: it must not be done.
+    pub async fn intend(&self, mut record: Record<'_>, durability: Durability) -> Result<i64, ToolError> {
+        self.worth_trying()?;
+        self.shorten(&mut record);
+        let record = record.prepare_intent();
+        tracing::debug!(target: "audit", record = %record.body());
+        self.commit(Work { record: Some(record), ..Work::default() }, durability).await
+    }
+
+    async fn keep(&self, mut record: Record<'_>, durability: Durability) -> Result<(), ToolError> {
+        self.shorten(&mut record);
+        let record = record.prepare();
+        tracing::info!(target: "audit", record = %record.body());
+        let kept = self.commit(Work { record: Some(record), ..Work::default() }, durability).await;
+        if kept.is_err() {
+            self.waiting().lost.add(1);
+        }
+        kept.map(drop)
+    }
+
+    /// Leaves out the arguments of a caller that has used up its share.
+    fn shorten(&self, record: &mut Record<'_>) {
+        if self.waiting().shares.are_spent(&record.principal, record.role, Instant::now()) {
+            record.args = super::limit::compact(std::mem::take(&mut record.args), &record.args_sha256);
+        }
+    }
+
+    /// Records a successful read, within a second. Whoever fills the batch waits until it is committed: callers faster
+    /// than the card are slowed down to its pace, and do not pile up in memory.
+    pub async fn read(&self, record: Record<'_>) {
+        if self.take(&record) {
+            self.flush_reads().await;
+        }
+    }
+
+    /// Puts a read with those that wait; says whether they are to be committed now. Otherwise a timer will.
+    pub(super) fn take(&self, record: &Record<'_>) -> bool {
+        let mut waiting = self.waiting();
+        tracing::debug!(target: "audit", record = %record.prepare().body());
+        waiting.reads.push(record);
+        if waiting.reads.is_full() {
+            return true;
+        }
+        self.arm(&mut waiting);
+        false
+    }
+
+    /// Counts a refusal, unless it is the first of its kind in this window: says whether it needs no record of its own.
+    pub(super) fn gather(&self, who: Who<'_>, tool: &'static str, outcome: &'static str) -> bool {
+        let mut waiting = self.waiting();
+        let spent = waiting.shares.are_spent(who.principal, Some(who.role), Instant::now());
+        !self.note(&mut waiting, who, tool, outcome, spent).first
+    }
+
+    /// Counts a read of a caller that has used up its share; says whether it has.
+    pub(super) fn counted(&self, who: Who<'_>, tool: &'static str, outcome: &'static str) -> bool {
+        let mut waiting = self.waiting();
+        let spent = waiting.shares.are_spent(who.principal, Some(who.role), Instant::now());
+        if spent {
+            self.note(&mut waiting, who, tool, outcome, true);
+        }
+        spent
+    }
+
+    fn note(
+        &self,
+        waiting: &mut Waiting,
+        who: Who<'_>,
+        tool: &'static str,
+        outcome: &'static str,
+        spent: bool,
+    ) -> Noted {
+        let noted = waiting.gathered.note(who, tool, outcome, spent);
+        if let Some(window) = noted.opens {
+            let audit = self.clone();
+            tokio::spawn(async move { audit.end_window(window).await });
+        }
+        noted
+    }
+
+    /// Waits for the window's end and records what was counted in it.
+    async fn end_window(&self, window: Duration) {
+        self.pause(window).await;
+        let tallies: Vec<Tally> = self.waiting().gathered.ended(window);
+        if tallies.is_empty() {
+            return;
+        }
+        if let Err(error) = self.commit(Work { record: None, tallies }, Durability::Synced).await {
+            tracing::error!(target: "audit", %error, "the numbers of gathered calls could not be kept yet");
+        }
+    }
+
+    /// Makes the accounts of all callers from the store, once. Whoever calls has the turn.
+    pub(super) async fn load_shares(&self) {
+        if std::mem::replace(&mut self.waiting().shares.loaded, true) {
+            return;
+        }
+        let loaded = self.0.store.run(|connection| {
+            super::chain::ensure(connection)?;
+            shares::load(connection)
+        });
+        match loaded.await {
+            Ok(accounts) => {
+                let (mut waiting, now) = (self.waiting(), Instant::now());
+                for (principal, bytes) in accounts {
+                    waiting.shares.charge(&principal, bytes, now);
+                }
+            }
+            // The commit that comes next fails by the same cause, and says so.
+            Err(error) => {
+                tracing::warn!(target: "audit", %error, "whose records are how large is not known");
+                self.waiting().shares.loaded = false;
+            }
+        }
+    }
+}

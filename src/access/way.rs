@@ -1,0 +1,67 @@
+//! The way out of a refusal, by the door the caller came through: over stdio there are no tokens, over HTTP no terminal.
+
+use super::caller::{Caller, Door};
+use crate::registry::meta::Role;
+use serde_json::{Map, Value};
+
+/// How this caller gets role `needed`.
+pub fn to_a_role(caller: &Caller, needed: Role) -> String {
+    let role = needed.name();
+    match caller.door {
+        Door::Stdio => format!(
+            "the role of a stdio client is that of `raspi-mcp serve --stdio --role {role}`, or access.stdio_role in the \
+             configuration; its owner can change it"
+        ),
+        Door::Unix => {
+            "on the unix socket root and the members of access.admin_group are admin, everybody else is read_only; \
+                       the owner can add this user to the group"
+                .to_owned()
+        }
+        Door::Http | Door::Ws => match caller.principal.split_once(':') {
+            Some(("jwt", _)) => format!("the issuer of your token has to put {role} into its role claim"),
+            Some(_) => format!(
+                "connect with a token of that role: the owner makes one with `raspi-mcp token new --role {role}`"
+            ),
+            None => format!(
+                "callers of this machine without a token have access.loopback_role; connect with a token of that role \
+                 (`raspi-mcp token new --role {role}`)"
+            ),
+        },
+    }
+}
+
+/// How a person says yes to the ask `id`.
+pub fn to_an_approval(caller: &Caller, id: &str) -> String {
+    let at = match caller.door {
+        Door::Stdio | Door::Unix => "in a terminal on this device",
+        Door::Http | Door::Ws => "on the device, at its console or over ssh",
+    };
+    format!("tell the person to run `raspi-mcp approve {id}` {at}, then make the same call again")
+}
+
+/// How this caller gets something into the configuration: `change` says what.
+pub fn to_the_configuration(caller: &Caller, change: &str) -> String {
+    match caller.door {
+        Door::Stdio => {
+            format!("the owner can {change} in the configuration that this server is started with, and start it again")
+        }
+        _ => format!("the owner of this machine can {change} in /etc/raspi-mcp and restart raspi-mcp"),
+    }
+}
+
+/// How this caller gets a pin that another one has: `details` say who, and for how long.
+pub fn to_a_lent_pin(caller: &Caller, details: &Map<String, Value>) -> String {
+    let holder = details.get("lent_to").and_then(Value::as_str).unwrap_or("its holder");
+    let pin = details.get("pin").and_then(Value::as_u64).unwrap_or_default();
+    let who = if holder == caller.principal { "another connection of yours".to_owned() } else { holder.to_owned() };
+    let end = match details.get("free_in_seconds").and_then(Value::as_u64) {
+        Some(seconds) => format!("wait {seconds} s, when the lease of {who} ends unless it is used"),
+        None => format!("wait until the connection of {who} ends"),
+    };
+    let force = if caller.role >= Role::Admin {
+        format!("end the lease with gpio.release_pin {{\"pin\": {pin}, \"force\": true}}")
+    } else {
+        "ask an administrator to end the lease".to_owned()
+    };
+    format!("have {who} call gpio.release_pin, or {end}, or {force}")
+}

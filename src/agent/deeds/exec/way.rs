@@ -1,0 +1,90 @@
+//! The way to a program: every folder and link on it is looked at, since whoever may change one of them may put another program
+//! there.
+
+use std::{
+    collections::VecDeque,
+    ffi::OsString,
+    fs::{self, Metadata},
+    io,
+    os::unix::fs::MetadataExt,
+    path::{Component, Path, PathBuf},
+};
+
+/// Links that are followed; the kernel follows as many (path_resolution(7)).
+const MOST_LINKS: usize = 40;
+const STICKY: u32 = 0o1000;
+
+/// Why a way is not gone.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// Others than root and the agent may change this.
+    Open(PathBuf),
+    Io(io::Error),
+}
+
+/// The path without links, when nobody but root, or whom the agent runs as, could make it lead elsewhere.
+pub(super) fn followed(path: &Path) -> Result<PathBuf, Fault> {
+    let mut left = names(path);
+    let (mut here, mut links) = (PathBuf::from("/"), 0);
+    safe(&here, &look(&here)?)?;
+    while let Some(name) = left.pop_front() {
+        if name == ".." {
+            here.pop();
+            continue;
+        }
+        let next = here.join(&name);
+        let about = look(&next)?;
+        if !about.is_symlink() {
+            if about.is_dir() {
+                safe(&next, &about)?;
+            }
+            here = next;
+            continue;
+        }
+        // In a sticky folder a link is its owner's to replace.
+        if !is_owned(&about) {
+            return Err(Fault::Open(next));
+        }
+        links += 1;
+        if links > MOST_LINKS {
+            return Err(Fault::Io(io::Error::other("too many links")));
+        }
+        let target = fs::read_link(&next).map_err(Fault::Io)?;
+        if target.is_absolute() {
+            here = PathBuf::from("/");
+        }
+        for name in names(&target).into_iter().rev() {
+            left.push_front(name);
+        }
+    }
+    Ok(here)
+}
+
+fn names(path: &Path) -> VecDeque<OsString> {
+    let named = |part: Component<'_>| match part {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some("..".into()),
+        _ => None,
+    };
+    path.components().filter_map(named).collect()
+}
+
+fn look(path: &Path) -> Result<Metadata, Fault> {
+    fs::symlink_metadata(path).map_err(Fault::Io)
+}
+
+fn safe(folder: &Path, about: &Metadata) -> Result<(), Fault> {
+    // Where everybody may write, the sticky bit keeps each from what is another's: and what is on the way is root's.
+    let sticky = about.mode() & STICKY != 0;
+    if is_owned(about) && (sticky || is_closed(about)) { Ok(()) } else { Err(Fault::Open(folder.to_owned())) }
+}
+
+fn is_owned(about: &Metadata) -> bool {
+    about.uid() == 0 || about.uid() == rustix::process::geteuid().as_raw()
+}
+
+/// Whether nobody but root and the agent may write it. An access control list that lets somebody write shows in the bits of
+/// the group (acl(5)).
+pub(super) fn is_closed(about: &Metadata) -> bool {
+    is_owned(about) && about.mode() & 0o022 == 0
+}

@@ -1,0 +1,52 @@
+//! `raspi-mcp audit accept-gap`: an owner signs for records that are missing.
+//!
+//! Only on the agent's socket, which takes it from approvers and never from the server's user. The agent writes down who
+//! accepted what, and the server records it in the chain.
+
+use super::{
+    audit,
+    exit::{Exit, Failure},
+    say::outln,
+    slot::agreed,
+};
+use crate::{
+    agent::{AgentLink, Client},
+    config::Settings,
+    store,
+};
+use std::path::Path;
+
+pub fn run(settings: &Settings, file: &Path, yes: bool) -> Result<(), Failure> {
+    let (report, _) = audit::verdict(settings, file)?;
+    if report.gaps.is_empty() {
+        return match report.reason {
+            None => {
+                outln!("nothing is missing");
+                Ok(())
+            }
+            Some(reason) => Err(Failure::new(
+                Exit::Failed,
+                format!(
+                    "no gap, but a change: {reason}\n  this cannot be accepted: keep the file as evidence (stop the server, move \
+                     {} and its -wal away), start the server, then accept what is missing",
+                    file.display()
+                ),
+            )),
+        };
+    }
+    outln!("{}", audit::told(&report, true));
+    if !agreed(yes, "accept for good that this is missing?")? {
+        outln!("left as it is");
+        return Ok(());
+    }
+    let agent = AgentLink::Socket(Client::new(&settings.places.agent_socket));
+    super::runtime()?.block_on(async {
+        for gap in &report.gaps {
+            let accepted = agent.accept_gap(&gap.chain, gap.last_seq).await?;
+            // Where this user may; the server does it as well when it hears of it.
+            store::settle(file, accepted.ts_ms);
+            outln!("accepted by {}: {}", accepted.by, gap.what);
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,116 @@
+//! The table of actions: what there is to do, and which tool does what.
+
+use super::Does;
+use serde_json::Value;
+
+/// Every action and what it is.
+pub const ACTIONS: &[(&str, &str)] = &[
+    ("camera:capture", "take a picture"),
+    ("camera:view", "see a picture that was kept"),
+    ("exec:run", "run a listed command; what the command does is not looked at"),
+    ("files:delete", "delete a file"),
+    ("files:list", "see names of files"),
+    ("files:read", "read a file"),
+    ("files:write", "write a file"),
+    ("gpio:configure", "make a pin an input or an output"),
+    ("gpio:drive", "give a pin a level"),
+    ("gpio:pwm", "give a pin a wave"),
+    ("gpio:read", "read or watch a pin"),
+    ("gpio:release", "give a pin back; it goes to its safe state"),
+    ("i2c:read", "read from a device; with `register` that byte is sent first"),
+    ("i2c:scan", "look for devices on a bus"),
+    ("i2c:write", "write to a device"),
+    ("logs:app", "read this server's log"),
+    ("logs:audit", "read the audit"),
+    ("logs:journal", "read the system's journal"),
+    ("metrics:start", "start a job that keeps numbers"),
+    ("metrics:stop", "stop such a job"),
+    ("network:activate", "activate a connection"),
+    ("network:confirm", "keep a changed connection, or take it back"),
+    ("process:inspect", "see what a process is doing"),
+    ("process:signal", "send a process a signal"),
+    ("service:disable", "have a service not start at boot"),
+    ("service:enable", "have a service start at boot"),
+    ("service:reload", "have a service read its configuration again"),
+    ("service:restart", "restart a service"),
+    ("service:start", "start a service; a restart starts one that was stopped"),
+    ("service:stop", "stop a service"),
+    ("system:mark_good", "keep the version that is on trial"),
+    ("system:reboot", "restart the device; an update and a rollback do it too"),
+    ("system:rollback", "end an update, or go back to the version before"),
+    ("system:set_hostname", "name the device"),
+    ("system:shutdown", "switch the device off"),
+    ("system:update", "install another version"),
+];
+
+/// What each tool does. A tool that is not here only tells what every caller may know.
+pub const DOES: &[Does] = &[
+    does("camera.capture", &["camera:capture"]),
+    does("camera.take_photo", &["camera:capture"]),
+    does("camera.get_photo", &["camera:view"]),
+    does("exec.run", &["exec:run"]),
+    does("files.delete", &["files:delete"]),
+    does("files.list", &["files:list"]),
+    does("files.read", &["files:read"]),
+    does("files.write", &["files:write"]),
+    Does {
+        also: &["gpio:drive"],
+        kinds: &[&["gpio:configure"], &["gpio:configure", "gpio:drive"]],
+        kind: |args| word(args, "mode", &["input", "output"]),
+        ..does("gpio.configure_pin", &["gpio:configure"])
+    },
+    does("gpio.read_pin", &["gpio:read"]),
+    does("gpio.release_pin", &["gpio:release"]),
+    Does { also: &["gpio:drive"], ..does("gpio.set_pwm", &["gpio:pwm"]) },
+    does("gpio.wait_for_edge", &["gpio:read"]),
+    does("gpio.write_pin", &["gpio:drive"]),
+    does("i2c.read", &["i2c:read"]),
+    does("i2c.scan_bus", &["i2c:scan"]),
+    Does {
+        also: &["i2c:read"],
+        kinds: &[&["i2c:read"], &["i2c:write", "i2c:read"]],
+        kind: |args| args["data"].as_array().map(|data| usize::from(!data.is_empty())),
+        ..does("i2c.transfer", &["i2c:write"])
+    },
+    does("i2c.write", &["i2c:write"]),
+    does("logs.get_recent_app_logs", &["logs:app"]),
+    does("logs.get_recent_audit_logs", &["logs:audit"]),
+    does("logs.query_journal", &["logs:journal"]),
+    Does { also: &["system:reboot"], ..does("manage.apply_os_updates", &["system:update"]) },
+    does("manage.mark_good", &["system:mark_good"]),
+    Does { also: &["system:reboot"], ..does("manage.rollback", &["system:rollback"]) },
+    Does { also: &["system:reboot"], ..does("manage.update_server", &["system:update"]) },
+    does("metrics.start_sampling_job", &["metrics:start"]),
+    does("metrics.stop_sampling_job", &["metrics:stop"]),
+    does("network.activate_connection", &["network:activate"]),
+    does("network.confirm_connection", &["network:confirm"]),
+    does("process.get_process_details", &["process:inspect"]),
+    does("process.send_signal", &["process:signal"]),
+    Does {
+        kinds: &[&["service:start"], &["service:stop"], &["service:restart", "service:start"], &["service:reload"]],
+        kind: |args| word(args, "action", &["start", "stop", "restart", "reload"]),
+        ..does("service.control_service", &["service:start", "service:stop", "service:restart", "service:reload"])
+    },
+    // systemd starts what it restarts, also what was stopped.
+    Does { also: &["service:start"], ..does("service.restart", &["service:restart"]) },
+    Does {
+        kinds: &[&["service:disable"], &["service:enable"]],
+        kind: |args| args["enabled"].as_bool().map(usize::from),
+        ..does("service.set_enabled", &["service:enable", "service:disable"])
+    },
+    does("service.start", &["service:start"]),
+    does("service.stop", &["service:stop"]),
+    does("system.reboot", &["system:reboot"]),
+    does("system.set_hostname", &["system:set_hostname"]),
+    does("system.shutdown", &["system:shutdown"]),
+];
+
+const fn does(tool: &'static str, own: &'static [&'static str]) -> Does {
+    Does { tool, own, also: &[], kinds: &[], kind: |_| None }
+}
+
+/// Which of `words` the argument is.
+fn word(args: &Value, name: &str, words: &[&str]) -> Option<usize> {
+    let given = args[name].as_str()?;
+    words.iter().position(|word| *word == given)
+}

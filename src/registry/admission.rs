@@ -1,0 +1,55 @@
+//! Who may call what now: all that can be said of a call before anybody has looked at its arguments.
+
+use super::{listing::Limits, pipeline::Call, tool::Entry};
+use crate::{
+    access::{
+        budget::{Budget, Taken},
+        caller::Caller,
+        canonical,
+        rate::RateLimiter,
+    },
+    error::ToolError,
+    world::World,
+};
+use std::time::Instant;
+
+/// What callers have used of their limits.
+#[derive(Debug, Default)]
+pub(super) struct Admission {
+    rate: RateLimiter,
+    budget: Budget,
+}
+
+impl Admission {
+    /// Takes `call` out of its caller's limits, and asks who may use its tool. Returns what [`Admission::settle`] wants.
+    ///
+    /// # Errors
+    /// `resource_exhausted` with `details.retry_after_ms`, `permission_denied`.
+    pub(super) fn admit(&self, world: &World, limits: &Limits, call: &Call) -> Result<Taken, ToolError> {
+        let (entry, caller) = (call.entry, &call.caller);
+        // The doors refuse before; a door that forgot it ends here.
+        world.ownership.check()?;
+        let now = Instant::now();
+        let bytes = canonical::weight(&call.args);
+        let taken = self.budget.take(&caller.principal, bytes, limits.reads_per_minute, now)?;
+        if let Err(refusal) = self.rate.take(&caller.principal, entry.name(), limits.per_minute(entry), now) {
+            // It cost hardly anything, and the caller's other tools are not to suffer.
+            self.budget.give_back(&caller.principal, taken);
+            return Err(refusal);
+        }
+        if let Err(refusal) = world.policy.admit(entry.meta, caller) {
+            self.rate.give_back(&caller.principal, entry.name());
+            return Err(refusal);
+        }
+        Ok(taken)
+    }
+
+    /// A refusal has cost the caller's budget; anything else has been a call of its tool.
+    pub(super) fn settle(&self, entry: &'static Entry, caller: &Caller, taken: Taken, refused: bool) {
+        if refused {
+            self.rate.give_back(&caller.principal, entry.name());
+        } else {
+            self.budget.give_back(&caller.principal, taken);
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! A write under way. Unlike a read it is not dropped when its caller withdraws it or its time is up: it is told to stop, and has a
+//! moment to report what it did. What has not reported by then goes on, and its outcome is recorded when it comes.
+
+use super::{
+    context::Notes,
+    pipeline::Approval,
+    tool::{Entry, Output},
+};
+use crate::{
+    access::{
+        caller::Caller,
+        ledger::{self, Ledger},
+    },
+    error::{ErrorCode, ToolError},
+    os::blocking,
+};
+use futures::FutureExt;
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+use std::{
+    panic::AssertUnwindSafe,
+    pin::Pin,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio_util::sync::CancellationToken;
+
+/// How long a write that is told to stop may take to report. A command has 2 s between SIGTERM and SIGKILL
+/// ([`crate::agent::exec::GRACE`]); the rest is for a slow machine.
+pub const REPORT: Duration = Duration::from_secs(4);
+/// How long the outcome of one that goes on is waited for. The longest deed, a command, ends within 11 minutes.
+pub const LATER: Duration = Duration::from_secs(15 * 60);
+
+/// Whether a call changed something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Changed {
+    #[default]
+    No,
+    Yes,
+    /// It was interrupted, or its answer was lost, before it could say.
+    Unknown,
+}
+
+impl Changed {
+    /// As error details name it; `None` where they say nothing.
+    fn of(details: &serde_json::Map<String, Value>) -> Option<Self> {
+        match details.get("changed")? {
+            Value::Bool(true) => Some(Self::Yes),
+            Value::Bool(false) => Some(Self::No),
+            Value::String(word) if word == "unknown" => Some(Self::Unknown),
+            _ => None,
+        }
+    }
+}
+
+impl From<bool> for Changed {
+    fn from(changed: bool) -> Self {
+        if changed { Self::Yes } else { Self::No }
+    }
+}
+
+impl Serialize for Changed {
+    /// `true`, `false` or `"unknown"`.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::No => serializer.serialize_bool(false),
+            Self::Yes => serializer.serialize_bool(true),
+            Self::Unknown => serializer.serialize_str("unknown"),
+        }
+    }
+}
+
+/// A write as a future of its own, with everything it needs and the place it runs in.
+pub(super) type Running = Pin<Box<dyn Future<Output = Result<Output, ToolError>> + Send>>;
+
+/// Why a call ends before its tool does.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Interrupt {
+    Cancelled,
+    TimedOut(Duration),
+}
+
+impl Interrupt {
+    fn error(self, tool: &str) -> ToolError {
+        match self {
+            Self::Cancelled => ToolError::cancelled(tool),
+            Self::TimedOut(limit) => ToolError::timeout(tool, limit),
+        }
+    }
+}
+
+/// How a write ended for its caller, and what of it goes on.
+pub(super) struct Ended {
+    pub result: Result<Output, ToolError>,
+    pub goes_on: Option<Running>,
+}
+
+/// Runs `running` until it ends, `cancel` fires or `deadline` (after `limit`) has come, and then for as long as [`REPORT`].
+pub(super) async fn attend(
+    tool: &'static str,
+    running: impl Future<Output = Result<Output, ToolError>> + Send + 'static,
+    cancel: &CancellationToken,
+    deadline: tokio::time::Instant,
+    limit: Duration,
+    notes: &Notes,
+) -> Ended {
+    let mut running: Running = Box::pin(blocking::told_by(cancel.clone(), running));
+    let interrupt = tokio::select! {
+        // Biased: a finished call wins over a cancellation that came with it.
+        biased;
+        result = &mut running => {
+            // A deed may hear of the cancellation first, and report at once.
+            let result = match result {
+                Err(own) if own.code == ErrorCode::Cancelled && cancel.is_cancelled() => {
+                    Err(interrupted(tool, Interrupt::Cancelled, Err(own), notes))
+                }
+                ended => ended,
+            };
+            return Ended { result, goes_on: None };
+        }
+        () = cancel.cancelled() => Interrupt::Cancelled,
+        () = tokio::time::sleep_until(deadline) => Interrupt::TimedOut(limit),
+    };
+    cancel.cancel();
+    match tokio::time::timeout(REPORT, &mut running).await {
+        Ok(report) => Ended { result: Err(interrupted(tool, interrupt, report, notes)), goes_on: None },
+        Err(_) => {
+            let error = interrupt.error(tool).with("stopped", false);
+            Ended { result: Err(worded(error, tool, interrupt, GOES_ON)), goes_on: Some(running) }
+        }
+    }
+}
+
+const GOES_ON: &str = "it goes on, and the audit will have its outcome";
+
+/// What a caller hears of a write that was told to stop and has reported.
+fn interrupted(tool: &str, why: Interrupt, report: Result<Output, ToolError>, notes: &Notes) -> ToolError {
+    let finished = report.is_ok();
+    let mut error = why.error(tool);
+    if let Err(own) = report {
+        learn(notes, &own);
+        if !matches!(own.code, ErrorCode::Cancelled | ErrorCode::Timeout) {
+            error.details.insert("reported".into(), own.message.into());
+        }
+        error.details.extend(own.details);
+    }
+    if error.details.get("stopped") == Some(&Value::Bool(false)) {
+        return worded(error, tool, why, "it goes on");
+    }
+    let words = match notes.changed_so_far() {
+        _ if finished => "it had finished by then",
+        Changed::No => "it was stopped and changed nothing",
+        Changed::Yes => "it was stopped, but not before it changed something",
+        Changed::Unknown => "it was stopped, and whether it changed something is unknown",
+    };
+    worded(error.with("stopped", true), tool, why, words)
+}
+
+fn worded(mut error: ToolError, tool: &str, why: Interrupt, words: &str) -> ToolError {
+    error.message = match why {
+        Interrupt::Cancelled => format!("{tool} was cancelled by its caller; {words}"),
+        Interrupt::TimedOut(limit) => format!("{tool} did not finish within {} ms; {words}", limit.as_millis()),
+    };
+    error
+}
+
+/// Takes over what an error of the deed itself says about changes.
+pub(super) fn learn(notes: &Notes, error: &ToolError) {
+    match Changed::of(&error.details) {
+        Some(Changed::Yes) => notes.changed(),
+        Some(Changed::Unknown) => notes.unknown(),
+        Some(Changed::No) | None => {}
+    }
+}
+
+/// Says in an error that ends a write before its end what is known about the deed, whoever made the error.
+pub(super) fn say(error: &mut ToolError, changed: Changed) {
+    if matches!(error.code, ErrorCode::Cancelled | ErrorCode::Timeout) {
+        error.details.insert("changed".into(), json!(changed));
+        error.details.entry("stopped").or_insert(true.into());
+    }
+}
+
+/// A call that was answered while its deed goes on: what the record of the outcome needs.
+pub(super) struct Later {
+    pub entry: &'static Entry,
+    pub caller: Arc<Caller>,
+    /// Redacted.
+    pub args: Value,
+    pub args_sha256: String,
+    /// The record that was written before anything was done.
+    pub intent: Option<i64>,
+    pub request_id: String,
+    pub correlation_id: Option<String>,
+    pub approval: Option<Approval>,
+    pub notes: Arc<Notes>,
+    pub started: Instant,
+}
+
+impl Later {
+    /// Waits for the outcome, and records it.
+    pub async fn record(self, running: Running, ledger: Arc<dyn Ledger>) {
+        let tool = self.entry.name();
+        let ended = outcome(running, tool, &self.notes).await;
+        let record = ledger::Entry {
+            principal: &self.caller.principal,
+            role: self.caller.role,
+            door: self.caller.door,
+            tool,
+            write: true,
+            volatile: self.entry.meta.volatile,
+            refused: false,
+            intent: self.intent,
+            args: self.args,
+            args_sha256: &self.args_sha256,
+            error: ended.as_ref().err(),
+            duration: self.started.elapsed(),
+            request_id: &self.request_id,
+            correlation_id: self.correlation_id.as_deref(),
+            approval: self.approval.as_ref(),
+            simulated: self.notes.is_simulated(),
+            changed: self.notes.changed_so_far(),
+            later: true,
+        };
+        if let Err(error) = ledger.record(record).await {
+            tracing::error!(tool, request_id = self.request_id, %error, "a later outcome could not be recorded");
+        }
+    }
+}
+
+/// The outcome of one that goes on, once it comes.
+///
+/// # Errors
+/// Its own; `internal` when it panicked, `timeout` when it has none after [`LATER`].
+async fn outcome(running: Running, tool: &str, notes: &Notes) -> Result<(), ToolError> {
+    let ended = match tokio::time::timeout(LATER, AssertUnwindSafe(running).catch_unwind()).await {
+        Ok(Ok(ended)) => ended.map(drop),
+        Ok(Err(_)) => Err(ToolError::internal(format!("{tool} failed inside")).with("changed", "unknown")),
+        Err(_) => Err(worded(
+            ToolError::timeout(tool, LATER).with("changed", "unknown"),
+            tool,
+            Interrupt::TimedOut(LATER),
+            "its outcome is not waited for any longer",
+        )),
+    };
+    if let Err(error) = &ended {
+        learn(notes, error);
+    }
+    ended
+}

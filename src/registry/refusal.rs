@@ -1,0 +1,149 @@
+//! What every refusal says, whoever refused, server or agent: the permission that is missing, on what (document 000, section
+//! 2.6.2), where in the arguments the fault is, and how this caller gets a pin that somebody else has.
+//!
+//! Those who refuse name the permission where they know it better; what they leave out is added here, in one place.
+
+use super::tool::Entry;
+use crate::{
+    access::{caller::Caller, way},
+    error::{ErrorCode, ToolError},
+    hw::i2c::Address,
+    os::systemd::ServiceName,
+};
+use serde_json::{Map, Value};
+
+/// Arguments that name what a call is about, in the order a permission has them.
+const RESOURCES: &[&str] = &[
+    "pin",
+    "bus",
+    "address",
+    "service_name",
+    "path",
+    "camera",
+    "command",
+    "pid",
+    "connection",
+    "job_id",
+    "hostname",
+    "name",
+    "principal",
+    "channel",
+    "plan_id",
+];
+/// Longest name that is repeated, in characters.
+const LONGEST: usize = 200;
+
+/// What a call is about.
+pub struct Named {
+    /// `gpio:write:17`
+    permission: String,
+    /// By the names of the arguments.
+    resources: Map<String, Value>,
+}
+
+impl Named {
+    pub fn of(entry: &Entry, args: &Value) -> Self {
+        let mut permission = format!("{}:{}", entry.meta.namespace(), verb(entry.name(), args));
+        let mut resources = Map::new();
+        for name in RESOURCES {
+            let value = match args.get(name) {
+                Some(Value::String(text)) => Value::String(text.chars().take(LONGEST).collect()),
+                Some(Value::Number(number)) => Value::Number(number.clone()),
+                _ => continue,
+            };
+            permission.push(':');
+            permission.push_str(&spelled(name, &value));
+            resources.insert((*name).to_owned(), value);
+        }
+        Self { permission, resources }
+    }
+}
+
+/// As permissions spell it.
+fn spelled(name: &str, value: &Value) -> String {
+    match (name, value) {
+        ("service_name", Value::String(text)) => {
+            ServiceName::parse(text).map_or_else(|_| text.clone(), |name| name.to_string())
+        }
+        ("address", value) => {
+            let address = value.as_u64().and_then(|number| Address::new(u8::try_from(number).ok()?));
+            address.map_or_else(|| value.to_string(), |address| address.to_string())
+        }
+        (_, Value::String(text)) => text.clone(),
+        (_, value) => value.to_string(),
+    }
+}
+
+/// What a call of `tool` does, where its name is not the word for it.
+fn verb<'a>(tool: &'a str, args: &'a Value) -> &'a str {
+    let (namespace, operation) = tool.split_once('.').unwrap_or((tool, ""));
+    match (namespace, operation) {
+        ("gpio", "list_pins" | "read_pin" | "wait_for_edge") => "read",
+        ("gpio", _) | ("i2c", "transfer") => "write",
+        ("i2c", "scan_bus") => "scan",
+        ("camera", "take_photo") => "capture",
+        ("service", "control_service") => args.get("action").and_then(Value::as_str).unwrap_or("control"),
+        ("service", "set_enabled") => match args.get("enabled") {
+            Some(Value::Bool(false)) => "disable",
+            _ => "enable",
+        },
+        _ => operation,
+    }
+}
+
+/// `error` with what it leaves out.
+pub fn complete(entry: &Entry, caller: &Caller, named: Named, mut error: ToolError) -> ToolError {
+    match error.code {
+        ErrorCode::PermissionDenied => {
+            let details = &mut error.details;
+            details.entry("tool").or_insert_with(|| entry.name().into());
+            details.entry("required_permission").or_insert_with(|| named.permission.into());
+            for (name, value) in named.resources {
+                details.entry(name).or_insert(value);
+            }
+        }
+        ErrorCode::InvalidArgument => {
+            let parameter = error.details.get("parameter").and_then(Value::as_str);
+            let path = parameter.map(|name| format!("/{}", name.replace('.', "/")));
+            if let Some(path) = path {
+                error.details.entry("path").or_insert_with(|| path.into());
+            }
+        }
+        ErrorCode::Conflict if error.details.contains_key("lent_to") => {
+            error.hint = Some(way::to_a_lent_pin(caller, &error.details));
+        }
+        _ => {}
+    }
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn permissions_are_spelled_as_the_documents_have_them() {
+        let registry = crate::registry::Registry::standard();
+        for (tool, args, permission) in [
+            ("gpio.write_pin", json!({"pin": 17, "value": 1}), "gpio:write:17"),
+            ("gpio.read_pin", json!({"pin": 17}), "gpio:read:17"),
+            ("gpio.configure_pin", json!({"pin": "seventeen"}), "gpio:write:seventeen"),
+            ("i2c.write", json!({"bus": 1, "address": 72, "data": [0]}), "i2c:write:1:0x48"),
+            ("i2c.scan_bus", json!({"bus": 1}), "i2c:scan:1"),
+            ("service.restart", json!({"service_name": "nginx"}), "service:restart:nginx.service"),
+            (
+                "service.control_service",
+                json!({"service_name": "nginx", "action": "stop"}),
+                "service:stop:nginx.service",
+            ),
+            ("service.set_enabled", json!({"service_name": "a b", "enabled": false}), "service:disable:a b"),
+            ("files.write", json!({"path": "/srv/a", "content": "x"}), "files:write:/srv/a"),
+            ("system.reboot", json!({"reason": "because"}), "system:reboot"),
+            ("exec.run", json!({"command": "x".repeat(300)}), &format!("exec:run:{}", "x".repeat(200))),
+        ] {
+            let (entry, _) = registry.names.resolve(tool).unwrap();
+            assert_eq!(Named::of(entry, &args).permission, permission);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What is known of a call while it runs, and what is said when its record fails.
+
+use super::{
+    context::Notes,
+    deed::{Changed, Running},
+    pipeline::Approval,
+    tool::{Entry, Output},
+};
+use crate::{
+    access::canonical::Whole,
+    error::{ErrorCode, ToolError},
+    os::panics::{self, Panic},
+};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// What is learned about a call while it runs, kept where a panic cannot lose it.
+#[derive(Default)]
+pub(super) struct Trail {
+    pub(super) notes: Arc<Notes>,
+    pub(super) approval: Option<Approval>,
+    /// The arguments as they go into the audit.
+    pub(super) told: Option<(Value, Whole)>,
+    /// A person was asked.
+    pub(super) asked: bool,
+    /// The record that was written before anything was done.
+    pub(super) intent: Option<i64>,
+    /// The handler was called.
+    pub(super) begun: bool,
+    /// What goes on after the answer.
+    pub(super) goes_on: Option<Running>,
+}
+
+impl Trail {
+    /// Whether the call changed something, as far as it is known by now.
+    pub(super) fn changed(&self) -> Changed {
+        match self.notes.changed_so_far() {
+            Changed::No if self.goes_on.is_some() => Changed::Unknown,
+            known => known,
+        }
+    }
+
+    /// The call ended before anything was done, or its tool said that it is not for this caller.
+    pub(super) fn is_refusal(&self, entry: &Entry, result: &Result<Output, ToolError>) -> bool {
+        let denied = |error: &ToolError| error.code == ErrorCode::PermissionDenied && !entry.meta.effect.is_write();
+        self.intent.is_none() && result.as_ref().is_err_and(|error| !self.begun || denied(error))
+    }
+
+    /// A person said no: that is never only counted.
+    pub(super) fn answered_by_a_person(&self, result: &Result<Output, ToolError>) -> bool {
+        self.asked && result.as_ref().is_err_and(|error| error.code == ErrorCode::PermissionDenied)
+    }
+}
+
+/// No audit, no write.
+pub(super) fn not_done(entry: &Entry, error: ToolError) -> ToolError {
+    let message = format!("{} was not done, since it could not be recorded: {}", entry.name(), error.message);
+    ToolError { message, ..error }.with("done", false)
+}
+
+/// The deed is done, or was tried; only its record is missing. The caller must neither take it for a recorded success nor do it
+/// once more.
+pub(super) fn unrecorded(entry: &Entry, result: Result<Output, ToolError>, error: &ToolError) -> ToolError {
+    match result {
+        Ok(_) => ToolError::unavailable(format!(
+            "{} was done, but its outcome could not be recorded: {}",
+            entry.name(),
+            error.message
+        ))
+        .with("done", true)
+        .with("outcome_recorded", false)
+        .hint("do not repeat it; look at what it did, and mend the store: manage.get_server_status says what is wrong"),
+        Err(failed) => failed.with("outcome_recorded", false),
+    }
+}
+
+/// A call that ended in a panic: place and thread go to the log and, with the message, into the audit.
+pub(super) fn panicked(entry: &Entry, request_id: &str) -> ToolError {
+    let Panic { place, thread, said } = panics::take().unwrap_or_default();
+    let tool = entry.name();
+    tracing::error!(tool, request_id, place, thread, cause = said, "a tool panicked; the server goes on");
+    ToolError::internal(format!("{tool} failed inside at {place}, thread {thread}; this is a bug in raspi-mcp"))
+        .with("place", place)
+        .with("thread", thread)
+        .hint("logs.get_recent_app_logs has the cause; please report it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::Registry;
+    use serde_json::value::RawValue;
+
+    #[test]
+    fn a_missing_record_never_says_that_nothing_was_done() {
+        let registry = Registry::standard();
+        let entry = registry.entries().find(|entry| entry.name() == "gpio.write_pin").unwrap();
+        let full = ToolError::unavailable("the store failed: disk is full");
+        let json = RawValue::from_string("{}".into()).unwrap();
+        let done = unrecorded(entry, Ok(Output { json, content: Vec::new(), whole: None, blob: None }), &full);
+        assert!(done.message.contains("was done") && done.message.contains("disk is full"), "{done}");
+        assert_eq!((&done.details["done"], &done.details["outcome_recorded"]), (&true.into(), &false.into()));
+        let failed = unrecorded(entry, Err(ToolError::not_found("no such pin")), &full);
+        assert_eq!((failed.code, &failed.details["outcome_recorded"]), (ErrorCode::NotFound, &false.into()));
+        let refused = not_done(entry, full);
+        assert!(refused.message.contains("was not done") && refused.details["done"] == false, "{refused}");
+    }
+}

@@ -1,0 +1,39 @@
+//! The body of an answer, which keeps its connection in use until it has left.
+
+use crate::access::seats::InUse;
+use axum::body::{Body, HttpBody};
+use bytes::Bytes;
+use hyper::body::{Frame, SizeHint};
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+/// A body, and what its end lets go.
+pub struct Held {
+    body: Body,
+    _in_use: InUse,
+}
+
+impl Held {
+    pub fn new(body: Body, in_use: InUse) -> Self {
+        Self { body, _in_use: in_use }
+    }
+}
+
+impl HttpBody for Held {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.get_mut().body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
