@@ -73,11 +73,13 @@ approve() {
   return "$code"
 }
 
-# The answer of the call that waited.
+# Waits for the call that waited, sets SAID to what it printed, and fails as it did. Never in "$(...)": a subshell cannot wait for
+# a child of its parent, so it would read what is not printed yet and take a call that succeeded for one that failed.
 answered() {
   local status=0
   wait "$CALL" || status=$?
-  cat "$WORK/call"
+  [ "$status" != 127 ] || die "the call (process $CALL) is not a child of this shell"
+  SAID=$(cat "$WORK/call")
   return "$status"
 }
 
@@ -96,15 +98,16 @@ check_agent_absent() {
 }
 
 check_reboot_cancelled() {
-  local before said
+  local before
   before=$(boot_id)
   ask_reboot -a delay_seconds=600 -a reason=first
   approve n >/dev/null
-  said=$(answered) && die "a reboot that a person denied went through: $said"
-  expect_in "denied" 'said no' "$said"
+  ! answered || die "a reboot that a person denied went through: $SAID"
+  expect_in "denied" 'said no' "$SAID"
   ask_reboot -a delay_seconds=600 -a reason=second
   expect_in "what the person reads" 'reason = "second"' "$(approve y)"
-  expect_in "approved" 'scheduled: yes' "$(answered)"
+  answered || die "an approved reboot failed: $SAID"
+  expect_in "approved" 'scheduled: yes' "$SAID"
   fails_with "a second one, before anybody is asked" 1 'scheduled already' c raspi-mcp call system.reboot -a delay_seconds=5
   expect_in "cancelled" 'cancelled: yes' "$(c raspi-mcp call system.reboot -a cancel=true)"
   expect "boot" "$before" "$(boot_id)"
@@ -115,7 +118,7 @@ check_agent_restarted() {
   local pid
   ask_reboot -a delay_seconds=600 -a reason=kept
   approve y >/dev/null
-  answered >/dev/null
+  answered || die "an approved reboot failed: $SAID"
   pid=$(show raspi-mcp-agent MainPID)
   signal KILL "$pid"
   until_true 10 "systemd has restarted the agent" restarted raspi-mcp-agent "$pid"
@@ -161,15 +164,15 @@ check_watchdog() {
 }
 
 check_clean_stop() {
-  local started took said
+  local started took
   # Something in flight: a call that waits for a person for 20 s.
   ask_reboot -a delay_seconds=300
   started=${EPOCHREALTIME/./}
   c systemctl stop raspi-mcp
   took=$(((${EPOCHREALTIME/./} - started) / 1000))
   [ "$took" -lt 10000 ] || die "stopping took $took ms"
-  said=$(answered) && die "the waiting call succeeded: $said"
-  expect_in "the waiting call" 'stopping|cancel|shutting' "$said"
+  ! answered || die "the waiting call succeeded: $SAID"
+  expect_in "the waiting call" 'stopping|cancel|shutting' "$SAID"
   expect result success "$(show raspi-mcp Result)"
   expect "exit status" 0 "$(show raspi-mcp ExecMainStatus)"
   c test ! -e $SOCKET || die "$SOCKET is still there"
@@ -199,7 +202,8 @@ check_reboot() {
   before=$(boot_id)
   ask_reboot -a delay_seconds=1 -a reason="ci restarts this machine"
   approve y >/dev/null
-  expect_in "the call" 'scheduled: yes' "$(answered)"
+  answered || die "an approved call failed: $SAID"
+  expect_in "the call" 'scheduled: yes' "$SAID"
   until_true 60 "the machine is up again" up_again "$before"
   expect "the server, by itself" active "$(c systemctl is-active raspi-mcp)"
   expect "the agent, by itself" active "$(c systemctl is-active raspi-mcp-agent)"
@@ -268,6 +272,7 @@ rename_by_call() {
   until_true 10 "it is asked, or done" asked_or_done
   [ -z "$ASK" ] || approve y >/dev/null
   answered || status=$?
+  printf '%s' "$SAID"
   return "$status"
 }
 
@@ -280,7 +285,8 @@ check_shutdown() {
   CALL=$!
   until_true 10 "a question is open" open_question
   approve y >/dev/null
-  expect_in "the call" 'scheduled: yes' "$(answered)"
+  answered || die "an approved call failed: $SAID"
+  expect_in "the call" 'scheduled: yes' "$SAID"
   timeout 60 tail --pid="$SUPERVISOR" -f /dev/null || die "it is still on after 60 s"
   expect_in "its last words" 'Powering off|Power down|poweroff' "$(tail -5 "$WORK/console" | tr -d '\0')"
   say "denied until the policy names it; then asked, approved, and really off"
