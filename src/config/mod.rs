@@ -33,7 +33,7 @@ pub(crate) use fragment::{document, read_text};
 pub use kind::KnownTools;
 pub(crate) use kind::{Complaint, meant};
 pub use load::{load, load_agent, place_of};
-pub use nearest::nearest;
+pub use nearest::{nearest, nearest_within};
 pub use places::{Places, SERVER_USER};
 pub use sections::{
     Approval, Service,

@@ -1,10 +1,22 @@
 //! "Did you mean": the known word that takes the fewest edits.
 
+/// Letters after this are not looked at.
+const LONGEST: usize = 128;
+
 /// The candidate nearest to `word`, if it is near enough to be what the person meant: at most a third of the letters
 /// differ, and never more than eight. Among equals the first wins.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let word: String = word.chars().take(128).flat_map(char::to_lowercase).collect();
-    let allowed = (word.chars().count() / 3).clamp(1, 8);
+    let letters = word.chars().take(LONGEST).count();
+    nearest_within((letters / 3).clamp(1, 8), word, candidates)
+}
+
+/// The candidate nearest to `word` in at most this many edits.
+pub fn nearest_within<'a>(
+    allowed: usize,
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let word: String = word.chars().take(LONGEST).flat_map(char::to_lowercase).collect();
     candidates
         .into_iter()
         .map(|candidate| (distance(&word, candidate), candidate))

@@ -1,6 +1,8 @@
 //! `tools.*`: finding the right tool without reading them all.
 
+mod ranking;
 mod search;
+mod spelling;
 
 use crate::registry::tool::Entry;
 

@@ -1,7 +1,9 @@
 //! `tools.search`: the few tools that fit a question, for clients that cannot hold the whole list.
 
+use super::ranking::{self, Ranking};
 use crate::{
     error::ToolError,
+    os::blocking,
     registry::{
         context::Context,
         meta::{Meta, Role, Tier},
@@ -15,7 +17,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// Words in names, titles, tags and descriptions.
+    /// What you want to do, in your own words.
     #[schemars(length(min = 1, max = 200))]
     #[serde(deserialize_with = "crate::tools::bounded::<_, 1, 200>")]
     query: String,
@@ -33,6 +35,9 @@ pub struct Args {
 pub struct Out {
     tools: Vec<Found>,
     pagination: Pagination,
+    /// How a misspelled word was read, or why nothing is found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -75,51 +80,56 @@ impl Tool for Search {
     };
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let words: Vec<String> = args.query.to_lowercase().split_whitespace().map(str::to_owned).collect();
-        let mut found: Vec<(u32, &'static Meta)> = cx
-            .world
-            .registry
-            .entries()
-            .map(|entry| entry.meta)
-            .filter(|meta| args.namespace.as_ref().is_none_or(|namespace| meta.namespace() == namespace))
-            .filter(|meta| args.max_tokens.is_none_or(|most| meta.estimated_tokens <= most))
-            .filter_map(|meta| score(meta, &words).map(|score| (score, meta)))
-            .collect();
-        found.sort_by_key(|(score, meta)| (std::cmp::Reverse(*score), meta.name));
+        let tools: Vec<&'static Meta> = cx.world.registry.entries().map(|entry| entry.meta).collect();
+        let question = args.query.clone();
+        let ranking = blocking::run("tools.search", move |_| {
+            ranking::rank(tools, &question).map_err(|error| ToolError::internal(format!("SQLite: {error}")))
+        })
+        .await?;
+        let found = ranking.relevant(|meta| args.takes(meta));
+        let note = args.note(&ranking, found.len());
         let (page, pagination) = Pagination::of(found, args.limit, args.offset);
-        let tools = page
-            .into_iter()
-            .map(|(_, meta)| {
-                let refusal = cx.world.policy.admit(meta, &cx.caller).err();
-                Found {
-                    name: meta.name.to_owned(),
-                    title: meta.title.to_owned(),
-                    summary: meta.description.lines().next().unwrap_or_default().to_owned(),
-                    tier: TierName(meta.tier),
-                    required_role: RoleName(meta.role),
-                    enabled: refusal.is_none(),
-                    reason: refusal.as_ref().map(ToolError::advice),
-                    estimated_tokens: meta.estimated_tokens,
-                }
-            })
-            .collect();
-        Ok(Out { tools, pagination })
+        let tools = page.into_iter().map(|meta| Found::of(cx, meta)).collect();
+        Ok(Out { tools, pagination, note })
     }
 }
 
-/// Every word must be found somewhere; names weigh most. `None`: no match.
-fn score(meta: &Meta, words: &[String]) -> Option<u32> {
-    let (name, title, description) =
-        (meta.name.to_lowercase(), meta.title.to_lowercase(), meta.description.to_lowercase());
-    words
-        .iter()
-        .map(|word| {
-            let word = word.as_str();
-            let found = u32::from(name.contains(word)) * 8
-                + u32::from(title.contains(word)) * 4
-                + u32::from(meta.tags.iter().any(|tag| tag.contains(word))) * 4
-                + u32::from(description.contains(word));
-            (found > 0).then_some(found)
-        })
-        .sum()
+impl Args {
+    fn takes(&self, meta: &Meta) -> bool {
+        self.namespace.as_ref().is_none_or(|namespace| meta.namespace() == namespace)
+            && self.max_tokens.is_none_or(|most| meta.estimated_tokens <= most)
+    }
+
+    /// What the caller should know about the answer: words that were read as others, and why there is nothing.
+    fn note(&self, ranking: &Ranking, found: usize) -> Option<String> {
+        let mut notes: Vec<String> = Vec::new();
+        notes.extend(ranking.corrected.iter().map(|(written, read)| format!("\"{written}\" was read as \"{read}\"")));
+        if found == 0 {
+            notes.push(match ranking.tools.len() {
+                0 => {
+                    "no tool has these words: say in other words what the tool should do, or list all tools".to_owned()
+                }
+                most => format!("{most} tools fit the query, but not the namespace or max_tokens"),
+            });
+        } else if !ranking.unknown.is_empty() {
+            notes.push(format!("words of no tool: {}", ranking.unknown.join(", ")));
+        }
+        (!notes.is_empty()).then(|| notes.join("; "))
+    }
+}
+
+impl Found {
+    fn of(cx: &Context, meta: &Meta) -> Self {
+        let refusal = cx.world.policy.admit(meta, &cx.caller).err();
+        Self {
+            name: meta.name.to_owned(),
+            title: meta.title.to_owned(),
+            summary: meta.description.lines().next().unwrap_or_default().to_owned(),
+            tier: TierName(meta.tier),
+            required_role: RoleName(meta.role),
+            enabled: refusal.is_none(),
+            reason: refusal.as_ref().map(ToolError::advice),
+            estimated_tokens: meta.estimated_tokens,
+        }
+    }
 }

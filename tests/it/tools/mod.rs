@@ -11,5 +11,6 @@ mod metrics;
 mod network;
 mod ping;
 mod process;
+mod search;
 mod service;
 mod system;

@@ -1,0 +1,194 @@
+//! Which tools fit a question, best first: SQLite's full-text search (FTS5) over names, descriptions and `words.txt`.
+//!
+//! The table is in memory and made for each question: 65 rows are quick to write, and a server that nobody asks keeps
+//! nothing. One word in common is enough to be found; BM25 puts the rarer words and the more telling columns first.
+
+use super::spelling::Vocabulary;
+use crate::registry::meta::Meta;
+use rusqlite::{Connection, params};
+
+/// `tool: word word ...`, a line for each tool.
+pub(super) const WORDS: &str = include_str!("words.txt");
+/// Words that say nothing about what is wanted.
+const STOP_WORDS: &str = include_str!("stop_words.txt");
+
+/// English stemming, so that "crashed" finds "crash" (SQLite's FTS5 documentation, section 4.3.3).
+const TABLE: &str =
+    "CREATE VIRTUAL TABLE tools USING fts5(name, title, words, summary, details, tokenize = 'porter unicode61')";
+/// What a word weighs in each of the columns, in the table's order.
+const BEST_FIRST: &str = "SELECT rowid, bm25(tools, 6.0, 4.0, 5.0, 2.0, 0.7) AS rank FROM tools WHERE tools MATCH ?1 \
+     ORDER BY rank, rowid";
+/// A tool that scores less than this part of the best one's score has little to do with the question.
+const RELEVANT: f64 = 0.25;
+
+/// The answer to one question.
+pub(super) struct Ranking {
+    /// Best first, each with its score.
+    pub tools: Vec<(&'static Meta, f64)>,
+    /// How the words were read: pairs of what was written and what was searched for instead.
+    pub corrected: Vec<(String, String)>,
+    /// Words that no tool has.
+    pub unknown: Vec<String>,
+}
+
+impl Ranking {
+    /// The tools among these that `wanted` takes, without those that score far below the best of them.
+    pub fn relevant(&self, wanted: impl Fn(&Meta) -> bool) -> Vec<&'static Meta> {
+        let mut rest = self.tools.iter().filter(|(meta, _)| wanted(meta)).peekable();
+        let least = rest.peek().map_or(0.0, |(_, best)| best * RELEVANT);
+        rest.take_while(|(_, score)| *score >= least).map(|(meta, _)| *meta).collect()
+    }
+}
+
+/// Ranks `tools` by the words of `question`.
+///
+/// # Errors
+/// Those of SQLite: out of memory.
+pub(super) fn rank(mut tools: Vec<&'static Meta>, question: &str) -> rusqlite::Result<Ranking> {
+    tools.sort_by_key(|meta| meta.name);
+    let (table, vocabulary) = indexed(&tools)?;
+    let mut ranking = Ranking { tools: Vec::new(), corrected: Vec::new(), unknown: Vec::new() };
+    let mut terms: Vec<String> = Vec::new();
+    for word in telling(question) {
+        let term = if matches(&table, &exact(&word))? {
+            exact(&word)
+        } else if word.len() >= 3 && matches(&table, &prefix(&word))? {
+            prefix(&word)
+        } else if let Some(known) = vocabulary.nearest(&word) {
+            let term = exact(known);
+            ranking.corrected.push((word, known.to_owned()));
+            term
+        } else {
+            ranking.unknown.push(word);
+            continue;
+        };
+        if !terms.contains(&term) {
+            terms.push(term);
+        }
+    }
+    if !terms.is_empty() {
+        ranking.tools = best_first(&table, &tools, &terms.join(" OR "))?;
+    }
+    Ok(ranking)
+}
+
+/// The table of these tools, a row each with the tool's place as its number, and the words in it.
+fn indexed(tools: &[&'static Meta]) -> rusqlite::Result<(Connection, Vocabulary)> {
+    let mut connection = Connection::open_in_memory()?;
+    let mut vocabulary = Vocabulary::default();
+    let tx = connection.transaction()?;
+    tx.execute_batch(TABLE)?;
+    {
+        let mut insert = tx.prepare(
+            "INSERT INTO tools (rowid, name, title, words, summary, details) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?;
+        for (row, meta) in (0_u32..).zip(tools) {
+            let name = meta.name.replace(['.', '_'], " ");
+            let (summary, details) = meta.description.split_once('\n').unwrap_or((meta.description, ""));
+            let people = format!("{} {}", words_for(meta.name).unwrap_or_default(), meta.tags.join(" "));
+            for text in [name.as_str(), meta.title, &people, summary] {
+                vocabulary.add(split(text));
+            }
+            insert.execute(params![row, name, meta.title, people, summary, details])?;
+        }
+    }
+    tx.commit()?;
+    Ok((connection, vocabulary))
+}
+
+/// The line of `words.txt` for this tool.
+pub(super) fn words_for(tool: &str) -> Option<&'static str> {
+    WORDS.lines().find_map(|line| line.strip_prefix(tool)?.strip_prefix(':'))
+}
+
+fn matches(table: &Connection, term: &str) -> rusqlite::Result<bool> {
+    table.prepare_cached("SELECT 1 FROM tools WHERE tools MATCH ?1 LIMIT 1")?.exists([term])
+}
+
+fn best_first(table: &Connection, tools: &[&'static Meta], terms: &str) -> rusqlite::Result<Vec<(&'static Meta, f64)>> {
+    let mut query = table.prepare(BEST_FIRST)?;
+    let rows = query.query_map([terms], |row| Ok((row.get::<_, u32>(0)?, row.get::<_, f64>(1)?)))?;
+    let mut found = Vec::new();
+    for row in rows {
+        let (place, rank) = row?;
+        // FTS5 gives better matches lower numbers: all are negative.
+        found.extend(tools.get(place as usize).map(|meta| (*meta, -rank)));
+    }
+    Ok(found)
+}
+
+/// An FTS5 string: letters and digits only, so nothing in it is an operator.
+fn exact(word: &str) -> String {
+    format!("\"{word}\"")
+}
+
+fn prefix(word: &str) -> String {
+    format!("\"{word}\"*")
+}
+
+/// The words of a question that say something, in lower case; all words, if none does. "Wi-Fi" is "wi", "fi" and "wifi".
+fn telling(question: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for chunk in question.split_whitespace() {
+        let parts: Vec<String> = split(chunk).collect();
+        let joined = (parts.len() > 1 && chunk.contains('-')).then(|| parts.concat());
+        words.extend(parts);
+        words.extend(joined);
+    }
+    let says_something = |word: &String| !STOP_WORDS.split_whitespace().any(|stop| stop == word);
+    if words.iter().any(says_something) {
+        words.retain(says_something);
+    }
+    words
+}
+
+fn split(text: &str) -> impl Iterator<Item = String> + '_ {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> Vec<&'static Meta> {
+        crate::tools::NAMESPACES.iter().copied().flatten().map(|entry| entry.meta).collect()
+    }
+
+    #[test]
+    fn every_tool_has_a_line_of_words_and_every_line_a_tool() {
+        let names: Vec<&str> = all().iter().map(|meta| meta.name).collect();
+        let lines: Vec<&str> =
+            WORDS.lines().filter(|line| !line.starts_with('#')).map(|line| line.split(':').next().unwrap()).collect();
+        assert!(lines.is_sorted(), "words.txt is sorted by name");
+        let without: Vec<_> = names.iter().filter(|name| !lines.contains(name)).collect();
+        let of_none: Vec<_> = lines.iter().filter(|name| !names.contains(name)).collect();
+        assert!(without.is_empty() && of_none.is_empty(), "without a line: {without:?}; of no tool: {of_none:?}");
+    }
+
+    #[test]
+    fn a_question_is_cut_into_the_words_that_say_something() {
+        assert_eq!(telling("Is the Wi-Fi up?"), ["wi", "fi", "wifi", "up"]);
+        assert_eq!(telling("what is it"), ["what", "is", "it"]);
+        assert_eq!(telling("\"*(NEAR) gpio.write_pin\""), ["near", "gpio", "write", "pin"]);
+    }
+
+    #[test]
+    fn stems_beginnings_and_misspelled_words_are_found_and_what_was_read_is_told() {
+        let first = |question: &str| rank(all(), question).unwrap().tools.first().map(|(meta, _)| meta.name);
+        assert_eq!(first("pinging"), Some("network.ping"));
+        assert_eq!(first("i2cdet"), Some("i2c.scan_bus"));
+        assert_eq!(first("rebot"), Some("system.reboot"));
+        let ranking = rank(all(), "qwzxv rebot").unwrap();
+        assert_eq!(ranking.corrected, [("rebot".to_owned(), "reboot".to_owned())]);
+        assert_eq!(ranking.unknown, ["qwzxv"]);
+        assert!(rank(all(), "qwzxv").unwrap().tools.is_empty());
+        assert!(rank(all(), "?!").unwrap().tools.is_empty());
+    }
+
+    #[test]
+    fn a_word_inside_another_word_is_not_found() {
+        let ranking = rank(all(), "led").unwrap();
+        let found: Vec<_> = ranking.relevant(|_| true).iter().map(|meta| meta.name).collect();
+        assert!(!found.is_empty() && found.iter().all(|name| name.starts_with("gpio.")), "{found:?}");
+    }
+}
