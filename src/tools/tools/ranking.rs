@@ -16,8 +16,11 @@ const STOP_WORDS: &str = include_str!("stop_words.txt");
 const TABLE: &str =
     "CREATE VIRTUAL TABLE tools USING fts5(name, title, words, summary, details, tokenize = 'porter unicode61')";
 /// What a word weighs in each of the columns, in the table's order.
-const BEST_FIRST: &str = "SELECT rowid, bm25(tools, 6.0, 4.0, 5.0, 2.0, 0.7) AS rank FROM tools WHERE tools MATCH ?1 \
-     ORDER BY rank, rowid";
+const SCORES: &str = "SELECT rowid, bm25(tools, 6.0, 4.0, 5.0, 2.0, 0.7) FROM tools WHERE tools MATCH ?1";
+/// What a word counts that only begins like a known one, beside one that is known.
+const PREFIX: f64 = 0.7;
+/// What a word counts that was read as another one.
+const CORRECTED: f64 = 0.5;
 /// A tool that scores less than this part of the best one's score has little to do with the question.
 const RELEVANT: f64 = 0.25;
 
@@ -48,16 +51,16 @@ pub(super) fn rank(mut tools: Vec<&'static Meta>, question: &str) -> rusqlite::R
     tools.sort_by_key(|meta| meta.name);
     let (table, vocabulary) = indexed(&tools)?;
     let mut ranking = Ranking { tools: Vec::new(), corrected: Vec::new(), unknown: Vec::new() };
-    let mut terms: Vec<String> = Vec::new();
+    let mut terms: Vec<(String, f64)> = Vec::new();
     for word in telling(question) {
         let term = if matches(&table, &exact(&word))? {
-            exact(&word)
+            (exact(&word), 1.0)
         } else if word.len() >= 3 && matches(&table, &prefix(&word))? {
-            prefix(&word)
+            (prefix(&word), PREFIX)
         } else if let Some(known) = vocabulary.nearest(&word) {
             let term = exact(known);
             ranking.corrected.push((word, known.to_owned()));
-            term
+            (term, CORRECTED)
         } else {
             ranking.unknown.push(word);
             continue;
@@ -66,9 +69,7 @@ pub(super) fn rank(mut tools: Vec<&'static Meta>, question: &str) -> rusqlite::R
             terms.push(term);
         }
     }
-    if !terms.is_empty() {
-        ranking.tools = best_first(&table, &tools, &terms.join(" OR "))?;
-    }
+    ranking.tools = best_first(&table, &tools, &terms)?;
     Ok(ranking)
 }
 
@@ -105,15 +106,25 @@ fn matches(table: &Connection, term: &str) -> rusqlite::Result<bool> {
     table.prepare_cached("SELECT 1 FROM tools WHERE tools MATCH ?1 LIMIT 1")?.exists([term])
 }
 
-fn best_first(table: &Connection, tools: &[&'static Meta], terms: &str) -> rusqlite::Result<Vec<(&'static Meta, f64)>> {
-    let mut query = table.prepare(BEST_FIRST)?;
-    let rows = query.query_map([terms], |row| Ok((row.get::<_, u32>(0)?, row.get::<_, f64>(1)?)))?;
-    let mut found = Vec::new();
-    for row in rows {
-        let (place, rank) = row?;
-        // FTS5 gives better matches lower numbers: all are negative.
-        found.extend(tools.get(place as usize).map(|meta| (*meta, -rank)));
+/// The tools that have one of the terms at least. BM25 of several terms is the sum of theirs, so each can have a weight.
+fn best_first(
+    table: &Connection,
+    tools: &[&'static Meta],
+    terms: &[(String, f64)],
+) -> rusqlite::Result<Vec<(&'static Meta, f64)>> {
+    let mut scores = vec![0.0; tools.len()];
+    let mut query = table.prepare(SCORES)?;
+    for (term, weight) in terms {
+        let mut rows = query.query([term])?;
+        while let Some(row) = rows.next()? {
+            // FTS5 gives better matches lower numbers: all are negative.
+            if let Some(score) = scores.get_mut(row.get::<_, u32>(0)? as usize) {
+                *score -= row.get::<_, f64>(1)? * weight;
+            }
+        }
     }
+    let mut found: Vec<_> = tools.iter().copied().zip(scores).filter(|(_, score)| *score > 0.0).collect();
+    found.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     Ok(found)
 }
 
