@@ -30,7 +30,8 @@ const SELDOM: &[&str] = &[
 ];
 
 /// A release carries the files of `schemas/`, which the contract tests hold to the types, in place of the code that makes them
-/// from types: half a megabyte less of binary and of resident memory. Builds with other tools than the files know make them.
+/// from types: half a megabyte less of binary and of resident memory. They are compressed: 160 kB less once more. Builds with other
+/// tools than the files know make them from types.
 fn carry_schemas(out: &Path) -> io::Result<()> {
     println!("cargo:rerun-if-changed=schemas");
     println!("cargo:rustc-check-cfg=cfg(schemas_from_types)");
@@ -46,25 +47,21 @@ fn carry_schemas(out: &Path) -> io::Result<()> {
             let path = file?.path();
             let operation = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let name = format!("{}.{operation}", namespace.file_name().to_string_lossy());
-            rows.push((name, without_spaces(&fs::read_to_string(path)?)));
+            rows.push((name, schemas_of(&fs::read_to_string(path)?)?));
         }
     }
     rows.sort();
-    fs::write(out.join("schemas.rs"), format!("&{rows:?}"))
+    let rows: String =
+        rows.iter().map(|(name, (length, bytes))| format!("({name:?}, ({length}, &{bytes:?})),\n")).collect();
+    fs::write(out.join("schemas.rs"), format!("&[{rows}]"))
 }
 
-/// JSON without the spaces that are for people.
-fn without_spaces(json: &str) -> String {
-    let (mut inside, mut escaped) = (false, false);
-    let keep = |letter: &char| {
-        let kept = inside || !letter.is_ascii_whitespace();
-        if *letter == '"' && !escaped {
-            inside = !inside;
-        }
-        escaped = inside && *letter == '\\' && !escaped;
-        kept
-    };
-    json.chars().filter(keep).collect()
+/// The two schemas of a descriptor, compressed, with their length: everything else in it is in the tool's `Meta` as well.
+fn schemas_of(descriptor: &str) -> io::Result<(usize, Vec<u8>)> {
+    let mut descriptor: serde_json::Map<String, serde_json::Value> = serde_json::from_str(descriptor)?;
+    descriptor.retain(|key, _| matches!(key.as_str(), "inputSchema" | "outputSchema"));
+    let text = serde_json::to_string(&descriptor)?;
+    Ok((text.len(), zstd::bulk::compress(text.as_bytes(), 19)?))
 }
 
 /// Both are hints: a linker that does not know one says so and goes on.
