@@ -163,11 +163,7 @@ fn server(
         elicitation_clients: approval.elicitation_clients.clone(),
     };
     let bounds = Bounds {
-        limits: Limits {
-            reads_per_minute: limits.reads_per_minute,
-            writes_per_minute: limits.writes_per_minute,
-            request_timeout_seconds: u32::try_from(limits.request_timeout_seconds).unwrap_or(u32::MAX),
-        },
+        limits: Limits::of(&limits),
         concurrent: limits.max_concurrent_requests,
         waiting: limits.max_waiting_requests,
         streams: limits.max_streams,

@@ -1,13 +1,14 @@
 //! Tools as `tools/list` shows them. Each listing is made once per role and spelling, and kept as bytes.
 
 use super::{
-    meta::{Effect, Mode, Role},
+    meta::{Effect, Role},
     names::Naming,
+    schema::projection,
     tool::Entry,
 };
 use crate::world::World;
 use serde_json::{
-    Map, Value, json,
+    Value, json,
     value::{RawValue, to_raw_value},
 };
 use std::{
@@ -19,8 +20,12 @@ use std::{
 pub const TOOLING_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The descriptor that `schemas/<namespace>/<operation>.json` promises: everything that does not depend on the running server.
+///
+/// A tool whose arguments have more forms than are advertised has `accepts` beside `inputSchema`: the accepted schema of each
+/// such property.
 pub fn descriptor(entry: &Entry) -> Value {
     let meta = entry.meta;
+    let (advertised, accepts) = entry.advertised();
     let (read_only, destructive, idempotent) = match meta.effect {
         Effect::Read => (true, false, true),
         Effect::Write { destructive, idempotent } => (false, destructive, idempotent),
@@ -53,7 +58,8 @@ pub fn descriptor(entry: &Entry) -> Value {
         "name": meta.name,
         "title": meta.title,
         "description": meta.description,
-        "inputSchema": entry.input_schema(),
+        "inputSchema": advertised,
+        "accepts": accepts,
         "outputSchema": entry.output_schema(),
         "annotations": {
             "title": meta.title,
@@ -64,10 +70,12 @@ pub fn descriptor(entry: &Entry) -> Value {
         },
         "_meta": extra,
     });
-    if let Some(fields) = descriptor.as_object_mut()
-        && fields["outputSchema"].is_null()
-    {
-        fields.shift_remove("outputSchema");
+    if let Some(fields) = descriptor.as_object_mut() {
+        fields.retain(|name, value| match name.as_str() {
+            "accepts" => *value != json!({}),
+            "outputSchema" => !value.is_null(),
+            _ => true,
+        });
     }
     descriptor
 }
@@ -99,6 +107,14 @@ pub struct Limits {
 impl Limits {
     pub fn per_minute(&self, entry: &Entry) -> u32 {
         if entry.meta.effect.is_write() { self.writes_per_minute } else { self.reads_per_minute }
+    }
+    /// Those of the configuration.
+    pub fn of(limits: &crate::config::Limits) -> Self {
+        Self {
+            reads_per_minute: limits.reads_per_minute,
+            writes_per_minute: limits.writes_per_minute,
+            request_timeout_seconds: u32::try_from(limits.request_timeout_seconds).unwrap_or(u32::MAX),
+        }
     }
     /// How long this tool may run, in seconds.
     pub fn timeout_seconds(&self, entry: &Entry) -> u32 {
@@ -134,29 +150,38 @@ impl Listings {
         permitted
             .map(|entry| {
                 let enabled = world.policy.off(entry.meta).is_none();
-                let mut value = descriptor(entry);
+                let mut value = at_run_time(world, self.limits, entry, enabled);
                 value["name"] = json!(naming.spell(entry.name()));
-                if let Some(extra) = value["_meta"].as_object_mut() {
-                    // As schema files, bare methods, policy and audit have it, whatever the form of the listed name.
-                    extra.insert("name".into(), json!(entry.name()));
-                    self.at_run_time(world, entry, enabled, extra);
+                if let Some(fields) = value.as_object_mut() {
+                    fields.shift_remove("accepts");
+                    if let Some(output) = fields.get_mut("outputSchema") {
+                        *output = projection(output);
+                    }
                 }
                 Listed { entry, enabled, json: to_raw_value(&value).expect("a JSON value serialises") }
             })
             .collect()
     }
+}
 
-    /// The keys that depend on this server's configuration, and are therefore not in the schema files.
-    fn at_run_time(&self, world: &World, entry: &Entry, enabled: bool, extra: &mut Map<String, Value>) {
-        extra.insert("toolingVersion".into(), json!(TOOLING_VERSION));
-        extra.insert("enabled".into(), json!(enabled));
-        extra.insert("rate_limit".into(), json!({ "calls_per_minute": self.limits.per_minute(entry) }));
-        extra.insert("effective_timeout_seconds".into(), json!(self.limits.timeout_seconds(entry)));
-        if world.policy.mode(entry.meta) != entry.meta.mode {
-            let effective: Mode = world.policy.mode(entry.meta);
-            extra.insert("effective_policy".into(), json!(effective));
-        }
+/// The [`descriptor`] with what depends on this server and its configuration, and is therefore not in the schema files.
+pub fn at_run_time(world: &World, limits: Limits, entry: &Entry, enabled: bool) -> Value {
+    let mut value = descriptor(entry);
+    let extra = &mut value["_meta"];
+    // As schema files, bare methods, policy and audit have it, whatever the form of the listed name.
+    extra["name"] = json!(entry.name());
+    extra["toolingVersion"] = json!(TOOLING_VERSION);
+    extra["enabled"] = json!(enabled);
+    extra["rate_limit"] = json!({ "calls_per_minute": limits.per_minute(entry) });
+    // What is as declared is not said twice.
+    let (seconds, mode) = (limits.timeout_seconds(entry), world.policy.mode(entry.meta));
+    if seconds != entry.meta.timeout_seconds {
+        extra["effective_timeout_seconds"] = json!(seconds);
     }
+    if mode != entry.meta.mode {
+        extra["effective_policy"] = json!(mode);
+    }
+    value
 }
 
 impl Filter {

@@ -168,7 +168,7 @@ impl Pipeline {
         let admitted = self.admission.admit(&self.world, &self.bounds.limits, &call);
         let (served, unseen) = match &admitted {
             Ok(_) => {
-                self.world.registry.without_nulls(entry, &mut call.args);
+                self.world.registry.normalise(entry, &mut call.args);
                 (AssertUnwindSafe(self.serve(call, &mut trail)).catch_unwind().await, Value::Null)
             }
             Err(refusal) => (Ok(Err(refusal.clone())), call.args),

@@ -194,12 +194,12 @@ fn era(meta: &Meta) -> Option<bool> {
 }
 
 fn unknown_tool(id: &Id, name: &str, unknown: &Unknown) -> Fault {
-    let message = format!("Unknown tool: {}", explain(name, unknown));
+    let message = format!("Unknown tool: {}", unknown.explain(name));
     Fault::new(Some(id.clone()), INVALID_PARAMS, message).with("unknown_tool", cut(name))
 }
 
 fn unknown_method(id: &Id, method: &str, unknown: &Unknown) -> Vec<u8> {
-    let message = format!("Method not found: {}", explain(method, unknown));
+    let message = format!("Method not found: {}", unknown.explain(method));
     Fault::new(Some(id.clone()), METHOD_NOT_FOUND, message).with("method", cut(method)).reply()
 }
 
@@ -210,15 +210,6 @@ fn not_offered(id: &Id, method: &str) -> Vec<u8> {
 fn removed(id: &Id, method: &str) -> Vec<u8> {
     let message = format!("Method not found: {method}; revision {MODERN} has no such method");
     Fault::new(Some(id.clone()), METHOD_NOT_FOUND, message).with("method", method).reply()
-}
-
-fn explain(written: &str, unknown: &Unknown) -> String {
-    let written = cut(written);
-    match unknown {
-        Unknown::Name { nearest: Some(nearest) } => format!("{written}; did you mean {nearest}?"),
-        Unknown::Name { nearest: None } => format!("{written}; tools.search finds tools by what they do"),
-        Unknown::Version { tool, has } => format!("{written}; this server has {tool}@{has}"),
-    }
 }
 
 fn cut(text: &str) -> String {

@@ -5,7 +5,7 @@ use crate::{
     error::ToolError,
     hw::{
         board::Pin,
-        gpio::port::{Level, Pull, Take},
+        gpio::port::{Pull, Take},
     },
     os::blocking,
     registry::{context::Context, meta::Meta, tool::Tool},
@@ -33,10 +33,10 @@ pub struct Args {
     /// The resistor of an input.
     #[serde(default)]
     pull: Pull,
-    /// The first level of an output; low unless given.
-    #[serde(default)]
-    #[schemars(extend("default" = "low"))]
-    value: Option<Value>,
+    /// The first level of an output.
+    #[serde(default = "Value::low")]
+    #[schemars(extend("x-advertised" = {"type": "string", "enum": ["high", "low"]}))]
+    value: Value,
     /// Lease without use; by default 60 over HTTP, else as long as the connection.
     #[schemars(range(min = 1, max = 3600))]
     #[serde(default, deserialize_with = "lease_seconds")]
@@ -60,7 +60,7 @@ impl Tool for ConfigurePin {
 
     fn check(args: &Args) -> Result<(), ToolError> {
         match args.mode {
-            Mode::Input if args.value.is_some_and(|value| value.level.is_high()) => {
+            Mode::Input if args.value.level.is_high() => {
                 Err(ToolError::ignored("value", "an input has no level of its own")
                     .hint("leave value out, or use mode \"output\""))
             }
@@ -81,7 +81,7 @@ impl Tool for ConfigurePin {
         blocking::go_on(Self::META.name)?;
         let how = match args.mode {
             Mode::Input => Take::Input { pull: Some(args.pull) },
-            Mode::Output => Take::Output { level: args.value.map_or(Level::Low, |value| value.level) },
+            Mode::Output => Take::Output { level: args.value.level },
         };
         lines.configure(&owner, pin, how, lasts(cx, args.lease_seconds)).map_err(|refusal| told(pin, refusal))?;
         cx.notes.changed();

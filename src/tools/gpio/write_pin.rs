@@ -30,7 +30,8 @@ pub struct Args {
     #[schemars(with = "u8", range(min = 0, max = 27))]
     #[serde(deserialize_with = "pin")]
     pin: Pin,
-    /// Answered in the same form.
+    /// The level to drive.
+    #[schemars(extend("x-advertised" = {"type": "string", "enum": ["high", "low"]}))]
     value: Value,
     /// Take it back after so long, though you may have gone.
     #[schemars(range(min = 1, max = 600_000))]

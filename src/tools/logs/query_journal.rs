@@ -42,13 +42,12 @@ pub struct Args {
     cursor: Option<Cursor>,
     /// Back or forward in time.
     #[serde(default)]
-    #[schemars(extend("default" = "newest_first"))]
     order: Order,
     /// Stream new lines as progress for so long.
     follow_seconds: Option<Seconds>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 enum Order {

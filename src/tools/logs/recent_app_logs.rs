@@ -80,7 +80,7 @@ impl Tool for GetRecentAppLogs {
     const META: Meta = Meta {
         name: "logs.get_recent_app_logs",
         title: "Recent server log",
-        description: "The newest lines of this server's own log, newest first.\n\nUse when: a call failed and you want the cause.\n\nReturns: time, level, source and message of each line, secrets removed.",
+        description: "This server's own log, newest first.\n\nUse when: a call failed and you want the cause.\n\nReturns: lines with time, level, source, message, without secrets.",
         estimated_tokens: 1500,
         paginated: true,
         tags: &["logs", "diagnosis"],

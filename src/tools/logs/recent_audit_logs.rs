@@ -23,9 +23,9 @@ use serde_json::{Map, Value};
 pub struct Args {
     /// Calls of this tool.
     tool: Option<String>,
-    /// Calls by this caller; others than you need role admin.
+    /// By this caller; for others you need role admin.
     principal: Option<String>,
-    /// Calls that ended so: "ok", an error_code, or "unknown" for writes without a recorded outcome.
+    /// How they ended: "ok", an error_code, or "unknown" for writes without a recorded outcome.
     outcome: Option<String>,
     /// Not before this time.
     since: Option<Moment>,

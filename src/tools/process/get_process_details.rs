@@ -65,7 +65,7 @@ impl Tool for GetProcessDetails {
     const META: Meta = Meta {
         name: "process.get_process_details",
         title: "Process details",
-        description: "All about one process.\n\nUse when: one of them needs a closer look.\n\nReturns: use of processor, memory, storage; open files, sockets, variables, secrets masked; what cannot be seen.",
+        description: "All about one process.\n\nUse when: one of them needs a closer look.\n\nReturns: CPU, memory, storage; open files, sockets, variables, secrets masked; what cannot be seen.",
         estimated_tokens: 1500,
         tags: &["process", "files", "sockets"],
         ..Meta::READ

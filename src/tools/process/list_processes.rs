@@ -25,11 +25,9 @@ pub struct Args {
     filter: Filter,
     /// What comes first.
     #[serde(default)]
-    #[schemars(extend("default" = "pid"))]
     sort_by: SortBy,
     /// Up or down.
     #[serde(default)]
-    #[schemars(extend("default" = "asc"))]
     sort_order: SortOrder,
     /// Also exe and cwd, where they may be seen.
     #[serde(default)]

@@ -6,7 +6,7 @@ use crate::{
     tools::bounded,
 };
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, de::Error};
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use std::{cmp::Ordering, collections::HashMap, io};
 
 /// Which processes.
@@ -55,7 +55,7 @@ fn few<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Status>>
     }
 }
 
-#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SortBy {
     #[default]
@@ -68,7 +68,7 @@ pub enum SortBy {
     CreateTime,
 }
 
-#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SortOrder {
     #[default]

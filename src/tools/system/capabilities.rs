@@ -174,7 +174,7 @@ impl Tool for GetCapabilities {
     const META: Meta = Meta {
         name: "system.get_capabilities",
         title: "Capabilities",
-        description: "What hardware and services this machine has, and which tools are on.\n\nUse when: before work with hardware, services or network, or when a tool is refused.\n\nReturns: board, modules or why one is missing, tools you may call.",
+        description: "What hardware and services this machine has, and which tools are on.\n\nUse when: before work with them, or when a tool is refused.\n\nReturns: board, modules or why one is missing, tools you may call.",
         estimated_tokens: 700,
         tags: &["system", "hardware", "discovery"],
         resource_uri: Some("raspi://capabilities"),

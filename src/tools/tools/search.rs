@@ -23,7 +23,7 @@ pub struct Args {
     query: String,
     /// Like "gpio".
     namespace: Option<String>,
-    /// With a typical answer of so many tokens at most.
+    /// Longest typical answer, in tokens.
     max_tokens: Option<u32>,
     #[serde(default)]
     limit: Limit,

@@ -1,6 +1,7 @@
 //! The tools, through the front of the registry: schema, parser, handler, and the answer against its own schema.
 
 pub mod camera;
+mod describe;
 mod exec;
 pub mod files;
 pub mod gpio;
