@@ -22,6 +22,7 @@ use crate::{
         door::{Options, Server},
         mcp::{listeners::Listeners, provider::Provider},
     },
+    sampling::DefaultJob,
     store::Store,
     transport::{http, stdio, unix},
     world::World,
@@ -107,9 +108,19 @@ pub async fn start(serve: Serve) -> Result<Running, String> {
     let server = Arc::new(server(Arc::new(world), agent, &audit, stop, tasks, provider));
     server.pipeline.world.gpio.begin();
     let http = if stdio { None } else { open_doors(&server, &settings).await? };
-    server.pipeline.world.sampling.resume(&server.pipeline.world);
+    let world = &server.pipeline.world;
+    world.sampling.resume(world, default_job(world, stdio));
     server.pipeline.world.updating.begin(&server.pipeline.world, server.stop.clone());
     Ok(Running { server, http, _instance: instance })
+}
+
+/// Samples are taken unasked by the service on a real board, and nowhere else: a client's own server is there for its client.
+fn default_job(world: &World, stdio: bool) -> DefaultJob {
+    match world.settings.metrics.default_job {
+        false => DefaultJob::End,
+        true if stdio || world.machine.board.is_simulated() => DefaultJob::Leave,
+        true => DefaultJob::Run,
+    }
 }
 
 impl Running {

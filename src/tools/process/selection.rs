@@ -90,6 +90,11 @@ impl Filter {
         Self::deserialize(serde_json::Value::Object(object)).map_err(D::Error::custom)
     }
 
+    /// Whether it needs to know how much processor time a process takes now.
+    pub fn asks_for_cpu(&self) -> bool {
+        self.min_cpu_percent.is_some()
+    }
+
     /// Cheap questions first: the kernel is asked again only for those that are left.
     pub fn admits(&self, stat: &Stat, looks: &mut Looks<'_>) -> io::Result<bool> {
         let enough = |least: Option<f64>, has: f64| least.is_none_or(|least| has >= least);

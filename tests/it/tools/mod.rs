@@ -11,6 +11,7 @@ mod metrics;
 mod network;
 mod ping;
 mod process;
+mod process_load;
 mod search;
 mod service;
 mod system;

@@ -264,7 +264,10 @@ async fn complaints_become_errors_that_help() {
     assert!(refused["hint"].as_str().unwrap().contains("systemd-journal"), "{refused}");
     assert_eq!(bad("Something else broke").refused(json!({})).await["error_code"], "unavailable");
     // Nothing fits: journalctl ends like grep.
-    assert_eq!(bad("").ok(json!({ "grep": "nothing" })).await["returned_count"], 0);
+    let none = bad("").ok(json!({ "grep": "nothing", "unit": "ssh" })).await;
+    assert_eq!(none["returned_count"], 0);
+    let note = none["note"].as_str().unwrap();
+    assert!(note.starts_with("no lines match unit, grep") && note.contains("no /var/log/journal"), "{note}");
     let journal =
         Journal::with(line(1, "mine")).says(0, "Hint: You are currently not seeing messages from other users.");
     assert!(journal.ok(json!({})).await["note"].as_str().unwrap().contains("group systemd-journal"));
