@@ -297,7 +297,7 @@ def main():
         "- raspi-mcp's mix holds reads, lists, searches, bare methods, refused arguments and unknown tools, audited all.",
         "- p50 is what the Python client sees, its own time included. Wake-ups are voluntary context switches.",
         "- Idle is measured on the simulated board, without sampling. The default job of a service on a real board"
-        " (`metrics.default_job`) adds one wake-up a minute.", "",
+        " (`metrics.default_job`) adds one wake-up a minute: 21 voluntary context switches in 305 s, and none without it.", "",
     ])
     with open(OUTPUT, "w") as f:
         f.write(text)

@@ -224,7 +224,7 @@ pub const KEYS: &[Key] = &[
         "What all samples together may take; beyond it the oldest of the largest job go before their time."),
     key("metrics.default_job", Kind::Bool, Off,
         "Whether the service on a real board samples all metrics by itself, once a minute, and keeps them for 48 hours: the job \
-         `default`. Not over stdio or on a simulated board."),
+         `default`, which no call stops. It writes about 2.8 MB to the card a day, and keeps 0.1 MB. Not over stdio or on a simulated board."),
 
     key("log.level", Kind::Choice(&["error", "warn", "info", "debug", "trace"]), Free, "The least severe lines kept."),
     key("log.target", Kind::Choice(&["auto", "journal", "stderr"]), Never,

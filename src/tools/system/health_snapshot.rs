@@ -61,7 +61,7 @@ pub struct HealthSnapshot {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "usize")]
     file_systems_left_out: Option<usize>,
-    /// What needs somebody's attention: file systems that are nearly full.
+    /// What needs somebody's attention: file systems with little room left.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<String>")]
     warnings: Vec<String>,

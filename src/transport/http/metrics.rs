@@ -93,10 +93,13 @@ fn process(world: &World, text: &mut Text) {
     }
 }
 
+/// One number of a file system.
+type Figure = fn(&Space) -> u64;
+
 /// Names and labels as node_exporter's, behind our prefix.
 fn disks(world: &World, text: &mut Text) {
     let Ok(found) = file_systems::read(&world.machine.root) else { return };
-    let families: [(&str, &str, fn(&Space) -> u64); 3] = [
+    let families: [(&str, &str, Figure); 3] = [
         ("raspi_mcp_filesystem_size_bytes", "Size of a file system on a device of this machine.", |space| space.total),
         ("raspi_mcp_filesystem_used_bytes", "Used of it, root's reserve not counted.", |space| space.used),
         ("raspi_mcp_filesystem_avail_bytes", "Free in it for others than root.", |space| space.free),
