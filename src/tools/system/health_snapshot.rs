@@ -222,7 +222,7 @@ impl Tool for GetHealthSnapshot {
     const META: Meta = Meta {
         name: "system.get_health_snapshot",
         title: "Health snapshot",
-        description: "How this machine is now.\n\nUse when: it seems slow, hot or unstable, or before work that needs room.\n\nReturns: use of processor, memory, every disk; temperature, throttling, network and disk rates.",
+        description: "How this machine is now.\n\nUse when: it seems slow, hot or unstable, or before work that needs room.\n\nReturns: use of processor, memory, disks; temperature, throttling, network and disk rates.",
         estimated_tokens: 500,
         tags: &["system", "health", "temperature", "power"],
         resource_uri: Some("raspi://health"),
