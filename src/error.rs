@@ -92,6 +92,8 @@ pub struct ToolError {
     pub timeout_ms: Option<u64>,
     /// Set when MCP has an error of its own for this: see [`ToolError::protocol`].
     pub protocol: Option<Box<Protocol>>,
+    /// Set when a client of 2026-07-28 gets this result (`input_required`) in place of the error: its user can help.
+    pub input: Option<Box<Value>>,
 }
 
 /// A JSON-RPC error that MCP prescribes.
@@ -103,7 +105,15 @@ pub struct Protocol {
 
 impl ToolError {
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), details: Map::new(), hint: None, timeout_ms: None, protocol: None }
+        Self {
+            code,
+            message: message.into(),
+            details: Map::new(),
+            hint: None,
+            timeout_ms: None,
+            protocol: None,
+            input: None,
+        }
     }
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::InvalidArgument, message)
@@ -187,6 +197,12 @@ impl ToolError {
             }
         }
         Some((*code, data))
+    }
+    /// Answers clients of 2026-07-28 with this whole result, which asks for input, and everybody else with the error.
+    #[must_use]
+    pub fn or_input(mut self, result: Value) -> Self {
+        self.input = Some(Box::new(result));
+        self
     }
     /// Says what to do next.
     #[must_use]

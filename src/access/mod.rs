@@ -17,6 +17,7 @@ pub mod question;
 pub mod rate;
 pub mod redact;
 pub mod refusals;
+pub mod sealed;
 pub mod seats;
 pub mod shares;
 pub mod token;

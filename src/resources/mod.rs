@@ -69,6 +69,14 @@ pub enum Source {
     Nowhere,
 }
 
+/// What log messages are lines of: who may not read it does not get them either.
+pub const LOG: &str = "raspi://logs/app";
+
+/// Whether this caller may read the resource at `uri`.
+pub fn admits(uri: &str, world: &World, caller: &Caller) -> bool {
+    Address::parse(uri).is_ok_and(|address| address.resource.admit(world, caller).is_ok())
+}
+
 const fn text(name: &'static str) -> Parameter {
     Parameter { name, number: false }
 }

@@ -140,7 +140,10 @@ impl Server {
         // A long call may become a task, for clients that have them (2026-07-28).
         let may_become_task = entry.meta.long && entry.meta.effect.is_write() && call.meta.has_tasks();
         let asks_client = visitor.converses
-            && (entry.meta.interactive || may_become_task || self.elicits(visitor.client, &call.meta));
+            && (entry.meta.interactive
+                || may_become_task
+                || (modern && call.meta.log_level.is_some())
+                || self.elicits(visitor.client, &call.meta));
         if asks_client || (call.meta.progress_token.is_some() && !visitor.notifies) {
             return Ok(Route::Mcp);
         }

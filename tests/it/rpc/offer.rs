@@ -49,6 +49,12 @@ async fn the_shipped_server_announces_what_it_has() {
         let answer = wire.initialize("2025-11-25", "a client").await;
         assert_eq!(answer.result()["capabilities"], has, "{:?}", wire.door);
     }
+    // Between requests nothing comes to the plain endpoint.
+    let mut less = has.clone();
+    less["resources"] = json!({});
+    less.as_object_mut().unwrap().remove("logging");
+    let answer = pi.on(Door::Api).await.initialize("2025-11-25", "a client").await;
+    assert_eq!(answer.result()["capabilities"], less);
     for mut wire in pi.every_door().await {
         wire.modern("server/discover", None);
         let answer = wire.request("server/discover", modern_meta(json!({}))).await;

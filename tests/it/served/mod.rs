@@ -174,6 +174,14 @@ impl Pi {
         tracing::subscriber::set_default(tracing_subscriber::registry().with(ring))
     }
 
+    /// Takes back every question that waits for a person.
+    pub async fn withdraw_asks(&self) {
+        let agent = &self.running.server.pipeline.world.agent;
+        for ask in agent.list_asks().await.unwrap() {
+            agent.withdraw_ask(&ask.id).await.unwrap();
+        }
+    }
+
     /// The newest audit records first.
     pub async fn audit(&self) -> Vec<Value> {
         self.running.server.pipeline.world.audit.recent(Filter::default(), 1000, 0).await.unwrap().0

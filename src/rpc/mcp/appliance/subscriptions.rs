@@ -7,7 +7,7 @@ use crate::{
     log::rank,
     registry::pipeline::Call,
     resources::{
-        Address,
+        Address, LOG,
         book::{Book, PER_CONVERSATION},
         courier,
         subscription::Ear,
@@ -25,9 +25,6 @@ use rmcp::{
 use serde_json::Value;
 use std::{any::Any, sync::Arc};
 use tokio_util::sync::CancellationToken;
-
-/// What log messages are lines of: who may not read it does not get them either.
-const LOG: &str = "raspi://logs/app";
 
 /// `resources/subscribe`.
 ///

@@ -1,4 +1,5 @@
-//! `requestState`: what a client carries from one round to the next, and cannot change on the way.
+//! `requestState` (2026-07-28): what a client carries from one round of a call to the next, and cannot change on the way. It can read
+//! it.
 
 use crate::error::ToolError;
 use ring::{hmac, rand::SystemRandom};
