@@ -6,18 +6,21 @@ import sys
 import warnings
 
 from fastmcp import Client
+from fastmcp.client.elicitation import ElicitResult
 from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 from fastmcp.exceptions import ToolError
+from mcp_types import Implementation
 
 from story import HEADERS, Refused, Story, arguments, until
 
 
 class FastMcp:
     # Subscriptions are those of the SDK's session below it; the level of log messages can be set in the older era only.
-    offers = {"progress", "cancel", "resource", "prompt", "unlisted"}
+    offers = {"progress", "cancel", "resource", "prompt", "approval", "unlisted"}
 
     def __init__(self, client, logs):
         self.client, self.logs = client, logs
+        self.answer = ("cancel", None)
         if client.protocol_version < "2026-07-28":
             self.offers = self.offers | {"log"}
 
@@ -63,13 +66,19 @@ async def main():
     async def on_log(message):
         logs.append(message.data)
 
+    async def on_question(message, response_type, params, context):
+        action, content = adapter.answer
+        return ElicitResult(action=action, content=content)
+
     server = (
         StdioTransport(place, [], keep_alive=False)
         if transport == "stdio"
         else StreamableHttpTransport(place, headers=HEADERS)
     )
-    async with Client(server, mode=era, log_handler=on_log) as client:
-        return await Story(FastMcp(client, logs)).tell()
+    info = Implementation(name="clients-part", version="1")
+    async with Client(server, mode=era, log_handler=on_log, elicitation_handler=on_question, client_info=info) as client:
+        adapter = FastMcp(client, logs)
+        return await Story(adapter).tell()
 
 
 warnings.simplefilter("ignore")  # what the older era has is deprecated

@@ -10,15 +10,17 @@ import httpx2
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ResourceUpdated
+from mcp_types import ElicitResult, Implementation
 
 from story import HEADERS, Refused, Story, arguments, until
 
 
 class Sdk:
-    offers = {"progress", "cancel", "resource", "subscription", "prompt", "log", "unlisted"}
+    offers = {"progress", "cancel", "resource", "subscription", "prompt", "log", "approval", "unlisted"}
 
     def __init__(self, client, logs, updates):
         self.client, self.logs, self.updates = client, logs, updates
+        self.answer = ("cancel", None)
         self.is_modern = client.protocol_version >= "2026-07-28"
 
     def server(self):
@@ -90,6 +92,10 @@ async def main():
         if getattr(message, "method", None) == "notifications/resources/updated":
             updates.get(str(message.params.uri), lambda: None)()
 
+    async def on_question(context, params):
+        action, content = sdk.answer
+        return ElicitResult(action=action, content=content)
+
     async with httpx2.AsyncClient(headers=HEADERS, timeout=60) as http:
         server = (
             StdioServerParameters(command=place)
@@ -97,8 +103,10 @@ async def main():
             else streamable_http_client(place, http_client=http)
         )
         options = {"logging_callback": on_log, "message_handler": on_message, "log_level": "info", "mode": era}
+        options |= {"elicitation_callback": on_question, "client_info": Implementation(name="clients-part", version="1")}
         async with Client(server, **options) as client:
-            return await Story(Sdk(client, logs, updates)).tell()
+            sdk = Sdk(client, logs, updates)
+            return await Story(sdk).tell()
 
 
 sys.exit(0 if asyncio.run(main()) else 1)

@@ -1,10 +1,10 @@
 // The conversation that JavaScript clients hold, told once; story.py is the same for Python. A client is an adapter: an object with
-// the methods below. `offers` is what its API has beside calls: progress, cancel, resource, subscription, prompt, log, and unlisted
-// (tools that are not listed can be called). What it does not have is printed as such; what it has must work.
+// the methods below. `offers` is what its API has beside calls: progress, cancel, resource, subscription, prompt, log, approval (its user can
+// be asked), and unlisted (tools that are not listed can be called). What it does not have is printed as such; what it has must work.
 import { readFileSync } from "node:fs";
 
 const STORY = JSON.parse(readFileSync(new URL("story.json", import.meta.url)));
-const STEPS = ["progress", "cancel", "resource", "subscription", "prompt", "log"];
+const STEPS = ["unlisted", "progress", "cancel", "resource", "subscription", "prompt", "log", "approval"];
 const PATIENCE_MS = 20000;
 
 export const token = process.env.CLIENTS_TOKEN;
@@ -66,7 +66,6 @@ export async function tell(client) {
         },
       );
       if (tool === "gpio_write_pin") console.log(`shown   ${JSON.stringify(text)}`);
-      // The first line is for a person; the JSON is the same for programs.
       const error = JSON.parse(text.slice(text.indexOf("{")));
       check(error.error_code === code, text);
       check(error.message.length > 8 && (!hinted || error.hint.length > 8), text);
@@ -81,6 +80,12 @@ export async function tell(client) {
 }
 
 const steps = {
+  async unlisted(client) {
+    const error = await client.call("gpio_wrote_pin", {}).then(() => undefined, (error) => error);
+    check(error !== undefined, "it was taken");
+    check(/gpio.write_pin/.test(error.message), error.message);
+    return error.message;
+  },
   async progress(client) {
     const reports = await client.progress("network_ping", { address: "127.0.0.1", count: 4, interval_ms: 300 });
     check(reports.length >= 2 && reports.at(-1) > reports[0], `reports of progress: ${reports}`);
@@ -130,5 +135,16 @@ const steps = {
     );
     check(heard.some((data) => data.message === "ask opened"), JSON.stringify(heard));
     return `${heard.length} messages`;
+  },
+  /** The user of a client that the owner listed says no to one call and yes to another. */
+  async approval(client) {
+    client.userSays({ action: "decline" });
+    const refused = await client.call("system_reboot", { reason: "declined" }).then(() => undefined, (error) => error);
+    check(refused instanceof Refused && JSON.parse(refused.message).error_code === "permission_denied", refused?.message);
+    client.userSays({ action: "accept", content: { allow: true } });
+    const scheduled = await client.call("system_reboot", { reason: "approved", delay_seconds: 600 });
+    check(scheduled.simulated !== false && JSON.stringify(scheduled).length > 2, JSON.stringify(scheduled));
+    client.userSays({ action: "cancel" });
+    return JSON.parse(refused.message).message;
   },
 };

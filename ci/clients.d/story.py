@@ -1,7 +1,7 @@
 """The conversation that every Python client holds, told once. A client is an adapter: an object with the methods below.
 
-`offers` is what the client's API has beside calls: "progress", "cancel", "resource", "subscription", "prompt", "log", and
-"unlisted" (tools that are not listed can be called). What it does not have is printed as such; what it has must work. `place` is a program to start, or a URL.
+`offers` is what the client's API has beside calls: "progress", "cancel", "resource", "subscription", "prompt", "log",
+"approval" (its user can be asked) and "unlisted" (tools that are not listed can be called). What it does not have is printed as such; what it has must work. `place` is a program to start, or a URL.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ import sys
 import time
 
 STORY = json.loads((pathlib.Path(__file__).parent / "story.json").read_text())
-STEPS = ("progress", "cancel", "resource", "subscription", "prompt", "log")
+STEPS = ("unlisted", "progress", "cancel", "resource", "subscription", "prompt", "log", "approval")
 PATIENCE = 20
 TOKEN = os.environ.get("CLIENTS_TOKEN")
 HEADERS = {"Authorization": f"Bearer {TOKEN}"} if TOKEN else {}
@@ -87,11 +87,18 @@ class Story:
             raise AssertionError("it was not refused")
         if tool == "gpio_write_pin":
             print("shown   " + json.dumps(text))
-        # The first line is for a person; the JSON is the same for programs.
         error = json.loads(text[text.index("{"):])
         check(error["error_code"] == code, text)
         check(len(error["message"]) > 8 and (not hinted or len(error["hint"]) > 8), text)
         return error["message"]
+
+    async def unlisted(self):
+        try:
+            await self.client.call("gpio_wrote_pin", {})
+        except Exception as error:  # each client has its own kind
+            check("gpio.write_pin" in str(error), error)
+            return str(error)
+        raise AssertionError("it was taken")
 
     async def progress(self):
         steps = await self.client.progress("network_ping", {"address": "127.0.0.1", "count": 4, "interval_ms": 300})
@@ -141,6 +148,21 @@ class Story:
         heard = await self.client.log("info", refused)
         check(any(data["message"] == "ask opened" for data in heard), heard)
         return f"{len(heard)} messages"
+
+    async def approval(self):
+        """The user of a client that the owner listed says no to one call and yes to another."""
+        self.client.answer = ("decline", None)
+        try:
+            await self.client.call("system_reboot", {"reason": "declined"})
+        except Refused as refused:
+            error = json.loads(str(refused))
+            check(error["error_code"] == "permission_denied", error)
+        else:
+            raise AssertionError("it was not refused")
+        self.client.answer = ("accept", {"allow": True})
+        check(await self.client.call("system_reboot", {"reason": "approved", "delay_seconds": 600}), "nothing came back")
+        self.client.answer = ("cancel", None)
+        return error["message"]
 
 
 async def until(holds, within=10.0):

@@ -17,7 +17,14 @@ const [{ Client }, { StdioClientTransport }, { StreamableHTTPClientTransport }] 
 
 const updates = new Map();
 const logs = [];
-const client = new Client({ name: "clients-part", version: "1" }, { capabilities: {}, versionNegotiation: { mode: era } });
+const client = new Client(
+  { name: "clients-part", version: "1" },
+  { capabilities: { elicitation: {} }, versionNegotiation: { mode: era } },
+);
+// What the client's user says when asked.
+let answer = { action: "cancel" };
+const asked = generation === "1" ? (await import("@modelcontextprotocol/sdk/types.js")).ElicitRequestSchema : "elicitation/create";
+client.setRequestHandler(asked, async () => answer);
 client.fallbackNotificationHandler = async ({ method, params }) => {
   if (method === "notifications/resources/updated") updates.get(params.uri)?.();
   if (method === "notifications/message") logs.push(params.data);
@@ -37,7 +44,7 @@ const callTool = (name, args, options) => {
 };
 
 const passed = await tell({
-  offers: ["progress", "cancel", "resource", "subscription", "prompt", "log", "unlisted"],
+  offers: ["progress", "cancel", "resource", "subscription", "prompt", "log", "approval", "unlisted"],
   async server() {
     const { name, version } = client.getServerVersion();
     return [name, `${version}${isModern ? ", 2026-07-28" : ""}`];
@@ -56,6 +63,9 @@ const passed = await tell({
     // A call of some duration: of a report that comes together with the result this SDK forgets whom it is for.
     await callTool(name, args, { onprogress: (report) => reports.push(report.progress) });
     return reports;
+  },
+  userSays(said) {
+    answer = said;
   },
   async read(uri) {
     return (await client.readResource({ uri })).contents[0].text;

@@ -14,7 +14,7 @@ use crate::{
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 /// Columns of a question in a client's dialogue, whose width nobody knows.
 const ELICITED: usize = 80;
@@ -55,6 +55,7 @@ impl Asking {
         ask.progress.say(0.0, None, "approval", format!("waiting for a person: raspi-mcp approve {}", question.id));
         let answered = match question.state {
             AskState::Pending => self.wait(&question, &ask).await?,
+            AskState::Approved => self.unless_refused(question, &ask).await?,
             _ => question,
         };
         match answered.state {
@@ -89,11 +90,7 @@ impl Asking {
     /// Waits for an answer at the console and, from a listed client, for one in the conversation: whichever is first.
     async fn wait(&self, question: &Question, ask: &Ask<'_>) -> Result<Question, ToolError> {
         let console = self.agent.ask_state(&question.id, self.patience);
-        let listed = ask.peer.and_then(|peer| {
-            let name = peer.client_name().filter(|name| self.elicitation_clients.contains(name))?;
-            shows_forms(peer.capabilities()).then_some((peer, name))
-        });
-        let Some((peer, client)) = listed else { return console.await };
+        let Some((peer, client)) = self.listed(ask) else { return console.await };
         if peer.is_asked_in_results() {
             return self.answered_in_call(peer.as_ref(), &client, question).await;
         }
@@ -106,6 +103,24 @@ impl Asking {
                 None => console.await,
             },
         }
+    }
+
+    /// The client, when the owner listed it and it can show its user a question.
+    fn listed<'a>(&self, ask: &Ask<'a>) -> Option<(&'a Arc<dyn Peer>, String)> {
+        let peer = ask.peer?;
+        let name = peer.client_name().filter(|name| self.elicitation_clients.contains(name))?;
+        shows_forms(peer.capabilities()).then_some((peer, name))
+    }
+
+    /// An approval from elsewhere, unless this very call brings a no of the client's user: that takes it back.
+    async fn unless_refused(&self, question: Question, ask: &Ask<'_>) -> Result<Question, ToolError> {
+        if let Some((peer, client)) = self.listed(ask).filter(|(peer, _)| peer.is_asked_in_results())
+            && let Some(answer) = came_with(peer.as_ref(), &state(&question, &client))?
+            && answered(answer) == Some(false)
+        {
+            return self.agent.answer_elicited(&question.id, false, &client).await;
+        }
+        Ok(question)
     }
 
     /// The answer that came with the call, in a client of 2026-07-28. It counts only with the state that the question went out with,
@@ -121,15 +136,8 @@ impl Asking {
         client: &str,
         question: &Question,
     ) -> Result<Question, ToolError> {
-        let state = json!({
-            "ask": question.id,
-            "client": client,
-            "principal": question.request.principal,
-            "args_sha256": question.request.args_sha256,
-        });
-        let came_with = peer.request_state().map(sealed::open).transpose()?;
-        let answer = peer.input_responses().and_then(|responses| responses.get(QUESTION));
-        match answer.filter(|_| came_with.as_ref() == Some(&state)) {
+        let state = state(question, client);
+        match came_with(peer, &state)? {
             Some(answer) => match answered(answer) {
                 Some(yes) => self.agent.answer_elicited(&question.id, yes, client).await,
                 // Dismissed: the console still may answer, and the client is not asked again in this call.
@@ -148,6 +156,26 @@ impl Asking {
             }
         }
     }
+}
+
+/// What a question in a result goes out with, and its answer has to come back with.
+fn state(question: &Question, client: &str) -> Value {
+    json!({
+        "ask": question.id,
+        "client": client,
+        "principal": question.request.principal,
+        "args_sha256": question.request.args_sha256,
+    })
+}
+
+/// The answer that came with the call, when it is to the question with this state.
+///
+/// # Errors
+/// -32602 for a `requestState` that this process did not seal.
+fn came_with<'a>(peer: &'a dyn Peer, state: &Value) -> Result<Option<&'a Value>, ToolError> {
+    let sealed = peer.request_state().map(sealed::open).transpose()?;
+    let answer = peer.input_responses().and_then(|responses| responses.get(QUESTION));
+    Ok(answer.filter(|_| sealed.as_ref() == Some(state)))
 }
 
 /// Puts the question to the client's user. `None`: no answer.

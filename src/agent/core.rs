@@ -252,7 +252,11 @@ impl Agent {
                 self.settings.policy.check_elicitation(&client)?;
                 let asked = self.asks.wait(&id, Duration::ZERO).await?;
                 let how = format!("elicitation by {client}");
-                let ask = self.asks.answer(&id, approve, &asked.request.principal, &how)?;
+                let by = &asked.request.principal;
+                let ask = match asked.state {
+                    AskState::Approved if !approve => self.asks.take_back(&id, by, &how)?,
+                    _ => self.asks.answer(&id, approve, by, &how)?,
+                };
                 self.note_ask("ask answered", peer, &ask)?;
                 Ok(Done::Ask(ask))
             }

@@ -147,6 +147,22 @@ async fn a_yes_to_another_call_or_of_another_caller_is_none() {
     assert_eq!(ran(&pi), 1);
 }
 
+/// Two people: one says yes elsewhere, and the client's user no. The no counts, in this call and after it.
+#[tokio::test]
+async fn a_no_takes_back_a_yes_from_elsewhere_that_was_not_used() {
+    let pi = listed().await;
+    let server = pi.server();
+    let agent = &server.pipeline.world.agent;
+    let mut wire = pi.on(Door::Stdio).await;
+    let state = asked(&call(&mut wire, TOOL, json!({}), &json!({})).await);
+    let waiting = agent.list_asks().await.unwrap().remove(0);
+    agent.answer_elicited(&waiting.id, true, "a client").await.unwrap();
+    let no = said(&state, json!({"action": "decline"}));
+    call(&mut wire, TOOL, json!({}), &no).await.failed("permission_denied");
+    call(&mut wire, TOOL, json!({}), &yes(&state)).await.failed("permission_denied");
+    assert_eq!(ran(&pi), 0);
+}
+
 #[tokio::test]
 async fn a_question_that_is_over_cannot_be_answered() {
     let pi = listed().await;
