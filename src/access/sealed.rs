@@ -68,7 +68,7 @@ mod tests {
         let swapped = format!("{}.{}", other.split_once('.').unwrap().0, sealed.split_once('.').unwrap().1);
         for bad in ["", ".", "7b7d", "7b7d.00", "zz.zz", &swapped, &format!("{sealed}0"), &format!("{sealed}-TAMPERED")]
         {
-            assert_eq!(open(bad).unwrap_err().protocol.unwrap().code, INVALID_PARAMS, "{bad}");
+            assert_eq!(open(bad).unwrap_err().as_protocol().unwrap().0, INVALID_PARAMS, "{bad}");
         }
     }
 }

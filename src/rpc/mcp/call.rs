@@ -92,9 +92,10 @@ pub async fn run(
     {
         return Err(ErrorData::new(ErrorCode(code), error.message.clone(), Some(data)));
     }
-    let value = match &finished.result {
-        Err(ToolError { input: Some(input), .. }) => ticket::with_meta(input, &finished.meta),
-        _ => ticket::mcp_value(&finished, modern),
+    let input = finished.result.as_ref().err().and_then(ToolError::as_input);
+    let value = match input {
+        Some(input) => ticket::with_meta(input, &finished.meta),
+        None => ticket::mcp_value(&finished, modern),
     };
     let unfit = |error: serde_json::Error| {
         ErrorData::internal_error(format!("the result of {} is no MCP result: {error}", entry.name()), None)
