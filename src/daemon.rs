@@ -3,7 +3,7 @@
 use crate::{
     access::{approval::Asking, audit::Audit, observed::Observed},
     agent::AgentLink,
-    config::Settings,
+    config::{Settings, TokenFiles},
     halves,
     instance::{self, Instance},
     log::Ring,
@@ -67,9 +67,9 @@ pub async fn serve(serve: Serve, manager: Manager) -> Result<(), String> {
 
 async fn serve_stdio(serve: Serve, told: impl Future<Output = ()>) -> Result<(), String> {
     let running = start(serve).await?;
-    let (server, role) = (Arc::clone(&running.server), running.server.pipeline.world.settings.access.stdio_role);
+    let (server, access) = (Arc::clone(&running.server), &running.server.pipeline.world.settings.access);
     tokio::select! {
-        served = stdio::serve(server, role) => {
+        served = stdio::serve(server, access.stdio_role, access.owners.of("stdio")) => {
             served.map_err(|error| format!("standard input or output cannot be used: {error}"))?;
         }
         () = told => {}
@@ -106,10 +106,32 @@ pub async fn start(serve: Serve) -> Result<Running, String> {
     let world = World::new(Arc::clone(&settings), registry, machine, agent.clone(), store, audit.clone(), log);
     let server = Arc::new(server(Arc::new(world), agent, &audit, stop, tasks, provider));
     server.pipeline.world.gpio.begin();
+    follow_tokens(&server);
     let http = if stdio { None } else { open_doors(&server, &settings).await? };
     server.pipeline.world.sampling.resume(&server.pipeline.world);
     server.pipeline.world.updating.begin(&server.pipeline.world, server.stop.clone());
     Ok(Running { server, http, _instance: instance })
+}
+
+/// Tokens that are made or revoked count at once, and what a revoked one holds is let go.
+fn follow_tokens(server: &Arc<Server>) {
+    let world = &server.pipeline.world;
+    let lines = Arc::downgrade(&world.gpio);
+    world.tokens.on_end(move |principals| {
+        if let Some(lines) = lines.upgrade() {
+            principals.iter().for_each(|principal| lines.revoked(principal));
+        }
+    });
+    if world.settings.token_files == TokenFiles::default() {
+        return;
+    }
+    match world.tokens.follow(&world.settings) {
+        Ok(following) => {
+            let stop = server.stop.clone();
+            server.tasks.spawn(async move { stop.run_until_cancelled(following).await });
+        }
+        Err(why) => tracing::error!("{why}"),
+    }
 }
 
 impl Running {

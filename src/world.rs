@@ -1,7 +1,7 @@
 //! The machine as tools see it: every port, made once by `daemon.rs`.
 
 use crate::{
-    access::{audit::Audit, policy::Policy},
+    access::{audit::Audit, policy::Policy, tokens::Tokens},
     agent::AgentLink,
     claim::ownership::Ownership,
     clock::Wall,
@@ -49,6 +49,8 @@ pub struct World {
     pub updating: Updating,
     /// Whether this machine has an owner.
     pub ownership: Ownership,
+    /// The bearer tokens that count now.
+    pub tokens: Arc<Tokens>,
     pub started: OffsetDateTime,
 }
 
@@ -80,6 +82,7 @@ impl World {
             systemd: Systemd::default(),
             files: Roots::of(&settings.files.roots),
             ownership: Ownership::of(&settings),
+            tokens: Tokens::of(&settings),
             started: OffsetDateTime::now_utc(),
             settings,
         }

@@ -39,11 +39,13 @@ impl Asking {
         let tool = ask.entry.name();
         let args_sha256 = canonical::sha256_hex(ask.args);
         let (args, marks) = question::shown(tool, &ask.entry.input_schema(), ask.entry.meta.bulk, ask.args)?;
+        let more = ask.entry.meta.explain.and_then(|explain| explain(ask.args));
+        let more = more.map(|more| format!("; {more}")).unwrap_or_default();
         let question = self
             .agent
             .open_ask(AskRequest {
                 tool: tool.to_owned(),
-                summary: format!("{} asks for {tool}: {}", ask.caller.principal, ask.entry.meta.title),
+                summary: format!("{} asks for {tool}: {}{more}", ask.caller.principal, ask.entry.meta.title),
                 args,
                 marks,
                 args_sha256: args_sha256.clone(),

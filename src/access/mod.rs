@@ -20,4 +20,5 @@ pub mod refusals;
 pub mod seats;
 pub mod shares;
 pub mod token;
+pub mod tokens;
 pub mod way;

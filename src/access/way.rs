@@ -20,11 +20,11 @@ pub fn to_a_role(caller: &Caller, needed: Role) -> String {
         Door::Http | Door::Ws => match caller.principal.split_once(':') {
             Some(("jwt", _)) => format!("the issuer of your token has to put {role} into its role claim"),
             Some(_) => format!(
-                "connect with a token of that role: the owner makes one with `raspi-mcp token new --role {role}`"
+                "connect with a token of that role: the owner makes one with `raspi-mcp token make --role {role}`"
             ),
             None => format!(
                 "callers of this machine without a token have access.loopback_role; connect with a token of that role \
-                 (`raspi-mcp token new --role {role}`)"
+                 (`raspi-mcp token make --role {role}`)"
             ),
         },
     }

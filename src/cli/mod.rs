@@ -22,7 +22,7 @@ mod slot;
 mod sources;
 mod target;
 mod tls;
-mod token;
+pub mod token;
 pub mod tools;
 
 use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
@@ -108,7 +108,7 @@ pub fn run() -> std::process::ExitCode {
         Command::Pins(args) => pins::run(&args, &cli.sources),
         Command::Tools(args) => tools::run(&args, &cli.sources),
         Command::Schema(args) => schema::run(&args),
-        Command::Token(args) => token::run(args),
+        Command::Token(args) => token::run(args, &cli.sources),
         Command::Tls(args) => tls::run(args, &cli.sources),
         Command::Bundle(args) => bundle::run(args),
         Command::Channel(args) => channel::run(args),

@@ -170,6 +170,9 @@ pub const KEYS: &[Key] = &[
     key("access.admin_group", Kind::Account, Never,
         "Members of this group are `admin` on the unix socket, as root is; others are `read_only`."),
     key("access.approver_group", Kind::Account, Never, "Members of this group may answer `raspi-mcp approve`, as root may."),
+    key("access.owners", Kind::Owners, Never,
+        "Which accounts are one person's or program's: `uid:1000=ann`, `user:ann=ann`, `jwt:SUBJECT=ann`, `stdio=ann`; a token has `owner`. \
+         One owner holds pins at every door, and has one caller's share of everything; the audit keeps both names."),
     key("access.tokens", Kind::Tokens, Never,
         "Bearer tokens, one `[[access.tokens]]` each. Those of all files count together; only files can hold them."),
 

@@ -5,6 +5,7 @@ use super::{
     found::{Found, Written},
     keys::NAMESPACES,
     nearest::nearest,
+    owners,
     sections::{exec, files, gpio::PwmPin, i2c, update},
     tokens,
     words::{full_path, is_host, is_name, is_service, one_of, sized},
@@ -65,6 +66,8 @@ pub enum Kind {
     Processes,
     /// GPIOs of the header by their Broadcom numbers, without the reserved 0 and 1.
     Pins,
+    /// Accounts and the owners they belong to.
+    Owners,
     /// Pins and the PWM channels that reach them.
     PwmPins,
     /// Hours of days.
@@ -131,6 +134,7 @@ impl Kind {
             Self::Processes => "a list of process names of 1 to 15 bytes".into(),
             Self::Pins => "a list of GPIO numbers from 2 to 27".into(),
             Self::PwmPins => "a list of pins with their channels like \"18=3f20c000.pwm:0\"".into(),
+            Self::Owners => "a list of accounts with their owners like \"uid:1000=ann\", \"user:ann=ann\", \"jwt:SUBJECT=ann\" or \"stdio=ann\"".into(),
             Self::Windows => "a list of hours like \"mon-fri 02:00-05:00\" or \"23:00-04:00\"".into(),
             Self::Urls => "a list of addresses like \"https://mirror.example.org/pi\"".into(),
             Self::Probes => {
@@ -178,6 +182,7 @@ impl Kind {
                 | Self::Processes
                 | Self::Pins
                 | Self::PwmPins
+                | Self::Owners
                 | Self::Windows
                 | Self::Urls
                 | Self::Probes
@@ -264,6 +269,7 @@ impl Kind {
             Self::Cameras if (1..=128).contains(&text.chars().count()) && !text.contains(char::is_control) => {}
             Self::Services if is_service(text) => {}
             Self::PwmPins if PwmPin::parse(text).is_some() => {}
+            Self::Owners if owners::parse(text).is_some() => {}
             Self::Namespaces if namespaces().any(|known| known == text) => {}
             Self::Namespaces => return Err(meant(text, namespaces())),
             Self::ToolsOrNamespaces if namespaces().chain(grouped()).chain(names()).any(|known| known == text) => {}

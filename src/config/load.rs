@@ -7,6 +7,7 @@ use super::{
     fault::{Fault, Faults, Origin},
     fragment::{self, Fragment},
     together,
+    token_files::TokenFiles,
 };
 use crate::appliance::Folder;
 use std::path::PathBuf;
@@ -16,7 +17,7 @@ use std::path::PathBuf;
 /// # Errors
 /// Every fault in the image, the site, the environment and the flags; then nothing should start.
 pub fn load(sources: &Sources) -> Result<Settings, Faults> {
-    loaded(sources).map(|(settings, _)| settings)
+    loaded(sources).map(|(settings, _)| Settings { token_files: TokenFiles::of(sources), ..settings })
 }
 
 /// The settings, and the draft that knows who set what.

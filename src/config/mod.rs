@@ -16,12 +16,14 @@ pub mod keys;
 mod kind;
 mod load;
 mod nearest;
+mod owners;
 mod places;
 pub mod sections;
 mod settings;
 mod tables;
 mod together;
 mod token;
+mod token_files;
 mod tokens;
 mod words;
 
@@ -34,6 +36,7 @@ pub use kind::KnownTools;
 pub(crate) use kind::{Complaint, meant};
 pub use load::{load, load_agent, place_of};
 pub use nearest::{nearest, nearest_within};
+pub use owners::Owners;
 pub use places::{Places, SERVER_USER};
 pub use sections::{
     Approval, Service,
@@ -46,6 +49,7 @@ pub use sections::{
 pub use settings::*;
 pub(crate) use tables::Tables;
 pub use token::{Sha256, TokenSetting};
+pub use token_files::{KeptToken, TokenFiles};
 pub use words::{is_loopback, is_name};
 
 use crate::registry::meta::Mode;

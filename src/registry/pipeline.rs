@@ -219,6 +219,7 @@ impl Pipeline {
                 .ledger
                 .record(AuditEntry {
                     principal: &caller.principal,
+                    owner: caller.owner.as_deref(),
                     role: caller.role,
                     door: caller.door,
                     tool: entry.name(),

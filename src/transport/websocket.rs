@@ -19,15 +19,24 @@ use futures::{
     stream::{SplitSink, SplitStream},
 };
 use std::{sync::Arc, time::Duration};
+use tokio_util::sync::CancellationToken;
+
+/// When the caller's token stops counting; the connection ends with it.
+pub struct Ends {
+    /// How much longer it holds.
+    pub remaining: Option<Duration>,
+    /// Cancelled when it is revoked.
+    pub pass: Option<CancellationToken>,
+}
 
 /// Accepts the upgrade and serves the connection beside this request.
 ///
-/// `seat`: its place among the connections, which is free again when it ends. `remaining`: how much longer the caller's token holds; the connection ends with it.
+/// `seat`: its place among the connections, which is free again when it ends.
 pub fn upgrade(
     server: Arc<Server>,
     caller: Caller,
     seat: Arc<Seat>,
-    remaining: Option<Duration>,
+    ends: Ends,
     upgrade: WebSocketUpgrade,
 ) -> Response<Body> {
     let limit = server.options.request_bytes;
@@ -39,11 +48,13 @@ pub fn upgrade(
         .write_buffer_size(0)
         .on_upgrade(move |socket| {
             let tasks = server.tasks.clone();
-            tasks.track_future(serve(server, caller, seat, remaining, socket))
+            tasks.track_future(serve(server, caller, seat, ends, socket))
         })
 }
 
-async fn serve(server: Arc<Server>, caller: Caller, seat: Arc<Seat>, remaining: Option<Duration>, socket: WebSocket) {
+async fn serve(server: Arc<Server>, caller: Caller, seat: Arc<Seat>, ends: Ends, socket: WebSocket) {
+    let Ends { remaining, pass } = ends;
+    let is_revoked = || pass.as_ref().is_some_and(CancellationToken::is_cancelled);
     let (sink, mut stream) = socket.split();
     let (mut connection, outgoing) = Connection::new(Arc::clone(&server), caller);
     let mut writing = tokio::spawn(write(outgoing, sink));
@@ -58,7 +69,11 @@ async fn serve(server: Arc<Server>, caller: Caller, seat: Arc<Seat>, remaining: 
         biased;
         () = seat.evicted() => {
             made_room = true;
-            Some(parting(close_code::AGAIN, "others need the place of an idle connection"))
+            Some(if is_revoked() {
+                parting(close_code::POLICY, "the token was revoked")
+            } else {
+                parting(close_code::AGAIN, "others need the place of an idle connection")
+            })
         }
         goodbye = read(&server, &mut connection, &mut stream) => goodbye,
         () = expired => Some(parting(close_code::POLICY, "the token has expired")),

@@ -11,7 +11,7 @@ use crate::{
     registry::{context::Context, meta::Meta, tool::Tool},
 };
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -43,11 +43,21 @@ pub struct Args {
     lease_seconds: Option<u32>,
 }
 
+#[derive(Serialize, JsonSchema)]
+pub struct Out {
+    #[serde(flatten)]
+    info: PinInfo,
+    /// When its lease ends unless it is used, UTC; absent where it ends with the connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "date-time"))]
+    expires_at: Option<String>,
+}
+
 pub struct ConfigurePin;
 
 impl Tool for ConfigurePin {
     type Args = Args;
-    type Out = PinInfo;
+    type Out = Out;
     const META: Meta = Meta {
         name: "gpio.configure_pin",
         title: "Configure a GPIO pin",
@@ -76,7 +86,7 @@ impl Tool for ConfigurePin {
         permit(cx, args.pin, "write")
     }
 
-    async fn call(cx: &Context, args: Args) -> Result<PinInfo, ToolError> {
+    async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let (owner, lines, pin) = (begin(cx, Some(args.pin)).await, &cx.world.gpio, args.pin);
         blocking::go_on(Self::META.name)?;
         let how = match args.mode {
@@ -85,6 +95,7 @@ impl Tool for ConfigurePin {
         };
         lines.configure(&owner, pin, how, lasts(cx, args.lease_seconds)).map_err(|refusal| told(pin, refusal))?;
         cx.notes.changed();
-        PinInfo::look(lines, &owner, pin)
+        let info = PinInfo::look(lines, &owner, pin)?;
+        Ok(Out { expires_at: info.expires_at(), info })
     }
 }

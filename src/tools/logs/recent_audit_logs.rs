@@ -70,6 +70,10 @@ struct Shown {
     #[schemars(extend("format" = "date-time"))]
     timestamp: String,
     principal: String,
+    /// Whose credential that is, where the configuration says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    owner: Option<String>,
     /// The caller's role; absent when it never got one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]

@@ -152,6 +152,9 @@ impl Tool for GetServerStatus {
                 faults: Vec::new(),
             },
         };
+        let mut config_summary = world.settings.summary();
+        // Those that count now: they are made and revoked while the server runs.
+        config_summary["access"]["tokens"] = world.tokens.summary();
         let audit = world.audit.check();
         let update = world.updating.standing().await.summary;
         Ok(Out {
@@ -159,7 +162,7 @@ impl Tool for GetServerStatus {
             build: option_env!("RASPI_MCP_BUILD"),
             started_at: clock::stamp(world.started),
             uptime_seconds: u64::try_from((OffsetDateTime::now_utc() - world.started).whole_seconds()).unwrap_or(0),
-            config_summary: world.settings.summary(),
+            config_summary,
             config_faults: world.settings.restricted.clone(),
             last_update: update.phase.map(|_| CommonStatus::from(&update)),
             agent,

@@ -51,6 +51,7 @@ use futures::StreamExt;
 use std::{sync::Arc, time::Duration};
 use time::OffsetDateTime;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 /// What the HTTP handlers share.
 pub struct App {
@@ -88,6 +89,10 @@ impl Entrance {
     }
 }
 
+/// Cancelled when the caller's token is revoked.
+#[derive(Clone)]
+struct Pass(CancellationToken);
+
 /// How much longer the caller's token holds.
 #[derive(Clone, Copy)]
 struct Remaining(Duration);
@@ -96,7 +101,7 @@ impl App {
     pub fn new(server: Arc<Server>, options: &Options, entrance: Entrance) -> Arc<Self> {
         let mcp = McpHttp::new(&server, options.session_limit, options.session_idle);
         let Entrance { doorman, metadata, tls } = entrance;
-        Arc::new(Self {
+        let app = Arc::new(Self {
             mcp,
             guard: guard::Guard::new(&options.allowed_hosts, &options.allowed_origins),
             doorman,
@@ -107,7 +112,18 @@ impl App {
             metrics: options.metrics,
             running: Running::default(),
             server,
-        })
+        });
+        let own = Arc::downgrade(&app);
+        app.server.pipeline.world.tokens.on_end(move |principals| {
+            let Some(app) = own.upgrade() else { return };
+            let principals = principals.to_vec();
+            app.server.tasks.clone().spawn(async move {
+                for principal in principals {
+                    app.mcp.sessions.close_all_of(&principal).await;
+                }
+            });
+        });
+        app
     }
 
     fn metadata_url(&self) -> Option<&str> {
@@ -146,10 +162,12 @@ impl App {
             self.server.metrics.refused(Refused::Unauthenticated);
             return post::refuse(StatusCode::FORBIDDEN, &unclaimed);
         }
+        let tokens = &self.server.pipeline.world.tokens;
+        tokens.refresh();
         let known = if photos::is_at(request.uri().path()) && !photos::shows_a_token(request.headers()) {
             Err(Unknown::Missing)
         } else {
-            self.doorman.identify(request.headers(), ownership.tokens().as_deref().map_or(&[], Vec::as_slice))
+            self.doorman.identify(request.headers(), tokens, ownership.tokens().as_deref().map_or(&[], Vec::as_slice))
         };
         match known {
             Ok(known) => self.admitted(request, known, seat).await,
@@ -175,12 +193,15 @@ impl App {
 
     /// The handlers find an `Arc<Caller>` in the extensions.
     async fn admitted(self: Arc<Self>, mut request: Request, known: Known, seat: Arc<Seat>) -> Response<Body> {
-        if let Err(full) = seat.is(&known.caller.principal, is_admin(&known.caller)) {
+        if let Err(full) = seat.is(&known.caller.party(), is_admin(&known.caller), known.pass.as_ref()) {
             self.server.metrics.refused(Refused::Connections);
             return post::closing(post::refuse(StatusCode::TOO_MANY_REQUESTS, &full.error("connections in use")));
         }
         if request.uri().path() == "/ws" {
             request.extensions_mut().insert(seat);
+            if let Some(pass) = known.pass {
+                request.extensions_mut().insert(Pass(pass));
+            }
         }
         request.extensions_mut().insert(Arc::new(known.caller));
         let Some(until) = known.until else { return self.dispatch(request).await };
@@ -240,9 +261,12 @@ async fn ws(app: &App, request: Request) -> Response<Body> {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
     let caller = Caller { door: Door::Ws, presence: Some(Presence::seated(&seat)), ..(**caller).clone() };
+    let pass = parts.extensions.get::<Pass>().map(|pass| pass.0.clone());
     let remaining = parts.extensions.get::<Remaining>().map(|remaining| remaining.0);
     match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
-        Ok(upgrade) => websocket::upgrade(Arc::clone(&app.server), caller, seat, remaining, upgrade),
+        Ok(upgrade) => {
+            websocket::upgrade(Arc::clone(&app.server), caller, seat, websocket::Ends { remaining, pass }, upgrade)
+        }
         Err(refusal) => refusal.into_response(),
     }
 }

@@ -224,7 +224,10 @@ pub fn calls<'a>(records: impl Iterator<Item = &'a Value>) -> usize {
 /// A token and the setting that lets it in.
 pub fn token(name: &str, role: Role) -> (String, TokenSetting) {
     let token = Token::mint().unwrap();
-    (token.reveal().to_owned(), TokenSetting { name: name.into(), sha256: token.sha256(), role, expires: None })
+    (
+        token.reveal().to_owned(),
+        TokenSetting { name: name.into(), sha256: token.sha256(), role, owner: None, expires: None },
+    )
 }
 
 /// The settings of a simulated machine below `root` that listens on a free port.
