@@ -92,16 +92,34 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand schema" -l check -d 
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand schema" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand schema" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand schema" -s h -l help -d 'Print help'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and not __fish_seen_subcommand_from new" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and not __fish_seen_subcommand_from new" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and not __fish_seen_subcommand_from new" -s h -l help -d 'Print help'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and not __fish_seen_subcommand_from new" -f -a "new" -d 'Make a token, print it once, and print the lines that make a server accept it'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and not __fish_seen_subcommand_from make new list revoke" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and not __fish_seen_subcommand_from make new list revoke" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and not __fish_seen_subcommand_from make new list revoke" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and not __fish_seen_subcommand_from make new list revoke" -f -a "make" -d 'Make a token and print it once; a running server accepts it at once'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and not __fish_seen_subcommand_from make new list revoke" -f -a "new" -d 'Make a token, print it once, and print the lines that make a server accept it'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and not __fish_seen_subcommand_from make new list revoke" -f -a "list" -d 'The tokens that the configuration has: never the tokens themselves'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and not __fish_seen_subcommand_from make new list revoke" -f -a "revoke" -d 'Take a token out of the configuration; a running server ends its connections at once'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l name -d 'Who or what will use it, e.g. laptop' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l role -d 'read_only, ops_rw or admin' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l owner -d 'Whose it is: credentials of one owner hold the same pins, and share what one caller may take' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l expires -d 'When it stops working, e.g. 2027-01-01T00:00:00Z; never, unless told' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -l name -d 'Who or what will use it, e.g. laptop' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -l role -d 'read_only, ops_rw or admin' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -l owner -d 'Whose it is: credentials of one owner hold the same pins, and share what one caller may take' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -l expires -d 'When it stops working, e.g. 2027-01-01T00:00:00Z; never, unless told' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from list" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from list" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from list" -l json -d 'For programs'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from revoke" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from revoke" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from revoke" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tls; and not __fish_seen_subcommand_from init show" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tls; and not __fish_seen_subcommand_from init show" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tls; and not __fish_seen_subcommand_from init show" -s h -l help -d 'Print help'

@@ -25,7 +25,11 @@ impl TokenSetting {
     /// Name, role, owner and expiry; not the hash.
     pub fn summary(&self) -> serde_json::Value {
         let expires = self.expires.and_then(|moment| moment.format(&Rfc3339).ok());
-        json!({ "name": self.name, "role": self.role, "owner": self.owner, "expires": expires })
+        let mut summary = json!({ "name": self.name, "role": self.role, "expires": expires });
+        if let Some(owner) = &self.owner {
+            summary["owner"] = json!(owner);
+        }
+        summary
     }
 }
 

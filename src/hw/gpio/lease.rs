@@ -24,16 +24,16 @@ pub struct Owner {
     pub presence: Option<Presence>,
 }
 
-/// What ends a lease, beside its release.
+/// What ends a lease: the connection, time without use, or the end of what was ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum HeldBy {
-    /// The end of the connection, also before its time.
+    // The end of the connection, also before its time.
     Connection,
-    /// Time without use.
+    // Time without use.
     Lease,
-    /// The end of what was ordered, though its caller may have gone.
+    // The end of what was ordered, though its caller may have gone.
     Schedule,
 }
 

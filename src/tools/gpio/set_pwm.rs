@@ -80,7 +80,7 @@ pub struct Out {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "date-time"))]
     expires_at: Option<String>,
-    /// What ends it, beside gpio.release_pin; absent when something has ended it already.
+    /// What ends it, beside gpio.release_pin.
     #[serde(skip_serializing_if = "Option::is_none")]
     held_by: Option<HeldBy>,
     /// UTC.

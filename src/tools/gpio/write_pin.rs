@@ -53,8 +53,8 @@ pub struct Args {
     interval_ms: Option<u32>,
 }
 
-/// More is no order that somebody waits for; gpio.set_pwm goes on until released.
-const MOST_TIMES: u32 = 1000;
+/// As many as fit [`WHOLE_MS`] at the usual interval.
+const MOST_TIMES: u32 = 600;
 /// Milliseconds. A shorter one wakes the processor more than 50 times a second, and is not seen: gpio.set_pwm makes it.
 const SHORTEST_MS: u32 = 20;
 const LONGEST_MS: u32 = 60_000;
@@ -107,7 +107,7 @@ pub struct Out {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "date-time"))]
     expires_at: Option<String>,
-    /// What ends the lease, beside gpio.release_pin.
+    /// What ends it, beside gpio.release_pin.
     held_by: HeldBy,
     /// When it was written, UTC.
     #[schemars(extend("format" = "date-time"))]

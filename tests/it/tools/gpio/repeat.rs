@@ -229,7 +229,7 @@ async fn what_a_repetition_cannot_be_is_refused_before_anything_changes() {
     let mut wire = stdio(&pi).await;
     for (args, at) in [
         (json!({"repeat": 0}), "/repeat"),
-        (json!({"repeat": 1001}), "/repeat"),
+        (json!({"repeat": 601}), "/repeat"),
         (json!({"repeat": 5, "interval_ms": 19}), "/interval_ms"),
         (json!({"repeat": 5, "interval_ms": 60_001}), "/interval_ms"),
     ] {
@@ -241,7 +241,7 @@ async fn what_a_repetition_cannot_be_is_refused_before_anything_changes() {
         (json!({"interval_ms": 500}), "interval_ms would be ignored"),
         (json!({"repeat": 5, "duration_ms": 100}), "duration_ms would be ignored"),
         (json!({"repeat": 5, "lease_seconds": 100}), "lease_seconds would be ignored"),
-        (json!({"repeat": 601}), "601000 ms"),
+        (json!({"repeat": 600, "interval_ms": 501}), "601200 ms"),
         (json!({"repeat": 6, "interval_ms": 60_000}), "720000 ms"),
     ] {
         let mut all = json!({"pin": 17, "value": 1});
@@ -253,7 +253,7 @@ async fn what_a_repetition_cannot_be_is_refused_before_anything_changes() {
     assert_eq!(lines.held(), 0);
     // At the edge it is taken.
     wire.call("gpio.write_pin", json!({"pin": 17, "value": 1, "repeat": 5, "interval_ms": 60_000})).await.ok();
-    wire.call("gpio.write_pin", json!({"pin": 22, "value": 1, "repeat": 1000, "interval_ms": 20})).await.ok();
+    wire.call("gpio.write_pin", json!({"pin": 22, "value": 1, "repeat": 600})).await.ok();
 }
 
 fn of_ann(pi: &Pi, principal: &str, owner: Option<&str>) -> crate::served::Wire {
@@ -285,7 +285,7 @@ async fn two_credentials_of_one_owner_share_pins_and_the_audit_has_both_names() 
         all.iter().find(|record| record["principal"] == principal && record["tool"] == tool)
     };
     assert_eq!(of("token:laptop", "gpio.write_pin").unwrap()["owner"], "ann");
-    let shown = phone.call("logs.get_recent_audit_logs", json!({"tool": "gpio.write_pin", "scope": "all"})).await;
+    let shown = phone.call("logs.get_recent_audit_logs", json!({"tool": "gpio.write_pin"})).await;
     assert!(shown.ok()["entries"].as_array().unwrap().iter().all(|entry| entry["owner"] == "ann"), "{:?}", shown.ok());
 }
 
