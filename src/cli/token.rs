@@ -250,6 +250,12 @@ pub fn revoke(name: &str, sources: &Sources) -> Result<String, Failure> {
                     .into());
             };
             let in_site = found.file.parent() == Some(&*sources.places.site_dir) && sources.file.is_none();
+            if found.file.starts_with(&sources.places.identity_dir) {
+                return refuse(format!(
+                    "the token {name} belongs to this machine's identity, which is made anew at each start: docs/first-boot.md says what \
+                     changes it"
+                ));
+            }
             if !(found.alone && in_site) {
                 return refuse(format!(
                     "the token {name} is in {}, which {}; take its [[access.tokens]] out there: a running server notices",

@@ -118,6 +118,9 @@ async fn whatever_is_open_with_a_revoked_token_ends_at_once() {
     let mut caller = on(&pi, &visitor).await;
     caller.ask("test.hold", json!({}));
     pi.bench.until_inside(1).await;
+    // Another in the session, with a stream that tells of its progress.
+    wire.ask("tools/call", json!({"name": "test.hold", "arguments": {}, "_meta": {"progressToken": "p"}}));
+    pi.bench.until_inside(2).await;
     let mut other = on(&pi, &owner).await;
     other.initialize("2025-11-25", "another").await.result();
 
@@ -137,7 +140,7 @@ async fn whatever_is_open_with_a_revoked_token_ends_at_once() {
     soon(async { while let Ok(Some(_)) = stream.chunk().await {} }).await;
     let ended = soon(idle.read(&mut bytes)).await;
     assert!(matches!(ended, Ok(0) | Err(_)), "{ended:?}");
-    pi.bench.until_dropped(1).await;
+    pi.bench.until_dropped(2).await;
     let record = pi.audited(|record| record["tool"] == "test.hold").await;
     assert_eq!((&record["principal"], &record["outcome"]), (&json!("token:visitor"), &json!("cancelled")));
     on(&pi, &visitor).await.request_unread("ping", json!({})).await.under(401).fault(-32002);

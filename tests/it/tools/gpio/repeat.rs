@@ -10,6 +10,7 @@ use raspi_mcp::{
         caller::{Caller, Door as In},
         presence::Presence,
     },
+    config::{Owners, TokenSetting},
     hw::gpio::{
         lease::{HeldBy, Owner},
         port::{Level, Pull, Take},
@@ -287,6 +288,24 @@ async fn two_credentials_of_one_owner_share_pins_and_the_audit_has_both_names() 
     assert_eq!(of("token:laptop", "gpio.write_pin").unwrap()["owner"], "ann");
     let shown = phone.call("logs.get_recent_audit_logs", json!({"tool": "gpio.write_pin"})).await;
     assert!(shown.ok()["entries"].as_array().unwrap().iter().all(|entry| entry["owner"] == "ann"), "{:?}", shown.ok());
+}
+
+#[tokio::test]
+async fn a_local_account_and_a_token_are_one_where_the_configuration_says_so() {
+    let uid = rustix::process::geteuid().as_raw();
+    let (secret, setting) = crate::served::token("laptop", Role::OpsRw);
+    let (pi, _) = board_with(|settings| {
+        settings.access.owners = Owners::from_entries([format!("uid:{uid}=ann")]);
+        settings.access.tokens = vec![TokenSetting { owner: Some("ann".into()), ..setting }];
+    })
+    .await;
+    let mut post = pi.on(Door::Http).await;
+    post.post().headers = vec![("authorization".into(), format!("Bearer {secret}"))];
+    post.call("gpio.write_pin", json!({"pin": 17, "value": 1})).await.ok();
+    let seen = pi.on(Door::Unix).await.call("gpio.read_pin", json!({"pin": 17})).await;
+    assert_eq!((&seen.ok()["lease"]["owner"], &seen.ok()["lease"]["yours"]), (&json!("ann"), &json!(true)));
+    let others = pi.on(Door::Ws).await.call("gpio.read_pin", json!({"pin": 17})).await;
+    assert_eq!(others.ok()["lease"]["yours"], false, "without a token nobody is ann");
 }
 
 #[tokio::test]
