@@ -38,6 +38,8 @@ pub struct Caller {
     pub door: Door,
     /// The connection it is on; HTTP has none that lasts.
     pub presence: Option<Presence>,
+    /// Gone when the token it showed stops counting: whatever is still on its way then gets nothing that lasts.
+    pub pass: Option<Presence>,
 }
 
 /// The principal of everybody on this machine who shows nothing.
@@ -55,7 +57,7 @@ impl Caller {
     }
 
     pub fn new(principal: impl Into<String>, role: Role, door: Door) -> Self {
-        Self { principal: principal.into(), owner: None, role, door, presence: None }
+        Self { principal: principal.into(), owner: None, role, door, presence: None, pass: None }
     }
 
     /// The same caller as a credential of `owner`.

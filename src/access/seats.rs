@@ -5,7 +5,10 @@
 //! goes is an idle one, of whoever has most, and of those the one that was not used for longest. Idle is: no request is
 //! open, nothing is subscribed to, nothing waits to be read by the peer for longer than [`STALLED`].
 
-use super::shares::{Full, Rule};
+use super::{
+    presence::Presence,
+    shares::{Full, Rule},
+};
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -36,8 +39,8 @@ struct Row {
     from: Arc<str>,
     /// Who it is, once that is known.
     who: Option<Who>,
-    /// Cancelled when what it showed does not count any more.
-    pass: Option<CancellationToken>,
+    /// Gone when what it showed does not count any more.
+    pass: Option<Presence>,
     /// Requests that are open, and whatever else keeps it in use.
     open: usize,
     used: Instant,
@@ -136,7 +139,7 @@ impl Seats {
 
     /// Closes every connection whose credential was revoked, whatever it is doing.
     pub fn close_revoked(&self) {
-        let revoked = |row: &Row| row.pass.as_ref().is_some_and(CancellationToken::is_cancelled);
+        let revoked = |row: &Row| row.pass.as_ref().is_some_and(Presence::is_gone);
         self.lock().rows.retain(|_, row| {
             if revoked(row) {
                 row.evicted.cancel();
@@ -179,12 +182,12 @@ impl Table {
 }
 
 impl Seat {
-    /// Says who it is, and what is cancelled when that does not count any more. A request of somebody else on the same connection
+    /// Says who it is, and what is gone when that does not count any more. A request of somebody else on the same connection
     /// changes both.
     ///
     /// # Errors
     /// [`Full`], when the caller has its share of connections, or only the reserve is left, and none of them is idle.
-    pub fn is(&self, principal: &str, is_admin: bool, pass: Option<&CancellationToken>) -> Result<(), Full> {
+    pub fn is(&self, principal: &str, is_admin: bool, pass: Option<&Presence>) -> Result<(), Full> {
         let rule = &self.seats.rule;
         let mut table = self.seats.lock();
         let Some(row) = table.rows.get_mut(&self.number) else { return Ok(()) };

@@ -1,7 +1,10 @@
 //! The bearer tokens that count at this moment. One that is taken out of the configuration stops counting while the server runs,
 //! and what was opened with it ends.
 
-use super::token::{self, Fault};
+use super::{
+    presence::Presence,
+    token::{self, Fault},
+};
 use crate::{
     config::{Settings, TokenFiles, TokenSetting},
     os::folders::Folders,
@@ -11,7 +14,6 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 use time::OffsetDateTime;
-use tokio_util::sync::CancellationToken;
 
 /// Told the principals of tokens that have just stopped counting.
 type Ended = Box<dyn Fn(&[String]) + Send + Sync>;
@@ -27,8 +29,8 @@ pub struct Tokens {
 #[derive(Default)]
 struct Held {
     tokens: Vec<TokenSetting>,
-    /// By the token's name: cancelled when it stops counting as it was.
-    passes: HashMap<String, CancellationToken>,
+    /// By the token's name: gone when it stops counting as it was.
+    passes: HashMap<String, Presence>,
 }
 
 /// Where the tokens come from.
@@ -89,15 +91,11 @@ impl Tokens {
         }
     }
 
-    /// Whose token `presented` is, and what is cancelled when it stops counting.
+    /// Whose token `presented` is, and what is gone when it stops counting.
     ///
     /// # Errors
     /// As [`token::judge`].
-    pub fn judge(
-        &self,
-        presented: &str,
-        now: OffsetDateTime,
-    ) -> Result<(TokenSetting, Option<CancellationToken>), Fault> {
+    pub fn judge(&self, presented: &str, now: OffsetDateTime) -> Result<(TokenSetting, Option<Presence>), Fault> {
         let held = self.lock();
         let token = token::judge(&held.tokens, presented, now)?;
         Ok((token.clone(), held.passes.get(&token.name).cloned()))
@@ -114,11 +112,11 @@ impl Tokens {
                 tracing::info!(token = token.name, "a token was revoked or changed: what it had opened ends");
                 gone.push(principal(token));
                 if let Some(pass) = passes.remove(&token.name) {
-                    pass.cancel();
+                    pass.leave();
                 }
             }
             for token in tokens.iter().filter(|token| !before.contains(token)) {
-                passes.insert(token.name.clone(), CancellationToken::new());
+                passes.insert(token.name.clone(), Presence::default());
             }
         }
         if !gone.is_empty() {

@@ -38,10 +38,16 @@ impl TokenFiles {
         Self { folders, file: sources.file.clone(), tools: sources.tools.clone() }
     }
 
-    /// The folders in which a change may be one of tokens.
+    /// The folders in which a change may be one of tokens. The site's may come later; those of image and identity are there before the
+    /// server starts, or on no such machine.
     pub fn watched(&self) -> Vec<PathBuf> {
-        let file = self.file.as_deref().and_then(Path::parent);
-        self.folders.iter().cloned().chain(file.map(Path::to_owned)).collect()
+        let site = match &self.file {
+            // A name alone is one of the folder that the server was started in.
+            Some(file) => file.parent().map(|at| if at.as_os_str().is_empty() { Path::new(".") } else { at }),
+            None => self.folders.last().map(PathBuf::as_path),
+        };
+        let others = self.folders.iter().filter(|folder| Some(folder.as_path()) != site && folder.is_dir());
+        others.cloned().chain(site.map(Path::to_owned)).collect()
     }
 
     /// The tokens as the files have them now. Rules between keys are not asked: a token that was taken out does not count any more,

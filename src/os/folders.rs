@@ -19,6 +19,10 @@ const CHANGES: WatchFlags = WatchFlags::CLOSE_WRITE
     .union(WatchFlags::MOVE_SELF)
     .union(WatchFlags::ONLYDIR);
 
+/// A folder that comes, where one is not there yet; beside what is watched already.
+const COMING: WatchFlags =
+    WatchFlags::CREATE.union(WatchFlags::MOVED_TO).union(WatchFlags::ONLYDIR).union(WatchFlags::MASK_ADD);
+
 /// Folders that are watched.
 #[derive(Debug)]
 pub struct Folders {
@@ -42,7 +46,8 @@ impl Folders {
     fn again(&self) -> io::Result<()> {
         for folder in &self.folders {
             for at in folder.ancestors().filter(|at| !at.as_os_str().is_empty()) {
-                match inotify::add_watch(self.events.get_ref(), at, CHANGES) {
+                let flags = if at == folder { CHANGES } else { COMING };
+                match inotify::add_watch(self.events.get_ref(), at, flags) {
                     Ok(_) => break,
                     Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => {}
                     Err(error) => return Err(error.into()),

@@ -1,7 +1,7 @@
 //! WebSocket: one message a text frame, both ways.
 
 use crate::{
-    access::{caller::Caller, seats::Seat},
+    access::{caller::Caller, presence::Presence, seats::Seat},
     rpc::{
         connection::{Connection, PARTING},
         door::Server,
@@ -19,24 +19,15 @@ use futures::{
     stream::{SplitSink, SplitStream},
 };
 use std::{sync::Arc, time::Duration};
-use tokio_util::sync::CancellationToken;
-
-/// When the caller's token stops counting; the connection ends with it.
-pub struct Ends {
-    /// How much longer it holds.
-    pub remaining: Option<Duration>,
-    /// Cancelled when it is revoked.
-    pub pass: Option<CancellationToken>,
-}
 
 /// Accepts the upgrade and serves the connection beside this request.
 ///
-/// `seat`: its place among the connections, which is free again when it ends.
+/// `seat`: its place among the connections, which is free again when it ends. `remaining`: how much longer the caller's token holds; the connection ends with it.
 pub fn upgrade(
     server: Arc<Server>,
     caller: Caller,
     seat: Arc<Seat>,
-    ends: Ends,
+    remaining: Option<Duration>,
     upgrade: WebSocketUpgrade,
 ) -> Response<Body> {
     let limit = server.options.request_bytes;
@@ -48,13 +39,13 @@ pub fn upgrade(
         .write_buffer_size(0)
         .on_upgrade(move |socket| {
             let tasks = server.tasks.clone();
-            tasks.track_future(serve(server, caller, seat, ends, socket))
+            tasks.track_future(serve(server, caller, seat, remaining, socket))
         })
 }
 
-async fn serve(server: Arc<Server>, caller: Caller, seat: Arc<Seat>, ends: Ends, socket: WebSocket) {
-    let Ends { remaining, pass } = ends;
-    let is_revoked = || pass.as_ref().is_some_and(CancellationToken::is_cancelled);
+async fn serve(server: Arc<Server>, caller: Caller, seat: Arc<Seat>, remaining: Option<Duration>, socket: WebSocket) {
+    let pass = caller.pass.clone();
+    let is_revoked = || pass.as_ref().is_some_and(Presence::is_gone);
     let (sink, mut stream) = socket.split();
     let (mut connection, outgoing) = Connection::new(Arc::clone(&server), caller);
     let mut writing = tokio::spawn(write(outgoing, sink));

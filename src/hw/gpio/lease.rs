@@ -22,6 +22,8 @@ pub struct Owner {
     /// The name of its owner, where the configuration has one.
     pub name: Option<String>,
     pub presence: Option<Presence>,
+    /// Gone when that credential stops counting.
+    pub pass: Option<Presence>,
 }
 
 /// What ends a lease: the connection, time without use, or the end of what was ordered.
@@ -43,6 +45,7 @@ impl Owner {
             principal: caller.principal.clone(),
             name: caller.owner.clone(),
             presence: caller.presence.as_ref().map(Presence::held),
+            pass: caller.pass.clone(),
         }
     }
 

@@ -14,6 +14,7 @@ use super::{
     told::Told,
 };
 use crate::{
+    access::presence::Presence,
     config::{GpioSettings, PlaceSettings, Revert},
     hw::{
         board::{Board, Pin},
@@ -268,7 +269,7 @@ impl Lines {
     }
 
     pub(super) fn check_owner(&self, state: &State, owner: &Owner, pin: Pin) -> Result<(), Refusal> {
-        if owner.is_gone() {
+        if owner.is_gone() || owner.pass.as_ref().is_some_and(Presence::is_gone) {
             return Err(Refusal::Gone);
         }
         match state.leases.get(&pin) {

@@ -13,7 +13,6 @@ use crate::{
 };
 use axum::http::{HeaderMap, header};
 use time::OffsetDateTime;
-use tokio_util::sync::CancellationToken;
 
 /// Judges requests by the configuration.
 pub struct Doorman {
@@ -30,8 +29,6 @@ pub struct Known {
     pub caller: Caller,
     /// When what they showed ends; a connection does not outlive it.
     pub until: Option<OffsetDateTime>,
-    /// Cancelled when it stops counting before that.
-    pub pass: Option<CancellationToken>,
 }
 
 /// Why somebody is not known.
@@ -112,7 +109,7 @@ impl Doorman {
         let mut shown = headers.get_all(header::AUTHORIZATION).iter();
         let Some(value) = shown.next() else {
             let role = self.anonymous.ok_or(Unknown::Missing)?;
-            return Ok(Known { caller: Caller::anonymous(role), until: None, pass: None });
+            return Ok(Known { caller: Caller::anonymous(role), until: None });
         };
         let presented = value.to_str().ok().and_then(|value| {
             let (scheme, token) = value.split_once(' ')?;
@@ -127,14 +124,14 @@ impl Doorman {
         match (judged, &self.jwt) {
             (Ok((token, pass)), _) => {
                 let caller = Caller::new(principal(&token), token.role, Door::Http).of_owner(token.owner.as_deref());
-                Ok(Known { caller, until: token.expires, pass })
+                Ok(Known { caller: Caller { pass, ..caller }, until: token.expires })
             }
             (Err(token::Fault::Unknown), Some(jwt)) if !presented.starts_with(token::PREFIX) => {
                 let bearer = jwt.judge(presented, now).map_err(Unknown::Jwt)?;
                 let principal = format!("jwt:{}", bearer.subject);
                 let owner = self.owners.of(&principal).map(str::to_owned);
                 let caller = Caller::new(principal, bearer.role, Door::Http).of_owner(owner.as_deref());
-                Ok(Known { caller, until: Some(bearer.until), pass: None })
+                Ok(Known { caller, until: Some(bearer.until) })
             }
             (Err(fault), _) => Err(Unknown::Token(fault)),
         }

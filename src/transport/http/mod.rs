@@ -51,7 +51,6 @@ use futures::StreamExt;
 use std::{sync::Arc, time::Duration};
 use time::OffsetDateTime;
 use tokio::time::timeout;
-use tokio_util::sync::CancellationToken;
 
 /// What the HTTP handlers share.
 pub struct App {
@@ -88,10 +87,6 @@ impl Entrance {
         })
     }
 }
-
-/// Cancelled when the caller's token is revoked.
-#[derive(Clone)]
-struct Pass(CancellationToken);
 
 /// How much longer the caller's token holds.
 #[derive(Clone, Copy)]
@@ -193,15 +188,12 @@ impl App {
 
     /// The handlers find an `Arc<Caller>` in the extensions.
     async fn admitted(self: Arc<Self>, mut request: Request, known: Known, seat: Arc<Seat>) -> Response<Body> {
-        if let Err(full) = seat.is(&known.caller.party(), is_admin(&known.caller), known.pass.as_ref()) {
+        if let Err(full) = seat.is(&known.caller.party(), is_admin(&known.caller), known.caller.pass.as_ref()) {
             self.server.metrics.refused(Refused::Connections);
             return post::closing(post::refuse(StatusCode::TOO_MANY_REQUESTS, &full.error("connections in use")));
         }
         if request.uri().path() == "/ws" {
             request.extensions_mut().insert(seat);
-            if let Some(pass) = known.pass {
-                request.extensions_mut().insert(Pass(pass));
-            }
         }
         request.extensions_mut().insert(Arc::new(known.caller));
         let Some(until) = known.until else { return self.dispatch(request).await };
@@ -261,12 +253,9 @@ async fn ws(app: &App, request: Request) -> Response<Body> {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
     let caller = Caller { door: Door::Ws, presence: Some(Presence::seated(&seat)), ..(**caller).clone() };
-    let pass = parts.extensions.get::<Pass>().map(|pass| pass.0.clone());
     let remaining = parts.extensions.get::<Remaining>().map(|remaining| remaining.0);
     match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
-        Ok(upgrade) => {
-            websocket::upgrade(Arc::clone(&app.server), caller, seat, websocket::Ends { remaining, pass }, upgrade)
-        }
+        Ok(upgrade) => websocket::upgrade(Arc::clone(&app.server), caller, seat, remaining, upgrade),
         Err(refusal) => refusal.into_response(),
     }
 }

@@ -1,8 +1,9 @@
 //! Tokens that are made and revoked while the server runs: a revoked one is of no use from that moment on, wherever it was used.
 
-use crate::served::{Pi, Wire, request, secure, soon};
+use crate::served::{Pi, Wire, process::Process, request, secure, soon};
 use futures::StreamExt;
 use raspi_mcp::{
+    access::token,
     cli::{
         exit::Exit,
         token::{Wanted, list, make, revoke},
@@ -176,7 +177,7 @@ async fn a_broken_file_changes_nothing_and_revoking_beside_it_says_so() {
     let refused = make(Wanted { name: "three".into(), role: Role::Admin, owner: None, expires: None }, &home.sources);
     let refused = refused.err().expect("nothing is made beside a broken file");
     assert!(refused.exit == Exit::Config && refused.message.contains("70-broken.toml:1:"), "{}", refused.message);
-    let told = revoke("one", &home.sources).err().expect("it is not in force");
+    let told = revoke("one", &home.sources).expect_err("it is not in force");
     assert!(told.message.contains("does NOT notice") && told.message.contains("70-broken.toml"), "{}", told.message);
     assert_eq!(status(pi.address(), &one).await, 200, "the server cannot know");
     // Once that is mended, all of it counts.
@@ -207,6 +208,24 @@ async fn beyond_loopback_nobody_gets_in_when_the_last_token_is_revoked() {
     );
     assert_eq!((call(Some(&token)).await, call(None).await), (401, 401));
     assert!(config::load(&home.sources).is_err());
+}
+
+#[tokio::test]
+async fn the_program_follows_the_one_file_that_it_was_given() {
+    let root = TempDir::new().unwrap();
+    let file = root.path().join("all.toml");
+    let token = |name: &str| {
+        let (secret, setting) = crate::served::token(name, Role::ReadOnly);
+        (secret, token::lines(&setting).unwrap())
+    };
+    let (first, second) = (token("first"), token("second"));
+    let head = "[access]\nrequire_token = true\n";
+    fs::write(&file, format!("{head}{}", first.1)).unwrap();
+    let process = Process::http_in(root, &["--config", file.to_str().unwrap()]).await;
+    let address: SocketAddr = process.url.as_deref().unwrap().strip_prefix("http://").unwrap().parse().unwrap();
+    assert_eq!((status(address, &first.0).await, status(address, &second.0).await), (200, 401));
+    fs::write(&file, format!("{head}{}", second.1)).unwrap();
+    assert_eq!((status(address, &first.0).await, status(address, &second.0).await), (401, 200));
 }
 
 #[test]

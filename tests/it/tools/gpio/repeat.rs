@@ -27,7 +27,7 @@ const HALF: Duration = Duration::from_millis(500);
 
 /// A caller on a connection.
 fn on(presence: &Presence, name: Option<&str>) -> Owner {
-    Owner { principal: "stdio".into(), name: name.map(str::to_owned), presence: Some(presence.clone()) }
+    Owner { principal: "stdio".into(), name: name.map(str::to_owned), presence: Some(presence.clone()), pass: None }
 }
 
 #[tokio::test(start_paused = true)]
@@ -133,7 +133,13 @@ async fn what_a_revoked_credential_holds_is_let_go_also_a_repetition() {
     desk.lines.repeat(&http("token:a"), pin(17), Level::High, 1000, HALF).unwrap();
     desk.lines.write(&http("token:a"), pin(22), Level::High, None, Some(3600 * SECOND)).unwrap();
     desk.lines.write(&http("token:b"), pin(27), Level::High, None, Some(3600 * SECOND)).unwrap();
+    let pass = Presence::default();
+    let late = Owner { pass: Some(pass.clone()), ..http("token:a") };
+    desk.lines.write(&late, pin(22), Level::High, None, Some(3600 * SECOND)).unwrap();
+    pass.leave();
     desk.lines.revoked("token:a");
+    // A call of it that is still on its way gets nothing.
+    assert!(matches!(desk.lines.repeat(&late, pin(17), Level::High, 5, HALF), Err(Refusal::Gone)));
     assert_eq!((desk.board.held(), desk.board.level(pin(27))), (1, Level::High));
 }
 

@@ -54,7 +54,7 @@ impl Desk {
 
 /// A caller over HTTP.
 pub(super) fn http(principal: &str) -> Owner {
-    Owner { principal: principal.into(), name: None, presence: None }
+    Owner { principal: principal.into(), name: None, presence: None, pass: None }
 }
 
 #[tokio::test(start_paused = true)]
@@ -120,7 +120,7 @@ async fn a_lease_over_http_runs_out_unless_it_is_used() {
 async fn what_is_lent_to_a_connection_that_has_ended_is_refused() {
     let desk = Desk::new();
     let presence = Presence::default();
-    let owner = Owner { principal: "stdio".into(), name: None, presence: Some(presence.clone()) };
+    let owner = Owner { principal: "stdio".into(), name: None, presence: Some(presence.clone()), pass: None };
     desk.lines.write(&owner, pin(17), Level::High, Some(600 * SECOND), None).unwrap();
     // The connection ends while one of its calls is still on its way.
     presence.leave();
