@@ -1,9 +1,9 @@
 //! All the wiring of `raspi-mcp serve`, in order: settings, machine, agent, audit, pipeline, doors, ready, stop.
 
 use crate::{
-    access::{approval::Asking, audit::Audit, observed::Observed},
+    access::{approval::Asking, audit::Audit, observed::Observed, policy::Policy},
     agent::AgentLink,
-    config::Settings,
+    config::{Reload, Settings},
     halves,
     instance::{self, Instance},
     log::Ring,
@@ -20,13 +20,14 @@ use crate::{
     rpc::{
         connection::PARTING,
         door::{Options, Server},
-        mcp::{listeners::Listeners, provider::Provider},
+        mcp::{allowed, listeners::Listeners, provider::Provider},
     },
     store::Store,
     transport::{http, stdio, unix},
+    watched::Watched,
     world::World,
 };
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -37,6 +38,8 @@ pub struct Serve {
     /// Serve the client that started us, and nobody else.
     pub stdio: bool,
     pub log: Ring,
+    /// How what `raspi-mcp allow` changes is read again.
+    pub reload: Reload,
     /// What of MCP there is beside tools.
     pub provider: Arc<dyn Provider>,
 }
@@ -90,22 +93,29 @@ pub struct Running {
 /// # Errors
 /// A sentence for the person who started it.
 pub async fn start(serve: Serve) -> Result<Running, String> {
-    let Serve { mut settings, registry, stdio, log, provider } = serve;
+    let Serve { mut settings, registry, stdio, log, reload, provider } = serve;
     let instance = instance::claim(&mut settings)?;
     let settings = Arc::new(settings);
     let stop = CancellationToken::new();
     let tasks = TaskTracker::new();
 
     let machine = halves::machine(&settings)?;
-    let agent = halves::link(&settings, &machine.board, &stop)?;
+    let agent = halves::link(&settings, &machine.board, &reload, &stop)?;
     if let AgentLink::Socket(_) = &agent {
         tasks.spawn(halves::compare(agent.clone(), settings.places.clone(), stop.clone()));
     }
     let store = Store::open(&settings.places.state_dir.join("store.db")).map_err(|error| error.to_string())?;
     let audit = Audit::new(store.clone(), settings.audit.max_bytes, Some(agent.clone()));
-    let world = World::new(Arc::clone(&settings), registry, machine, agent.clone(), store, audit.clone(), log);
+    let mut world = World::new(Arc::clone(&settings), registry, machine, agent.clone(), store, audit.clone(), log);
+    world.site = reload.folder().map(Path::to_owned);
+    world.policy = Watched::after(Policy::of(&settings), reload.files.clone(), move |_| {
+        reload.read().map(|settings| Policy::of(&settings))
+    });
     let server = Arc::new(server(Arc::new(world), agent, &audit, stop, tasks, provider));
     server.pipeline.world.gpio.begin();
+    if let Some(folder) = server.pipeline.world.site.clone() {
+        server.tasks.spawn(allowed::announce(Arc::clone(&server), folder));
+    }
     let http = if stdio { None } else { open_doors(&server, &settings).await? };
     server.pipeline.world.sampling.resume(&server.pipeline.world);
     server.pipeline.world.updating.begin(&server.pipeline.world, server.stop.clone());

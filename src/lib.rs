@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod agent;
+pub mod allow;
 pub mod appliance;
 pub mod bridge;
 pub mod claim;

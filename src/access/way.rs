@@ -3,6 +3,7 @@
 use super::caller::{Caller, Door};
 use crate::registry::meta::Role;
 use serde_json::{Map, Value};
+use std::path::Path;
 
 /// How this caller gets role `needed`.
 pub fn to_a_role(caller: &Caller, needed: Role) -> String {
@@ -28,6 +29,27 @@ pub fn to_a_role(caller: &Caller, needed: Role) -> String {
             ),
         },
     }
+}
+
+/// What decides this caller's role.
+pub fn role_of(caller: &Caller) -> String {
+    match (caller.door, caller.principal.split_once(':')) {
+        (Door::Stdio, _) => "access.stdio_role".into(),
+        (Door::Unix, _) => "access.admin_group".into(),
+        (_, Some(("jwt", _))) => "the role claim of its token".into(),
+        (_, Some((_, name))) => format!("the role of token {name}"),
+        (_, None) => "access.loopback_role".into(),
+    }
+}
+
+/// How the owner opens what is closed: by `command`, which writes below `site`.
+pub fn to_open(caller: &Caller, command: &str, site: &Path) -> String {
+    let at = match caller.door {
+        Door::Stdio | Door::Unix => "in a terminal on this device",
+        Door::Http | Door::Ws => "on the device, at its console or over ssh",
+    };
+    let who = if site.starts_with("/etc") { " as root" } else { "" };
+    format!("the owner opens all of this with `{command}`, run{who} {at}; nothing has to be restarted")
 }
 
 /// How a person says yes to the ask `id`.

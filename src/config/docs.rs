@@ -4,7 +4,7 @@ use super::{
     keys::{KEYS, Key, SECTIONS, section_of},
     kind::Kind,
     places::Places,
-    sections::{exec, files, i2c},
+    sections::{allow, exec, files, i2c},
     settings::Settings,
 };
 use serde_json::Value;
@@ -48,6 +48,7 @@ pub fn default_file() -> String {
                 (Kind::Roots, _) => file.push_str(files::EXAMPLE),
                 (Kind::Commands, _) => file.push_str(exec::EXAMPLE),
                 (Kind::I2cBuses, _) => file.push_str(i2c::EXAMPLE),
+                (Kind::Grants, _) => file.push_str(allow::EXAMPLE),
                 (_, Some(value)) => {
                     let _ = writeln!(file, "#{} = {value}", written_name(key));
                 }
@@ -77,6 +78,7 @@ fn written_name(key: &Key) -> &'static str {
         Kind::Roots => "roots",
         Kind::Commands => "commands",
         Kind::I2cBuses => "buses",
+        Kind::Grants => "allow",
         _ => key.name.split_once('.').map_or(key.name, |(_, name)| name),
     }
 }

@@ -187,6 +187,10 @@ pub const KEYS: &[Key] = &[
         "Namespaces whose writing tools are on. Everything else only reads."),
     key("tools.disable", Kind::ToolsOrNamespaces, More, "Tools and whole namespaces that are off: what they are there for is denied, whichever tool does it."),
 
+    key("tools.allow", Kind::Grants, Never,
+        "Tools opened one at a time, by `raspi-mcp allow` (docs/allow.md). An entry opens its tool's namespace and the entries of its lists \
+         for that tool alone; `for` lets callers have it whatever their role. `tools.disable` and `policy` stay above it."),
+
     key("policy", Kind::Mode, Stricter,
         "Of a tool or an action (`camera:capture`): `allow` runs it, `ask` runs it once a person has approved this very call, \
          `deny` refuses it. The name of a tool stands for what it is there for, so the word holds for every tool that does it; of \

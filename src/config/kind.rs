@@ -5,7 +5,7 @@ use super::{
     found::{Found, Written},
     keys::NAMESPACES,
     nearest::nearest,
-    sections::{exec, files, gpio::PwmPin, i2c, update},
+    sections::{allow, exec, files, gpio::PwmPin, i2c, update},
     tokens,
     words::{full_path, is_host, is_name, is_service, one_of, sized},
 };
@@ -59,6 +59,8 @@ pub enum Kind {
     Commands,
     /// The tables of `[[i2c.buses]]`.
     I2cBuses,
+    /// The tables of `[[tools.allow]]`.
+    Grants,
     /// Full paths without `..`.
     Folders,
     /// Names of processes.
@@ -127,6 +129,7 @@ impl Kind {
             Self::Roots => files::EXPECTED.into(),
             Self::Commands => exec::EXPECTED.into(),
             Self::I2cBuses => i2c::EXPECTED.into(),
+            Self::Grants => allow::EXPECTED.into(),
             Self::Folders => "a list of full paths without \"..\", like \"/srv/work\"".into(),
             Self::Processes => "a list of process names of 1 to 15 bytes".into(),
             Self::Pins => "a list of GPIO numbers from 2 to 27".into(),
@@ -147,6 +150,7 @@ impl Kind {
             Self::Roots => files::check(found, wrong),
             Self::Commands => exec::check(found, wrong),
             Self::I2cBuses => i2c::check(found, wrong),
+            Self::Grants => allow::check(found, tools, wrong),
             _ if self.is_list() => self.check_list(name, found, tools, wrong),
             _ => match self.check_one(found) {
                 Ok(value) => Some(value),
@@ -160,7 +164,7 @@ impl Kind {
 
     /// Whether it is written as tables, so that only a file can hold it.
     pub fn is_tables(self) -> bool {
-        matches!(self, Self::Tokens | Self::Roots | Self::Commands | Self::I2cBuses)
+        matches!(self, Self::Tokens | Self::Roots | Self::Commands | Self::I2cBuses | Self::Grants)
     }
 
     /// Whether it is a list of words.

@@ -5,8 +5,8 @@
 use super::{
     places::Places,
     sections::{
-        Approval, Service, camera::CameraSettings, claim::ClaimSettings, exec::Exec, files::Files, gpio::GpioSettings,
-        i2c::I2cSettings, metrics::MetricSettings, update::UpdateSettings,
+        Approval, Service, allow::Grant, camera::CameraSettings, claim::ClaimSettings, exec::Exec, files::Files,
+        gpio::GpioSettings, i2c::I2cSettings, metrics::MetricSettings, update::UpdateSettings,
     },
     token::TokenSetting,
 };
@@ -165,6 +165,8 @@ pub struct Tools {
     pub enable: BTreeSet<String>,
     /// Tools and namespaces that are off.
     pub disable: BTreeSet<String>,
+    /// Tools that are open one at a time.
+    pub allow: Vec<Grant>,
 }
 
 /// `places`: what both halves have to agree on. The server reads them from one more source than the agent does, the environment.
@@ -312,7 +314,7 @@ impl Settings {
                 role_claim: "role".into(),
                 clock_skew_seconds: 60,
             },
-            tools: Tools { enable: BTreeSet::new(), disable: BTreeSet::new() },
+            tools: Tools { enable: BTreeSet::new(), disable: BTreeSet::new(), allow: Vec::new() },
             policy: BTreeMap::new(),
             approval: Approval::default(),
             service: Service::default(),

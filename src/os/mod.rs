@@ -21,6 +21,7 @@ pub mod host_name;
 pub mod hwmon;
 pub mod icmp;
 pub mod ids;
+pub mod inotify;
 pub mod ioctl;
 pub mod journal;
 pub mod kernel;

@@ -140,6 +140,6 @@ impl Scene<'_> {
             Ok((entry, _)) => Ok(entry.meta),
             Err(_) => Err(ToolError::not_found(format!("this server has no {name}"))),
         };
-        meta.and_then(|meta| self.world.policy.admit(meta, self.caller)).err()
+        meta.and_then(|meta| self.world.policy.get().admit(meta, self.caller)).err()
     }
 }

@@ -37,7 +37,7 @@ impl Admission {
             self.budget.give_back(&caller.principal, taken);
             return Err(refusal);
         }
-        if let Err(refusal) = world.policy.admit(entry.meta, caller) {
+        if let Err(refusal) = world.policy.get().admit(entry.meta, caller) {
             self.rate.give_back(&caller.principal, entry.name());
             return Err(refusal);
         }

@@ -5,7 +5,10 @@ use super::{
     names::Naming,
     tool::Entry,
 };
-use crate::world::World;
+use crate::{
+    access::{caller::Caller, policy::Policy},
+    world::World,
+};
 use serde_json::{
     Map, Value, json,
     value::{RawValue, to_raw_value},
@@ -110,9 +113,17 @@ impl Limits {
     }
 }
 
-type Made = HashMap<(Role, Naming), Arc<Vec<Listed>>>;
+/// By role and spelling, and by caller for those that a grant names: no more than there are grants.
+type Key = (Role, Naming, Option<String>);
 
-/// Listings by role and spelling, made on first use.
+#[derive(Default)]
+struct Made {
+    /// By which these were made.
+    policy: Option<Arc<Policy>>,
+    listings: HashMap<Key, Arc<Vec<Listed>>>,
+}
+
+/// Listings by role and spelling, made on first use and anew when the policy has changed.
 pub struct Listings {
     limits: Limits,
     made: Mutex<Made>,
@@ -120,26 +131,32 @@ pub struct Listings {
 
 impl Listings {
     pub fn new(limits: Limits) -> Self {
-        Self { limits, made: Mutex::new(HashMap::new()) }
+        Self { limits, made: Mutex::default() }
     }
 
-    /// Every tool this role could ever use, in registry order; `enabled` says whether it can now.
-    pub fn get(&self, world: &World, role: Role, naming: Naming) -> Arc<Vec<Listed>> {
+    /// Every tool this caller could ever use, in registry order; `enabled` says whether it can now.
+    pub fn get(&self, world: &World, caller: &Caller, naming: Naming) -> Arc<Vec<Listed>> {
+        let policy = world.policy.get();
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(made.entry((role, naming)).or_insert_with(|| Arc::new(self.make(world, role, naming))))
+        if made.policy.as_ref().is_none_or(|before| !Arc::ptr_eq(before, &policy)) {
+            *made = Made { policy: Some(Arc::clone(&policy)), listings: HashMap::new() };
+        }
+        let named = policy.names(&caller.principal).then(|| caller.principal.clone());
+        let listing = made.listings.entry((caller.role, naming, named));
+        Arc::clone(listing.or_insert_with(|| Arc::new(self.make(world, &policy, caller, naming))))
     }
 
-    fn make(&self, world: &World, role: Role, naming: Naming) -> Vec<Listed> {
-        let permitted = world.registry.entries().filter(|entry| entry.meta.role <= role);
+    fn make(&self, world: &World, policy: &Policy, caller: &Caller, naming: Naming) -> Vec<Listed> {
+        let permitted = world.registry.entries().filter(|entry| policy.has_role(entry.meta, caller));
         permitted
             .map(|entry| {
-                let enabled = world.policy.off(entry.meta).is_none();
+                let enabled = policy.off_for(entry.meta, Some(&caller.principal)).is_none();
                 let mut value = descriptor(entry);
                 value["name"] = json!(naming.spell(entry.name()));
                 if let Some(extra) = value["_meta"].as_object_mut() {
                     // As schema files, bare methods, policy and audit have it, whatever the form of the listed name.
                     extra.insert("name".into(), json!(entry.name()));
-                    self.at_run_time(world, entry, enabled, extra);
+                    self.at_run_time(policy, entry, enabled, extra);
                 }
                 Listed { entry, enabled, json: to_raw_value(&value).expect("a JSON value serialises") }
             })
@@ -147,13 +164,13 @@ impl Listings {
     }
 
     /// The keys that depend on this server's configuration, and are therefore not in the schema files.
-    fn at_run_time(&self, world: &World, entry: &Entry, enabled: bool, extra: &mut Map<String, Value>) {
+    fn at_run_time(&self, policy: &Policy, entry: &Entry, enabled: bool, extra: &mut Map<String, Value>) {
         extra.insert("toolingVersion".into(), json!(TOOLING_VERSION));
         extra.insert("enabled".into(), json!(enabled));
         extra.insert("rate_limit".into(), json!({ "calls_per_minute": self.limits.per_minute(entry) }));
         extra.insert("effective_timeout_seconds".into(), json!(self.limits.timeout_seconds(entry)));
-        if world.policy.mode(entry.meta) != entry.meta.mode {
-            let effective: Mode = world.policy.mode(entry.meta);
+        let effective: Mode = policy.mode(entry.meta);
+        if effective != entry.meta.mode {
             extra.insert("effective_policy".into(), json!(effective));
         }
     }

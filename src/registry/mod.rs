@@ -7,6 +7,7 @@ pub mod answer_meta;
 pub mod cache;
 pub mod context;
 pub mod deed;
+mod gates;
 pub mod listing;
 pub mod meta;
 pub mod names;

@@ -198,7 +198,7 @@ impl Resource {
     /// As [`Resource::entry`], and `permission_denied`.
     pub fn admit(&self, world: &World, caller: &Caller) -> Result<&'static Meta, ToolError> {
         let meta = self.entry(world)?.meta;
-        world.policy.admit(meta, caller)?;
+        world.policy.get().admit(meta, caller)?;
         Ok(meta)
     }
 }

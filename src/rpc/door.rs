@@ -160,7 +160,7 @@ impl Server {
         let client =
             visitor.client.or_else(|| meta.and_then(|meta| meta.client_info.as_ref()).map(|info| info.name.as_str()));
         let naming = self.options.naming.settle(client);
-        let tools = self.pipeline.listings.get(&self.pipeline.world, visitor.caller.role, naming);
+        let tools = self.pipeline.listings.get(&self.pipeline.world, visitor.caller, naming);
         let page = listing::page(id, &tools, &list, modern)?;
         Ok(Route::Answer(reply::success(id, &page)))
     }

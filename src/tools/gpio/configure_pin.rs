@@ -1,6 +1,6 @@
 //! `gpio.configure_pin`: takes a pin as input or output.
 
-use super::{begin, info::PinInfo, lasts, lease_seconds, permit, pin, refusal::told, value::Value};
+use super::{begin, info::PinInfo, lasts, lease_seconds, look, permit, pin, refusal::told, value::Value};
 use crate::{
     error::ToolError,
     hw::{
@@ -73,7 +73,7 @@ impl Tool for ConfigurePin {
     }
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
-        permit(cx, args.pin, "write")
+        permit(cx, Self::META.name, args.pin, "write")
     }
 
     async fn call(cx: &Context, args: Args) -> Result<PinInfo, ToolError> {
@@ -85,6 +85,6 @@ impl Tool for ConfigurePin {
         };
         lines.configure(&owner, pin, how, lasts(cx, args.lease_seconds)).map_err(|refusal| told(pin, refusal))?;
         cx.notes.changed();
-        PinInfo::look(lines, &owner, pin)
+        look(cx, &owner, pin)
     }
 }

@@ -1,6 +1,6 @@
 //! `gpio.list_pins`: the pins that may be used, and how each is now.
 
-use super::{begin, info::PinInfo, refusal::broken};
+use super::{begin, info::PinInfo, look, refusal::broken, usable};
 use crate::{
     error::ToolError,
     hw::board::Pin,
@@ -45,9 +45,8 @@ impl Tool for ListPins {
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let (owner, lines) = (begin(cx, None).await, &cx.world.gpio);
         let chip = lines.port().map_err(|fault| broken(None, fault))?.name();
-        let wanted =
-            Pin::all().filter(|pin| if args.all { !lines.rules.keeps(*pin) } else { lines.rules.allows(*pin) });
-        let pins = wanted.map(|pin| PinInfo::look(lines, &owner, pin)).collect::<Result<_, _>>()?;
+        let wanted = Pin::all().filter(|pin| if args.all { !lines.rules.keeps(*pin) } else { usable(cx, *pin) });
+        let pins = wanted.map(|pin| look(cx, &owner, pin)).collect::<Result<_, _>>()?;
         let recovered: Vec<u8> = lines.recovered().iter().map(|pin| pin.bcm()).collect();
         Ok(Out { pins, chip, recovered: (!recovered.is_empty()).then_some(recovered) })
     }

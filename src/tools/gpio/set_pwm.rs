@@ -101,7 +101,7 @@ impl Tool for SetPwm {
     };
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
-        permit(cx, args.pin, "write")
+        permit(cx, Self::META.name, args.pin, "write")
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {

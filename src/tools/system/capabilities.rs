@@ -129,7 +129,7 @@ pub async fn present(world: &World) -> Present {
 async fn read(cx: &Context) -> Capabilities {
     let world = &cx.world;
     let metas = || world.registry.entries().map(|entry| entry.meta);
-    let on = |meta: &Meta| world.policy.admit(meta, &cx.caller).is_ok();
+    let on = |meta: &Meta| world.policy.held().admit(meta, &cx.caller).is_ok();
     let module = |found: Result<Found, String>, whose: &str, uses: &dyn Fn(&Meta) -> bool| {
         let mut users = metas().filter(|meta| uses(meta)).peekable();
         let (exist, enabled) = (users.peek().is_some(), users.any(on));
@@ -146,7 +146,7 @@ async fn read(cx: &Context) -> Capabilities {
         }
     };
     let tool = |meta: &Meta| {
-        let refusal = world.policy.admit(meta, &cx.caller).err();
+        let refusal = world.policy.held().admit(meta, &cx.caller).err();
         ToolOut {
             enabled: refusal.is_none(),
             stability: meta.stability,

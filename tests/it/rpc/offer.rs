@@ -42,7 +42,7 @@ async fn a_server_of_tools_announces_tools_and_finds_nothing_else() {
 async fn the_shipped_server_announces_what_it_has() {
     let pi = Pi::start().await;
     let has = json!({
-        "tools": {}, "resources": {"subscribe": true}, "prompts": {}, "completions": {}, "logging": {},
+        "tools": {"listChanged": true}, "resources": {"subscribe": true}, "prompts": {}, "completions": {}, "logging": {},
         "extensions": {"io.modelcontextprotocol/tasks": {}},
     });
     for mut wire in pi.on_all(&[Door::Stdio, Door::Unix, Door::Http, Door::Ws]).await {

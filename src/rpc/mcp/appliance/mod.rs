@@ -24,7 +24,7 @@ use rmcp::{
 };
 use std::{any::Any, future::ready, sync::Arc};
 
-/// How long a modern client may keep a list: it changes with the configuration, and that takes a restart.
+/// How long a modern client may keep a list: it changes with the configuration.
 const LIST_TTL_MS: u64 = 60_000;
 
 /// Resources with subscriptions, prompts, completions, the server's log, and tasks for updates.
@@ -39,6 +39,7 @@ impl Provider for Appliance {
     fn capabilities(&self) -> ServerCapabilities {
         ServerCapabilities::builder()
             .enable_tools()
+            .enable_tool_list_changed()
             .enable_resources()
             .enable_resources_subscribe()
             .enable_prompts()

@@ -94,7 +94,7 @@ async fn judge(server: &Arc<Server>, caller: &Arc<Caller>, id: &RequestId, addre
     let world = &server.pipeline.world;
     let entry = address.resource.entry(world)?;
     let args = Value::Object(address.args.clone());
-    let admitted = world.policy.admit(entry.meta, caller);
+    let admitted = world.policy.get().admit(entry.meta, caller);
     let Err(refusal) = admitted.and_then(|()| world.registry.prepare(entry, args.clone()).map(drop)) else {
         return Ok(());
     };
