@@ -12,7 +12,6 @@ use crate::{
     registry::meta::{Meta, Mode},
 };
 use rustix::{
-    fd::OwnedFd,
     fs::{AtFlags, FlockOperation, Mode as FileMode, OFlags, flock, fstat, unlinkat},
     io::Errno,
 };
@@ -52,7 +51,7 @@ pub struct Done {
 pub fn perform(change: &Change, way: Way, meta: &Meta, sources: &Sources) -> Result<Done, ToolError> {
     let site = &sources.places.site_dir;
     let path = fragment_of(site, meta.namespace());
-    let (folder, _lock) = locked(site, sources.places.policy_owner)?;
+    let folder = locked(site, sources.places.policy_owner)?;
     let mut kept = Kept::read(&path, sources).map_err(|faults| wrong(&faults))?;
     let mut change = change.clone();
     match way {
@@ -85,8 +84,8 @@ pub fn perform(change: &Change, way: Way, meta: &Meta, sources: &Sources) -> Res
     Ok(Done { mode: policy.mode(meta), path, policy })
 }
 
-/// The folder, made if need be, and a lock on it that ends with the descriptor.
-fn locked(site: &Path, owner: Option<u32>) -> Result<(Beneath, OwnedFd), ToolError> {
+/// The folder, made if need be, and locked until it is dropped.
+fn locked(site: &Path, owner: Option<u32>) -> Result<Beneath, ToolError> {
     let failed = |errno: Errno| unwritten(site, errno);
     // Others read it too: the server is another user than the agent.
     let made = DirBuilder::new().recursive(true).mode(0o755).create(site);
@@ -104,10 +103,10 @@ fn locked(site: &Path, owner: Option<u32>) -> Result<(Beneath, OwnedFd), ToolErr
             .hint("chown root and chmod go-w it; until then the privileged half would believe anybody"));
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let lock = rustix::fs::openat(&folder, ".", flags, FileMode::empty()).map_err(failed)?;
+    let opened = rustix::fs::openat(&folder, ".", flags, FileMode::empty()).map_err(failed)?;
     // Another command holds it for as long as it writes one small file.
-    flock(&lock, FlockOperation::LockExclusive).map_err(failed)?;
-    Ok((folder, lock))
+    flock(&opened, FlockOperation::LockExclusive).map_err(failed)?;
+    Ok(Beneath::at(opened))
 }
 
 /// The settings as both halves would have them with that text in its place.
@@ -161,13 +160,14 @@ fn wrong(faults: &Faults) -> ToolError {
 }
 
 fn unwritten(path: &Path, errno: Errno) -> ToolError {
-    let message = format!("nothing was changed: {} cannot be written: {errno}", path.display());
+    let message = format!("{} cannot be written: {errno}", path.display());
     match errno {
         Errno::ACCESS | Errno::PERM => ToolError::denied(message).hint("run it as root, with sudo"),
         Errno::ROFS => {
             ToolError::unavailable(message).hint("this file system is read-only; remount it, or write to the image")
         }
         Errno::NOSPC | Errno::DQUOT => ToolError::unavailable(message).hint("make room there, then run it again"),
-        _ => ToolError::unavailable(message).hint("look into the kernel's log; the file is as it was"),
+        _ => ToolError::unavailable(message)
+            .hint("look into the kernel's log, and at what holds now with `raspi-mcp allow --list`"),
     }
 }

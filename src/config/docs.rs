@@ -129,7 +129,8 @@ win over earlier ones:
 6. flags of the command line
 
 Files of one folder are read in the order of their names. A folder holds at most 64, each of at most 1 MiB. A later value
-replaces an earlier one; only tables (tokens, roots, commands) add up. `dist/raspi-mcp.toml` has every key at its default, commented
+replaces an earlier one; only tables (tokens, roots, commands, grants) add up. `raspi-mcp allow` writes `50-allow-<namespace>.toml` into the site's folder, which counts
+without a restart (docs/allow.md); everything else takes one. `dist/raspi-mcp.toml` has every key at its default, commented
 out.
 
 For a user who is neither root nor `raspi-mcp`, the XDG folders take their place: `~/.config/raspi-mcp/*.toml` for

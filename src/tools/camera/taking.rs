@@ -80,7 +80,7 @@ fn not_allowed(camera: &str) -> ToolError {
     ToolError::denied(format!("the configuration lets no picture be taken with {camera}"))
         .with("parameter", "camera")
         .with("required_permission", format!("camera:capture:{camera}"))
-        .hint("name the camera in camera.allow in /etc/raspi-mcp and restart the server; camera.list_cameras shows them all")
+        .hint("the owner opens it with `raspi-mcp allow TOOL CAMERA` on the device, or names it in camera.allow; camera.list_cameras shows them all")
 }
 
 /// Takes the picture.

@@ -103,6 +103,8 @@ async fn what_is_opened_counts_on_the_same_connection_and_ends_with_revoke() {
     let (pi, sources) = Pi::of_site(&[]).await;
     let mut stdio = pi.stdio(Caller::new("stdio", Role::ReadOnly, Way::Stdio));
     stdio.initialize("2025-11-25", "a client").await.result();
+    // The server knows of the conversation once it has answered in it after "initialized".
+    stdio.request("ping", json!({})).await.result();
     let mut api = pi.on(Door::Api).await;
     api.call("gpio.write_pin", high(17)).await.failed("permission_denied");
     assert!(!listed(&mut api).await.contains(&"gpio.write_pin".to_owned()));
@@ -125,8 +127,8 @@ async fn what_is_opened_counts_on_the_same_connection_and_ends_with_revoke() {
     news(&mut stdio).await;
     close(grant("gpio.write_pin", &[]), &sources).unwrap();
     assert!(!done.path.exists(), "a fragment that says nothing goes");
-    stdio.call("gpio.write_pin", high(17)).await.failed("permission_denied");
     news(&mut stdio).await;
+    stdio.call("gpio.write_pin", high(17)).await.failed("permission_denied");
     pi.stop().await.unwrap();
 }
 

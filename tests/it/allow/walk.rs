@@ -58,6 +58,8 @@ async fn from_serve_to_a_pin_that_blinks_takes_two_commands() {
     let hint = answer.failed("permission_denied")["hint"].as_str().unwrap().to_owned();
     let command = hint.split('`').nth(1).unwrap_or_else(|| panic!("no command in: {hint}")).to_owned();
     assert_eq!(command, "raspi-mcp allow gpio.write_pin --pin 17 --for loopback");
+    let readme = std::fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    assert!(readme.contains(&format!("\n{command} ")), "the README has another way");
     let words: Vec<&str> = command.split(' ').skip(1).collect();
     let (code, said) = run(&root, &words).await;
     assert!(code == Some(0) && said.contains("it counts at once"), "{said}");
