@@ -3,7 +3,6 @@
 use super::caller::{Caller, Door};
 use crate::registry::meta::Role;
 use serde_json::{Map, Value};
-use std::path::Path;
 
 /// How this caller gets role `needed`.
 pub fn to_a_role(caller: &Caller, needed: Role) -> String {
@@ -42,14 +41,15 @@ pub fn role_of(caller: &Caller) -> String {
     }
 }
 
-/// How the owner opens what is closed: by `command`, which writes below `site`.
-pub fn to_open(caller: &Caller, command: &str, site: &Path) -> String {
+/// How the owner opens what is closed: by `command`.
+pub fn to_open(caller: &Caller, command: &str) -> String {
     let at = match caller.door {
         Door::Stdio | Door::Unix => "in a terminal on this device",
         Door::Http | Door::Ws => "on the device, at its console or over ssh",
     };
-    let who = if site.starts_with("/etc") { " as root" } else { "" };
-    format!("the owner opens all of this with `{command}`, run{who} {at}; nothing has to be restarted")
+    format!(
+        "the owner opens it with `{command}`, run {at} (as root where raspi-mcp is installed); nothing has to be restarted"
+    )
 }
 
 /// How a person says yes to the ask `id`.

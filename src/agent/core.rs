@@ -201,6 +201,7 @@ impl Agent {
             agent.power.tell(system);
             agent.begin_boot();
             agent.watch_plan();
+            agent.tell_settings(agent.updates.system()?);
         }
         Ok(agent)
     }

@@ -6,8 +6,10 @@
 
 mod change;
 mod kept;
+mod other;
 mod write;
 
 pub use change::Change;
 pub use kept::{Kept, all};
+pub use other::warning;
 pub use write::{Done, Way, perform};

@@ -38,8 +38,10 @@ pub struct Done {
     pub path: PathBuf,
     /// What holds now.
     pub policy: Policy,
-    /// The policy that was set for the tool.
+    /// Of the tool.
     pub mode: Mode,
+    /// Files that are set aside, of either half: while there are any, a half that runs keeps what it had.
+    pub set_aside: Vec<String>,
 }
 
 /// Opens or closes one tool. `meta` is the tool's.
@@ -73,7 +75,7 @@ pub fn perform(change: &Change, way: Way, meta: &Meta, sources: &Sources) -> Res
         }
     }
     let text = kept.text();
-    let settings = checked(&path, text.clone(), sources)?;
+    let (settings, set_aside) = checked(&path, text.clone(), sources)?;
     let policy = Policy::of(&settings);
     if let Way::Open { ask } = way {
         is_open(&change, ask, meta, &policy)?;
@@ -81,7 +83,7 @@ pub fn perform(change: &Change, way: Way, meta: &Meta, sources: &Sources) -> Res
     let name = path.file_name().map(OsString::from).unwrap_or_default();
     let written = if kept.is_empty() { remove(&folder, &name) } else { put(&folder, &name, &text) };
     written.map_err(|errno| unwritten(&path, errno))?;
-    Ok(Done { mode: policy.mode(meta), path, policy })
+    Ok(Done { mode: policy.mode(meta), path, policy, set_aside })
 }
 
 /// The folder, made if need be, and locked until it is dropped.
@@ -109,14 +111,17 @@ fn locked(site: &Path, owner: Option<u32>) -> Result<Beneath, ToolError> {
     Ok(Beneath::at(opened))
 }
 
-/// The settings as both halves would have them with that text in its place.
-fn checked(path: &Path, text: String, sources: &Sources) -> Result<Settings, ToolError> {
+/// The settings as both halves would have them with that text in its place, and what they set aside.
+fn checked(path: &Path, text: String, sources: &Sources) -> Result<(Settings, Vec<String>), ToolError> {
     let before = config::load(sources).map(|settings| settings.restricted).unwrap_or_default();
     let then = Sources { instead: Some((path.to_owned(), text)), ..sources.clone() };
     let settings = config::load(&then).map_err(|faults| wrong(&faults))?;
-    config::load_agent(&Sources { env: Vec::new(), ..then }).map_err(|faults| wrong(&faults))?;
+    let agent = config::load_agent(&Sources { env: Vec::new(), ..then }).map_err(|faults| wrong(&faults))?;
     match settings.restricted.iter().find(|reason| !before.contains(reason)) {
-        None => Ok(settings),
+        None => {
+            let set_aside = settings.restricted.iter().chain(&agent.restricted).cloned().collect();
+            Ok((settings, set_aside))
+        }
         Some(reason) => Err(ToolError::invalid(format!("nothing was written: {reason}"))),
     }
 }

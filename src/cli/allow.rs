@@ -7,7 +7,8 @@ use super::{
 };
 use crate::{
     access::groups,
-    allow::{Change, Done, Way, all, perform},
+    agent::{AgentLink, Client},
+    allow::{Change, Done, Way, all, perform, warning},
     clock,
     config::{Grant, Places, Settings, Sources, is_caller, load},
     os::{Root, systemd::ServiceName},
@@ -68,12 +69,13 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     let grant = Grant { by: whoever(), at: clock::now(), ..grant(meta, &args.what, &settings)? };
     let reach = reach(&grant);
     let change = Change { grant, policy: None };
-    let Done { path, mode, policy } = perform(&change, Way::Open { ask: args.ask }, meta, &sources)?;
+    let Done { path, mode, set_aside, .. } = perform(&change, Way::Open { ask: args.ask }, meta, &sources)?;
     let whom = match change.grant.callers.as_slice() {
         [] => format!("callers with role {}", meta.role.name()),
         callers => callers.join(", "),
     };
-    outln!("{} is open for {whom}{}{reach}; it counts at once", meta.name, if reach.is_empty() { "" } else { ", on " });
+    let on = if reach.is_empty() { "" } else { ", on " };
+    outln!("{} is open for {whom}{on}{reach}; {}", meta.name, when(&set_aside));
     if mode == Mode::Ask {
         outln!("a person has to approve each call: raspi-mcp approve");
     }
@@ -81,11 +83,7 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     if reach.is_empty() && ["gpio", "i2c", "service", "camera"].contains(&meta.namespace()) {
         outln!("no pin, device, service or camera was named: it reaches those that the configuration lists");
     }
-    if !policy.enabled.contains(meta.namespace()) && meta.name == "gpio.write_pin" {
-        outln!("a pin goes to its safe state a minute after the last use over HTTP, or when the connection ends");
-    }
-    older_release(&settings);
-    Ok(())
+    other_release(&settings)
 }
 
 pub fn revoke(args: &RevokeArgs, sources: &sources::Args) -> Result<(), Failure> {
@@ -95,8 +93,8 @@ pub fn revoke(args: &RevokeArgs, sources: &sources::Args) -> Result<(), Failure>
     let meta = meta(&registry, &args.tool)?;
     let settings = load(&sources)?;
     let change = Change { grant: grant(meta, &args.what, &settings)?, policy: None };
-    let Done { path, policy, .. } = perform(&change, Way::Close, meta, &sources)?;
-    outln!("closed; it counts at once");
+    let Done { path, policy, set_aside, .. } = perform(&change, Way::Close, meta, &sources)?;
+    outln!("closed; {}", when(&set_aside));
     outln!("written: {}", path.display());
     if policy.enabled.contains(meta.namespace()) {
         outln!(
@@ -107,6 +105,17 @@ pub fn revoke(args: &RevokeArgs, sources: &sources::Args) -> Result<(), Failure>
         );
     }
     Ok(())
+}
+
+/// From when on it counts. A half that runs does not take a configuration of which part is set aside.
+fn when(set_aside: &[String]) -> String {
+    match set_aside.first() {
+        None => "it counts at once".into(),
+        Some(reason) => format!(
+            "it does not count yet: part of the configuration is not understood, and what runs keeps what it had until that is mended \
+             (or until it is restarted)\n  {reason}"
+        ),
+    }
 }
 
 fn gathered(sources: &sources::Args, registry: &Registry) -> Result<Sources, Failure> {
@@ -235,13 +244,14 @@ fn list(sources: &Sources) -> Result<(), Failure> {
     Ok(())
 }
 
-/// On a machine with two systems the other one may be older than the setting.
-fn older_release(settings: &Settings) {
-    let two = crate::appliance::Folder::at(&settings.identity_dir).standing();
-    if matches!(two, Ok(Some(_))) {
-        outln!(
-            "note: a release that does not know tools.allow sets this file aside and then only reads; before you go back to one, \
-             run raspi-mcp revoke. For a bundle, raspi-mcp doctor --update --bundle FILE tells"
-        );
+/// On a machine with two systems the other one reads the same files.
+fn other_release(settings: &Settings) -> Result<(), Failure> {
+    let link = AgentLink::Socket(Client::new(&settings.places.agent_socket));
+    let status = super::runtime()?.block_on(link.update_status());
+    // Without slots there is no other release, and without an agent nothing acts on the grant yet.
+    let warned = status.ok().filter(|status| !status.simulated);
+    if let Some(warning) = warned.and_then(|status| warning(&status, &settings.places.agent_state_dir)) {
+        outln!("{warning}");
     }
+    Ok(())
 }

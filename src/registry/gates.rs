@@ -89,7 +89,10 @@ pub(super) fn tell(
     if !others.is_empty() {
         error.message = format!("{}; besides, {}", error.message, others.join(", and "));
     }
-    let Some(site) = &world.site else { return };
+    // Without a folder for fragments (`--config FILE`) the refusal says what there is to change.
+    if world.site.is_none() {
+        return;
+    }
     let command = command(entry, caller, named, policy.mode(entry.meta));
     let ours = closed.iter().any(|(_, opener)| *opener == Opener::Allow);
     let blocked: Vec<&str> =
@@ -97,14 +100,14 @@ pub(super) fn tell(
     let at_role = gates.iter().any(|gate| gate.name == "role" && gate.closed.is_some());
     error.hint = Some(match (ours, blocked.is_empty()) {
         (true, true) if closed.len() == 1 && at_role => {
-            format!("{}; or: {}", way::to_open(caller, &command, site), way::to_a_role(caller, entry.meta.role))
+            format!("{}; or: {}", way::to_open(caller, &command), way::to_a_role(caller, entry.meta.role))
         }
-        (true, true) => way::to_open(caller, &command, site),
+        (true, true) => way::to_open(caller, &command),
         (true, false) => {
             format!(
                 "only the owner can change that {}; after that: {}",
                 blocked.join(", and "),
-                way::to_open(caller, &command, site)
+                way::to_open(caller, &command)
             )
         }
         // What the gate itself says is the whole way.

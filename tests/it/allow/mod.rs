@@ -173,6 +173,39 @@ async fn a_fragment_that_is_not_understood_changes_nothing_and_is_reported() {
 }
 
 #[tokio::test]
+async fn a_person_is_warned_of_a_release_in_the_other_slot_that_would_not_understand_it() {
+    let (pi, _) = Pi::of_site(&[]).await;
+    let world = &pi.server().pipeline.world;
+    let folder = &world.settings.places.agent_state_dir;
+    let mut status = world.agent.update_status().await.unwrap();
+    let at = |running| move |slot: &raspi_mcp::update::status::SlotStatus| slot.running == running;
+    let (ours, other) =
+        (status.slots.iter().position(at(true)).unwrap(), status.slots.iter().position(at(false)).unwrap());
+    // The release that runs has said it.
+    let file = |slot: usize| folder.join(format!("known-settings-{}.json", status.slots[slot].slot));
+    let (mine, theirs) = (file(ours), file(other));
+    let kept = async {
+        while !mine.exists() {
+            tokio::task::yield_now().await;
+        }
+    };
+    soon(kept).await;
+    assert_eq!(raspi_mcp::agent::knows(folder, &status.slots[ours], "tools.allow"), Some(true));
+    status.slots[other].version = None;
+    assert_eq!(allow::warning(&status, folder), None, "there is no other release");
+    status.slots[other].version = Some("1.0.0".into());
+    assert!(allow::warning(&status, folder).unwrap().contains("1.0.0, has not said"));
+    let says = |version: &str, keys: &[&str]| {
+        std::fs::write(&theirs, json!({ "version": version, "keys": keys }).to_string()).unwrap();
+        allow::warning(&status, folder)
+    };
+    assert!(says("1.0.0", &["tools.enable"]).unwrap().contains("does not know"));
+    assert!(says("0.9.0", &["tools.allow"]).unwrap().contains("has not said"), "that one was there before");
+    assert_eq!(says("1.0.0", &["tools.allow"]), None);
+    pi.stop().await.unwrap();
+}
+
+#[tokio::test]
 async fn a_grant_for_one_token_is_for_no_other() {
     let ((_, one), (_, other)) = (token("one", Role::ReadOnly), token("other", Role::OpsRw));
     let (pi, sources) = Pi::of_site(&[]).await;

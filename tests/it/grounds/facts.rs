@@ -53,8 +53,10 @@ fn facts_of(tool: &str) -> &'static [Fact] {
             Fact("board_revision", Text, Perhaps),
             Fact("timestamp", Time, Always),
         ],
-        // The way out is the caller's door's own.
-        "system.reboot" => &[Fact("hint", Text, Always)],
+        // The way out is the caller's door's own, and which gates are closed besides the role is the owner's to say.
+        "system.reboot" => {
+            &[Fact("hint", Text, Always), Fact("message", Text, Always), Fact("details/gates", List, Always)]
+        }
         "system.get_clock" => &[
             Fact("time", Time, Always),
             Fact("timezone", Text, Perhaps),
@@ -138,6 +140,8 @@ fn facts_of(tool: &str) -> &'static [Fact] {
             Fact("entries/*/timestamp", Time, Always),
             Fact("entries/*/principal", Text, Always),
             Fact("entries/*/door", Text, Always),
+            // Of the refused one: as above.
+            Fact("entries/*/message", Text, Perhaps),
             Fact("entries/*/duration_ms", Number, Always),
             Fact("entries/*/simulated", Flag, Always),
             Fact("pagination/total_count", Number, Always),
