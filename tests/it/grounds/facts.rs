@@ -121,6 +121,7 @@ fn facts_of(tool: &str) -> &'static [Fact] {
             Fact("config_summary/places/*", Text, Always),
             // What its owner has switched on; a caller who may only read is answered the same.
             Fact("config_summary/tools/enable", List, Always),
+            Fact("config_summary/tools/allow", List, Always),
             Fact("config_summary/service/allow", List, Always),
             Fact("config_summary/log/target", Text, Always),
             Fact("config_summary/camera/dir", Text, Always),
