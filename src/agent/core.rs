@@ -201,7 +201,8 @@ impl Agent {
             agent.power.tell(system);
             agent.begin_boot();
             agent.watch_plan();
-            agent.tell_settings(agent.updates.system()?);
+            let system = agent.updates.system()?;
+            agent.tell_settings(&system);
         }
         Ok(agent)
     }

@@ -30,23 +30,20 @@ pub fn knows(folder: &Path, slot: &SlotStatus, key: &str) -> Option<bool> {
 }
 
 impl Agent {
-    /// Keeps what this release knows, in its slot's file. Reads the card, so it is done where that may block.
-    pub(super) fn tell_settings(&self, system: std::sync::Arc<System>) {
-        let folder = self.settings.state_dir.clone();
-        tokio::task::spawn_blocking(move || {
-            let status = system.status(None);
-            let Some(running) = status.slots.into_iter().find(|slot| slot.running) else { return };
-            let keys = KEYS.iter().map(|key| key.name.to_owned()).collect();
-            let (path, known) = (file(&folder, running.slot), Known { version: running.version, keys });
-            let before = files::read(&path).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-            if before.as_ref() == Some(&known) {
-                return;
-            }
-            let kept = serde_json::to_vec(&known).map_err(|error| error.to_string());
-            let kept = kept.and_then(|bytes| files::replace(&path, &bytes).map_err(|error| error.message));
-            if let Err(error) = kept {
-                tracing::warn!(target: "agent", error, "what this release knows was not kept");
-            }
-        });
+    /// Keeps what this release knows, in its slot's file. Reads the card, so it is done at start, before anybody is served.
+    pub(super) fn tell_settings(&self, system: &System) {
+        let status = system.status(None);
+        let Some(running) = status.slots.into_iter().find(|slot| slot.running) else { return };
+        let keys = KEYS.iter().map(|key| key.name.to_owned()).collect();
+        let (path, known) = (file(&self.settings.state_dir, running.slot), Known { version: running.version, keys });
+        let before = files::read(&path).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        if before.as_ref() == Some(&known) {
+            return;
+        }
+        let kept = serde_json::to_vec(&known).map_err(|error| error.to_string());
+        let kept = kept.and_then(|bytes| files::replace(&path, &bytes).map_err(|error| error.message));
+        if let Err(error) = kept {
+            tracing::warn!(target: "agent", error, "what this release knows was not kept");
+        }
     }
 }
