@@ -56,10 +56,10 @@ fn carry_schemas(out: &Path) -> io::Result<()> {
     fs::write(out.join("schemas.rs"), format!("&[{rows}]"))
 }
 
-/// The two schemas of a descriptor, compressed, with their length: everything else in it is in the tool's `Meta` as well.
+/// The schemas of a descriptor, compressed, with their length: everything else in it is in the tool's `Meta` as well.
 fn schemas_of(descriptor: &str) -> io::Result<(usize, Vec<u8>)> {
     let mut descriptor: serde_json::Map<String, serde_json::Value> = serde_json::from_str(descriptor)?;
-    descriptor.retain(|key, _| matches!(key.as_str(), "inputSchema" | "outputSchema"));
+    descriptor.retain(|key, _| matches!(key.as_str(), "inputSchema" | "accepts" | "outputSchema"));
     let text = serde_json::to_string(&descriptor)?;
     Ok((text.len(), zstd::bulk::compress(text.as_bytes(), 19)?))
 }

@@ -78,6 +78,14 @@ need_python() {
   printf '%s\n' "$wanted" >"$venv/.installed"
 }
 
+# need_python_lock NAME FILE: the same, with what FILE pins, one package a line.
+need_python_lock() {
+  local pins
+  mapfile -t pins < <(grep -v '^#' "$2")
+  [ "$(cat "$BUILD/$1/.installed" 2>/dev/null)" = "$(printf '%s\n' "${pins[@]}")" ] || say "installing from PyPI: ${2#"$ROOT"/}"
+  need_python "$1" "${pins[@]}" >/dev/null
+}
+
 need_debian_package() {
   local as_root=()
   [ "$(id -u)" = 0 ] || as_root=(sudo)
@@ -132,7 +140,7 @@ start_server() {
   SERVER_URL=
   while IFS= read -r -t 20 -u "$lines" line; do
     printf '%s\n' "$line" >>"$log"
-    if [[ $line =~ listening\ on\ (http://[^[:space:]]+/mcp) ]]; then
+    if [[ $line =~ listening\ on\ (https?://[^[:space:]]+/mcp) ]]; then
       SERVER_URL=${BASH_REMATCH[1]}
       break
     fi

@@ -52,8 +52,14 @@ async fn serve(home: &Path, edges: usize) -> Outcome<Value> {
     settings.limits.reads_per_minute = 1_000_000;
     let socket = settings.socket.path.clone();
     let log = Ring::new(settings.log.ring_lines);
-    let serve =
-        Serve { settings, registry: Registry::standard(), stdio: false, log, provider: Arc::new(Appliance::default()) };
+    let serve = Serve {
+        settings,
+        registry: Registry::standard(),
+        stdio: false,
+        log,
+        reload: Default::default(),
+        provider: Arc::new(Appliance::default()),
+    };
     let running = daemon::start(serve).await?;
     let board = &running.server.pipeline.world.machine.board;
     let lines = board.simulated.as_ref().ok_or("the board is not simulated")?.gpio.clone();

@@ -1,8 +1,9 @@
-//! Measures sampling on this machine: a week of samples every five seconds, taken by the real code of a machine whose files
+//! Measures sampling on this machine: a week of samples every five seconds, or as told, taken by the real code of a machine whose files
 //! and clocks this program moves, and questions about it. Prints one line of JSON; `ci/bench` reads it.
 //!
 //! ```sh
-//! cargo run --release --example samples -- FOLDER [DAYS]
+//! cargo run --release --example samples -- FOLDER [DAYS [INTERVAL_SECONDS [RETENTION_HOURS]]]
+//! cargo run --release --example samples -- FOLDER 2 60 48     # the default job
 //! ```
 //! FOLDER must be on a disk: what is written to a memory file system is not counted by the kernel.
 
@@ -43,19 +44,19 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// 2026-01-15T00:00:00Z
 const START: i64 = 1_768_435_200_000;
-const INTERVAL: u64 = 5;
-const A_DAY: u64 = 86_400 / INTERVAL;
 const ROUNDS: usize = 20;
 
 fn main() -> Outcome<()> {
     let folder = std::env::args().nth(1).ok_or("usage: samples FOLDER [DAYS]")?;
-    let days: u64 = std::env::args().nth(2).map_or(Ok(7), |days| days.parse())?;
+    let number = |at: usize, default: u64| std::env::args().nth(at).map_or(Ok(default), |text| text.parse());
+    let (days, interval, retention_hours) = (number(2, 7)?, number(3, 5)?, number(4, 168)?);
     // Time here is moved by hand: a week passes in a minute.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build()?;
-    runtime.block_on(measure(Path::new(&folder), days))
+    runtime.block_on(measure(Path::new(&folder), days, interval, retention_hours))
 }
 
-async fn measure(folder: &Path, days: u64) -> Outcome<()> {
+async fn measure(folder: &Path, days: u64, interval: u64, retention_hours: u64) -> Outcome<()> {
+    let a_day = 86_400 / interval;
     let home = folder.join(format!("samples-{}", std::process::id()));
     fs::create_dir_all(&home)?;
     let mut weather = Weather::new()?;
@@ -64,16 +65,16 @@ async fn measure(folder: &Path, days: u64) -> Outcome<()> {
     let resident_before = own::read(&Root::system())?.resident;
     // The server's own task would look when time is moved: here this program looks.
     world.sampling.close().await?;
-    let job = json!({"interval_seconds": INTERVAL, "retention_hours": 168, "job_id": "bench"});
+    let job = json!({"interval_seconds": interval, "retention_hours": retention_hours, "job_id": "bench"});
     call(&world, "metrics.start_sampling_job", job).await?;
 
     let (mut card, mut took) = (Vec::new(), Duration::ZERO);
     for _ in 0..days {
         let before = written()?;
-        for _ in 0..A_DAY {
+        for _ in 0..a_day {
             weather.changes()?;
-            now.fetch_add(INTERVAL as i64 * 1000, Ordering::Relaxed);
-            tokio::time::advance(Duration::from_secs(INTERVAL)).await;
+            now.fetch_add(interval as i64 * 1000, Ordering::Relaxed);
+            tokio::time::advance(Duration::from_secs(interval)).await;
             let began = Instant::now();
             world.sampling.round(&world).await;
             took += began.elapsed();
@@ -95,17 +96,17 @@ async fn measure(folder: &Path, days: u64) -> Outcome<()> {
 
     // One more day: now old samples go as new ones come.
     let before = written()?;
-    for _ in 0..A_DAY {
+    for _ in 0..a_day {
         weather.changes()?;
-        now.fetch_add(INTERVAL as i64 * 1000, Ordering::Relaxed);
-        tokio::time::advance(Duration::from_secs(INTERVAL)).await;
+        now.fetch_add(interval as i64 * 1000, Ordering::Relaxed);
+        tokio::time::advance(Duration::from_secs(interval)).await;
         world.sampling.round(&world).await;
     }
     let steady = written()? - before;
     let jobs = call(&world, "metrics.list_sampling_jobs", json!({})).await?;
     let size = |name: &str| fs::metadata(home.join(name)).map_or(0, |file| file.len());
     let report = json!({
-        "samples": days * A_DAY,
+        "samples": days * a_day,
         "points": points.data_points,
         "query_one_metric_ms": one_ms,
         "query_two_metrics_ms": two_ms,
@@ -115,7 +116,7 @@ async fn measure(folder: &Path, days: u64) -> Outcome<()> {
         "samples_bytes": jobs["jobs"][0]["stored_bytes"],
         "card_bytes_a_day": steady,
         "card_bytes_first_days": card,
-        "look_us": took.as_micros() as u64 / (days * A_DAY),
+        "look_us": took.as_micros() as u64 / (days * a_day),
         "resident_before_bytes": resident_before,
         "resident_sampling_bytes": resident_sampling,
         "resident_after_questions_bytes": resident_asked,

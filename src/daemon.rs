@@ -1,11 +1,12 @@
 //! All the wiring of `raspi-mcp serve`, in order: settings, machine, agent, audit, pipeline, doors, ready, stop.
 
 use crate::{
-    access::{approval::Asking, audit::Audit, observed::Observed},
+    access::{approval::Asking, audit::Audit, observed::Observed, policy::Policy},
     agent::AgentLink,
-    config::Settings,
+    config::{Reload, Settings},
     halves,
     instance::{self, Instance},
+    live,
     log::Ring,
     metrics::Metrics,
     os::{clock, notify::Manager},
@@ -22,11 +23,13 @@ use crate::{
         door::{Options, Server},
         mcp::{listeners::Listeners, provider::Provider},
     },
+    sampling::DefaultJob,
     store::Store,
     transport::{http, stdio, unix},
+    watched::Watched,
     world::World,
 };
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -37,6 +40,8 @@ pub struct Serve {
     /// Serve the client that started us, and nobody else.
     pub stdio: bool,
     pub log: Ring,
+    /// How what `raspi-mcp allow` changes is read again.
+    pub reload: Reload,
     /// What of MCP there is beside tools.
     pub provider: Arc<dyn Provider>,
 }
@@ -67,9 +72,9 @@ pub async fn serve(serve: Serve, manager: Manager) -> Result<(), String> {
 
 async fn serve_stdio(serve: Serve, told: impl Future<Output = ()>) -> Result<(), String> {
     let running = start(serve).await?;
-    let (server, role) = (Arc::clone(&running.server), running.server.pipeline.world.settings.access.stdio_role);
+    let (server, access) = (Arc::clone(&running.server), &running.server.pipeline.world.settings.access);
     tokio::select! {
-        served = stdio::serve(server, role) => {
+        served = stdio::serve(server, access.stdio_role, access.owners.of("stdio")) => {
             served.map_err(|error| format!("standard input or output cannot be used: {error}"))?;
         }
         () = told => {}
@@ -90,26 +95,41 @@ pub struct Running {
 /// # Errors
 /// A sentence for the person who started it.
 pub async fn start(serve: Serve) -> Result<Running, String> {
-    let Serve { mut settings, registry, stdio, log, provider } = serve;
+    let Serve { mut settings, registry, stdio, log, reload, provider } = serve;
     let instance = instance::claim(&mut settings)?;
     let settings = Arc::new(settings);
     let stop = CancellationToken::new();
     let tasks = TaskTracker::new();
 
     let machine = halves::machine(&settings)?;
-    let agent = halves::link(&settings, &machine.board, &stop)?;
+    let agent = halves::link(&settings, &machine.board, &reload, &stop)?;
     if let AgentLink::Socket(_) = &agent {
         tasks.spawn(halves::compare(agent.clone(), settings.places.clone(), stop.clone()));
     }
     let store = Store::open(&settings.places.state_dir.join("store.db")).map_err(|error| error.to_string())?;
     let audit = Audit::new(store.clone(), settings.audit.max_bytes, Some(agent.clone()));
-    let world = World::new(Arc::clone(&settings), registry, machine, agent.clone(), store, audit.clone(), log);
+    let mut world = World::new(Arc::clone(&settings), registry, machine, agent.clone(), store, audit.clone(), log);
+    world.site = reload.folder().map(Path::to_owned);
+    world.policy = Watched::after(Policy::of(&settings), reload.files.clone(), move |_| {
+        reload.read().map(|settings| Policy::of(&settings))
+    });
     let server = Arc::new(server(Arc::new(world), agent, &audit, stop, tasks, provider));
     server.pipeline.world.gpio.begin();
+    live::follow(&server);
     let http = if stdio { None } else { open_doors(&server, &settings).await? };
-    server.pipeline.world.sampling.resume(&server.pipeline.world);
+    let world = &server.pipeline.world;
+    world.sampling.resume(world, default_job(world, stdio));
     server.pipeline.world.updating.begin(&server.pipeline.world, server.stop.clone());
     Ok(Running { server, http, _instance: instance })
+}
+
+/// Samples are taken unasked by the service on a real board, and nowhere else: a client's own server is there for its client.
+fn default_job(world: &World, stdio: bool) -> DefaultJob {
+    match world.settings.metrics.default_job {
+        false => DefaultJob::End,
+        true if stdio || world.machine.board.is_simulated() => DefaultJob::Leave,
+        true => DefaultJob::Run,
+    }
 }
 
 impl Running {
@@ -163,11 +183,7 @@ fn server(
         elicitation_clients: approval.elicitation_clients.clone(),
     };
     let bounds = Bounds {
-        limits: Limits {
-            reads_per_minute: limits.reads_per_minute,
-            writes_per_minute: limits.writes_per_minute,
-            request_timeout_seconds: u32::try_from(limits.request_timeout_seconds).unwrap_or(u32::MAX),
-        },
+        limits: Limits::of(&limits),
         concurrent: limits.max_concurrent_requests,
         waiting: limits.max_waiting_requests,
         streams: limits.max_streams,

@@ -90,8 +90,16 @@ pub struct ToolError {
     pub hint: Option<String>,
     /// Only with [`ErrorCode::Timeout`]: how long the tool had, in milliseconds.
     pub timeout_ms: Option<u64>,
-    /// Set when MCP has an error of its own for this: see [`ToolError::protocol`].
-    pub protocol: Option<Box<Protocol>>,
+    /// What `tools/call` of MCP answers in place of a result that says `isError`. One box, since every result has room for it.
+    pub instead: Option<Box<Instead>>,
+}
+
+/// See [`ToolError::protocol`] and [`ToolError::or_input`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Instead {
+    Protocol(Protocol),
+    /// A whole result of 2026-07-28.
+    Input(Value),
 }
 
 /// A JSON-RPC error that MCP prescribes.
@@ -103,7 +111,7 @@ pub struct Protocol {
 
 impl ToolError {
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), details: Map::new(), hint: None, timeout_ms: None, protocol: None }
+        Self { code, message: message.into(), details: Map::new(), hint: None, timeout_ms: None, instead: None }
     }
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::InvalidArgument, message)
@@ -173,13 +181,13 @@ impl ToolError {
     /// converse ([`crate::registry::meta::Meta::interactive`]): rmcp gives the answer the HTTP status that belongs to it.
     #[must_use]
     pub fn protocol(mut self, code: i32, data: impl Into<Value>) -> Self {
-        self.protocol = Some(Box::new(Protocol { code, data: data.into() }));
+        self.instead = Some(Box::new(Instead::Protocol(Protocol { code, data: data.into() })));
         self
     }
     /// Number and `data` of that JSON-RPC error. MCP says what `data` of its own errors is; those of JSON-RPC have what document 000, section
     /// 2.6.8, wants as well.
     pub fn as_protocol(&self) -> Option<(i32, Value)> {
-        let Protocol { code, data } = self.protocol.as_deref()?;
+        let Some(Instead::Protocol(Protocol { code, data })) = self.instead.as_deref() else { return None };
         let mut data = data.clone();
         if let (-32700..=-32600, Some(fields), Value::Object(more)) = (*code, data.as_object_mut(), self.data()) {
             for (name, value) in more {
@@ -187,6 +195,19 @@ impl ToolError {
             }
         }
         Some((*code, data))
+    }
+    /// Answers clients of 2026-07-28 with this whole result, which asks for input, and everybody else with the error.
+    #[must_use]
+    pub fn or_input(mut self, result: Value) -> Self {
+        self.instead = Some(Box::new(Instead::Input(result)));
+        self
+    }
+    /// That result.
+    pub fn as_input(&self) -> Option<&Value> {
+        match self.instead.as_deref()? {
+            Instead::Input(result) => Some(result),
+            Instead::Protocol(_) => None,
+        }
     }
     /// Says what to do next.
     #[must_use]

@@ -2,7 +2,7 @@
 
 use crate::{
     agent::{self, AgentLink, AgentSettings},
-    config::{self, AgentChoice, PlaceSettings, Settings, Sources},
+    config::{self, AgentChoice, PlaceSettings, Reload, Settings, Sources},
     hw::{
         board::Board,
         firmware::{Mailbox, VCIO},
@@ -37,7 +37,12 @@ pub fn machine(settings: &Settings) -> Result<Machine, String> {
 ///
 /// # Errors
 /// When both halves are to share a process before a real board.
-pub fn link(settings: &Settings, board: &Board, stop: &CancellationToken) -> Result<AgentLink, String> {
+pub fn link(
+    settings: &Settings,
+    board: &Board,
+    reload: &Reload,
+    stop: &CancellationToken,
+) -> Result<AgentLink, String> {
     let simulated = board.is_simulated();
     let in_process = match settings.agent {
         AgentChoice::Auto => simulated,
@@ -52,7 +57,8 @@ pub fn link(settings: &Settings, board: &Board, stop: &CancellationToken) -> Res
     if !in_process {
         return Ok(AgentLink::Socket(agent::Client::new(&settings.places.agent_socket)));
     }
-    Ok(agent::in_process(AgentSettings::of(settings, simulated, Root::system()), board, stop.clone()))
+    let settings = AgentSettings { reload: reload.clone(), ..AgentSettings::of(settings, simulated, Root::system()) };
+    Ok(agent::in_process(settings, board, stop.clone()))
 }
 
 /// Says once, at the start of a server whose agent is a process of its own, where the two do not use the same places. An agent that does

@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod agent;
+pub mod allow;
 pub mod appliance;
 pub mod bridge;
 pub mod claim;
@@ -19,6 +20,7 @@ pub mod guard;
 pub mod halves;
 pub mod hw;
 pub mod instance;
+pub mod live;
 pub mod log;
 pub mod machine;
 pub mod metrics;

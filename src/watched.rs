@@ -5,7 +5,7 @@ use std::{
     fs,
     os::unix::fs::MetadataExt,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 /// What tells one state of a file from another: modified (seconds, nanoseconds), size, inode. `None`: it is not there.
@@ -22,6 +22,8 @@ pub struct Watched<T> {
 struct Held<T> {
     stamp: Stamp,
     value: Arc<T>,
+    /// Why the files as they are now make no value.
+    fault: Option<String>,
 }
 
 impl<T> Watched<T> {
@@ -36,29 +38,62 @@ impl<T> Watched<T> {
         // Before reading: a change in between is then seen the next time.
         let stamp = stamp(&files);
         let value = Arc::new(make(&files)?);
-        Ok(Self { files, make: Box::new(make), held: Mutex::new(Held { stamp, value }) })
+        Ok(Self { files, make: Box::new(make), held: Mutex::new(Held { stamp, value, fault: None }) })
     }
 
     /// Of files that always make a value, also when they are not there.
     pub fn sure(files: Vec<PathBuf>, make: impl Fn(&[PathBuf]) -> T + Send + Sync + 'static) -> Self {
         let stamp = stamp(&files);
         let value = Arc::new(make(&files));
-        Self { files, make: Box::new(move |files| Ok(make(files))), held: Mutex::new(Held { stamp, value }) }
+        Self {
+            files,
+            make: Box::new(move |files| Ok(make(files))),
+            held: Mutex::new(Held { stamp, value, fault: None }),
+        }
+    }
+
+    /// A value that was made already, and how it is made once one of the files differs from what is there now. It is made again at the
+    /// first look as well: a file may have changed since. No files: it stays what it is.
+    pub fn after(
+        value: T,
+        files: Vec<PathBuf>,
+        make: impl Fn(&[PathBuf]) -> Result<T, String> + Send + Sync + 'static,
+    ) -> Self {
+        let held = Held { stamp: Stamp::new(), value: Arc::new(value), fault: None };
+        Self { files, make: Box::new(make), held: Mutex::new(held) }
+    }
+
+    /// The value as it was at the last look.
+    pub fn held(&self) -> Arc<T> {
+        Arc::clone(&self.lock().value)
+    }
+
+    /// Why the files, at the last look, made no value.
+    pub fn fault(&self) -> Option<String> {
+        self.lock().fault.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Held<T>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The value of the files as they are now. Files that make no value (half written, perhaps) leave the last good one in
     /// force, and are complained about once.
     pub fn get(&self) -> Arc<T> {
         let now = stamp(&self.files);
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.lock();
         if now != held.stamp {
             match (self.make)(&self.files) {
                 Ok(value) => {
-                    tracing::info!(file = %self.files[0].display(), "read again after a change");
+                    if !held.stamp.is_empty() {
+                        tracing::info!(file = %self.files[0].display(), "read again after a change");
+                    }
                     held.value = Arc::new(value);
+                    held.fault = None;
                 }
                 Err(error) => {
-                    tracing::error!(%error, "a changed file cannot be used; what it held before stays in force")
+                    tracing::error!(%error, "a changed file cannot be used; what it held before stays in force");
+                    held.fault = Some(error);
                 }
             }
             held.stamp = now;

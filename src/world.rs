@@ -1,7 +1,7 @@
 //! The machine as tools see it: every port, made once by `daemon.rs`.
 
 use crate::{
-    access::{audit::Audit, policy::Policy},
+    access::{audit::Audit, policy::Policy, tokens::Tokens},
     agent::AgentLink,
     claim::ownership::Ownership,
     clock::Wall,
@@ -14,14 +14,16 @@ use crate::{
     sampling::Sampling,
     store::Store,
     updating::Updating,
+    watched::Watched,
 };
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 use time::OffsetDateTime;
 
 pub struct World {
     pub settings: Arc<Settings>,
     pub registry: Registry,
-    pub policy: Policy,
+    /// What holds now: it is made again when `raspi-mcp allow` has changed the configuration.
+    pub policy: Watched<Policy>,
     /// The half that may change the machine.
     pub agent: AgentLink,
     pub audit: Audit,
@@ -49,6 +51,10 @@ pub struct World {
     pub updating: Updating,
     /// Whether this machine has an owner.
     pub ownership: Ownership,
+    /// Where `raspi-mcp allow` writes for this server; `None` where it reads no such fragments.
+    pub site: Option<PathBuf>,
+    /// The bearer tokens that count now.
+    pub tokens: Arc<Tokens>,
     pub started: OffsetDateTime,
 }
 
@@ -64,7 +70,7 @@ impl World {
         log: Ring,
     ) -> Self {
         Self {
-            policy: Policy::of(&settings),
+            policy: Watched::after(Policy::of(&settings), Vec::new(), |_| Err("nothing is read again here".into())),
             registry,
             audit,
             sampling: Sampling::new(store.clone(), settings.metrics.max_bytes, Wall::system()),
@@ -80,6 +86,8 @@ impl World {
             systemd: Systemd::default(),
             files: Roots::of(&settings.files.roots),
             ownership: Ownership::of(&settings),
+            site: None,
+            tokens: Tokens::of(&settings),
             started: OffsetDateTime::now_utc(),
             settings,
         }

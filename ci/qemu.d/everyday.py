@@ -116,6 +116,7 @@ def buses(day):
 
 def search(day):
     yield "tools.search", {"query": "restart"}
+    yield "tools.describe", {"names": ["service.restart"]}
 
 
 def power(day):

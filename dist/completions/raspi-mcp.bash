@@ -19,6 +19,9 @@ _raspi__mcp() {
             raspi__mcp,agent)
                 cmd="raspi__mcp__subcmd__agent"
                 ;;
+            raspi__mcp,allow)
+                cmd="raspi__mcp__subcmd__allow"
+                ;;
             raspi__mcp,approve)
                 cmd="raspi__mcp__subcmd__approve"
                 ;;
@@ -57,6 +60,9 @@ _raspi__mcp() {
                 ;;
             raspi__mcp,prepare)
                 cmd="raspi__mcp__subcmd__prepare"
+                ;;
+            raspi__mcp,revoke)
+                cmd="raspi__mcp__subcmd__revoke"
                 ;;
             raspi__mcp,schema)
                 cmd="raspi__mcp__subcmd__schema"
@@ -160,8 +166,17 @@ _raspi__mcp() {
             raspi__mcp__subcmd__tls,show)
                 cmd="raspi__mcp__subcmd__tls__subcmd__show"
                 ;;
+            raspi__mcp__subcmd__token,list)
+                cmd="raspi__mcp__subcmd__token__subcmd__list"
+                ;;
+            raspi__mcp__subcmd__token,make)
+                cmd="raspi__mcp__subcmd__token__subcmd__make"
+                ;;
             raspi__mcp__subcmd__token,new)
                 cmd="raspi__mcp__subcmd__token__subcmd__new"
+                ;;
+            raspi__mcp__subcmd__token,revoke)
+                cmd="raspi__mcp__subcmd__token__subcmd__revoke"
                 ;;
             *)
                 ;;
@@ -170,7 +185,7 @@ _raspi__mcp() {
 
     case "${cmd}" in
         raspi__mcp)
-            opts="-h -V --config --set --help --version serve agent call bridge pins tools schema token tls bundle channel fleet claim approve audit slot prepare grow guard doctor"
+            opts="-h -V --config --set --help --version serve agent call bridge pins tools schema token tls bundle channel fleet claim allow revoke approve audit slot prepare grow guard doctor"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -198,6 +213,40 @@ _raspi__mcp() {
                 return 0
             fi
             case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        raspi__subcmd__mcp__subcmd__allow)
+            opts="-h --list --pin --device --for --ask --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --pin)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --device)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1407,6 +1456,40 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        raspi__subcmd__mcp__subcmd__revoke)
+            opts="-h --pin --device --for --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --pin)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --device)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         raspi__subcmd__mcp__subcmd__schema)
             opts="-h --write --check --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1648,7 +1731,7 @@ _raspi__mcp() {
             return 0
             ;;
         raspi__subcmd__mcp__subcmd__token)
-            opts="-h --config --set --help new"
+            opts="-h --config --set --help make new list revoke"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1669,8 +1752,30 @@ _raspi__mcp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        raspi__subcmd__mcp__subcmd__token__subcmd__new)
-            opts="-h --name --role --expires --config --set --help"
+        raspi__subcmd__mcp__subcmd__token__subcmd__list)
+            opts="-h --json --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        raspi__subcmd__mcp__subcmd__token__subcmd__make)
+            opts="-h --name --role --owner --expires --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1684,10 +1789,74 @@ _raspi__mcp() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --owner)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --expires)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        raspi__subcmd__mcp__subcmd__token__subcmd__new)
+            opts="-h --name --role --owner --expires --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --owner)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --expires)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        raspi__subcmd__mcp__subcmd__token__subcmd__revoke)
+            opts="-h --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -41,6 +41,8 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "bundle" -d 'Mak
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "channel" -d 'Publish which release is for whom, as files for any web space'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "fleet" -d 'Ask many devices how they are: version, slots, last update, health'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "claim" -d 'Make a machine that has no owner yet your own, by the code that it shows'
+complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "allow" -d 'Open a tool, and say for whom and for what; it counts at once. On an installed system as root'
+complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "revoke" -d 'Close again what `raspi-mcp allow` opened'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "approve" -d 'Say yes or no to what a caller wants to do'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "audit" -d 'Check or show the record of all calls'
 complete -c raspi-mcp -n "__fish_raspi_mcp_needs_command" -f -a "slot" -d 'Show the two systems of this machine, install one, go back, or keep the new one'
@@ -92,16 +94,34 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand schema" -l check -d 
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand schema" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand schema" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand schema" -s h -l help -d 'Print help'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and not __fish_seen_subcommand_from new" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and not __fish_seen_subcommand_from new" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and not __fish_seen_subcommand_from new" -s h -l help -d 'Print help'
-complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and not __fish_seen_subcommand_from new" -f -a "new" -d 'Make a token, print it once, and print the lines that make a server accept it'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and not __fish_seen_subcommand_from make new list revoke" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and not __fish_seen_subcommand_from make new list revoke" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and not __fish_seen_subcommand_from make new list revoke" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and not __fish_seen_subcommand_from make new list revoke" -f -a "make" -d 'Make a token and print it once; a running server accepts it at once'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and not __fish_seen_subcommand_from make new list revoke" -f -a "new" -d 'Make a token, print it once, and print the lines that make a server accept it'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and not __fish_seen_subcommand_from make new list revoke" -f -a "list" -d 'The tokens that the configuration has: never the tokens themselves'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and not __fish_seen_subcommand_from make new list revoke" -f -a "revoke" -d 'Take a token out of the configuration; a running server ends its connections at once'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l name -d 'Who or what will use it, e.g. laptop' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l role -d 'read_only, ops_rw or admin' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l owner -d 'Whose it is: credentials of one owner hold the same pins, and share what one caller may take' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l expires -d 'When it stops working, e.g. 2027-01-01T00:00:00Z; never, unless told' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from make" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -l name -d 'Who or what will use it, e.g. laptop' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -l role -d 'read_only, ops_rw or admin' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -l owner -d 'Whose it is: credentials of one owner hold the same pins, and share what one caller may take' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -l expires -d 'When it stops working, e.g. 2027-01-01T00:00:00Z; never, unless told' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from new" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from list" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from list" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from list" -l json -d 'For programs'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from revoke" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from revoke" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand token; and __fish_seen_subcommand_from revoke" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tls; and not __fish_seen_subcommand_from init show" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tls; and not __fish_seen_subcommand_from init show" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand tls; and not __fish_seen_subcommand_from init show" -s h -l help -d 'Print help'
@@ -259,6 +279,20 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l set -d 'Se
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l json -d 'For programs: address, fingerprint and token as JSON'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l show -d 'On the machine itself, as root: show code, fingerprint, addresses and QR code until it has an owner'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -l pin -d 'A pin, by its Broadcom number; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -l device -d 'An I2C device or a range of them, like 1:0x48 or 1:0x50-0x57; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -l for -d 'For this caller alone, whatever its role: a token or user of that name, or as the audit names it (token:NAME, loopback, stdio, uid:1000, jwt:NAME); may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -l list -d 'Show what was opened, for whom, by whom and when'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -l ask -d 'Have a person approve every call of it (raspi-mcp approve)'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -s h -l help -d 'Print help'
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -l pin -d 'A pin, by its Broadcom number; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -l device -d 'An I2C device or a range of them, like 1:0x48 or 1:0x50-0x57; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -l for -d 'For this caller alone, whatever its role: a token or user of that name, or as the audit names it (token:NAME, loopback, stdio, uid:1000, jwt:NAME); may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand approve" -l deny -d 'Say no, without a question'

@@ -15,6 +15,8 @@ use std::time::Duration;
 /// One finished call.
 pub struct Entry<'a> {
     pub principal: &'a str,
+    /// Whose credential that is, where the configuration says.
+    pub owner: Option<&'a str>,
     pub role: Role,
     pub door: Door,
     pub tool: &'static str,

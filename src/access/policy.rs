@@ -4,18 +4,18 @@
 
 use crate::{
     access::{caller::Caller, way},
-    config::Settings,
+    config::{Grant, Settings},
     error::ToolError,
     registry::{
         actions::{Does, Ruling, Words, of_call},
-        meta::{Environment, Meta, Mode, Role, Tier},
+        meta::{Environment, Meta, Mode, Tier},
     },
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Decisions per tool, made once at start from the configuration.
-#[derive(Clone, Debug)]
+/// Decisions per tool, made from the configuration: at start, and again when `raspi-mcp allow` has changed it.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
     pub environment: Environment,
     /// Namespaces whose write tiers are on.
@@ -24,6 +24,8 @@ pub struct Policy {
     pub disabled: BTreeSet<String>,
     /// What the configuration says about tools and actions.
     pub modes: BTreeMap<String, Mode>,
+    /// Tools that are open one at a time.
+    pub grants: Vec<Grant>,
     /// The configuration was not understood: only the fundamental tier runs.
     pub restricted: bool,
 }
@@ -36,6 +38,7 @@ impl Policy {
             enabled: BTreeSet::new(),
             disabled: BTreeSet::new(),
             modes: BTreeMap::new(),
+            grants: Vec::new(),
             restricted: false,
         }
     }
@@ -47,8 +50,32 @@ impl Policy {
             enabled: settings.tools.enable.clone(),
             disabled: settings.tools.disable.clone(),
             modes: settings.policy.clone(),
+            grants: settings.tools.allow.clone(),
             restricted: settings.is_restricted(),
         }
+    }
+
+    /// The grants of `tool` that hold for `caller`; `None` is any caller that has the role.
+    pub fn grants<'a>(&'a self, tool: &'a str, caller: Option<&'a str>) -> impl Iterator<Item = &'a Grant> {
+        self.grants.iter().filter(move |grant| grant.tool == tool && grant.is_for(caller))
+    }
+
+    /// Whether a grant names `caller`: then its tools are not only those of its role.
+    pub fn names(&self, caller: &str) -> bool {
+        self.grants.iter().any(|grant| grant.callers.iter().any(|one| one == caller))
+    }
+
+    /// Whether `caller` has the role that the tool wants, or a grant that names it.
+    pub fn has_role(&self, meta: &Meta, caller: &Caller) -> bool {
+        caller.role >= meta.role
+            || self.grants(meta.name, Some(&caller.principal)).any(|grant| !grant.callers.is_empty())
+    }
+
+    /// Whether the tool's namespace is on, for `caller`.
+    pub fn has_namespace(&self, meta: &Meta, caller: Option<&str>) -> bool {
+        meta.tier == Tier::Fundamental
+            || self.enabled.contains(meta.namespace())
+            || self.grants(meta.name, caller).next().is_some()
     }
 
     /// What the configuration says.
@@ -75,6 +102,11 @@ impl Policy {
 
     /// Why a tool is off for everybody, or `None` when it is on.
     pub fn off(&self, meta: &Meta) -> Option<ToolError> {
+        self.off_for(meta, None)
+    }
+
+    /// As [`Policy::off`], for one caller: a grant may name it.
+    pub fn off_for(&self, meta: &Meta, caller: Option<&str>) -> Option<ToolError> {
         let name = meta.name;
         let mildest = self.words().judge_mildest(name, meta.mode);
         let error = if self.disabled.contains(name) || self.disabled.contains(meta.namespace()) {
@@ -82,9 +114,10 @@ impl Policy {
         } else if self.restricted && meta.tier != Tier::Fundamental {
             ToolError::denied(format!("{name} is off: part of the configuration was not understood"))
                 .hint("manage.get_server_status lists the faults; mend the fragment and restart the server")
-        } else if meta.tier != Tier::Fundamental && !self.enabled.contains(meta.namespace()) {
-            ToolError::denied(format!("{name} changes this device and its namespace is not enabled"))
-                .hint(format!("the owner can add \"{}\" to tools.enable in the configuration", meta.namespace()))
+        } else if !self.has_namespace(meta, caller) {
+            ToolError::denied(format!("{name} changes this device and its namespace is not enabled")).hint(format!(
+                "the owner opens it with `raspi-mcp allow {name}`, or all of its namespace with tools.enable"
+            ))
         } else if !meta.environments.contains(&self.environment) {
             ToolError::denied(format!("{name} does not run in environment {:?}", self.environment))
         } else if mildest.mode == Mode::Deny {
@@ -100,25 +133,15 @@ impl Policy {
     /// # Errors
     /// `permission_denied` with `details.tool`, and `required_role` when the role is what is missing.
     pub fn admit(&self, meta: &Meta, caller: &Caller) -> Result<(), ToolError> {
-        self.admit_role(meta, caller.role).map_err(|refusal| match refusal.hint {
-            None if caller.role < meta.role => refusal.hint(way::to_a_role(caller, meta.role)),
-            _ => refusal,
-        })
-    }
-
-    /// As [`Policy::admit`], for the listing, which depends on nothing but the role.
-    ///
-    /// # Errors
-    /// As [`Policy::admit`].
-    pub fn admit_role(&self, meta: &Meta, role: Role) -> Result<(), ToolError> {
-        if role < meta.role {
-            let (name, needs, has) = (meta.name, meta.role.name(), role.name());
+        if !self.has_role(meta, caller) {
+            let (name, needs, has) = (meta.name, meta.role.name(), caller.role.name());
             return Err(ToolError::denied(format!("{name} needs role {needs}; this caller is {has}"))
                 .with("tool", name)
                 .with("required_role", needs)
-                .with("role", has));
+                .with("role", has)
+                .hint(way::to_a_role(caller, meta.role)));
         }
-        self.off(meta).map_or(Ok(()), Err)
+        self.off_for(meta, Some(&caller.principal)).map_or(Ok(()), Err)
     }
 }
 

@@ -5,7 +5,10 @@
 //! goes is an idle one, of whoever has most, and of those the one that was not used for longest. Idle is: no request is
 //! open, nothing is subscribed to, nothing waits to be read by the peer for longer than [`STALLED`].
 
-use super::shares::{Full, Rule};
+use super::{
+    presence::Presence,
+    shares::{Full, Rule},
+};
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -36,6 +39,8 @@ struct Row {
     from: Arc<str>,
     /// Who it is, once that is known.
     who: Option<Who>,
+    /// Gone when what it showed does not count any more.
+    pass: Option<Presence>,
     /// Requests that are open, and whatever else keeps it in use.
     open: usize,
     used: Instant,
@@ -117,6 +122,7 @@ impl Seats {
         let row = Row {
             from: from.into(),
             who: None,
+            pass: None,
             open: 0,
             used: Instant::now(),
             stalled: None,
@@ -129,6 +135,17 @@ impl Seats {
     /// The division of the places.
     pub fn rule(&self) -> Rule {
         self.rule
+    }
+
+    /// Closes every connection whose credential was revoked, whatever it is doing.
+    pub fn close_revoked(&self) {
+        let revoked = |row: &Row| row.pass.as_ref().is_some_and(Presence::is_gone);
+        self.lock().rows.retain(|_, row| {
+            if revoked(row) {
+                row.evicted.cancel();
+            }
+            !revoked(row)
+        });
     }
 
     fn change(&self, number: u64, change: impl FnOnce(&mut Row)) {
@@ -165,14 +182,16 @@ impl Table {
 }
 
 impl Seat {
-    /// Says who it is. A request of somebody else on the same connection changes it.
+    /// Says who it is, and what is gone when that does not count any more. A request of somebody else on the same connection
+    /// changes both.
     ///
     /// # Errors
     /// [`Full`], when the caller has its share of connections, or only the reserve is left, and none of them is idle.
-    pub fn is(&self, principal: &str, is_admin: bool) -> Result<(), Full> {
+    pub fn is(&self, principal: &str, is_admin: bool, pass: Option<&Presence>) -> Result<(), Full> {
         let rule = &self.seats.rule;
         let mut table = self.seats.lock();
-        let Some(row) = table.rows.get(&self.number) else { return Ok(()) };
+        let Some(row) = table.rows.get_mut(&self.number) else { return Ok(()) };
+        row.pass = pass.cloned();
         if row.who.as_ref().is_some_and(|who| &*who.name == principal && who.is_admin == is_admin) {
             return Ok(());
         }
@@ -253,7 +272,7 @@ mod tests {
         let seats = Seats::new(8);
         let mut flood = Vec::new();
         let other = seats.sit("b", ANY).unwrap();
-        other.is("other", false).unwrap();
+        other.is("other", false, None).unwrap();
         for _ in 0..7 {
             tick().await;
             flood.push(seats.sit("a", ANY).unwrap());
@@ -285,7 +304,7 @@ mod tests {
         let mut held = Vec::new();
         let mut busy = |principal: &str, is_admin| {
             let seat = seats.sit("here", ANY)?;
-            seat.is(principal, is_admin)?;
+            seat.is(principal, is_admin, None)?;
             let in_use = seat.in_use();
             held.push((seat, in_use));
             Ok::<_, Full>(())
@@ -304,7 +323,7 @@ mod tests {
         held[0].1 = held[1].0.in_use();
         let seat = seats.sit("here", ANY).unwrap();
         assert!(left(&held[0].0));
-        seat.is("a", false).unwrap();
+        seat.is("a", false, None).unwrap();
         assert!(!left(&held[1].0));
     }
 

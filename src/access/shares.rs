@@ -1,5 +1,5 @@
-//! How much of what everybody uses one caller may take. One caller is one principal: a token, a subject of a JWT, a local
-//! user, or all anonymous programs on this machine together.
+//! How much of what everybody uses one caller may take. One caller is one owner's credentials together, where the
+//! configuration names the owner; else one principal: a token, a subject of a JWT, a local user, or all anonymous programs on this machine.
 //!
 //! Every pool is divided by a [`Rule`]: a bound for the whole, a share for one caller, and a reserve that only admins
 //! (root, `raspi-mcp-admin`, admin tokens) can take. Admins have no share: they may use the whole.
@@ -118,26 +118,28 @@ impl Taken {
     /// # Errors
     /// [`Full`]
     pub fn admits(&self, rule: &Rule, caller: &Caller) -> Result<(), Full> {
-        let own = self.by.get(&caller.principal).copied().unwrap_or_default();
+        let own = self.by.get(&*caller.party()).copied().unwrap_or_default();
         rule.admits(is_admin(caller), own, self.weak, self.all)
     }
 
     pub fn add(&mut self, caller: &Caller) {
         self.all += 1;
         self.weak += usize::from(!is_admin(caller));
-        match self.by.get_mut(&caller.principal) {
+        let party = caller.party();
+        match self.by.get_mut(&*party) {
             Some(own) => *own += 1,
-            None => drop(self.by.insert(caller.principal.clone(), 1)),
+            None => drop(self.by.insert(party.into_owned(), 1)),
         }
     }
 
     pub fn remove(&mut self, caller: &Caller) {
         self.all -= 1;
         self.weak -= usize::from(!is_admin(caller));
-        if let Some(own) = self.by.get_mut(&caller.principal) {
+        let party = caller.party();
+        if let Some(own) = self.by.get_mut(&*party) {
             *own -= 1;
             if *own == 0 {
-                self.by.remove(&caller.principal);
+                self.by.remove(&*party);
             }
         }
     }

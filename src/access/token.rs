@@ -90,28 +90,56 @@ pub fn judge<'a>(tokens: &'a [TokenSetting], presented: &str, now: OffsetDateTim
     }
 }
 
-/// `raspi-mcp token new`: makes a token and says, once, what it is and which lines make the server accept it.
+/// Whether a token may have this name and this owner.
 ///
 /// # Errors
-/// `invalid_argument` for a name the configuration would refuse; `internal` without randomness.
-pub fn run_new(name: &str, role: Role, expires: Option<OffsetDateTime>) -> Result<String, ToolError> {
-    if !crate::config::is_name(name, 64) {
-        return Err(ToolError::invalid("a token's name is 1 to 64 characters from a-z, 0-9, \"_\" and \"-\"")
-            .with("name", "--name")
-            .hint("name it after who or what will use it, such as \"laptop\""));
+/// `invalid_argument`: the configuration would refuse it.
+pub fn check_names(name: &str, owner: Option<&str>) -> Result<(), ToolError> {
+    for (what, option, text) in [("name", "--name", Some(name)), ("owner", "--owner", owner)] {
+        if text.is_some_and(|text| !crate::config::is_name(text, 64)) {
+            let message = format!("a token's {what} is 1 to 64 characters from a-z, 0-9, \"_\" and \"-\"");
+            return Err(ToolError::invalid(message)
+                .with("name", option)
+                .hint("name it after who or what will use it, such as \"laptop\""));
+        }
     }
-    let token = Token::mint()?;
+    Ok(())
+}
+
+/// The lines that make a server accept a token.
+///
+/// # Errors
+/// `invalid_argument` for an expiry that cannot be written.
+pub fn lines(token: &TokenSetting) -> Result<String, ToolError> {
+    let TokenSetting { name, sha256, role, owner, expires } = token;
     let expires = match expires.map(|moment| moment.format(&Rfc3339)).transpose() {
         Ok(moment) => moment.map(|moment| format!("expires = {moment}\n")).unwrap_or_default(),
         Err(error) => return Err(ToolError::invalid(format!("--expires cannot be written as RFC 3339: {error}"))),
     };
+    let owner = owner.as_ref().map(|owner| format!("owner = \"{owner}\"\n")).unwrap_or_default();
+    let (hash, role) = (sha256.hex(), role.name());
+    Ok(format!("[[access.tokens]]\nname = \"{name}\"\nsha256 = \"{hash}\"\nrole = \"{role}\"\n{owner}{expires}"))
+}
+
+/// `raspi-mcp token new`: makes a token and says, once, what it is and which lines make the server accept it.
+///
+/// # Errors
+/// `invalid_argument` for a name the configuration would refuse; `internal` without randomness.
+pub fn run_new(
+    name: &str,
+    role: Role,
+    owner: Option<&str>,
+    expires: Option<OffsetDateTime>,
+) -> Result<String, ToolError> {
+    check_names(name, owner)?;
+    let token = Token::mint()?;
+    let setting =
+        TokenSetting { name: name.into(), sha256: token.sha256(), role, owner: owner.map(str::to_owned), expires };
     Ok(format!(
         "This is the token. It is shown only now; give it to whoever will use it, and to nobody else:\n\n    {}\n\n\
-         These lines make the server accept it. Put them into a file such as /etc/raspi-mcp/20-{name}.toml and restart \
-         raspi-mcp:\n\n[[access.tokens]]\nname = \"{name}\"\nsha256 = \"{}\"\nrole = \"{}\"\n{expires}",
+         These lines make the server accept it. Put them into a file such as /etc/raspi-mcp/20-{name}.toml:\n\n{}",
         token.reveal(),
-        token.sha256().hex(),
-        role.name(),
+        lines(&setting)?,
     ))
 }
 

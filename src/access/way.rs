@@ -20,14 +20,36 @@ pub fn to_a_role(caller: &Caller, needed: Role) -> String {
         Door::Http | Door::Ws => match caller.principal.split_once(':') {
             Some(("jwt", _)) => format!("the issuer of your token has to put {role} into its role claim"),
             Some(_) => format!(
-                "connect with a token of that role: the owner makes one with `raspi-mcp token new --role {role}`"
+                "connect with a token of that role: the owner makes one with `raspi-mcp token make --role {role}`"
             ),
             None => format!(
                 "callers of this machine without a token have access.loopback_role; connect with a token of that role \
-                 (`raspi-mcp token new --role {role}`)"
+                 (`raspi-mcp token make --role {role}`)"
             ),
         },
     }
+}
+
+/// What decides this caller's role.
+pub fn role_of(caller: &Caller) -> String {
+    match (caller.door, caller.principal.split_once(':')) {
+        (Door::Stdio, _) => "access.stdio_role".into(),
+        (Door::Unix, _) => "access.admin_group".into(),
+        (_, Some(("jwt", _))) => "the role claim of its token".into(),
+        (_, Some((_, name))) => format!("the role of token {name}"),
+        (_, None) => "access.loopback_role".into(),
+    }
+}
+
+/// How the owner opens what is closed: by `command`.
+pub fn to_open(caller: &Caller, command: &str) -> String {
+    let at = match caller.door {
+        Door::Stdio | Door::Unix => "in a terminal on this device",
+        Door::Http | Door::Ws => "on the device, at its console or over ssh",
+    };
+    format!(
+        "the owner opens it with `{command}`, run {at} (as root where raspi-mcp is installed); nothing has to be restarted"
+    )
 }
 
 /// How a person says yes to the ask `id`.

@@ -37,9 +37,11 @@ use crate::{
         },
     },
     os::{Root, bus::Bus, lock::Lock},
+    watched::Watched,
 };
 use serde_json::json;
 use std::{
+    path::PathBuf,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -114,6 +116,7 @@ impl World {
 /// The privileged half.
 pub struct Agent {
     pub(super) settings: AgentSettings,
+    policy: Watched<AgentPolicy>,
     pub(super) clock: Clock,
     pub(super) asks: Asks,
     pub(super) machine: Arc<dyn Machine>,
@@ -156,7 +159,13 @@ impl Agent {
         let button = Button::take(&settings, gpio, &mut faults);
         let per_hour = settings.policy.reboots_per_hour;
         let updates = Updates::start(&settings, update, Arc::clone(&clock), &mut faults);
+        let policy = {
+            let (reload, start) = (settings.reload.clone(), settings.policy.clone());
+            let make = move |_: &[PathBuf]| reload.read().map(|settings| start.renewed(&settings));
+            Watched::after(settings.policy.clone(), settings.reload.files.clone(), make)
+        };
         let agent = Self {
+            policy,
             asks: Asks::load(folder, &clock, &boot_clock, settings.policy.ask_expiry, &mut faults),
             power: Power::load(folder, Arc::clone(&clock), Arc::clone(&machine), per_hour, &mut faults)?,
             machine,
@@ -192,12 +201,19 @@ impl Agent {
             agent.power.tell(system);
             agent.begin_boot();
             agent.watch_plan();
+            let system = agent.updates.system()?;
+            agent.tell_settings(&system);
         }
         Ok(agent)
     }
 
     pub fn settings(&self) -> &AgentSettings {
         &self.settings
+    }
+
+    /// The policy as the configuration has it now.
+    pub(super) fn policy(&self) -> Arc<AgentPolicy> {
+        self.policy.get()
     }
 
     /// Does `op` for `peer`.
@@ -214,7 +230,7 @@ impl Agent {
             Op::Status {} => Ok(Done::Status(self.status().into())),
             Op::OpenAsk(request) => {
                 // Nobody is asked for what the agent would refuse anyway.
-                self.settings.policy.check_ask(&request.tool, &request.args)?;
+                self.policy().check_ask(&request.tool, &request.args)?;
                 if PowerAction::ALL.iter().any(|action| action.tool() == request.tool) {
                     self.power.check()?;
                 }
@@ -249,10 +265,14 @@ impl Agent {
                 Ok(Done::Ask(ask))
             }
             Op::Elicited { id, approve, client } => {
-                self.settings.policy.check_elicitation(&client)?;
+                self.policy().check_elicitation(&client)?;
                 let asked = self.asks.wait(&id, Duration::ZERO).await?;
                 let how = format!("elicitation by {client}");
-                let ask = self.asks.answer(&id, approve, &asked.request.principal, &how)?;
+                let by = &asked.request.principal;
+                let ask = match asked.state {
+                    AskState::Approved if !approve => self.asks.take_back(&id, by, &how)?,
+                    _ => self.asks.answer(&id, approve, by, &how)?,
+                };
                 self.note_ask("ask answered", peer, &ask)?;
                 Ok(Done::Ask(ask))
             }
@@ -330,7 +350,10 @@ impl Agent {
             last_power: self.power.last(),
             network_change: self.connections.shown().map(Into::into),
             audit_head: self.heads.last(),
-            faults: self.faults.iter().cloned().chain(self.button.get().and_then(Grip::trouble)).collect(),
+            faults: {
+                let now = self.button.get().and_then(Grip::trouble).into_iter().chain(self.policy.fault());
+                self.faults.iter().cloned().chain(now).collect()
+            },
             places: Some(self.settings.places.clone()),
         }
     }

@@ -15,6 +15,7 @@ pub mod exec;
 mod files;
 pub mod heads;
 pub mod hostname;
+mod known;
 mod link;
 mod log;
 pub mod machine;
@@ -45,6 +46,7 @@ pub use deeds::update::{
     HealthReport, HealthTaken, InstallRequest, Judged, MAX_PROBLEM, MAX_PROBLEMS, MarkGoodRequest, MarkedGood,
     RebootIntoRequest, RollBackRequest, RolledBack, UpdateTool,
 };
+pub use known::knows;
 pub use link::AgentLink;
 pub use peer::{Peer, Standing};
 pub use policy::AgentPolicy;

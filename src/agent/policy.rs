@@ -1,6 +1,7 @@
 //! The agent's own judgement of an operation: mode of its tool, namespace, and the ask it needs.
 
 use crate::{
+    config::{Grant, Settings},
     error::ToolError,
     registry::{
         actions::{Ruling, Words},
@@ -35,7 +36,7 @@ const DEEDS: &[(&str, Mode)] = &[
 ];
 
 /// The agent's copy of the policy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct AgentPolicy {
     /// What the configuration says about a tool; what it does not name keeps the default of [`AgentPolicy::mode`].
     pub modes: BTreeMap<String, Mode>,
@@ -43,6 +44,8 @@ pub struct AgentPolicy {
     pub namespaces: BTreeSet<String>,
     /// Tools and namespaces switched off.
     pub disabled: BTreeSet<String>,
+    /// Tools that are open one at a time. For whom, is the server's to judge: it knows the caller.
+    pub grants: Vec<Grant>,
     /// Services that tools may touch, with `*` and `?`.
     pub services: Vec<String>,
     /// MCP clients whose elicitation counts as a person's answer.
@@ -61,6 +64,7 @@ impl Default for AgentPolicy {
             modes: BTreeMap::new(),
             namespaces: BTreeSet::new(),
             disabled: BTreeSet::new(),
+            grants: Vec::new(),
             services: Vec::new(),
             elicitation_clients: Vec::new(),
             faults: Vec::new(),
@@ -71,6 +75,44 @@ impl Default for AgentPolicy {
 }
 
 impl AgentPolicy {
+    /// What `settings` say of it, which must come from [`crate::config::load_agent`] where there is a real machine to protect.
+    pub fn of(settings: &Settings, simulated: bool) -> Self {
+        Self {
+            modes: settings.policy.clone(),
+            namespaces: settings.tools.enable.clone(),
+            disabled: settings.tools.disable.clone(),
+            grants: settings.tools.allow.clone(),
+            services: settings.service.allowed(simulated),
+            elicitation_clients: settings.approval.elicitation_clients.clone(),
+            faults: settings.restricted.clone(),
+            ask_expiry: Duration::from_secs(settings.approval.expire_seconds),
+            ..Self::default()
+        }
+    }
+
+    /// With what a running agent takes of its configuration anew: `[tools]` and `[policy]`.
+    #[must_use]
+    pub fn renewed(&self, settings: &Settings) -> Self {
+        Self {
+            modes: settings.policy.clone(),
+            namespaces: settings.tools.enable.clone(),
+            disabled: settings.tools.disable.clone(),
+            grants: settings.tools.allow.clone(),
+            faults: settings.restricted.clone(),
+            ..self.clone()
+        }
+    }
+
+    fn grants<'a>(&'a self, tool: &'a str) -> impl Iterator<Item = &'a Grant> {
+        self.grants.iter().filter(move |grant| grant.tool == tool)
+    }
+
+    /// The services that `tool` may touch, with `*` and `?`.
+    pub fn services(&self, tool: &str) -> Vec<String> {
+        let granted = self.grants(tool).flat_map(|grant| &grant.units);
+        self.services.iter().chain(granted).cloned().collect()
+    }
+
     /// Whether a call of `tool` becomes a deed of the agent's.
     pub fn is_deed(tool: &str) -> bool {
         DEEDS.iter().any(|(deed, _)| *deed == tool)
@@ -106,11 +148,11 @@ impl AgentPolicy {
                 .with("tool", tool)
                 .hint("take it out of tools.disable in /etc/raspi-mcp and restart raspi-mcp-agent"));
         }
-        if !self.namespaces.contains(namespace) {
+        if !self.namespaces.contains(namespace) && self.grants(tool).next().is_none() {
             return Err(ToolError::denied(format!("the agent's configuration does not enable namespace {namespace}"))
                 .with("tool", tool)
                 .with("namespace", namespace)
-                .hint(format!("add \"{namespace}\" to tools.enable in /etc/raspi-mcp and restart raspi-mcp-agent")));
+                .hint(format!("`raspi-mcp allow {tool}`, run as root on the device, opens it for both halves")));
         }
         let ruling = self.ruling(tool, args);
         if ruling.mode == Mode::Deny { Err(denied(tool, &ruling)) } else { Ok(ruling.mode) }

@@ -4,10 +4,10 @@ use super::policy::AgentPolicy;
 use crate::{
     access::groups,
     appliance::Folder,
-    config::{Approval, Exec, PlaceSettings, SERVER_USER, Settings, sections::update::UpdateSettings},
+    config::{Approval, Exec, PlaceSettings, Reload, SERVER_USER, Settings, sections::update::UpdateSettings},
     os::Root,
 };
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 /// Everything the agent needs to know.
 #[derive(Clone, Debug)]
@@ -23,7 +23,10 @@ pub struct AgentSettings {
     pub approver_group: String,
     /// The machine behind is a simulated one: nothing here touches the real one.
     pub simulated: bool,
+    /// What it is at start.
     pub policy: AgentPolicy,
+    /// How the policy is made again when `raspi-mcp allow` has changed the configuration.
+    pub reload: Reload,
     /// The commands it runs.
     pub exec: Exec,
     /// Names of processes it sends no signal.
@@ -57,16 +60,8 @@ impl AgentSettings {
             server_uid: groups::user_id(&root, SERVER_USER),
             approver_group: settings.access.approver_group.clone(),
             simulated,
-            policy: AgentPolicy {
-                modes: settings.policy.clone(),
-                namespaces: settings.tools.enable.clone(),
-                disabled: settings.tools.disable.clone(),
-                services: settings.service.allowed(simulated),
-                elicitation_clients: settings.approval.elicitation_clients.clone(),
-                faults: settings.restricted.clone(),
-                ask_expiry: Duration::from_secs(settings.approval.expire_seconds),
-                ..AgentPolicy::default()
-            },
+            policy: AgentPolicy::of(settings, simulated),
+            reload: Reload::default(),
             exec: settings.exec.clone(),
             protected_processes: settings.process.protected.clone(),
             server_places: vec![

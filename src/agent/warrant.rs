@@ -39,7 +39,7 @@ impl Agent {
     /// # Errors
     /// `permission_denied` naming the setting that stands in the way.
     pub(super) fn allows(&self, peer: &Peer, tool: &str, warrant: &Warrant) -> Result<(), ToolError> {
-        if peer.is_at_the_console(warrant) { Ok(()) } else { self.settings.policy.check(tool).map(drop) }
+        if peer.is_at_the_console(warrant) { Ok(()) } else { self.policy().check(tool).map(drop) }
     }
 
     /// Lets a deed of `tool` pass: by the policy and, where that asks, by an approval that is used up here, once `shows` has
@@ -70,7 +70,7 @@ impl Agent {
             // Namespaces, modes and asks are for who comes over the network. What a bundle has to be is judged all the same.
             return Ok(());
         }
-        if self.settings.policy.check_call(tool, args)? != Mode::Ask {
+        if self.policy().check_call(tool, args)? != Mode::Ask {
             return Ok(());
         }
         let id = warrant.ask_id.as_deref().ok_or_else(|| {

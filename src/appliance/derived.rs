@@ -183,6 +183,9 @@ fn tokens(identity: &Identity) -> String {
     for token in &identity.tokens {
         let (name, hash, role) = (&token.name, token.sha256.hex(), token.role.name());
         text.push_str(&format!("\n[[access.tokens]]\nname = \"{name}\"\nsha256 = \"{hash}\"\nrole = \"{role}\"\n"));
+        if let Some(owner) = &token.owner {
+            text.push_str(&format!("owner = \"{owner}\"\n"));
+        }
         if let Some(Some(expires)) = token.summary().get("expires").map(|value| value.as_str().map(str::to_owned)) {
             text.push_str(&format!("expires = {expires}\n"));
         }

@@ -6,7 +6,8 @@ use super::{
 };
 use crate::{
     agent::{self, AgentSettings},
-    config, daemon,
+    config::{self, Reload},
+    daemon,
     error::ToolError,
     halves,
     hw::board::Board,
@@ -48,7 +49,10 @@ pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
             ),
         }
     }
-    let settings = AgentSettings::of(&settings, simulated, Root::system());
+    let settings = AgentSettings {
+        reload: Reload::of(sources, config::load_agent),
+        ..AgentSettings::of(&settings, simulated, Root::system())
+    };
     let (runtime, manager) = (super::runtime()?, Manager::of_process());
     runtime.block_on(async {
         // On the one thread that does everything: where that hangs, so do the signs of life.

@@ -2,6 +2,7 @@
 
 mod accept_gap;
 mod agent;
+mod allow;
 pub mod approve;
 mod audit;
 mod bridge;
@@ -22,7 +23,7 @@ mod slot;
 mod sources;
 mod target;
 mod tls;
-mod token;
+pub mod token;
 pub mod tools;
 
 use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
@@ -72,6 +73,10 @@ enum Command {
     Fleet(fleet::Args),
     /// Make a machine that has no owner yet your own, by the code that it shows
     Claim(claim::Args),
+    /// Open a tool, and say for whom and for what; it counts at once. On an installed system as root
+    Allow(allow::Args),
+    /// Close again what `raspi-mcp allow` opened
+    Revoke(allow::RevokeArgs),
     /// Say yes or no to what a caller wants to do
     Approve(approve::Args),
     /// Check or show the record of all calls
@@ -108,12 +113,14 @@ pub fn run() -> std::process::ExitCode {
         Command::Pins(args) => pins::run(&args, &cli.sources),
         Command::Tools(args) => tools::run(&args, &cli.sources),
         Command::Schema(args) => schema::run(&args),
-        Command::Token(args) => token::run(args),
+        Command::Token(args) => token::run(args, &cli.sources),
         Command::Tls(args) => tls::run(args, &cli.sources),
         Command::Bundle(args) => bundle::run(args),
         Command::Channel(args) => channel::run(args),
         Command::Fleet(args) => fleet::run(&args),
         Command::Claim(args) => claim::run(args, &cli.sources),
+        Command::Allow(args) => allow::run(&args, &cli.sources),
+        Command::Revoke(args) => allow::revoke(&args, &cli.sources),
         Command::Approve(args) => approve::run(&args, &cli.sources),
         Command::Audit(args) => audit::run(args, &cli.sources),
         Command::Slot(args) => slot::run(args, &cli.sources),

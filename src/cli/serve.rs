@@ -7,7 +7,7 @@ use super::{
 #[cfg(feature = "conformance-fixtures")]
 use crate::config::Settings;
 use crate::{
-    config::Flag,
+    config::{self, Flag, Reload},
     daemon::{self, Serve},
     log,
     os::{ioctl, notify::Manager},
@@ -73,7 +73,8 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
         value: address.clone(),
         flag: "--http".into(),
     });
-    let mut settings = sources.settings(&registry, flags.collect())?;
+    let sources = sources.gather(&registry, flags.collect())?;
+    let mut settings = config::load(&sources)?;
     #[cfg(feature = "conformance-fixtures")]
     args.stay_local(&settings)?;
     daemon::grant(&mut settings, args.role);
@@ -82,7 +83,8 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
     for reason in &settings.restricted {
         tracing::error!(reason, "part of the configuration was set aside: only the fundamental tier runs");
     }
-    let serve = Serve { settings, registry, stdio: args.stdio, log: ring, provider };
+    let serve =
+        Serve { settings, registry, stdio: args.stdio, log: ring, reload: Reload::of(sources, config::load), provider };
     let runtime = super::runtime()?;
     let ended = runtime.block_on(daemon::serve(serve, Manager::of_process()));
     // Without this, a thread that hangs in an adapter's driver would keep the process; it goes down with it.

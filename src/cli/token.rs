@@ -1,8 +1,22 @@
-//! `raspi-mcp token`
+//! `raspi-mcp token`: bearer tokens are made, listed and revoked. A running server notices by itself.
 
 use super::exit::{Exit, Failure};
 use super::say::outln;
-use crate::{access::token, registry::meta::Role};
+use super::sources;
+use crate::{
+    access::groups,
+    access::token::{self, Token},
+    config::{self, KeptToken, SERVER_USER, Sources, TokenFiles, TokenSetting, is_name},
+    error::ToolError,
+    os::{Root, whole},
+    registry::{Registry, meta::Role},
+};
+use std::{
+    fs::{self, DirBuilder},
+    io::Write,
+    os::unix::fs::{DirBuilderExt, fchown},
+    path::PathBuf,
+};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 #[derive(clap::Args)]
@@ -11,27 +25,268 @@ pub struct Args {
     command: Command,
 }
 
+#[derive(clap::Args)]
+struct What {
+    /// Who or what will use it, e.g. laptop
+    #[arg(long)]
+    name: String,
+    /// read_only, ops_rw or admin
+    #[arg(long, value_parser = super::serve::role)]
+    role: Role,
+    /// Whose it is: credentials of one owner hold the same pins, and share what one caller may take
+    #[arg(long)]
+    owner: Option<String>,
+    /// When it stops working, e.g. 2027-01-01T00:00:00Z; never, unless told
+    #[arg(long, value_name = "TIME")]
+    expires: Option<String>,
+}
+
 #[derive(clap::Subcommand)]
 enum Command {
+    /// Make a token and print it once; a running server accepts it at once
+    Make(What),
     /// Make a token, print it once, and print the lines that make a server accept it
-    New {
-        /// Who or what will use it, e.g. laptop
+    New(What),
+    /// The tokens that the configuration has: never the tokens themselves
+    List {
+        /// For programs
         #[arg(long)]
+        json: bool,
+    },
+    /// Take a token out of the configuration; a running server ends its connections at once
+    Revoke {
+        /// Its name, as in `raspi-mcp token list`
         name: String,
-        /// read_only, ops_rw or admin
-        #[arg(long, value_parser = super::serve::role)]
-        role: Role,
-        /// When it stops working, e.g. 2027-01-01T00:00:00Z; never, unless told
-        #[arg(long, value_name = "TIME")]
-        expires: Option<String>,
     },
 }
 
-pub fn run(args: Args) -> Result<(), Failure> {
-    let Command::New { name, role, expires } = args.command;
-    let expires = expires.map(|text| OffsetDateTime::parse(&text, &Rfc3339)).transpose().map_err(|error| {
-        Failure::new(Exit::Usage, format!("--expires: {error}; write it like 2027-01-01T00:00:00Z"))
+pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
+    let gather = || sources.gather(&Registry::standard(), Vec::new());
+    match args.command {
+        Command::Make(what) => {
+            let sources = gather()?;
+            let wanted = Wanted { expires: what.expires()?, name: what.name, role: what.role, owner: what.owner };
+            let Made { secret, file } = make(wanted, &sources)?;
+            outln!(
+                "This is the token. It is shown only now; give it to whoever will use it, and to nobody else:\n\n    {secret}\n\n{} has \
+                 its hash. A running server accepts it from now on.",
+                file.display()
+            );
+            Ok(())
+        }
+        Command::New(what) => {
+            let expires = what.expires()?;
+            outln!("{}", token::run_new(&what.name, what.role, what.owner.as_deref(), expires)?.trim_end());
+            Ok(())
+        }
+        Command::List { json } => {
+            outln!("{}", list(json, &gather()?)?.trim_end());
+            Ok(())
+        }
+        Command::Revoke { name } => {
+            outln!("{}", revoke(&name, &gather()?)?);
+            Ok(())
+        }
+    }
+}
+
+impl What {
+    fn expires(&self) -> Result<Option<OffsetDateTime>, Failure> {
+        let parsed = self.expires.as_ref().map(|text| OffsetDateTime::parse(text, &Rfc3339)).transpose();
+        parsed.map_err(|error| {
+            Failure::new(Exit::Usage, format!("--expires: {error}; write it like 2027-01-01T00:00:00Z"))
+        })
+    }
+}
+
+/// The tokens as a running server reads them.
+fn kept(sources: &Sources) -> Result<Vec<KeptToken>, Failure> {
+    let set_aside = config::load(sources).map(|settings| settings.restricted).unwrap_or_default();
+    Ok(TokenFiles::of(sources).read(&set_aside)?)
+}
+
+/// The file of a token that was made here.
+fn file_of(name: &str, sources: &Sources) -> PathBuf {
+    sources.places.site_dir.join(format!("60-token-{name}.toml"))
+}
+
+/// A token that somebody wants.
+pub struct Wanted {
+    pub name: String,
+    pub role: Role,
+    pub owner: Option<String>,
+    pub expires: Option<OffsetDateTime>,
+}
+
+/// One that was made.
+pub struct Made {
+    /// To be shown once.
+    pub secret: String,
+    /// What has its hash.
+    pub file: PathBuf,
+}
+
+/// Makes a token and writes its hash into a fragment of its own.
+///
+/// # Errors
+/// A name that is taken or wrong, a configuration that cannot be read, a folder that cannot be written: then nothing was made.
+pub fn make(what: Wanted, sources: &Sources) -> Result<Made, Failure> {
+    let refuse = |message: String| Err(Failure::new(Exit::Refused, message));
+    if let Some(file) = &sources.file {
+        return refuse(format!(
+            "with --config this server reads {} and no folder that a token could be put into; `raspi-mcp token new` prints \
+             the lines for that file",
+            file.display()
+        ));
+    }
+    token::check_names(&what.name, what.owner.as_deref())?;
+    // On what is wrong already a new token would not count.
+    let before = kept(sources)?;
+    if let Some(taken) = before.iter().find(|token| token.setting.name == what.name) {
+        return refuse(format!(
+            "there is a token named {} already, in {}; revoke it first, or take another name",
+            what.name,
+            taken.file.display()
+        ));
+    }
+    let token = Token::mint()?;
+    let setting = TokenSetting {
+        name: what.name.clone(),
+        sha256: token.sha256(),
+        role: what.role,
+        owner: what.owner,
+        expires: what.expires,
+    };
+    let file = file_of(&what.name, sources);
+    put(&file, &token::lines(&setting)?)?;
+    // As the server will read it: where it would not count, nothing stays.
+    let counts = kept(sources).and_then(|kept| match kept.iter().any(|kept| kept.setting == setting) {
+        true => Ok(()),
+        false => Err(Failure::new(Exit::Failed, format!("{} was written and is not read", file.display()))),
+    });
+    if let Err(failure) = counts {
+        let _ = whole::remove(&file);
+        return Err(Failure::new(failure.exit, format!("no token was made: {}", failure.message)));
+    }
+    Ok(Made { secret: token.reveal().to_owned(), file })
+}
+
+/// Writes one file that the server may read and others may not.
+fn put(file: &std::path::Path, text: &str) -> Result<(), Failure> {
+    let write = || {
+        if let Some(folder) = file.parent() {
+            DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
+        }
+        whole::replace(file, 0o640, |new| {
+            if rustix::process::geteuid().is_root()
+                && let Some((_, group)) = groups::user_ids(&Root::system(), SERVER_USER)
+            {
+                fchown(&*new, None, Some(group))?;
+            }
+            new.write_all(text.as_bytes())
+        })
+    };
+    write().map_err(|error: std::io::Error| {
+        let who = if error.kind() == std::io::ErrorKind::PermissionDenied { "; do it as root" } else { "" };
+        Failure::new(Exit::Failed, format!("no token was made: {} cannot be written: {error}{who}", file.display()))
+    })
+}
+
+/// The tokens of the configuration, for a person or as JSON.
+///
+/// # Errors
+/// A configuration that cannot be read.
+pub fn list(json: bool, sources: &Sources) -> Result<String, Failure> {
+    let kept = kept(sources)?;
+    if json {
+        let all: Vec<serde_json::Value> = kept
+            .iter()
+            .map(|token| {
+                let mut shown = token.setting.summary();
+                shown["file"] = token.file.display().to_string().into();
+                shown["made"] = made(token).into();
+                shown
+            })
+            .collect();
+        return Ok(format!("{:#}", serde_json::Value::Array(all)));
+    }
+    if kept.is_empty() {
+        return Ok("the configuration has no token; `raspi-mcp token make` makes one".into());
+    }
+    let mut text = format!("{:<20} {:<10} {:<16} {:<21} {:<21} file\n", "name", "role", "owner", "made", "expires");
+    for token in &kept {
+        let TokenSetting { name, role, owner, expires, .. } = &token.setting;
+        let expires = expires.and_then(|moment| moment.format(&Rfc3339).ok());
+        let (owner, made) = (owner.as_deref().unwrap_or("-"), made(token));
+        let (made, expires) = (made.as_deref().unwrap_or("-"), expires.as_deref().unwrap_or("never"));
+        let (role, file) = (role.name(), token.file.display());
+        text.push_str(&format!("{name:<20} {role:<10} {owner:<16} {made:<21} {expires:<21} {file}\n"));
+    }
+    Ok(text)
+}
+
+/// When its file was written, to the second, in UTC; `None` where the file says other things as well.
+fn made(token: &KeptToken) -> Option<String> {
+    let modified = fs::metadata(&token.file).ok().filter(|_| token.alone)?.modified().ok()?;
+    OffsetDateTime::from(modified).replace_nanosecond(0).ok()?.format(&Rfc3339).ok()
+}
+
+/// Takes a token out of the configuration; says what follows.
+///
+/// # Errors
+/// There is none of that name, or its file says other things as well; a file that cannot be removed. Also where a running server
+/// does not notice, since another file is wrong.
+pub fn revoke(name: &str, sources: &Sources) -> Result<String, Failure> {
+    let refuse = |message: String| Err(Failure::new(Exit::Refused, message));
+    let own = file_of(name, sources);
+    let (file, others) = match kept(sources) {
+        Ok(kept) => {
+            let Some(found) = kept.iter().find(|token| token.setting.name == name) else {
+                let known: Vec<&str> = kept.iter().map(|token| token.setting.name.as_str()).collect();
+                let near =
+                    config::nearest(name, known).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+                return Err(ToolError::not_found(format!("the configuration has no token named {name:?}{near}"))
+                    .hint("`raspi-mcp token list` shows all of them")
+                    .into());
+            };
+            let in_site = found.file.parent() == Some(&*sources.places.site_dir) && sources.file.is_none();
+            if found.file.starts_with(&sources.places.identity_dir) {
+                return refuse(format!(
+                    "the token {name} belongs to this machine's identity, which is made anew at each start: docs/first-boot.md says what \
+                     changes it"
+                ));
+            }
+            if !(found.alone && in_site) {
+                return refuse(format!(
+                    "the token {name} is in {}, which {}; take its [[access.tokens]] out there: a running server notices",
+                    found.file.display(),
+                    if in_site { "says other things as well" } else { "is not a file of the site's folder" },
+                ));
+            }
+            (found.file.clone(), kept.len() - 1)
+        }
+        // A mistake elsewhere keeps nobody from revoking what was made here.
+        Err(_) if is_name(name, 64) && own.is_file() => (own, usize::MAX),
+        Err(failure) => return Err(failure),
+    };
+    fs::remove_file(&file).map_err(|error| {
+        let who = if error.kind() == std::io::ErrorKind::PermissionDenied { "; do it as root" } else { "" };
+        Failure::new(Exit::Failed, format!("nothing was revoked: {} cannot be removed: {error}{who}", file.display()))
     })?;
-    outln!("{}", token::run_new(&name, role, expires)?.trim_end());
-    Ok(())
+    if let Err(failure) = kept(sources) {
+        // The server has the tokens from before until it can read the files.
+        let why = format!(
+            "{} is removed, and a running server does NOT notice: it keeps all its tokens while another file is wrong. Mend that, \
+             or restart raspi-mcp:\n{}",
+            file.display(),
+            failure.message
+        );
+        return Err(Failure::new(Exit::Config, why));
+    }
+    let more = match config::load(sources) {
+        Err(faults) => format!("\nWithout it the next start of the server is refused:\n{faults}"),
+        Ok(_) if others == 0 => "\nIt was the last token.".into(),
+        Ok(_) => String::new(),
+    };
+    Ok(format!("{name} is revoked: {} is removed, and a running server ends its connections.{more}", file.display()))
 }

@@ -4,7 +4,7 @@ use super::{
     keys::{KEYS, Key, SECTIONS, section_of},
     kind::Kind,
     places::Places,
-    sections::{exec, files, i2c},
+    sections::{allow, exec, files, i2c},
     settings::Settings,
 };
 use serde_json::Value;
@@ -48,6 +48,7 @@ pub fn default_file() -> String {
                 (Kind::Roots, _) => file.push_str(files::EXAMPLE),
                 (Kind::Commands, _) => file.push_str(exec::EXAMPLE),
                 (Kind::I2cBuses, _) => file.push_str(i2c::EXAMPLE),
+                (Kind::Grants, _) => file.push_str(allow::EXAMPLE),
                 (_, Some(value)) => {
                     let _ = writeln!(file, "#{} = {value}", written_name(key));
                 }
@@ -77,6 +78,7 @@ fn written_name(key: &Key) -> &'static str {
         Kind::Roots => "roots",
         Kind::Commands => "commands",
         Kind::I2cBuses => "buses",
+        Kind::Grants => "allow",
         _ => key.name.split_once('.').map_or(key.name, |(_, name)| name),
     }
 }
@@ -127,7 +129,8 @@ win over earlier ones:
 6. flags of the command line
 
 Files of one folder are read in the order of their names. A folder holds at most 64, each of at most 1 MiB. A later value
-replaces an earlier one; only tables (tokens, roots, commands) add up. `dist/raspi-mcp.toml` has every key at its default, commented
+replaces an earlier one; only tables (tokens, roots, commands, grants) add up. `raspi-mcp allow` writes `50-allow-<namespace>.toml` into the site's folder, which counts
+without a restart (docs/allow.md); everything else takes one. `dist/raspi-mcp.toml` has every key at its default, commented
 out.
 
 For a user who is neither root nor `raspi-mcp`, the XDG folders take their place: `~/.config/raspi-mcp/*.toml` for

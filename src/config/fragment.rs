@@ -30,20 +30,39 @@ pub struct Fragment {
 ///
 /// With `owner`, a file counts only if it belongs to that user and nobody else can write it.
 pub fn read_dir(dir: &Path, owner: Option<u32>, tools: &KnownTools) -> Vec<Fragment> {
+    read_dir_with(dir, owner, tools, None)
+}
+
+/// [`read_dir`], with a text in place of one of the files, which need not be there yet.
+pub fn read_dir_with(
+    dir: &Path,
+    owner: Option<u32>,
+    tools: &KnownTools,
+    instead: Option<&(PathBuf, String)>,
+) -> Vec<Fragment> {
     let broken = |message: String| {
         let faults = vec![Fault::new(Origin::file(dir), message)];
         vec![Fragment { assignments: Vec::new(), faults }]
     };
     let mut files = match list(dir) {
         Ok(files) => files,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         Err(error) => return broken(format!("cannot list this folder: {error}; make it readable or remove it")),
     };
+    if let Some((path, _)) = instead
+        && !files.contains(path)
+    {
+        files.push(path.clone());
+    }
     if files.len() > MOST {
         return broken(format!("holds {} fragments; at most {MOST} are read, so merge some", files.len()));
     }
     files.sort();
-    files.into_iter().map(|path| read_file(&path, owner, tools)).collect()
+    let read = |path: PathBuf| match instead {
+        Some((other, text)) if *other == path => parse(&path, Ok(text.clone()), tools),
+        _ => read_file(&path, owner, tools),
+    };
+    files.into_iter().map(read).collect()
 }
 
 fn list(dir: &Path) -> io::Result<Vec<PathBuf>> {
@@ -64,8 +83,13 @@ fn list(dir: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// Reads one file.
 pub fn read_file(path: &Path, owner: Option<u32>, tools: &KnownTools) -> Fragment {
+    parse(path, read_text(path, |about| belongs(about, owner)), tools)
+}
+
+/// What the text of a file says.
+pub fn parse(path: &Path, text: Result<String, String>, tools: &KnownTools) -> Fragment {
     let mut reading = Reading::of(Origin::file(path), tools);
-    match read_text(path, |about| belongs(about, owner)) {
+    match text {
         Ok(text) => match document(&text) {
             Ok(entries) => reading.table("", &entries),
             Err(wrong) => wrong.into_iter().for_each(|(at, message)| reading.fault(at, message)),

@@ -170,6 +170,9 @@ pub const KEYS: &[Key] = &[
     key("access.admin_group", Kind::Account, Never,
         "Members of this group are `admin` on the unix socket, as root is; others are `read_only`."),
     key("access.approver_group", Kind::Account, Never, "Members of this group may answer `raspi-mcp approve`, as root may."),
+    key("access.owners", Kind::Owners, Never,
+        "Which accounts are one person's or program's: `uid:1000=ann`, `user:ann=ann`, `jwt:SUBJECT=ann`, `stdio=ann`; a token has `owner`. \
+         One owner holds pins at every door, and has one caller's share of everything; the audit keeps both names."),
     key("access.tokens", Kind::Tokens, Never,
         "Bearer tokens, one `[[access.tokens]]` each. Those of all files count together; only files can hold them."),
 
@@ -186,6 +189,10 @@ pub const KEYS: &[Key] = &[
     key("tools.enable", Kind::Namespaces, Fewer,
         "Namespaces whose writing tools are on. Everything else only reads."),
     key("tools.disable", Kind::ToolsOrNamespaces, More, "Tools and whole namespaces that are off: what they are there for is denied, whichever tool does it."),
+
+    key("tools.allow", Kind::Grants, Never,
+        "Tools opened one at a time, by `raspi-mcp allow` (docs/allow.md). An entry opens its tool's namespace and the entries of its lists \
+         for that tool alone; `for` lets callers have it whatever their role. `tools.disable` and `policy` stay above it."),
 
     key("policy", Kind::Mode, Stricter,
         "Of a tool or an action (`camera:capture`): `allow` runs it, `ask` runs it once a person has approved this very call, \
@@ -222,6 +229,9 @@ pub const KEYS: &[Key] = &[
 
     key("metrics.max_bytes", bytes(MIB, GIB), Lower,
         "What all samples together may take; beyond it the oldest of the largest job go before their time."),
+    key("metrics.default_job", Kind::Bool, Off,
+        "Whether the service on a real board samples all metrics by itself, once a minute, and keeps them for 48 hours: the job \
+         `default`, which no call stops. It writes about 2.8 MB to the card a day, and keeps 0.1 MB. Not over stdio or on a simulated board."),
 
     key("log.level", Kind::Choice(&["error", "warn", "info", "debug", "trace"]), Free, "The least severe lines kept."),
     key("log.target", Kind::Choice(&["auto", "journal", "stderr"]), Never,

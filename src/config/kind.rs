@@ -5,7 +5,8 @@ use super::{
     found::{Found, Written},
     keys::NAMESPACES,
     nearest::nearest,
-    sections::{exec, files, gpio::PwmPin, i2c, update},
+    owners,
+    sections::{allow, exec, files, gpio::PwmPin, i2c, update},
     tokens,
     words::{full_path, is_host, is_name, is_service, one_of, sized},
 };
@@ -59,12 +60,16 @@ pub enum Kind {
     Commands,
     /// The tables of `[[i2c.buses]]`.
     I2cBuses,
+    /// The tables of `[[tools.allow]]`.
+    Grants,
     /// Full paths without `..`.
     Folders,
     /// Names of processes.
     Processes,
     /// GPIOs of the header by their Broadcom numbers, without the reserved 0 and 1.
     Pins,
+    /// Accounts and the owners they belong to.
+    Owners,
     /// Pins and the PWM channels that reach them.
     PwmPins,
     /// Hours of days.
@@ -127,10 +132,12 @@ impl Kind {
             Self::Roots => files::EXPECTED.into(),
             Self::Commands => exec::EXPECTED.into(),
             Self::I2cBuses => i2c::EXPECTED.into(),
+            Self::Grants => allow::EXPECTED.into(),
             Self::Folders => "a list of full paths without \"..\", like \"/srv/work\"".into(),
             Self::Processes => "a list of process names of 1 to 15 bytes".into(),
             Self::Pins => "a list of GPIO numbers from 2 to 27".into(),
             Self::PwmPins => "a list of pins with their channels like \"18=3f20c000.pwm:0\"".into(),
+            Self::Owners => "a list of accounts with their owners like \"uid:1000=ann\", \"user:ann=ann\", \"jwt:SUBJECT=ann\" or \"stdio=ann\"".into(),
             Self::Windows => "a list of hours like \"mon-fri 02:00-05:00\" or \"23:00-04:00\"".into(),
             Self::Urls => "a list of addresses like \"https://mirror.example.org/pi\"".into(),
             Self::Probes => {
@@ -147,6 +154,7 @@ impl Kind {
             Self::Roots => files::check(found, wrong),
             Self::Commands => exec::check(found, wrong),
             Self::I2cBuses => i2c::check(found, wrong),
+            Self::Grants => allow::check(found, tools, wrong),
             _ if self.is_list() => self.check_list(name, found, tools, wrong),
             _ => match self.check_one(found) {
                 Ok(value) => Some(value),
@@ -160,7 +168,7 @@ impl Kind {
 
     /// Whether it is written as tables, so that only a file can hold it.
     pub fn is_tables(self) -> bool {
-        matches!(self, Self::Tokens | Self::Roots | Self::Commands | Self::I2cBuses)
+        matches!(self, Self::Tokens | Self::Roots | Self::Commands | Self::I2cBuses | Self::Grants)
     }
 
     /// Whether it is a list of words.
@@ -178,6 +186,7 @@ impl Kind {
                 | Self::Processes
                 | Self::Pins
                 | Self::PwmPins
+                | Self::Owners
                 | Self::Windows
                 | Self::Urls
                 | Self::Probes
@@ -264,6 +273,7 @@ impl Kind {
             Self::Cameras if (1..=128).contains(&text.chars().count()) && !text.contains(char::is_control) => {}
             Self::Services if is_service(text) => {}
             Self::PwmPins if PwmPin::parse(text).is_some() => {}
+            Self::Owners if owners::parse(text).is_some() => {}
             Self::Namespaces if namespaces().any(|known| known == text) => {}
             Self::Namespaces => return Err(meant(text, namespaces())),
             Self::ToolsOrNamespaces if namespaces().chain(grouped()).chain(names()).any(|known| known == text) => {}

@@ -7,6 +7,7 @@ use super::{
     fault::{Fault, Faults, Origin},
     fragment::{self, Fragment},
     together,
+    token_files::TokenFiles,
 };
 use crate::appliance::Folder;
 use std::path::PathBuf;
@@ -16,7 +17,7 @@ use std::path::PathBuf;
 /// # Errors
 /// Every fault in the image, the site, the environment and the flags; then nothing should start.
 pub fn load(sources: &Sources) -> Result<Settings, Faults> {
-    loaded(sources).map(|(settings, _)| settings)
+    loaded(sources).map(|(settings, _)| Settings { token_files: TokenFiles::of(sources), ..settings })
 }
 
 /// The settings, and the draft that knows who set what.
@@ -83,7 +84,7 @@ fn is_shared(sources: &Sources) -> bool {
 /// starting (rule 9 of docs/update.md): it is set aside, and the settings are restricted. Gives back why.
 fn owners(sources: &Sources, owner: Option<u32>, draft: &mut Draft) -> Vec<String> {
     let mut restricted = Vec::new();
-    for fragment in fragment::read_dir(&sources.places.site_dir, owner, &sources.tools) {
+    for fragment in site(sources, owner) {
         let over = tried(draft, &fragment, |next, assignment| match assignment.key.name.starts_with("places.") {
             true => Err(Fault::new(assignment.origin.clone(), "the places of an appliance are its image's")),
             false => next.apply(assignment),
@@ -96,6 +97,10 @@ fn owners(sources: &Sources, owner: Option<u32>, draft: &mut Draft) -> Vec<Strin
     restricted
 }
 
+fn site(sources: &Sources, owner: Option<u32>) -> Vec<Fragment> {
+    fragment::read_dir_with(&sources.places.site_dir, owner, &sources.tools, sources.instead.as_ref())
+}
+
 /// What image, identity and site say, in that order; a site that is `shared` comes later, by [`owners`].
 fn base(sources: &Sources, shared: bool, owner: Option<u32>, faults: &mut Vec<Fault>) -> Vec<Assignment> {
     let mut fragments = fragment::read_dir(&sources.places.image_dir, owner, &sources.tools);
@@ -104,7 +109,7 @@ fn base(sources: &Sources, shared: bool, owner: Option<u32>, faults: &mut Vec<Fa
     match &sources.file {
         Some(file) => fragments.push(fragment::read_file(file, owner, &sources.tools)),
         None if shared => {}
-        None => fragments.extend(fragment::read_dir(&sources.places.site_dir, owner, &sources.tools)),
+        None => fragments.extend(site(sources, owner)),
     }
     let mut assignments = Vec::new();
     for fragment in fragments {

@@ -16,27 +16,34 @@ pub mod keys;
 mod kind;
 mod load;
 mod nearest;
+mod owners;
 mod places;
+mod reload;
 pub mod sections;
 mod settings;
 mod tables;
 mod together;
 mod token;
+mod token_files;
 mod tokens;
 mod words;
 
-pub use assignment::variable_of;
+pub use assignment::{Assignment, variable_of};
 pub use explain::{InForce, explain};
 pub use fault::{Fault, Faults, Origin, Position};
 pub(crate) use found::{Entry, Found, Written, quoted};
+pub use fragment::{Fragment, read_file as read_fragment};
 pub(crate) use fragment::{document, read_text};
 pub use kind::KnownTools;
 pub(crate) use kind::{Complaint, meant};
 pub use load::{load, load_agent, place_of};
 pub use nearest::{nearest, nearest_within};
+pub use owners::Owners;
 pub use places::{Places, SERVER_USER};
+pub use reload::{Reload, fragment_of};
 pub use sections::{
     Approval, Service,
+    allow::{Grant, is_caller},
     exec::{CommandSetting, EXEC_USER, Exec},
     files::{FileRoot, Files},
     gpio::{GpioSettings, PwmPin, Revert},
@@ -46,6 +53,7 @@ pub use sections::{
 pub use settings::*;
 pub(crate) use tables::Tables;
 pub use token::{Sha256, TokenSetting};
+pub use token_files::{KeptToken, TokenFiles};
 pub use words::{is_loopback, is_name};
 
 use crate::registry::meta::Mode;
@@ -67,6 +75,8 @@ pub struct Sources {
     pub places: Places,
     /// `--config FILE`: read in place of the site folder.
     pub file: Option<PathBuf>,
+    /// A file of the site folder as it would be: read in place of what is there, to check it before it is written.
+    pub instead: Option<(PathBuf, String)>,
     /// Variables; only those that start with `RASPI_MCP__` count.
     pub env: Vec<(String, String)>,
     pub flags: Vec<Flag>,
@@ -77,7 +87,7 @@ pub struct Sources {
 impl Sources {
     /// Files alone: no variables, no flags.
     pub fn new(places: Places, tools: Vec<(&'static str, Mode)>) -> Self {
-        Self { places, file: None, env: Vec::new(), flags: Vec::new(), tools }
+        Self { places, file: None, instead: None, env: Vec::new(), flags: Vec::new(), tools }
     }
 
     /// The variables of this process that set something. A value that is not UTF-8 cannot match any key's bounds.

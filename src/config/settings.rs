@@ -3,12 +3,14 @@
 //! Units are in the names: `_seconds`, `_bytes`, `_per_minute`. Field names are the keys of the files.
 
 use super::{
+    owners::Owners,
     places::Places,
     sections::{
-        Approval, Service, camera::CameraSettings, claim::ClaimSettings, exec::Exec, files::Files, gpio::GpioSettings,
-        i2c::I2cSettings, metrics::MetricSettings, update::UpdateSettings,
+        Approval, Service, allow::Grant, camera::CameraSettings, claim::ClaimSettings, exec::Exec, files::Files,
+        gpio::GpioSettings, i2c::I2cSettings, metrics::MetricSettings, update::UpdateSettings,
     },
     token::TokenSetting,
+    token_files::TokenFiles,
 };
 use crate::registry::meta::{Environment, Mode, Role};
 use serde::{Deserialize, Serialize};
@@ -59,6 +61,9 @@ pub struct Settings {
     /// What was prepared of its identity at this start ([`crate::appliance::Folder`]); not there on most machines.
     #[serde(skip)]
     pub identity_dir: PathBuf,
+    /// Where the tokens come from: a running server reads them again.
+    #[serde(skip)]
+    pub token_files: TokenFiles,
 }
 
 /// `board`: which hardware this is.
@@ -140,6 +145,7 @@ pub struct Access {
     pub require_token: bool,
     pub admin_group: String,
     pub approver_group: String,
+    pub owners: Owners,
     pub tokens: Vec<TokenSetting>,
 }
 
@@ -165,6 +171,8 @@ pub struct Tools {
     pub enable: BTreeSet<String>,
     /// Tools and namespaces that are off.
     pub disable: BTreeSet<String>,
+    /// Tools that are open one at a time.
+    pub allow: Vec<Grant>,
 }
 
 /// `places`: what both halves have to agree on. The server reads them from one more source than the agent does, the environment.
@@ -303,6 +311,7 @@ impl Settings {
                 require_token: false,
                 admin_group: "raspi-mcp-admin".into(),
                 approver_group: "raspi-mcp-approver".into(),
+                owners: Owners::default(),
                 tokens: Vec::new(),
             },
             jwt: Jwt {
@@ -312,7 +321,7 @@ impl Settings {
                 role_claim: "role".into(),
                 clock_skew_seconds: 60,
             },
-            tools: Tools { enable: BTreeSet::new(), disable: BTreeSet::new() },
+            tools: Tools { enable: BTreeSet::new(), disable: BTreeSet::new(), allow: Vec::new() },
             policy: BTreeMap::new(),
             approval: Approval::default(),
             service: Service::default(),
@@ -336,6 +345,7 @@ impl Settings {
             restricted: Vec::new(),
             unclaimed: false,
             identity_dir: places.identity_dir.clone(),
+            token_files: TokenFiles::default(),
         }
     }
 

@@ -13,16 +13,23 @@ pub struct TokenSetting {
     pub name: String,
     pub sha256: Sha256,
     pub role: Role,
+    /// Who or what it belongs to: several credentials of one owner are one where pins are held and things shared out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
     /// From this moment on it is refused. `None`: it does not expire.
     #[serde(default, with = "moment")]
     pub expires: Option<OffsetDateTime>,
 }
 
 impl TokenSetting {
-    /// Name, role and expiry; not the hash.
+    /// Name, role, owner and expiry; not the hash.
     pub fn summary(&self) -> serde_json::Value {
         let expires = self.expires.and_then(|moment| moment.format(&Rfc3339).ok());
-        json!({ "name": self.name, "role": self.role, "expires": expires })
+        let mut summary = json!({ "name": self.name, "role": self.role, "expires": expires });
+        if let Some(owner) = &self.owner {
+            summary["owner"] = json!(owner);
+        }
+        summary
     }
 }
 

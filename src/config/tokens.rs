@@ -4,6 +4,7 @@ use super::{
     found::{Found, Written, quoted},
     keys::ROLES,
     kind::{Complaint, meant},
+    owners::NAME_BYTES,
     tables::Tables,
     token::Sha256,
     words::is_name,
@@ -11,9 +12,9 @@ use super::{
 use serde_json::Value;
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
-const FIELDS: &[&str] = &["name", "sha256", "role", "expires"];
+const FIELDS: &[&str] = &["name", "sha256", "role", "owner", "expires"];
 /// What a person is told to write.
-pub const EXPECTED: &str = "tables [[access.tokens]] with name, sha256, role and, if wanted, expires";
+pub const EXPECTED: &str = "tables [[access.tokens]] with name, sha256, role and, if wanted, owner and expires";
 /// Each call compares against every token; a hundred is more than an appliance has users.
 const MOST: usize = 100;
 
@@ -40,6 +41,8 @@ fn check_field(field: &str, found: &Found) -> Result<Value, String> {
     match field {
         "name" if is_name(text, 64) => Ok(text.into()),
         "name" => Err("access.tokens.name must be 1 to 64 characters from a-z, 0-9, \"_\" and \"-\"".into()),
+        "owner" if is_name(text, NAME_BYTES) => Ok(text.into()),
+        "owner" => Err("access.tokens.owner must be 1 to 64 characters from a-z, 0-9, \"_\" and \"-\"".into()),
         "sha256" => Sha256::from_hex(text).map(|hash| hash.hex().into()).ok_or_else(|| {
             "access.tokens.sha256 must be the 64 hexadecimal digits of the token's SHA-256, never the token itself; \
              \"raspi-mcp token new\" prints both"

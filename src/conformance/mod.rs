@@ -11,7 +11,6 @@ pub mod input;
 mod report;
 mod rounds;
 mod schema;
-mod state;
 mod tasks;
 
 use crate::registry::tool::Entry;

@@ -3,9 +3,8 @@
 use super::{
     answer::{Answer, NoArgs, Reply, client, fixture},
     input::{list_roots, name_question, prompt, question, response},
-    state,
 };
-use crate::{error::ToolError, registry::context::Context};
+use crate::{access::sealed, error::ToolError, registry::context::Context};
 use serde_json::{Value, json};
 
 fixture!(
@@ -39,14 +38,14 @@ fixture!(
 
 /// The state of the round before, if there was one.
 fn state_of(cx: &Context) -> Result<Option<Value>, ToolError> {
-    client(cx)?.request_state().map(state::open).transpose()
+    client(cx)?.request_state().map(sealed::open).transpose()
 }
 
 async fn confirm(cx: &Context, _args: NoArgs) -> Reply {
     if state_of(cx)?.is_some() {
         return Ok(Answer::text("Confirmed: state-ok"));
     }
-    let sealed = state::seal(&json!({ "stage": "confirm" }))?;
+    let sealed = sealed::seal(&json!({ "stage": "confirm" }))?;
     let ask = question("Please confirm", "ok", "boolean");
     Ok(Answer::input_required(json!({ "confirm": ask }), Some(sealed)))
 }
@@ -65,7 +64,7 @@ async fn multiple(cx: &Context, _args: NoArgs) -> Reply {
         "greeting": prompt("Generate a greeting"),
         "client_roots": list_roots(),
     });
-    Ok(Answer::input_required(requests, Some(state::seal(&json!({ "stage": "gather" }))?)))
+    Ok(Answer::input_required(requests, Some(sealed::seal(&json!({ "stage": "gather" }))?)))
 }
 
 async fn multi_round(cx: &Context, _args: NoArgs) -> Reply {
@@ -75,5 +74,5 @@ async fn multi_round(cx: &Context, _args: NoArgs) -> Reply {
         1 => json!({ "step2": question("Step 2: What is your favorite color?", "color", "string") }),
         _ => return Ok(Answer::text("Multi-round flow complete")),
     };
-    Ok(Answer::input_required(requests, Some(state::seal(&json!({ "round": done + 1 }))?)))
+    Ok(Answer::input_required(requests, Some(sealed::seal(&json!({ "round": done + 1 }))?)))
 }

@@ -17,6 +17,8 @@ pub mod cpu_stat;
 pub mod cpufreq;
 pub mod cpuinfo;
 pub mod diskstats;
+pub mod file_systems;
+pub mod folders;
 pub mod host_name;
 pub mod hwmon;
 pub mod icmp;

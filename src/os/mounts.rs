@@ -5,7 +5,7 @@ use std::io;
 
 const FILE: &str = "proc/mounts";
 /// File systems of images that are always full and never fill up.
-const IMMUTABLE: [&str; 4] = ["squashfs", "erofs", "cramfs", "iso9660"];
+pub(super) const IMMUTABLE: [&str; 4] = ["squashfs", "erofs", "cramfs", "iso9660"];
 /// The root of a slot, as the initramfs names it: ext4, but read-only behind dm-verity, and just as full (dist/initramfs/init).
 const SLOT_ROOT: &str = "/dev/mapper/root";
 /// Where what can fill up may be when the root cannot, in the order of looking.
@@ -27,6 +27,16 @@ pub struct Space {
     pub total: u64,
     /// As `df` counts: everything but the free blocks, root's reserve included.
     pub used: u64,
+    /// What others than root may still use.
+    pub free: u64,
+}
+
+impl Space {
+    /// As `df` counts it: of what is used and free, in percent. `None` for one without a size.
+    pub fn used_percent(&self) -> Option<f64> {
+        let whole = self.used.saturating_add(self.free);
+        (whole > 0).then(|| self.used as f64 * 100.0 / whole as f64)
+    }
 }
 
 /// # Errors
@@ -57,7 +67,8 @@ pub fn watched(mounts: &[Mount]) -> &str {
 pub fn space(root: &Root, directory: &str) -> io::Result<Space> {
     let numbers = rustix::fs::statvfs(root.path(directory))?;
     let total = numbers.f_blocks.saturating_mul(numbers.f_frsize);
-    Ok(Space { total, used: total.saturating_sub(numbers.f_bfree.saturating_mul(numbers.f_frsize)) })
+    let bytes = |blocks: u64| blocks.saturating_mul(numbers.f_frsize);
+    Ok(Space { total, used: total.saturating_sub(bytes(numbers.f_bfree)), free: bytes(numbers.f_bavail) })
 }
 
 fn parse(text: &str) -> io::Result<Vec<Mount>> {
@@ -79,7 +90,7 @@ fn parse(text: &str) -> io::Result<Vec<Mount>> {
 }
 
 /// The kernel writes space, tab, newline and backslash as three octal digits.
-fn unescaped(text: &str) -> String {
+pub(super) fn unescaped(text: &str) -> String {
     [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
         .iter()
         .fold(text.to_owned(), |text, (escape, plain)| text.replace(escape, plain))

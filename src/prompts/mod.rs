@@ -1,6 +1,6 @@
 //! Prompts: instructions that a person picks by name, written for this machine and this caller.
 //!
-//! A prompt grants nothing: it says which tools to use, and what it embeds is read as the caller.
+//! A prompt grants nothing: it says which tools to use, and the resources it shows are read as the caller.
 
 mod diagnose;
 mod safe_reboot;
@@ -39,7 +39,7 @@ pub struct Argument {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Part {
     Text(String),
-    /// The resource at this address, embedded.
+    /// What the resource at this address holds, as text.
     Resource(&'static str),
 }
 
@@ -140,6 +140,6 @@ impl Scene<'_> {
             Ok((entry, _)) => Ok(entry.meta),
             Err(_) => Err(ToolError::not_found(format!("this server has no {name}"))),
         };
-        meta.and_then(|meta| self.world.policy.admit(meta, self.caller)).err()
+        meta.and_then(|meta| self.world.policy.get().admit(meta, self.caller)).err()
     }
 }

@@ -31,14 +31,15 @@ impl Admission {
         world.ownership.check()?;
         let now = Instant::now();
         let bytes = canonical::weight(&call.args);
-        let taken = self.budget.take(&caller.principal, bytes, limits.reads_per_minute, now)?;
-        if let Err(refusal) = self.rate.take(&caller.principal, entry.name(), limits.per_minute(entry), now) {
+        let party = caller.party();
+        let taken = self.budget.take(&party, bytes, limits.reads_per_minute, now)?;
+        if let Err(refusal) = self.rate.take(&party, entry.name(), limits.per_minute(entry), now) {
             // It cost hardly anything, and the caller's other tools are not to suffer.
-            self.budget.give_back(&caller.principal, taken);
+            self.budget.give_back(&caller.party(), taken);
             return Err(refusal);
         }
-        if let Err(refusal) = world.policy.admit(entry.meta, caller) {
-            self.rate.give_back(&caller.principal, entry.name());
+        if let Err(refusal) = world.policy.get().admit(entry.meta, caller) {
+            self.rate.give_back(&caller.party(), entry.name());
             return Err(refusal);
         }
         Ok(taken)
@@ -47,9 +48,9 @@ impl Admission {
     /// A refusal has cost the caller's budget; anything else has been a call of its tool.
     pub(super) fn settle(&self, entry: &'static Entry, caller: &Caller, taken: Taken, refused: bool) {
         if refused {
-            self.rate.give_back(&caller.principal, entry.name());
+            self.rate.give_back(&caller.party(), entry.name());
         } else {
-            self.budget.give_back(&caller.principal, taken);
+            self.budget.give_back(&caller.party(), taken);
         }
     }
 }

@@ -41,6 +41,9 @@ pub trait Peer: Send + Sync {
     fn input_responses(&self) -> Option<&Value>;
     /// The state that such a result carried.
     fn request_state(&self) -> Option<&str>;
+    /// Whether the client is asked by a result (`input_required`, 2026-07-28) and answers with the same call made again. There
+    /// [`Peer::ask`] reaches nobody.
+    fn is_asked_in_results(&self) -> bool;
     /// The lowest severity of log messages that the client wants: of this request (2026-07-28), or of its session.
     fn log_level(&self) -> Option<&str>;
     /// Sends a server-to-client request (`elicitation/create`, `sampling/createMessage`) and waits for its result.

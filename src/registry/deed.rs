@@ -204,6 +204,7 @@ impl Later {
         let ended = outcome(running, tool, &self.notes).await;
         let record = ledger::Entry {
             principal: &self.caller.principal,
+            owner: self.caller.owner.as_deref(),
             role: self.caller.role,
             door: self.caller.door,
             tool,

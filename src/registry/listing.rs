@@ -1,13 +1,17 @@
 //! Tools as `tools/list` shows them. Each listing is made once per role and spelling, and kept as bytes.
 
 use super::{
-    meta::{Effect, Mode, Role},
+    meta::{Effect, Role},
     names::Naming,
+    schema::projection,
     tool::Entry,
 };
-use crate::world::World;
+use crate::{
+    access::{caller::Caller, policy::Policy},
+    world::World,
+};
 use serde_json::{
-    Map, Value, json,
+    Value, json,
     value::{RawValue, to_raw_value},
 };
 use std::{
@@ -19,8 +23,12 @@ use std::{
 pub const TOOLING_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The descriptor that `schemas/<namespace>/<operation>.json` promises: everything that does not depend on the running server.
+///
+/// A tool whose arguments have more forms than are advertised has `accepts` beside `inputSchema`: the accepted schema of each
+/// such property.
 pub fn descriptor(entry: &Entry) -> Value {
     let meta = entry.meta;
+    let (advertised, accepts) = entry.advertised();
     let (read_only, destructive, idempotent) = match meta.effect {
         Effect::Read => (true, false, true),
         Effect::Write { destructive, idempotent } => (false, destructive, idempotent),
@@ -53,7 +61,8 @@ pub fn descriptor(entry: &Entry) -> Value {
         "name": meta.name,
         "title": meta.title,
         "description": meta.description,
-        "inputSchema": entry.input_schema(),
+        "inputSchema": advertised,
+        "accepts": accepts,
         "outputSchema": entry.output_schema(),
         "annotations": {
             "title": meta.title,
@@ -64,10 +73,12 @@ pub fn descriptor(entry: &Entry) -> Value {
         },
         "_meta": extra,
     });
-    if let Some(fields) = descriptor.as_object_mut()
-        && fields["outputSchema"].is_null()
-    {
-        fields.shift_remove("outputSchema");
+    if let Some(fields) = descriptor.as_object_mut() {
+        fields.retain(|name, value| match name.as_str() {
+            "accepts" => *value != json!({}),
+            "outputSchema" => !value.is_null(),
+            _ => true,
+        });
     }
     descriptor
 }
@@ -100,6 +111,14 @@ impl Limits {
     pub fn per_minute(&self, entry: &Entry) -> u32 {
         if entry.meta.effect.is_write() { self.writes_per_minute } else { self.reads_per_minute }
     }
+    /// Those of the configuration.
+    pub fn of(limits: &crate::config::Limits) -> Self {
+        Self {
+            reads_per_minute: limits.reads_per_minute,
+            writes_per_minute: limits.writes_per_minute,
+            request_timeout_seconds: u32::try_from(limits.request_timeout_seconds).unwrap_or(u32::MAX),
+        }
+    }
     /// How long this tool may run, in seconds.
     pub fn timeout_seconds(&self, entry: &Entry) -> u32 {
         if entry.meta.long {
@@ -110,9 +129,17 @@ impl Limits {
     }
 }
 
-type Made = HashMap<(Role, Naming), Arc<Vec<Listed>>>;
+/// By role and spelling, and by caller for those that a grant names: no more than there are grants.
+type Key = (Role, Naming, Option<String>);
 
-/// Listings by role and spelling, made on first use.
+#[derive(Default)]
+struct Made {
+    /// By which these were made.
+    policy: Option<Arc<Policy>>,
+    listings: HashMap<Key, Arc<Vec<Listed>>>,
+}
+
+/// Listings by role and spelling, made on first use and anew when the policy has changed.
 pub struct Listings {
     limits: Limits,
     made: Mutex<Made>,
@@ -120,43 +147,58 @@ pub struct Listings {
 
 impl Listings {
     pub fn new(limits: Limits) -> Self {
-        Self { limits, made: Mutex::new(HashMap::new()) }
+        Self { limits, made: Mutex::default() }
     }
 
-    /// Every tool this role could ever use, in registry order; `enabled` says whether it can now.
-    pub fn get(&self, world: &World, role: Role, naming: Naming) -> Arc<Vec<Listed>> {
+    /// Every tool this caller could ever use, in registry order; `enabled` says whether it can now.
+    pub fn get(&self, world: &World, caller: &Caller, naming: Naming) -> Arc<Vec<Listed>> {
+        let policy = world.policy.get();
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(made.entry((role, naming)).or_insert_with(|| Arc::new(self.make(world, role, naming))))
+        if made.policy.as_ref().is_none_or(|before| !Arc::ptr_eq(before, &policy)) {
+            *made = Made { policy: Some(Arc::clone(&policy)), listings: HashMap::new() };
+        }
+        let named = policy.names(&caller.principal).then(|| caller.principal.clone());
+        let listing = made.listings.entry((caller.role, naming, named));
+        Arc::clone(listing.or_insert_with(|| Arc::new(self.make(world, &policy, caller, naming))))
     }
 
-    fn make(&self, world: &World, role: Role, naming: Naming) -> Vec<Listed> {
-        let permitted = world.registry.entries().filter(|entry| entry.meta.role <= role);
+    fn make(&self, world: &World, policy: &Policy, caller: &Caller, naming: Naming) -> Vec<Listed> {
+        let permitted = world.registry.entries().filter(|entry| policy.has_role(entry.meta, caller));
         permitted
             .map(|entry| {
-                let enabled = world.policy.off(entry.meta).is_none();
-                let mut value = descriptor(entry);
+                let enabled = policy.off_for(entry.meta, Some(&caller.principal)).is_none();
+                let mut value = at_run_time(policy, self.limits, entry, enabled);
                 value["name"] = json!(naming.spell(entry.name()));
-                if let Some(extra) = value["_meta"].as_object_mut() {
-                    // As schema files, bare methods, policy and audit have it, whatever the form of the listed name.
-                    extra.insert("name".into(), json!(entry.name()));
-                    self.at_run_time(world, entry, enabled, extra);
+                if let Some(fields) = value.as_object_mut() {
+                    fields.shift_remove("accepts");
+                    if let Some(output) = fields.get_mut("outputSchema") {
+                        *output = projection(output);
+                    }
                 }
                 Listed { entry, enabled, json: to_raw_value(&value).expect("a JSON value serialises") }
             })
             .collect()
     }
+}
 
-    /// The keys that depend on this server's configuration, and are therefore not in the schema files.
-    fn at_run_time(&self, world: &World, entry: &Entry, enabled: bool, extra: &mut Map<String, Value>) {
-        extra.insert("toolingVersion".into(), json!(TOOLING_VERSION));
-        extra.insert("enabled".into(), json!(enabled));
-        extra.insert("rate_limit".into(), json!({ "calls_per_minute": self.limits.per_minute(entry) }));
-        extra.insert("effective_timeout_seconds".into(), json!(self.limits.timeout_seconds(entry)));
-        if world.policy.mode(entry.meta) != entry.meta.mode {
-            let effective: Mode = world.policy.mode(entry.meta);
-            extra.insert("effective_policy".into(), json!(effective));
-        }
+/// The [`descriptor`] with what depends on this server and its configuration, and is therefore not in the schema files.
+pub fn at_run_time(policy: &Policy, limits: Limits, entry: &Entry, enabled: bool) -> Value {
+    let mut value = descriptor(entry);
+    let extra = &mut value["_meta"];
+    // As schema files, bare methods, policy and audit have it, whatever the form of the listed name.
+    extra["name"] = json!(entry.name());
+    extra["toolingVersion"] = json!(TOOLING_VERSION);
+    extra["enabled"] = json!(enabled);
+    extra["rate_limit"] = json!({ "calls_per_minute": limits.per_minute(entry) });
+    // What is as declared is not said twice.
+    let (seconds, mode) = (limits.timeout_seconds(entry), policy.mode(entry.meta));
+    if seconds != entry.meta.timeout_seconds {
+        extra["effective_timeout_seconds"] = json!(seconds);
     }
+    if mode != entry.meta.mode {
+        extra["effective_policy"] = json!(mode);
+    }
+    value
 }
 
 impl Filter {

@@ -111,6 +111,8 @@ pub struct Meta {
     /// Arguments whose text may be cut when a person is asked and it is longer than they are shown: length, SHA-256 and both
     /// ends then stand for it. Anything else that is too long is refused. For the content of files.
     pub bulk: &'static [&'static str],
+    /// What a person is told of these arguments beside the arguments themselves, before they allow the call.
+    pub explain: Option<fn(&serde_json::Value) -> Option<String>>,
     /// Takes `limit` and `offset`, answers with `pagination`.
     pub paginated: bool,
     /// Answers may be this old: the pipeline keeps them so long. `None`: always fresh.
@@ -145,6 +147,7 @@ impl Meta {
         interactive: false,
         dry_run: false,
         bulk: &[],
+        explain: None,
         paginated: false,
         cache_seconds: None,
         estimated_tokens: 200,

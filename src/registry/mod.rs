@@ -7,6 +7,7 @@ pub mod answer_meta;
 pub mod cache;
 pub mod context;
 pub mod deed;
+mod gates;
 pub mod listing;
 pub mod meta;
 pub mod names;
@@ -57,12 +58,13 @@ impl Registry {
         self.entries.iter().copied()
     }
 
-    /// Takes optional arguments that are null out of `args`: they count as absent, for the approval, the audit and the tool
-    /// alike.
-    pub fn without_nulls(&self, entry: &Entry, args: &mut Value) {
+    /// Gives `args` the one form that the approval, the audit and the tool see: without optional arguments that are null,
+    /// which count as absent, and by [`tool::Tool::normalise`].
+    pub fn normalise(&self, entry: &Entry, args: &mut Value) {
         if has_null(args) {
             self.checker(entry).without_nulls(args);
         }
+        entry.normalise(args);
     }
 
     /// Schema first, then the types: both must accept.
@@ -70,7 +72,7 @@ impl Registry {
     /// # Errors
     /// `invalid_argument` naming the parameter, what was expected and what came.
     pub fn prepare(&self, entry: &Entry, mut args: Value) -> Result<Box<dyn Prepared>, ToolError> {
-        self.without_nulls(entry, &mut args);
+        self.normalise(entry, &mut args);
         if let Err(fault) = self.checker(entry).check(&args) {
             return Err(fault.refusal(&args));
         }

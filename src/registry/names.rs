@@ -77,6 +77,18 @@ pub enum Unknown {
     Version { tool: &'static str, has: u32 },
 }
 
+impl Unknown {
+    /// What was written, and what to write instead.
+    pub fn explain(&self, written: &str) -> String {
+        let written: String = written.chars().take(128).collect();
+        match self {
+            Self::Name { nearest: Some(nearest) } => format!("{written}; did you mean {nearest}?"),
+            Self::Name { nearest: None } => format!("{written}; tools.search finds tools by what they do"),
+            Self::Version { tool, has } => format!("{written}; this server has {tool}@{has}"),
+        }
+    }
+}
+
 impl Names {
     pub fn new(entries: &[&'static Entry]) -> Self {
         Self {

@@ -10,6 +10,7 @@ use super::{
     answer_meta::AnswerMeta,
     context::{Context, Notes},
     deed::{self, Changed, Ended, Later},
+    gates,
     listing::{Limits, Listings},
     meta::Mode,
     places::{Place, Places},
@@ -168,7 +169,7 @@ impl Pipeline {
         let admitted = self.admission.admit(&self.world, &self.bounds.limits, &call);
         let (served, unseen) = match &admitted {
             Ok(_) => {
-                self.world.registry.without_nulls(entry, &mut call.args);
+                self.world.registry.normalise(entry, &mut call.args);
                 (AssertUnwindSafe(self.serve(call, &mut trail)).catch_unwind().await, Value::Null)
             }
             Err(refusal) => (Ok(Err(refusal.clone())), call.args),
@@ -180,7 +181,10 @@ impl Pipeline {
                 }
                 Err(panicked(entry, &request_id))
             })
-            .map_err(|error| refusal::complete(entry, &caller, named, error));
+            .map_err(|mut error| {
+                gates::tell(&self.world, entry, &caller, &named, admitted.is_err().then_some(&unseen), &mut error);
+                refusal::complete(entry, &caller, named, error)
+            });
         let refused = trail.is_refusal(entry, &result);
         if let Ok(taken) = admitted {
             self.admission.settle(entry, &caller, taken, refused);
@@ -219,6 +223,7 @@ impl Pipeline {
                 .ledger
                 .record(AuditEntry {
                     principal: &caller.principal,
+                    owner: caller.owner.as_deref(),
                     role: caller.role,
                     door: caller.door,
                     tool: entry.name(),
@@ -279,7 +284,7 @@ impl Pipeline {
     async fn serve(&self, call: Call, trail: &mut Trail) -> Result<Output, ToolError> {
         let Call { entry, caller, args, request_id, correlation_id, cancel, progress, peer } = call;
         let meta = entry.meta;
-        let policy = &self.world.policy;
+        let policy = self.world.policy.held();
         let (told, whole) = self.told(entry, &args);
         let args_sha256: Arc<str> = whole.sha256.as_str().into();
         // What only looks needs no intent, and can be dropped at any time.

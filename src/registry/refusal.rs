@@ -38,7 +38,7 @@ pub struct Named {
     /// `gpio:write:17`
     permission: String,
     /// By the names of the arguments.
-    resources: Map<String, Value>,
+    pub(super) resources: Map<String, Value>,
 }
 
 impl Named {

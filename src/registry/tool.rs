@@ -5,7 +5,7 @@ use crate::error::ToolError;
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{
-    Value,
+    Map, Value,
     value::{RawValue, to_raw_value},
 };
 use std::{future::Future, pin::Pin};
@@ -17,6 +17,10 @@ pub trait Tool: 'static {
     type Args: DeserializeOwned + JsonSchema + Send;
     type Out: Serialize + JsonSchema + Send;
     const META: Meta;
+
+    /// Gives arguments that can be written in several ways their one form, before anybody checks, hashes, shows or records
+    /// them: a person approves the same call whichever way it is written. What is malformed stays, for the schema to refuse.
+    fn normalise(_args: &mut Value) {}
 
     /// Whether the arguments fit each other: one that would be ignored beside the others is refused ([`ToolError::ignored`]),
     /// unless it has its default value.
@@ -122,6 +126,7 @@ pub struct Entry {
     input: fn() -> Value,
     #[cfg(schemas_from_types)]
     output: fn() -> Value,
+    normalise: fn(&mut Value),
     shown: fn(&Value) -> Option<Value>,
     parse: fn(Value) -> Result<Box<dyn Prepared>, serde_json::Error>,
 }
@@ -134,6 +139,7 @@ impl Entry {
             input: schema::of_arguments::<T::Args>,
             #[cfg(schemas_from_types)]
             output: schema::of::<T::Out>,
+            normalise: T::normalise,
             shown: T::shown,
             parse: |args| Ok(Box::new(Typed::<T>(serde_json::from_value(args)?))),
         }
@@ -149,21 +155,37 @@ impl Entry {
     pub fn name(&self) -> &'static str {
         self.meta.name
     }
-    /// JSON Schema 2020-12 of the arguments.
+    /// JSON Schema 2020-12 of the arguments that are accepted: what is executed.
     pub fn input_schema(&self) -> Value {
+        let (advertised, accepts) = self.advertised();
+        schema::advertised::executed(advertised, accepts)
+    }
+    /// What a listing shows of [`Entry::input_schema`], and the schema of each property that accepts more than is shown.
+    pub fn advertised(&self) -> (Value, Map<String, Value>) {
         #[cfg(schemas_from_types)]
-        return (self.input)();
+        return schema::advertised::split((self.input)());
         #[cfg(not(schemas_from_types))]
-        schema::carried::part(self.name(), "inputSchema")
+        {
+            let mut schemas = schema::carried::schemas(self.name());
+            let accepts = match schemas["accepts"].take() {
+                Value::Object(accepts) => accepts,
+                _ => Map::new(),
+            };
+            (schemas["inputSchema"].take(), accepts)
+        }
     }
     /// JSON Schema 2020-12 of the result; null when results are no data.
     pub fn output_schema(&self) -> Value {
         #[cfg(schemas_from_types)]
         return (self.output)();
         #[cfg(not(schemas_from_types))]
-        schema::carried::part(self.name(), "outputSchema")
+        schema::carried::schemas(self.name())["outputSchema"].take()
     }
 
+    /// See [`Tool::normalise`].
+    pub fn normalise(&self, args: &mut Value) {
+        (self.normalise)(args);
+    }
     /// See [`Tool::shown`].
     pub fn shown(&self, args: &Value) -> Option<Value> {
         (self.shown)(args)

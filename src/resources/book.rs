@@ -116,7 +116,7 @@ impl Book {
         }
         let count = |of: &dyn Fn(&Entry) -> bool| inner.entries.iter().filter(|known| of(known)).count();
         let here = count(&|known| known.conversation == entry.conversation);
-        let own = count(&|known| known.caller.principal == entry.caller.principal);
+        let own = count(&|known| known.caller.party() == entry.caller.party());
         let weak = count(&|known| !is_admin(&known.caller));
         let admitted = RULE.admits(is_admin(&entry.caller), own, weak, inner.entries.len());
         let refused = match admitted {

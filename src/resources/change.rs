@@ -8,7 +8,8 @@ const STEPS: &[(&str, f64)] = &[("cpu_usage_percent", 20.0), ("cpu_temperature_c
 const SHARES: &[(&str, &str, f64)] =
     &[("memory_used_bytes", "memory_total_bytes", 5.0), ("disk_used_bytes", "disk_total_bytes", 1.0)];
 /// Any difference counts.
-const EXACT: &[&str] = &["throttling_flags", "unreadable", "disk_mount", "memory_total_bytes", "disk_total_bytes"];
+const EXACT: &[&str] =
+    &["throttling_flags", "unreadable", "warnings", "disk_mount", "memory_total_bytes", "disk_total_bytes"];
 
 /// Whether two health snapshots differ by more than noise.
 pub fn of_health(before: &Value, now: &Value) -> bool {
@@ -47,6 +48,7 @@ mod tests {
             ("memory_used_bytes", json!(549), Some(json!(550))),
             ("disk_used_bytes", json!(509), Some(json!(510))),
             ("throttling_flags", json!({"under_voltage": false}), Some(json!({"under_voltage": true}))),
+            ("warnings", Value::Null, Some(json!(["/data is more than 90 % full"]))),
             ("unreadable", Value::Null, Some(json!({"load_average": "no"}))),
         ] {
             let with = |value: Value| {

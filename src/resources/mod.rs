@@ -69,6 +69,14 @@ pub enum Source {
     Nowhere,
 }
 
+/// What log messages are lines of: who may not read it does not get them either.
+pub const LOG: &str = "raspi://logs/app";
+
+/// Whether this caller may read the resource at `uri`.
+pub fn admits(uri: &str, world: &World, caller: &Caller) -> bool {
+    Address::parse(uri).is_ok_and(|address| address.resource.admit(world, caller).is_ok())
+}
+
 const fn text(name: &'static str) -> Parameter {
     Parameter { name, number: false }
 }
@@ -198,7 +206,7 @@ impl Resource {
     /// As [`Resource::entry`], and `permission_denied`.
     pub fn admit(&self, world: &World, caller: &Caller) -> Result<&'static Meta, ToolError> {
         let meta = self.entry(world)?.meta;
-        world.policy.admit(meta, caller)?;
+        world.policy.get().admit(meta, caller)?;
         Ok(meta)
     }
 }

@@ -82,8 +82,7 @@ impl Entry {
     pub fn take_due(&mut self, log: &Ring) -> Option<Due> {
         let news = match &self.wants {
             Wants::Log { least } => {
-                let since =
-                    log.since(&mut self.mark, LINES, |line| is_ours(line) && rank(line.severity()) >= Some(*least));
+                let since = messages_since(log, &mut self.mark, *least);
                 (!since.lines.is_empty() || since.left_out > 0).then_some(News::Log(since))
             }
             Wants::Updates { uri, address } => {
@@ -109,7 +108,16 @@ fn least_level(address: &Address) -> Level {
     }
 }
 
-/// Lines of libraries that carry the delivery would call for the next one, at levels that only a developer sets.
+/// The new lines for somebody who wants log messages at least as severe as `least` (its [`rank`]); `mark` moves on.
+pub fn messages_since(log: &Ring, mark: &mut u64, least: usize) -> Since {
+    log.since(mark, LINES, |line| is_ours(line) && rank(line.severity()) >= Some(least))
+}
+
+/// The first part of the targets that this program's lines have.
+const OURS: [&str; 4] = ["raspi_mcp", "agent", "camera", "update"];
+
+/// Lines of libraries that carry the delivery would call for the next one, at levels that only a developer sets. So would those
+/// of the courier itself, whose target is `resources`.
 fn is_ours(line: &Line) -> bool {
-    line.target.starts_with("raspi_mcp")
+    line.target.split("::").next().is_some_and(|first| OURS.contains(&first))
 }

@@ -140,7 +140,10 @@ impl Server {
         // A long call may become a task, for clients that have them (2026-07-28).
         let may_become_task = entry.meta.long && entry.meta.effect.is_write() && call.meta.has_tasks();
         let asks_client = visitor.converses
-            && (entry.meta.interactive || may_become_task || self.elicits(visitor.client, &call.meta));
+            && (entry.meta.interactive
+                || may_become_task
+                || (modern && call.meta.log_level.is_some())
+                || self.elicits(visitor.client, &call.meta));
         if asks_client || (call.meta.progress_token.is_some() && !visitor.notifies) {
             return Ok(Route::Mcp);
         }
@@ -160,7 +163,7 @@ impl Server {
         let client =
             visitor.client.or_else(|| meta.and_then(|meta| meta.client_info.as_ref()).map(|info| info.name.as_str()));
         let naming = self.options.naming.settle(client);
-        let tools = self.pipeline.listings.get(&self.pipeline.world, visitor.caller.role, naming);
+        let tools = self.pipeline.listings.get(&self.pipeline.world, visitor.caller, naming);
         let page = listing::page(id, &tools, &list, modern)?;
         Ok(Route::Answer(reply::success(id, &page)))
     }
@@ -194,12 +197,12 @@ fn era(meta: &Meta) -> Option<bool> {
 }
 
 fn unknown_tool(id: &Id, name: &str, unknown: &Unknown) -> Fault {
-    let message = format!("Unknown tool: {}", explain(name, unknown));
+    let message = format!("Unknown tool: {}", unknown.explain(name));
     Fault::new(Some(id.clone()), INVALID_PARAMS, message).with("unknown_tool", cut(name))
 }
 
 fn unknown_method(id: &Id, method: &str, unknown: &Unknown) -> Vec<u8> {
-    let message = format!("Method not found: {}", explain(method, unknown));
+    let message = format!("Method not found: {}", unknown.explain(method));
     Fault::new(Some(id.clone()), METHOD_NOT_FOUND, message).with("method", cut(method)).reply()
 }
 
@@ -210,15 +213,6 @@ fn not_offered(id: &Id, method: &str) -> Vec<u8> {
 fn removed(id: &Id, method: &str) -> Vec<u8> {
     let message = format!("Method not found: {method}; revision {MODERN} has no such method");
     Fault::new(Some(id.clone()), METHOD_NOT_FOUND, message).with("method", method).reply()
-}
-
-fn explain(written: &str, unknown: &Unknown) -> String {
-    let written = cut(written);
-    match unknown {
-        Unknown::Name { nearest: Some(nearest) } => format!("{written}; did you mean {nearest}?"),
-        Unknown::Name { nearest: None } => format!("{written}; tools.search finds tools by what they do"),
-        Unknown::Version { tool, has } => format!("{written}; this server has {tool}@{has}"),
-    }
 }
 
 fn cut(text: &str) -> String {

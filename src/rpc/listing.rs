@@ -7,11 +7,12 @@ use super::{
 use crate::registry::listing::Listed;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use std::ops::Range;
 
 /// Tools in one page when the client does not say. Document 001, section 4.1, has 50; there are more by now, and a client that
 /// says nothing may know nothing of pages (docs/decisions.md, 159).
 const PAGE: usize = 100;
-/// How long a modern client may keep the list: it changes with the configuration, and that takes a restart.
+/// How long a modern client may keep the list: it changes with the configuration.
 const TTL_MS: u64 = 60_000;
 
 /// The result of `tools/list`.
@@ -37,22 +38,44 @@ pub struct Page<'a> {
 pub fn page<'a>(id: &Id, tools: &'a [Listed], list: &ListParams, modern: bool) -> Result<Page<'a>, Fault> {
     let filter = list.filter.clone().unwrap_or_default();
     let wanted: Vec<&Listed> = tools.iter().filter(|listed| filter.wants(listed)).collect();
-    let start = match &list.cursor {
-        None => 0,
-        Some(cursor) => place(cursor).filter(|start| *start <= wanted.len()).ok_or_else(|| {
+    let (range, next_cursor) =
+        cut(wanted.len(), list.cursor.as_deref(), list.limit.unwrap_or(PAGE)).ok_or_else(|| {
             Fault::new(Some(id.clone()), INVALID_PARAMS, "Invalid params: unknown cursor; start again without one")
-        })?,
-    };
-    let end = wanted.len().min(start + list.limit.unwrap_or(PAGE));
+        })?;
     Ok(Page {
         result_type: modern.then_some("complete"),
-        tools: wanted[start..end].iter().map(|listed| &*listed.json).collect(),
-        next_cursor: (end < wanted.len()).then(|| format!("after-{end}")),
+        tools: wanted[range].iter().map(|listed| &*listed.json).collect(),
+        next_cursor,
         ttl_ms: modern.then_some(TTL_MS),
         cache_scope: modern.then_some("private"),
     })
 }
 
-fn place(cursor: &str) -> Option<usize> {
-    cursor.strip_prefix("after-")?.parse().ok()
+/// The part of a list of `len` items that `cursor` asks for, at most `most` of them, and the cursor of the next part; `None` for a
+/// cursor that is none of ours. A cursor is a place in the list, which changes only with a restart.
+pub fn cut(len: usize, cursor: Option<&str>, most: usize) -> Option<(Range<usize>, Option<String>)> {
+    let start = match cursor {
+        None => 0,
+        Some(cursor) => cursor.strip_prefix("after-")?.parse().ok().filter(|start| *start <= len)?,
+    };
+    let end = len.min(start + most);
+    Some((start..end, (end < len).then(|| format!("after-{end}"))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_join_to_the_whole_list_and_other_cursors_are_none() {
+        assert_eq!(cut(0, None, 2), Some((0..0, None)));
+        assert_eq!(cut(2, None, 2), Some((0..2, None)), "exactly one page");
+        assert_eq!(cut(5, None, 2), Some((0..2, Some("after-2".into()))));
+        assert_eq!(cut(5, Some("after-2"), 2), Some((2..4, Some("after-4".into()))));
+        assert_eq!(cut(5, Some("after-4"), 2), Some((4..5, None)));
+        assert_eq!(cut(5, Some("after-5"), 2), Some((5..5, None)));
+        for bad in ["after-6", "after--1", "after-", "before-2", "", "after-99999999999999999999999"] {
+            assert_eq!(cut(5, Some(bad), 2), None, "{bad}");
+        }
+    }
 }

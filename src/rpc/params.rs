@@ -24,6 +24,9 @@ pub struct Meta {
     pub client_info: Option<ClientInfo>,
     #[serde(rename = "io.modelcontextprotocol/clientCapabilities")]
     pub client_capabilities: Option<Value>,
+    /// The lowest severity of log messages that the client wants with this request (2026-07-28).
+    #[serde(rename = "io.modelcontextprotocol/logLevel")]
+    pub log_level: Option<Value>,
 }
 
 /// What a client says of itself.

@@ -185,6 +185,11 @@ fn completed(whole: &Value, meta: &AnswerMeta, result_type: Option<&str>) -> Val
     whole
 }
 
+/// A whole result of 2026-07-28, with what every result has.
+pub fn with_meta(whole: &Value, meta: &AnswerMeta) -> Value {
+    completed(whole, meta, None)
+}
+
 /// The result object of `tools/call` as a value, for the conversations that rmcp carries.
 pub fn mcp_value(finished: &Finished, modern: bool) -> Value {
     let mut out = Vec::with_capacity(room_for(&finished.result));

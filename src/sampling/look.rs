@@ -10,7 +10,8 @@ use std::{io, time::Duration};
 use tokio::time::Instant;
 
 /// Where only a program can be asked about throttling, it is asked this often: starting one costs more than all else here.
-const PROGRAM_EVERY: Duration = Duration::from_secs(60);
+/// A little less than a minute, so that a job of one minute asks at each look, however late the one before was.
+const PROGRAM_EVERY: Duration = Duration::from_secs(50);
 
 /// What a look needs to remember of the ones before.
 #[derive(Debug, Default)]

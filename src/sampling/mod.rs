@@ -8,6 +8,7 @@
 
 pub mod block;
 mod clockwork;
+mod default;
 mod history;
 mod job;
 pub mod look;
@@ -19,6 +20,7 @@ mod upkeep;
 mod walk;
 
 pub use clockwork::FLUSH_EVERY;
+pub use default::DefaultJob;
 pub use history::{Cell, History, MOST_CELLS, Series, Span};
 pub use job::{Request, Status};
 pub use pages::Page;
@@ -31,9 +33,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-/// Jobs that run at once. Each is a few kilobytes of memory and, at five seconds, six megabytes of the card a day.
+/// Jobs of callers that run at once. Each is a few kilobytes of memory and, at five seconds, six megabytes of the card a day.
 pub const MOST_RUNNING: usize = 8;
-/// Jobs that are known, those included that have ended and still have samples.
+/// Jobs of callers that are known, those included that have ended and still have samples.
 pub const MOST_JOBS: usize = 32;
 
 /// The sampling jobs of this server. Cheap to clone.
@@ -112,11 +114,12 @@ impl Sampling {
         self.0.wall.now_ms()
     }
 
-    /// Goes on with the jobs that were running when the last server stopped. Does not wait for the store.
-    pub fn resume(&self, world: &Arc<World>) {
+    /// Goes on with the jobs that were running when the last server stopped, and with the default job as `default` says.
+    /// Does not wait for the store.
+    pub fn resume(&self, world: &Arc<World>, default: DefaultJob) {
         let (sampling, world) = (self.clone(), Arc::clone(world));
         tokio::spawn(async move {
-            match sampling.tidy().await {
+            match sampling.settle_default(default).await {
                 Ok(()) => sampling.wake(&world),
                 Err(error) => {
                     tracing::warn!(%error, "sampling jobs could not be read; they rest until one is begun or the server starts again")
@@ -161,8 +164,9 @@ impl Sampling {
             Some(id) => id,
             None => (number..).map(|n| format!("job-{n}")).find(|id| !taken(id)).unwrap_or_default(),
         };
-        let running = state.jobs.iter().filter(|job| job.is_running()).count();
-        for (count, most, which) in [(running, MOST_RUNNING, "running"), (state.jobs.len(), MOST_JOBS, "kept")] {
+        let theirs = || state.jobs.iter().filter(|job| job.kept.number != default::NUMBER);
+        let running = theirs().filter(|job| job.is_running()).count();
+        for (count, most, which) in [(running, MOST_RUNNING, "running"), (theirs().count(), MOST_JOBS, "kept")] {
             if count >= most {
                 return Err(ToolError::exhausted(format!("{most} sampling jobs are {which} already"))
                     .with("limit", most)
@@ -184,13 +188,17 @@ impl Sampling {
     /// anything.
     ///
     /// # Errors
-    /// `not_found`, and the store's when samples are to be discarded.
+    /// `not_found`, `failed_precondition` for the default job while it runs, and the store's when samples are to be
+    /// discarded.
     pub async fn end(&self, id: &str, discard: bool, dry_run: bool) -> Result<(Status, bool), ToolError> {
         self.tidy().await?;
         let _turn = self.0.turn.lock().await;
         let (number, was_running) = {
             let mut state = self.state();
             let job = state.find(id)?;
+            if job.kept.number == default::NUMBER && job.is_running() {
+                return Err(default::not_yours(id));
+            }
             (job.kept.number, job.is_running())
         };
         let changes = was_running || discard;

@@ -136,12 +136,14 @@ pub fn tally(connection: &Connection, job: u32) -> rusqlite::Result<Tally> {
     })
 }
 
-/// Keeps a new job.
+/// Keeps a new job, or one that is there by that number as it is to be from now on.
 pub fn begin(connection: &mut Connection, job: &Kept) -> rusqlite::Result<()> {
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     tx.execute_batch(SCHEMA)?;
     tx.execute(
-        "INSERT INTO sampling_jobs (number, id, interval_seconds, retention_hours, metrics, created) VALUES (?,?,?,?,?,?)",
+        "INSERT INTO sampling_jobs (number, id, interval_seconds, retention_hours, metrics, created) VALUES (?,?,?,?,?,?)
+         ON CONFLICT (number) DO UPDATE SET interval_seconds = excluded.interval_seconds,
+            retention_hours = excluded.retention_hours, metrics = excluded.metrics, stopped = NULL",
         params![
             job.number,
             job.id,

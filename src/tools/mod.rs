@@ -2,6 +2,7 @@
 
 pub mod camera;
 pub mod common_status;
+mod empty;
 pub mod exec;
 pub mod files;
 pub mod gpio;

@@ -28,9 +28,9 @@ pub type Writer = Box<dyn AsyncWrite + Unpin + Send>;
 ///
 /// # Errors
 /// When the descriptors cannot be used at all.
-pub async fn serve(server: Arc<Server>, role: Role) -> io::Result<()> {
+pub async fn serve(server: Arc<Server>, role: Role, owner: Option<&str>) -> io::Result<()> {
     let (reader, writer) = ends()?;
-    lines::serve(server, Caller::new("stdio", role, Door::Stdio), reader, writer).await;
+    lines::serve(server, Caller::new("stdio", role, Door::Stdio).of_owner(owner), reader, writer).await;
     Ok(())
 }
 

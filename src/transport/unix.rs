@@ -9,7 +9,7 @@ use crate::{
         seats::{Seat, Seats},
         shares::{Full, is_admin},
     },
-    config::Settings,
+    config::{Owners, Settings},
     os::Root,
     registry::meta::Role,
     rpc::{door::Server, reply},
@@ -29,6 +29,8 @@ pub struct Options {
     pub max_connections: usize,
     /// Members are admin, like root; everybody else reads.
     pub admin_group: String,
+    /// Whose accounts are whose: `access.owners`.
+    pub owners: Owners,
 }
 
 impl Options {
@@ -37,6 +39,7 @@ impl Options {
             path: settings.socket.path.clone(),
             max_connections: settings.socket.max_connections,
             admin_group: settings.access.admin_group.clone(),
+            owners: settings.access.owners.clone(),
         }
     }
 }
@@ -109,8 +112,9 @@ impl Listener {
 fn sit(seats: &Arc<Seats>, caller: &Caller) -> Result<Arc<Seat>, Full> {
     let is_admin = is_admin(caller);
     let most = if is_admin { usize::MAX } else { seats.rule().share };
-    let seat = seats.sit(&caller.principal, most)?;
-    seat.is(&caller.principal, is_admin)?;
+    let party = caller.party();
+    let seat = seats.sit(&party, most)?;
+    seat.is(&party, is_admin, None)?;
     Ok(seat)
 }
 
@@ -138,5 +142,10 @@ fn identify(stream: &UnixStream, options: &Options) -> io::Result<Caller> {
     let peer = stream.peer_cred()?;
     let admin = peer.uid() == 0 || groups::contains(&Root::system(), &options.admin_group, peer.uid(), peer.gid());
     let role = if admin { Role::Admin } else { Role::ReadOnly };
-    Ok(Caller::new(format!("uid:{}", peer.uid()), role, Door::Unix))
+    let principal = format!("uid:{}", peer.uid());
+    let owner = options
+        .owners
+        .of(&principal)
+        .or_else(|| options.owners.of(&format!("user:{}", groups::user_name(&Root::system(), peer.uid())?)));
+    Ok(Caller::new(principal, role, Door::Unix).of_owner(owner))
 }

@@ -1,7 +1,7 @@
 //! WebSocket: one message a text frame, both ways.
 
 use crate::{
-    access::{caller::Caller, seats::Seat},
+    access::{caller::Caller, presence::Presence, seats::Seat},
     rpc::{
         connection::{Connection, PARTING},
         door::Server,
@@ -44,6 +44,8 @@ pub fn upgrade(
 }
 
 async fn serve(server: Arc<Server>, caller: Caller, seat: Arc<Seat>, remaining: Option<Duration>, socket: WebSocket) {
+    let pass = caller.pass.clone();
+    let is_revoked = || pass.as_ref().is_some_and(Presence::is_gone);
     let (sink, mut stream) = socket.split();
     let (mut connection, outgoing) = Connection::new(Arc::clone(&server), caller);
     let mut writing = tokio::spawn(write(outgoing, sink));
@@ -58,7 +60,11 @@ async fn serve(server: Arc<Server>, caller: Caller, seat: Arc<Seat>, remaining: 
         biased;
         () = seat.evicted() => {
             made_room = true;
-            Some(parting(close_code::AGAIN, "others need the place of an idle connection"))
+            Some(if is_revoked() {
+                parting(close_code::POLICY, "the token was revoked")
+            } else {
+                parting(close_code::AGAIN, "others need the place of an idle connection")
+            })
         }
         goodbye = read(&server, &mut connection, &mut stream) => goodbye,
         () = expired => Some(parting(close_code::POLICY, "the token has expired")),

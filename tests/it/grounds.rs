@@ -45,7 +45,7 @@ async fn ten_tools_answer_alike_on_every_ground() {
         return;
     }
     for door in [Door::Http, Door::Stdio, Door::Ws] {
-        let pi = Pi::standard(|settings| settings.access.stdio_role = raspi_mcp::registry::meta::Role::ReadOnly).await;
+        let (pi, _) = Pi::of_site(&[]).await;
         compare(&format!("{door:?} in process"), transcript(&mut pi.on(door).await).await);
     }
 }

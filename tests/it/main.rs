@@ -4,6 +4,7 @@
 
 mod access;
 mod agent;
+mod allow;
 mod appliance;
 mod attacks;
 mod bridge;

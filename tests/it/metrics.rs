@@ -115,3 +115,16 @@ async fn it_is_for_whoever_may_call_tools_and_can_be_switched_off() {
     let off = Pi::with(|settings| settings.http.metrics = false).await;
     assert_eq!(scrape(&off, &[]).await.0, 404);
 }
+
+#[tokio::test]
+async fn every_file_system_has_its_size_and_what_is_left() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let pi = Pi::start().await;
+    let page = samples(&scrape(&pi, &[]).await.1);
+    let found = raspi_mcp::os::file_systems::read(&raspi_mcp::os::Root::system()).unwrap();
+    let asked = found.file_systems.iter().filter(|(_, space)| matches!(space, Some(Ok(_)))).count();
+    for family in ["size", "used", "avail"] {
+        let family = format!("raspi_mcp_filesystem_{family}_bytes{{");
+        assert_eq!(page.keys().filter(|name| name.starts_with(&family)).count(), asked, "{family}");
+    }
+}

@@ -40,7 +40,7 @@ async fn they_are_listed_with_their_arguments_through_every_door() {
 }
 
 #[tokio::test]
-async fn diagnose_embeds_how_the_machine_is_and_names_tools_as_the_client_does() {
+async fn diagnose_says_how_the_machine_is_and_names_tools_as_the_client_does() {
     let pi = Pi::start().await;
     for (client, spelled) in
         [("conformance-test-client", "system.get_basic_info"), ("a client", "system_get_basic_info")]
@@ -49,9 +49,12 @@ async fn diagnose_embeds_how_the_machine_is_and_names_tools_as_the_client_does()
         let prompt = get(&mut wire, "diagnose", json!({"symptom": "the fan howls", "area": "heat"})).await;
         let said = text(&prompt);
         assert!(said.contains("the fan howls") && said.contains(spelled) && said.contains("freq_capped"), "{said}");
-        let embedded = &prompt["messages"][1]["content"]["resource"];
-        assert_eq!(embedded["uri"], "raspi://health");
-        let health: Value = serde_json::from_str(embedded["text"].as_str().unwrap()).unwrap();
+        // As text, which every client takes.
+        assert_eq!(prompt["messages"][1]["content"]["type"], "text");
+        let (uri, json) =
+            prompt["messages"][1]["content"]["text"].as_str().unwrap().split_once(", read just now:\n").unwrap();
+        assert_eq!(uri, "raspi://health");
+        let health: Value = serde_json::from_str(json).unwrap();
         assert!(health["disk_total_bytes"].as_u64().unwrap() > 0);
     }
     // Read as the caller: the record says so.
@@ -59,7 +62,7 @@ async fn diagnose_embeds_how_the_machine_is_and_names_tools_as_the_client_does()
 }
 
 #[tokio::test]
-async fn what_cannot_be_embedded_is_said_and_the_rest_is_still_good() {
+async fn what_cannot_be_read_is_said_and_the_rest_is_still_good() {
     let pi = Pi::with(|settings| settings.tools.disable.extend(["system.get_health_snapshot".to_owned()])).await;
     let prompt = get(&mut conversation(&pi, "a client").await, "diagnose", json!({})).await;
     let said = prompt["messages"][1]["content"]["text"].as_str().unwrap();

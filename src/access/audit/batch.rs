@@ -36,6 +36,7 @@ struct Row {
 /// What the next call may have in common with the last one.
 struct Last {
     principal: String,
+    owner: Option<String>,
     role: Option<Role>,
     door: String,
     tool: String,
@@ -121,6 +122,7 @@ impl Last {
     fn of(record: &Record<'_>) -> Self {
         Self {
             principal: record.principal.to_string(),
+            owner: record.owner.as_deref().map(str::to_owned),
             role: record.role,
             door: record.door.to_owned(),
             tool: record.tool.to_string(),
@@ -136,6 +138,7 @@ impl Last {
         self.tool == record.tool
             && self.args_sha256 == record.args_sha256
             && self.principal == record.principal
+            && self.owner.as_deref() == record.owner.as_deref()
             && self.role == record.role
             && self.door == record.door
             && self.args == record.args

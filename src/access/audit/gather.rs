@@ -167,6 +167,7 @@ impl Tally {
             ts_ms: now_ms(),
             intent: None,
             principal: self.kind.principal.as_str().into(),
+            owner: None,
             role: self.role,
             door: self.door,
             tool: self.kind.tool.into(),

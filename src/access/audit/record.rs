@@ -19,6 +19,8 @@ pub struct Record<'a> {
     pub intent: Option<i64>,
     /// Who called: a token's name, a user, or "anonymous".
     pub principal: Cow<'a, str>,
+    /// Whose credential that is, where the configuration says.
+    pub owner: Option<Cow<'a, str>>,
     /// `None` when the caller never got one (refused at the door).
     pub role: Option<Role>,
     /// Where the call came in: stdio, http, websocket, unix.
@@ -107,6 +109,8 @@ struct Allowed<'a> {
 struct Shared<'a> {
     kind: &'static str,
     principal: Cow<'a, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<Cow<'a, str>>,
     role: Option<Role>,
     door: Cow<'a, str>,
     tool: Cow<'a, str>,
@@ -130,6 +134,7 @@ impl<'a> Body<'a> {
             shared: Some(Shared {
                 kind: "call",
                 principal: cut(&record.principal, MAX_NAME),
+                owner: record.owner.as_deref().map(|owner| cut(owner, MAX_WORD)),
                 role: record.role,
                 door: cut(record.door, MAX_WORD),
                 tool: cut(&record.tool, MAX_NAME),

@@ -223,6 +223,7 @@ impl Audit {
                 ts_ms: now_ms(),
                 intent: None,
                 principal: gap.by.as_str().into(),
+                owner: None,
                 role: None,
                 door: "agent",
                 tool: "audit.accept_gap".into(),

@@ -213,6 +213,22 @@ impl Asks {
         })
     }
 
+    /// A person's no to what another person approved, as long as it was not used.
+    ///
+    /// # Errors
+    /// `not_found`; `permission_denied` when there is no such approval any more.
+    pub(super) fn take_back(&self, id: &str, by: &str, how: &str) -> Result<Ask, ToolError> {
+        self.change(id, |kept, now| {
+            let ask = &mut kept.ask;
+            demand(ask, AskState::Approved)?;
+            settle(ask, AskState::Denied);
+            (ask.by, ask.how) = (Some(by.to_owned()), Some(how.to_owned()));
+            ask.expires_ms = (self.clock)().saturating_add(millis(self.expiry));
+            kept.until = now + self.expiry;
+            Ok(())
+        })
+    }
+
     /// The caller no longer waits.
     ///
     /// # Errors

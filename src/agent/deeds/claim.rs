@@ -155,7 +155,7 @@ impl Agent {
                 folder.offered(sha256, boot())?.map_err(explained)?;
                 system.record.step(|state| {
                     identity = Identity::of(state).0;
-                    identity.belongs_to(TokenSetting { name: OWNER.into(), sha256, role: Role::Admin, expires: None });
+                    identity.belongs_to(TokenSetting { name: OWNER.into(), sha256, role: Role::Admin, owner: None, expires: None });
                     Ok(Step::to(identity.in_state(state)))
                 })?;
                 log("claimed", "ok", None)?;

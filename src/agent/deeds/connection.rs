@@ -89,7 +89,7 @@ impl Agent {
         peer: &Peer,
         request: &ConnectionRequest,
     ) -> Result<Connected, ToolError> {
-        self.settings.policy.check(ACTIVATE)?;
+        self.policy().check(ACTIVATE)?;
         check(request)?;
         let (connections, network) = (&self.connections, &self.connections.network);
         let _turn = connections.turn.try_lock().map_err(|_| {
@@ -150,7 +150,7 @@ impl Agent {
         peer: &Peer,
         request: &ConfirmRequest,
     ) -> Result<Confirmed, ToolError> {
-        self.settings.policy.check(CONFIRM)?;
+        self.policy().check(CONFIRM)?;
         let (connections, network) = (&self.connections, &self.connections.network);
         // Behind an activation that is under way.
         let _turn = connections.turn.lock().await;

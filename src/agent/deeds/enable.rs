@@ -51,9 +51,9 @@ impl Agent {
         request: &EnableRequest,
     ) -> Result<Enabled, ToolError> {
         let does = json!({ "enabled": request.enabled });
-        self.settings.policy.check_call(TOOL, &does)?;
+        self.policy().check_call(TOOL, &does)?;
         let verb = if request.enabled { "enable" } else { "disable" };
-        let unit = self.service(&request.service_name, verb).await?;
+        let unit = self.service(TOOL, &request.service_name, verb).await?;
         guard(&unit, &unit.names, verb)?;
         let also = self.together(&unit, verb).await?;
         let previous = unit.unit_file_state.clone();

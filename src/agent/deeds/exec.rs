@@ -141,7 +141,7 @@ impl Agent {
     }
 
     fn begin<'a>(&'a self, peer: &Peer, request: &'a CommandRequest) -> Result<(Seat<'a>, Plan), ToolError> {
-        self.settings.policy.check(TOOL)?;
+        self.policy().check(TOOL)?;
         let stdin = request.stdin.as_deref().map(|text| {
             base64url::decode(text)
                 .ok_or_else(|| ToolError::invalid("stdin is no base64url").with("parameter", "stdin"))

@@ -22,7 +22,7 @@ pub struct HoldersRequest {
 impl Agent {
     /// The processes that have it open. None before a simulated machine, which has no such device.
     pub(in crate::agent) fn holders(&self, request: &HoldersRequest) -> Result<Vec<Holder>, ToolError> {
-        self.settings.policy.check_read(LIST)?;
+        self.policy().check_read(LIST)?;
         if self.simulated {
             return Ok(Vec::new());
         }

@@ -14,7 +14,7 @@ impl Agent {
         peer: &Peer,
         request: &HostnameRequest,
     ) -> Result<Hostname, ToolError> {
-        self.settings.policy.check(TOOL)?;
+        self.policy().check(TOOL)?;
         let previous = self.machine.hostname()?;
         hostname::check(&request.hostname)?;
         if !request.dry_run {

@@ -47,7 +47,7 @@ impl Header {
 impl Agent {
     /// Every pin of the header but its own, as the registers have it.
     pub(in crate::agent) fn look_at_pins(&self) -> Result<Vec<PinLook>, ToolError> {
-        self.settings.policy.check_read(LIST)?;
+        self.policy().check_read(LIST)?;
         let own = self.settings.approval.pins();
         let mut looks = self.header.look()?;
         looks.retain(|look| !own.contains(&look.pin));

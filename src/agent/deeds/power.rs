@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 impl Agent {
     pub(in crate::agent) fn go_down(&self, peer: &Peer, request: PowerRequest) -> Result<Scheduled, ToolError> {
         let tool = request.action.tool();
-        self.settings.policy.check(tool)?;
+        self.policy().check(tool)?;
         self.power.check()?;
         self.admit(peer, tool, &request.warrant, |ask| shows(ask, &request))?;
         self.power.schedule(request.action, request.delay_seconds, request.reason, request.warrant.principal)

@@ -48,7 +48,7 @@ impl Agent {
         peer: &Peer,
         request: &SignalRequest,
     ) -> Result<Signalled, ToolError> {
-        self.settings.policy.check(SEND)?;
+        self.policy().check(SEND)?;
         let held = self.processes.hold(request.pid)?;
         let target = held.target();
         if request.start_ticks.is_none() && !self.simulated {
@@ -94,7 +94,7 @@ impl Agent {
 
     /// What root sees of a process; secrets are masked before they leave.
     pub(in crate::agent) fn inspect_process(&self, request: InspectRequest) -> Result<Detail, ToolError> {
-        self.settings.policy.check_read(INSPECT)?;
+        self.policy().check_read(INSPECT)?;
         let InspectRequest { pid, start_ticks, memory_maps } = request;
         let gone = || {
             ToolError::not_found(format!("there is no process {pid} any more"))

@@ -91,9 +91,9 @@ impl Agent {
     ) -> Result<Controlled, ToolError> {
         let tool = request.tool();
         let does = json!({ "action": request.action });
-        self.settings.policy.check_call(tool, &does)?;
+        self.policy().check_call(tool, &does)?;
         let (action, verb) = (request.action, request.action.word());
-        let unit = self.service(&request.service_name, verb).await?;
+        let unit = self.service(tool, &request.service_name, verb).await?;
         let reach = reach::of(&*self.units, &unit, action).await?;
         fit(&unit, action)?;
         if action == Action::Stop && !request.break_dependents {
@@ -129,7 +129,7 @@ impl Agent {
     }
 
     /// The service called `given`, if tools may touch it.
-    pub(super) async fn service(&self, given: &str, verb: &str) -> Result<Unit, ToolError> {
+    pub(super) async fn service(&self, tool: &str, given: &str, verb: &str) -> Result<Unit, ToolError> {
         let name = ServiceName::parse(given)?;
         let found = match self.units.look(name.as_str()).await {
             Ok(unit) => Some(unit),
@@ -140,7 +140,7 @@ impl Agent {
         // By the list first: who may not touch a service learns nothing about it.
         let own = [name.as_str().to_owned()];
         allow::check(
-            &self.settings.policy.services,
+            &self.policy().services(tool),
             found.as_ref().map_or(own.as_slice(), |unit| unit.names.as_slice()),
             verb,
         )?;

@@ -15,7 +15,7 @@ pub fn check(allow: &[String], names: &[String], verb: &str) -> Result<(), ToolE
     Err(ToolError::denied(format!("the configuration does not let tools {verb} {id}"))
         .with("service_name", id)
         .with("required_permission", permission)
-        .hint(format!("add \"{id}\" to service.allow in /etc/raspi-mcp and restart raspi-mcp and raspi-mcp-agent")))
+        .hint(format!("the owner opens it with `raspi-mcp allow` and the tool's name, for {id}, as root on the device, or adds it to service.allow")))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `[metrics]`: what sampling jobs may keep.
+//! `[metrics]`: what sampling jobs may keep, and whether one runs by itself.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,11 +6,13 @@ use serde::{Deserialize, Serialize};
 pub struct MetricSettings {
     /// What all samples together may take in the store.
     pub max_bytes: u64,
+    /// The service on a real board samples by itself.
+    pub default_job: bool,
 }
 
 impl Default for MetricSettings {
     /// A week at five seconds is 2 to 4 MB: room for all eight jobs.
     fn default() -> Self {
-        Self { max_bytes: 32 * 1024 * 1024 }
+        Self { max_bytes: 32 * 1024 * 1024, default_job: true }
     }
 }

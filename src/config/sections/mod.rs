@@ -1,5 +1,6 @@
 //! Sections of the settings that belong to one namespace of tools, a file each: types, and the check of what is written there.
 
+pub mod allow;
 pub mod approval;
 pub mod camera;
 pub mod claim;

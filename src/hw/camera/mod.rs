@@ -24,7 +24,6 @@ use crate::{
     os::{
         Root,
         blocking::{self, Stop},
-        systemd::glob::Glob,
     },
 };
 use album::Album;
@@ -76,8 +75,7 @@ impl Cameras {
 
     /// Whether the configuration lets this one be used.
     pub fn allows(&self, camera: &Camera) -> bool {
-        let fits = |text: &str| self.allow.iter().any(|pattern| Glob(pattern).fits(text));
-        [&camera.id, &camera.name, &camera.bus].into_iter().any(|text| !text.is_empty() && fits(text))
+        camera.is_among(&self.allow)
     }
 
     /// Whether the configuration lets any be used.

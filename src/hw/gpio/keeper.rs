@@ -54,6 +54,20 @@ impl Lines {
                     _ => ended.push(*pin),
                 }
             }
+            if let Some(repeat) = &mut lease.repeat
+                && repeat.next <= now
+            {
+                altered.push(*pin);
+                match (repeat.step(now), &lease.drive) {
+                    (Some(level), Drive::Output { line }) => {
+                        if let Err(fault) = line.set(level) {
+                            tracing::error!(pin = pin.bcm(), %fault, "its repetition cannot go on; its lease ends");
+                            ended.push(*pin);
+                        }
+                    }
+                    _ => ended.push(*pin),
+                }
+            }
             if lease.until.is_some_and(|until| until <= now) && !ended.contains(pin) {
                 ended.push(*pin);
                 altered.push(*pin);

@@ -4,6 +4,7 @@ use super::{
     ears::Ears,
     port::{Level, Line, Pull},
     refusal::Refusal,
+    repeat::Repetition,
 };
 use crate::{
     access::{caller::Caller, presence::Presence},
@@ -12,16 +13,40 @@ use crate::{
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// Whom a line is lent to: a principal on one of its connections; over HTTP the principal alone.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Whom a line is lent to: a principal on one of its connections; over HTTP the principal alone. Callers that the
+/// configuration gives to one owner (`access.owners`, `owner` of a token) are one, on whatever connection.
+#[derive(Clone, Debug)]
 pub struct Owner {
+    /// The credential that took it.
     pub principal: String,
+    /// The name of its owner, where the configuration has one.
+    pub name: Option<String>,
     pub presence: Option<Presence>,
+    /// Gone when that credential stops counting.
+    pub pass: Option<Presence>,
+}
+
+/// What ends a lease: the connection, time without use, or the end of what was ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum HeldBy {
+    // The end of the connection, also before its time.
+    Connection,
+    // Time without use.
+    Lease,
+    // The end of what was ordered, though its caller may have gone.
+    Schedule,
 }
 
 impl Owner {
     pub fn of(caller: &Caller) -> Self {
-        Self { principal: caller.principal.clone(), presence: caller.presence.as_ref().map(Presence::held) }
+        Self {
+            principal: caller.principal.clone(),
+            name: caller.owner.clone(),
+            presence: caller.presence.as_ref().map(Presence::held),
+            pass: caller.pass.clone(),
+        }
     }
 
     pub fn is_gone(&self) -> bool {
@@ -91,11 +116,54 @@ pub struct Lease {
     pub lasts: Option<Duration>,
     pub until: Option<Instant>,
     pub revert: Option<(Instant, Back)>,
+    /// Levels that follow each other by themselves; then the lease ends with them.
+    pub repeat: Option<Repetition>,
 }
 
 impl Lease {
+    /// Whether `other` may use it as its own. What goes on without its connection belongs to all connections of its principal.
+    pub fn is_of(&self, other: &Owner) -> bool {
+        match (&self.owner.name, &other.name) {
+            (Some(name), Some(other)) => name == other,
+            (None, None) => {
+                self.owner.principal == other.principal
+                    && (self.owner.presence == other.presence || self.owner.is_gone())
+            }
+            _ => false,
+        }
+    }
+
+    /// It was used by its owner, perhaps on another connection than before: it lasts as long as is usual there.
+    pub fn used(&mut self, owner: &Owner, lasts: Option<Duration>) {
+        if self.owner.presence != owner.presence {
+            (self.owner, self.lasts) = (owner.clone(), None);
+        }
+        self.renew(lasts);
+    }
+
+    /// When it ends unless it is used; `None` where a connection alone ends it.
+    pub fn ends(&self) -> Option<Instant> {
+        if let Some(repeat) = &self.repeat {
+            return Some(repeat.ends);
+        }
+        let reverted = self.revert.filter(|(_, back)| *back == Back::Safe).map(|(at, _)| at);
+        [self.until, reverted].into_iter().flatten().min()
+    }
+
+    pub fn held_by(&self) -> HeldBy {
+        match (&self.repeat, &self.owner.presence, self.revert) {
+            (Some(_), ..) => HeldBy::Schedule,
+            (None, Some(_), _) => HeldBy::Connection,
+            (None, None, Some((_, Back::Safe))) => HeldBy::Schedule,
+            (None, None, _) => HeldBy::Lease,
+        }
+    }
+
     /// It was used: it lasts anew.
     pub fn renew(&mut self, lasts: Option<Duration>) {
+        if self.repeat.is_some() {
+            return;
+        }
         self.lasts = lasts.or(self.lasts);
         let after = self.revert.map(|(at, _)| at);
         // Not before what it still has to do.
@@ -105,13 +173,14 @@ impl Lease {
 
     /// The refusal of anybody else.
     pub fn refusal(&self) -> Refusal {
-        let free_in = self.until.map(|until| until.saturating_duration_since(Instant::now()));
+        let free_in = self.ends().map(|end| end.saturating_duration_since(Instant::now()));
         Refusal::Lent { to: self.owner.principal.clone(), free_in }
     }
 
     /// The next moment something is due.
     pub fn due(&self) -> Option<Instant> {
         let revert = self.revert.map(|(at, _)| at);
-        [self.until, revert].into_iter().flatten().min()
+        let next = self.repeat.as_ref().map(|repeat| repeat.next);
+        [self.until, revert, next].into_iter().flatten().min()
     }
 }

@@ -5,7 +5,7 @@
 use super::{
     ears::Ears,
     header,
-    lease::{Back, Drive, Lease, Owner},
+    lease::{Back, Drive, HeldBy, Lease, Owner},
     listen::Watched,
     port::{Fault, Function, Level, Line, Port, Pull, Take},
     record::Record,
@@ -14,6 +14,7 @@ use super::{
     told::Told,
 };
 use crate::{
+    access::presence::Presence,
     config::{GpioSettings, PlaceSettings, Revert},
     hw::{
         board::{Board, Pin},
@@ -72,6 +73,9 @@ pub struct Written {
     pub previous: Option<Level>,
     /// When it is taken back, and to what.
     pub revert: Option<(Instant, Back)>,
+    /// When its lease ends unless it is used.
+    pub ends: Option<Instant>,
+    pub held_by: HeldBy,
 }
 
 impl Lines {
@@ -158,10 +162,40 @@ impl Lines {
         lasts: Option<Duration>,
     ) -> Result<Written, Refusal> {
         let mut state = self.state();
-        self.check_owner(&state, owner, pin)?;
         // A pulse upon a pulse only lasts longer: what comes back is what was before the first.
-        let pending = state.leases.get(&pin).and_then(|lease| lease.revert).map(|(_, back)| back);
-        let was_wave = self.end_wave(&mut state, pin)?;
+        let pending = state.leases.get(&pin).and_then(|lease| match lease.repeat {
+            Some(_) => Some(Back::Safe),
+            None => lease.revert.map(|(_, back)| back),
+        });
+        let previous = self.drive(&mut state, owner, pin, level, lasts)?;
+        let Some(lease) = state.leases.get_mut(&pin) else { return Err(Refusal::NotLent) };
+        lease.repeat = None;
+        lease.revert = duration.map(|duration| {
+            let back = match self.rules.revert {
+                Revert::Previous => pending.unwrap_or_else(|| previous.map_or(Back::Safe, Back::To)),
+                Revert::Invert => Back::To(!level),
+            };
+            (Instant::now() + duration, back)
+        });
+        lease.used(owner, lasts);
+        let (revert, ends, held_by) = (lease.revert, lease.ends(), lease.held_by());
+        self.mind(&mut state, pin);
+        drop(state);
+        self.alter(pin);
+        Ok(Written { previous, revert, ends, held_by })
+    }
+
+    /// Puts a level on a pin of this owner's or of nobody's, which is lent to the owner then. The level before, where it was known.
+    pub(super) fn drive(
+        &self,
+        state: &mut State,
+        owner: &Owner,
+        pin: Pin,
+        level: Level,
+        lasts: Option<Duration>,
+    ) -> Result<Option<Level>, Refusal> {
+        self.check_owner(state, owner, pin)?;
+        let was_wave = self.end_wave(state, pin)?;
         let previous = match state.leases.get(&pin).map(|lease| &lease.drive) {
             Some(Drive::Output { line }) => {
                 let previous = line.level()?;
@@ -172,29 +206,15 @@ impl Lines {
             // A wave was ended above; by hardware it had no line.
             Some(Drive::Pwm { .. }) | None => {
                 // A bus or a serial port would lose its pin without a word; to configure it is to mean it.
-                if !was_wave && let Function::Alt(function) = self.port_of(&mut state)?.look(pin)?.function {
+                if !was_wave && let Function::Alt(function) = self.port_of(state)?.look(pin)?.function {
                     return Err(Refusal::Alt(function));
                 }
-                let drive = self.redrive(&mut state, pin, Take::Output { level })?;
-                self.lend(&mut state, owner, pin, drive, lasts);
+                let drive = self.redrive(state, pin, Take::Output { level })?;
+                self.lend(state, owner, pin, drive, lasts);
                 None
             }
         };
-        let previous = previous.filter(|_| !was_wave);
-        let Some(lease) = state.leases.get_mut(&pin) else { return Err(Refusal::NotLent) };
-        lease.revert = duration.map(|duration| {
-            let back = match self.rules.revert {
-                Revert::Previous => pending.unwrap_or_else(|| previous.map_or(Back::Safe, Back::To)),
-                Revert::Invert => Back::To(!level),
-            };
-            (Instant::now() + duration, back)
-        });
-        lease.renew(lasts);
-        let revert = lease.revert;
-        self.mind(&mut state, pin);
-        drop(state);
-        self.alter(pin);
-        Ok(Written { previous, revert })
+        Ok(previous.filter(|_| !was_wave))
     }
 
     /// The level of a pin, whoever has it. Use by its owner renews a lease.
@@ -204,7 +224,7 @@ impl Lines {
     pub fn read(&self, owner: &Owner, pin: Pin) -> Result<Level, Fault> {
         let mut state = self.state();
         if let Some(lease) = state.leases.get_mut(&pin) {
-            if lease.owner == *owner {
+            if lease.is_of(owner) {
                 lease.renew(None);
             }
             return match &lease.drive {
@@ -229,7 +249,7 @@ impl Lines {
     pub fn release(&self, owner: &Owner, pin: Pin, force: bool) -> Result<bool, Refusal> {
         let mut state = self.state();
         let Some(lease) = state.leases.get(&pin) else { return Ok(false) };
-        if lease.owner != *owner && !force {
+        if !lease.is_of(owner) && !force {
             return Err(lease.refusal());
         }
         let settled = self.settle(&mut state, pin);
@@ -249,17 +269,17 @@ impl Lines {
     }
 
     pub(super) fn check_owner(&self, state: &State, owner: &Owner, pin: Pin) -> Result<(), Refusal> {
-        if owner.is_gone() {
+        if owner.is_gone() || owner.pass.as_ref().is_some_and(Presence::is_gone) {
             return Err(Refusal::Gone);
         }
         match state.leases.get(&pin) {
-            Some(lease) if lease.owner != *owner => Err(lease.refusal()),
+            Some(lease) if !lease.is_of(owner) => Err(lease.refusal()),
             _ => Ok(()),
         }
     }
 
     pub(super) fn lend(&self, state: &mut State, owner: &Owner, pin: Pin, drive: Drive, lasts: Option<Duration>) {
-        let mut lease = Lease { owner: owner.clone(), drive, lasts, until: None, revert: None };
+        let mut lease = Lease { owner: owner.clone(), drive, lasts, until: None, revert: None, repeat: None };
         lease.renew(None);
         state.leases.insert(pin, lease);
     }

@@ -12,6 +12,7 @@ pub mod port;
 mod record;
 pub mod refusal;
 pub mod registers;
+pub mod repeat;
 mod rest;
 pub mod rules;
 pub mod shown;

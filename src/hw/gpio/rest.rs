@@ -7,12 +7,13 @@
 //! | kill of the server | the next start does it ([`super::record`]) | the line is free; whether it is still driven is the driver's business |
 
 use super::{
-    lease::{Drive, Owner},
+    lease::{Drive, Lease},
     lines::{Lines, State},
     port::{Fault, Level, Take},
     record::Left,
 };
 use crate::{access::presence::Presence, hw::board::Pin};
+use std::sync::MutexGuard;
 
 /// What the kernel tells others about a line that rests.
 const CONSUMER: &str = "raspi-mcp safe state";
@@ -111,13 +112,22 @@ impl Lines {
 
     /// A connection is over: what was lent to it is settled.
     pub fn left(&self, presence: &Presence) {
-        let mut state = self.state();
+        let state = self.state();
         if state.leases.is_empty() {
             return;
         }
-        let theirs = |owner: &Owner| owner.presence.as_ref() == Some(presence);
-        let pins: Vec<Pin> =
-            state.leases.iter().filter(|(_, lease)| theirs(&lease.owner)).map(|(pin, _)| *pin).collect();
+        // A repetition was ordered to its end.
+        let theirs = |lease: &Lease| lease.owner.presence.as_ref() == Some(presence) && lease.repeat.is_none();
+        self.settle_those(state, theirs);
+    }
+
+    /// A credential was revoked: what it holds is settled at once, also what would go on without a connection.
+    pub fn revoked(&self, principal: &str) {
+        self.settle_those(self.state(), |lease| lease.owner.principal == principal);
+    }
+
+    fn settle_those(&self, mut state: MutexGuard<'_, State>, those: impl Fn(&Lease) -> bool) {
+        let pins: Vec<Pin> = state.leases.iter().filter(|(_, lease)| those(lease)).map(|(pin, _)| *pin).collect();
         self.settle_all(&mut state, &pins);
         drop(state);
         pins.into_iter().for_each(|pin| self.alter(pin));

@@ -1,7 +1,7 @@
 //! How a pin is now, for those who want to look.
 
 use super::{
-    lease::{Back, Drive, Owner},
+    lease::{Back, Drive, HeldBy, Owner},
     lines::Lines,
     port::{Fault, Function, Level, Look, Pull},
 };
@@ -21,10 +21,14 @@ pub struct Shown {
 #[derive(Debug)]
 pub struct ShownLease {
     pub owner: Owner,
+    /// Whether it is the viewer's.
+    pub yours: bool,
     pub pull: Option<Pull>,
     /// What it makes, when that is a wave.
     pub wave: Option<pwm::Report>,
-    pub until: Option<Instant>,
+    /// When it ends unless it is used.
+    pub ends: Option<Instant>,
+    pub held_by: HeldBy,
     pub revert: Option<(Instant, Back)>,
 }
 
@@ -33,7 +37,7 @@ impl Lines {
     ///
     /// # Errors
     /// When the chip cannot be asked.
-    pub fn show(&self, pin: Pin) -> Result<Shown, Fault> {
+    pub fn show(&self, pin: Pin, viewer: &Owner) -> Result<Shown, Fault> {
         let mut state = self.state();
         let mut look = self.port_of(&mut state)?.look(pin)?;
         let mut value = look.level;
@@ -54,8 +58,15 @@ impl Lines {
                 Drive::Pwm { wave, .. } => Some(wave.glance().map_err(super::wave::as_line)?),
                 _ => None,
             };
-            let owner = lease.owner.clone();
-            shown = Some(ShownLease { owner, pull, wave, until: lease.until, revert: lease.revert });
+            shown = Some(ShownLease {
+                owner: lease.owner.clone(),
+                yours: lease.is_of(viewer),
+                pull,
+                wave,
+                ends: lease.ends(),
+                held_by: lease.held_by(),
+                revert: lease.revert,
+            });
         } else if let Some(line) = state.resting.get(&pin) {
             value = Some(line.level()?);
         } else if let Some(watched) = state.watched.get(&pin) {

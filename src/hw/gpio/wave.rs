@@ -4,7 +4,7 @@
 //! no line of the pin.
 
 use super::{
-    lease::{Drive, Lease, Owner},
+    lease::{Drive, HeldBy, Lease, Owner},
     lines::{Lines, State},
     port::{Fault, Function, Level, Take},
     refusal::Refusal,
@@ -28,6 +28,8 @@ pub struct Waved {
     pub without: Option<Without>,
     /// When its lease ends unless it is used.
     pub until: Option<Instant>,
+    /// What else ends it; `None` where it has ended already.
+    pub held_by: Option<HeldBy>,
 }
 
 /// What is to be done, decided under the lock.
@@ -55,8 +57,10 @@ impl Lines {
         };
         self.alter(pin);
         let report = running.report().await.map_err(|fault| Refusal::Pwm { fault, without: without.clone() })?;
-        let until = self.state().leases.get(&pin).and_then(|lease| lease.until);
-        Ok(Waved { report, without, until })
+        let state = self.state();
+        let lease = state.leases.get(&pin);
+        let (until, held_by) = (lease.and_then(Lease::ends), lease.map(Lease::held_by));
+        Ok(Waved { report, without, until, held_by })
     }
 
     /// The pins that can have hardware PWM on this board.
@@ -82,7 +86,7 @@ impl Lines {
             let (running, without) = (Arc::clone(running), without.clone());
             running.set(wave).map_err(|fault| Refusal::Pwm { fault, without: without.clone() })?;
             if let Some(lease) = state.leases.get_mut(&pin) {
-                lease.renew(lasts);
+                lease.used(owner, lasts);
             }
             self.mind(&mut state, pin);
             return Ok(Way::Runs(running, without));

@@ -1,4 +1,4 @@
-//! How much processor time each process takes: against a reading of half a second to a minute ago, else since it started.
+//! How much processor time each process takes: against a reading of a quarter of a second to a minute ago, else since it started.
 
 use super::stat::{Stat, TICKS};
 use std::{
@@ -7,8 +7,10 @@ use std::{
     time::Duration,
 };
 
-/// A tick is ten milliseconds: of less than half a second it says little.
+/// A tick is ten milliseconds: of less than half a second it says little, so older readings are preferred.
 const YOUNGEST: Duration = Duration::from_millis(500);
+/// How long a caller who asks for processor time waits when there is no earlier reading: 25 ticks tell a share to 4 %.
+pub const SHORTEST: Duration = Duration::from_millis(250);
 /// Older than this is history, not the present.
 const OLDEST: Duration = Duration::from_secs(60);
 /// The newest reading may be too young to compare with, so the one before it is kept too.
@@ -50,18 +52,26 @@ impl Load {
     /// Compares `stats`, all processes at `now` since boot, with an earlier reading, and keeps them for the next call.
     pub fn compare(&self, now: Duration, stats: &[Stat]) -> Since {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let usable = |reading: &&Arc<Reading>| (YOUNGEST..=OLDEST).contains(&now.saturating_sub(reading.at));
-        let earlier = kept.iter().rfind(usable).cloned();
+        let older = |youngest: Duration| {
+            kept.iter().rfind(|reading| (youngest..=OLDEST).contains(&now.saturating_sub(reading.at)))
+        };
+        let earlier = older(YOUNGEST).or_else(|| older(SHORTEST)).cloned();
         // So young that the next call could compare with neither: it stays until it is old enough.
         if kept.back().is_none_or(|newest| now.saturating_sub(newest.at) >= YOUNGEST) {
-            let mut counts: Vec<Count> = stats.iter().take(MOST).map(Count::of).collect();
-            counts.sort_unstable_by_key(|count| count.pid);
-            kept.push_back(Arc::new(Reading { at: now, counts }));
+            kept.push_back(Arc::new(Reading::of(now, stats)));
             while kept.len() > KEPT {
                 kept.pop_front();
             }
         }
         Since { now, earlier }
+    }
+}
+
+impl Reading {
+    fn of(at: Duration, stats: &[Stat]) -> Self {
+        let mut counts: Vec<Count> = stats.iter().take(MOST).map(Count::of).collect();
+        counts.sort_unstable_by_key(|count| count.pid);
+        Self { at, counts }
     }
 }
 
@@ -73,9 +83,14 @@ impl Count {
 }
 
 impl Since {
-    /// How long ago the earlier reading was; `None` without one.
+    /// Compares a moment `now` with `stats`, all processes at `before`: for a caller who reads twice.
+    pub fn between(before: Duration, stats: &[Stat], now: Duration) -> Self {
+        Self { now, earlier: Some(Arc::new(Reading::of(before, stats))) }
+    }
+
+    /// How long ago the earlier reading was, at least a tick; `None` without one.
     pub fn seconds(&self) -> Option<f64> {
-        self.earlier.as_ref().map(|earlier| (self.now.saturating_sub(earlier.at)).as_secs_f64())
+        self.earlier.as_ref().map(|earlier| self.now.saturating_sub(earlier.at).as_secs_f64().max(1.0 / TICKS))
     }
 
     /// The time `stat`'s percentage is about, in seconds: since the earlier reading, or since it started.
@@ -137,6 +152,23 @@ mod tests {
         let third = load.compare(at(1010) + YOUNGEST / 2, &[stat(7, 0, 10_500)]);
         assert_eq!(third.seconds(), Some(10.25), "the newest is too young");
         assert_eq!(load.compare(at(2000), &[]).seconds(), None, "and the others too old");
+        assert_eq!(
+            load.compare(at(2000) + SHORTEST, &[]).seconds(),
+            Some(0.25),
+            "where it is all there is, it will do"
+        );
+        let sooner = load.compare(at(2000) + SHORTEST - Duration::from_millis(1), &[]);
+        assert_eq!(sooner.seconds(), None);
+    }
+
+    #[test]
+    fn two_readings_of_one_caller() {
+        let at = Duration::from_secs(1000);
+        let since = Since::between(at, &[stat(7, 0, 10_000)], at + SHORTEST);
+        assert_eq!((since.seconds(), since.percent(&stat(7, 0, 10_025)).round()), (Some(0.25), 100.0));
+        // A clock that has not moved divides by nothing.
+        let still = Since::between(at, &[stat(7, 0, 10_000)], at);
+        assert_eq!((still.seconds(), still.percent(&stat(7, 0, 10_000))), (Some(0.01), 0.0));
     }
 
     #[test]

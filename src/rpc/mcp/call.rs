@@ -1,9 +1,15 @@
 //! Tool calls that rmcp carries, since they converse or report: the same pipeline, with the client's end beside it.
 
-use super::{peer::RmcpPeer, provider::until_gone};
+use super::{ear::PeerEar, peer::RmcpPeer, provider::until_gone};
 use crate::{
     access::caller::Caller,
+    error::ToolError,
+    log::rank,
     registry::{pipeline::Call, progress::Progress},
+    resources::{
+        LOG, admits,
+        subscription::{Ear, messages_since},
+    },
     rpc::{door::Server, params::MODERN, ticket},
 };
 use rmcp::{
@@ -53,14 +59,17 @@ pub async fn run(
         server: Arc::clone(server),
         caller: Arc::clone(&caller),
         peer: context.peer.clone(),
+        client: context.client_info().map(|info| info.name),
+        modern,
         capabilities: json!(context.client_capabilities()),
         input_responses: request.input_responses.map(|responses| json!(responses)),
         request_state: request.request_state,
-        log_level,
+        log_level: log_level.clone(),
     };
+    let mut mark = world.log.mark();
     let call = Call {
         entry,
-        caller,
+        caller: Arc::clone(&caller),
         args: Value::Object(request.arguments.unwrap_or_default()),
         request_id: context.id.to_string(),
         correlation_id,
@@ -70,12 +79,24 @@ pub async fn run(
     };
     let run = async { tokio::join!(server.pipeline.run(call), reports).0 };
     let finished = until_gone(context, &cancel, run).await;
+    if modern
+        && let Some(least) = log_level.as_deref().and_then(rank)
+        && admits(LOG, world, &caller)
+    {
+        // Before the answer, with which the request's stream ends. Lines of other work at the time are among them.
+        let lines = messages_since(&world.log, &mut mark, least);
+        PeerEar::new(context.peer.clone(), &caller).log(lines).await;
+    }
     if let Err(error) = &finished.result
         && let Some((code, data)) = error.as_protocol()
     {
         return Err(ErrorData::new(ErrorCode(code), error.message.clone(), Some(data)));
     }
-    let value = ticket::mcp_value(&finished, modern);
+    let input = finished.result.as_ref().err().and_then(ToolError::as_input);
+    let value = match input {
+        Some(input) => ticket::with_meta(input, &finished.meta),
+        None => ticket::mcp_value(&finished, modern),
+    };
     let unfit = |error: serde_json::Error| {
         ErrorData::internal_error(format!("the result of {} is no MCP result: {error}", entry.name()), None)
     };

@@ -22,10 +22,10 @@ use rmcp::{
     model::{
         CallToolRequestParams, CallToolResponse, CancelTaskMethod, CancelTaskParams, CompleteRequestParams,
         CompleteResult, ConstString, ErrorCode, GetPromptRequestParams, GetPromptResponse, GetTaskMethod,
-        GetTaskParams, GetTaskResult, Implementation, ListPromptsResult, ListResourceTemplatesResult,
-        ListResourcesResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
-        SetLevelRequestMethod, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
-        UpdateTaskMethod, UpdateTaskParams,
+        GetTaskParams, GetTaskResult, Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult,
+        ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams, ReadResourceRequestParams,
+        ReadResourceResponse, ServerConfig, SetLevelRequestMethod, SubscribeRequestParams, SubscriptionFilter, Tool,
+        UnsubscribeRequestParams, UpdateTaskMethod, UpdateTaskParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
     task_manager::TaskManager,
@@ -43,6 +43,8 @@ pub struct Handler {
     /// The open requests of a stream, whose ids the connection keeps.
     running: Running,
     conversation: Arc<Conversation>,
+    /// Nothing reaches the client but the answers to its requests, and what comes with them.
+    answers_only: bool,
 }
 
 const INSTRUCTIONS: &str = "Operates the machine this server runs on, usually a Raspberry Pi. Start with \
@@ -54,7 +56,12 @@ impl Handler {
     /// For HTTP: requests bring what is known of them.
     pub fn new(server: Arc<Server>) -> Self {
         let conversation = Arc::new(Conversation::new(&server.book));
-        Self { server, caller: None, running: Running::default(), conversation }
+        Self { server, caller: None, running: Running::default(), conversation, answers_only: false }
+    }
+
+    /// For HTTP's plain endpoint, where a request has an answer and nothing else.
+    pub fn plain(server: Arc<Server>) -> Self {
+        Self { answers_only: true, ..Self::new(server) }
     }
 
     /// For a conversation over a stream.
@@ -103,6 +110,15 @@ impl Handler {
     }
 }
 
+/// rmcp's own choice of a revision, for a server that announces this.
+struct Announcing(ServerConfig);
+
+impl ServerHandler for Announcing {
+    fn get_info(&self) -> ServerConfig {
+        self.0.clone()
+    }
+}
+
 fn refused(error: &ToolError) -> ErrorData {
     ErrorData::new(ErrorCode(error.code.rpc()), error.message.clone(), Some(error.data()))
 }
@@ -121,6 +137,19 @@ impl ServerHandler for Handler {
         info.server_info = Implementation::new("raspi-mcp", env!("CARGO_PKG_VERSION")).with_title("raspi-mcp");
         info.instructions = Some(INSTRUCTIONS.into());
         info
+    }
+
+    /// In the revisions with `initialize`, log messages and updates come between requests: where nothing comes then, they are not
+    /// announced.
+    fn negotiate_initialize(&self, request: &InitializeRequestParams) -> Result<InitializeResult, ErrorData> {
+        let mut info = self.get_info();
+        if self.answers_only {
+            info.capabilities.logging = None;
+            if let Some(resources) = &mut info.capabilities.resources {
+                resources.subscribe = None;
+            }
+        }
+        Announcing(info).negotiate_initialize(request)
     }
 
     /// rmcp reads the input schema of the called tool from here, to check headers that mirror parameters.

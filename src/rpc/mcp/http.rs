@@ -52,14 +52,15 @@ impl McpHttp {
                 .with_max_request_body_bytes(server.options.request_bytes)
                 .with_cancellation_token(streams.child_token())
         };
-        let factory = |server: &Arc<Server>| {
-            let server = Arc::clone(server);
-            move || Ok(Handler::new(Arc::clone(&server)))
-        };
+        let (conversing, plain) = (Arc::clone(server), Arc::clone(server));
         Self {
-            streamable: StreamableHttpService::new(factory(server), Arc::clone(&sessions), config()),
+            streamable: StreamableHttpService::new(
+                move || Ok(Handler::new(Arc::clone(&conversing))),
+                Arc::clone(&sessions),
+                config(),
+            ),
             plain: StreamableHttpService::new(
-                factory(server),
+                move || Ok(Handler::plain(Arc::clone(&plain))),
                 Arc::new(NeverSessionManager::default()),
                 config().with_legacy_session_mode(false).with_json_response(true),
             ),

@@ -1,5 +1,6 @@
 //! rmcp behind the front door: everything of MCP that is not a tool call or a tool list.
 
+pub mod allowed;
 pub mod appliance;
 pub mod bridge;
 mod call;

@@ -21,6 +21,10 @@ pub struct RmcpPeer {
     pub server: Arc<Server>,
     pub caller: Arc<Caller>,
     pub peer: Peer<RoleServer>,
+    /// `clientInfo.name`: of the request since 2026-07-28, of the session before.
+    pub client: Option<String>,
+    /// Whether the request goes by the rules of 2026-07-28.
+    pub modern: bool,
     pub capabilities: Value,
     pub input_responses: Option<Value>,
     pub request_state: Option<String>,
@@ -29,7 +33,7 @@ pub struct RmcpPeer {
 
 impl Port for RmcpPeer {
     fn client_name(&self) -> Option<String> {
-        self.peer.peer_info().map(|info| info.client_info.name.clone())
+        self.client.clone()
     }
 
     fn capabilities(&self) -> &Value {
@@ -42,6 +46,10 @@ impl Port for RmcpPeer {
 
     fn request_state(&self) -> Option<&str> {
         self.request_state.as_deref()
+    }
+
+    fn is_asked_in_results(&self) -> bool {
+        self.modern
     }
 
     fn log_level(&self) -> Option<&str> {

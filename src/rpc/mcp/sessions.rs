@@ -43,6 +43,8 @@ pub struct Sessions {
 struct Open {
     /// Whoever did not open it does not find it.
     principal: Option<String>,
+    /// Whose share it is of.
+    party: Option<String>,
     is_admin: bool,
     session: Session,
     seen: Instant,
@@ -67,7 +69,7 @@ impl Sessions {
         let is_admin = is_admin(caller);
         let (full, forgotten) = {
             let open = self.lock();
-            let is_own = |open: &Open| open.principal.as_deref() == Some(&caller.principal);
+            let is_own = |open: &Open| open.party.as_deref() == Some(&*caller.party());
             let own = open.values().filter(|open| is_own(open)).count();
             let weak = open.values().filter(|open| !open.is_admin).count();
             let Err(full) = self.rule.admits(is_admin, own, weak, open.len()) else { return Ok(()) };
@@ -95,6 +97,7 @@ impl Sessions {
     pub fn opened(&self, id: &str, caller: &Caller, params: Option<InitializeParams>) {
         if let Some(open) = self.lock().get_mut(id) {
             open.principal = Some(caller.principal.clone());
+            open.party = Some(caller.party().into_owned());
             open.is_admin = is_admin(caller);
             if let Some(params) = params {
                 open.session.learn(params);
@@ -108,6 +111,15 @@ impl Sessions {
         let found = open.get_mut(id).filter(|open| open.principal.as_deref() == Some(principal))?;
         found.seen = Instant::now();
         Some(found.session.clone())
+    }
+
+    /// Closes every session of a credential that does not count any more.
+    pub async fn close_all_of(&self, principal: &str) {
+        let own = |open: &Open| open.principal.as_deref() == Some(principal);
+        let theirs: Vec<String> = self.lock().iter().filter(|(_, open)| own(open)).map(|(id, _)| id.clone()).collect();
+        for id in theirs {
+            let _ = self.close_session(&id.into()).await;
+        }
     }
 
     /// Whether the caller is to start [`Sessions::reap`]: there are sessions, and nobody watches them yet.
@@ -165,6 +177,7 @@ impl SessionManager for Sessions {
         let (id, transport) = self.inner.create_session().await?;
         let open = Open {
             principal: None,
+            party: None,
             is_admin: false,
             session: Session::default(),
             seen: Instant::now(),

@@ -102,7 +102,7 @@ impl Tool for Capture {
     }
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
-        taking::permit(cx, args.camera.as_deref())
+        taking::permit(cx, Self::META.name, args.camera.as_deref())
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {

@@ -88,7 +88,7 @@ impl Tool for TakePhoto {
     };
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
-        taking::permit(cx, args.camera.as_deref())
+        taking::permit(cx, Self::META.name, args.camera.as_deref())
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {

@@ -63,15 +63,24 @@ pub struct Asked {
 ///
 /// # Errors
 /// `permission_denied` naming the setting.
-pub fn permit(cx: &Context, camera: Option<&str>) -> Result<(), ToolError> {
-    if cx.world.cameras.allows_any() { Ok(()) } else { Err(not_allowed(camera.unwrap_or("*"))) }
+pub fn permit(cx: &Context, tool: &str, camera: Option<&str>) -> Result<(), ToolError> {
+    let policy = cx.world.policy.held();
+    let granted = policy.grants(tool, Some(&cx.caller.principal)).any(|grant| !grant.cameras.is_empty());
+    if granted || cx.world.cameras.allows_any() { Ok(()) } else { Err(not_allowed(camera.unwrap_or("*"))) }
+}
+
+/// Whether the configuration, or a grant of this tool, lets the camera be used.
+fn allows(cx: &Context, tool: &str, camera: &Camera) -> bool {
+    let policy = cx.world.policy.held();
+    cx.world.cameras.allows(camera)
+        || policy.grants(tool, Some(&cx.caller.principal)).any(|grant| camera.is_among(&grant.cameras))
 }
 
 fn not_allowed(camera: &str) -> ToolError {
     ToolError::denied(format!("the configuration lets no picture be taken with {camera}"))
         .with("parameter", "camera")
         .with("required_permission", format!("camera:capture:{camera}"))
-        .hint("name the camera in camera.allow in /etc/raspi-mcp and restart the server; camera.list_cameras shows them all")
+        .hint("the owner opens it with `raspi-mcp allow TOOL CAMERA` on the device, or names it in camera.allow; camera.list_cameras shows them all")
 }
 
 /// Takes the picture.
@@ -81,7 +90,7 @@ fn not_allowed(camera: &str) -> ToolError {
 pub async fn take(cx: &Context, asked: Asked) -> Result<Picture, ToolError> {
     let (world, begun) = (&cx.world, Instant::now());
     let limit = fault::within(cx);
-    let camera = match choose(cx, asked.camera.as_deref(), limit).await {
+    let camera = match choose(cx, asked.tool, asked.camera.as_deref(), limit).await {
         Ok(chosen) => chosen?,
         Err(trouble) => return Err(fault::told(cx, asked.tool, None, trouble).await),
     };
@@ -117,12 +126,17 @@ pub async fn take(cx: &Context, asked: Asked) -> Result<Picture, ToolError> {
 }
 
 /// The camera that is named, or the first that may be used.
-async fn choose(cx: &Context, named: Option<&str>, limit: Duration) -> Result<Result<Camera, ToolError>, Trouble> {
+async fn choose(
+    cx: &Context,
+    tool: &str,
+    named: Option<&str>,
+    limit: Duration,
+) -> Result<Result<Camera, ToolError>, Trouble> {
     let cameras = &cx.world.cameras;
     if let Some(named) = named
         && let Some(camera) = cameras.find(named, limit).await?
     {
-        return Ok(if cameras.allows(&camera) { Ok(camera) } else { Err(not_allowed(&camera.id)) });
+        return Ok(if allows(cx, tool, &camera) { Ok(camera) } else { Err(not_allowed(&camera.id)) });
     }
     let all = cameras.list(limit).await?;
     if all.is_empty() {
@@ -136,5 +150,5 @@ async fn choose(cx: &Context, named: Option<&str>, limit: Duration) -> Result<Re
             .hint("camera.list_cameras shows those there are; leave camera out for the first")));
     }
     let shown = shown.join(", ");
-    Ok(all.into_iter().find(|camera| cameras.allows(camera)).ok_or_else(|| not_allowed(&shown)))
+    Ok(all.into_iter().find(|camera| allows(cx, tool, camera)).ok_or_else(|| not_allowed(&shown)))
 }

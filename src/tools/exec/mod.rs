@@ -1,6 +1,7 @@
 //! `exec.*`: commands the owner allows, run by the agent.
 
 mod run;
+mod variables;
 
 use crate::registry::tool::Entry;
 

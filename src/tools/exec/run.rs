@@ -1,9 +1,11 @@
 //! `exec.run`: one command of the owner's list (document 001, section 4.4).
 
+use super::variables::{self, Variables};
 use crate::{
     access::{
         base64url, canonical,
-        commands::{ARG_BYTES, DEFAULT_TIMEOUT_MS, MOST_ARGS, MOST_ENV, STDIN_BYTES, TIMEOUT_MS, Wanted, judge},
+        commands::{ARG_BYTES, DEFAULT_TIMEOUT_MS, MOST_ARGS, STDIN_BYTES, TIMEOUT_MS, Wanted, judge},
+        question::quoted,
     },
     agent::{
         AgentLink, CommandEnd, CommandRef, CommandRequest, Warrant,
@@ -23,7 +25,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, convert::Infallible, future::pending, time::Duration};
+use std::{convert::Infallible, future::pending, time::Duration};
 
 /// Until an agent that does not know the command yet is told again.
 const AGAIN: Duration = Duration::from_millis(50);
@@ -46,9 +48,8 @@ pub struct Args {
     #[serde(default, deserialize_with = "folder")]
     cwd: Option<String>,
     /// Variables to set; with args at most 4096 bytes.
-    #[schemars(extend("maxProperties" = MOST_ENV, "additionalProperties" = {"type": "string", "maxLength": ARG_BYTES}))]
-    #[serde(default, deserialize_with = "variables")]
-    env: BTreeMap<String, String>,
+    #[serde(default)]
+    env: Variables,
     /// It may have a lower limit of its own.
     #[schemars(range(min = *TIMEOUT_MS.start(), max = *TIMEOUT_MS.end()))]
     #[serde(default = "timeout", deserialize_with = "milliseconds")]
@@ -76,7 +77,7 @@ fn milliseconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Er
     }
 }
 
-fn short<E: Error>(text: &str, most: usize) -> Result<(), E> {
+pub(super) fn short<E: Error>(text: &str, most: usize) -> Result<(), E> {
     match text.chars().count() {
         length if length <= most => Ok(()),
         length => Err(E::custom(format!("{length} characters where {most} are allowed"))),
@@ -105,15 +106,6 @@ fn input<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D
     let input = Option::<String>::deserialize(deserializer)?;
     input.iter().try_for_each(|input| short(input, STDIN_BYTES))?;
     Ok(input)
-}
-
-fn variables<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
-    let variables = BTreeMap::deserialize(deserializer)?;
-    if variables.len() > MOST_ENV {
-        return Err(D::Error::custom(format!("{} variables where {MOST_ENV} are allowed", variables.len())));
-    }
-    variables.values().try_for_each(|value: &String| short(value, ARG_BYTES))?;
-    Ok(variables)
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -176,6 +168,19 @@ impl Tool for Run {
         ..Meta::RISKY
     };
 
+    fn normalise(args: &mut Value) {
+        variables::normalise(args);
+    }
+
+    fn check(args: &Args) -> Result<(), ToolError> {
+        match &args.env.twice {
+            None => Ok(()),
+            Some(name) => Err(ToolError::invalid(format!("env has the variable {} twice", quoted(name)))
+                .with("parameter", "env")
+                .hint("give each variable once")),
+        }
+    }
+
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
         judge(&cx.world.settings.exec, &wanted(args)).map(drop)
     }
@@ -192,7 +197,7 @@ impl Tool for Run {
             command: args.command,
             args: args.args,
             cwd: args.cwd,
-            env: args.env,
+            env: args.env.map,
             stdin: args.stdin.map(|text| base64url::encode(text.as_bytes())),
             shell: args.shell,
             timeout_ms: args.timeout_ms,
@@ -239,7 +244,7 @@ fn wanted(args: &Args) -> Wanted<'_> {
         command: &args.command,
         args: &args.args,
         cwd: args.cwd.as_deref(),
-        env: &args.env,
+        env: &args.env.map,
         stdin: args.stdin.as_ref().map(String::len),
         shell: args.shell,
         timeout_ms: args.timeout_ms,

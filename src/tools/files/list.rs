@@ -17,7 +17,7 @@ use crate::{
     },
     registry::{context::Context, meta::Meta, tool::Tool},
     tools::{
-        bounded,
+        bounded, empty,
         page::{Limit, Offset, Pagination},
     },
 };
@@ -76,6 +76,10 @@ pub struct Out {
     pagination: Pagination,
     /// Every folder that files.* may reach.
     roots: Vec<RootOut>,
+    /// Why it is empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    note: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -162,10 +166,12 @@ impl Args {
         };
         let entries: Vec<Listed> =
             names.iter().filter_map(|key| shown(place, &folder, key).transpose()).collect::<Result<_, _>>()?;
+        let pagination = Pagination::at(self.limit, self.offset, names.len(), seen.fitting);
         Ok(Out {
             path: place.shown(),
             root: place.root.setting.name.clone(),
-            pagination: Pagination::at(self.limit, self.offset, names.len(), seen.fitting),
+            note: entries.is_empty().then(|| seen.why(&pagination)),
+            pagination,
             entries,
             closed_directories: seen.closed,
             roots,
@@ -193,10 +199,12 @@ impl Args {
                 Step::Entry { path, name, kind, .. } => (path, name, kind),
             };
             if !self.include_hidden && name.as_bytes().starts_with(b".") {
+                seen.hidden += 1;
                 return Ok(false);
             }
             let enter = self.recursive && kind == FileType::Directory;
             if glob.is_some_and(|glob| !glob.fits(&String::from_utf8_lossy(path))) {
+                seen.other += 1;
                 return Ok(enter);
             }
             seen.fitting += 1;
@@ -223,6 +231,22 @@ impl Args {
 struct Seen {
     fitting: usize,
     closed: usize,
+    /// Names with a dot, and names that do not fit the pattern.
+    hidden: usize,
+    other: usize,
+}
+
+impl Seen {
+    /// Why there is no entry on a page.
+    fn why(&self, pagination: &Pagination) -> String {
+        let Self { hidden, other, .. } = *self;
+        empty::beyond(pagination).unwrap_or_else(|| match (other, hidden) {
+            (0, 0) => "the folder is empty".to_owned(),
+            (0, _) => format!("only {hidden} hidden names are there: include_hidden shows them"),
+            (_, 0) => format!("none of {other} names fits the pattern"),
+            _ => format!("none of {other} names fits the pattern; {hidden} hidden ones were not looked at"),
+        })
+    }
 }
 
 /// One entry, as it is now; `None` when it is gone.

@@ -17,7 +17,8 @@ use crate::{
     tools::bounded,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use serde_json::json;
 use std::borrow::Cow;
 
 #[derive(Deserialize, JsonSchema)]
@@ -38,23 +39,41 @@ pub struct Args {
     /// How content is written.
     #[serde(default)]
     encoding: Encoding,
-    /// Whether the file may be new; true unless told.
-    create: Option<bool>,
+    /// Whether the file may be new.
+    #[serde(default = "yes")]
+    create: bool,
     /// Whether it may replace what is there; false unless told, or true with etag.
     overwrite: Option<bool>,
     /// Write only if the file has this tag.
     #[serde(default, deserialize_with = "bounded_or_null::<_, 128>")]
     #[schemars(length(max = 128))]
     etag: Option<String>,
-    /// Permission bits as a number (0644 of a new file is 420), or in place of create and overwrite how to write.
+    /// How to write, in place of create and overwrite.
     #[serde(default)]
     #[schemars(with = "Mode")]
     mode: Option<Mode>,
-    /// Make the folders on the way that are not there; true unless told.
-    mkdirs: Option<bool>,
+    /// Permission bits as a number; 0644 is 420, which a new file gets.
+    #[schemars(with = "Option<u32>", range(max = 0o777))]
+    #[serde(default, deserialize_with = "permissions")]
+    permissions: Option<u32>,
+    /// Make the folders on the way that are not there.
+    #[serde(default = "yes")]
+    mkdirs: bool,
     /// Only say what would happen.
     #[serde(default)]
     dry_run: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn permissions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    Option::<u32>::deserialize(deserializer)?.map(bits).transpose().map_err(D::Error::custom)
+}
+
+fn bits(bits: u32) -> Result<u32, String> {
+    if bits <= 0o777 { Ok(bits) } else { Err(format!("permission bits {bits} are outside 0..=511")) }
 }
 
 /// Document 001 has permission bits here, 003 the way to write.
@@ -85,8 +104,7 @@ impl TryFrom<Written> for Mode {
     fn try_from(written: Written) -> Result<Self, String> {
         match written {
             Written::Way(way) => Ok(Self::Way(way)),
-            Written::Bits(bits) if bits <= 0o777 => Ok(Self::Bits(bits)),
-            Written::Bits(bits) => Err(format!("mode {bits} is outside 0..=511")),
+            Written::Bits(mode) => bits(mode).map(Self::Bits),
         }
     }
 }
@@ -99,10 +117,11 @@ impl JsonSchema for Mode {
         "Mode".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "anyOf": [
-            { "type": "integer", "minimum": 0, "maximum": 0o777 },
-            { "type": "string", "enum": ["overwrite", "append", "create_new"] },
-        ] })
+        let ways = json!({ "type": "string", "enum": ["overwrite", "append", "create_new"] });
+        json_schema!({
+            "anyOf": [{ "type": "integer", "minimum": 0, "maximum": 0o777 }, ways],
+            "x-advertised": ways,
+        })
     }
 }
 
@@ -209,9 +228,9 @@ impl Args {
 
     fn how(&self) -> Result<How, ToolError> {
         let both = |flag: &str| Err(ToolError::ignored(flag, "mode says how to write already"));
-        let (mut create, mut overwrite, mut append, mut bits) = (self.create, self.overwrite, false, None);
+        let (mut overwrite, mut append, mut bits) = (self.overwrite, false, self.permissions);
         match self.mode {
-            Some(Mode::Way(_)) if create.is_some() => return both("create"),
+            Some(Mode::Way(_)) if !self.create => return both("create"),
             Some(Mode::Way(_)) if overwrite.is_some() => return both("overwrite"),
             Some(Mode::Way(way)) => {
                 overwrite = Some(way == Way::Overwrite);
@@ -221,10 +240,13 @@ impl Args {
                         .with("parameter", "etag"));
                 }
             }
+            Some(Mode::Bits(_)) if bits.is_some() => {
+                return Err(ToolError::ignored("permissions", "mode has permission bits already"));
+            }
             Some(Mode::Bits(mode)) => bits = Some(mode),
             None => {}
         }
-        let create = *create.get_or_insert(true) && self.etag.is_none();
+        let create = self.create && self.etag.is_none();
         Ok(How {
             create,
             // A tag says which content may go: that is leave to replace it.
@@ -232,7 +254,7 @@ impl Args {
             append,
             etag: self.etag.clone(),
             bits,
-            mkdirs: self.mkdirs.unwrap_or(true) && create,
+            mkdirs: self.mkdirs && create,
             dry_run: self.dry_run,
         })
     }

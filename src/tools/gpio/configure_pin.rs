@@ -1,17 +1,17 @@
 //! `gpio.configure_pin`: takes a pin as input or output.
 
-use super::{begin, info::PinInfo, lasts, lease_seconds, permit, pin, refusal::told, value::Value};
+use super::{begin, info::PinInfo, lasts, lease_seconds, look, permit, pin, refusal::told, value::Value};
 use crate::{
     error::ToolError,
     hw::{
         board::Pin,
-        gpio::port::{Level, Pull, Take},
+        gpio::port::{Pull, Take},
     },
     os::blocking,
     registry::{context::Context, meta::Meta, tool::Tool},
 };
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -33,21 +33,31 @@ pub struct Args {
     /// The resistor of an input.
     #[serde(default)]
     pull: Pull,
-    /// The first level of an output; low unless given.
-    #[serde(default)]
-    #[schemars(extend("default" = "low"))]
-    value: Option<Value>,
+    /// The first level of an output.
+    #[serde(default = "Value::low")]
+    #[schemars(extend("x-advertised" = {"type": "string", "enum": ["high", "low"]}))]
+    value: Value,
     /// Lease without use; by default 60 over HTTP, else as long as the connection.
     #[schemars(range(min = 1, max = 3600))]
     #[serde(default, deserialize_with = "lease_seconds")]
     lease_seconds: Option<u32>,
 }
 
+#[derive(Serialize, JsonSchema)]
+pub struct Out {
+    #[serde(flatten)]
+    info: PinInfo,
+    /// When its lease ends unless it is used, UTC; absent where it ends with the connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "date-time"))]
+    expires_at: Option<String>,
+}
+
 pub struct ConfigurePin;
 
 impl Tool for ConfigurePin {
     type Args = Args;
-    type Out = PinInfo;
+    type Out = Out;
     const META: Meta = Meta {
         name: "gpio.configure_pin",
         title: "Configure a GPIO pin",
@@ -60,7 +70,7 @@ impl Tool for ConfigurePin {
 
     fn check(args: &Args) -> Result<(), ToolError> {
         match args.mode {
-            Mode::Input if args.value.is_some_and(|value| value.level.is_high()) => {
+            Mode::Input if args.value.level.is_high() => {
                 Err(ToolError::ignored("value", "an input has no level of its own")
                     .hint("leave value out, or use mode \"output\""))
             }
@@ -73,18 +83,19 @@ impl Tool for ConfigurePin {
     }
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
-        permit(cx, args.pin, "write")
+        permit(cx, Self::META.name, args.pin, "write")
     }
 
-    async fn call(cx: &Context, args: Args) -> Result<PinInfo, ToolError> {
+    async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let (owner, lines, pin) = (begin(cx, Some(args.pin)).await, &cx.world.gpio, args.pin);
         blocking::go_on(Self::META.name)?;
         let how = match args.mode {
             Mode::Input => Take::Input { pull: Some(args.pull) },
-            Mode::Output => Take::Output { level: args.value.map_or(Level::Low, |value| value.level) },
+            Mode::Output => Take::Output { level: args.value.level },
         };
         lines.configure(&owner, pin, how, lasts(cx, args.lease_seconds)).map_err(|refusal| told(pin, refusal))?;
         cx.notes.changed();
-        PinInfo::look(lines, &owner, pin)
+        let info = look(cx, &owner, pin)?;
+        Ok(Out { expires_at: info.expires_at(), info })
     }
 }

@@ -11,7 +11,7 @@ use crate::{
         board::Pin,
         gpio::{
             Lines,
-            lease::{Back, Owner},
+            lease::{Back, HeldBy, Owner},
             port::{Fault, Function, Level, Pull},
             rules::Safe,
             shown::Shown,
@@ -76,8 +76,13 @@ pub struct PinInfo {
 #[schemars(inline)]
 pub struct LeaseInfo {
     principal: String,
-    /// Whether that is you, on this connection.
+    /// The owner behind it, where the configuration names one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<String>,
+    /// Whether that is you, on this connection or as the same owner.
     yours: bool,
+    /// What ends it, beside gpio.release_pin.
+    held_by: HeldBy,
     /// When it ends unless it is used, UTC; absent where it ends with the connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "date-time"))]
@@ -99,10 +104,15 @@ pub(super) fn stamp_of_edge(at: Duration) -> String {
 }
 
 impl PinInfo {
+    /// When its lease ends unless it is used, UTC.
+    pub fn expires_at(&self) -> Option<String> {
+        self.lease.as_ref()?.expires_at.clone()
+    }
+
     /// # Errors
     /// When the chip cannot be asked.
     pub fn look(lines: &Lines, owner: &Owner, pin: Pin) -> Result<Self, ToolError> {
-        let Shown { look, value, lease } = lines.show(pin).map_err(|fault| broken(Some(pin), fault))?;
+        let Shown { look, value, lease } = lines.show(pin, owner).map_err(|fault| broken(Some(pin), fault))?;
         let pull = lease.as_ref().and_then(|lease| lease.pull);
         let (mode, function) = match look.function {
             Function::Input => (Mode::Input, None),
@@ -122,9 +132,11 @@ impl PinInfo {
             consumer: look.consumer,
             pwm: lease.as_ref().and_then(|lease| lease.wave.as_ref()).map(PwmInfo::of),
             lease: lease.map(|lease| LeaseInfo {
-                yours: lease.owner == *owner,
+                yours: lease.yours,
+                held_by: lease.held_by,
                 principal: lease.owner.principal,
-                expires_at: lease.until.map(stamp),
+                owner: lease.owner.name,
+                expires_at: lease.ends.map(stamp),
                 reverts_at: lease.revert.map(|(at, _)| stamp(at)),
             }),
         })

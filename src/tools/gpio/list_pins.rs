@@ -1,6 +1,6 @@
 //! `gpio.list_pins`: the pins that may be used, and how each is now.
 
-use super::{begin, info::PinInfo, refusal::broken};
+use super::{begin, info::PinInfo, look, refusal::broken, usable};
 use crate::{
     error::ToolError,
     hw::board::Pin,
@@ -26,7 +26,14 @@ pub struct Out {
     /// Pins that a server before this one drove when it was killed, and that were put right at the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     recovered: Option<Vec<u8>>,
+    /// Why it is empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    note: Option<&'static str>,
 }
+
+const NONE_ALLOWED: &str =
+    "no pin may be used yet: name some in gpio.allow in /etc/raspi-mcp and restart the server; all shows what there is";
 
 pub struct ListPins;
 
@@ -45,10 +52,10 @@ impl Tool for ListPins {
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let (owner, lines) = (begin(cx, None).await, &cx.world.gpio);
         let chip = lines.port().map_err(|fault| broken(None, fault))?.name();
-        let wanted =
-            Pin::all().filter(|pin| if args.all { !lines.rules.keeps(*pin) } else { lines.rules.allows(*pin) });
-        let pins = wanted.map(|pin| PinInfo::look(lines, &owner, pin)).collect::<Result<_, _>>()?;
+        let wanted = Pin::all().filter(|pin| if args.all { !lines.rules.keeps(*pin) } else { usable(cx, *pin) });
+        let pins: Vec<PinInfo> = wanted.map(|pin| look(cx, &owner, pin)).collect::<Result<_, _>>()?;
+        let note = (pins.is_empty() && !args.all).then_some(NONE_ALLOWED);
         let recovered: Vec<u8> = lines.recovered().iter().map(|pin| pin.bcm()).collect();
-        Ok(Out { pins, chip, recovered: (!recovered.is_empty()).then_some(recovered) })
+        Ok(Out { pins, chip, recovered: (!recovered.is_empty()).then_some(recovered), note })
     }
 }

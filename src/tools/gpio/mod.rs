@@ -59,10 +59,29 @@ fn lasts(cx: &Context, seconds: Option<u32>) -> Option<Duration> {
     seconds.or(usual).map(|seconds| Duration::from_secs(seconds.into()))
 }
 
+/// Whether a grant of a tool that `of` accepts lets this caller have the pin. Never the agent's and the reserved ones.
+fn granted(cx: &Context, pin: Pin, of: impl Fn(&str) -> bool) -> bool {
+    let (rules, caller) = (&cx.world.gpio.rules, Some(cx.caller.principal.as_str()));
+    let free = !pin.is_reserved() && !rules.keeps(pin);
+    let policy = cx.world.policy.held();
+    free && policy.grants.iter().any(|grant| of(&grant.tool) && grant.is_for(caller) && grant.pins.contains(&pin.bcm()))
+}
+
+/// Whether some tool lets this caller have the pin.
+fn usable(cx: &Context, pin: Pin) -> bool {
+    cx.world.gpio.rules.allows(pin) || granted(cx, pin, |tool| tool.starts_with("gpio."))
+}
+
+/// A pin as it is now, for this caller.
+fn look(cx: &Context, owner: &Owner, pin: Pin) -> Result<info::PinInfo, ToolError> {
+    let info = info::PinInfo::look(&cx.world.gpio, owner, pin)?;
+    Ok(info::PinInfo { allowed: usable(cx, pin), ..info })
+}
+
 /// # Errors
-/// `permission_denied` when the configuration does not name the pin.
-fn permit(cx: &Context, pin: Pin, verb: &str) -> Result<(), ToolError> {
-    if cx.world.gpio.rules.allows(pin) {
+/// `permission_denied` when neither `gpio.allow` nor a grant of this tool names the pin.
+fn permit(cx: &Context, tool: &str, pin: Pin, verb: &str) -> Result<(), ToolError> {
+    if cx.world.gpio.rules.allows(pin) || granted(cx, pin, |granted| granted == tool) {
         return Ok(());
     }
     let number = pin.bcm();

@@ -3,7 +3,7 @@
 use super::{
     begin,
     info::{PinInfo, unread},
-    permit, pin,
+    look, permit, pin,
 };
 use crate::{
     clock,
@@ -48,7 +48,7 @@ impl Tool for ReadPin {
     };
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
-        permit(cx, args.pin, "read")
+        permit(cx, Self::META.name, args.pin, "read")
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
@@ -60,7 +60,7 @@ impl Tool for ReadPin {
             Err(_) if lines.is_wave(pin) => None,
             Err(fault) => return Err(unread(pin, fault)),
         };
-        let info = PinInfo::look(lines, &owner, pin)?;
+        let info = look(cx, &owner, pin)?;
         Ok(Out { pin: PinInfo { value, ..info }, timestamp: clock::now() })
     }
 }

@@ -1,6 +1,6 @@
 //! `gpio.release_pin`: gives a pin back.
 
-use super::{begin, info::PinInfo, permit, pin, refusal::told};
+use super::{begin, info::PinInfo, look, permit, pin, refusal::told};
 use crate::{
     access::way,
     error::ToolError,
@@ -43,7 +43,7 @@ impl Tool for ReleasePin {
     };
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
-        permit(cx, args.pin, "write")?;
+        permit(cx, Self::META.name, args.pin, "write")?;
         if args.force && cx.caller.role < Role::Admin {
             return Err(ToolError::denied("only an administrator takes a pin from somebody else")
                 .with("pin", args.pin.bcm())
@@ -60,6 +60,6 @@ impl Tool for ReleasePin {
         if lines.release(&owner, pin, args.force).map_err(|refusal| told(pin, refusal))? {
             cx.notes.changed();
         }
-        PinInfo::look(lines, &owner, pin)
+        look(cx, &owner, pin)
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     error::ToolError,
     hw::{
         board::Pin,
-        gpio::wave::Waved,
+        gpio::{lease::HeldBy, wave::Waved},
         pwm::{
             Wave,
             port::{HIGHEST_HZ, LOWEST_HZ},
@@ -80,6 +80,9 @@ pub struct Out {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "date-time"))]
     expires_at: Option<String>,
+    /// What ends it, beside gpio.release_pin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held_by: Option<HeldBy>,
     /// UTC.
     #[schemars(extend("format" = "date-time"))]
     timestamp: String,
@@ -101,7 +104,7 @@ impl Tool for SetPwm {
     };
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
-        permit(cx, args.pin, "write")
+        permit(cx, Self::META.name, args.pin, "write")
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
@@ -111,7 +114,7 @@ impl Tool for SetPwm {
         let wave = Wave::of(frequency_hz, duty_cycle_percent)
             .ok_or_else(|| ToolError::invalid("frequency_hz and duty_cycle_percent are out of bounds"))?;
         let waved = lines.set_pwm(&owner, pin, wave, lasts(cx, args.lease_seconds)).await;
-        let Waved { report, without, until } = waved.map_err(|refusal| told(pin, refusal))?;
+        let Waved { report, without, until, held_by } = waved.map_err(|refusal| told(pin, refusal))?;
         cx.notes.changed();
         let (reason, remedy) = without.map_or((None, None), |without| (Some(without.why), without.remedy));
         Ok(Out {
@@ -121,6 +124,7 @@ impl Tool for SetPwm {
             reason,
             remedy,
             expires_at: until.map(stamp),
+            held_by,
             timestamp: clock::now(),
         })
     }

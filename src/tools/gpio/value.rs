@@ -71,6 +71,10 @@ impl Serialize for Value {
 }
 
 impl Value {
+    /// The level of an output that is given none.
+    pub fn low() -> Self {
+        Self { level: Level::Low, numeric: false }
+    }
     /// The other level in the same form.
     pub fn with(self, level: Level) -> Self {
         Self { level, ..self }

@@ -120,7 +120,7 @@ impl Tool for WaitForEdge {
     };
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
-        permit(cx, args.pin, "read")
+        permit(cx, Self::META.name, args.pin, "read")
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {

@@ -58,7 +58,7 @@ impl Tool for Read {
     };
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
-        permit(cx, args.bus, args.address, Want::Read)
+        permit(cx, Self::META.name, args.bus, args.address, Want::Read)
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {

@@ -32,6 +32,10 @@ pub struct Out {
     skipped: Vec<Skipped>,
     /// Addresses where the adapter said something else than yes or no.
     unclear: Vec<Unclear>,
+    /// Why it is empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    note: Option<String>,
 }
 
 /// A device that a driver has.
@@ -117,7 +121,14 @@ impl Tool for ScanBus {
         };
         let scan = cx.world.i2c.scan(Self::META.name, args.bus, say).await?;
         let skipped = [(Reason::NotAllowed, scan.not_allowed), (Reason::NoSafeWay, scan.no_way)];
+        let nobody = scan.found.iter().next().is_none() && scan.held.is_empty();
         Ok(Out {
+            note: nobody.then(|| {
+                format!(
+                    "nobody answered on bus {}: look at power, SDA and SCL, pull-ups, and what was skipped",
+                    args.bus
+                )
+            }),
             bus: args.bus,
             addresses: scan.found.iter().map(Address::number).collect(),
             in_use: scan.held.into_iter().map(InUse::from).collect(),

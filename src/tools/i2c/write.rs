@@ -67,7 +67,7 @@ impl Tool for Write {
     };
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
-        permit(cx, args.bus, args.address, Want::Write)
+        permit(cx, Self::META.name, args.bus, args.address, Want::Write)
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {

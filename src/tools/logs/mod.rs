@@ -1,6 +1,7 @@
 //! `logs.*`: what happened here.
 
 mod journal_args;
+mod journal_empty;
 mod journal_page;
 mod query_journal;
 mod recent_app_logs;

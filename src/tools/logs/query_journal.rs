@@ -2,6 +2,7 @@
 
 use super::{
     journal_args::{Cursor, Pattern, Priority, Seconds, UnitName},
+    journal_empty,
     journal_page::{Page, Shown, Source, own_log},
 };
 use crate::{
@@ -42,13 +43,12 @@ pub struct Args {
     cursor: Option<Cursor>,
     /// Back or forward in time.
     #[serde(default)]
-    #[schemars(extend("default" = "newest_first"))]
     order: Order,
     /// Stream new lines as progress for so long.
     follow_seconds: Option<Seconds>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 enum Order {
@@ -175,10 +175,24 @@ impl Args {
         }
         let ended = reading.end().await.map_err(unreadable)?;
         let note = match self.judged(&ended, page.is_empty())? {
+            Verdict::Fine(None) if page.is_empty() && self.cursor.is_none() => Some(self.why_empty(cx).await),
             Verdict::Fine(note) => note,
             Verdict::NoJournal(why) => return self.own(cx, &why),
         };
         Ok(self.answer(page, false, left_out, note))
+    }
+
+    /// Why a query that went well has found no line.
+    async fn why_empty(&self, cx: &Context) -> String {
+        let Query { unit, since, .. } = self.query();
+        let given = [
+            ("unit", unit.is_some()),
+            ("since", since.is_some()),
+            ("until", self.until.is_some()),
+            ("priority", self.priority.is_some()),
+            ("grep", self.grep.is_some()),
+        ];
+        journal_empty::why(cx, unit.as_deref(), &given).await
     }
 
     /// New lines as they come, until the time is up or the page is full.

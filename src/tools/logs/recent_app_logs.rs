@@ -5,6 +5,7 @@ use crate::{
     log::Line,
     registry::{context::Context, meta::Meta, tool::Tool},
     tools::{
+        empty,
         page::{Limit, Offset, Pagination},
         time::Moment,
     },
@@ -43,6 +44,10 @@ pub struct Out {
     /// Lines that are kept at most; older ones are in the journal.
     kept_lines: usize,
     pagination: Pagination,
+    /// Why it is empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    note: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -80,7 +85,7 @@ impl Tool for GetRecentAppLogs {
     const META: Meta = Meta {
         name: "logs.get_recent_app_logs",
         title: "Recent server log",
-        description: "The newest lines of this server's own log, newest first.\n\nUse when: a call failed and you want the cause.\n\nReturns: time, level, source and message of each line, secrets removed.",
+        description: "This server's own log, newest first.\n\nUse when: a call failed and you want the cause.\n\nReturns: lines with time, level, source, message, without secrets.",
         estimated_tokens: 1500,
         paginated: true,
         tags: &["logs", "diagnosis"],
@@ -95,7 +100,12 @@ impl Tool for GetRecentAppLogs {
                 && since.as_ref().is_none_or(|since| line.timestamp >= *since)
         });
         let (page, pagination) = Pagination::of(lines, args.limit, args.offset);
+        let none = || {
+            (pagination.total_count == 0)
+                .then(|| empty::narrowed("lines", &[("level", args.level.is_some()), ("since", args.since.is_some())]))
+        };
         Ok(Out {
+            note: empty::beyond(&pagination).or_else(none),
             entries: page.into_iter().map(Entry::from).collect(),
             kept_lines: cx.world.log.capacity(),
             pagination,

@@ -10,6 +10,7 @@ use crate::{
         tool::Tool,
     },
     tools::{
+        empty,
         page::{Limit, Offset, Pagination},
         time::Moment,
     },
@@ -23,9 +24,9 @@ use serde_json::{Map, Value};
 pub struct Args {
     /// Calls of this tool.
     tool: Option<String>,
-    /// Calls by this caller; others than you need role admin.
+    /// By this caller; for others you need role admin.
     principal: Option<String>,
-    /// Calls that ended so: "ok", an error_code, or "unknown" for writes without a recorded outcome.
+    /// How they ended: "ok", an error_code, or "unknown" for writes without a recorded outcome.
     outcome: Option<String>,
     /// Not before this time.
     since: Option<Moment>,
@@ -48,6 +49,10 @@ pub struct Out {
     /// The page has fewer records than asked for, as many as fit one answer: go on at pagination.next_offset.
     truncated: bool,
     pagination: Pagination,
+    /// Why it is empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    note: Option<String>,
 }
 
 /// Most bytes of records in one page, however long an answer may be: several callers may ask at once.
@@ -70,6 +75,10 @@ struct Shown {
     #[schemars(extend("format" = "date-time"))]
     timestamp: String,
     principal: String,
+    /// Whose credential that is, where the configuration says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    owner: Option<String>,
     /// The caller's role; absent when it never got one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
@@ -164,6 +173,13 @@ impl Tool for GetRecentAuditLogs {
             (Scope::Own, _) => Some(own.clone()),
             (Scope::All, principal) => principal,
         };
+        let given = [
+            ("tool", args.tool.is_some()),
+            ("principal", scope == Scope::All && principal.is_some()),
+            ("outcome", args.outcome.is_some()),
+            ("since", args.since.is_some()),
+            ("until", args.until.is_some()),
+        ];
         let filter = Filter {
             tool: args.tool,
             principal,
@@ -180,6 +196,13 @@ impl Tool for GetRecentAuditLogs {
         let unreadable = u32::try_from(returned - entries.len()).unwrap_or(u32::MAX);
         let total = usize::try_from(total).unwrap_or(usize::MAX);
         let pagination = Pagination::at(args.limit, args.offset, returned, total);
-        Ok(Out { entries, scope, unreadable, truncated, pagination })
+        let none = || {
+            (pagination.total_count == 0).then(|| {
+                let others = if scope == Scope::Own { " (those of others are for admins)" } else { "" };
+                format!("{}{others}", empty::narrowed("records", &given))
+            })
+        };
+        let note = empty::beyond(&pagination).or_else(none);
+        Ok(Out { entries, scope, unreadable, truncated, pagination, note })
     }
 }

@@ -34,7 +34,7 @@ impl Tool for GetCapabilities {
     const META: Meta = Meta {
         name: "manage.get_capabilities",
         title: "Server capabilities",
-        description: "Contract versions, and what the server can do beside its tools.\n\nUse when: you rely on a version or feature.\n\nReturns: server and API version, versions per namespace, feature flags.",
+        description: "Contract versions, and what the server can do beside its tools.\n\nUse when: you rely on a version or feature.\n\nReturns: versions of server, API and namespaces; feature flags.",
         estimated_tokens: 200,
         cache_seconds: Some(60),
         tags: &["server", "discovery"],

@@ -74,7 +74,7 @@ impl Tool for GetUpdateStatus {
     const META: Meta = Meta {
         name: "manage.get_update_status",
         title: "Update status",
-        description: "How far an update is, or how the last one ended.\n\nUse when: an update runs, or the old version does still.\n\nReturns: status, slots, the last attempt with its reason.",
+        description: "How far an update is, or how the last one ended.\n\nUse when: an update runs or failed.\n\nReturns: status, slots, the last attempt with its reason.",
         estimated_tokens: 400,
         tags: &["update", "version", "slots"],
         resource_uri: Some("raspi://update"),

@@ -10,10 +10,11 @@ use crate::{
     error::ToolError,
     registry::{context::Context, listing::TOOLING_VERSION, meta::Meta, tool::Tool},
     tools::{common_status::CommonStatus, none::NoArgs},
+    world::World,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use time::OffsetDateTime;
 
 #[derive(Serialize, JsonSchema)]
@@ -159,8 +160,8 @@ impl Tool for GetServerStatus {
             build: option_env!("RASPI_MCP_BUILD"),
             started_at: clock::stamp(world.started),
             uptime_seconds: u64::try_from((OffsetDateTime::now_utc() - world.started).whole_seconds()).unwrap_or(0),
-            config_summary: world.settings.summary(),
-            config_faults: world.settings.restricted.clone(),
+            config_summary: summary(world),
+            config_faults: world.settings.restricted.iter().cloned().chain(world.policy.fault()).collect(),
             last_update: update.phase.map(|_| CommonStatus::from(&update)),
             agent,
             audit: AuditState {
@@ -171,4 +172,13 @@ impl Tool for GetServerStatus {
             },
         })
     }
+}
+
+/// The settings in force: tokens, `[tools]` and `[policy]` as they are now, since they change while the server runs.
+fn summary(world: &World) -> Value {
+    let (mut summary, policy) = (world.settings.summary(), world.policy.get());
+    summary["tools"] = json!({ "enable": policy.enabled, "disable": policy.disabled, "allow": policy.grants });
+    summary["policy"] = json!(policy.modes);
+    summary["access"]["tokens"] = world.tokens.summary();
+    summary
 }

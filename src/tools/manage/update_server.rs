@@ -15,8 +15,7 @@ use serde::Deserialize;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// Left out: the configured one, stable unless the owner says otherwise.
-    #[schemars(extend("default" = "stable"))]
+    /// Else the configured one, which is stable unless the owner says otherwise.
     #[serde(default)]
     channel: Option<Channel>,
     /// The newest unless given.

@@ -30,7 +30,7 @@ impl Tool for GetRealtimeMetrics {
     const META: Meta = Meta {
         name: "metrics.get_realtime_metrics",
         title: "Metrics now",
-        description: "All metrics now, by the names that history knows them by.\n\nUse when: you compare now with history, or need their names.\n\nReturns: what system.get_health_snapshot does, and the metrics.",
+        description: "All metrics now, by their names in history.\n\nUse when: you compare now with history, or need their names.\n\nReturns: what system.get_health_snapshot does, and the metrics.",
         estimated_tokens: 700,
         tags: &["metrics", "health"],
         ..Meta::READ

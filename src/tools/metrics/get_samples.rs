@@ -3,12 +3,15 @@
 use super::{
     job::{self, LONGEST, PATTERN},
     shown::Shown,
+    why,
 };
 use crate::{
     clock,
     error::ToolError,
     registry::{context::Context, meta::Meta, tool::Tool},
+    sampling::metric::Set,
     tools::{
+        empty,
         page::{Limit, Offset, Pagination},
         time::Moment,
     },
@@ -44,6 +47,10 @@ pub struct Out {
     #[schemars(with = "u32")]
     damaged_blocks: Option<u32>,
     pagination: Pagination,
+    /// What to know about this answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    note: Option<String>,
 }
 
 pub struct GetSamples;
@@ -71,10 +78,15 @@ impl Tool for GetSamples {
         }
         let limit = args.limit.unwrap_or_default();
         let first = args.offset.get() as u64;
-        let page = cx.world.sampling.page(args.job_id.as_deref(), times, first..first + limit.get() as u64).await?;
+        let page =
+            cx.world.sampling.page(args.job_id.as_deref(), times.clone(), first..first + limit.get() as u64).await?;
         let samples: Vec<Shown> = page.samples.into_iter().map(|(job_id, sample)| Shown { job_id, sample }).collect();
         let total = usize::try_from(page.total).unwrap_or(usize::MAX);
         let pagination = Pagination::at(limit, args.offset, samples.len(), total);
-        Ok(Out { samples, damaged_blocks: (page.damaged > 0).then_some(page.damaged), pagination })
+        let note = match total {
+            0 if page.damaged == 0 => Some(why::nothing(cx, args.job_id.as_deref(), &times, Set::ALL).await?),
+            _ => empty::beyond(&pagination),
+        };
+        Ok(Out { samples, damaged_blocks: (page.damaged > 0).then_some(page.damaged), pagination, note })
     }
 }

@@ -107,6 +107,14 @@ pub struct JobStatus {
     last_sample_at: Option<Stamp>,
     /// In the store.
     stored_bytes: u64,
+    /// What it writes to the card in a day while it runs, about; jobs that run together share it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    written_per_day_bytes: Option<u64>,
+    /// The job that metrics.default_job has the server run; it cannot be stopped by a call.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(with = "bool")]
+    default: bool,
     /// Samples that could not be kept since the server started; absent when there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
@@ -129,6 +137,8 @@ enum State {
 impl JobStatus {
     pub fn of(status: Status) -> Self {
         Self {
+            written_per_day_bytes: status.stopped_ms.is_none().then(|| status.written_per_day()),
+            default: status.is_default,
             job_id: status.id,
             interval_seconds: status.interval_seconds,
             retention_hours: status.retention_hours,

@@ -1,10 +1,13 @@
 //! `metrics.list_sampling_jobs`: which jobs there are, and whether they keep what they take.
 
-use super::job::JobStatus;
+use super::{job::JobStatus, why};
 use crate::{
     error::ToolError,
     registry::{context::Context, meta::Meta, tool::Tool},
-    tools::page::{Limit, Offset, Pagination},
+    tools::{
+        empty,
+        page::{Limit, Offset, Pagination},
+    },
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,6 +26,10 @@ pub struct Out {
     /// In the order they were begun; those that have ended until their samples are gone.
     jobs: Vec<JobStatus>,
     pagination: Pagination,
+    /// What to know about this answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    note: Option<String>,
 }
 
 pub struct ListSamplingJobs;
@@ -33,7 +40,7 @@ impl Tool for ListSamplingJobs {
     const META: Meta = Meta {
         name: "metrics.list_sampling_jobs",
         title: "Sampling jobs",
-        description: "List the sampling jobs.\n\nUse when: you need a job_id, or ask what is watched.\n\nReturns: interval, retention, metrics, number and time of samples, faults.",
+        description: "List the sampling jobs.\n\nUse when: you need a job_id, or ask what is watched.\n\nReturns: interval, retention, metrics, number and time of samples, bytes on the card, faults.",
         estimated_tokens: 500,
         paginated: true,
         tags: &["metrics", "history", "sampling"],
@@ -43,6 +50,8 @@ impl Tool for ListSamplingJobs {
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let jobs = cx.world.sampling.list().await?;
         let (page, pagination) = Pagination::of(jobs, args.limit, args.offset);
-        Ok(Out { jobs: page.into_iter().map(JobStatus::of).collect(), pagination })
+        let none = || (pagination.total_count == 0).then(|| why::no_job().to_owned());
+        let note = empty::beyond(&pagination).or_else(none);
+        Ok(Out { jobs: page.into_iter().map(JobStatus::of).collect(), pagination, note })
     }
 }

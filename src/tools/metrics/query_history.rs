@@ -3,6 +3,7 @@
 use super::{
     job::{self, LONGEST, METRIC_NAME, MOST_NAMES, PATTERN},
     resolution::Resolution,
+    why,
 };
 use crate::{
     clock::{self, Stamp},
@@ -10,7 +11,7 @@ use crate::{
     registry::{context::Context, meta::Meta, tool::Tool},
     sampling::{
         Cell, Series, Span,
-        metric::{METRICS, Metric},
+        metric::{METRICS, Metric, Set},
     },
     tools::time::Moment,
 };
@@ -55,6 +56,10 @@ pub struct Out {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32")]
     damaged_blocks: Option<u32>,
+    /// What to know about this answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    note: Option<String>,
 }
 
 /// One bucket of one metric.
@@ -143,7 +148,20 @@ impl Tool for QueryHistory {
         let filled = |bucket: &usize| history.series.iter().any(|series| series.cells[*bucket].count > 0);
         let buckets = history.series.first().map_or(0, |series| series.cells.len());
         let data_points = (0..buckets).filter(filled).count();
+        let without =
+            names.iter().zip(&history.series).filter(|(_, series)| series.cells.iter().all(|cell| cell.count == 0));
+        let (missing, set) = without.fold((Vec::new(), Set::NONE), |(mut missing, set), (name, series)| {
+            missing.push(name.as_str());
+            (missing, set.with(series.metric))
+        });
+        let note = if missing.is_empty() {
+            None
+        } else {
+            let why = why::nothing(cx, args.job_id.as_deref(), &(start_ms..end_ms), set).await?;
+            Some(format!("nothing of {}: {why}", missing.join(", ")))
+        };
         Ok(Out {
+            note,
             metrics: ByName { span: history.span, series: names.into_iter().zip(history.series).collect() },
             start_time: Stamp(start_ms),
             end_time: Stamp(end_ms),

@@ -7,7 +7,10 @@ use crate::{
         profile::{self, state_name},
     },
     registry::{context::Context, meta::Meta, tool::Tool},
-    tools::page::{Limit, Offset, Pagination},
+    tools::{
+        empty,
+        page::{Limit, Offset, Pagination},
+    },
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,6 +33,10 @@ pub struct Out {
     /// Those in use first, then by name.
     connections: Vec<Connection>,
     pagination: Pagination,
+    /// Why it is empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    note: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -88,9 +95,12 @@ impl Tool for ListConnections {
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let objects = Objects::read(&cx.world.bus).await?;
         let mut all = profile::all(&cx.world.bus, &objects).await?;
+        let known = all.len();
         all.retain(|profile| !args.active_only || profile.active.is_some());
         let (page, pagination) = Pagination::of(all, args.limit, args.offset);
-        Ok(Out { connections: page.into_iter().map(Connection::from).collect(), pagination })
+        let none = || (known == 0).then(|| "NetworkManager has no connection profile".to_owned());
+        let note = empty::filtered(&pagination, known, "profiles").or_else(none);
+        Ok(Out { connections: page.into_iter().map(Connection::from).collect(), pagination, note })
     }
 }
 

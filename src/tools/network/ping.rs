@@ -41,7 +41,6 @@ pub struct Args {
     timeout_ms: u32,
     /// Which addresses of a name.
     #[serde(default)]
-    #[schemars(extend("default" = "any"))]
     family: Family,
 }
 
@@ -112,7 +111,7 @@ impl Tool for Ping {
     const META: Meta = Meta {
         name: "network.ping",
         title: "Ping",
-        description: "Ask another machine for echoes (ICMP) and measure how long they take.\n\nUse when: you ask whether a host can be reached, or how well.\n\nReturns: sent, received, loss, round trips.",
+        description: "Send ICMP echo requests and time the answers.\n\nUse when: you ask whether a host can be reached, or how well.\n\nReturns: sent, received, loss, round trips.",
         open_world: true,
         timeout_seconds: 65,
         long: true,

@@ -89,7 +89,7 @@ impl Tool for GetStatus {
     const META: Meta = Meta {
         name: "network.get_status",
         title: "Network status",
-        description: "Whether this device is connected, and through what.\n\nUse when: something cannot be reached, or before changing a connection.\n\nReturns: connectivity, gateway, DNS servers, addresses, NetworkManager's state, a change to be confirmed.",
+        description: "Whether this device is connected, and through what.\n\nUse when: something cannot be reached, or before changing a connection.\n\nReturns: connectivity, gateway, DNS servers, addresses, NetworkManager's state, a change to confirm.",
         estimated_tokens: 300,
         tags: &["network", "connectivity", "internet"],
         ..Meta::READ

@@ -6,7 +6,7 @@ use crate::{
     os::{Root, icmp::is_one_machine},
 };
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::{
     io,
     net::{IpAddr, SocketAddr, SocketAddrV6},
@@ -21,7 +21,7 @@ pub const PATTERN: &str = "^[0-9A-Za-z:_][0-9A-Za-z:._%-]*$";
 const PATIENCE: Duration = Duration::from_secs(8);
 
 /// Which protocol a name is looked up for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Family {
     #[default]

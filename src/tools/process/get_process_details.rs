@@ -1,11 +1,11 @@
 //! `process.get_process_details` (document 000, addendum 2.4).
 
-use super::summary::{ProcessSummary, Scale};
+use super::{measured::Measured, summary::ProcessSummary};
 use crate::{
     agent::InspectRequest,
     error::{ErrorCode, ToolError},
     machine::unreadable,
-    os::processes::{Proc, detail::Detail, is_gone, stat::TICKS},
+    os::processes::{detail::Detail, is_gone, stat::TICKS},
     registry::{context::Context, meta::Meta, tool::Tool},
     tools::system::rounded,
 };
@@ -65,7 +65,7 @@ impl Tool for GetProcessDetails {
     const META: Meta = Meta {
         name: "process.get_process_details",
         title: "Process details",
-        description: "All about one process.\n\nUse when: one of them needs a closer look.\n\nReturns: use of processor, memory, storage; open files, sockets, variables, secrets masked; what cannot be seen.",
+        description: "All about one process.\n\nUse when: one of them needs a closer look.\n\nReturns: CPU, memory, storage; open files, sockets, variables, secrets masked; what cannot be seen.",
         estimated_tokens: 1500,
         tags: &["process", "files", "sockets"],
         ..Meta::READ
@@ -75,10 +75,7 @@ impl Tool for GetProcessDetails {
         let machine = &cx.world.machine;
         let pid = args.pid;
         let failed = |fault: io::Error| if is_gone(&fault) { absent(pid) } else { unreadable("the process", &fault) };
-        let scale = Scale::read(machine)?;
-        let mut proc = Proc::open(&machine.root).map_err(failed)?;
-        let stats = proc.all().map_err(failed)?;
-        let since = machine.load.compare(scale.now, &stats);
+        let Measured { scale, mut proc, stats, since } = Measured::read(cx, true, Self::META.name).await?;
         let stat = stats.iter().find(|stat| stat.pid == pid).ok_or_else(|| absent(pid))?;
         let summary = scale.summary(&mut proc, stat, &since, false).map_err(failed)?;
         let mut detail = Detail::read(&machine.root, pid, args.memory_maps).map_err(failed)?;

@@ -1,15 +1,17 @@
 //! `process.list_processes` (document 000, addendum 2.3 and 5).
 
 use super::{
+    measured::Measured,
     selection::{Filter, Looks, SortBy, SortOrder, sort},
-    summary::{ProcessSummary, Scale},
+    summary::ProcessSummary,
 };
 use crate::{
     error::ToolError,
     machine::unreadable,
-    os::processes::{Proc, is_gone},
+    os::processes::is_gone,
     registry::{context::Context, meta::Meta, tool::Tool},
     tools::{
+        empty,
         page::{Limit, Offset, Pagination},
         system::rounded,
     },
@@ -25,11 +27,9 @@ pub struct Args {
     filter: Filter,
     /// What comes first.
     #[serde(default)]
-    #[schemars(extend("default" = "pid"))]
     sort_by: SortBy,
     /// Up or down.
     #[serde(default)]
-    #[schemars(extend("default" = "asc"))]
     sort_order: SortOrder,
     /// Also exe and cwd, where they may be seen.
     #[serde(default)]
@@ -51,7 +51,13 @@ pub struct Out {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64")]
     cpu_interval_seconds: Option<f64>,
+    /// What to know about this answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    note: Option<String>,
 }
+
+const SINCE_START: &str = "cpu_percent is the mean since each process started: no call of the last minute has measured it; sort_by cpu_percent does";
 
 pub struct ListProcesses;
 
@@ -69,12 +75,11 @@ impl Tool for ListProcesses {
     };
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let machine = &cx.world.machine;
         let failed = |fault: std::io::Error| unreadable("the list of processes", &fault);
-        let scale = Scale::read(machine)?;
-        let mut proc = Proc::open(&machine.root).map_err(failed)?;
-        let mut stats = proc.all().map_err(failed)?;
-        let since = machine.load.compare(scale.now, &stats);
+        // Whoever neither sorts nor filters by it need not wait for it.
+        let asks_for_cpu = args.sort_by == SortBy::CpuPercent || args.filter.asks_for_cpu();
+        let Measured { scale, mut proc, mut stats, since } = Measured::read(cx, asks_for_cpu, Self::META.name).await?;
+        let running = stats.len();
         let mut looks = Looks { proc: &mut proc, scale: &scale, since: &since };
         let mut fault = None;
         stats.retain(|stat| match args.filter.admits(stat, &mut looks) {
@@ -103,7 +108,9 @@ impl Tool for ListProcesses {
             }
         }
         let pagination = Pagination::at(args.limit, args.offset, processes.len(), stats.len() - ended);
+        let since_start = || since.seconds().is_none().then(|| SINCE_START.to_owned());
         Ok(Out {
+            note: empty::filtered(&pagination, running, "processes").or_else(since_start),
             total_count: pagination.total_count,
             returned_count: pagination.returned_count,
             has_more: pagination.has_more,

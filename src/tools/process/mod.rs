@@ -2,6 +2,7 @@
 
 mod get_process_details;
 mod list_processes;
+mod measured;
 mod selection;
 mod send_signal;
 mod summary;

@@ -6,7 +6,7 @@ use crate::{
     tools::bounded,
 };
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, de::Error};
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use std::{cmp::Ordering, collections::HashMap, io};
 
 /// Which processes.
@@ -55,7 +55,7 @@ fn few<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Status>>
     }
 }
 
-#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SortBy {
     #[default]
@@ -68,7 +68,7 @@ pub enum SortBy {
     CreateTime,
 }
 
-#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SortOrder {
     #[default]
@@ -88,6 +88,11 @@ impl Filter {
     pub fn of_an_object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let object = serde_json::Map::deserialize(deserializer)?;
         Self::deserialize(serde_json::Value::Object(object)).map_err(D::Error::custom)
+    }
+
+    /// Whether it needs to know how much processor time a process takes now.
+    pub fn asks_for_cpu(&self) -> bool {
+        self.min_cpu_percent.is_some()
     }
 
     /// Cheap questions first: the kernel is asked again only for those that are left.

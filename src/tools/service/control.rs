@@ -57,8 +57,8 @@ pub struct Out {
     timestamp: String,
 }
 
-pub(super) fn permit_short(cx: &Context, args: &Args, action: Action) -> Result<(), ToolError> {
-    permit(cx, &args.service_name, action.word())
+pub(super) fn permit_short(cx: &Context, tool: &str, args: &Args, action: Action) -> Result<(), ToolError> {
+    permit(cx, tool, &args.service_name, action.word())
 }
 
 pub(super) async fn short(cx: &Context, args: Args, action: Action) -> Result<Out, ToolError> {

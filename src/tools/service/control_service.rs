@@ -119,7 +119,7 @@ impl Tool for ControlService {
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
         permit_override(cx, args.force)?;
-        permit(cx, &args.service_name, args.action.word())
+        permit(cx, Self::META.name, &args.service_name, args.action.word())
     }
 
     fn asks(args: &Args) -> bool {

@@ -11,7 +11,10 @@ use crate::{
         properties,
     },
     registry::{context::Context, meta::Meta, tool::Tool},
-    tools::page::{Limit, Offset, Pagination},
+    tools::{
+        empty,
+        page::{Limit, Offset, Pagination},
+    },
     world::World,
 };
 use futures::future::try_join_all;
@@ -66,6 +69,10 @@ pub struct Out {
     /// By name.
     services: Vec<Summary>,
     pagination: Pagination,
+    /// Why it is empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    note: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -142,6 +149,7 @@ impl Tool for ListServices {
                 && args.status.as_ref().is_none_or(|states| states.contains(&service.status))
                 && args.enabled.is_none_or(|enabled| enabled == is_on(&service.name))
         };
+        let installed = all.len();
         let (page, pagination) = Pagination::of(all.into_iter().filter(wanted).collect(), args.limit, args.offset);
         let running = try_join_all(page.iter().map(|service| running(cx, service, args.detail))).await?;
         let services = page.into_iter().zip(running).map(|(service, running)| Summary {
@@ -153,7 +161,8 @@ impl Tool for ListServices {
             sub_status: service.sub_status,
             running,
         });
-        Ok(Out { services: services.collect(), pagination })
+        let note = empty::filtered(&pagination, installed, "services");
+        Ok(Out { services: services.collect(), pagination, note })
     }
 }
 

@@ -21,7 +21,7 @@ impl Tool for Restart {
     };
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
-        control::permit_short(cx, args, Action::Restart)
+        control::permit_short(cx, Self::META.name, args, Action::Restart)
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {

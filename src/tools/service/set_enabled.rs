@@ -77,7 +77,7 @@ impl Tool for SetEnabled {
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
         permit_override(cx, args.force)?;
-        permit(cx, &args.service_name, if args.enabled { "enable" } else { "disable" })
+        permit(cx, Self::META.name, &args.service_name, if args.enabled { "enable" } else { "disable" })
     }
 
     fn asks(args: &Args) -> bool {

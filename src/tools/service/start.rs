@@ -21,7 +21,7 @@ impl Tool for Start {
     };
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
-        control::permit_short(cx, args, Action::Start)
+        control::permit_short(cx, Self::META.name, args, Action::Start)
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {

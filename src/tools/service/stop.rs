@@ -21,7 +21,7 @@ impl Tool for Stop {
     };
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
-        control::permit_short(cx, args, Action::Stop)
+        control::permit_short(cx, Self::META.name, args, Action::Stop)
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {

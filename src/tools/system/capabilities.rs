@@ -129,7 +129,7 @@ pub async fn present(world: &World) -> Present {
 async fn read(cx: &Context) -> Capabilities {
     let world = &cx.world;
     let metas = || world.registry.entries().map(|entry| entry.meta);
-    let on = |meta: &Meta| world.policy.admit(meta, &cx.caller).is_ok();
+    let on = |meta: &Meta| world.policy.held().admit(meta, &cx.caller).is_ok();
     let module = |found: Result<Found, String>, whose: &str, uses: &dyn Fn(&Meta) -> bool| {
         let mut users = metas().filter(|meta| uses(meta)).peekable();
         let (exist, enabled) = (users.peek().is_some(), users.any(on));
@@ -146,7 +146,7 @@ async fn read(cx: &Context) -> Capabilities {
         }
     };
     let tool = |meta: &Meta| {
-        let refusal = world.policy.admit(meta, &cx.caller).err();
+        let refusal = world.policy.held().admit(meta, &cx.caller).err();
         ToolOut {
             enabled: refusal.is_none(),
             stability: meta.stability,
@@ -174,7 +174,7 @@ impl Tool for GetCapabilities {
     const META: Meta = Meta {
         name: "system.get_capabilities",
         title: "Capabilities",
-        description: "What hardware and services this machine has, and which tools are on.\n\nUse when: before work with hardware, services or network, or when a tool is refused.\n\nReturns: board, modules or why one is missing, tools you may call.",
+        description: "What hardware and services this machine has, and which tools are on.\n\nUse when: before work with them, or when a tool is refused.\n\nReturns: board, modules or why one is missing, tools you may call.",
         estimated_tokens: 700,
         tags: &["system", "hardware", "discovery"],
         resource_uri: Some("raspi://capabilities"),

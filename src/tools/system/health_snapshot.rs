@@ -1,6 +1,7 @@
 //! `system.get_health_snapshot`: how this machine is (document 000, section 3.2 and addendum 4).
 
 use super::{
+    disks::{self, Disk},
     rates::{self, DiskIo, Network, rounded},
     throttling::ThrottlingFlags,
     wear::{self, CardWear, LastReset, ThrottlingHistory},
@@ -10,7 +11,7 @@ use crate::{
     error::ToolError,
     hw::{firmware::Throttled, temperature},
     machine::unreadable,
-    os::{activity::Interval, clock as os_clock, cpufreq, loadavg, meminfo, mounts},
+    os::{activity::Interval, clock as os_clock, cpufreq, file_systems, loadavg, meminfo, mounts},
     registry::{context::Context, meta::Meta, tool::Tool},
     sampling::{
         look::{FLAGS, Looker, flags, moved},
@@ -52,6 +53,18 @@ pub struct HealthSnapshot {
     disk_io: Option<DiskIo>,
     /// The file system the disk numbers are about.
     disk_mount: String,
+    /// Every file system on a device of this machine, once; also network ones, without figures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<Disk>")]
+    file_systems: Option<Vec<Disk>>,
+    /// How many more there are than are listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "usize")]
+    file_systems_left_out: Option<usize>,
+    /// What needs somebody's attention: file systems with little room left.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<String>")]
+    warnings: Vec<String>,
     /// CPU, network and disk rates are means over this many seconds before `timestamp`.
     #[schemars(range(min = 0))]
     interval_seconds: f64,
@@ -168,7 +181,15 @@ async fn look(world: &World, with_past: bool) -> Result<(HealthSnapshot, Interva
     }
     let load_average = faults.or_absent("load_average", loadavg::read(root));
     let cpu_frequency_hz = faults.or_absent("cpu_frequency_hz", cpufreq::hertz(root));
+    let file_systems = faults.or_absent("file_systems", file_systems::read(root)).map(disks::shown);
+    let (file_systems, warnings, left_out) = match file_systems {
+        Some((disks, warnings, left_out)) => (Some(disks), warnings, left_out),
+        None => (None, Vec::new(), 0),
+    };
     let health = HealthSnapshot {
+        file_systems,
+        file_systems_left_out: (left_out > 0).then_some(left_out),
+        warnings,
         timestamp: clock::now(),
         cpu_usage_percent: rounded(interval.cpu_percent(), 1),
         memory_used_bytes: memory.used(),
@@ -201,7 +222,7 @@ impl Tool for GetHealthSnapshot {
     const META: Meta = Meta {
         name: "system.get_health_snapshot",
         title: "Health snapshot",
-        description: "How this machine is now.\n\nUse when: it seems slow, hot or unstable, or before work that needs room.\n\nReturns: use of processor, memory, disk; temperature, throttling, network and disk rates.",
+        description: "How this machine is now.\n\nUse when: it seems slow, hot or unstable, or before work that needs room.\n\nReturns: use of processor, memory, disks; temperature, throttling, network and disk rates.",
         estimated_tokens: 500,
         tags: &["system", "health", "temperature", "power"],
         resource_uri: Some("raspi://health"),

@@ -4,6 +4,7 @@ mod basic_info;
 pub mod capabilities;
 mod clock;
 mod detailed_network_info;
+mod disks;
 pub mod health_snapshot;
 pub mod interfaces;
 mod modules;

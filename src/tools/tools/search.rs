@@ -23,7 +23,7 @@ pub struct Args {
     query: String,
     /// Like "gpio".
     namespace: Option<String>,
-    /// With a typical answer of so many tokens at most.
+    /// Longest typical answer, in tokens.
     max_tokens: Option<u32>,
     #[serde(default)]
     limit: Limit,
@@ -120,7 +120,7 @@ impl Args {
 
 impl Found {
     fn of(cx: &Context, meta: &Meta) -> Self {
-        let refusal = cx.world.policy.admit(meta, &cx.caller).err();
+        let refusal = cx.world.policy.held().admit(meta, &cx.caller).err();
         Self {
             name: meta.name.to_owned(),
             title: meta.title.to_owned(),

@@ -118,7 +118,7 @@ async fn judged(app: &Arc<App>, request: Request, peer: Peer) -> Result<Value, T
 fn knows(app: &App, presented: &str) -> bool {
     let (now, world) = (OffsetDateTime::now_utc(), &app.server.pipeline.world);
     let among = |tokens: &[_]| token::judge(tokens, presented, now).is_ok();
-    among(&world.settings.access.tokens) || world.ownership.tokens().is_some_and(|tokens| among(&tokens))
+    world.tokens.judge(presented, now).is_ok() || world.ownership.tokens().is_some_and(|tokens| among(&tokens))
 }
 
 async fn read(app: &App, request: Request) -> Result<Brought, ToolError> {

@@ -5,8 +5,9 @@ use crate::{
         caller::{Caller, Door},
         jwt::{self, Validator},
         token,
+        tokens::{Tokens, principal},
     },
-    config::{Settings, TokenSetting, is_loopback},
+    config::{Owners, Settings, TokenSetting, is_loopback},
     error::{ErrorCode, ToolError},
     registry::meta::Role,
 };
@@ -15,7 +16,7 @@ use time::OffsetDateTime;
 
 /// Judges requests by the configuration.
 pub struct Doorman {
-    tokens: Vec<TokenSetting>,
+    owners: Owners,
     jwt: Option<Validator>,
     /// What somebody without a token may do. `None` beyond loopback: it goes by the listener, not by the peer's address,
     /// since a proxy on this machine lends its own to the whole world.
@@ -76,7 +77,7 @@ impl Unknown {
                 "let the machine reach a time server, or use a token that does not expire"
             }
             Self::Jwt(_) => "get a new token from the issuer, for this server's jwt.audience",
-            _ => "send `Authorization: Bearer rmcp_…` with a token from `raspi-mcp token new`",
+            _ => "send `Authorization: Bearer rmcp_…` with a token from `raspi-mcp token make`",
         };
         let code = match self {
             Self::Jwt(jwt::Fault::Role) => ErrorCode::PermissionDenied,
@@ -93,7 +94,7 @@ impl Doorman {
         let access = &settings.access;
         let open = is_loopback(settings.http.listen.ip()) && !access.require_token;
         Ok(Self {
-            tokens: access.tokens.clone(),
+            owners: access.owners.clone(),
             jwt: settings.jwt.is_on().then(|| Validator::load(&settings.jwt)).transpose()?,
             anonymous: open.then_some(access.loopback_role),
         })
@@ -103,8 +104,8 @@ impl Doorman {
     /// Why it is nobody this server knows. A token that is not accepted is an error where none is needed, too: falling
     /// back to less would hide it.
     ///
-    /// `owner`: tokens that came to be known since the start.
-    pub fn identify(&self, headers: &HeaderMap, owner: &[TokenSetting]) -> Result<Known, Unknown> {
+    /// `tokens` are those that count now; `owner`: those of whoever became the machine's owner since the start.
+    pub fn identify(&self, headers: &HeaderMap, tokens: &Tokens, owner: &[TokenSetting]) -> Result<Known, Unknown> {
         let mut shown = headers.get_all(header::AUTHORIZATION).iter();
         let Some(value) = shown.next() else {
             let role = self.anonymous.ok_or(Unknown::Missing)?;
@@ -116,18 +117,20 @@ impl Doorman {
         });
         let presented = presented.filter(|_| shown.next().is_none()).ok_or(Unknown::Scheme)?;
         let now = OffsetDateTime::now_utc();
-        let judged = match token::judge(&self.tokens, presented, now) {
-            Err(token::Fault::Unknown) => token::judge(owner, presented, now),
+        let judged = match tokens.judge(presented, now) {
+            Err(token::Fault::Unknown) => token::judge(owner, presented, now).map(|token| (token.clone(), None)),
             judged => judged,
         };
         match (judged, &self.jwt) {
-            (Ok(token), _) => {
-                let caller = Caller::new(format!("token:{}", token.name), token.role, Door::Http);
-                Ok(Known { caller, until: token.expires })
+            (Ok((token, pass)), _) => {
+                let caller = Caller::new(principal(&token), token.role, Door::Http).of_owner(token.owner.as_deref());
+                Ok(Known { caller: Caller { pass, ..caller }, until: token.expires })
             }
             (Err(token::Fault::Unknown), Some(jwt)) if !presented.starts_with(token::PREFIX) => {
                 let bearer = jwt.judge(presented, now).map_err(Unknown::Jwt)?;
-                let caller = Caller::new(format!("jwt:{}", bearer.subject), bearer.role, Door::Http);
+                let principal = format!("jwt:{}", bearer.subject);
+                let owner = self.owners.of(&principal).map(str::to_owned);
+                let caller = Caller::new(principal, bearer.role, Door::Http).of_owner(owner.as_deref());
                 Ok(Known { caller, until: Some(bearer.until) })
             }
             (Err(fault), _) => Err(Unknown::Token(fault)),

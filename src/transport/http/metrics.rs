@@ -10,7 +10,7 @@ use crate::{
         Refused,
         text::{CONTENT_TYPE, Kind, Text},
     },
-    os::own,
+    os::{file_systems, mounts::Space, own},
     registry::listing::TOOLING_VERSION,
     world::World,
 };
@@ -93,6 +93,31 @@ fn process(world: &World, text: &mut Text) {
     }
 }
 
+/// One number of a file system.
+type Figure = fn(&Space) -> u64;
+
+/// Names and labels as node_exporter's, behind our prefix.
+fn disks(world: &World, text: &mut Text) {
+    let Ok(found) = file_systems::read(&world.machine.root) else { return };
+    let families: [(&str, &str, Figure); 3] = [
+        ("raspi_mcp_filesystem_size_bytes", "Size of a file system on a device of this machine.", |space| space.total),
+        ("raspi_mcp_filesystem_used_bytes", "Used of it, root's reserve not counted.", |space| space.used),
+        ("raspi_mcp_filesystem_avail_bytes", "Free in it for others than root.", |space| space.free),
+    ];
+    for (family, help, value) in families {
+        text.family(family, Kind::Gauge, help);
+        for (about, space) in &found.file_systems {
+            let Some(Ok(space)) = space else { continue };
+            let labels = [
+                ("device", about.device.as_str()),
+                ("fstype", about.kind.as_str()),
+                ("mountpoint", about.mount_point.as_str()),
+            ];
+            text.sample(family, &labels, value(space));
+        }
+    }
+}
+
 async fn machine(world: &World, text: &mut Text) {
     let machine = &world.machine;
     let simulated = u8::from(machine.board.is_simulated());
@@ -100,6 +125,7 @@ async fn machine(world: &World, text: &mut Text) {
     if let Ok(Some(reading)) = temperature::read(&machine.root, &machine.board, &machine.firmware).await {
         text.single("raspi_mcp_cpu_temperature_celsius", Kind::Gauge, "Of the processor.", reading.celsius);
     }
+    disks(world, text);
     let Ok(Some(word)) = machine.firmware.throttled().await else { return };
     text.family("raspi_mcp_throttled", Kind::Gauge, "1 while the firmware holds the board back, by reason.");
     for (reason, now) in [

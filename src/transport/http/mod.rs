@@ -96,7 +96,7 @@ impl App {
     pub fn new(server: Arc<Server>, options: &Options, entrance: Entrance) -> Arc<Self> {
         let mcp = McpHttp::new(&server, options.session_limit, options.session_idle);
         let Entrance { doorman, metadata, tls } = entrance;
-        Arc::new(Self {
+        let app = Arc::new(Self {
             mcp,
             guard: guard::Guard::new(&options.allowed_hosts, &options.allowed_origins),
             doorman,
@@ -107,7 +107,18 @@ impl App {
             metrics: options.metrics,
             running: Running::default(),
             server,
-        })
+        });
+        let own = Arc::downgrade(&app);
+        app.server.pipeline.world.tokens.on_end(move |principals| {
+            let Some(app) = own.upgrade() else { return };
+            let principals = principals.to_vec();
+            app.server.tasks.clone().spawn(async move {
+                for principal in principals {
+                    app.mcp.sessions.close_all_of(&principal).await;
+                }
+            });
+        });
+        app
     }
 
     fn metadata_url(&self) -> Option<&str> {
@@ -146,10 +157,12 @@ impl App {
             self.server.metrics.refused(Refused::Unauthenticated);
             return post::refuse(StatusCode::FORBIDDEN, &unclaimed);
         }
+        let tokens = &self.server.pipeline.world.tokens;
+        tokens.refresh();
         let known = if photos::is_at(request.uri().path()) && !photos::shows_a_token(request.headers()) {
             Err(Unknown::Missing)
         } else {
-            self.doorman.identify(request.headers(), ownership.tokens().as_deref().map_or(&[], Vec::as_slice))
+            self.doorman.identify(request.headers(), tokens, ownership.tokens().as_deref().map_or(&[], Vec::as_slice))
         };
         match known {
             Ok(known) => self.admitted(request, known, seat).await,
@@ -175,7 +188,7 @@ impl App {
 
     /// The handlers find an `Arc<Caller>` in the extensions.
     async fn admitted(self: Arc<Self>, mut request: Request, known: Known, seat: Arc<Seat>) -> Response<Body> {
-        if let Err(full) = seat.is(&known.caller.principal, is_admin(&known.caller)) {
+        if let Err(full) = seat.is(&known.caller.party(), is_admin(&known.caller), known.caller.pass.as_ref()) {
             self.server.metrics.refused(Refused::Connections);
             return post::closing(post::refuse(StatusCode::TOO_MANY_REQUESTS, &full.error("connections in use")));
         }

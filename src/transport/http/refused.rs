@@ -96,6 +96,7 @@ pub(super) async fn record(server: &Server, at: AtTheDoor, args: Value, outcome:
         ts_ms: clock::millis(OffsetDateTime::now_utc()),
         intent: None,
         principal: "anonymous".into(),
+        owner: None,
         role: None,
         door: "http",
         tool: at.tool.into(),

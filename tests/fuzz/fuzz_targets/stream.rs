@@ -52,6 +52,7 @@ fn target() -> Target {
         registry: Registry::standard(),
         stdio: true,
         log: Ring::new(1),
+        reload: Default::default(),
         provider: Arc::new(ToolsOnly),
     };
     let running = runtime.block_on(daemon::start(serve)).expect("it starts");

@@ -60,6 +60,7 @@ pub fn call(tool: &str, n: usize) -> Record<'_> {
         ts_ms: 1_700_000_000_000 + n as i64 * 1000,
         intent: None,
         principal: if n.is_multiple_of(2) { "token:fleet".into() } else { "stdio".into() },
+        owner: None,
         role: Some(Role::OpsRw),
         door: "http",
         tool: tool.into(),
@@ -163,6 +164,7 @@ async fn a_read_like_the_one_before_it_is_kept_short_and_shown_whole() {
     let like = |tool, n: usize| Record {
         args: json!({"kind": "a \"kind\": in quotes"}),
         principal: "stdio".into(),
+        owner: None,
         outcome: "ok",
         approval: None,
         message: (n == 0).then(|| "only here".to_owned()),

@@ -112,6 +112,7 @@ fn pin(n: usize) -> Record<'static> {
 fn entry<'a>(write: bool, volatile: bool, error: Option<&'a ToolError>, approval: Option<&'a Approval>) -> Entry<'a> {
     Entry {
         principal: "stdio",
+        owner: None,
         role: Role::Admin,
         door: In::Stdio,
         tool: "test.tool",

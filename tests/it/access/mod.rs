@@ -2,6 +2,7 @@
 
 mod audit;
 mod durability;
+mod elicited;
 mod jwt;
 mod killed;
 mod question;

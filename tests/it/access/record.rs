@@ -44,6 +44,7 @@ async fn a_record_has_at_most_8_kib_whatever_field_is_long() {
         let keys: Value = (0..64).map(|n| (format!("{n}{text}"), json!(1))).collect::<serde_json::Map<_, _>>().into();
         let all = Record {
             principal: text.clone().into(),
+            owner: None,
             door: &text,
             tool: text.clone().into(),
             args: json!({ "a": text }),
@@ -222,6 +223,7 @@ async fn nobody_pushes_out_the_records_of_others() {
     let (_dir, path, store, audit) = book(256 * 1024);
     let by = |principal: &'static str, n: usize| Record {
         principal: principal.into(),
+        owner: None,
         outcome: "ok",
         approval: None,
         args: json!({ "text": "z".repeat(2000) }),

@@ -21,7 +21,7 @@ fn printed(text: &str) -> (String, String) {
 #[test]
 fn what_was_printed_is_accepted_until_it_expires() {
     let expires = NOW + Duration::hours(1);
-    let (token, lines) = printed(&run_new("laptop", Role::OpsRw, Some(expires)).expect("a token"));
+    let (token, lines) = printed(&run_new("laptop", Role::OpsRw, None, Some(expires)).expect("a token"));
     assert!(!lines.contains(&token), "the configuration never has the secret");
     let tokens = Machine::new().site(&lines).starts().access.tokens;
 
@@ -42,7 +42,7 @@ fn each_of_many_is_found_as_itself() {
     let mut pi = Machine::new();
     let mut minted = Vec::new();
     for (name, role) in [("one", Role::ReadOnly), ("two", Role::OpsRw), ("three", Role::Admin)] {
-        let (token, lines) = printed(&run_new(name, role, None).expect("a token"));
+        let (token, lines) = printed(&run_new(name, role, None, None).expect("a token"));
         pi = pi.file(&format!("/etc/raspi-mcp/{name}.toml"), lines);
         minted.push((token, name, role));
     }
@@ -64,7 +64,7 @@ fn tokens_differ_and_do_not_show_themselves() {
 
 #[test]
 fn a_name_the_configuration_would_refuse_is_refused_before() {
-    let error = run_new("My Laptop", Role::Admin, None).expect_err("refused");
+    let error = run_new("My Laptop", Role::Admin, None, None).expect_err("refused");
     assert_eq!(error.code, ErrorCode::InvalidArgument);
     assert_eq!(error.message, "a token's name is 1 to 64 characters from a-z, 0-9, \"_\" and \"-\"");
     assert!(error.hint.is_some());

@@ -265,3 +265,31 @@ async fn no_audit_no_write() {
     assert_eq!(error.code.symbol(), "unavailable");
     assert_eq!(server.pi.server().status().await.unwrap().power, None, "nothing was scheduled");
 }
+
+#[tokio::test]
+async fn a_person_is_told_what_a_repetition_does() {
+    let server = Server::with(
+        Pi::now(),
+        |pi| pi.server(),
+        |settings| {
+            settings.tools.enable.insert("gpio".into());
+            settings.policy.insert("gpio.write_pin".into(), Mode::Ask);
+        },
+    );
+    let args = json!({"pin": 17, "value": "high", "repeat": 5});
+    server.admin("gpio.write_pin", args.clone()).await.unwrap_err();
+    server.admin("gpio.write_pin", json!({"pin": 17, "value": "high"})).await.unwrap_err();
+    let asks = server.pi.server().list_asks().await.unwrap();
+    let summary = |args: &Value| &asks.iter().find(|ask| ask.request.args == *args).unwrap().request.summary;
+    assert!(
+        summary(&args).ends_with(
+            "; it repeats 5 times, each level 500 ms, 5 s in all, though the caller may have gone; then the pin goes to its safe state"
+        ),
+        "{}",
+        summary(&args)
+    );
+    assert!(!summary(&json!({"pin": 17, "value": "high"})).contains("repeats"));
+    // What is refused anyway, nobody is asked about.
+    server.admin("gpio.write_pin", json!({"pin": 17, "value": "high", "interval_ms": 50})).await.unwrap_err();
+    assert_eq!(server.pi.server().list_asks().await.unwrap().len(), 2);
+}

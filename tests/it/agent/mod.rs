@@ -95,6 +95,7 @@ impl Pi {
             approver_group: "raspi-mcp-approver".into(),
             simulated: true,
             policy,
+            reload: Default::default(),
             exec: Default::default(),
             protected_processes: Vec::new(),
             server_places: Vec::new(),

@@ -139,7 +139,14 @@ impl Fresh {
     pub async fn starts_with(&self, more: &[(&str, &str)]) -> Up {
         let (settings, registry) = (self.settings(more), Registry::standard());
         let log = Ring::new(settings.log.ring_lines);
-        let serve = Serve { settings, registry, stdio: false, log, provider: Arc::new(Appliance::default()) };
+        let serve = Serve {
+            settings,
+            registry,
+            stdio: false,
+            log,
+            reload: Default::default(),
+            provider: Arc::new(Appliance::default()),
+        };
         let running = soon(daemon::start(serve)).await.unwrap();
         let port = running.http.expect("HTTP is on").port();
         let fingerprint = self.folder().standing().unwrap().unwrap().fingerprint.unwrap();

@@ -8,6 +8,7 @@ mod flood;
 mod names;
 mod photos;
 mod policy;
+mod revoked;
 mod shares;
 mod tls;
 mod tokens;

@@ -124,6 +124,11 @@ fn the_default_file_with_every_line_switched_on_changes_nothing() {
     let commands: Vec<_> = settings.exec.commands.drain(..).map(|command| command.name).collect();
     assert_eq!(commands, ["disk-usage"], "the example");
     assert_eq!(settings.i2c.buses.drain(..).map(|bus| bus.bus).collect::<Vec<_>>(), [1], "the example");
+    assert_eq!(
+        settings.tools.allow.drain(..).map(|grant| grant.tool).collect::<Vec<_>>(),
+        ["gpio.write_pin"],
+        "the example"
+    );
     assert_eq!(settings.policy.remove("system.reboot"), Some(Mode::Ask), "the example");
     assert_eq!(settings, untouched);
 }

@@ -51,6 +51,32 @@ fn what_is_wrong_with_one_is_said_without_repeating_a_secret() {
 }
 
 #[test]
+fn owners_are_names_of_tokens_and_of_accounts() {
+    let ann = token("laptop", HASH, "owner = \"ann\"");
+    let access =
+        Machine::new().site(&format!("[access]\nowners = [\"uid:1000=ann\", \"stdio=bob\"]\n{ann}")).starts().access;
+    assert_eq!(access.tokens[0].owner.as_deref(), Some("ann"));
+    assert_eq!(
+        ["uid:1000", "stdio", "uid:1001"].map(|account| access.owners.of(account)),
+        [Some("ann"), Some("bob"), None]
+    );
+    let faults = Machine::new().site(&token("laptop", HASH, "owner = \"Ann B\"")).refuses();
+    assert_eq!(
+        faults,
+        [format!("{SITE}:5:9: access.tokens.owner must be 1 to 64 characters from a-z, 0-9, \"_\" and \"-\"")]
+    );
+    let faults = Machine::new().site("[access]\nowners = [\"loopback=ann\"]\n").refuses().concat();
+    assert!(
+        faults.starts_with(&format!("{SITE}:2:11: access.owners must be")) && faults.contains("loopback=ann"),
+        "{faults}"
+    );
+    // The server cannot make itself somebody's.
+    let state =
+        Machine::new().file("/var/lib/raspi-mcp/conf.d/10.toml", "[access]\nowners = [\"uid:1000=ann\"]\n").starts();
+    assert!(state.access.owners.of("uid:1000").is_none() && !state.restricted.is_empty());
+}
+
+#[test]
 fn names_and_secrets_differ() {
     let pi = Machine::new().site(&token("laptop", HASH, "")).file("/etc/raspi-mcp/20.toml", token("laptop", OTHER, ""));
     assert_eq!(

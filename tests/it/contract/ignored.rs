@@ -70,7 +70,7 @@ fn cases() -> Vec<(&'static str, Value, Value, Value, Option<Value>)> {
             "files.write",
             json!({"path": "b", "content": "", "mode": "append", "dry_run": true}),
             json!({"create": false}),
-            json!({}),
+            json!({"create": true}),
             None,
         ),
         (

@@ -4,9 +4,12 @@
 
 mod absent;
 mod actions;
+mod advertised;
 mod edges;
 pub mod hardware;
 mod ignored;
+mod listed;
+mod made;
 pub mod oracle;
 pub mod probe;
 mod refusals;

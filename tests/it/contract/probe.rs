@@ -93,7 +93,7 @@ fn sample(schema: &Value) -> Value {
 }
 
 /// Values around every bound that `schema` names, and one of every type.
-fn values(schema: &Value) -> Vec<Value> {
+pub fn values(schema: &Value) -> Vec<Value> {
     let mut values = vec![json!(null), json!(true), json!([]), json!({}), json!([null]), json!({"a": 1})];
     values.extend(schema["enum"].as_array().into_iter().flatten().cloned());
     values.extend(schema.get("const").cloned());

@@ -184,12 +184,12 @@ async fn a_refusal_names_the_way_out_of_its_own_door() {
     assert!(stdio.contains("--role ops_rw") && !stdio.contains("token"), "{stdio}");
     for door in [Door::Http, Door::Api, Door::Ws] {
         let told = hint(pi.on(door).await.call("gpio.write_pin", args.clone()).await.failed("permission_denied"));
-        assert!(told.contains("token new --role ops_rw") && told.contains("loopback_role"), "{door:?}: {told}");
+        assert!(told.contains("token make --role ops_rw") && told.contains("loopback_role"), "{door:?}: {told}");
     }
     let mut reader = pi.on(Door::Http).await;
     reader.post().headers.push(("authorization".into(), format!("Bearer {text}")));
     let told = hint(reader.call("gpio.write_pin", args.clone()).await.failed("permission_denied"));
-    assert!(told.contains("token new --role ops_rw") && !told.contains("loopback_role"), "{told}");
+    assert!(told.contains("token make --role ops_rw") && !told.contains("loopback_role"), "{told}");
     let mut unix = pi.stdio(Caller::new("uid:1000", Role::ReadOnly, In::Unix));
     let told = hint(unix.call("gpio.write_pin", args).await.failed("permission_denied"));
     assert!(told.contains("access.admin_group") && !told.contains("token"), "{told}");

@@ -17,7 +17,7 @@ pub fn broken(old: &Value, new: &Value) -> Vec<String> {
     if old["name"] != new["name"] {
         found.push(format!("renamed to {}", new["name"]));
     }
-    accepts(&old["inputSchema"], &new["inputSchema"], "arguments", &mut found);
+    accepts(&executed(old), &executed(new), "arguments", &mut found);
     keeps(&old["outputSchema"], &new["outputSchema"], "result", &mut found);
     if old["annotations"]["readOnlyHint"] == true && new["annotations"]["readOnlyHint"] != true {
         found.push("it was a read and now changes something".to_owned());
@@ -30,6 +30,12 @@ pub fn broken(old: &Value, new: &Value) -> Vec<String> {
         found.push("it needs a higher role".to_owned());
     }
     found.into_iter().map(|what| format!("{name}: {what}")).collect()
+}
+
+/// The arguments that a descriptor promises to accept: all that it advertises, and more where `accepts` says so.
+fn executed(descriptor: &Value) -> Value {
+    let accepts = descriptor["accepts"].as_object().cloned().unwrap_or_default();
+    raspi_mcp::registry::schema::advertised::executed(descriptor["inputSchema"].clone(), accepts)
 }
 
 /// Whatever `old` accepts, `new` must accept.
@@ -205,6 +211,20 @@ fn inputs_may_widen_and_not_narrow() {
     for (nth, change) in narrower.iter().enumerate() {
         assert_eq!(check(change).len(), 1, "narrower {nth}: {:?}", check(change));
     }
+}
+
+#[test]
+fn what_is_accepted_beyond_the_advertised_may_not_narrow_either() {
+    let list = json!({ "type": "array" });
+    let mut old = tool(object(json!({ "env": list }), &[]), object(json!({}), &[]));
+    old["accepts"] = json!({ "env": { "type": ["object", "array"] } });
+    let mut new = old.clone();
+    new["inputSchema"]["properties"]["env"]["maxItems"] = json!(9);
+    assert_eq!(broken(&old, &new), [] as [String; 0], "it is advertised only");
+    new["accepts"]["env"]["maxItems"] = json!(9);
+    assert_eq!(broken(&old, &new).len(), 1);
+    new["accepts"] = json!({});
+    assert!(!broken(&old, &new).is_empty());
 }
 
 #[test]

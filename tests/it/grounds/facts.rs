@@ -53,8 +53,10 @@ fn facts_of(tool: &str) -> &'static [Fact] {
             Fact("board_revision", Text, Perhaps),
             Fact("timestamp", Time, Always),
         ],
-        // The way out is the caller's door's own.
-        "system.reboot" => &[Fact("hint", Text, Always)],
+        // The way out is the caller's door's own, and which gates are closed besides the role is the owner's to say.
+        "system.reboot" => {
+            &[Fact("hint", Text, Always), Fact("message", Text, Always), Fact("details/gates", List, Always)]
+        }
         "system.get_clock" => &[
             Fact("time", Time, Always),
             Fact("timezone", Text, Perhaps),
@@ -119,6 +121,7 @@ fn facts_of(tool: &str) -> &'static [Fact] {
             Fact("config_summary/places/*", Text, Always),
             // What its owner has switched on; a caller who may only read is answered the same.
             Fact("config_summary/tools/enable", List, Always),
+            Fact("config_summary/tools/allow", List, Always),
             Fact("config_summary/service/allow", List, Always),
             Fact("config_summary/log/target", Text, Always),
             Fact("config_summary/camera/dir", Text, Always),
@@ -138,6 +141,8 @@ fn facts_of(tool: &str) -> &'static [Fact] {
             Fact("entries/*/timestamp", Time, Always),
             Fact("entries/*/principal", Text, Always),
             Fact("entries/*/door", Text, Always),
+            // Of the refused one: as above.
+            Fact("entries/*/message", Text, Perhaps),
             Fact("entries/*/duration_ms", Number, Always),
             Fact("entries/*/simulated", Flag, Always),
             Fact("pagination/total_count", Number, Always),

@@ -1,7 +1,7 @@
 //! The server's log: as messages from the severity a session asked for, and as a resource that changes.
 
 use super::{DOORS, conversation, modern, read};
-use crate::served::{Door, Pi, Wire};
+use crate::served::{Door, Pi, Wire, modern_meta};
 use serde_json::{Value, json};
 
 async fn message(wire: &mut Wire) -> Value {
@@ -113,4 +113,67 @@ async fn a_modern_client_has_no_level_to_set() {
     for mut wire in pi.every_door().await {
         modern(&mut wire, "logging/setLevel", None, json!({"level": "info"})).await.under(404).fault(-32601);
     }
+}
+
+/// Every part of this program that has a target of its own, not only those named by their module.
+#[tokio::test]
+async fn lines_of_the_privileged_half_arrive_and_those_of_libraries_do_not() {
+    let pi = Pi::start().await;
+    let _guard = pi.logs();
+    for door in DOORS {
+        let mut wire = conversation(&pi, door).await;
+        wire.request("logging/setLevel", json!({"level": "info"})).await.result();
+        wire.request("resources/subscribe", json!({"uri": "raspi://logs/app"})).await.result();
+        tracing::warn!(target: "rmcp::service", "not ours");
+        tracing::warn!(target: "agent", "the card is slow");
+        let mut heard = Vec::new();
+        while heard.len() < 2 {
+            let news = wire.next().await.unwrap().message;
+            heard.push(match news["method"].as_str().unwrap() {
+                "notifications/message" => news["params"]["data"]["message"].clone(),
+                _ => news["params"]["uri"].clone(),
+            });
+        }
+        heard.sort_by_key(Value::to_string);
+        assert_eq!(heard, ["raspi://logs/app", "the card is slow"], "{door:?}");
+    }
+}
+
+/// 2026-07-28: what is logged while a call runs comes with it, where the request asks for it.
+#[tokio::test]
+async fn a_request_of_2026_07_28_gets_what_is_logged_while_it_runs() {
+    let pi = Pi::with(|settings| settings.approval.wait_seconds = 0).await;
+    let _guard = pi.logs();
+    for door in Door::ALL {
+        for (level, expected) in [(None, 0), (Some("info"), 1), (Some("warning"), 0)] {
+            let mut wire = pi.on(door).await;
+            wire.modern("tools/call", Some("test.ask"));
+            let mut params = modern_meta(json!({"name": "test.ask", "arguments": {}}));
+            if let Some(level) = level {
+                params["_meta"]["io.modelcontextprotocol/logLevel"] = json!(level);
+            }
+            let id = wire.ask("tools/call", params);
+            let answer = wire.answer().await;
+            // Before the answer, with which the stream of the request ends.
+            let lines: Vec<Value> = wire.seen.drain(..).map(|seen| seen.message["params"].clone()).collect();
+            assert_eq!(lines.iter().filter(|line| line["logger"] == "agent").count(), expected, "{door:?} {lines:#?}");
+            assert!(*answer.id() == id && answer.is_refusal("failed_precondition"), "{answer:#?}");
+            pi.withdraw_asks().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_may_not_read_the_log_gets_none_of_it_with_a_call() {
+    let pi = Pi::with(|settings| {
+        settings.approval.wait_seconds = 0;
+        settings.tools.disable.extend(["logs.get_recent_app_logs".to_owned()]);
+    })
+    .await;
+    let _guard = pi.logs();
+    let mut wire = pi.on(Door::Stdio).await;
+    let mut params = modern_meta(json!({"name": "test.ask", "arguments": {}}));
+    params["_meta"]["io.modelcontextprotocol/logLevel"] = json!("debug");
+    wire.request("tools/call", params).await.failed("failed_precondition");
+    assert!(wire.seen.is_empty(), "{:#?}", wire.seen);
 }

@@ -42,13 +42,19 @@ async fn a_server_of_tools_announces_tools_and_finds_nothing_else() {
 async fn the_shipped_server_announces_what_it_has() {
     let pi = Pi::start().await;
     let has = json!({
-        "tools": {}, "resources": {"subscribe": true}, "prompts": {}, "completions": {}, "logging": {},
+        "tools": {"listChanged": true}, "resources": {"subscribe": true}, "prompts": {}, "completions": {}, "logging": {},
         "extensions": {"io.modelcontextprotocol/tasks": {}},
     });
     for mut wire in pi.on_all(&[Door::Stdio, Door::Unix, Door::Http, Door::Ws]).await {
         let answer = wire.initialize("2025-11-25", "a client").await;
         assert_eq!(answer.result()["capabilities"], has, "{:?}", wire.door);
     }
+    // Between requests nothing comes to the plain endpoint.
+    let mut less = has.clone();
+    less["resources"] = json!({});
+    less.as_object_mut().unwrap().remove("logging");
+    let answer = pi.on(Door::Api).await.initialize("2025-11-25", "a client").await;
+    assert_eq!(answer.result()["capabilities"], less);
     for mut wire in pi.every_door().await {
         wire.modern("server/discover", None);
         let answer = wire.request("server/discover", modern_meta(json!({}))).await;

@@ -30,6 +30,7 @@ pub static TOOLS: &[Entry] = &[
     Entry::of::<Write>(),
     Entry::of::<Deed>(),
     Entry::of::<Ask>(),
+    Entry::of::<AskWith>(),
     Entry::of::<AdminOnly>(),
 ];
 
@@ -243,6 +244,11 @@ tool!(Deed, How => Done, Meta {
 });
 
 tool!(Ask, Nothing => Done, Meta { name: "test.ask", title: "Ask", mode: Mode::Ask, ..TEST }, |cx, _args| {
+    Bench::in_use(cx).ran.send_modify(|n| *n += 1);
+    Ok(DONE)
+});
+
+tool!(AskWith, Text => Done, Meta { name: "test.ask_with", title: "Ask", mode: Mode::Ask, ..TEST }, |cx, _args| {
     Bench::in_use(cx).ran.send_modify(|n| *n += 1);
     Ok(DONE)
 });

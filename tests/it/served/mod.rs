@@ -20,7 +20,7 @@ pub use wire::{Wire, modern_meta, request};
 use bench::Bench;
 use raspi_mcp::{
     access::{audit::Filter, caller::Caller, token::Token},
-    config::{AgentChoice, BoardChoice, Places, Settings, TokenSetting},
+    config::{self, AgentChoice, BoardChoice, Flag, Places, Reload, Settings, Sources, TokenSetting},
     daemon::{self, Running, Serve},
     log::Ring,
     registry::{Registry, meta::Role, tool::Entry},
@@ -108,9 +108,32 @@ impl Pi {
         change(&mut settings);
         let bench = Bench::of(&settings.places.state_dir);
         let log = Ring::new(settings.log.ring_lines);
-        let serve = Serve { settings, registry, stdio: false, log, provider };
+        let serve = Serve { settings, registry, stdio: false, log, reload: Default::default(), provider };
         let running = daemon::start(serve).await.unwrap();
         Self { running, bench, _root: root }
+    }
+
+    /// A server of a simulated machine that reads its configuration below `root`, and again when `raspi-mcp allow` has changed it. With
+    /// what it reads.
+    pub async fn of_site(site: &[(&str, &str)]) -> (Self, Sources) {
+        let root = TempDir::new().unwrap();
+        let registry = Registry::standard();
+        let tools = registry.entries().map(|entry| (entry.name(), entry.meta.mode)).collect();
+        let mut sources = Sources::new(Places::below(root.path()), tools);
+        let flags = [("board", "simulated"), ("agent", "inprocess"), ("http.listen", "127.0.0.1:0")];
+        let flag = |(key, value): (&str, &str)| Flag { key: key.into(), value: value.into(), flag: key.into() };
+        sources.flags = flags.map(flag).to_vec();
+        for (name, text) in site {
+            std::fs::create_dir_all(&sources.places.site_dir).unwrap();
+            std::fs::write(sources.places.site_dir.join(name), text).unwrap();
+        }
+        let settings = config::load(&sources).unwrap();
+        let bench = Bench::of(&settings.places.state_dir);
+        let log = Ring::new(settings.log.ring_lines);
+        let reload = Reload::of(sources.clone(), config::load);
+        let serve = Serve { settings, registry, stdio: false, log, reload, provider: Arc::new(Appliance::default()) };
+        let running = daemon::start(serve).await.unwrap();
+        (Self { running, bench, _root: root }, sources)
     }
 
     pub fn server(&self) -> Arc<Server> {
@@ -174,6 +197,14 @@ impl Pi {
         tracing::subscriber::set_default(tracing_subscriber::registry().with(ring))
     }
 
+    /// Takes back every question that waits for a person.
+    pub async fn withdraw_asks(&self) {
+        let agent = &self.running.server.pipeline.world.agent;
+        for ask in agent.list_asks().await.unwrap() {
+            agent.withdraw_ask(&ask.id).await.unwrap();
+        }
+    }
+
     /// The newest audit records first.
     pub async fn audit(&self) -> Vec<Value> {
         self.running.server.pipeline.world.audit.recent(Filter::default(), 1000, 0).await.unwrap().0
@@ -224,7 +255,10 @@ pub fn calls<'a>(records: impl Iterator<Item = &'a Value>) -> usize {
 /// A token and the setting that lets it in.
 pub fn token(name: &str, role: Role) -> (String, TokenSetting) {
     let token = Token::mint().unwrap();
-    (token.reveal().to_owned(), TokenSetting { name: name.into(), sha256: token.sha256(), role, expires: None })
+    (
+        token.reveal().to_owned(),
+        TokenSetting { name: name.into(), sha256: token.sha256(), role, owner: None, expires: None },
+    )
 }
 
 /// The settings of a simulated machine below `root` that listens on a free port.

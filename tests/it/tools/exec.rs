@@ -51,6 +51,40 @@ async fn a_listed_command_runs_and_says_that_it_is_simulated() {
     pi.call("exec.run", json!({"command": "absent"})).await.failed("not_found");
 }
 
+/// A list of names and values is the map, before anybody is asked, and in the audit.
+#[tokio::test]
+async fn env_as_a_list_and_as_a_map_is_one_call() {
+    let map = json!({"command": "env", "env": {"COLOUR": "red"}});
+    let list = json!({"command": "env", "env": [{"name": "COLOUR", "value": "red"}]});
+    let pi = pi().await;
+    for args in [&map, &list] {
+        let answer = pi.call("exec.run", args.clone()).await;
+        assert!(answer.ok()["stdout"].as_str().unwrap().contains("COLOUR=red"), "{args}: {:#}", answer.ok());
+    }
+    let twice =
+        json!({"command": "env", "env": [{"name": "COLOUR", "value": "red"}, {"name": "COLOUR", "value": "blue"}]});
+    let error = pi.call("exec.run", twice).await.failed("invalid_argument").clone();
+    assert!(error["message"].as_str().unwrap().contains("\"COLOUR\" twice"), "{error}");
+    pi.audited(|record| record["outcome"] == "invalid_argument").await;
+    let records = pi.audit().await;
+    let ran: Vec<&Value> =
+        records.iter().filter(|record| record["outcome"] == "ok" && record["tool"] == "exec.run").collect();
+    assert!(ran.len() >= 2 && ran.iter().all(|record| record["args_sha256"] == ran[0]["args_sha256"]), "{records:#?}");
+    assert!(ran.iter().all(|record| record["args"]["env"] == json!({"COLOUR": "red"})), "{records:#?}");
+    // One question, whichever way the call is written.
+    let pi = Pi::with(|settings| {
+        enabled(settings);
+        settings.policy.insert("exec.run".into(), Mode::Ask);
+        settings.approval.wait_seconds = 1;
+    })
+    .await;
+    let mut wire = pi.on(Door::Stdio).await;
+    let asked = wire.call("exec.run", list).await.failed("failed_precondition")["details"]["ask_id"].clone();
+    assert_eq!(wire.call("exec.run", map).await.failed("failed_precondition")["details"]["ask_id"], asked);
+    let other = json!({"command": "env", "env": [{"name": "COLOUR", "value": "blue"}]});
+    assert_ne!(wire.call("exec.run", other).await.failed("failed_precondition")["details"]["ask_id"], asked);
+}
+
 #[tokio::test]
 async fn what_is_not_listed_is_refused_by_both_halves_and_written_down() {
     let pi = pi().await;
@@ -87,6 +121,10 @@ async fn what_is_not_listed_is_refused_by_both_halves_and_written_down() {
         (json!({"command": "echo", "timeout_ms": 600_001}), "/timeout_ms"),
         (json!({"command": "echo", "stdin": "x".repeat(24 * 1024 + 1)}), "/stdin"),
         (json!({"command": "echo", "env": {"A": 1}}), "/env/A"),
+        (json!({"command": "echo", "env": [{"name": "A", "value": 1}]}), "/env/A"),
+        (json!({"command": "echo", "env": [{"name": "A"}]}), "/env/0/value"),
+        (json!({"command": "echo", "env": ["A=1"]}), "/env/0"),
+        (json!({"command": "echo", "env": "A=1"}), "/env"),
         (json!({"command": "echo", "user": "root"}), "/user"),
     ] {
         pi.call("exec.run", args).await.refused(path);

@@ -1,6 +1,7 @@
 //! The tools, through the front of the registry: schema, parser, handler, and the answer against its own schema.
 
 pub mod camera;
+mod describe;
 mod exec;
 pub mod files;
 pub mod gpio;
@@ -11,6 +12,7 @@ mod metrics;
 mod network;
 mod ping;
 mod process;
+mod process_load;
 mod search;
 mod service;
 mod system;

@@ -257,7 +257,9 @@ async fn a_bus_without_networkmanager_is_no_networkmanager() {
     let refused = pi.call("network.list_connections", json!({})).await.refused();
     assert_eq!(refused["error_code"], "capability_missing");
     let nm = NetworkManager::on(&daemon).await;
-    pi.call("network.list_connections", json!({})).await.ok();
+    assert!(pi.call("network.list_connections", json!({})).await.ok().get("note").is_none());
+    let beyond = pi.call("network.list_connections", json!({"offset": 99})).await.ok();
+    assert!(beyond["note"].as_str().unwrap().starts_with("offset 99 is past the last of"), "{beyond}");
     nm.stop().await;
     let refused = pi.call("network.list_connections", json!({})).await.refused();
     assert_eq!(refused["error_code"], "capability_missing", "it may go away");

@@ -139,7 +139,7 @@ async fn processor_time_is_measured_against_an_earlier_call() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     };
     assert!(pids(&seen).contains(&busy.pid().into()), "{seen}");
-    assert!(seen["cpu_interval_seconds"].as_f64().unwrap() >= 0.5);
+    assert!(seen["cpu_interval_seconds"].as_f64().unwrap() >= 0.25);
 }
 
 #[tokio::test]

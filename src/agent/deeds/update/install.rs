@@ -26,7 +26,7 @@ impl Agent {
         peer: &Peer,
         request: InstallRequest,
     ) -> Result<Session, ToolError> {
-        let policy = &agent.settings.policy;
+        let policy = agent.policy();
         match &request.warrant {
             Some(warrant) => agent.allows(peer, request.tool.name(), warrant)?,
             // A look: what it says is no secret, and it changes nothing.

@@ -11,7 +11,11 @@ use super::{
     provider::{Answer, Asked, Provider},
     tasks::Tasks,
 };
-use crate::{access::caller::Caller, error::ToolError, rpc::door::Server};
+use crate::{
+    access::caller::Caller,
+    error::ToolError,
+    rpc::{door::Server, listing},
+};
 use futures::FutureExt;
 use rmcp::{
     ErrorData,
@@ -22,10 +26,12 @@ use rmcp::{
     },
     service::SubscriptionContext,
 };
-use std::{any::Any, future::ready, sync::Arc};
+use std::{any::Any, future::ready, ops::Range, sync::Arc};
 
-/// How long a modern client may keep a list: it changes with the configuration, and that takes a restart.
+/// How long a modern client may keep a list: it changes with the configuration.
 const LIST_TTL_MS: u64 = 60_000;
+/// Resources, templates or prompts in one page. As for tools, a client that knows nothing of pages gets what there is today.
+const PAGE: usize = 100;
 
 /// Resources with subscriptions, prompts, completions, the server's log, and tasks for updates.
 #[derive(Default)]
@@ -39,6 +45,7 @@ impl Provider for Appliance {
     fn capabilities(&self) -> ServerCapabilities {
         ServerCapabilities::builder()
             .enable_tools()
+            .enable_tool_list_changed()
             .enable_resources()
             .enable_resources_subscribe()
             .enable_prompts()
@@ -53,8 +60,9 @@ impl Provider for Appliance {
     }
 
     fn list_resources(&self, asked: Asked, page: Option<PaginatedRequestParams>) -> Answer<'_, ListResourcesResult> {
-        ready(only_page(page).map(|()| {
-            let mut list = ListResourcesResult::with_all_items(resources::list(&asked));
+        ready(paged(resources::list(&asked), page, PAGE).map(|(items, next)| {
+            let mut list = ListResourcesResult::with_all_items(items);
+            list.next_cursor = next;
             (list.ttl_ms, list.cache_scope) = hints(&asked, LIST_TTL_MS);
             list
         }))
@@ -65,8 +73,9 @@ impl Provider for Appliance {
         asked: Asked,
         page: Option<PaginatedRequestParams>,
     ) -> Answer<'_, ListResourceTemplatesResult> {
-        ready(only_page(page).map(|()| {
-            let mut list = ListResourceTemplatesResult::with_all_items(resources::templates(&asked));
+        ready(paged(resources::templates(&asked), page, PAGE).map(|(items, next)| {
+            let mut list = ListResourceTemplatesResult::with_all_items(items);
+            list.next_cursor = next;
             (list.ttl_ms, list.cache_scope) = hints(&asked, LIST_TTL_MS);
             list
         }))
@@ -97,8 +106,9 @@ impl Provider for Appliance {
         async move { subscriptions::listen_to_log(&asked, &level).await }.boxed()
     }
     fn list_prompts(&self, asked: Asked, page: Option<PaginatedRequestParams>) -> Answer<'_, ListPromptsResult> {
-        ready(only_page(page).map(|()| {
-            let mut list = ListPromptsResult::with_all_items(prompts::list());
+        ready(paged(prompts::list(), page, PAGE).map(|(items, next)| {
+            let mut list = ListPromptsResult::with_all_items(items);
+            list.next_cursor = next;
             (list.ttl_ms, list.cache_scope) = hints(&asked, LIST_TTL_MS);
             list
         }))
@@ -112,12 +122,24 @@ impl Provider for Appliance {
     }
 }
 
-/// Everything fits one page, so there is no cursor that this server gave out.
-fn only_page(page: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
-    match page.and_then(|page| page.cursor) {
-        None => Ok(()),
-        Some(_) => Err(plain(ErrorCode::INVALID_PARAMS, "unknown cursor; start again without one")),
-    }
+/// The page of `size` items that a client asks for, and the cursor of the next.
+///
+/// # Errors
+/// -32602 for a cursor that this server did not give out.
+fn paged<T>(
+    items: Vec<T>,
+    page: Option<PaginatedRequestParams>,
+    size: usize,
+) -> Result<(Vec<T>, Option<String>), ErrorData> {
+    let cursor = page.and_then(|page| page.cursor);
+    let given_out = |range: &Range<usize>| {
+        cursor.is_none() || (range.start > 0 && !range.is_empty() && range.start.is_multiple_of(size))
+    };
+    let Some((range, next)) = listing::cut(items.len(), cursor.as_deref(), size).filter(|(range, _)| given_out(range))
+    else {
+        return Err(plain(ErrorCode::INVALID_PARAMS, "unknown cursor; start again without one"));
+    };
+    Ok((items.into_iter().skip(range.start).take(range.len()).collect(), next))
 }
 
 /// Caching hints of 2026-07-28. What is there depends on the caller's role.
@@ -128,4 +150,34 @@ fn hints(asked: &Asked, ttl_ms: u64) -> (Option<u64>, Option<CacheScope>) {
 /// The JSON-RPC error of a failure that is not a tool's result.
 fn fault(error: &ToolError) -> ErrorData {
     ErrorData::new(ErrorCode(error.code.rpc()), error.message.clone(), Some(error.data()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_given_out_page_by_page_and_only_by_cursors_that_were_given_out() {
+        let page = |cursor: Option<&str>| {
+            let params = PaginatedRequestParams::default().with_cursor(cursor.map(str::to_owned));
+            paged(vec![1, 2, 3, 4, 5], Some(params), 2)
+        };
+        let (mut all, mut cursor) = (Vec::new(), None);
+        loop {
+            let (items, next) = page(cursor.as_deref()).unwrap();
+            assert!((1..=2).contains(&items.len()));
+            all.extend(items);
+            match next {
+                Some(next) => cursor = Some(next),
+                None => break,
+            }
+        }
+        assert_eq!(all, [1, 2, 3, 4, 5]);
+        assert_eq!(paged(vec![1, 2], None, 2).unwrap(), (vec![1, 2], None), "a full page is the last");
+        for bad in ["after-1", "after-6", "after-5", "2", ""] {
+            assert_eq!(page(Some(bad)).unwrap_err().code, ErrorCode::INVALID_PARAMS, "{bad}");
+        }
+        // The place before the first page is never given out.
+        assert!(page(Some("after-0")).is_err());
+    }
 }

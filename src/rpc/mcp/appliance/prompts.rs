@@ -7,10 +7,7 @@ use crate::{
 };
 use rmcp::{
     ErrorData,
-    model::{
-        ContentBlock, EmbeddedResource, GetPromptRequestParams, GetPromptResult, Prompt, PromptArgument, PromptMessage,
-        Role,
-    },
+    model::{GetPromptRequestParams, GetPromptResult, Prompt, PromptArgument, PromptMessage, ResourceContents, Role},
 };
 
 pub fn list() -> Vec<Prompt> {
@@ -24,13 +21,13 @@ fn described(known: &Known) -> Prompt {
     Prompt::new(known.name, Some(known.description), Some(arguments.collect())).with_title(known.title)
 }
 
-/// Writes one prompt, with what it embeds read as the caller.
+/// Writes one prompt, with the resources it shows read as the caller.
 ///
 /// # Errors
 /// -32602 for an unknown prompt or unfit arguments.
 pub async fn get(asked: &Asked, params: &GetPromptRequestParams) -> Result<GetPromptResult, ErrorData> {
     let known = Known::find(&params.name).map_err(|error| fault(&error))?;
-    let client = asked.context.peer.peer_info().map(|info| info.client_info.name.clone());
+    let client = asked.context.client_info().map(|info| info.name);
     let naming = asked.server.options.naming.settle(client.as_deref());
     let given = params.arguments.clone().unwrap_or_default();
     let parts =
@@ -39,20 +36,23 @@ pub async fn get(asked: &Asked, params: &GetPromptRequestParams) -> Result<GetPr
     for part in parts {
         messages.push(match part {
             Part::Text(text) => PromptMessage::new_text(Role::User, text),
-            Part::Resource(uri) => embedded(asked, uri).await,
+            Part::Resource(uri) => written_out(asked, uri).await,
         });
     }
     Ok(GetPromptResult::new(messages).with_description(known.description))
 }
 
-/// The resource, or a sentence that says why it is not there: the rest of the prompt is still good.
-async fn embedded(asked: &Asked, uri: &str) -> PromptMessage {
+/// What the resource holds, as text, or a sentence that says why it is not there: the rest of the prompt is still good. Not as an
+/// embedded resource: clients that take only text in prompts refuse the whole prompt (docs/decisions.md, 250).
+async fn written_out(asked: &Asked, uri: &str) -> PromptMessage {
     let contents = match Address::parse(uri) {
         Ok(address) => resources::contents(asked, uri, address).await,
         Err(error) => Err(error),
     };
-    match contents {
-        Ok(contents) => PromptMessage::new(Role::User, ContentBlock::Resource(EmbeddedResource::new(contents))),
-        Err(error) => PromptMessage::new_text(Role::User, format!("{uri} cannot be read: {}", error.advice())),
-    }
+    let text = match contents {
+        Ok(ResourceContents::TextResourceContents { text, .. }) => format!("{uri}, read just now:\n{text}"),
+        Ok(_) => format!("{uri} is no text: read the resource itself"),
+        Err(error) => format!("{uri} cannot be read: {}", error.advice()),
+    };
+    PromptMessage::new_text(Role::User, text)
 }

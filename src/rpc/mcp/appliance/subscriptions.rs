@@ -7,7 +7,7 @@ use crate::{
     log::rank,
     registry::pipeline::Call,
     resources::{
-        Address,
+        Address, LOG,
         book::{Book, PER_CONVERSATION},
         courier,
         subscription::Ear,
@@ -25,9 +25,6 @@ use rmcp::{
 use serde_json::Value;
 use std::{any::Any, sync::Arc};
 use tokio_util::sync::CancellationToken;
-
-/// What log messages are lines of: who may not read it does not get them either.
-const LOG: &str = "raspi://logs/app";
 
 /// `resources/subscribe`.
 ///
@@ -94,7 +91,7 @@ async fn judge(server: &Arc<Server>, caller: &Arc<Caller>, id: &RequestId, addre
     let world = &server.pipeline.world;
     let entry = address.resource.entry(world)?;
     let args = Value::Object(address.args.clone());
-    let admitted = world.policy.admit(entry.meta, caller);
+    let admitted = world.policy.get().admit(entry.meta, caller);
     let Err(refusal) = admitted.and_then(|()| world.registry.prepare(entry, args.clone()).map(drop)) else {
         return Ok(());
     };

@@ -48,6 +48,28 @@ async fn a_folder_is_listed_with_what_each_entry_is() {
 }
 
 #[tokio::test]
+async fn an_empty_list_says_why() {
+    let files = Files::new().await;
+    for name in ["dots/.a", "both/.a", "both/b", "full/a"] {
+        files.has(name, "");
+    }
+    std::fs::create_dir(files.data("bare")).unwrap();
+    for (args, note) in [
+        (json!({"path": "bare"}), "the folder is empty"),
+        (json!({"path": "dots"}), "only 1 hidden names are there: include_hidden shows them"),
+        (json!({"path": "full", "pattern": "x*"}), "none of 1 names fits the pattern"),
+        (
+            json!({"path": "both", "pattern": "x*"}),
+            "none of 1 names fits the pattern; 1 hidden ones were not looked at",
+        ),
+        (json!({"path": "full", "offset": 3}), "offset 3 is past the last of 1: begin at 0"),
+    ] {
+        assert_eq!(files.call("files.list", args.clone()).await.ok()["note"], note, "{args}");
+    }
+    assert!(files.call("files.list", json!({"path": "full"})).await.ok().get("note").is_none());
+}
+
+#[tokio::test]
 async fn recursive_goes_down_in_order_and_follows_no_link() {
     let files = Files::new().await;
     for name in ["a/2", "a/1", "a-b", "b/c/d", ".git/config", "a.txt"] {
@@ -64,6 +86,7 @@ async fn recursive_goes_down_in_order_and_follows_no_link() {
     {
         let answer = files.call("files.list", json!({ "recursive": true, "pattern": pattern })).await;
         assert_eq!(paths(&files, answer.ok()), expected, "{pattern}");
+        assert_eq!(answer.ok().get("note").is_some(), expected.is_empty(), "{pattern}");
     }
     let bad = files.call("files.list", json!({ "pattern": "[a" })).await;
     assert_eq!(bad.failed("invalid_argument")["details"]["parameter"], "pattern");

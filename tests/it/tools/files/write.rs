@@ -111,6 +111,28 @@ async fn mode_is_kept_or_set_and_setuid_never() {
         files.call("files.write", args).await.refused("/mode");
     }
     assert_eq!(fs::read_to_string(&path).unwrap(), "x");
+    // Apart from how it is written, in a property of its own.
+    for (mode, content) in [("overwrite", "y"), ("append", "yz")] {
+        let args =
+            json!({ "path": "script", "content": &content[content.len() - 1..], "mode": mode, "permissions": 0o640 });
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        assert_eq!(files.call("files.write", args).await.ok()["mode"], 0o640, "{mode}");
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o640, "{mode}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), content, "{mode}");
+    }
+    let new = json!({ "path": "new", "content": "x", "permissions": 0o604 });
+    assert_eq!(files.call("files.write", new).await.ok()["mode"], 0o604);
+    for permissions in [json!(0o1000), json!(0o4755), json!(-1), json!("644")] {
+        let args = json!({ "path": "script", "content": "no", "overwrite": true, "permissions": permissions });
+        files.call("files.write", args).await.refused("/permissions");
+    }
+    let both = json!({ "path": "script", "content": "no", "overwrite": true, "mode": 0o600, "permissions": 0o600 });
+    let answer = files.call("files.write", both).await;
+    assert_eq!(answer.failed("invalid_argument")["details"]["parameter"], "permissions");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "yz");
+    // A strict model sends the default beside the rest.
+    let strict = json!({ "path": "script", "content": "s", "mode": "overwrite", "create": true, "mkdirs": true, "permissions": null });
+    files.call("files.write", strict).await.ok();
 }
 
 #[tokio::test]
@@ -133,7 +155,7 @@ async fn bytes_come_in_base64_in_either_form() {
         (json!({ "path": "x", "content": "%", "encoding": "base64" }), "content"),
         (json!({ "path": "x", "content": "ü", "encoding": "ascii" }), "content"),
         (json!({ "path": "x", "content": "", "mode": "append", "overwrite": true }), "overwrite"),
-        (json!({ "path": "x", "content": "", "mode": "append", "create": true }), "create"),
+        (json!({ "path": "x", "content": "", "mode": "append", "create": false }), "create"),
         (json!({ "path": "x", "content": "", "mode": "create_new", "etag": "x" }), "etag"),
         (json!({ "path": "x/", "content": "" }), "path"),
         (json!({ "path": ".", "content": "" }), "path"),

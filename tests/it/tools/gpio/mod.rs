@@ -3,6 +3,7 @@
 mod edges;
 mod leases;
 mod pwm;
+mod repeat;
 mod time;
 mod write;
 

@@ -319,7 +319,7 @@ impl Desk {
 }
 
 fn owner(principal: &str) -> Owner {
-    Owner { principal: principal.into(), presence: None }
+    Owner { principal: principal.into(), name: None, presence: None, pass: None }
 }
 
 #[tokio::test]

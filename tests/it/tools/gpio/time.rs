@@ -19,17 +19,17 @@ use std::{sync::Arc, time::Duration};
 use tempfile::TempDir;
 use tokio::time::sleep;
 
-const SECOND: Duration = Duration::from_secs(1);
+pub(super) const SECOND: Duration = Duration::from_secs(1);
 
-struct Desk {
-    lines: Arc<Lines>,
-    board: SimulatedGpio,
+pub(super) struct Desk {
+    pub lines: Arc<Lines>,
+    pub board: SimulatedGpio,
     places: Settings,
     _root: TempDir,
 }
 
 impl Desk {
-    fn with(change: impl FnOnce(&mut GpioSettings)) -> Self {
+    pub fn with(change: impl FnOnce(&mut GpioSettings)) -> Self {
         let root = TempDir::new().unwrap();
         let mut settings = Settings::default_for(&Places::below(root.path()));
         change(&mut settings.gpio);
@@ -38,12 +38,12 @@ impl Desk {
         let wires = board.simulated.as_ref().unwrap().gpio.clone();
         Self { lines, board: wires, places: settings, _root: root }
     }
-    fn new() -> Self {
+    pub fn new() -> Self {
         Self::with(|_| {})
     }
 
     /// The server is killed and started again, on the same board.
-    fn after_a_kill(&self) -> Arc<Lines> {
+    pub fn after_a_kill(&self) -> Arc<Lines> {
         let mut board = Board::detect(Choice::Simulated, &Root::system()).unwrap();
         let mut wires = raspi_mcp::hw::board::Simulated::default();
         wires.gpio = self.board.clone();
@@ -53,8 +53,8 @@ impl Desk {
 }
 
 /// A caller over HTTP.
-fn http(principal: &str) -> Owner {
-    Owner { principal: principal.into(), presence: None }
+pub(super) fn http(principal: &str) -> Owner {
+    Owner { principal: principal.into(), name: None, presence: None, pass: None }
 }
 
 #[tokio::test(start_paused = true)]
@@ -120,7 +120,7 @@ async fn a_lease_over_http_runs_out_unless_it_is_used() {
 async fn what_is_lent_to_a_connection_that_has_ended_is_refused() {
     let desk = Desk::new();
     let presence = Presence::default();
-    let owner = Owner { principal: "stdio".into(), presence: Some(presence.clone()) };
+    let owner = Owner { principal: "stdio".into(), name: None, presence: Some(presence.clone()), pass: None };
     desk.lines.write(&owner, pin(17), Level::High, Some(600 * SECOND), None).unwrap();
     // The connection ends while one of its calls is still on its way.
     presence.leave();

@@ -87,6 +87,22 @@ async fn the_list_holds_the_allowed_pins_and_on_request_all() {
 }
 
 #[tokio::test]
+async fn where_none_is_allowed_the_list_says_how_to_allow_one() {
+    // The one that is named belongs to the agent.
+    let (pi, _) = board_with(|settings| {
+        settings.gpio.allow = [17].into();
+        settings.approval.button_pin = 17;
+    })
+    .await;
+    let mut wire = stdio(&pi).await;
+    let listed = wire.call("gpio.list_pins", json!({})).await;
+    assert_eq!(listed.ok()["pins"], json!([]));
+    assert!(listed.ok()["note"].as_str().unwrap().contains("gpio.allow"));
+    let all = wire.call("gpio.list_pins", json!({"all": true})).await;
+    assert!(all.ok().get("note").is_none());
+}
+
+#[tokio::test]
 async fn pins_outside_the_list_reserved_ones_and_those_of_others_are_refused_at_every_door() {
     let (pi, lines) = board_with(|settings| settings.gpio.allow = [17].into()).await;
     let held = lines.hold(pin(17), "fan-control").unwrap();

@@ -1,7 +1,11 @@
 //! `logs.query_journal` before a journalctl of the test's own: what it is asked, what becomes of its lines, and that it is
 //! gone afterwards. `ci/nspawn.d/logs.sh` has the real one.
 
-use crate::{pi::Pi, served::soon};
+use crate::{
+    pi::Pi,
+    private_bus::{FakeSystemd, FakeUnit, PrivateBus},
+    served::soon,
+};
 use raspi_mcp::{
     config::BoardChoice,
     hw::board::Board,
@@ -264,7 +268,10 @@ async fn complaints_become_errors_that_help() {
     assert!(refused["hint"].as_str().unwrap().contains("systemd-journal"), "{refused}");
     assert_eq!(bad("Something else broke").refused(json!({})).await["error_code"], "unavailable");
     // Nothing fits: journalctl ends like grep.
-    assert_eq!(bad("").ok(json!({ "grep": "nothing" })).await["returned_count"], 0);
+    let none = bad("").ok(json!({ "grep": "nothing", "unit": "ssh" })).await;
+    assert_eq!(none["returned_count"], 0);
+    let note = none["note"].as_str().unwrap();
+    assert!(note.starts_with("no lines match unit, grep") && note.contains("no /var/log/journal"), "{note}");
     let journal =
         Journal::with(line(1, "mine")).says(0, "Hint: You are currently not seeing messages from other users.");
     assert!(journal.ok(json!({})).await["note"].as_str().unwrap().contains("group systemd-journal"));
@@ -342,4 +349,31 @@ async fn a_call_that_is_given_up_takes_its_process_along() {
         () = soon(started) => {}
     }
     journal.is_gone().await;
+}
+
+#[tokio::test]
+async fn an_empty_answer_says_why() {
+    let bus = PrivateBus::start();
+    let systemd = FakeSystemd::on(&bus).await;
+    systemd.put("ssh.service", FakeUnit::active("OpenBSD Secure Shell server"));
+    let journal = Journal::with("");
+    let pi = Pi::on_bus(machine(&journal.root), bus.bus());
+    let note = async |args: Value| {
+        let answer = pi.call("logs.query_journal", args).await.ok();
+        assert_eq!((&answer["returned_count"], &answer["source"]), (&json!(0), &json!("journal")));
+        answer["note"].as_str().unwrap().to_owned()
+    };
+    let unknown = note(json!({"unit": "ghost"})).await;
+    assert!(unknown.starts_with("systemd knows no unit 'ghost'"), "{unknown}");
+    let in_memory = note(json!({"unit": "ssh"})).await;
+    assert!(
+        in_memory.starts_with("no lines match unit:") && in_memory.contains("begins with this boot"),
+        "{in_memory}"
+    );
+    fs::create_dir_all(journal.root.path().join("var/log/journal")).unwrap();
+    assert_eq!(
+        note(json!({"priority": "err", "since": "2026-01-01T00:00:00Z"})).await,
+        "no lines match since, priority: leave some of that out"
+    );
+    assert_eq!(note(json!({})).await, "there are no lines yet");
 }

@@ -1,3 +1,4 @@
 //! `logs.*`.
 
 mod journal;
+mod recent;

@@ -3,6 +3,8 @@
 mod bad;
 mod card;
 mod clock;
+mod default;
+mod empty;
 mod history;
 mod jobs;
 mod realtime;

@@ -47,8 +47,12 @@ async fn filters_narrow_and_pages_follow_each_other() {
         (json!({"limit": 2, "offset": 1}), &["cron.service", "getty@tty1.service"]),
         (json!({"offset": 99}), &[]),
     ] {
-        assert_eq!(names(&scene.pi.call(TOOL, args.clone()).await.ok()), wanted, "{args}");
+        let list = scene.pi.call(TOOL, args.clone()).await.ok();
+        assert_eq!(names(&list), wanted, "{args}");
+        assert_eq!(list.get("note").is_some(), wanted.is_empty(), "an empty list says why: {list}");
     }
+    let none = scene.pi.call(TOOL, json!({"name": "sshd"})).await.ok();
+    assert_eq!(none["note"], "none of the 5 services here matches the filter");
     let page = scene.pi.call(TOOL, json!({"limit": 2})).await.ok();
     assert_eq!(
         page["pagination"],

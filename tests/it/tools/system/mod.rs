@@ -3,4 +3,5 @@
 mod basic_info;
 mod capabilities;
 mod clock;
+mod disks;
 mod health_snapshot;

@@ -1,4 +1,5 @@
-//! `requestState`: what a client carries from one round to the next, and cannot change on the way.
+//! `requestState` (2026-07-28): what a client carries from one round of a call to the next, and cannot change on the way. It can read
+//! it.
 
 use crate::error::ToolError;
 use ring::{hmac, rand::SystemRandom};
@@ -67,7 +68,7 @@ mod tests {
         let swapped = format!("{}.{}", other.split_once('.').unwrap().0, sealed.split_once('.').unwrap().1);
         for bad in ["", ".", "7b7d", "7b7d.00", "zz.zz", &swapped, &format!("{sealed}0"), &format!("{sealed}-TAMPERED")]
         {
-            assert_eq!(open(bad).unwrap_err().protocol.unwrap().code, INVALID_PARAMS, "{bad}");
+            assert_eq!(open(bad).unwrap_err().as_protocol().unwrap().0, INVALID_PARAMS, "{bad}");
         }
     }
 }

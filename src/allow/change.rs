@@ -1,0 +1,134 @@
+//! What one command changes of a fragment, decided in memory.
+
+use super::kept::Kept;
+use crate::{config::Grant, registry::meta::Mode};
+
+/// One tool, and what is opened or closed of it. `grant.callers` and the lists may be empty: see [`Change::open`] and [`Change::close`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Change {
+    pub grant: Grant,
+    /// The tool's policy, where it is to be set.
+    pub policy: Option<Mode>,
+}
+
+impl Change {
+    /// Adds the grant: its lists to those of a grant of the same tool for the same callers, if there is one.
+    pub fn open(&self, kept: &mut Kept) {
+        let mut new = self.grant.clone();
+        new.callers.sort();
+        new.callers.dedup();
+        if let Some(mode) = self.policy {
+            kept.policy.insert(new.tool.clone(), mode);
+        }
+        let same = kept.grants.iter_mut().find(|grant| grant.tool == new.tool && grant.callers == new.callers);
+        match same {
+            None => kept.grants.push(new),
+            Some(grant) => {
+                grant.pins.append(&mut new.pins);
+                for (list, more) in lists(grant).into_iter().zip(lists(&mut new)) {
+                    more.retain(|item| !list.contains(item));
+                    list.append(more);
+                }
+                (grant.by, grant.at) = (new.by, new.at);
+            }
+        }
+    }
+
+    /// Takes away what the grant names: of its callers (none: all of them), its list entries (none: all that they have). A policy that
+    /// was set for the tool goes with its last grant. Whether anything was there to be taken away.
+    pub fn close(&self, kept: &mut Kept) -> bool {
+        let before = kept.clone();
+        let less = &self.grant;
+        let mut left = Vec::new();
+        for grant in std::mem::take(&mut kept.grants) {
+            let meant = |caller: &String| less.callers.is_empty() || less.callers.contains(caller);
+            let (ours, others): (Vec<String>, Vec<String>) = grant.callers.iter().cloned().partition(meant);
+            // A grant for everybody cannot be closed for one of them.
+            let is_meant = grant.tool == less.tool && (!ours.is_empty() || less.callers.is_empty());
+            if !is_meant {
+                left.push(grant);
+                continue;
+            }
+            if !others.is_empty() {
+                left.push(Grant { callers: others, ..grant.clone() });
+            }
+            left.extend(less_of(Grant { callers: ours, ..grant }, less));
+        }
+        kept.grants = left;
+        if !kept.grants.iter().any(|grant| grant.tool == less.tool) {
+            kept.policy.remove(&less.tool);
+        }
+        *kept != before
+    }
+}
+
+fn lists(grant: &mut Grant) -> [&mut Vec<String>; 3] {
+    [&mut grant.units, &mut grant.cameras, &mut grant.devices]
+}
+
+fn has_lists(grant: &Grant) -> bool {
+    !(grant.pins.is_empty() && grant.units.is_empty() && grant.cameras.is_empty() && grant.devices.is_empty())
+}
+
+/// What is left of a grant; nothing once the lists that it had are empty, since without any it would say more than before.
+fn less_of(mut grant: Grant, less: &Grant) -> Option<Grant> {
+    if !has_lists(less) {
+        return None;
+    }
+    grant.pins.retain(|pin| !less.pins.contains(pin));
+    for (list, gone) in lists(&mut grant).into_iter().zip([&less.units, &less.cameras, &less.devices]) {
+        list.retain(|item| !gone.contains(item));
+    }
+    has_lists(&grant).then_some(grant)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write_pin(pins: &[u8], callers: &[&str]) -> Change {
+        let callers = callers.iter().map(|caller| (*caller).to_owned()).collect();
+        let grant =
+            Grant { tool: "gpio.write_pin".into(), pins: pins.iter().copied().collect(), callers, ..Grant::default() };
+        Change { grant, policy: None }
+    }
+
+    fn kept(changes: &[Change]) -> Kept {
+        let mut kept = Kept::default();
+        changes.iter().for_each(|change| change.open(&mut kept));
+        kept
+    }
+
+    #[test]
+    fn grants_of_the_same_callers_become_one() {
+        let both = kept(&[write_pin(&[17], &["loopback"]), write_pin(&[27], &["loopback"]), write_pin(&[4], &[])]);
+        assert_eq!(both.grants, [write_pin(&[17, 27], &["loopback"]).grant, write_pin(&[4], &[]).grant]);
+    }
+
+    #[test]
+    fn what_is_closed_for_one_stays_open_for_others_and_never_opens_more() {
+        let mut all = kept(&[write_pin(&[17, 27], &["token:a", "token:b"])]);
+        assert!(write_pin(&[17], &["token:a"]).close(&mut all));
+        assert_eq!(all.grants, [write_pin(&[17, 27], &["token:b"]).grant, write_pin(&[27], &["token:a"]).grant]);
+        assert!(write_pin(&[27], &["token:a"]).close(&mut all));
+        assert_eq!(all.grants, [write_pin(&[17, 27], &["token:b"]).grant]);
+        assert!(!write_pin(&[], &["token:c"]).close(&mut all) && !write_pin(&[4], &[]).close(&mut all));
+        assert!(write_pin(&[], &[]).close(&mut all) && all.is_empty());
+    }
+
+    #[test]
+    fn a_grant_for_everybody_is_not_closed_for_one() {
+        let mut all = kept(&[write_pin(&[17], &[])]);
+        assert!(!write_pin(&[], &["token:a"]).close(&mut all));
+        assert_eq!(all.grants.len(), 1);
+    }
+
+    #[test]
+    fn a_policy_goes_with_the_last_grant_of_its_tool() {
+        let asked = Change { policy: Some(Mode::Ask), ..write_pin(&[17, 27], &[]) };
+        let mut all = kept(&[asked]);
+        assert!(write_pin(&[17], &[]).close(&mut all));
+        assert_eq!(all.policy.len(), 1);
+        assert!(write_pin(&[27], &[]).close(&mut all) && all.is_empty());
+    }
+}

@@ -1,0 +1,21 @@
+//! The other slot's release, which reads the same fragments.
+
+use crate::{agent, update::status::UpdateStatus};
+use std::path::Path;
+
+/// What a person has to know of the release that does not run, before a grant is relied on: `folder` is the agent's. `None`: it
+/// understands grants, or there is no other one.
+pub fn warning(status: &UpdateStatus, folder: &Path) -> Option<String> {
+    let other = status.slots.iter().find(|slot| !slot.running)?;
+    let version = other.version.as_ref()?;
+    let says = match agent::knows(folder, other, "tools.allow") {
+        Some(true) => return None,
+        Some(false) => "does not know tools.allow",
+        None => "has not said that it knows tools.allow",
+    };
+    Some(format!(
+        "warning: the release in slot {}, {version}, {says}: if it starts, it may set this whole file aside and then only reads. \
+         `raspi-mcp revoke` takes the grant out before you go back to it",
+        other.slot
+    ))
+}

@@ -1,0 +1,103 @@
+//! The files that tokens are in: what a running server reads again when one changes, and what `raspi-mcp token` writes.
+
+use super::{
+    Sources,
+    fault::{Fault, Faults, Origin},
+    fragment,
+    kind::{Kind, KnownTools},
+    token::TokenSetting,
+};
+use crate::{appliance::Folder, registry::meta::Mode};
+use std::path::{Path, PathBuf};
+
+/// Where the tokens of one server are looked for, in this order. Empty where its settings came from no files.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TokenFiles {
+    /// Folders of fragments: image, identity, site.
+    folders: Vec<PathBuf>,
+    /// `--config FILE`, in place of the site folder.
+    file: Option<PathBuf>,
+    tools: Vec<(&'static str, Mode)>,
+}
+
+/// A token and the file that it is in.
+#[derive(Clone, Debug)]
+pub struct KeptToken {
+    pub setting: TokenSetting,
+    pub file: PathBuf,
+    /// The file says nothing else.
+    pub alone: bool,
+}
+
+impl TokenFiles {
+    pub fn of(sources: &Sources) -> Self {
+        let mut folders = vec![sources.places.image_dir.clone(), Folder::at(&sources.places.identity_dir).fragments()];
+        if sources.file.is_none() {
+            folders.push(sources.places.site_dir.clone());
+        }
+        Self { folders, file: sources.file.clone(), tools: sources.tools.clone() }
+    }
+
+    /// The folders in which a change may be one of tokens. The site's may come later; those of image and identity are there before the
+    /// server starts, or on no such machine.
+    pub fn watched(&self) -> Vec<PathBuf> {
+        let site = match &self.file {
+            // A name alone is one of the folder that the server was started in.
+            Some(file) => file.parent().map(|at| if at.as_os_str().is_empty() { Path::new(".") } else { at }),
+            None => self.folders.last().map(PathBuf::as_path),
+        };
+        let others = self.folders.iter().filter(|folder| Some(folder.as_path()) != site && folder.is_dir());
+        others.cloned().chain(site.map(Path::to_owned)).collect()
+    }
+
+    /// The tokens as the files have them now. Rules between keys are not asked: a token that was taken out does not count any more,
+    /// also where the next start would miss it. `set_aside` are the lines of [`super::Settings::restricted`]: files they name counted
+    /// for nothing at the start and do not now.
+    ///
+    /// # Errors
+    /// Every fault of any file: then nobody knows which tokens it was meant to have.
+    pub fn read(&self, set_aside: &[String]) -> Result<Vec<KeptToken>, Faults> {
+        let (mut found, mut faults) = (Vec::<KeptToken>::new(), Vec::new());
+        let tools: &KnownTools = &self.tools;
+        let read = self.folders.iter().flat_map(|folder| fragment::read_dir(folder, None, tools));
+        let fragments = read.chain(self.file.as_ref().map(|file| fragment::read_file(file, None, tools)));
+        let was_set_aside = |origin: &Origin| match origin {
+            Origin::File { path, .. } => {
+                let start = format!("set aside: {}:", path.display());
+                set_aside.iter().any(|line| line.starts_with(&start))
+            }
+            _ => false,
+        };
+        for fragment in fragments {
+            faults.extend(fragment.faults.into_iter().filter(|fault| !was_set_aside(&fault.origin)));
+            let alone = fragment.assignments.len() == 1;
+            for assignment in &fragment.assignments {
+                if assignment.key.kind != Kind::Tokens || was_set_aside(&assignment.origin) {
+                    continue;
+                }
+                let Origin::File { path, .. } = &assignment.origin else { continue };
+                let fault = |message: String| Fault::new(assignment.origin.clone(), message);
+                match serde_json::from_value::<Vec<TokenSetting>>(assignment.value.clone()) {
+                    Ok(settings) => {
+                        let alone = alone && settings.len() == 1;
+                        for setting in settings {
+                            match found.iter().find(|one| is_same(&one.setting, &setting)) {
+                                Some(one) => faults.push(fault(format!(
+                                    "the tokens {} and {} have one name or one secret; make each its own",
+                                    one.setting.name, setting.name
+                                ))),
+                                None => found.push(KeptToken { setting, file: path.to_path_buf(), alone }),
+                            }
+                        }
+                    }
+                    Err(error) => faults.push(fault(format!("access.tokens cannot be read: {error}"))),
+                }
+            }
+        }
+        if faults.is_empty() { Ok(found) } else { Err(Faults(faults)) }
+    }
+}
+
+fn is_same(one: &TokenSetting, other: &TokenSetting) -> bool {
+    one.name == other.name || one.sha256 == other.sha256
+}

@@ -1,0 +1,34 @@
+//! Tells clients that the list of tools is another, once `raspi-mcp allow` or `revoke` has changed what may be called.
+
+use crate::{access::policy::Policy, os::folders::Folders, registry::context::Change, rpc::door::Server};
+use std::{path::PathBuf, sync::Arc};
+
+/// Waits for changes of `folder`, where the fragments are, until the server stops. Calls look for themselves and need none of this.
+pub async fn announce(server: Arc<Server>, folder: PathBuf) {
+    let folders = match Folders::watch(vec![folder.clone()]) {
+        Ok(watched) => watched,
+        Err(error) => {
+            tracing::warn!(%error, folder = %folder.display(), "clients are not told when `raspi-mcp allow` changes the list of tools");
+            return;
+        }
+    };
+    let policy = &server.pipeline.world.policy;
+    let mut told: Arc<Policy> = policy.held();
+    loop {
+        match server.stop.run_until_cancelled(folders.ready()).await {
+            None => return,
+            Some(Err(error)) => {
+                tracing::warn!(%error, "clients are not told any more when `raspi-mcp allow` changes the list of tools");
+                return;
+            }
+            Some(Ok(())) => {
+                folders.changed();
+            }
+        }
+        let now = policy.get();
+        if *now != *told {
+            told = now;
+            server.listeners.announce(Change::Tools).await;
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Why `logs.query_journal` has found nothing: a unit nobody knows, a journal that began with this boot, or a filter.
+
+use crate::{os::systemd::properties, registry::context::Context, tools::empty};
+use std::time::Duration;
+
+/// systemd answers within milliseconds; an empty answer is not worth a longer wait.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Where journald keeps what outlives a restart; without it the journal is in memory (journald.conf(5), Storage=).
+const PERSISTENT: &str = "var/log/journal";
+
+/// One sentence. `given` are the arguments that narrowed the query.
+pub async fn why(cx: &Context, unit: Option<&str>, given: &[(&str, bool)]) -> String {
+    if let Some(unit) = unit
+        && is_unknown(cx, unit).await
+    {
+        return format!("systemd knows no unit '{unit}': service.list_services has the names of services");
+    }
+    let mut why = empty::narrowed("lines", given);
+    if !cx.world.machine.root.has(PERSISTENT) {
+        why.push_str("; the journal is kept in memory here (no /var/log/journal) and begins with this boot");
+    }
+    why
+}
+
+/// Whether systemd says that it has no such unit. Without an answer nothing is said.
+async fn is_unknown(cx: &Context, unit: &str) -> bool {
+    let name = if unit.contains('.') { unit.to_owned() } else { format!("{unit}.service") };
+    let Ok(Ok(answer)) = tokio::time::timeout(PATIENCE, properties::of_unit(&cx.world.bus, &name)).await else {
+        return false;
+    };
+    answer.read().is_ok_and(|properties| properties.text("LoadState") == Some("not-found"))
+}

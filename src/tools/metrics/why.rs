@@ -1,0 +1,54 @@
+//! Why `metrics.*` has no samples to show: no job, none of that metric, or none at that time.
+
+use crate::{
+    clock::Stamp,
+    error::ToolError,
+    registry::context::Context,
+    sampling::{Status, metric::Set},
+};
+use std::ops::Range;
+
+/// One sentence. `metrics` are those that were asked for, `times` milliseconds since 1970 UTC, `job` the one job that was
+/// asked about.
+///
+/// # Errors
+/// The store's.
+pub async fn nothing(cx: &Context, job: Option<&str>, times: &Range<i64>, metrics: Set) -> Result<String, ToolError> {
+    let mut jobs = cx.world.sampling.list().await?;
+    jobs.retain(|known| job.is_none_or(|id| known.id == id));
+    if jobs.is_empty() {
+        return Ok(no_job().to_owned());
+    }
+    jobs.retain(|job| metrics.iter().any(|metric| job.metrics.has(metric)));
+    if jobs.is_empty() {
+        return Ok("no sampling job takes that; metrics.list_sampling_jobs says what each takes".to_owned());
+    }
+    let first = jobs.iter().filter_map(|job| job.first_ms).min();
+    let last = jobs.iter().filter_map(|job| job.last_ms).max();
+    let (Some(first), Some(last)) = (first, last) else {
+        return Ok(waiting(&jobs));
+    };
+    Ok(if times.end <= first {
+        format!("nothing was sampled before {}", Stamp(first))
+    } else if times.start > last {
+        format!("the newest sample is of {}", Stamp(last))
+    } else {
+        format!(
+            "no sample of that time: no job ran, or it could not be measured; there are samples between {} and {}",
+            Stamp(first),
+            Stamp(last)
+        )
+    })
+}
+
+/// What a list of jobs without any says.
+pub fn no_job() -> &'static str {
+    "nothing is sampled here: metrics.start_sampling_job begins a job"
+}
+
+fn waiting(jobs: &[Status]) -> String {
+    match jobs.iter().find(|job| job.stopped_ms.is_none()) {
+        Some(job) => format!("sampling job '{}' has no sample yet; one comes every {} s", job.id, job.interval_seconds),
+        None => "the sampling job has ended without a sample".to_owned(),
+    }
+}

@@ -1,0 +1,47 @@
+//! All processes of one moment, and an earlier one that their processor time is compared with.
+
+use super::summary::Scale;
+use crate::{
+    error::ToolError,
+    machine::unreadable,
+    os::processes::{
+        Proc, Stat,
+        load::{SHORTEST, Since},
+    },
+    registry::context::Context,
+};
+
+pub struct Measured {
+    pub scale: Scale,
+    pub proc: Proc,
+    pub stats: Vec<Stat>,
+    pub since: Since,
+}
+
+impl Measured {
+    /// Every process now. With `sample`, and when no call within the last minute has left a reading, it reads twice,
+    /// [`SHORTEST`] apart: `since` then is never "since they started". `tool` is who asks.
+    ///
+    /// # Errors
+    /// `capability_missing` or `unavailable` when `/proc` cannot be read, `cancelled` during the wait.
+    pub async fn read(cx: &Context, sample: bool, tool: &'static str) -> Result<Self, ToolError> {
+        let machine = &cx.world.machine;
+        let failed = |fault: std::io::Error| unreadable("the list of processes", &fault);
+        let scale = Scale::read(machine)?;
+        let mut proc = Proc::open(&machine.root).map_err(failed)?;
+        let stats = proc.all().map_err(failed)?;
+        let since = machine.load.compare(scale.now, &stats);
+        if !sample || since.seconds().is_some() {
+            return Ok(Self { scale, proc, stats, since });
+        }
+        tokio::select! {
+            () = cx.cancel.cancelled() => return Err(ToolError::cancelled(tool)),
+            () = tokio::time::sleep(SHORTEST) => {}
+        }
+        let (before, earlier) = (scale.now, stats);
+        let scale = Scale::read(machine)?;
+        let stats = proc.all().map_err(failed)?;
+        let since = Since::between(before, &earlier, scale.now);
+        Ok(Self { scale, proc, stats, since })
+    }
+}

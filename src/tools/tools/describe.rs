@@ -1,0 +1,99 @@
+//! `tools.describe`: everything about a few tools, for clients whose list leaves some of it out.
+
+use crate::{
+    error::ToolError,
+    registry::{
+        context::Context,
+        listing::{Limits, at_run_time},
+        meta::Meta,
+        tool::{Entry, Tool},
+    },
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use serde_json::{Map, Value};
+
+/// Tools in one call: ten of the longest descriptors are 100 kB.
+const MOST: usize = 10;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// Like "gpio.write_pin".
+    #[schemars(length(min = 1, max = MOST))]
+    #[serde(deserialize_with = "names")]
+    names: Vec<String>,
+}
+
+fn names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let names = Vec::<String>::deserialize(deserializer)?;
+    if !(1..=MOST).contains(&names.len()) {
+        return Err(D::Error::custom(format!("{} names where 1 to {MOST} are allowed", names.len())));
+    }
+    Ok(names)
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Out {
+    /// In the order of their names in the call.
+    tools: Vec<Described>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Described {
+    name: String,
+    /// Whether this caller can call it now.
+    enabled: bool,
+    /// Why not, and what would change that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    reason: Option<String>,
+    /// As tools/list has it, with the whole outputSchema. `accepts` has the schemas of properties that take more than
+    /// inputSchema shows.
+    descriptor: Map<String, Value>,
+}
+
+pub struct Describe;
+
+impl Tool for Describe {
+    type Args = Args;
+    type Out = Out;
+    const META: Meta = Meta {
+        name: "tools.describe",
+        title: "Describe tools",
+        description: "Show tools in full.\n\nUse when: tools.search found one, or you need an answer's fields.\n\nReturns: schemas, limits, whether you may call it.",
+        estimated_tokens: 1500,
+        tags: &["discovery"],
+        ..Meta::READ
+    };
+
+    async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
+        let tools = args.names.iter().map(|name| Described::of(cx, find(cx, name)?)).collect::<Result<_, _>>()?;
+        Ok(Out { tools })
+    }
+}
+
+/// The tool by any spelling of its name.
+fn find(cx: &Context, name: &str) -> Result<&'static Entry, ToolError> {
+    let found = cx.world.registry.names.resolve(name);
+    found.map(|(entry, _)| entry).map_err(|unknown| {
+        ToolError::not_found(format!("there is no tool {}", unknown.explain(name))).with("parameter", "names")
+    })
+}
+
+impl Described {
+    fn of(cx: &Context, entry: &'static Entry) -> Result<Self, ToolError> {
+        let policy = cx.world.policy.held();
+        let refusal = policy.admit(entry.meta, &cx.caller).err();
+        let listed = policy.off_for(entry.meta, Some(&cx.caller.principal)).is_none();
+        match at_run_time(&policy, Limits::of(&cx.world.settings.limits), entry, listed) {
+            Value::Object(descriptor) => Ok(Self {
+                name: entry.name().to_owned(),
+                enabled: refusal.is_none(),
+                reason: refusal.as_ref().map(ToolError::advice),
+                descriptor,
+            }),
+            other => Err(ToolError::internal(format!("the descriptor of {} is no object: {other}", entry.name()))),
+        }
+    }
+}
