@@ -84,6 +84,9 @@ fn facts_of(tool: &str) -> &'static [Fact] {
             Fact("disk_io/devices", Object, Always),
             Fact("disk_io/total/*", Number, Always),
             Fact("disk_mount", Text, Always),
+            Fact("file_systems", List, Always),
+            Fact("file_systems_left_out", Number, Perhaps),
+            Fact("warnings", List, Perhaps),
             Fact("interval_seconds", Number, Always),
             Fact("load_average/*", Number, Always),
         ],
@@ -131,6 +134,8 @@ fn facts_of(tool: &str) -> &'static [Fact] {
         ],
         "logs.get_recent_app_logs" => &[
             Fact("entries", List, Always),
+            // Why there are none.
+            Fact("note", Text, Perhaps),
             Fact("pagination/returned_count", Number, Always),
             Fact("pagination/total_count", Number, Always),
             Fact("pagination/has_more", Flag, Always),
