@@ -117,7 +117,7 @@ check_service_control() {
   c sh -c "kill -KILL $(show t-restart MainPID)"
   until_true 10 "systemd has restarted it" restarted_by_itself
   fails_with "bob starts something" 5 'ops_rw' as bob raspi-mcp call service.start -a service_name=t-run
-  fails_with "not allowed" 5 'service.allow' service_act stop cron
+  fails_with "not allowed" 5 'raspi-mcp allow service.control_service cron' service_act stop cron
   service_call service.stop -a service_name=t-restart >/dev/null
   say "started, restarted, reloaded, stopped; failing, hanging and restarting ones are told apart"
 }
