@@ -85,8 +85,10 @@ impl<T> Watched<T> {
         if now != held.stamp {
             match (self.make)(&self.files) {
                 Ok(value) => {
-                    if !held.stamp.is_empty() {
-                        tracing::info!(file = %self.files[0].display(), "read again after a change");
+                    let changed =
+                        self.files.iter().zip(&now).zip(&held.stamp).filter(|((_, now), before)| now != before);
+                    for ((file, _), _) in changed {
+                        tracing::info!(file = %file.display(), "read again after a change");
                     }
                     held.value = Arc::new(value);
                     held.fault = None;
