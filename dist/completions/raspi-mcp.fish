@@ -281,6 +281,7 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -l show -d 'O
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand claim" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -l pin -d 'A pin, by its Broadcom number; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -l device -d 'An I2C device or a range of them, like 1:0x48 or 1:0x50-0x57; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -l path -d 'A folder of files.*, by its full path, with all that is in it; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -l for -d 'For this caller alone, whatever its role: a token or user of that name, or as the audit names it (token:NAME, loopback, stdio, uid:1000, jwt:NAME); may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r
@@ -289,6 +290,7 @@ complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -l ask -d 'Ha
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand allow" -s h -l help -d 'Print help'
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -l pin -d 'A pin, by its Broadcom number; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -l device -d 'An I2C device or a range of them, like 1:0x48 or 1:0x50-0x57; may be repeated' -r
+complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -l path -d 'A folder of files.*, by its full path, with all that is in it; may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -l for -d 'For this caller alone, whatever its role: a token or user of that name, or as the audit names it (token:NAME, loopback, stdio, uid:1000, jwt:NAME); may be repeated' -r
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -l config -d 'Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)' -r -F
 complete -c raspi-mcp -n "__fish_raspi_mcp_using_subcommand revoke" -l set -d 'Set one key, as in --set limits.reads_per_minute=100; may be repeated' -r

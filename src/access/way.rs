@@ -43,13 +43,16 @@ pub fn role_of(caller: &Caller) -> String {
 
 /// How the owner opens what is closed: by `command`.
 pub fn to_open(caller: &Caller, command: &str) -> String {
+    format!("{}; nothing has to be restarted", to_run(caller, command))
+}
+
+/// As [`to_open`], where that is not all there is to do.
+pub fn to_run(caller: &Caller, command: &str) -> String {
     let at = match caller.door {
         Door::Stdio | Door::Unix => "in a terminal on this device",
         Door::Http | Door::Ws => "on the device, at its console or over ssh",
     };
-    format!(
-        "the owner opens it with `{command}`, run {at} (as root where raspi-mcp is installed); nothing has to be restarted"
-    )
+    format!("the owner opens it with `{command}`, run {at} (as root where raspi-mcp is installed)")
 }
 
 /// How a person says yes to the ask `id`.

@@ -62,12 +62,13 @@ impl Change {
     }
 }
 
-fn lists(grant: &mut Grant) -> [&mut Vec<String>; 3] {
-    [&mut grant.units, &mut grant.cameras, &mut grant.devices]
+fn lists(grant: &mut Grant) -> [&mut Vec<String>; 4] {
+    [&mut grant.units, &mut grant.cameras, &mut grant.devices, &mut grant.paths]
 }
 
 fn has_lists(grant: &Grant) -> bool {
-    !(grant.pins.is_empty() && grant.units.is_empty() && grant.cameras.is_empty() && grant.devices.is_empty())
+    !grant.pins.is_empty()
+        || [&grant.units, &grant.cameras, &grant.devices, &grant.paths].into_iter().any(|list| !list.is_empty())
 }
 
 /// What is left of a grant; nothing once the lists that it had are empty, since without any it would say more than before.
@@ -76,7 +77,7 @@ fn less_of(mut grant: Grant, less: &Grant) -> Option<Grant> {
         return None;
     }
     grant.pins.retain(|pin| !less.pins.contains(pin));
-    for (list, gone) in lists(&mut grant).into_iter().zip([&less.units, &less.cameras, &less.devices]) {
+    for (list, gone) in lists(&mut grant).into_iter().zip([&less.units, &less.cameras, &less.devices, &less.paths]) {
         list.retain(|item| !gone.contains(item));
     }
     has_lists(&grant).then_some(grant)

@@ -7,6 +7,7 @@
 mod change;
 mod kept;
 mod other;
+mod usable;
 mod write;
 
 pub use change::Change;

@@ -1,6 +1,6 @@
 //! A change, checked as both halves would read it, and written.
 
-use super::{change::Change, kept::Kept};
+use super::{change::Change, kept::Kept, usable::usable};
 use crate::{
     access::policy::Policy,
     config::{self, Faults, Settings, Sources, fragment_of},
@@ -58,8 +58,9 @@ pub fn perform(change: &Change, way: Way, meta: &Meta, sources: &Sources) -> Res
     let mut change = change.clone();
     match way {
         Way::Open { ask } => {
-            let now = Policy::of(&config::load(sources).map_err(|faults| wrong(&faults))?);
-            let denied = now.mode(meta) == Mode::Deny;
+            let now = config::load(sources).map_err(|faults| wrong(&faults))?;
+            usable(&change.grant, &now, site)?;
+            let denied = Policy::of(&now).mode(meta) == Mode::Deny;
             change.policy = match (ask, denied) {
                 (true, _) => Some(Mode::Ask),
                 (false, true) => Some(Mode::Allow),

@@ -10,7 +10,7 @@ use crate::{
     agent::{AgentLink, Client},
     allow::{Change, Done, Way, all, perform, warning},
     clock,
-    config::{Grant, Places, Settings, Sources, is_caller, load},
+    config::{Grant, Places, SERVER_USER, Settings, Sources, is_caller, load},
     os::{Root, systemd::ServiceName},
     registry::{
         Registry,
@@ -18,6 +18,7 @@ use crate::{
     },
 };
 use serde_json::json;
+use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -45,7 +46,7 @@ pub struct RevokeArgs {
 /// What of a tool is meant.
 #[derive(clap::Args)]
 struct What {
-    /// What it may reach: a service of service.*, a camera of camera.*, a pin of gpio.*, a device of i2c.*
+    /// What it may reach: a service of service.*, a camera of camera.*, a pin of gpio.*, a device of i2c.*, a folder of files.*, a bus of i2c.scan_bus
     #[arg(value_name = "NAME")]
     what: Vec<String>,
     /// A pin, by its Broadcom number; may be repeated
@@ -54,6 +55,9 @@ struct What {
     /// An I2C device or a range of them, like 1:0x48 or 1:0x50-0x57; may be repeated
     #[arg(long, value_name = "BUS:ADDRESS")]
     device: Vec<String>,
+    /// A folder of files.*, by its full path, with all that is in it; may be repeated
+    #[arg(long, value_name = "FOLDER")]
+    path: Vec<String>,
     /// For this caller alone, whatever its role: a token or user of that name, or as the audit names it (token:NAME, loopback, stdio, uid:1000, jwt:NAME); may be repeated
     #[arg(long = "for", value_name = "NAME")]
     callers: Vec<String>,
@@ -80,8 +84,11 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
         outln!("a person has to approve each call: raspi-mcp approve");
     }
     outln!("written: {}", path.display());
-    if reach.is_empty() && ["gpio", "i2c", "service", "camera"].contains(&meta.namespace()) {
-        outln!("no pin, device, service or camera was named: it reaches those that the configuration lists");
+    if reach.is_empty() && ["gpio", "i2c", "service", "camera", "files"].contains(&meta.namespace()) {
+        outln!("no pin, device, service, camera or folder was named: it reaches those that the configuration lists");
+    }
+    if let Some(folder) = change.grant.paths.first().filter(|_| sources.places.policy_owner.is_some()) {
+        outln!("{}", of_the_service(folder, meta.effect.is_write()));
     }
     other_release(&settings)
 }
@@ -160,6 +167,7 @@ fn grant(meta: &Meta, what: &What, settings: &Settings) -> Result<Grant, Failure
         tool: meta.name.into(),
         pins: what.pin.iter().copied().collect(),
         devices: what.device.clone(),
+        paths: what.path.iter().map(|path| folder(path)).collect(),
         ..Grant::default()
     };
     for name in &what.what {
@@ -171,7 +179,11 @@ fn grant(meta: &Meta, what: &What, settings: &Settings) -> Result<Grant, Failure
             "service" if name.contains(['*', '?']) => grant.units.push(name.clone()),
             "service" => grant.units.push(ServiceName::parse(name)?.as_str().to_owned()),
             "camera" => grant.cameras.push(name.clone()),
+            "i2c" if meta.name == "i2c.scan_bus" && name.parse::<u32>().is_ok() => {
+                grant.devices.push(format!("{name}:0x08-0x77"));
+            }
             "i2c" => grant.devices.push(name.clone()),
+            "files" => grant.paths.push(folder(name)),
             namespace => {
                 return Err(usage(format!(
                     "{name}: {namespace}.* is not opened for single things here; see docs/allow.md"
@@ -179,13 +191,35 @@ fn grant(meta: &Meta, what: &What, settings: &Settings) -> Result<Grant, Failure
             }
         }
     }
-    if !grant.pins.is_empty() && meta.namespace() != "gpio" || !grant.devices.is_empty() && meta.namespace() != "i2c" {
-        return Err(usage(format!("{} has neither pins nor I2C devices; see docs/allow.md", meta.name)));
+    let kinds = [("gpio", grant.pins.is_empty()), ("i2c", grant.devices.is_empty()), ("files", grant.paths.is_empty())];
+    if kinds.into_iter().any(|(namespace, none)| !none && meta.namespace() != namespace) {
+        return Err(usage(format!(
+            "--pin is for gpio.*, --device for i2c.*, --path for files.*, not for {}",
+            meta.name
+        )));
     }
     for name in &what.callers {
         grant.callers.push(caller(name, settings)?);
     }
     Ok(grant)
+}
+
+/// A path in its plainest form: "/srv/notes/" is "/srv/notes".
+fn folder(text: &str) -> String {
+    let plain: PathBuf = Path::new(text).components().collect();
+    plain.to_string_lossy().into_owned()
+}
+
+/// What stands between the service and a granted folder, beside the grant.
+fn of_the_service(folder: &str, writes: bool) -> String {
+    let user = SERVER_USER;
+    if writes {
+        return format!(
+            "the service writes only where its unit lets it: systemctl edit raspi-mcp, add [Service] and ReadWritePaths={folder}, \
+             restart it; and {user} needs the right to write there (raspi-mcp doctor looks at both)"
+        );
+    }
+    format!("{user} needs the right to read there (raspi-mcp doctor looks at it)")
 }
 
 /// The caller that a person means.
@@ -220,7 +254,7 @@ fn whoever() -> String {
 /// What a grant reaches, for people.
 fn reach(grant: &Grant) -> String {
     let pins = grant.pins.iter().map(|pin| format!("GPIO {pin}"));
-    let others = [&grant.units, &grant.cameras, &grant.devices].into_iter().flatten().cloned();
+    let others = [&grant.units, &grant.cameras, &grant.devices, &grant.paths].into_iter().flatten().cloned();
     pins.chain(others).collect::<Vec<_>>().join(", ")
 }
 

@@ -45,7 +45,7 @@ pub use sections::{
     Approval, Service,
     allow::{Grant, is_caller},
     exec::{CommandSetting, EXEC_USER, Exec},
-    files::{FileRoot, Files},
+    files::{FileRoot, Files, is_grantable, wrong_grants},
     gpio::{GpioSettings, PwmPin, Revert},
     i2c::{BusSetting, HIGHEST_BUS as HIGHEST_I2C_BUS, I2cSettings},
     update::{Flow, UpdateSettings},
@@ -54,7 +54,7 @@ pub use settings::*;
 pub(crate) use tables::Tables;
 pub use token::{Sha256, TokenSetting};
 pub use token_files::{KeptToken, TokenFiles};
-pub use words::{is_loopback, is_name};
+pub use words::{full_path as is_full_path, is_loopback, is_name};
 
 use crate::registry::meta::Mode;
 use std::path::PathBuf;

@@ -71,6 +71,9 @@ pub fn check(draft: &Draft, settings: &Settings) -> Vec<Fault> {
     for message in files::overlaps(settings, draft.configuration()) {
         broken(&["files.roots"], message);
     }
+    for message in files::wrong_grants(settings, draft.configuration()) {
+        broken(&["tools.allow"], message);
+    }
     let used = [
         ("gpio.allow", &settings.gpio.allow),
         ("gpio.safe_low", &settings.gpio.safe_low),

@@ -1,4 +1,4 @@
-//! The folders of `[[files.roots]]`: are they there, and may the server do in them what the configuration says?
+//! The folders of `[[files.roots]]` and of grants: are they there, and may the server do in them what the configuration says?
 
 use super::{Finding, Subject};
 use crate::{
@@ -15,7 +15,12 @@ const UNITS: [&str; 3] = ["etc/systemd/system", "run/systemd/system", "usr/lib/s
 const HOMES: [&str; 3] = ["/home", "/root", "/run/user"];
 
 pub(super) fn check(subject: &Subject, settings: &Settings) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = settings.files.roots.iter().map(|root| root_of(subject, root)).collect();
+    let granted = settings.tools.allow.iter().flat_map(|grant| {
+        let writable = matches!(grant.tool.as_str(), "files.write" | "files.delete");
+        grant.paths.iter().map(move |path| FileRoot::granted(path, writable))
+    });
+    let roots = settings.files.roots.iter().cloned().chain(granted);
+    let mut findings: Vec<Finding> = roots.map(|root| root_of(subject, &root)).collect();
     if !findings.is_empty()
         && subject.root.number("proc/sys/fs/protected_hardlinks").is_ok_and(|protected| protected == 0)
     {

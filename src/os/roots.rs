@@ -18,11 +18,16 @@ pub struct Roots {
 #[derive(Debug)]
 pub struct FolderRoot {
     pub setting: FileRoot,
-    /// Its path without symbolic links, as it was when the server started.
+    /// Its path without symbolic links, as it was when the server started; a grant's is its path.
     pub resolved: PathBuf,
 }
 
 impl FolderRoot {
+    /// A folder of a grant. Its path is taken as it is written: one that has a symbolic link in it cannot be opened.
+    pub fn granted(path: &str, writable: bool) -> Self {
+        Self { setting: FileRoot::granted(path, writable), resolved: path.into() }
+    }
+
     /// Opens the folder. Once for each call: what is mounted or made there later counts.
     ///
     /// # Errors

@@ -31,7 +31,7 @@ const RESOURCES: &[&str] = &[
     "plan_id",
 ];
 /// Longest name that is repeated, in characters.
-const LONGEST: usize = 200;
+pub(super) const LONGEST: usize = 200;
 
 /// What a call is about.
 pub struct Named {

@@ -188,12 +188,13 @@ impl Book {
         }
     }
 
-    /// This pin is another than before.
-    pub fn pin_moved(&self, pin: Pin) {
+    /// This pin is another than before, for those who may read it.
+    pub fn pin_moved(&self, pin: Pin, may: impl Fn(&Caller) -> bool) {
         let mut news = false;
         for entry in &mut self.lock().entries {
             let moved = matches!(&entry.wants, Wants::Updates { address, .. }
-                if address.resource.source == Source::Pin && address.pin() == Some(pin));
+                if address.resource.source == Source::Pin && address.pin() == Some(pin))
+                && may(&entry.caller);
             news |= moved && !std::mem::replace(&mut entry.due, true);
         }
         if news {
@@ -202,7 +203,9 @@ impl Book {
     }
 
     /// What somebody listens to.
-    pub fn needs(&self) -> Needs {
+    ///
+    /// `may` says whether a caller may read a pin; others are not listened for.
+    pub fn needs(&self, may: impl Fn(Pin, &Caller) -> bool) -> Needs {
         let mut needs = Needs::default();
         for entry in &self.lock().entries {
             match &entry.wants {
@@ -214,7 +217,7 @@ impl Book {
                     Source::Update => needs.update = true,
                     Source::Audit | Source::Nowhere => {}
                     Source::Service => needs.services.extend(service(address)),
-                    Source::Pin => needs.pins.extend(address.pin()),
+                    Source::Pin => needs.pins.extend(address.pin().filter(|pin| may(*pin, &entry.caller))),
                 },
             }
         }
@@ -226,6 +229,11 @@ impl Book {
         let mut inner = self.lock();
         inner.courier = !inner.entries.is_empty();
         !inner.courier
+    }
+
+    /// Somebody may hear of more or less than before.
+    pub fn look_again(&self) {
+        self.changed.notify_one();
     }
 
     /// Returns when a subscription came or went, or became due, since the last time this returned. For the courier.

@@ -7,7 +7,7 @@ use super::{
     Source,
     book::{Book, Needs},
     change,
-    pins::Pins,
+    pins::{Pins, may_read},
     services::Services,
     subscription::{Due, News},
 };
@@ -39,13 +39,13 @@ pub async fn run(world: Arc<World>, book: Arc<Book>, stop: CancellationToken) {
     stop.run_until_cancelled(rounds(&world, &book)).await;
 }
 
-async fn rounds(world: &World, book: &Arc<Book>) {
+async fn rounds(world: &Arc<World>, book: &Arc<Book>) {
     let (mut services, mut pins) = (Services::default(), Pins::default());
     let mut seen = Seen::default();
     let mut next_look = Instant::now();
     let mut update = world.updating.marks();
     while !book.dismiss() {
-        let needs = book.needs();
+        let needs = book.needs(|pin, caller| may_read(world, pin, caller));
         seen.forget_all_but(&needs);
         services.listen_to(world, book, &needs.services).await;
         pins.listen_to(world, book, &needs.pins);

@@ -2,10 +2,7 @@
 //! lines themselves.
 
 use super::book::Book;
-use crate::{
-    hw::{board::Pin, gpio::Lines},
-    world::World,
-};
+use crate::{access::caller::Caller, hw::board::Pin, world::World};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -26,18 +23,31 @@ impl Drop for Listener {
 
 impl Pins {
     /// Listens to these pins and no others.
-    pub fn listen_to(&mut self, world: &World, book: &Arc<Book>, wanted: &BTreeSet<Pin>) {
+    pub fn listen_to(&mut self, world: &Arc<World>, book: &Arc<Book>, wanted: &BTreeSet<Pin>) {
         self.0.retain(|pin, listener| wanted.contains(pin) && !listener.0.is_finished());
-        for pin in wanted.iter().copied().filter(|pin| world.gpio.rules.allows(*pin)) {
+        for pin in wanted.iter().copied() {
             self.0.entry(pin).or_insert_with(|| {
-                let (lines, book) = (Arc::clone(&world.gpio), Arc::clone(book));
-                Listener(tokio::spawn(listen(lines, book, pin)))
+                let (world, book) = (Arc::clone(world), Arc::clone(book));
+                Listener(tokio::spawn(listen(world, book, pin)))
             });
         }
     }
 }
 
-async fn listen(lines: Arc<Lines>, book: Arc<Book>, pin: Pin) {
+/// Whether `gpio.read_pin` reads this pin for this caller.
+pub(super) fn may_read(world: &World, pin: Pin, caller: &Caller) -> bool {
+    let rules = &world.gpio.rules;
+    let granted = || {
+        let policy = world.policy.held();
+        let mut grants = policy.grants("gpio.read_pin", Some(&caller.principal));
+        !pin.is_reserved() && !rules.keeps(pin) && grants.any(|grant| grant.pins.contains(&pin.bcm()))
+    };
+    rules.allows(pin) || granted()
+}
+
+async fn listen(world: Arc<World>, book: Arc<Book>, pin: Pin) {
+    let lines = &world.gpio;
+    let may = |caller: &Caller| may_read(&world, pin, caller);
     let mut altered = lines.altered();
     loop {
         // What is no input, or is held by somebody else, has no edges for us: it tells when it becomes another.
@@ -52,12 +62,12 @@ async fn listen(lines: Arc<Lines>, book: Arc<Book>, pin: Pin) {
             tokio::select! {
                 biased;
                 edge = edge => match edge {
-                    Some(_) => book.pin_moved(pin),
+                    Some(_) => book.pin_moved(pin, may),
                     None => break,
                 },
                 change = altered.recv() => match change {
                     Ok(changed) if changed == pin => {
-                        book.pin_moved(pin);
+                        book.pin_moved(pin, may);
                         break;
                     }
                     Ok(_) => {}

@@ -3,19 +3,21 @@
 //! A grant only ever adds: it opens its tool's namespace for that tool alone, and each list entry for that tool alone. `policy` and
 //! `tools.disable` stay above it.
 
+use super::files::is_grantable;
 use crate::{
     config::{
         fault::Position,
         found::{Found, Written, quoted},
         kind::{Complaint, Kind, KnownTools, meant},
         tables::Tables,
+        words::full_path,
     },
     hw::i2c::{Address, Addresses},
     os::systemd::Glob,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, path::Path};
 
 /// One tool that is open, for whom and for what.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +38,9 @@ pub struct Grant {
     /// I2C devices: `"1:0x48"`, `"1:0x50-0x57"`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<String>,
+    /// Folders of `files.*`, as full paths; they are entered only where no part of the path is a symbolic link.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
     /// Who granted it; for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub by: String,
@@ -85,14 +90,14 @@ pub fn is_caller(text: &str) -> bool {
     }
 }
 
-const FIELDS: &[&str] = &["tool", "for", "pins", "units", "cameras", "devices", "by", "at"];
+const FIELDS: &[&str] = &["tool", "for", "pins", "units", "cameras", "devices", "paths", "by", "at"];
 /// More than the tools there are, each for a few callers.
 const MOST: usize = 256;
 const LINE_BYTES: usize = 128;
 
 /// What [`Kind::Grants`] expects.
 pub const EXPECTED: &str =
-    "tables [[tools.allow]] with tool and, if wanted, for, pins, units, cameras, devices, by and at";
+    "tables [[tools.allow]] with tool and, if wanted, for, pins, units, cameras, devices, paths, by and at";
 
 /// How the default file shows one.
 pub const EXAMPLE: &str = "\
@@ -131,6 +136,10 @@ fn check_field(field: &str, key_at: Option<Position>, found: &Found, tools: &Kno
         ("devices", _) => {
             let hint = "I2C devices as \"1:0x48\" or \"1:0x50-0x57\"";
             texts(found, "tools.allow.devices", hint, |text| device(text).is_some())
+        }
+        ("paths", _) => {
+            let hint = "full paths of folders like \"/srv/notes\", without \"..\" and apart from /etc, /run, /dev, /proc and /sys";
+            texts(found, "tools.allow.paths", hint, |text| full_path(text) && is_grantable(Path::new(text)))
         }
         ("by" | "at", Written::Text(text)) if text.len() <= LINE_BYTES && !text.contains(char::is_control) => {
             Ok(text.as_str().into())

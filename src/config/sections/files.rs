@@ -33,6 +33,13 @@ pub struct FileRoot {
     pub max_bytes: u64,
 }
 
+impl FileRoot {
+    /// A folder of a grant, called by its path.
+    pub fn granted(path: &str, writable: bool) -> Self {
+        Self { name: path.to_owned(), path: path.into(), writable, max_bytes: DEFAULT_MAX_BYTES }
+    }
+}
+
 /// A file is hashed whole to be read, and a Pi 4 hashes 200 MB a second.
 const DEFAULT_MAX_BYTES: u64 = 16 << 20;
 const MAX_BYTES: Kind = Kind::Integer { min: 1024, max: 1 << 30, unit: Unit::Bytes };
@@ -86,11 +93,13 @@ fn one(kind: Kind, name: &str, found: &Found) -> Result<Value, Complaint> {
         .ok_or_else(|| wrong.pop().unwrap_or_else(|| (found.at, format!("{name} must be {}", kind.expected()))))
 }
 
-/// Every root that overlaps with what is not for callers, or with another root, in either direction: `configuration` is
-/// where the configuration was read from. Paths are compared once symbolic links are resolved.
-pub fn overlaps(settings: &Settings, configuration: &[PathBuf]) -> Vec<String> {
+/// Folders of the system that no root may overlap.
+const SYSTEM: [&str; 4] = ["/run", "/dev", "/proc", "/sys"];
+
+/// What is not for callers, and where it is once symbolic links are resolved.
+fn guarded<'a>(settings: &'a Settings, configuration: &'a [PathBuf]) -> Vec<(&'static str, PathBuf)> {
     let places = &settings.places;
-    let guarded = [
+    let own = [
         ("the state", &places.state_dir),
         ("the sockets", &places.runtime_dir),
         ("the agent's state", &places.agent_state_dir),
@@ -100,26 +109,54 @@ pub fn overlaps(settings: &Settings, configuration: &[PathBuf]) -> Vec<String> {
         ("the certificate", &settings.tls.certificate),
         ("the keys of [jwt]", &settings.jwt.keys_file),
     ];
-    let system = ["/run", "/dev", "/proc", "/sys"].map(PathBuf::from);
-    let guarded: Vec<(&str, PathBuf)> = guarded
-        .into_iter()
-        .chain(configuration.iter().map(|path| ("the configuration", path)))
-        .chain(system.iter().map(|path| ("the system's own files", path)))
+    own.into_iter()
+        .map(|(what, path)| (what, path.as_path()))
+        .chain(configuration.iter().map(|path| ("the configuration", path.as_path())))
+        .chain(SYSTEM.iter().map(|path| ("the system's own files", Path::new(path))))
         .map(|(what, path)| (what, resolved(path)))
-        .collect();
+        .collect()
+}
+
+fn overlap(one: &Path, other: &Path) -> bool {
+    one.starts_with(other) || other.starts_with(one)
+}
+
+/// Whether a folder may be granted, as far as that depends on nothing that this machine's owner has set: never one that overlaps
+/// `/etc` or [`SYSTEM`].
+pub fn is_grantable(folder: &Path) -> bool {
+    !SYSTEM.iter().chain(&["/etc"]).any(|path| overlap(folder, Path::new(path)))
+}
+
+/// Every granted folder that overlaps with what is not for callers. No symbolic link is looked at: a folder that is reached by one
+/// is not entered, and nobody who makes a link can put a grant's file aside.
+pub fn wrong_grants(settings: &Settings, configuration: &[PathBuf]) -> Vec<String> {
+    let guarded = guarded(settings, configuration);
+    let paths = settings.tools.allow.iter().flat_map(|grant| grant.paths.iter().map(move |path| (&grant.tool, path)));
+    let wrong = |(tool, shown): (&String, &String)| {
+        let path = Path::new(shown);
+        let (what, other) = guarded.iter().find(|(_, other)| overlap(path, other))?;
+        let other = other.display();
+        Some(format!("tools.allow: {tool} has {shown}, which overlaps {what} in {other}; name another folder"))
+    };
+    paths.filter_map(wrong).collect()
+}
+
+/// Every root that overlaps with what is not for callers, or with another root, in either direction: `configuration` is
+/// where the configuration was read from. Paths are compared once symbolic links are resolved.
+pub fn overlaps(settings: &Settings, configuration: &[PathBuf]) -> Vec<String> {
+    let guarded = guarded(settings, configuration);
     let mut faults = Vec::new();
     let mut seen: Vec<(&FileRoot, PathBuf)> = Vec::new();
     for root in &settings.files.roots {
         let (name, path) = (&root.name, resolved(&root.path));
-        let overlap = |other: &Path| path.starts_with(other) || other.starts_with(&path);
         let shown = root.path.display();
-        if let Some((what, other)) = guarded.iter().find(|(_, other)| overlap(other)) {
+        if let Some((what, other)) = guarded.iter().find(|(_, other)| overlap(&path, other)) {
             faults.push(format!(
                 "files.roots: {name} is {shown}, which overlaps {what} in {}; give it a folder of its own",
                 other.display()
             ));
         }
-        if let Some((other, _)) = seen.iter().find(|(_, other)| overlap(other)) {
+        if let Some((other, _)) = seen.iter().find(|(_, other)| overlap(&path, other)) {
             let (theirs, there) = (&other.name, other.path.display());
             faults.push(format!(
                 "files.roots: {name} is {shown}, which overlaps {theirs} in {there}; a file must have one root"

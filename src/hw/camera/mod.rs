@@ -78,6 +78,11 @@ impl Cameras {
         camera.is_among(&self.allow)
     }
 
+    /// The cameras that the configuration lets be used, with `*` and `?`.
+    pub fn allowed(&self) -> &[String] {
+        &self.allow
+    }
+
     /// Whether the configuration lets any be used.
     pub fn allows_any(&self) -> bool {
         !self.allow.is_empty()

@@ -80,12 +80,12 @@ impl Allow {
         Err(error.with("required_permission", format!("i2c:{}:{bus}:{address}", want.word())))
     }
 
-    /// The addresses of `bus` that a scan may ask for.
+    /// The addresses of `bus` that a scan may ask for, with `more` that are granted.
     ///
     /// # Errors
     /// As [`Allow::check`], with `i2c:scan:bus`, when there is none.
-    pub fn scannable(&self, bus: u32) -> Result<Addresses, ToolError> {
-        match self.on(bus).readable {
+    pub fn scannable(&self, bus: u32, more: Addresses) -> Result<Addresses, ToolError> {
+        match self.on(bus).readable.and(more) {
             none if none.is_empty() => Err(ToolError::denied(format!(
                 "I2C bus {bus} is not on the list of this machine"
             ))

@@ -31,7 +31,7 @@ pub struct Scan {
 }
 
 impl I2c {
-    /// Asks every allowed address of `bus` that no driver has whether somebody is there, by [`Functions::probe`]. `asked` hears
+    /// Asks every allowed address of `bus`, and `more` that are granted, that no driver has whether somebody is there, by [`Functions::probe`]. `asked` hears
     /// how many of how many were asked, a few times on the way. Between two probes others may use the bus, and the scan ends when
     /// its caller goes.
     ///
@@ -41,9 +41,10 @@ impl I2c {
         &self,
         tool: &'static str,
         bus: u32,
+        more: Addresses,
         mut asked: impl FnMut(usize, usize),
     ) -> Result<Scan, ToolError> {
-        let allowed = self.allow.scannable(bus)?;
+        let allowed = self.allow.scannable(bus, more)?;
         let whole = Attempt { bus, address: None, driver: None };
         let functions = self.port.functions(bus).map_err(|fault| whole.ended(&fault))?;
         if !functions.has(Functions::QUICK) && !functions.has(Functions::READ_BYTE) {

@@ -28,6 +28,8 @@ pub async fn announce(server: Arc<Server>, folder: PathBuf) {
         let now = policy.get();
         if *now != *told {
             told = now;
+            // A pin may have been granted to somebody who waits for its news.
+            server.book.look_again();
             server.listeners.announce(Change::Tools).await;
         }
     }

@@ -1,6 +1,6 @@
 //! `camera.list_cameras`: what cameras there are, and which pictures they give.
 
-use super::fault;
+use super::{fault, taking::allows};
 use crate::{
     error::ToolError,
     hw::camera::{Backend, Camera, Sizes, port::Pixels},
@@ -30,7 +30,7 @@ struct Shown {
     /// Where it is plugged in.
     bus: String,
     backend: Backend,
-    /// The configuration (camera.allow) lets pictures be taken with it.
+    /// The configuration (camera.allow), or a grant, lets pictures be taken with it.
     allowed: bool,
     formats: Vec<Mode>,
 }
@@ -74,7 +74,9 @@ impl Tool for ListCameras {
                 "No camera is known. One on the ribbon needs rpicam-still (package rpicam-apps); `raspi-mcp doctor` says more.",
             )
         } else if !cameras.iter().any(|camera| camera.allowed) {
-            Some("None may be used yet: name one in camera.allow in /etc/raspi-mcp and restart the server.")
+            Some(
+                "None may be used yet: the owner opens one with `raspi-mcp allow camera.take_photo CAMERA` on the device, or names it in camera.allow.",
+            )
         } else {
             None
         };
@@ -90,7 +92,7 @@ fn shown(cx: &Context, camera: Camera) -> Shown {
         sizes: mode.sizes.iter().map(sizes).collect(),
     });
     Shown {
-        allowed: cx.world.cameras.allows(&camera),
+        allowed: ["camera.take_photo", "camera.capture"].iter().any(|tool| allows(cx, tool, &camera)),
         formats: formats.collect(),
         camera: camera.id,
         name: camera.name,

@@ -70,7 +70,7 @@ pub fn permit(cx: &Context, tool: &str, camera: Option<&str>) -> Result<(), Tool
 }
 
 /// Whether the configuration, or a grant of this tool, lets the camera be used.
-fn allows(cx: &Context, tool: &str, camera: &Camera) -> bool {
+pub(super) fn allows(cx: &Context, tool: &str, camera: &Camera) -> bool {
     let policy = cx.world.policy.held();
     cx.world.cameras.allows(camera)
         || policy.grants(tool, Some(&cx.caller.principal)).any(|grant| camera.is_among(&grant.cameras))
@@ -79,6 +79,7 @@ fn allows(cx: &Context, tool: &str, camera: &Camera) -> bool {
 fn not_allowed(camera: &str) -> ToolError {
     ToolError::denied(format!("the configuration lets no picture be taken with {camera}"))
         .with("parameter", "camera")
+        .with("camera_allowed", false)
         .with("required_permission", format!("camera:capture:{camera}"))
         .hint("the owner opens it with `raspi-mcp allow TOOL CAMERA` on the device, or names it in camera.allow; camera.list_cameras shows them all")
 }

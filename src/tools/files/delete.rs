@@ -131,7 +131,7 @@ impl Tool for Delete {
 
 impl Args {
     fn place(&self, cx: &Context) -> Result<Place, ToolError> {
-        let place = Place::of(&cx.world.files, &self.path, self.root.as_deref(), Want::Delete)?;
+        let place = Place::of(cx, &self.path, self.root.as_deref(), Want::Delete)?;
         if place.is_root() {
             let name = &place.root.setting.name;
             return Err(ToolError::denied(format!("{} is the root {name} itself, which stays", place.shown()))

@@ -5,7 +5,8 @@ use super::{
     content::to_base64,
     glob::{self, Glob},
     mtime,
-    place::{self, LONGEST_PATH, Place, RootOut, Want},
+    place::{LONGEST_PATH, Place, Want},
+    reach::{RootOut, roots},
     size,
     walk::{Step, walk},
 };
@@ -136,14 +137,14 @@ impl Tool for List {
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let place = args.place(cx)?;
-        let roots = place::roots(&cx.world.files);
+        let roots = roots(cx);
         blocking::run("files", move |stop| args.list(&place, roots, stop)).await
     }
 }
 
 impl Args {
     fn place(&self, cx: &Context) -> Result<Place, ToolError> {
-        Place::of(&cx.world.files, &self.path, self.root.as_deref(), Want::List)
+        Place::of(cx, &self.path, self.root.as_deref(), Want::List)
     }
 
     fn list(&self, place: &Place, roots: Vec<RootOut>, stop: &Stop) -> Result<Out, ToolError> {

@@ -9,6 +9,7 @@ mod glob;
 mod list;
 mod place;
 mod put;
+mod reach;
 mod read;
 mod remove;
 mod walk;

@@ -1,15 +1,12 @@
 //! Where a path argument points: which root, what below it, and how a fault there is told.
 
+use super::reach::reach;
 use crate::{
     error::{ErrorCode, ToolError},
-    os::{
-        beneath::Beneath,
-        roots::{FolderRoot, Roots},
-    },
+    os::{beneath::Beneath, roots::FolderRoot},
+    registry::context::Context,
 };
 use rustix::io::Errno;
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -28,13 +25,17 @@ pub enum Want {
 }
 
 impl Want {
-    const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
             Self::List => "list",
             Self::Write => "write",
             Self::Delete => "delete",
         }
+    }
+    /// Whether it takes a writable root.
+    pub const fn is_change(self) -> bool {
+        matches!(self, Self::Write | Self::Delete)
     }
     /// "cannot be ..."
     const fn done(self) -> &'static str {
@@ -56,35 +57,14 @@ pub struct Place {
     want: Want,
 }
 
-/// A root, as callers see it.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct RootOut {
-    name: String,
-    /// Full path of the folder.
-    path: String,
-    writable: bool,
-    /// The largest file that is read or written there.
-    max_bytes: u64,
-}
-
-/// Every root.
-pub fn roots(roots: &Roots) -> Vec<RootOut> {
-    let shown = |root: &Arc<FolderRoot>| RootOut {
-        name: root.setting.name.clone(),
-        path: root.setting.path.display().to_string(),
-        writable: root.setting.writable,
-        max_bytes: root.setting.max_bytes,
-    };
-    roots.iter().map(shown).collect()
-}
-
 impl Place {
     /// `path` in a root: a full path in the one that holds it, any other in the root called `named`, or in the first.
     ///
     /// # Errors
     /// `invalid_argument` for a path that is none, `permission_denied` for one that no root holds, or for a change in a root
     /// that is not writable.
-    pub fn of(all: &Roots, path: &str, named: Option<&str>, want: Want) -> Result<Self, ToolError> {
+    pub fn of(cx: &Context, path: &str, named: Option<&str>, want: Want) -> Result<Self, ToolError> {
+        let all = reach(cx, want);
         let bad = |why: &str| Err(ToolError::invalid(format!("the path {why}")).with("parameter", "path"));
         if path.contains('\0') {
             return bad("holds a NUL, which no file name can");
@@ -101,7 +81,7 @@ impl Place {
             Some(name) => Some(all.iter().find(|root| root.setting.name == name).ok_or_else(|| {
                 ToolError::not_found(format!("there is no root called {name:?}"))
                     .with("parameter", "root")
-                    .with("roots", names(all))
+                    .with("roots", names(&all))
                     .hint("files.list shows the roots; leave root out for the first one")
             })?),
             None => None,
@@ -117,14 +97,23 @@ impl Place {
                 (root, below.unwrap_or(&full).to_owned())
             })
         } else {
-            root.or_else(|| all.iter().next()).map(|root| (root, relative))
+            root.or_else(|| all.first()).map(|root| (root, relative))
         };
-        let Some((root, relative)) = found else { return Err(outside(all, path, want)) };
-        let place = Self { root: Arc::clone(root), relative, want };
-        if matches!(want, Want::Write | Want::Delete) && !root.setting.writable {
+        let Some((root, relative)) = found else { return Err(outside(&all, path, want)) };
+        let mut place = Self { root: Arc::clone(root), relative, want };
+        if want.is_change() && !root.setting.writable {
+            // A grant may open a folder in it to this tool.
+            let full = root.resolved.join(&place.relative);
+            let inner = |root: &&Arc<FolderRoot>| root.setting.writable && full.starts_with(&root.resolved);
+            if let Some(inner) = all.iter().find(inner) {
+                place.relative = full.strip_prefix(&inner.resolved).unwrap_or(&full).to_owned();
+                place.root = Arc::clone(inner);
+                return Ok(place);
+            }
             let name = &root.setting.name;
             return Err(ToolError::denied(format!("{} is in the root {name}, which is read-only", place.shown()))
                 .with("parameter", "path")
+                .with("writable", false)
                 .with("required_permission", place.permission())
                 .hint(format!("the owner of this machine can set writable = true for {name} in [[files.roots]]")));
         }
@@ -159,8 +148,9 @@ impl Place {
                     ToolError::unavailable(format!("the root {name} has no folder: {path} is not there"))
                         .hint("make it, or mount what belongs there; raspi-mcp doctor looks at every root")
                 }
-                Errno::LOOP => ToolError::unavailable(format!("{path} has become a symbolic link since the start"))
-                    .hint("restart raspi-mcp if that is right"),
+                Errno::LOOP => ToolError::unavailable(format!("{path} is reached by a symbolic link by now")).hint(
+                    "restart raspi-mcp if that is right; a grant of raspi-mcp allow has to name the folder itself",
+                ),
                 Errno::ACCESS => ToolError::unavailable(format!("this server's user may not enter {path}"))
                     .hint("let it in (chmod, or a group); raspi-mcp doctor looks at every root"),
                 other => ToolError::unavailable(format!("the root {name} ({path}) cannot be opened: {}", words(other))),
@@ -217,18 +207,21 @@ fn old_kernel() -> ToolError {
         .hint("it needs Linux 5.6, and a unit without RestrictSUIDSGID=, which hides it")
 }
 
-fn names(all: &Roots) -> Vec<String> {
+fn names(all: &[Arc<FolderRoot>]) -> Vec<String> {
     all.iter().map(|root| root.setting.name.clone()).collect()
 }
 
-fn outside(all: &Roots, path: &str, want: Want) -> ToolError {
+fn outside(all: &[Arc<FolderRoot>], path: &str, want: Want) -> ToolError {
     let shown: String = path.chars().take(200).collect();
     let folders: Vec<String> = all.iter().map(|root| root.setting.path.display().to_string()).collect();
     let error = if folders.is_empty() {
-        ToolError::denied("no folder is open to files.*: the configuration names none")
-            .hint("the owner of this machine adds [[files.roots]] with name and path to /etc/raspi-mcp and restarts")
+        ToolError::denied(format!("no folder is open to files.{}", want.name()))
+            .hint(format!(
+                "the owner opens a folder with `raspi-mcp allow files.{} --path FOLDER`, or with [[files.roots]] in /etc/raspi-mcp",
+                want.name()
+            ))
     } else {
-        ToolError::denied(format!("{shown} is in none of the folders that files.* may reach"))
+        ToolError::denied(format!("{shown} is in none of the folders that files.{} may reach", want.name()))
             .hint(format!("they are {}; relative paths begin in the first", folders.join(", ")))
     };
     error

@@ -137,7 +137,7 @@ impl Tool for Read {
 
 impl Args {
     fn place(&self, cx: &Context) -> Result<Place, ToolError> {
-        Place::of(&cx.world.files, &self.path, self.root.as_deref(), Want::Read)
+        Place::of(cx, &self.path, self.root.as_deref(), Want::Read)
     }
 
     fn read(self, place: &Place, file: &File, about: &Stat, stop: &Stop) -> Result<Out, ToolError> {

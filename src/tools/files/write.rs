@@ -216,7 +216,7 @@ impl Tool for Write {
 
 impl Args {
     fn place(&self, cx: &Context) -> Result<Place, ToolError> {
-        let place = Place::of(&cx.world.files, &self.path, self.root.as_deref(), Want::Write)?;
+        let place = Place::of(cx, &self.path, self.root.as_deref(), Want::Write)?;
         if place.is_root() || self.path.ends_with('/') {
             return Err(ToolError::invalid(
                 "the path names a folder; files.write writes files, and makes folders on the way",

@@ -1,6 +1,6 @@
 //! `i2c.list_buses`: the buses of this machine (document 000, section 6.1).
 
-use super::{mark, scan_bus::InUse};
+use super::{TOOLS, granted, mark, scan_bus::InUse};
 use crate::{
     error::ToolError,
     hw::{
@@ -41,9 +41,9 @@ struct BusOut {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     problem: Option<String>,
-    /// Whether the configuration lets any device on it be reached.
+    /// Whether the configuration, or a grant, lets any device on it be reached.
     allowed: bool,
-    /// Ranges like "0x50-0x57" that may be read, and asked by a scan.
+    /// Ranges like "0x50-0x57" that may be read.
     readable: Vec<String>,
     writable: Vec<String>,
     /// Devices that drivers of the kernel have.
@@ -68,7 +68,10 @@ impl From<&I2cBus> for Header {
 fn entry(cx: &Context, bus: Bus, profile: Option<&Profile>) -> BusOut {
     let i2c = &cx.world.i2c;
     let Bus { number, name } = bus;
-    let allowed = i2c.allow().on(number);
+    let mut allowed = i2c.allow().on(number);
+    allowed.readable = allowed.readable.and(granted(cx, "i2c.read", number));
+    allowed.writable = allowed.writable.and(granted(cx, "i2c.write", number));
+    let some = TOOLS.iter().any(|tool| !granted(cx, tool.name(), number).is_empty());
     let (functionality, problem) = match i2c.port().functions(number) {
         Ok(functions) => (Some(functions.names()), None),
         Err(fault) => (None, Some(Attempt { bus: number, address: None, driver: None }.ended(&fault).advice())),
@@ -80,7 +83,7 @@ fn entry(cx: &Context, bus: Bus, profile: Option<&Profile>) -> BusOut {
         header: on_header.map(Header::from),
         functionality,
         problem,
-        allowed: !allowed.readable.is_empty(),
+        allowed: some || !allowed.readable.is_empty(),
         readable: allowed.readable.ranges(),
         writable: allowed.writable.ranges(),
         in_use: i2c.port().holders(number).into_iter().map(InUse::from).collect(),

@@ -12,7 +12,7 @@ mod write;
 
 use crate::{
     error::ToolError,
-    hw::i2c::{Address, Want},
+    hw::i2c::{Address, Addresses, Want},
     registry::{context::Context, tool::Entry},
 };
 
@@ -24,14 +24,19 @@ pub static TOOLS: &[Entry] = &[
     Entry::of::<transfer::Transfer>(),
 ];
 
-/// Whether the configuration lets this device be read or written.
+/// The devices of `bus` that grants open to this tool, for this caller.
+fn granted(cx: &Context, tool: &str, bus: u32) -> Addresses {
+    let policy = cx.world.policy.held();
+    let grants = policy.grants(tool, Some(&cx.caller.principal));
+    grants.fold(Addresses::default(), |all, grant| all.and(grant.addresses(bus)))
+}
+
+/// Whether the configuration, or a grant of this tool, lets this device be read or written.
 ///
 /// # Errors
 /// `permission_denied`.
 fn permit(cx: &Context, tool: &str, bus: u32, address: Address, want: Want) -> Result<(), ToolError> {
-    let policy = cx.world.policy.held();
-    let granted = policy.grants(tool, Some(&cx.caller.principal)).any(|grant| grant.has_device(bus, address));
-    if granted { Ok(()) } else { cx.world.i2c.allow().check(bus, address, want) }
+    if granted(cx, tool, bus).holds(address) { Ok(()) } else { cx.world.i2c.allow().check(bus, address, want) }
 }
 
 /// Answers of a simulated board say so.

@@ -1,6 +1,6 @@
 //! `i2c.scan_bus`: who answers on a bus (document 000, section 6.1), asked by i2cdetect's rules.
 
-use super::{args, mark};
+use super::{args, granted, mark};
 use crate::{
     config::HIGHEST_I2C_BUS,
     error::ToolError,
@@ -69,7 +69,7 @@ struct Skipped {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 enum Reason {
-    /// Not on the list of the configuration.
+    /// Neither on the list of the configuration nor granted.
     NotAllowed,
     /// The adapter has no safe way to ask there.
     NoSafeWay,
@@ -111,7 +111,7 @@ impl Tool for ScanBus {
     };
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
-        cx.world.i2c.allow().scannable(args.bus).map(drop)
+        cx.world.i2c.allow().scannable(args.bus, granted(cx, Self::META.name, args.bus)).map(drop)
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
@@ -119,7 +119,8 @@ impl Tool for ScanBus {
         let say = |asked: usize, of: usize| {
             cx.progress.say(asked as f64, Some(of as f64), "scan", format!("asked {asked} of {of} addresses"));
         };
-        let scan = cx.world.i2c.scan(Self::META.name, args.bus, say).await?;
+        let more = granted(cx, Self::META.name, args.bus);
+        let scan = cx.world.i2c.scan(Self::META.name, args.bus, more, say).await?;
         let skipped = [(Reason::NotAllowed, scan.not_allowed), (Reason::NoSafeWay, scan.no_way)];
         let nobody = scan.found.iter().next().is_none() && scan.held.is_empty();
         Ok(Out {

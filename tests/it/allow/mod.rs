@@ -1,5 +1,7 @@
 //! `raspi-mcp allow`: refusals that name every closed gate, and servers that take a change while they run.
 
+mod files;
+mod lists;
 mod walk;
 mod write;
 

@@ -66,6 +66,27 @@ async fn from_serve_to_a_pin_that_blinks_takes_two_commands() {
     // The same connection, and nothing was restarted.
     assistant.call("gpio.write_pin", blink.clone()).await.ok();
 
+    // A folder takes one command as well; the same options close it.
+    let notes = root.path().canonicalize().unwrap().join("notes");
+    std::fs::create_dir(&notes).unwrap();
+    std::fs::write(notes.join("a"), "hello").unwrap();
+    let read = json!({ "path": notes.join("a") });
+    let answer = assistant.call("files.read", read.clone()).await;
+    let hint = answer.failed("permission_denied")["hint"].as_str().unwrap().to_owned();
+    let command = hint.split('`').nth(1).unwrap_or_else(|| panic!("no command in: {hint}")).to_owned();
+    let mut words: Vec<&str> = command.split(' ').skip(1).collect();
+    let (code, said) = run(&root, &words).await;
+    assert!(code == Some(0) && said.contains("files.read is open") && said.contains("notes"), "{command}: {said}");
+    assert_eq!(assistant.call("files.read", read.clone()).await.ok()["content"], "hello");
+    words[0] = "revoke";
+    let slashed = format!("{}/", notes.display());
+    *words.last_mut().unwrap() = &slashed;
+    let (code, said) = run(&root, &words).await;
+    assert!(code == Some(0) && said.contains("closed"), "{words:?}: {said}");
+    assistant.call("files.read", read).await.failed("permission_denied");
+    let (code, said) = run(&root, &["allow", "i2c.scan_bus", "1"]).await;
+    assert!(code == Some(0) && said.contains("1:0x08-0x77"), "{said}");
+
     let (code, said) = run(&root, &["allow", "--list"]).await;
     assert!(code == Some(0) && said.contains("gpio.write_pin") && said.contains("GPIO 17"), "{said}");
     let (code, said) = run(&root, &["revoke", "gpio.write_pin"]).await;
@@ -75,6 +96,10 @@ async fn from_serve_to_a_pin_that_blinks_takes_two_commands() {
         (&["allow", "gpio.write_pn"][..], 2, "did you mean gpio.write_pin?"),
         (&["allow", "gpio.write_pin", "--pin", "99"], 2, "2..=27"),
         (&["allow", "gpio.write_pin", "--for", "nobody-of-that-name"], 2, "no token and no user"),
+        (&["allow", "files.read", "--path", "/etc"], 2, "overlaps"),
+        (&["allow", "files.read", "notes"], 2, "is not the full path"),
+        (&["allow", "gpio.write_pin", "--path", "/srv"], 2, "--path for files.*"),
+        (&["allow", "exec.run"], 5, "[[exec.commands]]"),
         (&["revoke", "gpio.write_pin"], 1, "holds nothing"),
     ] {
         let (ended, said) = run(&root, args).await;

@@ -134,6 +134,10 @@ fn a_grant_is_checked_when_it_is_read() {
         ("tool = \"gpio.write_pin\"\npins = [1]", "tools.allow.pins"),
         ("tool = \"gpio.write_pin\"\nfor = [\"laptop\"]", "token:NAME"),
         ("tool = \"i2c.read\"\ndevices = [\"1\"]", "1:0x48"),
+        ("tool = \"files.read\"\npaths = [\"notes\"]", "full paths of folders"),
+        ("tool = \"files.read\"\npaths = [\"/srv/../etc\"]", "full paths of folders"),
+        ("tool = \"files.read\"\npaths = [\"/etc/ssl\"]", "apart from /etc"),
+        ("tool = \"files.read\"\npaths = [\"/\"]", "apart from /etc"),
         ("pins = [17]", "this grant has no tool"),
         ("tool = \"gpio.write_pin\"\npin = 17", "unknown key"),
     ] {

@@ -1,7 +1,10 @@
 //! The folders of `files.*`: there and reachable, and what doctor says when they are not.
 
 use super::{Machine, mode};
-use raspi_mcp::{config::FileRoot, doctor::State};
+use raspi_mcp::{
+    config::{FileRoot, Grant},
+    doctor::State,
+};
 
 impl Machine {
     /// A root at /srv/data, as the configuration names it.
@@ -46,6 +49,19 @@ fn a_writable_root_needs_the_unit_to_say_so() {
         machine.tree.write(DROP_IN, format!("[Service]\n{line}\n"));
         assert_eq!(machine.finding("files root").state, State::Ok, "{line}");
     }
+}
+
+#[test]
+fn a_granted_folder_is_looked_at_as_a_root_is() {
+    let mut machine = Machine::well();
+    let granted = Grant { tool: "files.write".into(), paths: vec!["/srv/notes".into()], ..Grant::default() };
+    machine.subject.settings.as_mut().expect("understood").0.tools.allow = vec![granted.clone()];
+    machine.tree.write("srv/notes/file", "");
+    mode(&machine.subject.root.path("srv/notes"), 0o777);
+    assert!(machine.wrong().mend.unwrap().contains("ReadWritePaths=/srv/notes"));
+    let reads = Grant { tool: "files.read".into(), ..granted };
+    machine.subject.settings.as_mut().expect("understood").0.tools.allow = vec![reads];
+    assert_eq!(machine.finding("files root").state, State::Ok);
 }
 
 #[test]

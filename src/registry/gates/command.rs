@@ -1,0 +1,99 @@
+//! The command that opens the gates, as a person can run it.
+
+use crate::{
+    access::{caller::Caller, way},
+    config::{is_full_path, is_grantable},
+    hw::{board::Pin, i2c::Address},
+    os::systemd::ServiceName,
+    registry::{
+        meta::Mode,
+        refusal::{self, Named},
+        tool::Entry,
+    },
+};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// The command that opens the gates for this very call. Of the arguments only what is certainly plain goes into it: a person may copy it
+/// into a shell.
+pub(super) fn command(entry: &Entry, caller: &Caller, named: &Named, mode: Mode) -> String {
+    let mut command = format!("raspi-mcp allow {}", entry.name());
+    let number = |name: &str| named.resources.get(name).and_then(Value::as_u64);
+    let pin = number("pin").and_then(|pin| Pin::try_from(pin).ok());
+    if let Some(pin) = pin.filter(|_| entry.meta.namespace() == "gpio") {
+        command.push_str(&format!(" --pin {}", pin.bcm()));
+    }
+    let address = number("address").and_then(|address| Address::new(u8::try_from(address).ok()?));
+    if let (Some(bus), Some(address)) = (number("bus"), address) {
+        command.push_str(&format!(" --device {bus}:{address}"));
+    }
+    if let (Some(bus), "i2c.scan_bus") = (number("bus"), entry.name()) {
+        command.push_str(&format!(" {bus}"));
+    }
+    if let Some(folder) = folder(named, entry) {
+        command.push_str(&format!(" --path {}", quoted(&folder)));
+    }
+    let service = named.resources.get("service_name").and_then(Value::as_str);
+    if let Some(name) = service.and_then(|name| ServiceName::parse(name).ok()) {
+        command.push_str(&format!(" {}", quoted(name.as_str().strip_suffix(".service").unwrap_or(name.as_str()))));
+    }
+    if entry.meta.namespace() == "camera" && entry.meta.effect.is_write() {
+        let camera = named.resources.get("camera").and_then(Value::as_str).unwrap_or("*");
+        command.push_str(&format!(" {}", quoted(camera)));
+    }
+    if caller.role < entry.meta.role {
+        command.push_str(&format!(" --for {}", quoted(&caller.principal)));
+    }
+    if mode == Mode::Deny {
+        command.push_str(" --ask");
+    }
+    command
+}
+
+/// The folder that a grant has to name for a call of `files.*`, from nothing but the caller's own words: for a file the one that it is
+/// in. `None` where the path is relative, cut, or of the system's own.
+pub(super) fn folder(named: &Named, entry: &Entry) -> Option<String> {
+    let path = named.resources.get("path").and_then(Value::as_str).filter(|_| entry.meta.namespace() == "files")?;
+    let whole = path.chars().count() < refusal::LONGEST && is_full_path(path);
+    let folder = if entry.name() == "files.list" { Some(Path::new(path)) } else { Path::new(path).parent() };
+    let folder = folder.filter(|folder| whole && is_grantable(folder))?;
+    Some(folder.components().collect::<PathBuf>().to_string_lossy().into_owned())
+}
+
+/// What the owner does: `command`, and what there is to do beside it.
+pub(super) fn way_in(caller: &Caller, entry: &Entry, command: &str) -> String {
+    match entry.name() {
+        "exec.run" => format!(
+            "{}; each command also needs an entry of [[exec.commands]], which takes a restart",
+            way::to_run(caller, command)
+        ),
+        "files.write" | "files.delete" => format!(
+            "{}; the unit of the service also needs ReadWritePaths= for that folder, which takes a restart",
+            way::to_run(caller, command)
+        ),
+        _ => way::to_open(caller, command),
+    }
+}
+
+/// As a shell takes it for one word.
+pub(super) fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._:@/-".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    let safe: String = text.chars().filter(|c| !c.is_control()).collect();
+    format!("'{}'", safe.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_caller_named_stays_one_word_of_a_command() {
+        assert_eq!(quoted("token:laptop"), "token:laptop");
+        assert_eq!(quoted("a b;rm"), "'a b;rm'");
+        assert_eq!(quoted("it's\n"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+}

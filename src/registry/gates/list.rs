@@ -1,0 +1,101 @@
+//! The list of what a namespace may reach, as one of the gates.
+
+use super::{Gate, Opener, command};
+use crate::{
+    access::{caller::Caller, policy::Policy},
+    agent::units::allow,
+    config::Grant,
+    error::ToolError,
+    hw::{
+        board::Pin,
+        i2c::{Address, Want},
+    },
+    os::systemd::{Glob, ServiceName},
+    registry::{refusal::Named, tool::Entry},
+    world::World,
+};
+use serde_json::Value;
+
+/// The list of what the namespace may reach, where the call names something of it.
+/// `judged` is the refusal of the tool itself, where it was asked.
+pub(super) fn list(
+    world: &World,
+    policy: &Policy,
+    entry: &Entry,
+    caller: &Caller,
+    named: &Named,
+    judged: Option<&ToolError>,
+) -> Option<Gate> {
+    let number = |name: &str| named.resources.get(name).and_then(Value::as_u64);
+    let mut grants = policy.grants(entry.name(), Some(&caller.principal));
+    let (by, closed) = match entry.meta.namespace() {
+        "gpio" => {
+            let pin = Pin::try_from(number("pin")?).ok()?;
+            let rules = &world.gpio.rules;
+            let never = pin.is_reserved() || rules.keeps(pin);
+            let open = rules.allows(pin) || !never && grants.any(|grant| grant.pins.contains(&pin.bcm()));
+            let opener = if never { Opener::Nobody } else { Opener::Allow };
+            ("gpio.allow", (!open).then(|| (format!("GPIO {} is not in gpio.allow", pin.bcm()), opener)))
+        }
+        "i2c" => {
+            let bus = u32::try_from(number("bus")?).ok()?;
+            if entry.name() == "i2c.scan_bus" {
+                let open = !world.i2c.allow().on(bus).readable.is_empty()
+                    || grants.any(|grant| !grant.addresses(bus).is_empty());
+                let closed = (!open).then(|| (format!("I2C bus {bus} is not in i2c.buses"), Opener::Allow));
+                return Some(Gate { name: "list", by: "i2c.buses".into(), closed });
+            }
+            let address = Address::new(u8::try_from(number("address")?).ok()?)?;
+            let want = if entry.meta.effect.is_write() { Want::Write } else { Want::Read };
+            let open = world.i2c.allow().check(bus, address, want).is_ok()
+                || grants.any(|grant| grant.has_device(bus, address));
+            ("i2c.buses", (!open).then(|| (format!("{address} on I2C bus {bus} is not in i2c.buses"), Opener::Allow)))
+        }
+        "service" => {
+            let name = ServiceName::parse(named.resources.get("service_name")?.as_str()?).ok()?;
+            let unit = name.as_str();
+            let open = world.machine.board.is_simulated()
+                || !entry.meta.effect.is_write()
+                || allow::check(&world.settings.service.allow, &[unit.to_owned()], "").is_ok()
+                || grants.any(|grant| grant.has_unit(unit));
+            ("service.allow", (!open).then(|| (format!("{unit} is not in service.allow"), Opener::Allow)))
+        }
+        "camera" if entry.meta.effect.is_write() => ("camera.allow", camera(world, grants, named, judged)?),
+        // Where policy refused, the tool was not asked.
+        "files" => {
+            let judged = judged.filter(|error| !error.details.contains_key("decided_by"))?;
+            ("files.roots", folder(named, entry, judged))
+        }
+        _ => return None,
+    };
+    Some(Gate { name: "list", by: by.into(), closed })
+}
+
+type Closed = Option<(String, Opener)>;
+
+/// `None`: only a look at the cameras there are can tell, since a list names them also by their names and places.
+fn camera<'a>(
+    world: &World,
+    grants: impl Iterator<Item = &'a Grant>,
+    named: &Named,
+    judged: Option<&ToolError>,
+) -> Option<Closed> {
+    let camera = named.resources.get("camera").and_then(Value::as_str);
+    let patterns: Vec<&String> =
+        world.cameras.allowed().iter().chain(grants.flat_map(|grant| &grant.cameras)).collect();
+    let fits = |camera: &str| patterns.iter().any(|pattern| Glob(pattern).fits(camera));
+    if patterns.is_empty() || judged.is_some_and(|error| error.details.contains_key("camera_allowed")) {
+        return Some(Some((
+            format!("camera {} is not in camera.allow", command::quoted(camera.unwrap_or("*"))),
+            Opener::Allow,
+        )));
+    }
+    camera.is_none_or(fits).then_some(None)
+}
+
+/// Whether the tool found no root for the path, or one that is read-only.
+fn folder(named: &Named, entry: &Entry, judged: &ToolError) -> Closed {
+    let outside = judged.details.contains_key("roots") || judged.details.get("writable") == Some(&Value::Bool(false));
+    let opener = if command::folder(named, entry).is_some() { Opener::Allow } else { Opener::Owner };
+    outside.then(|| ("no root of files.roots has it for this tool".to_owned(), opener))
+}

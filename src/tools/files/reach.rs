@@ -1,0 +1,53 @@
+//! The folders that a call may reach: the configured roots, and those that a grant opens to its tool for its caller.
+
+use super::place::Want;
+use crate::{os::roots::FolderRoot, registry::context::Context};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::sync::Arc;
+
+/// A root, as callers see it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RootOut {
+    /// Of a granted folder, its path.
+    name: String,
+    /// Full path of the folder.
+    path: String,
+    writable: bool,
+    /// The largest file that is read or written there.
+    max_bytes: u64,
+}
+
+/// The roots of one call, in the order in which they are looked for a path: a grant adds to what is configured and never stands before
+/// it, nor a grant of a folder before one of a folder around it.
+pub fn reach(cx: &Context, want: Want) -> Vec<Arc<FolderRoot>> {
+    let policy = cx.world.policy.held();
+    let tool = format!("files.{}", want.name());
+    let paths = policy.grants(&tool, Some(&cx.caller.principal)).flat_map(|grant| &grant.paths);
+    let mut granted: Vec<_> = paths.map(|path| Arc::new(FolderRoot::granted(path, want.is_change()))).collect();
+    granted.sort_by_key(|root| root.resolved.components().count());
+    cx.world.files.iter().cloned().chain(granted).collect()
+}
+
+/// Every folder that some tool of `files.*` may reach for this caller.
+pub fn roots(cx: &Context) -> Vec<RootOut> {
+    let mut all: Vec<RootOut> = Vec::new();
+    for want in [Want::List, Want::Read, Want::Write, Want::Delete] {
+        for root in reach(cx, want) {
+            let (path, writable) =
+                (root.setting.path.display().to_string(), want == Want::Write && root.setting.writable);
+            match all.iter_mut().find(|shown| shown.path == path) {
+                Some(shown) => shown.writable |= writable,
+                None => {
+                    all.push(RootOut {
+                        name: root.setting.name.clone(),
+                        path,
+                        writable,
+                        max_bytes: root.setting.max_bytes,
+                    });
+                }
+            }
+        }
+    }
+    all
+}
