@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 /// `question<TAB>tools separated by spaces`, any of which is right.
 const QUESTIONS: &str = include_str!("../../fixtures/questions.tsv");
 const MORE_QUESTIONS: &str = include_str!("../../fixtures/more-questions.tsv");
+const THIRD_QUESTIONS: &str = include_str!("../../fixtures/third-questions.tsv");
 
 async fn names(wire: &mut Wire, args: Value) -> Vec<String> {
     let answer = wire.call("tools.search", args).await;
@@ -16,7 +17,7 @@ async fn names(wire: &mut Wire, args: Value) -> Vec<String> {
 async fn a_question_in_a_persons_words_has_the_right_tool_among_the_first_three() {
     let pi = Pi::standard(|_| {}).await;
     let mut wire = pi.on(Door::Stdio).await;
-    for questions in [QUESTIONS, MORE_QUESTIONS] {
+    for questions in [QUESTIONS, MORE_QUESTIONS, THIRD_QUESTIONS] {
         let (mut asked, mut missed) = (0, Vec::new());
         for line in questions.lines().filter(|line| !line.starts_with('#')) {
             let (question, right) = line.split_once('\t').expect("a tab");
