@@ -52,17 +52,24 @@ need_compiler() {
   case $1 in
     aarch64)
       need_debian aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu libc6-dev-arm64-cross
-      # Debian 12's GNU linker packs no relative relocations for arm64: 450 kB of the program.
-      need_debian ld.lld-16 lld-16
-      mkdir -p "$BUILD/cross/ld"
-      ln -sf "$(command -v ld.lld-16)" "$BUILD/cross/ld/ld"
+      need_packing_linker
       ;;
-    armv7) need_debian arm-linux-gnueabihf-gcc gcc-arm-linux-gnueabihf libc6-dev-armhf-cross ;;
+    armv7)
+      need_debian arm-linux-gnueabihf-gcc gcc-arm-linux-gnueabihf libc6-dev-armhf-cross
+      need_packing_linker
+      ;;
     x86_64) need_debian x86_64-linux-gnu-gcc gcc libc6-dev ;;
   esac
   if [ "$1" != x86_64 ] && ! grep -qxF "[target.$(rust_triple "$1")]" Cross.toml; then
     die "Cross.toml does not name $(rust_triple "$1"): users of cross would not build what ci/cross builds"
   fi
+}
+
+# Debian 12's GNU linker packs no relative relocations for other machines: 450 kB of the program for arm64, 170 for armv7.
+need_packing_linker() {
+  need_debian ld.lld-16 lld-16
+  mkdir -p "$BUILD/cross/ld"
+  ln -sf "$(command -v ld.lld-16)" "$BUILD/cross/ld/ld"
 }
 
 # need_cross MACHINE...: all that cross_cargo takes.
@@ -88,7 +95,7 @@ cross_cargo() {
   fi
   # bindgen reads the kernel's header as that machine's compiler would.
   [ "$machine" = x86_64 ] || cargo=(env "BINDGEN_EXTRA_CLANG_ARGS_$under=--sysroot=/usr/$gnu" "${cargo[@]}")
-  [ "$machine" != aarch64 ] || cargo=(env "RASPI_MCP_LD=$BUILD/cross/ld" "${cargo[@]}")
+  [ "$machine" = x86_64 ] || cargo=(env "RASPI_MCP_LD=$BUILD/cross/ld" "${cargo[@]}")
   # The binary names no folder of the machine that built it.
   remap="--remap-path-prefix=$ROOT=/raspi-mcp --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"
   # A folder each: what stable cargo is told for one machine would have it build everything anew for the other.
