@@ -1,6 +1,7 @@
 //! `requestState` (2026-07-28): what a client carries from one round of a call to the next, and cannot change on the way. It can read
 //! it.
 
+use super::canonical::{from_hex, hex};
 use crate::error::ToolError;
 use ring::{hmac, rand::SystemRandom};
 use serde_json::{Value, json};
@@ -34,7 +35,7 @@ pub fn open(sealed: &str) -> Result<Value, ToolError> {
     let key = key()?;
     let opened = || {
         let (payload, tag) = sealed.split_once('.')?;
-        let (payload, tag) = (unhex(payload)?, unhex(tag)?);
+        let (payload, tag) = (from_hex(payload)?, from_hex(tag)?);
         hmac::verify(key, &payload, &tag).ok()?;
         serde_json::from_slice(&payload).ok()
     };
@@ -43,17 +44,6 @@ pub fn open(sealed: &str) -> Result<Value, ToolError> {
             .protocol(INVALID_PARAMS, json!({ "parameter": "requestState" }))
             .hint("send it back as it came, or begin again without it")
     })
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digits: Option<Vec<u8>> =
-        text.chars().map(|digit| digit.to_digit(16).and_then(|d| u8::try_from(d).ok())).collect();
-    let digits = digits.filter(|digits| digits.len().is_multiple_of(2))?;
-    Some(digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Tokens that are made and revoked while the server runs: a revoked one is of no use from that moment on, wherever it was used.
 
+use super::goodbye;
 use crate::served::{Pi, Wire, process::Process, request, secure, soon};
-use futures::StreamExt;
 use raspi_mcp::{
     access::token,
     cli::{
@@ -18,7 +18,7 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
 };
-use tokio_tungstenite::tungstenite::{Message, client::IntoClientRequest};
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
 /// The configuration of a machine, and a server that follows it.
 struct Home {
@@ -127,17 +127,7 @@ async fn whatever_is_open_with_a_revoked_token_ends_at_once() {
 
     // Nobody calls from here on until all has ended: the files' change alone does it.
     revoke("visitor", &home.sources).unwrap();
-    let closed = soon(async {
-        loop {
-            match socket.next().await {
-                Some(Ok(Message::Close(frame))) => return frame,
-                Some(Ok(_)) => {}
-                other => panic!("no goodbye: {other:?}"),
-            }
-        }
-    })
-    .await;
-    assert_eq!(closed.unwrap().reason.as_str(), "the token was revoked");
+    assert_eq!(goodbye(&mut socket).await, "the token was revoked");
     soon(async { while let Ok(Some(_)) = stream.chunk().await {} }).await;
     let ended = soon(idle.read(&mut bytes)).await;
     assert!(matches!(ended, Ok(0) | Err(_)), "{ended:?}");

@@ -1,5 +1,6 @@
 //! Without a right token nobody gets anything beyond loopback.
 
+use super::goodbye;
 use crate::served::{
     Door, Pi, Wire,
     issuer::{AUDIENCE, Issuer, NAME},
@@ -7,13 +8,12 @@ use crate::served::{
     secure::{Owner, Secure},
     soon, token,
 };
-use futures::StreamExt;
 use raspi_mcp::registry::meta::Role;
 use reqwest::{RequestBuilder, Response};
 use serde_json::{Value, json};
 use std::time::Duration;
 use time::OffsetDateTime;
-use tokio_tungstenite::tungstenite::{Message, client::IntoClientRequest};
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
 /// A server that knows the owner's token, an expired one, and an issuer.
 async fn server() -> (Secure, Issuer, String) {
@@ -178,17 +178,7 @@ async fn a_connection_does_not_outlive_its_token() {
     let get = get.header("accept", "text/event-stream").header("mcp-session-id", session).bearer_auth(&good);
     let mut stream = get.send().await.unwrap();
     assert_eq!(stream.status(), 200);
-    let closed = soon(async {
-        loop {
-            match socket.next().await {
-                Some(Ok(Message::Close(frame))) => return frame,
-                Some(Ok(_)) => {}
-                other => panic!("no goodbye: {other:?}"),
-            }
-        }
-    })
-    .await;
-    assert_eq!(closed.unwrap().reason.as_str(), "the token has expired");
+    assert_eq!(goodbye(&mut socket).await, "the token has expired");
     soon(async { while let Ok(Some(_)) = stream.chunk().await {} }).await;
     wire.request_unread("ping", json!({})).await.under(401).fault(-32002);
 }
