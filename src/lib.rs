@@ -24,6 +24,7 @@ pub mod live;
 pub mod log;
 pub mod machine;
 pub mod metrics;
+pub mod observed;
 pub mod os;
 pub mod pins;
 pub mod prompts;

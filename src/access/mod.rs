@@ -10,7 +10,6 @@ pub mod commands;
 pub mod groups;
 pub mod jwt;
 pub mod ledger;
-pub mod observed;
 pub mod policy;
 pub mod presence;
 pub mod question;

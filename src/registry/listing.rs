@@ -1,6 +1,7 @@
 //! Tools as `tools/list` shows them. Each listing is made once per role and spelling, and kept as bytes.
 
 use super::{
+    Registry,
     meta::{Effect, Role},
     names::Naming,
     schema::projection,
@@ -141,13 +142,14 @@ struct Made {
 
 /// Listings by role and spelling, made on first use and anew when the policy has changed.
 pub struct Listings {
+    registry: Arc<Registry>,
     limits: Limits,
     made: Mutex<Made>,
 }
 
 impl Listings {
-    pub fn new(limits: Limits) -> Self {
-        Self { limits, made: Mutex::default() }
+    pub fn new(registry: Arc<Registry>, limits: Limits) -> Self {
+        Self { registry, limits, made: Mutex::default() }
     }
 
     /// Every tool this caller could ever use, in registry order; `enabled` says whether it can now.
@@ -159,11 +161,11 @@ impl Listings {
         }
         let named = policy.names(&caller.principal).then(|| caller.principal.clone());
         let listing = made.listings.entry((caller.role, naming, named));
-        Arc::clone(listing.or_insert_with(|| Arc::new(self.make(world, &policy, caller, naming))))
+        Arc::clone(listing.or_insert_with(|| Arc::new(self.make(&policy, caller, naming))))
     }
 
-    fn make(&self, world: &World, policy: &Policy, caller: &Caller, naming: Naming) -> Vec<Listed> {
-        let permitted = world.registry.entries().filter(|entry| policy.has_role(entry.meta, caller));
+    fn make(&self, policy: &Policy, caller: &Caller, naming: Naming) -> Vec<Listed> {
+        let permitted = self.registry.entries().filter(|entry| policy.has_role(entry.meta, caller));
         permitted
             .map(|entry| {
                 let enabled = policy.off_for(entry.meta, Some(&caller.principal)).is_none();

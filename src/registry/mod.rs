@@ -4,6 +4,7 @@
 pub mod actions;
 mod admission;
 pub mod answer_meta;
+pub mod bounds;
 pub mod cache;
 pub mod context;
 pub mod deed;

@@ -39,6 +39,7 @@ use tokio_util::sync::CancellationToken;
 /// One server on one machine, without doors: its tools, its world, no agent.
 pub struct Pi {
     pub world: Arc<World>,
+    pub registry: Arc<Registry>,
     pub cancel: CancellationToken,
     /// Where the next calls report to.
     pub progress: Progress,
@@ -110,6 +111,7 @@ impl Pi {
         let presence = (door != Door::Http).then(Presence::default);
         Self {
             world: Arc::clone(&self.world),
+            registry: Arc::clone(&self.registry),
             cancel: CancellationToken::new(),
             progress: Progress::default(),
             caller: Arc::new(Caller { presence, ..Caller::new(principal, role, door) }),
@@ -129,16 +131,18 @@ impl Pi {
         Self::made_with(Settings::default_for(&places(home)), machine, home, wall, bus)
     }
 
-    fn made_with(settings: Settings, machine: Machine, home: &Path, wall: Wall, bus: Bus) -> Self {
+    fn made_with(settings: Settings, mut machine: Machine, home: &Path, wall: Wall, bus: Bus) -> Self {
         let settings = Arc::new(settings);
         let store = Store::open(&home.join("store.db")).unwrap();
         let agent = AgentLink::Socket(Client::new(&settings.places.agent_socket));
         let audit = Audit::new(store.clone(), settings.audit.max_bytes, None);
         let sampling = Sampling::new(store.clone(), settings.metrics.max_bytes, wall);
-        let world = World::new(settings, Registry::standard(), machine, agent, store, audit, Ring::new(10));
-        let world = World { sampling, bus, ..world };
+        machine.bus = bus;
+        let world = World::new(settings, Arc::new(machine), agent, store, audit, Ring::new(10));
+        let world = World { sampling, ..world };
         Self {
             world: Arc::new(world),
+            registry: Arc::new(Registry::standard()),
             cancel: CancellationToken::new(),
             progress: Progress::default(),
             caller: Arc::new(Caller::new("test", Role::ReadOnly, Door::Stdio)),
@@ -151,6 +155,7 @@ impl Pi {
         let notes = Arc::new(Notes::default());
         let cx = Context {
             world: Arc::clone(&self.world),
+            registry: Arc::clone(&self.registry),
             caller: Arc::clone(&self.caller),
             cancel: self.cancel.clone(),
             progress: self.progress.clone(),
@@ -159,8 +164,8 @@ impl Pi {
             peer: None,
             notes: Arc::clone(&notes),
         };
-        let entry = self.world.registry.entries().find(|entry| entry.name() == tool).expect("a tool of that name");
-        let result = match self.world.registry.prepare(entry, args) {
+        let entry = self.registry.entries().find(|entry| entry.name() == tool).expect("a tool of that name");
+        let result = match self.registry.prepare(entry, args) {
             Ok(prepared) => match prepared.permit(&cx) {
                 Ok(()) => prepared.run(&cx).await,
                 Err(refusal) => Err(refusal),

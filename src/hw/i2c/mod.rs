@@ -22,7 +22,12 @@ pub use port::{Bus, Fault, Holder, Port};
 pub use scan::Scan;
 pub use told::Attempt;
 
-use crate::{config::I2cSettings, error::ToolError, machine::Machine, os::blocking};
+use crate::{
+    config::I2cSettings,
+    error::ToolError,
+    hw::board::Board,
+    os::{Root, blocking},
+};
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError},
@@ -46,11 +51,11 @@ pub struct I2c {
 
 impl I2c {
     /// The buses of this machine; those of its simulated board, where it has one.
-    pub fn of(settings: &I2cSettings, machine: &Machine) -> Self {
-        let allow = Allow::of(settings, machine.board.is_simulated());
-        match &machine.board.simulated {
-            Some(board) => Self::on(Arc::new(board.i2c.clone()), allow),
-            None => Self::on(Arc::new(Dev::new(machine.root.clone())), allow),
+    pub fn of(settings: &I2cSettings, root: &Root, board: &Board) -> Self {
+        let allow = Allow::of(settings, board.is_simulated());
+        match &board.simulated {
+            Some(simulated) => Self::on(Arc::new(simulated.i2c.clone()), allow),
+            None => Self::on(Arc::new(Dev::new(root.clone())), allow),
         }
     }
 

@@ -128,7 +128,7 @@ pub async fn present(world: &World) -> Present {
 
 async fn read(cx: &Context) -> Capabilities {
     let world = &cx.world;
-    let metas = || world.registry.entries().map(|entry| entry.meta);
+    let metas = || cx.registry.entries().map(|entry| entry.meta);
     let on = |meta: &Meta| world.policy.held().admit(meta, &cx.caller).is_ok();
     let module = |found: Result<Found, String>, whose: &str, uses: &dyn Fn(&Meta) -> bool| {
         let mut users = metas().filter(|meta| uses(meta)).peekable();

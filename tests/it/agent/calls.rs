@@ -13,9 +13,10 @@ use raspi_mcp::{
     machine::Machine,
     registry::{
         Registry,
+        bounds::Bounds,
         listing::Limits,
         meta::{Mode, Role},
-        pipeline::{Bounds, Call, Pipeline},
+        pipeline::{Call, Pipeline},
     },
     store::Store,
     world::World,
@@ -54,14 +55,14 @@ impl Server {
         };
         let machine = Machine::new(root.clone(), Board::detect(Choice::Simulated, &root).unwrap(), None);
         let (settings, registry) = (Arc::new(settings), Registry::standard());
-        let world = World::new(settings, registry, machine, agent.clone(), store, audit.clone(), Ring::new(10));
+        let world = World::new(settings, Arc::new(machine), agent.clone(), store, audit.clone(), Ring::new(10));
         let gate = Asking { agent, patience: Duration::from_millis(1), elicitation_clients: Vec::new() };
-        let pipeline = Pipeline::new(Arc::new(world), bounds, Arc::new(audit), Arc::new(gate));
+        let pipeline = Pipeline::new(Arc::new(world), Arc::new(registry), bounds, Arc::new(audit), Arc::new(gate));
         Self { pi, pipeline: Arc::new(pipeline) }
     }
 
     async fn call(&self, caller: (&str, Role), tool: &str, args: Value) -> (Result<Value, ToolError>, Value) {
-        let registry = &self.pipeline.world.registry;
+        let registry = &self.pipeline.registry;
         let call = Call {
             entry: registry.entries().find(|entry| entry.name() == tool).unwrap(),
             caller: Arc::new(Caller::new(caller.0, caller.1, Door::Stdio)),

@@ -86,7 +86,7 @@ async fn the_list_shows_the_committed_descriptors() {
     let tools = listed.result()["tools"].as_array().unwrap().clone();
     assert_eq!(tools.len(), Registry::standard().entries().count());
     for tool in &tools {
-        let (entry, _) = pi.server().pipeline.world.registry.names.resolve(tool["name"].as_str().unwrap()).unwrap();
+        let (entry, _) = pi.server().pipeline.registry.names.resolve(tool["name"].as_str().unwrap()).unwrap();
         let committed = descriptor(entry);
         for part in ["title", "description", "inputSchema", "annotations"] {
             assert_eq!(tool[part], committed[part], "{} {part}", entry.name());

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 /// Modules of one crate that reach themselves: none may be added, and the number goes to 0 and away with this issue.
-const KNOWN_CYCLE: usize = 21;
+const KNOWN_CYCLE: usize = 19;
 
 /// Module to the modules that it names.
 type Edges = BTreeMap<String, BTreeSet<String>>;

@@ -30,8 +30,7 @@ pub async fn get(asked: &Asked, params: &GetPromptRequestParams) -> Result<GetPr
     let client = asked.context.client_info().map(|info| info.name);
     let naming = asked.server.options.naming.settle(client.as_deref());
     let given = params.arguments.clone().unwrap_or_default();
-    let parts =
-        known.write(&asked.server.pipeline.world, &asked.caller, naming, &given).map_err(|error| fault(&error))?;
+    let parts = known.write(&asked.server.pipeline, &asked.caller, naming, &given).map_err(|error| fault(&error))?;
     let mut messages = Vec::with_capacity(parts.len());
     for part in parts {
         messages.push(match part {

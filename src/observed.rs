@@ -1,13 +1,17 @@
-//! The ledger with bystanders: every call that it takes is counted, and told to those who listen to the audit.
+//! A ledger decorator: every call that is recorded is also counted, and reported to those who subscribed to the audit.
 //!
 //! This is the one place that sees every call with its outcome, refusals and panics included.
 
-use super::{
-    caller::Caller,
-    canonical::Whole,
-    ledger::{Entry, Intent, Ledger},
+use crate::{
+    access::{
+        caller::Caller,
+        canonical::Whole,
+        ledger::{Entry, Intent, Ledger},
+    },
+    error::ToolError,
+    metrics::Metrics,
+    resources::book::Book,
 };
-use crate::{error::ToolError, metrics::Metrics, resources::book::Book};
 use futures::future::BoxFuture;
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
