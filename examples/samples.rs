@@ -185,7 +185,8 @@ fn world(home: &Path, root: &Path, now: &Arc<AtomicI64>) -> Outcome<Arc<World>> 
     let now = Arc::clone(now);
     let wall = Wall::of(move || now.load(Ordering::Relaxed));
     let sampling = Sampling::new(store.clone(), settings.metrics.max_bytes, wall);
-    let world = World::new(settings, Registry::standard(), machine, agent, store, audit, Ring::new(10));
+    let world =
+        World::new(settings, Registry::new(raspi_mcp::tools::NAMESPACES), machine, agent, store, audit, Ring::new(10));
     Ok(Arc::new(World { sampling, ..world }))
 }
 

@@ -135,7 +135,15 @@ impl Pi {
         let agent = AgentLink::Socket(Client::new(&settings.places.agent_socket));
         let audit = Audit::new(store.clone(), settings.audit.max_bytes, None);
         let sampling = Sampling::new(store.clone(), settings.metrics.max_bytes, wall);
-        let world = World::new(settings, Registry::standard(), machine, agent, store, audit, Ring::new(10));
+        let world = World::new(
+            settings,
+            Registry::new(raspi_mcp::tools::NAMESPACES),
+            machine,
+            agent,
+            store,
+            audit,
+            Ring::new(10),
+        );
         let world = World { sampling, bus, ..world };
         Self {
             world: Arc::new(world),

@@ -131,7 +131,15 @@ impl Device {
         let store = Store::open(&self.dir.path().join("store.db")).unwrap();
         let audit = Audit::new(store.clone(), settings.audit.max_bytes, None);
         let updating = Updating::of(settings, &machine, link.clone(), wall);
-        let world = World::new(Arc::clone(settings), Registry::standard(), machine, link, store, audit, Ring::new(10));
+        let world = World::new(
+            Arc::clone(settings),
+            Registry::new(raspi_mcp::tools::NAMESPACES),
+            machine,
+            link,
+            store,
+            audit,
+            Ring::new(10),
+        );
         let world = Arc::new(World { updating, bus: Bus::at("unix:path=/nowhere"), ..world });
         let stop = CancellationToken::new();
         world.updating.begin(&world, stop.clone());
