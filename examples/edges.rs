@@ -54,7 +54,7 @@ async fn serve(home: &Path, edges: usize) -> Outcome<Value> {
     let log = Ring::new(settings.log.ring_lines);
     let serve = Serve {
         settings,
-        registry: Registry::standard(),
+        registry: Registry::new(raspi_mcp::tools::NAMESPACES),
         stdio: false,
         log,
         reload: Default::default(),

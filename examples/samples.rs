@@ -155,7 +155,7 @@ async fn call(world: &Arc<World>, tool: &str, args: Value) -> Outcome<Value> {
 
 /// Schema, parser, handler and the text of the answer.
 async fn run(world: &Arc<World>, tool: &str, args: Value) -> Outcome<String> {
-    let registry = Arc::new(Registry::standard());
+    let registry = Arc::new(Registry::new(raspi_mcp::tools::NAMESPACES));
     let cx = Context {
         world: Arc::clone(world),
         registry: Arc::clone(&registry),

@@ -1,7 +1,11 @@
 //! Wall-clock time as the contract writes it: RFC 3339, UTC, milliseconds (document 000, section 2.4.2).
 
 use std::{fmt, sync::Arc};
-use time::{OffsetDateTime, format_description::BorrowedFormatItem, macros::format_description};
+use time::{
+    OffsetDateTime,
+    format_description::{BorrowedFormatItem, well_known::Rfc3339},
+    macros::format_description,
+};
 
 const FORMAT: &[BorrowedFormatItem<'_>] =
     format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
@@ -20,6 +24,19 @@ pub fn millis(at: OffsetDateTime) -> i64 {
 /// `at` in the same form.
 pub fn stamp(at: OffsetDateTime) -> String {
     at.to_offset(time::UtcOffset::UTC).format(FORMAT).unwrap_or_else(|_| "1970-01-01T00:00:00.000Z".into())
+}
+
+/// `text` as RFC 3339 has it, with any offset.
+///
+/// # Errors
+/// A sentence with an example.
+pub fn parse(text: &str) -> Result<OffsetDateTime, String> {
+    let bad = |why: String| format!("{text:?} is no RFC 3339 time like 2026-01-15T14:30:00Z: {why}");
+    // The `time` crate takes any letter there; the grammar of RFC 3339 takes only this one.
+    if !matches!(text.as_bytes().get(10), Some(b'T' | b't')) {
+        return Err(bad("there is no T between date and time".into()));
+    }
+    OffsetDateTime::parse(text, &Rfc3339).map_err(|error| bad(error.to_string()))
 }
 
 /// The machine's clock for those who keep what they see with its time; a test hands in one that it sets.

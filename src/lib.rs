@@ -10,8 +10,6 @@ pub mod cli;
 pub mod client;
 pub mod clock;
 pub mod config;
-#[cfg(feature = "conformance-fixtures")]
-pub mod conformance;
 pub mod daemon;
 pub mod doctor;
 pub mod error;

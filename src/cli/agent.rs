@@ -22,7 +22,7 @@ pub struct Args {}
 
 pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     // Image, /etc and the agent's own folder: never what the server can write, never the environment.
-    let sources = sources.gather(&Registry::standard(), Vec::new())?;
+    let sources = sources.gather(&Registry::new(crate::tools::NAMESPACES), Vec::new())?;
     let settings = config::load_agent(&sources)?;
     let board = halves::board(&settings, &Root::system()).map_err(|why| Failure::new(Exit::Config, why))?;
     let simulated = board.is_simulated();

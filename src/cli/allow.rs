@@ -64,7 +64,7 @@ struct What {
 }
 
 pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
-    let registry = Registry::standard();
+    let registry = Registry::new(crate::tools::NAMESPACES);
     let sources = gathered(sources, &registry)?;
     let Some(tool) = &args.tool else { return list(&sources) };
     owns(&sources)?;
@@ -94,7 +94,7 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
 }
 
 pub fn revoke(args: &RevokeArgs, sources: &sources::Args) -> Result<(), Failure> {
-    let registry = Registry::standard();
+    let registry = Registry::new(crate::tools::NAMESPACES);
     let sources = gathered(sources, &registry)?;
     owns(&sources)?;
     let meta = meta(&registry, &args.tool)?;

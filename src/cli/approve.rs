@@ -43,7 +43,7 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
              works anywhere",
         ));
     }
-    let settings = sources.settings(&Registry::standard(), Vec::new())?;
+    let settings = sources.settings(&Registry::new(crate::tools::NAMESPACES), Vec::new())?;
     let socket = sources::reach(&settings.places.agent_socket, |places| places.agent_socket.clone());
     let agent = AgentLink::Socket(Client::new(&socket));
     let runtime = super::runtime()?;

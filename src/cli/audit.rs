@@ -67,7 +67,7 @@ enum Command {
 }
 
 pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
-    let settings = sources.settings(&Registry::standard(), Vec::new())?;
+    let settings = sources.settings(&Registry::new(crate::tools::NAMESPACES), Vec::new())?;
     let store = settings.places.state_dir.join("store.db");
     match args.command {
         Command::Verify { file, json } => verify(&settings, file.unwrap_or(store), json),

@@ -49,7 +49,7 @@ pub struct Args {
 
 pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
     if args.show {
-        return show(&sources.settings(&Registry::standard(), Vec::new())?);
+        return show(&sources.settings(&Registry::new(crate::tools::NAMESPACES), Vec::new())?);
     }
     let claim = wanted(&args)?;
     // Before anything is sent: a token that cannot be kept must not be made.

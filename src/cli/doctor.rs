@@ -49,7 +49,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
-    let sources = sources.gather(&Registry::standard(), Vec::new())?;
+    let sources = sources.gather(&Registry::new(crate::tools::NAMESPACES), Vec::new())?;
     if args.update {
         return preflight(args, &sources);
     }

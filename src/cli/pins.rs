@@ -70,7 +70,7 @@ fn asked(args: &Args, sources: &sources::Args) -> Result<Picture, Failure> {
 
 /// What the board shows when it is looked at.
 fn looked(sources: &sources::Args) -> Result<Picture, Failure> {
-    let settings = sources.settings(&Registry::standard(), Vec::new())?;
+    let settings = sources.settings(&Registry::new(crate::tools::NAMESPACES), Vec::new())?;
     let root = Root::system();
     let board =
         Board::detect(settings.board, &root).map_err(|conflict| Failure::new(Exit::Config, conflict.to_string()))?;

@@ -25,7 +25,7 @@ use std::{fs, os::unix::net::UnixStream, process::Command, sync::Arc, time::Dura
 pub struct Args {}
 
 pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
-    let sources = sources.gather(&Registry::standard(), Vec::new())?;
+    let sources = sources.gather(&Registry::new(crate::tools::NAMESPACES), Vec::new())?;
     let settings = settings(&sources);
     // The agent holds what is recorded in its memory: nobody else may write it while it runs.
     if UnixStream::connect(&settings.places.agent_socket).is_ok() {

@@ -32,7 +32,7 @@ pub fn text(entry: &Entry) -> String {
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let registry = Registry::standard();
+    let registry = Registry::new(crate::tools::NAMESPACES);
     let entries: Vec<&Entry> = match &args.tool {
         None => registry.entries().collect(),
         Some(name) => vec![registry.names.resolve(name).map_err(|unknown| no_tool(name, &unknown))?.0],

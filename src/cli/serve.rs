@@ -4,10 +4,8 @@ use super::{
     exit::{Exit, Failure},
     sources,
 };
-#[cfg(feature = "conformance-fixtures")]
-use crate::config::Settings;
 use crate::{
-    config::{self, Flag, Reload},
+    config::{self, Flag, Reload, Settings},
     daemon::{self, Serve},
     log,
     os::{ioctl, notify::Manager},
@@ -27,38 +25,30 @@ pub struct Args {
     /// What callers on this machine may do: read_only (default), ops_rw or admin. For your own PC
     #[arg(long, value_name = "ROLE", value_parser = role)]
     role: Option<Role>,
-    /// Add the tools, resources and prompts that the MCP conformance suite looks for. Never on a real device
-    #[cfg(feature = "conformance-fixtures")]
-    #[arg(long)]
-    conformance: bool,
 }
 
 pub fn role(text: &str) -> Result<Role, String> {
     serde_json::from_value(text.into()).map_err(|_| "one of read_only, ops_rw, admin".into())
 }
 
-impl Args {
-    /// The tools, and what of MCP there is beside them.
-    fn offer(&self) -> (Registry, Arc<dyn Provider>) {
-        #[cfg(feature = "conformance-fixtures")]
-        if self.conformance {
-            return (Registry::with_fixtures(), Arc::new(crate::rpc::mcp::fixtures::Fixtures::default()));
-        }
-        (Registry::standard(), Arc::new(Appliance::default()))
-    }
+/// What a server offers to its clients, chosen by whoever starts it.
+pub struct Offer {
+    /// The tools.
+    pub registry: Registry,
+    /// What of MCP there is beside them.
+    pub provider: Arc<dyn Provider>,
+    /// Refuses settings that this is not to be served with, before anything listens.
+    pub check: fn(&Settings) -> Result<(), Failure>,
+}
 
-    /// Fixtures ask and tell anybody anything: they are for a suite on this very machine.
-    #[cfg(feature = "conformance-fixtures")]
-    fn stay_local(&self, settings: &Settings) -> Result<(), Failure> {
-        let listen = settings.http.listen;
-        if self.conformance && settings.http.enabled && !crate::config::is_loopback(listen.ip()) {
-            let why = format!(
-                "--conformance serves this machine only, and {listen} is not a loopback address; \
-                 listen on 127.0.0.1, or leave --conformance out"
-            );
-            return Err(Failure::new(Exit::Config, why));
+impl Offer {
+    /// What the product serves, with any settings.
+    fn standard() -> Self {
+        Self {
+            registry: Registry::new(crate::tools::NAMESPACES),
+            provider: Arc::new(Appliance::default()),
+            check: |_| Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -66,8 +56,16 @@ impl Args {
 const STUCK: Duration = Duration::from_secs(2);
 
 pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
+    serve(args, sources, Offer::standard())
+}
+
+/// Serves this until the process is told to end.
+///
+/// # Errors
+/// [`Exit::Config`] for settings that are wrong or that `check` refuses, [`Exit::Failed`] when the server cannot start or ends badly.
+pub fn serve(args: Args, sources: &sources::Args, offer: Offer) -> Result<(), Failure> {
     ioctl::give_large_buffers_back();
-    let (registry, provider) = args.offer();
+    let Offer { registry, provider, check } = offer;
     let flags = args.http.iter().map(|address| Flag {
         key: "http.listen".into(),
         value: address.clone(),
@@ -75,8 +73,7 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
     });
     let sources = sources.gather(&registry, flags.collect())?;
     let mut settings = config::load(&sources)?;
-    #[cfg(feature = "conformance-fixtures")]
-    args.stay_local(&settings)?;
+    check(&settings)?;
     daemon::grant(&mut settings, args.role);
     let ring = log::Ring::new(settings.log.ring_lines);
     log::start(&settings, &ring).map_err(|why| Failure::new(Exit::Config, why))?;
@@ -90,21 +87,4 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
     // Without this, a thread that hangs in an adapter's driver would keep the process; it goes down with it.
     runtime.shutdown_timeout(STUCK);
     ended.map_err(|why| Failure::new(Exit::Failed, why))
-}
-
-#[cfg(all(test, feature = "conformance-fixtures"))]
-mod tests {
-    use super::*;
-    use crate::config::Places;
-
-    #[test]
-    fn conformance_stays_on_this_machine_even_where_the_configuration_would_not() {
-        let mut settings = Settings::default_for(&Places::below(std::path::Path::new("/nowhere")));
-        let args = |conformance| Args { stdio: false, http: None, role: None, conformance };
-        assert!(args(true).stay_local(&settings).is_ok());
-        settings.http.listen = ([192, 0, 2, 1], 8765).into();
-        let refusal = args(true).stay_local(&settings).unwrap_err();
-        assert!(refusal.exit == Exit::Config && refusal.message.contains("loopback"), "{}", refusal.message);
-        assert!(args(false).stay_local(&settings).is_ok());
-    }
 }

@@ -51,7 +51,7 @@ impl Target {
         let path = match &self.socket {
             Some(path) => path.clone(),
             None => {
-                let own = sources.settings(&Registry::standard(), Vec::new())?.socket.path;
+                let own = sources.settings(&Registry::new(crate::tools::NAMESPACES), Vec::new())?.socket.path;
                 sources::reach(&own, |places| places.runtime_dir.join("mcp.sock"))
             }
         };

@@ -32,7 +32,7 @@ enum Command {
 }
 
 pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
-    let settings = sources.settings(&Registry::standard(), Vec::new())?;
+    let settings = sources.settings(&Registry::new(crate::tools::NAMESPACES), Vec::new())?;
     let tls = &settings.tls;
     match args.command {
         Command::Show => {

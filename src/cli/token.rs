@@ -61,7 +61,7 @@ enum Command {
 }
 
 pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
-    let gather = || sources.gather(&Registry::standard(), Vec::new());
+    let gather = || sources.gather(&Registry::new(crate::tools::NAMESPACES), Vec::new());
     match args.command {
         Command::Make(what) => {
             let sources = gather()?;

@@ -24,7 +24,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
-    let registry = Registry::standard();
+    let registry = Registry::new(crate::tools::NAMESPACES);
     let settings = sources.settings(&registry, Vec::new())?;
     if args.json {
         let all: Vec<Value> = registry.entries().map(descriptor).collect();

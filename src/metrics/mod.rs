@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn calls_are_counted_by_outcome_and_by_time() {
-        let metrics = Metrics::new(&Registry::standard());
+        let metrics = Metrics::new(&Registry::new(crate::tools::NAMESPACES));
         metrics.called("system.get_clock", None, Duration::from_micros(500));
         metrics.called("system.get_clock", None, Duration::from_micros(501));
         metrics.called("system.get_clock", Some(&ToolError::denied("no")), Duration::from_secs(31));

@@ -35,21 +35,8 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// The tools of `src/tools`.
-    pub fn standard() -> Self {
-        Self::of(crate::tools::NAMESPACES)
-    }
-
-    /// As [`Registry::standard`], and what the conformance suite looks for.
-    #[cfg(feature = "conformance-fixtures")]
-    pub fn with_fixtures() -> Self {
-        let namespaces: Vec<_> =
-            crate::tools::NAMESPACES.iter().copied().chain([crate::conformance::FIXTURES]).collect();
-        Self::of(&namespaces)
-    }
-
-    /// A registry of these slices.
-    pub fn of(namespaces: &[&'static [Entry]]) -> Self {
+    /// A registry of these slices, in this order. The product's are `tools::NAMESPACES`; who starts a server may add others.
+    pub fn new(namespaces: &[&'static [Entry]]) -> Self {
         let entries: Vec<_> = namespaces.iter().copied().flatten().collect();
         let checkers = entries.iter().map(|entry| (entry.name(), OnceLock::new())).collect();
         Self { names: Names::new(&entries), checkers, entries }

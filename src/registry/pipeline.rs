@@ -148,7 +148,7 @@ impl Pipeline {
         let (entry, caller) = (call.entry, Arc::clone(&call.caller));
         let (request_id, correlation_id) = (call.request_id.clone(), call.correlation_id.clone());
         let progress = call.progress.clone();
-        let named = refusal::Named::of(entry, &call.args);
+        let named = refusal::Named::of(entry.name(), &call.args);
         let mut trail = Trail::default();
 
         let admitted = self.admission.admit(&self.world, &self.bounds.limits, &call);

@@ -88,13 +88,24 @@ pub(super) fn panicked(entry: &Entry, request_id: &str) -> ToolError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::Registry;
+    use crate::registry::{context::Context, meta::Meta, tool::Tool};
     use serde_json::value::RawValue;
+
+    struct WritePin;
+
+    impl Tool for WritePin {
+        type Args = ();
+        type Out = ();
+        const META: Meta = Meta { name: "gpio.write_pin", ..Meta::WRITE };
+
+        async fn call(_cx: &Context, (): ()) -> Result<(), ToolError> {
+            Ok(())
+        }
+    }
 
     #[test]
     fn a_missing_record_never_says_that_nothing_was_done() {
-        let registry = Registry::standard();
-        let entry = registry.entries().find(|entry| entry.name() == "gpio.write_pin").unwrap();
+        let entry = &Entry::of::<WritePin>();
         let full = ToolError::unavailable("the store failed: disk is full");
         let json = RawValue::from_string("{}".into()).unwrap();
         let done = unrecorded(entry, Ok(Output { json, content: Vec::new(), whole: None, blob: None }), &full);

@@ -10,7 +10,6 @@ mod attacks;
 mod bridge;
 mod cli;
 mod config;
-#[cfg(feature = "conformance-fixtures")]
 mod conformance;
 mod contract;
 mod doctor;

@@ -142,7 +142,7 @@ impl Pi {
         let world = World { sampling, ..world };
         Self {
             world: Arc::new(world),
-            registry: Arc::new(Registry::standard()),
+            registry: Arc::new(Registry::new(raspi_mcp::tools::NAMESPACES)),
             cancel: CancellationToken::new(),
             progress: Progress::default(),
             caller: Arc::new(Caller::new("test", Role::ReadOnly, Door::Stdio)),

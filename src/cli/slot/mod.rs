@@ -62,7 +62,7 @@ enum What {
 }
 
 pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
-    let settings = sources.settings(&Registry::standard(), Vec::new())?;
+    let settings = sources.settings(&Registry::new(crate::tools::NAMESPACES), Vec::new())?;
     let socket = sources::reach(&settings.places.agent_socket, |places| places.agent_socket.clone());
     let agent = AgentLink::Socket(Client::new(&socket));
     super::runtime()?.block_on(act(args.what, &agent, &settings))

@@ -24,7 +24,7 @@ impl Format {
 
     pub(super) fn has(self, text: &str) -> bool {
         match self {
-            Self::DateTime => crate::tools::time::parse(text).is_ok(),
+            Self::DateTime => crate::clock::parse(text).is_ok(),
             Self::Ipv4 => text.parse::<Ipv4Addr>().is_ok(),
             Self::Ipv6 => text.parse::<Ipv6Addr>().is_ok(),
             Self::Uuid => {

@@ -7,8 +7,6 @@ mod call;
 pub mod conversation;
 mod ear;
 pub mod fault;
-#[cfg(feature = "conformance-fixtures")]
-pub mod fixtures;
 pub mod handler;
 pub mod http;
 pub mod listeners;

@@ -49,7 +49,7 @@ fn target() -> Target {
     settings.limits.reads_per_minute = u32::MAX;
     let serve = Serve {
         settings,
-        registry: Registry::standard(),
+        registry: Registry::new(raspi_mcp::tools::NAMESPACES),
         stdio: true,
         log: Ring::new(1),
         reload: Default::default(),

@@ -54,7 +54,7 @@ impl Server {
             response_bytes: 1 << 20,
         };
         let machine = Machine::new(root.clone(), Board::detect(Choice::Simulated, &root).unwrap(), None);
-        let (settings, registry) = (Arc::new(settings), Registry::standard());
+        let (settings, registry) = (Arc::new(settings), Registry::new(raspi_mcp::tools::NAMESPACES));
         let world = World::new(settings, Arc::new(machine), agent.clone(), store, audit.clone(), Ring::new(10));
         let gate = Asking { agent, patience: Duration::from_millis(1), elicitation_clients: Vec::new() };
         let pipeline = Pipeline::new(Arc::new(world), Arc::new(registry), bounds, Arc::new(audit), Arc::new(gate));

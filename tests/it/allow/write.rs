@@ -11,7 +11,7 @@ use std::{fs, os::unix::fs::MetadataExt};
 use tempfile::TempDir;
 
 fn sources(root: &TempDir) -> Sources {
-    let registry = Registry::standard();
+    let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
     let tools = registry.entries().map(|entry| (entry.name(), entry.meta.mode)).collect();
     Sources::new(Places::below(root.path()), tools)
 }

@@ -120,7 +120,7 @@ impl Fresh {
 
     /// The settings as `serve` reads them, on a port of its own.
     pub fn settings(&self, more: &[(&str, &str)]) -> Settings {
-        let registry = Registry::standard();
+        let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
         let tools = registry.entries().map(|entry| (entry.name(), entry.meta.mode)).collect();
         let mut sources = Sources::new(self.places(), tools);
         let over = [("board", "simulated"), ("agent", "inprocess"), ("http.listen", "0.0.0.0:0")];
@@ -137,7 +137,7 @@ impl Fresh {
     }
 
     pub async fn starts_with(&self, more: &[(&str, &str)]) -> Up {
-        let (settings, registry) = (self.settings(more), Registry::standard());
+        let (settings, registry) = (self.settings(more), Registry::new(raspi_mcp::tools::NAMESPACES));
         let log = Ring::new(settings.log.ring_lines);
         let serve = Serve {
             settings,

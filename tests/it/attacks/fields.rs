@@ -67,7 +67,7 @@ fn hostile() -> Vec<Value> {
 
 /// Every tool on, nobody asked, and no end of calls.
 fn open(settings: &mut Settings) {
-    for entry in Registry::standard().entries() {
+    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).entries() {
         settings.tools.enable.insert(entry.meta.namespace().to_owned());
         settings.policy.insert(entry.name().to_owned(), Mode::Allow);
     }
@@ -78,7 +78,7 @@ fn open(settings: &mut Settings) {
 async fn every_field_of_every_tool() {
     let pi = Pi::standard(open).await;
     let mut wire = pi.on(Door::Stdio).await;
-    for entry in Registry::standard().entries() {
+    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).entries() {
         let (name, schema) = (entry.name(), entry.input_schema());
         let executed = oracle(&schema);
         let mut tried = 0;

@@ -1,21 +1,24 @@
-//! The fixture build: what it adds, and that it stays on this machine. The official suite judges the rest.
+//! The fixtures of the conformance suite: what they add, and that they stay on this machine. The official suite judges the rest.
 
 mod converse;
+#[path = "../../conformance/fixtures/mod.rs"]
+pub mod fixtures;
 mod modern;
 mod tasks;
 
-use crate::served::{Door, Pi, process};
+use crate::served::{Door, Pi};
+use fixtures::FIXTURES;
 use raspi_mcp::{
-    conformance::FIXTURES,
+    cli::exit::Exit,
+    config::{Places, Settings},
     registry::{Registry, listing::descriptor},
 };
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 #[test]
 fn fixtures_are_tools_like_all_others_but_for_their_results() {
-    let standard = Registry::standard().entries().count();
-    assert_eq!(Registry::with_fixtures().entries().count(), standard + FIXTURES.len());
+    let standard = Registry::new(raspi_mcp::tools::NAMESPACES).entries().count();
+    assert_eq!(fixtures::registry().entries().count(), standard + FIXTURES.len());
     for entry in FIXTURES {
         let descriptor = descriptor(entry);
         assert_eq!(descriptor.get("outputSchema"), None, "{}", entry.name());
@@ -60,14 +63,14 @@ async fn content_comes_as_it_is_and_failures_as_everywhere() {
     }
 }
 
-#[tokio::test]
-async fn it_serves_this_machine_only() {
-    let root = TempDir::new().unwrap();
-    // All that a server needs to listen in the network, but for the flag.
-    let network =
-        ["--set", "tls.enabled=true", "--set", "jwt.issuer=https://issuer.example", "--set", "jwt.audience=pi"];
-    let args = [&["serve", "--conformance", "--http", "0.0.0.0:0"][..], &network].concat();
-    let output = process::command(&root, &args).output().await.unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success() && said.contains("--conformance serves this machine only"), "{said}");
+/// `ci/parts/conformance` asks the program itself.
+#[test]
+fn fixtures_stay_on_this_machine_even_where_the_configuration_would_not() {
+    let mut settings = Settings::default_for(&Places::below(std::path::Path::new("/nowhere")));
+    assert!(fixtures::stay_local(&settings).is_ok());
+    settings.http.listen = ([192, 0, 2, 1], 8765).into();
+    let refusal = fixtures::stay_local(&settings).unwrap_err();
+    assert!(refusal.exit == Exit::Config && refusal.message.contains("loopback"), "{}", refusal.message);
+    settings.http.enabled = false;
+    assert!(fixtures::stay_local(&settings).is_ok());
 }

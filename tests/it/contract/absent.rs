@@ -34,7 +34,7 @@ fn default(property: &Value) -> Value {
 
 #[test]
 fn null_counts_as_absent_for_whatever_may_be_left_out() {
-    let registry = Registry::standard();
+    let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
     for entry in registry.entries() {
         let schema = entry.input_schema();
         let [fewest, _] = probe::good(&schema);
@@ -62,7 +62,7 @@ fn null_counts_as_absent_for_whatever_may_be_left_out() {
 
 #[test]
 fn null_counts_as_absent_one_level_down_and_not_in_a_list_or_a_free_map() {
-    let registry = Registry::standard();
+    let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
     let refused = |tool: &str, args: Value| {
         let (entry, _) = registry.names.resolve(tool).unwrap();
         registry.prepare(entry, args).err().map(|error| error.details["path"].as_str().unwrap_or_default().to_owned())
@@ -87,7 +87,7 @@ async fn every_tool_runs_with_each_other_property_at_its_default_or_null() {
     .await;
     let mut wire = pi.on(Door::Stdio).await;
     let mut told: Vec<String> = Vec::new();
-    for entry in Registry::standard().entries() {
+    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).entries() {
         let (schema, args) = (entry.input_schema(), arguments(entry));
         for filled in [with_the_rest(&schema, &args, null), with_the_rest(&schema, &args, default)] {
             let answer = wire.call(entry.name(), filled.clone()).await;

@@ -41,27 +41,31 @@ fn calls(tool: &str) -> Vec<Value> {
 }
 
 fn meta(tool: &str) -> &'static Meta {
-    Registry::standard().entries().find(|entry| entry.name() == tool).unwrap().meta
+    Registry::new(raspi_mcp::tools::NAMESPACES).entries().find(|entry| entry.name() == tool).unwrap().meta
 }
 
 /// A server's policy with that one line, everything enabled.
 fn server(name: &str, mode: Mode) -> Policy {
     let mut policy = Policy::read_only();
-    policy.enabled.extend(Registry::standard().entries().map(|entry| entry.meta.namespace().to_owned()));
+    policy
+        .enabled
+        .extend(Registry::new(raspi_mcp::tools::NAMESPACES).entries().map(|entry| entry.meta.namespace().to_owned()));
     policy.modes.insert(name.into(), mode);
     policy
 }
 
 fn agent(name: &str, mode: Mode) -> AgentPolicy {
     let mut policy = AgentPolicy::default();
-    policy.namespaces.extend(Registry::standard().entries().map(|entry| entry.meta.namespace().to_owned()));
+    policy
+        .namespaces
+        .extend(Registry::new(raspi_mcp::tools::NAMESPACES).entries().map(|entry| entry.meta.namespace().to_owned()));
     policy.modes.insert(name.into(), mode);
     policy
 }
 
 #[test]
 fn every_tool_that_changes_something_says_what_it_does_and_so_does_every_private_read() {
-    let registry = Registry::standard();
+    let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
     for entry in registry.entries() {
         let declared = Does::of(entry.name()).is_some_and(|does| !does.own.is_empty());
         let needed = entry.meta.effect.is_write() || PRIVATE.contains(&entry.name());
@@ -194,7 +198,10 @@ fn a_tool_is_off_when_all_that_it_can_do_is_denied_and_says_whose_word_it_was() 
 
 #[test]
 fn the_table_of_the_policy_says_what_holds_and_by_whose_word() {
-    let table = raspi_mcp::cli::tools::table(&Registry::standard(), &server("service.restart", Mode::Deny));
+    let table = raspi_mcp::cli::tools::table(
+        &Registry::new(raspi_mcp::tools::NAMESPACES),
+        &server("service.restart", Mode::Deny),
+    );
     let line = |tool: &str| table.lines().find(|line| line.starts_with(&format!("| `{tool}` "))).unwrap().to_owned();
     assert!(line("service.restart").contains("| deny (policy.\"service.restart\") |"), "{}", line("service.restart"));
     let control = line("service.control_service");

@@ -61,7 +61,7 @@ fn outside(schema: &Value, at: &str, found: &mut Vec<String>) {
 #[test]
 fn advertised_input_schemas_keep_to_what_sdks_take() {
     let mut found = Vec::new();
-    for entry in Registry::standard().entries() {
+    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).entries() {
         let (advertised, _) = entry.advertised();
         outside(&advertised, entry.name(), &mut found);
         assert_eq!(advertised["type"], "object", "{}", entry.name());
@@ -100,7 +100,7 @@ fn what_sdks_do_not_take_is_found() {
 /// The whole point of a listing: who keeps to what it shows is not refused by the schema that is executed, nor by the parser.
 #[test]
 fn what_is_advertised_is_accepted() {
-    let registry = Registry::standard();
+    let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
     let mut tried = 0;
     for entry in registry.entries() {
         let (advertised, accepts) = entry.advertised();
@@ -129,7 +129,7 @@ fn what_is_advertised_is_accepted() {
 
 #[test]
 fn what_was_accepted_before_there_was_a_subset_still_is() {
-    let registry = Registry::standard();
+    let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
     for (tool, args) in [
         ("gpio.write_pin", json!({"pin": 17, "value": 1})),
         ("gpio.write_pin", json!({"pin": 17, "value": 0.0})),
@@ -167,7 +167,7 @@ async fn declared_defaults_come_from_the_parser() {
     assert_eq!(by_hand, ["detailed_network_info.rs", "page.rs", "page.rs", "variables.rs", "variables.rs"]);
     let pi = Pi::standard(|_| {}).await;
     let page = pi.call("tools.search", json!({"query": "pin"})).await.ok()["pagination"].clone();
-    let registry = Registry::standard();
+    let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
     let default = |tool: &str, name: &str| {
         registry.names.resolve(tool).unwrap().0.advertised().0["properties"][name]["default"].clone()
     };

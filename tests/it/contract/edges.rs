@@ -83,7 +83,7 @@ async fn every_declared_bound_is_the_real_one() {
     })
     .await;
     let (mut tried, mut told) = (0, Vec::new());
-    for entry in Registry::standard().entries().filter(|entry| !APART.contains(&entry.name())) {
+    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).entries().filter(|entry| !APART.contains(&entry.name())) {
         for (name, property) in entry.input_schema()["properties"].as_object().unwrap() {
             let (inside, outside) = edges(name, property);
             let with = |value: &Value| {
@@ -118,7 +118,7 @@ async fn every_declared_bound_is_the_real_one() {
 #[tokio::test]
 async fn reserved_addresses_are_outside_the_declared_bounds() {
     for tool in ["i2c.read", "i2c.write", "i2c.transfer"] {
-        let registry = Registry::standard();
+        let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
         let (entry, _) = registry.names.resolve(tool).unwrap();
         let address = &entry.input_schema()["properties"]["address"];
         assert_eq!((&address["minimum"], &address["maximum"]), (&json!(8), &json!(119)), "{tool}");

@@ -38,7 +38,7 @@ fn not_implied(whole: &Value, part: &Value, at: &str, found: &mut Vec<String>) {
 #[test]
 fn every_committed_output_schema_implies_its_projection() {
     let mut tried = 0;
-    for entry in Registry::standard().entries() {
+    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).entries() {
         let (whole, name) = (entry.output_schema(), entry.name());
         let part = projection(&whole);
         let mut found = Vec::new();
@@ -84,7 +84,7 @@ async fn the_list_shows_the_committed_descriptors() {
     let mut wire = pi.on(Door::Stdio).await;
     let listed = wire.request("tools/list", json!({"limit": 200})).await;
     let tools = listed.result()["tools"].as_array().unwrap().clone();
-    assert_eq!(tools.len(), Registry::standard().entries().count());
+    assert_eq!(tools.len(), Registry::new(raspi_mcp::tools::NAMESPACES).entries().count());
     for tool in &tools {
         let (entry, _) = pi.server().pipeline.registry.names.resolve(tool["name"].as_str().unwrap()).unwrap();
         let committed = descriptor(entry);

@@ -54,7 +54,7 @@ fn the_committed_schemas_are_what_this_build_promises() {
             "a release has its schemas from the files: no witness for them"
         )
     };
-    let (registry, folder) = (Registry::standard(), here().join("schemas"));
+    let (registry, folder) = (Registry::new(raspi_mcp::tools::NAMESPACES), here().join("schemas"));
     let stale: Vec<String> = registry
         .entries()
         .filter_map(|entry| committed(&folder.join(cli::schema::file(entry)), &cli::schema::text(entry)).err())
@@ -67,7 +67,7 @@ fn the_committed_schemas_are_what_this_build_promises() {
 
 #[test]
 fn the_committed_policy_table_is_the_one_that_holds_by_default() {
-    let table = cli::tools::table(&Registry::standard(), &Policy::read_only());
+    let table = cli::tools::table(&Registry::new(raspi_mcp::tools::NAMESPACES), &Policy::read_only());
     let text = format!(
         "# Policy by default\n\nWritten by `BLESS=1 cargo test contract`; `raspi-mcp tools --policy` prints it as the configuration has it.\n\n{table}"
     );
@@ -82,7 +82,7 @@ fn what_was_released_is_still_true() {
         assert_eq!(env!("CARGO_PKG_VERSION"), "0.1.0", "a release without its schemas: copy them to schemas/.released");
         return;
     }
-    let registry = Registry::standard();
+    let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
     let mut broken = Vec::new();
     for path in files(&released) {
         let old: serde_json::Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
@@ -97,7 +97,7 @@ fn what_was_released_is_still_true() {
 
 #[test]
 fn schema_and_parser_are_of_one_mind() {
-    let registry = Registry::standard();
+    let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
     let (mut tried, mut apart) = (0, Vec::new());
     for entry in registry.entries() {
         let (count, found) = probe::apart(&registry, entry);

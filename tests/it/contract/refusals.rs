@@ -72,7 +72,7 @@ fn ways() -> Vec<Way> {
 }
 
 fn names() -> Vec<String> {
-    Registry::standard().entries().map(|entry| entry.name().to_owned()).collect()
+    Registry::new(raspi_mcp::tools::NAMESPACES).entries().map(|entry| entry.name().to_owned()).collect()
 }
 
 #[tokio::test]
@@ -86,7 +86,7 @@ async fn every_refusal_of_a_permission_names_the_permission_and_the_thing() {
         .await;
         let mut wire = pi.stdio(Caller::new("stdio", role, In::Stdio));
         let mut refused = 0;
-        for entry in Registry::standard().entries() {
+        for entry in Registry::new(raspi_mcp::tools::NAMESPACES).entries() {
             let everything = matches!(way, "policy" | "switched off");
             if !everything && entry.meta.role == Role::ReadOnly {
                 continue;

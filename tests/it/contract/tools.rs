@@ -22,7 +22,7 @@ const LISTED: usize = 64_000;
 
 #[test]
 fn every_tool_is_named_described_and_unique() {
-    let registry = Registry::standard();
+    let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
     let mut names = BTreeSet::new();
     for entry in registry.entries() {
         let (meta, name) = (entry.meta, entry.name());
@@ -48,7 +48,7 @@ fn every_tool_is_named_described_and_unique() {
 
 #[test]
 fn arguments_are_closed_results_open_and_promises_match_parameters() {
-    for entry in Registry::standard().entries() {
+    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).entries() {
         let (meta, name, has) = (entry.meta, entry.name(), parameters(entry));
         let (input, output) = (entry.input_schema(), entry.output_schema());
         for schema in [&input, &output] {
@@ -97,7 +97,7 @@ pub fn each(schema: &Value, visit: &mut impl FnMut(&Value)) {
 
 #[test]
 fn defaults_are_as_careful_as_the_tier_says() {
-    for entry in Registry::standard().entries() {
+    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).entries() {
         let (meta, name) = (entry.meta, entry.name());
         match meta.tier {
             Tier::Fundamental => assert!(!meta.effect.is_write() && meta.mode == Mode::Allow, "{name}"),
@@ -194,7 +194,7 @@ pub fn arguments(entry: &Entry) -> Value {
 
 /// Every tool on, and nobody asked: what policy denies is refused before its arguments are looked at.
 pub fn allow_everything(settings: &mut Settings) {
-    for entry in Registry::standard().entries() {
+    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).entries() {
         settings.tools.enable.insert(entry.meta.namespace().to_owned());
         settings.policy.insert(entry.name().to_owned(), Mode::Allow);
     }
@@ -222,7 +222,7 @@ async fn every_tool_answers_a_real_call_as_its_schema_says() {
     wire.call("metrics.start_sampling_job", json!({"interval_seconds": 3600, "job_id": "contract"})).await.ok();
     // That wants the plan of a preview, and then restarts the machine: tools/manage does both.
     let here = |entry: &&'static Entry| entry.name() != "manage.apply_os_updates";
-    let registry = Registry::standard();
+    let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
     for entry in registry.entries().filter(here) {
         let answer = wire.call(entry.name(), arguments(entry)).await;
         if NEEDS.contains(&entry.name()) && answer.is_refusal("capability_missing") {
@@ -244,7 +244,7 @@ async fn every_tool_answers_a_real_call_as_its_schema_says() {
 async fn every_tool_refuses_what_no_schema_allows() {
     let pi = Pi::standard(allow_everything).await;
     let mut wire = pi.on(Door::Stdio).await;
-    for entry in Registry::standard().entries() {
+    for entry in Registry::new(raspi_mcp::tools::NAMESPACES).entries() {
         wire.call(entry.name(), json!({"no_such_parameter": 1})).await.failed("invalid_argument");
     }
 }

@@ -15,7 +15,7 @@ fn uris(result: &Value, of: &str, field: &str) -> Vec<String> {
 
 #[test]
 fn each_resource_and_its_tool_name_each_other_and_parameters_are_arguments() {
-    let registry = Registry::standard();
+    let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
     for resource in RESOURCES {
         let entry = registry.entries().find(|entry| entry.name() == resource.tool).expect("a tool of that name");
         assert_eq!(entry.meta.resource_uri, Some(resource.uri));

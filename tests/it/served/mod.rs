@@ -17,6 +17,7 @@ mod wire;
 pub use answer::Answer;
 pub use wire::{Wire, modern_meta, request};
 
+use crate::conformance::fixtures;
 use bench::Bench;
 use raspi_mcp::{
     access::{audit::Filter, caller::Caller, token::Token},
@@ -81,24 +82,22 @@ impl Pi {
     /// A server whose settings differ from the defaults.
     pub async fn with(change: impl FnOnce(&mut Settings)) -> Self {
         let slices: Vec<&'static [Entry]> = tools::NAMESPACES.iter().copied().chain([bench::TOOLS]).collect();
-        Self::of(Registry::of(&slices), Arc::new(Appliance::default()), change).await
+        Self::of(Registry::new(&slices), Arc::new(Appliance::default()), change).await
     }
 
     /// A server that offers nothing beside its tools.
     pub async fn tools_only() -> Self {
-        Self::of(Registry::standard(), Arc::new(ToolsOnly), |_| {}).await
+        Self::of(Registry::new(raspi_mcp::tools::NAMESPACES), Arc::new(ToolsOnly), |_| {}).await
     }
 
     /// A server with the tools of `src/tools` alone.
     pub async fn standard(change: impl FnOnce(&mut Settings)) -> Self {
-        Self::of(Registry::standard(), Arc::new(Appliance::default()), change).await
+        Self::of(Registry::new(raspi_mcp::tools::NAMESPACES), Arc::new(Appliance::default()), change).await
     }
 
     /// A server with what the conformance suite looks for.
-    #[cfg(feature = "conformance-fixtures")]
     pub async fn with_fixtures() -> Self {
-        let fixtures = raspi_mcp::rpc::mcp::fixtures::Fixtures::default();
-        Self::of(Registry::with_fixtures(), Arc::new(fixtures), |_| {}).await
+        Self::of(fixtures::registry(), Arc::new(fixtures::Fixtures::default()), |_| {}).await
     }
 
     async fn of(registry: Registry, provider: Arc<dyn Provider>, change: impl FnOnce(&mut Settings)) -> Self {
@@ -117,7 +116,7 @@ impl Pi {
     /// what it reads.
     pub async fn of_site(site: &[(&str, &str)]) -> (Self, Sources) {
         let root = TempDir::new().unwrap();
-        let registry = Registry::standard();
+        let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
         let tools = registry.entries().map(|entry| (entry.name(), entry.meta.mode)).collect();
         let mut sources = Sources::new(Places::below(root.path()), tools);
         let flags = [("board", "simulated"), ("agent", "inprocess"), ("http.listen", "127.0.0.1:0")];

@@ -108,7 +108,7 @@ impl Drop for Bench {
 }
 
 fn known() -> Vec<(&'static str, Mode)> {
-    Registry::standard().entries().map(|entry| (entry.name(), entry.meta.mode)).collect()
+    Registry::new(raspi_mcp::tools::NAMESPACES).entries().map(|entry| (entry.name(), entry.meta.mode)).collect()
 }
 
 /// One row of a table.

@@ -1,0 +1,35 @@
+//! `raspi-mcp serve` with what the official conformance suite looks for: `conformance --http 127.0.0.1:0`. For `ci/parts/conformance`.
+
+#[cfg(not(schemas_from_types))]
+compile_error!("a release carries the schemas of the product's tools only: build this program without --release");
+
+mod fixtures;
+
+use clap::Parser;
+use raspi_mcp::cli::{
+    serve::{self, Offer},
+    sources,
+};
+use std::{process::ExitCode, sync::Arc};
+
+/// Serves the tools, resources and prompts that the MCP conformance suite looks for, beside the product's tools.
+#[derive(Parser)]
+struct Cli {
+    #[command(flatten)]
+    sources: sources::Args,
+    #[command(flatten)]
+    serve: serve::Args,
+}
+
+fn main() -> ExitCode {
+    let Cli { sources, serve } = Cli::parse();
+    let provider = Arc::new(fixtures::Fixtures::default());
+    let offer = Offer { registry: fixtures::registry(), provider, check: fixtures::stay_local };
+    match serve::serve(serve, &sources, offer) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("conformance: {}", failure.message);
+            failure.exit.into()
+        }
+    }
+}
