@@ -15,7 +15,7 @@ mod chain;
 mod gather;
 mod keeping;
 mod known;
-mod ledger;
+mod recording;
 mod limit;
 mod query;
 mod reads;
