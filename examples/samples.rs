@@ -8,21 +8,19 @@
 //! FOLDER must be on a disk: what is written to a memory file system is not counted by the kernel.
 
 use raspi_mcp::{
-    access::{
-        audit::Audit,
-        caller::{Caller, Door},
-    },
+    access::caller::{Caller, Door},
     agent::{AgentLink, Client},
+    audit::Audit,
     clock::{Stamp, Wall},
     config::{Places, Settings},
     hw::board::{Board, Choice},
     log::Ring,
     machine::Machine,
+    meta::Role,
     os::{Root, own},
     registry::{
         Registry,
         context::{Context, Notes},
-        meta::Role,
     },
     sampling::Sampling,
     store::Store,

@@ -1,17 +1,20 @@
 //! All the wiring of `raspi-mcp serve`, in order: settings, machine, agent, audit, pipeline, doors, ready, stop.
 
 use crate::{
-    access::{approval::Asking, audit::Audit, policy::Policy},
+    access::policy::Policy,
     agent::AgentLink,
+    approval::Asking,
+    audit::Audit,
     config::{Reload, Settings},
     halves,
     instance::{self, Instance},
     live,
     log::Ring,
+    meta::Role,
     metrics::Metrics,
     observed::Observed,
     os::{clock, notify::Manager},
-    registry::{Registry, bounds::Bounds, deed::REPORT, listing::Limits, meta::Role, pipeline::Pipeline},
+    registry::{Registry, bounds::Bounds, deed::REPORT, listing::Limits, pipeline::Pipeline},
     resources::book::Book,
     rpc::{
         connection::PARTING,

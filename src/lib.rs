@@ -1,10 +1,16 @@
 //! raspi-mcp: an appliance that an AI assistant can operate safely. `ARCHITECTURE.md` is the map.
 
 pub mod access;
+pub mod actions;
 pub mod agent;
 pub mod allow;
 pub mod appliance;
+pub mod approval;
+pub mod audit;
+pub mod authentication;
+pub mod base64url;
 pub mod bridge;
+pub mod canonical;
 pub mod claim;
 pub mod cli;
 pub mod client;
@@ -21,6 +27,7 @@ pub mod instance;
 pub mod live;
 pub mod log;
 pub mod machine;
+pub mod meta;
 pub mod metrics;
 pub mod observed;
 pub mod os;
@@ -30,6 +37,7 @@ pub mod registry;
 pub mod resources;
 pub mod rpc;
 pub mod sampling;
+pub mod schema;
 pub mod store;
 pub mod terminal;
 pub mod tls;

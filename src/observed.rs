@@ -3,11 +3,9 @@
 //! This is the one place that sees every call with its outcome, refusals and panics included.
 
 use crate::{
-    access::{
-        caller::Caller,
-        canonical::Whole,
-        ledger::{Entry, Intent, Ledger},
-    },
+    access::caller::Caller,
+    audit::ledger::{Entry, Intent, Ledger},
+    canonical::Whole,
     error::ToolError,
     metrics::Metrics,
     resources::book::Book,

@@ -1,8 +1,10 @@
 //! The machine as tools see it: every port, made once by `daemon.rs`.
 
 use crate::{
-    access::{audit::Audit, policy::Policy, tokens::Tokens},
+    access::policy::Policy,
     agent::AgentLink,
+    audit::Audit,
+    authentication::tokens::Tokens,
     claim::ownership::Ownership,
     clock::Wall,
     config::Settings,

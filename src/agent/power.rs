@@ -203,7 +203,7 @@ impl Power {
             let action = pending.scheduled.action;
             return Err(ToolError::new(ErrorCode::Conflict, format!("a {} is scheduled already", action.name()))
                 .with("action", action.name())
-                .with("at", crate::access::audit::rfc3339(pending.scheduled.at_ms))
+                .with("at", crate::audit::rfc3339(pending.scheduled.at_ms))
                 .with("principal", pending.scheduled.principal.clone())
                 .hint(format!("cancel it first: {} with cancel = true", action.tool())));
         }

@@ -6,16 +6,13 @@ use super::{
     sources,
 };
 use crate::{
-    access::groups,
     agent::{AgentLink, Client},
     allow::{Change, Done, Way, all, perform, warning},
     clock,
     config::{Grant, Places, SERVER_USER, Settings, Sources, is_caller, load},
-    os::{Root, systemd::ServiceName},
-    registry::{
-        Registry,
-        meta::{Meta, Mode},
-    },
+    meta::{Meta, Mode},
+    os::{Root, groups, systemd::ServiceName},
+    registry::Registry,
 };
 use serde_json::json;
 use std::path::{Path, PathBuf};

@@ -11,8 +11,9 @@ use super::{
     sources,
 };
 use crate::{
-    access::{audit::rfc3339, question},
+    access::question,
     agent::{AgentLink, Ask, AskState, Client, system_clock},
+    audit::rfc3339,
     error::{ErrorCode, ToolError},
     registry::Registry,
     terminal::printable,

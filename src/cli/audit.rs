@@ -7,8 +7,8 @@ use super::{
     sources,
 };
 use crate::{
-    access::audit::{self, Filter, KnownHeads, Report, Unfinished},
     agent::{AgentLink, Client, heads},
+    audit::{self, Filter, KnownHeads, Report, Unfinished},
     config::Settings,
     error::ErrorCode,
     registry::Registry,

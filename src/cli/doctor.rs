@@ -7,7 +7,6 @@ use super::{
     sources,
 };
 use crate::{
-    access::groups,
     agent::{AgentLink, Client},
     client,
     config::{self, BoardChoice, PlaceSettings, Places, SERVER_USER, Settings, Sources},
@@ -18,7 +17,7 @@ use crate::{
         devices::Device,
         firmware::{Firmware, Throttled},
     },
-    os::Root,
+    os::{Root, groups},
     registry::Registry,
     update::bundle::Manifest,
 };

@@ -8,8 +8,9 @@ use crate::{
     config::{self, Flag, Reload, Settings},
     daemon::{self, Serve},
     log,
+    meta::Role,
     os::{ioctl, notify::Manager},
-    registry::{Registry, meta::Role},
+    registry::Registry,
     rpc::mcp::{appliance::Appliance, provider::Provider},
 };
 use std::{sync::Arc, time::Duration};

@@ -4,12 +4,12 @@ use super::exit::{Exit, Failure};
 use super::say::outln;
 use super::sources;
 use crate::{
-    access::groups,
     access::token::{self, Token},
     config::{self, KeptToken, SERVER_USER, Sources, TokenFiles, TokenSetting, is_name},
     error::ToolError,
-    os::{Root, whole},
-    registry::{Registry, meta::Role},
+    meta::Role,
+    os::{Root, groups, whole},
+    registry::Registry,
 };
 use std::{
     fs::{self, DirBuilder},

@@ -4,12 +4,9 @@ use super::say::{out, outln};
 use super::{exit::Failure, sources};
 use crate::{
     access::policy::Policy,
-    registry::{
-        Registry,
-        actions::{ACTIONS, DOES, Does, Ruling, Words},
-        listing::descriptor,
-        meta::{Meta, Mode},
-    },
+    actions::{ACTIONS, DOES, Does, Ruling, Words},
+    meta::{Meta, Mode},
+    registry::{Registry, listing::descriptor},
 };
 use serde_json::Value;
 

@@ -8,7 +8,7 @@ use super::{
     places::Places,
     settings::Settings,
 };
-use crate::{appliance::Folder, registry::actions::Does};
+use crate::{actions::Does, appliance::Folder};
 use serde_json::Value;
 use std::{collections::BTreeMap, path::PathBuf};
 

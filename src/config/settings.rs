@@ -12,7 +12,7 @@ use super::{
     token::TokenSetting,
     token_files::TokenFiles,
 };
-use crate::registry::meta::{Environment, Mode, Role};
+use crate::meta::{Environment, Mode, Role};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},

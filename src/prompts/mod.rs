@@ -8,7 +8,8 @@ mod safe_reboot;
 use crate::{
     access::caller::Caller,
     error::ToolError,
-    registry::{Registry, meta::Meta, names::Naming, pipeline::Pipeline},
+    meta::Meta,
+    registry::{Registry, names::Naming, pipeline::Pipeline},
     world::World,
 };
 use serde_json::{Map, Value};

@@ -1,7 +1,7 @@
 //! `safe-reboot`: restart with a look before, a person's yes, and a look after.
 
 use super::{Argument, Part, Prompt, Scene};
-use crate::{agent::power::MAX_DELAY_SECONDS, error::ToolError, registry::meta::Mode};
+use crate::{agent::power::MAX_DELAY_SECONDS, error::ToolError, meta::Mode};
 use serde_json::json;
 
 /// Seconds, unless told: enough for a person to change their mind.

@@ -1,6 +1,7 @@
 //! What a tool sees of the call it serves and of the machine it runs on.
 
-use super::{Registry, deed::Changed};
+use super::Registry;
+use crate::audit::changed::Changed;
 use crate::{access::caller::Caller, error::ToolError, registry::progress::Progress, world::World};
 use futures::future::BoxFuture;
 use serde_json::Value;

@@ -1,15 +1,13 @@
 //! Tools as `tools/list` shows them. Each listing is made once per role and spelling, and kept as bytes.
 
-use super::{
-    Registry,
-    meta::{Effect, Role},
-    names::Naming,
-    schema::projection,
-    tool::Entry,
-};
+use super::{Registry, names::Naming, tool::Entry};
 use crate::{
     access::{caller::Caller, policy::Policy},
     world::World,
+};
+use crate::{
+    meta::{Effect, Role},
+    schema::projection,
 };
 use serde_json::{
     Value, json,

@@ -11,22 +11,21 @@ use super::{
     answer_meta::AnswerMeta,
     bounds::{Bounds, Load},
     context::{Context, Notes},
-    deed::{self, Changed, Ended, Later},
+    deed::{self, Ended, Later},
     gates,
     listing::Listings,
-    meta::Mode,
     places::{Place, Places},
     progress::Progress,
     refusal,
     tool::{Entry, Output},
     trail::{Trail, not_done, panicked, unrecorded},
 };
+use crate::audit::changed::Changed;
+use crate::meta::Mode;
 use crate::{
-    access::{
-        caller::Caller,
-        canonical::Whole,
-        ledger::{Entry as AuditEntry, Intent, Ledger},
-    },
+    access::caller::Caller,
+    audit::ledger::{Entry as AuditEntry, Intent, Ledger},
+    canonical::Whole,
     error::{ErrorCode, ToolError},
     world::World,
 };

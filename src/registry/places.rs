@@ -167,7 +167,7 @@ impl Drop for Turn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{access::caller::Door, registry::listing::Limits, registry::meta::Role};
+    use crate::{access::caller::Door, meta::Role, registry::listing::Limits};
     use futures::{FutureExt, future::BoxFuture};
 
     fn places(concurrent: usize, waiting: usize) -> Places {

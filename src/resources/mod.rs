@@ -16,7 +16,8 @@ pub use address::Address;
 use crate::{
     access::caller::Caller,
     error::ToolError,
-    registry::{Registry, meta::Meta, pipeline::Pipeline, tool::Entry},
+    meta::Meta,
+    registry::{Registry, pipeline::Pipeline, tool::Entry},
 };
 
 /// One resource: where it is, and whose answer it holds.

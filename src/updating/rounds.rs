@@ -132,7 +132,7 @@ impl Updating {
                 manifest: Some(offer.release.manifest),
             };
             // The hash of no arguments at all: no call stands behind it.
-            let args_sha256 = crate::access::canonical::sha256_hex(&serde_json::json!({}));
+            let args_sha256 = crate::canonical::sha256_hex(&serde_json::json!({}));
             let order = Order {
                 id: job_id()?,
                 tool: "manage.update_server".into(),

@@ -4,22 +4,21 @@
 use crate::trees::{machine, tree};
 use raspi_mcp::{
     access::{
-        audit::Audit,
         caller::{Caller, Door},
         presence::Presence,
     },
     agent::{AgentLink, Client},
+    audit::{Audit, changed::Changed},
     clock::Wall,
     config::{Places, Settings},
     error::ToolError,
     log::Ring,
     machine::Machine,
+    meta::Role,
     os::bus::Bus,
     registry::{
         Registry,
         context::{Context, Notes},
-        deed::Changed,
-        meta::Role,
         progress::Progress,
         tool::Entry,
     },

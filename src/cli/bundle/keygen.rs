@@ -2,7 +2,7 @@
 
 use super::files;
 use crate::{
-    access::base64url,
+    base64url,
     cli::{
         exit::{Exit, Failure},
         say::outln,

@@ -7,11 +7,8 @@ use super::{
 use crate::{
     error::ToolError,
     hw::camera::{Format, Size},
-    registry::{
-        context::Context,
-        meta::{Effect, Meta},
-        tool::Tool,
-    },
+    meta::{Effect, Meta},
+    registry::{context::Context, tool::Tool},
     tools::files::bounded_or_null,
 };
 use schemars::JsonSchema;

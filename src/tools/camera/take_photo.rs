@@ -4,12 +4,9 @@ use super::taking::{self, Asked, LONGEST_NAME, Taken};
 use crate::{
     error::ToolError,
     hw::camera::{Format, Size},
+    meta::{Effect, Meta},
     os::blocking,
-    registry::{
-        context::Context,
-        meta::{Effect, Meta},
-        tool::Tool,
-    },
+    registry::{context::Context, tool::Tool},
     tools::files::bounded_or_null,
 };
 use schemars::JsonSchema;

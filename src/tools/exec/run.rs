@@ -3,7 +3,6 @@
 use super::variables::{self, Variables};
 use crate::{
     access::{
-        base64url, canonical,
         commands::{ARG_BYTES, DEFAULT_TIMEOUT_MS, MOST_ARGS, STDIN_BYTES, TIMEOUT_MS, Wanted, judge},
         question::quoted,
     },
@@ -12,10 +11,11 @@ use crate::{
         exec::{Ending, output::Chunk},
         without_input,
     },
+    base64url, canonical,
     error::{ErrorCode, ToolError},
+    meta::Meta,
     registry::{
         context::Context,
-        meta::Meta,
         progress::{Piece, Update},
         tool::Tool,
     },

@@ -12,11 +12,12 @@ use super::{
 };
 use crate::{
     error::ToolError,
+    meta::Meta,
     os::{
         beneath::Beneath,
         blocking::{self, Stop},
     },
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
     tools::{
         bounded, empty,
         page::{Limit, Offset, Pagination},

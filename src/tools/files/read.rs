@@ -10,11 +10,12 @@ use super::{
 };
 use crate::{
     error::{ErrorCode, ToolError},
+    meta::Meta,
     os::{
         beneath::Found,
         blocking::{self, Stop},
     },
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
     tools::bounded,
 };
 use rustix::fs::{FileType, Stat};

@@ -8,12 +8,9 @@ use super::{
 };
 use crate::{
     error::ToolError,
+    meta::{Effect, Meta},
     os::blocking,
-    registry::{
-        context::Context,
-        meta::{Effect, Meta},
-        tool::Tool,
-    },
+    registry::{context::Context, tool::Tool},
     tools::bounded,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};

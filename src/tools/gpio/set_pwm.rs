@@ -18,8 +18,9 @@ use crate::{
             port::{HIGHEST_HZ, LOWEST_HZ},
         },
     },
+    meta::Meta,
     os::blocking,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};

@@ -7,7 +7,8 @@ use crate::{
         board::{I2cBus, Profile},
         i2c::{Attempt, Bus},
     },
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
     tools::none::NoArgs,
 };
 use schemars::JsonSchema;

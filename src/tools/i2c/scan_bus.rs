@@ -5,7 +5,8 @@ use crate::{
     config::HIGHEST_I2C_BUS,
     error::ToolError,
     hw::i2c::{Address, Addresses, Fault, Holder},
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

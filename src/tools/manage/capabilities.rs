@@ -2,7 +2,8 @@
 
 use crate::{
     error::ToolError,
-    registry::{context::Context, listing::TOOLING_VERSION, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, listing::TOOLING_VERSION, tool::Tool},
     tools::none::NoArgs,
 };
 use schemars::JsonSchema;

@@ -3,7 +3,8 @@
 use crate::{
     agent::{Warrant, deeds::update::MarkGoodRequest},
     error::ToolError,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
     tools::none::NoArgs,
     update::{Slot, status::SlotState},
     updating::in_trial,

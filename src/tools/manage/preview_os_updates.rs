@@ -4,7 +4,8 @@ use super::update_args::{CHANNEL, LONGEST_CHANNEL, channel};
 use crate::{
     clock::Stamp,
     error::ToolError,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
     update::{Slot, bundle::Digest, job::Wanted},
 };
 use schemars::JsonSchema;

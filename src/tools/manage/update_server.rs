@@ -6,7 +6,8 @@ use super::{
 };
 use crate::{
     error::ToolError,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
     update::job::Wanted,
 };
 use schemars::JsonSchema;

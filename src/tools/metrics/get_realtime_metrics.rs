@@ -3,7 +3,8 @@
 use super::shown::Readings;
 use crate::{
     error::ToolError,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
     tools::{
         none::NoArgs,
         system::health_snapshot::{self, HealthSnapshot},

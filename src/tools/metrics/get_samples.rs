@@ -8,7 +8,8 @@ use super::{
 use crate::{
     clock,
     error::ToolError,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
     sampling::metric::Set,
     tools::{
         empty,

@@ -8,7 +8,8 @@ use super::{
 use crate::{
     clock::{self, Stamp},
     error::ToolError,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
     sampling::{
         Cell, Series, Span,
         metric::{METRICS, Metric, Set},

@@ -3,7 +3,8 @@
 use super::job::{self, JobStatus, LONGEST, METRIC_NAME, MOST_NAMES, PATTERN};
 use crate::{
     error::ToolError,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
     sampling::{Request, metric::Set},
 };
 use schemars::JsonSchema;
@@ -61,7 +62,7 @@ impl Tool for StartSamplingJob {
         description: "Keep this machine's numbers at an interval from now on, also after a restart.\n\nUse when: something is to be watched over hours or days.\n\nReturns: the job and its job_id.\n\nNote: samples reach the card every 5 minutes; a power cut loses the newest.",
         dry_run: true,
         estimated_tokens: 250,
-        effect: crate::registry::meta::Effect::Write { destructive: false, idempotent: false },
+        effect: crate::meta::Effect::Write { destructive: false, idempotent: false },
         tags: &["metrics", "history", "sampling"],
         ..Meta::WRITE
     };

@@ -3,11 +3,8 @@
 use super::job::{self, JobStatus, LONGEST, PATTERN};
 use crate::{
     error::ToolError,
-    registry::{
-        context::Context,
-        meta::{Effect, Meta},
-        tool::Tool,
-    },
+    meta::{Effect, Meta},
+    registry::{context::Context, tool::Tool},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;

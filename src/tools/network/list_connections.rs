@@ -2,11 +2,12 @@
 
 use crate::{
     error::ToolError,
+    meta::Meta,
     os::network_manager::{
         Objects,
         profile::{self, state_name},
     },
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
     tools::{
         empty,
         page::{Limit, Offset, Pagination},

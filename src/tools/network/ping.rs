@@ -3,8 +3,9 @@
 use super::target::{self, Family, LONGEST, PATTERN, is_target};
 use crate::{
     error::ToolError,
+    meta::Meta,
     os::icmp::{Echo, Refusal},
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
     tools::system::rounded,
 };
 use schemars::JsonSchema;

@@ -4,11 +4,12 @@ use super::change::Pending;
 use crate::{
     clock,
     error::{ErrorCode, ToolError},
+    meta::Meta,
     os::network_manager::{
         Objects,
         state::{self, Connectivity},
     },
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
     tools::{
         none::NoArgs,
         system::interfaces::{Gateway, Link, Network, Reach},

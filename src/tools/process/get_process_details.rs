@@ -5,8 +5,9 @@ use crate::{
     agent::InspectRequest,
     error::{ErrorCode, ToolError},
     machine::unreadable,
+    meta::Meta,
     os::processes::{detail::Detail, is_gone, stat::TICKS},
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
     tools::system::rounded,
 };
 use schemars::JsonSchema;

@@ -8,8 +8,9 @@ use super::{
 use crate::{
     error::ToolError,
     machine::unreadable,
+    meta::Meta,
     os::processes::is_gone,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
     tools::{
         empty,
         page::{Limit, Offset, Pagination},

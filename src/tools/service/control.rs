@@ -9,14 +9,12 @@ use crate::{
     },
     clock,
     error::{ErrorCode, ToolError},
+    meta::{Effect, Meta},
     os::systemd::{
         list::Status,
         name::{LONGEST, PATTERN},
     },
-    registry::{
-        context::Context,
-        meta::{Effect, Meta},
-    },
+    registry::context::Context,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

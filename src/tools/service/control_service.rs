@@ -12,12 +12,9 @@ use crate::{
         units::{Action, JobMode},
     },
     error::ToolError,
+    meta::{Meta, Role},
     os::systemd::name::{LONGEST, PATTERN},
-    registry::{
-        context::Context,
-        meta::{Meta, Role},
-        tool::Tool,
-    },
+    registry::{context::Context, tool::Tool},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -4,6 +4,7 @@ use super::{running::Running, service_name};
 use crate::{
     access::redact::{MASK, is_secret_name, redact_text},
     error::{ErrorCode, ToolError},
+    meta::Meta,
     os::systemd::{
         Properties, ServiceName,
         enabled::is_enabled,
@@ -11,7 +12,7 @@ use crate::{
         name::{LONGEST, PATTERN},
         properties::{self, Answer},
     },
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

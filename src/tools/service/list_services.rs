@@ -3,6 +3,7 @@
 use super::running::Running;
 use crate::{
     error::ToolError,
+    meta::Meta,
     os::systemd::{
         Glob,
         enabled::{Files, is_enabled},
@@ -10,7 +11,7 @@ use crate::{
         name::LONGEST,
         properties,
     },
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
     tools::{
         empty,
         page::{Limit, Offset, Pagination},

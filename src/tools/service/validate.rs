@@ -3,11 +3,11 @@
 
 use super::get_status::{look, unknown};
 use crate::{
-    access::groups,
     error::ToolError,
     os::{
         Root,
         bus::refusal,
+        groups,
         systemd::{MANAGER, Properties, SERVICE, ServiceName, unit_file::UnitFile},
     },
     registry::context::Context,

@@ -3,8 +3,9 @@
 use super::{service_name, validate};
 use crate::{
     error::ToolError,
+    meta::Meta,
     os::systemd::name::{LONGEST, PATTERN},
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,8 @@ use crate::{
     clock,
     error::ToolError,
     machine::{Machine, unreadable},
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
     tools::none::NoArgs,
 };
 use schemars::JsonSchema;

@@ -4,11 +4,8 @@ use super::modules::{self, Found};
 use crate::{
     error::ToolError,
     hw::board::{Board, BootFlow, Kind},
-    registry::{
-        context::Context,
-        meta::{Meta, Stability},
-        tool::Tool,
-    },
+    meta::{Meta, Stability},
+    registry::{context::Context, tool::Tool},
     tools::none::NoArgs,
     world::World,
 };

@@ -4,8 +4,9 @@ use crate::{
     clock as stamp,
     error::ToolError,
     machine::{Machine, unreadable},
+    meta::Meta,
     os::{clock, ids, malformed},
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
     tools::none::NoArgs,
 };
 use schemars::JsonSchema;

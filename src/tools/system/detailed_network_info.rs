@@ -5,6 +5,7 @@ use crate::{
     clock,
     error::ToolError,
     machine::unreadable,
+    meta::Meta,
     os::{
         Root,
         net::{
@@ -12,7 +13,7 @@ use crate::{
             socket::{self, Protocol, Socket},
         },
     },
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
     tools::page::{Limit, Offset, Pagination},
 };
 use schemars::JsonSchema;

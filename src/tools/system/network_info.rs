@@ -4,7 +4,8 @@ use super::interfaces::{Gateway, Interface, Network};
 use crate::{
     clock,
     error::ToolError,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
     tools::none::NoArgs,
 };
 use schemars::JsonSchema;

@@ -4,7 +4,8 @@ use super::power::{self, Args, Out, call};
 use crate::{
     agent::PowerAction,
     error::ToolError,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
 };
 
 pub struct Reboot;

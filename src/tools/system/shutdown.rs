@@ -4,11 +4,8 @@ use super::power::{self, Args, Out, call};
 use crate::{
     agent::PowerAction,
     error::ToolError,
-    registry::{
-        context::Context,
-        meta::{Meta, Mode},
-        tool::Tool,
-    },
+    meta::{Meta, Mode},
+    registry::{context::Context, tool::Tool},
 };
 
 pub struct Shutdown;

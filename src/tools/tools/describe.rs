@@ -2,10 +2,10 @@
 
 use crate::{
     error::ToolError,
+    meta::Meta,
     registry::{
         context::Context,
         listing::{Limits, at_run_time},
-        meta::Meta,
         tool::{Entry, Tool},
     },
 };

@@ -3,12 +3,9 @@
 use super::ranking::{self, Ranking};
 use crate::{
     error::ToolError,
+    meta::{Meta, Role, Tier},
     os::blocking,
-    registry::{
-        context::Context,
-        meta::{Meta, Role, Tier},
-        tool::Tool,
-    },
+    registry::{context::Context, tool::Tool},
     tools::page::{Limit, Offset, Pagination},
 };
 use schemars::JsonSchema;

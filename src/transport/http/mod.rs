@@ -24,10 +24,10 @@ use crate::{
     access::{
         caller::{Caller, Door},
         presence::Presence,
-        refusals::Refusals,
         seats::Seat,
         shares::is_admin,
     },
+    authentication::refusals::Refusals,
     config::Settings,
     error::ToolError,
     metrics::Refused,

@@ -2,20 +2,18 @@
 
 use super::*;
 use raspi_mcp::{
-    access::{
-        approval::Asking,
-        audit::Audit,
-        caller::{Caller, Door},
-    },
+    access::caller::{Caller, Door},
+    approval::Asking,
+    audit::Audit,
     config::{Places, Settings},
     hw::board::{Board, Choice},
     log::Ring,
     machine::Machine,
+    meta::{Mode, Role},
     registry::{
         Registry,
         bounds::Bounds,
         listing::Limits,
-        meta::{Mode, Role},
         pipeline::{Call, Pipeline},
     },
     store::Store,

@@ -12,10 +12,8 @@ use raspi_mcp::{
         Client, bind, serve,
         units::{Action, Install, JobEnd, JobMode, Unit},
     },
-    registry::{
-        meta::Mode,
-        pipeline::{Call, Finished},
-    },
+    meta::Mode,
+    registry::pipeline::{Call, Finished},
 };
 use std::{
     io,

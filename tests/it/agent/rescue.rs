@@ -5,7 +5,7 @@ use crate::update::{NOW, PRODUCT, a_root, a_root_file, ids, signed};
 use raspi_mcp::{
     agent::{Card, RollBackRequest, UpdateTool, deeds::update::DEAD_MAN},
     error::ErrorCode,
-    registry::meta::Mode,
+    meta::Mode,
     update::{Slot, status::SlotState, trust::Purpose},
 };
 

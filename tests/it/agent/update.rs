@@ -8,7 +8,7 @@ use raspi_mcp::{
         units::{Action, JobMode},
     },
     error::ErrorCode,
-    registry::meta::Mode,
+    meta::Mode,
     update::{
         Slot,
         boot::simulated,

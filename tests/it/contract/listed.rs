@@ -2,7 +2,10 @@
 
 use super::{made::with_made, oracle, probe, tools::each};
 use crate::served::{Door, Pi};
-use raspi_mcp::registry::{Registry, listing::descriptor, schema::projection};
+use raspi_mcp::{
+    registry::{Registry, listing::descriptor},
+    schema::projection,
+};
 use serde_json::{Value, json};
 
 /// Why something that fits `whole` might not fit `part`, which has these keywords only.

@@ -9,7 +9,7 @@ use raspi_mcp::{
         Agent, AgentLink, Card, Client, InstallRequest, UpdatePort, UpdateTool, World, bind, machine::SimulatedMachine,
         serve,
     },
-    registry::meta::Mode,
+    meta::Mode,
     update::{
         Slot,
         boot::simulated,

@@ -18,7 +18,7 @@ fn order() -> Order {
         id: "ordered".into(),
         tool: "manage.update_server".into(),
         principal: "token:fleet".into(),
-        args_sha256: raspi_mcp::access::canonical::sha256_hex(&json!({})),
+        args_sha256: raspi_mcp::canonical::sha256_hex(&json!({})),
         ask_id: None,
         wanted: Wanted { channel: "stable".into(), ..Wanted::default() },
         old_version: None,

@@ -9,7 +9,7 @@ fn order(principal: &str) -> Order {
         id: format!("of-{principal}"),
         tool: "manage.update_server".into(),
         principal: principal.into(),
-        args_sha256: raspi_mcp::access::canonical::sha256_hex(&json!({})),
+        args_sha256: raspi_mcp::canonical::sha256_hex(&json!({})),
         ask_id: None,
         wanted: Wanted { channel: "stable".into(), ..Wanted::default() },
         old_version: None,

@@ -18,16 +18,16 @@ use crate::{
     update::envelope,
 };
 use raspi_mcp::{
-    access::audit::Audit,
     agent::{self, Agent, AgentLink, AgentSettings, UpdatePort, UpdateTool, machine::SimulatedMachine},
+    audit::Audit,
     clock::Wall,
     config::{Places, Settings, sections::update::UpdateSettings},
     error::ErrorCode,
     hw::board::{Board, Choice},
     log::Ring,
     machine::Machine,
+    meta::Mode,
     os::{Root, bus::Bus},
-    registry::meta::Mode,
     store::Store,
     update::{
         channel::{

@@ -2,7 +2,7 @@
 
 use super::{Asked, fault, hints};
 use crate::{
-    access::base64url,
+    base64url,
     error::{ErrorCode, ToolError},
     registry::pipeline::{Call, Finished},
     resources::{Address, RESOURCES, Resource as Known},

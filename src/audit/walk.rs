@@ -6,7 +6,7 @@ use super::{
     rfc3339,
     verify::{Gap, Record, Report, same_store},
 };
-use crate::access::canonical::hex;
+use crate::canonical::hex;
 use rusqlite::{Connection, OptionalExtension};
 use serde::Deserialize;
 use std::{borrow::Cow, collections::BTreeMap};

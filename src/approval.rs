@@ -3,7 +3,12 @@
 //! The call waits a while; when nobody has answered by then it fails with a hint, the question stands, and the same call
 //! made again by the same caller finds the answer.
 
-use super::{caller::Caller, canonical, question, sealed, way};
+pub mod sealed;
+
+use super::{
+    access::{caller::Caller, question, way},
+    canonical,
+};
 use crate::{
     agent::{AgentLink, AgentPolicy, Ask as Question, AskRequest, AskState},
     error::ToolError,
@@ -218,6 +223,6 @@ fn answered(answer: &Value) -> Option<bool> {
 fn unanswered(caller: &Caller, tool: &str, question: &Question) -> ToolError {
     ToolError::precondition(format!("{tool} needs a person's approval, and nobody has answered yet"))
         .with("ask_id", question.id.clone())
-        .with("expires", crate::access::audit::rfc3339(question.expires_ms))
+        .with("expires", crate::audit::rfc3339(question.expires_ms))
         .hint(way::to_an_approval(caller, &question.id))
 }

@@ -7,7 +7,7 @@ use super::{
     limit,
     reads::{Reads, Wanted},
 };
-use crate::access::canonical::Whole;
+use crate::canonical::Whole;
 use rusqlite::{Connection, OpenFlags, named_params};
 use serde_json::{Map, Value};
 use std::{collections::BTreeSet, ops::Range, path::Path};

@@ -40,10 +40,6 @@ pub struct RateLimiter {
 }
 
 impl RateLimiter {
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Takes one call out of the bucket of `principal` and `tool`, which holds `per_minute` and refills evenly.
     ///
     /// # Errors
@@ -100,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_bucket_empties_says_when_and_refills() {
-        let (limiter, start) = (RateLimiter::new(), Instant::now());
+        let (limiter, start) = (RateLimiter::default(), Instant::now());
         for _ in 0..60 {
             limiter.take("a", "x.y", 60, start).unwrap();
         }
@@ -114,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_newcomer_is_never_refused_and_memory_is_bounded() {
-        let (limiter, start) = (RateLimiter::new(), Instant::now());
+        let (limiter, start) = (RateLimiter::default(), Instant::now());
         for n in 0..10_000 {
             limiter.take(&format!("p{n}"), "x.y", 60, start + Duration::from_millis(n)).unwrap();
         }
@@ -123,7 +119,7 @@ mod tests {
 
     #[test]
     fn an_empty_bucket_is_not_filled_by_filling_the_table() {
-        let (limiter, start) = (RateLimiter::new(), Instant::now());
+        let (limiter, start) = (RateLimiter::default(), Instant::now());
         let at = |n: u64| start + Duration::from_millis(n);
         for n in 0..60 {
             limiter.take("attacker", "x.y", 60, at(n)).unwrap();

@@ -9,9 +9,9 @@ use super::{
     record::now_ms,
 };
 use crate::{
-    access::canonical::{self, hex},
+    audit::changed::Changed,
+    canonical::{self, hex},
     error::ToolError,
-    registry::deed::Changed,
     store::Durability,
 };
 use serde_json::json;

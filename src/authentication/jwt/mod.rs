@@ -10,8 +10,8 @@ mod known;
 
 pub use keys::{Keys, Signer};
 
-use super::{base64url, token::EARLIEST};
-use crate::{config::Jwt, registry::meta::Role, watched::Watched};
+use crate::{access::token::EARLIEST, base64url};
+use crate::{config::Jwt, meta::Role, watched::Watched};
 use known::{Claims, Known};
 use serde::Deserialize;
 use serde_json::{Map, Value};

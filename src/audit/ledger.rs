@@ -1,12 +1,12 @@
 //! The records every call leaves, as the pipeline sees it. The audit log implements it.
 
 use crate::{
-    access::{
-        caller::{Caller, Door},
-        canonical::Whole,
-    },
+    access::caller::{Caller, Door},
+    audit::changed::Changed,
+    canonical::Whole,
     error::ToolError,
-    registry::{deed::Changed, meta::Role, pipeline::Approval},
+    meta::Role,
+    registry::pipeline::Approval,
 };
 use futures::future::BoxFuture;
 use serde_json::Value;

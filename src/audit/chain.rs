@@ -7,7 +7,7 @@ use super::{
     known::{Checkpoint, Extension, MAX_EXTENSION, MAX_RECORDS, Position},
     record::{Prepared, ROW_OVERHEAD, now_ms},
 };
-use crate::access::{
+use crate::{
     base64url,
     canonical::{from_hex, hex},
 };

@@ -1,7 +1,7 @@
 //! `requestState` (2026-07-28): what a client carries from one round of a call to the next, and cannot change on the way. It can read
 //! it.
 
-use super::canonical::{from_hex, hex};
+use crate::canonical::{from_hex, hex};
 use crate::error::ToolError;
 use ring::{hmac, rand::SystemRandom};
 use serde_json::{Value, json};

@@ -9,7 +9,7 @@ use super::{
     reads::Reads,
     record::{MAX_NAME, ROW_OVERHEAD, now_ms},
 };
-use crate::registry::meta::Role;
+use crate::meta::Role;
 use rusqlite::{Connection, params};
 use std::{
     collections::HashMap,

@@ -7,7 +7,7 @@ use super::{
     limit::{MAX_BODY, cut},
     record::{Body, MAX_NAME, Prepared, Record},
 };
-use crate::registry::{deed::Changed, meta::Role};
+use crate::{audit::changed::Changed, meta::Role};
 use serde_json::Value;
 
 /// Most reads that wait.

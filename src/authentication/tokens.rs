@@ -1,7 +1,7 @@
 //! The bearer tokens that count at this moment. One that is taken out of the configuration stops counting while the server runs,
 //! and what was opened with it ends.
 
-use super::{
+use crate::access::{
     presence::Presence,
     token::{self, Fault},
 };

@@ -8,14 +8,14 @@ use super::{
     record::{Approval, Record, now_ms},
 };
 use crate::{
-    access::{
-        caller::Caller,
-        canonical::Whole,
+    access::{caller::Caller, redact},
+    audit::{
+        changed::Changed,
         ledger::{Entry, Intent, Ledger},
-        redact,
     },
+    canonical::Whole,
     error::{ErrorCode, ToolError},
-    registry::{deed::Changed, pipeline},
+    registry::pipeline,
     store::Durability,
 };
 use futures::{FutureExt, future::BoxFuture};

@@ -12,14 +12,16 @@
 mod backlog;
 mod batch;
 mod chain;
+pub mod changed;
 mod gather;
 mod keeping;
 mod known;
-mod recording;
+pub mod ledger;
 mod limit;
 mod query;
 mod reads;
 mod record;
+mod recording;
 mod shares;
 mod verify;
 mod walk;

@@ -7,10 +7,7 @@ use super::{
     limit::cut,
     record::{MAX_NAME, Prepared, Record, now_ms, rfc3339},
 };
-use crate::{
-    access::canonical,
-    registry::{deed::Changed, meta::Role},
-};
+use crate::{audit::changed::Changed, canonical, meta::Role};
 use serde_json::json;
 use std::{collections::HashMap, mem, time::Duration};
 

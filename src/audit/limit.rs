@@ -3,7 +3,7 @@
 //! Sizes are those of the stored bytes. JSON writes a control character with six, so characters of the text say little.
 
 use super::record::{MAX_NAME, MAX_WORD, ROW_OVERHEAD};
-use crate::access::canonical::Whole;
+use crate::canonical::Whole;
 use serde_json::{Value, json};
 use std::{borrow::Cow, io};
 

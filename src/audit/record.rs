@@ -1,10 +1,7 @@
 //! One audited call, and the bytes it becomes.
 
 use super::limit::{self, MAX_BODY, cut};
-use crate::{
-    access::canonical::Whole,
-    registry::{deed::Changed, meta::Role},
-};
+use crate::{audit::changed::Changed, canonical::Whole, meta::Role};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::borrow::Cow;
