@@ -13,6 +13,7 @@ mod config;
 #[cfg(feature = "conformance-fixtures")]
 mod conformance;
 mod contract;
+mod decisions;
 mod doctor;
 mod grounds;
 mod hw;
