@@ -17,6 +17,14 @@ struct Decision {
     topic: String,
     title: String,
     state: String,
+    /// What was decided and why.
+    text: String,
+}
+
+impl Decision {
+    fn names(&self, number: u32) -> bool {
+        self.text.split(|c: char| !c.is_ascii_digit()).any(|digits| digits.parse() == Ok(number))
+    }
 }
 
 fn folder() -> PathBuf {
@@ -72,8 +80,9 @@ fn decisions() -> BTreeMap<u32, Decision> {
             let (state, date) =
                 state_and_date(line).unwrap_or_else(|| panic!("{file}, {number}: no state in {line:?}"));
             assert!(is_date(date), "{file}, {number}: {date:?} is not a date such as 2026-11-21");
-            assert!(lines.any(|line| !line.is_empty()), "{file}, {number}: nothing says what was decided");
-            let decision = Decision { topic: topic.to_owned(), title: title.to_owned(), state: state.to_owned() };
+            let text = lines.collect::<Vec<_>>().join("\n");
+            assert!(!text.trim().is_empty(), "{file}, {number}: nothing says what was decided");
+            let decision = Decision { topic: topic.to_owned(), title: title.to_owned(), state: state.to_owned(), text };
             if let Some(other) = all.insert(number, decision) {
                 panic!("{number} is in {} and in {file}", other.topic);
             }
@@ -84,13 +93,15 @@ fn decisions() -> BTreeMap<u32, Decision> {
 }
 
 #[test]
-fn states_are_one_of_the_words_and_name_decisions_that_exist() {
+fn states_are_one_of_the_words_and_their_successors_name_what_they_change() {
     let all = decisions();
     for (number, Decision { topic, state, .. }) in &all {
         let successors = successors(state).unwrap_or_else(|| panic!("{topic}.md, {number}: {state:?} is not a state"));
         for successor in successors {
-            assert!(all.contains_key(&successor), "{topic}.md, {number}: there is no decision {successor}");
             assert_ne!(successor, *number, "{topic}.md, {number} changes itself");
+            let named = all.get(&successor).map(|successor| successor.names(*number));
+            assert_ne!(named, None, "{topic}.md, {number}: there is no decision {successor}");
+            assert_eq!(named, Some(true), "decision {successor} does not say that it changes {number}");
         }
     }
 }
@@ -99,7 +110,7 @@ fn states_are_one_of_the_words_and_name_decisions_that_exist() {
 fn the_index_lists_every_decision_in_order() {
     let rows: String = decisions()
         .iter()
-        .map(|(number, Decision { topic, title, state })| {
+        .map(|(number, Decision { topic, title, state, .. })| {
             format!("| {number} | [{topic}]({topic}.md) | {title} | {state} |\n")
         })
         .collect();
