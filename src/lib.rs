@@ -20,6 +20,7 @@ pub mod daemon;
 pub mod doctor;
 pub mod error;
 pub mod fleet;
+#[cfg(feature = "guard")]
 pub mod guard;
 pub mod halves;
 pub mod hw;

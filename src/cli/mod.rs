@@ -88,6 +88,7 @@ enum Command {
     /// Give the data partition the rest of the card, on images with two slots
     Grow(grow::Args),
     /// Stand between the agent and a command it runs
+    #[cfg(feature = "guard")]
     #[command(hide = true)]
     Guard,
     /// Say what is wrong or missing on this machine, and how to mend it
@@ -126,6 +127,7 @@ pub fn run() -> std::process::ExitCode {
         Command::Slot(args) => slot::run(args, &cli.sources),
         Command::Prepare(args) => prepare::run(&args, &cli.sources),
         Command::Grow(args) => grow::run(&args),
+        #[cfg(feature = "guard")]
         Command::Guard => crate::guard::run()
             .map_err(|error| exit::Failure::new(Exit::Failed, format!("the agent starts this, nobody else: {error}"))),
         Command::Doctor(args) => doctor::run(&args, &cli.sources),

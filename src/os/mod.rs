@@ -19,6 +19,7 @@ pub mod cpuinfo;
 pub mod diskstats;
 pub mod file_systems;
 pub mod folders;
+pub mod glob;
 pub mod groups;
 pub mod host_name;
 pub mod hwmon;

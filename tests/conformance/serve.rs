@@ -1,11 +1,11 @@
-//! `raspi-mcp serve` with what the official conformance suite looks for: `conformance --http 127.0.0.1:0`. For `ci/parts/conformance`.
+//! `raspi-mcp serve` with what the official conformance suite looks for: `conformance serve --http 127.0.0.1:0`. For `ci/parts/conformance`.
 
 #[cfg(not(schemas_from_types))]
 compile_error!("a release carries the schemas of the product's tools only: build this program without --release");
 
 mod fixtures;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use raspi_mcp::cli::{
     serve::{self, Offer},
     sources,
@@ -17,15 +17,21 @@ use std::{process::ExitCode, sync::Arc};
 struct Cli {
     #[command(flatten)]
     sources: sources::Args,
-    #[command(flatten)]
-    serve: serve::Args,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// As raspi-mcp serve, on loopback addresses only
+    Serve(serve::Args),
 }
 
 fn main() -> ExitCode {
-    let Cli { sources, serve } = Cli::parse();
+    let Cli { sources, command: Command::Serve(args) } = Cli::parse();
     let provider = Arc::new(fixtures::Fixtures::default());
     let offer = Offer { registry: fixtures::registry(), provider, check: fixtures::stay_local };
-    match serve::serve(serve, &sources, offer) {
+    match serve::serve(args, &sources, offer) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("conformance: {}", failure.message);

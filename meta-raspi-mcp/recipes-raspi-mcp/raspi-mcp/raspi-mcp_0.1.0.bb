@@ -52,6 +52,9 @@ BINDGEN_EXTRA_CLANG_ARGS:class-target = "--sysroot=${STAGING_DIR_TARGET}"
 # Else Cargo.toml's profile strips before the debug symbols were split off.
 export CARGO_PROFILE_RELEASE_STRIP = "false"
 
+# Without the guard, which stands in for systemd.
+CARGO_BUILD_FLAGS:append:class-target = " --no-default-features"
+
 # What restarts a Raspberry Pi into its other slot before there is a root: the initramfs of an image takes it from there.
 do_compile:append:class-target() {
     ${CC} ${CFLAGS} ${LDFLAGS} -o ${B}/restart ${S}/dist/initramfs/restart.c

@@ -3,12 +3,17 @@
 //! Whoever starts a command has all of it: dropping the [`Process`] ends every process the command has made, also those
 //! that left its session, changed their parent or ignore SIGTERM.
 
+#[cfg(feature = "guard")]
 pub mod guard;
+#[cfg(feature = "guard")]
 mod guarded;
 pub mod output;
 mod simulated;
 mod transient;
+#[cfg(any(not(feature = "guard"), test))]
+mod unguarded;
 
+#[cfg(feature = "guard")]
 pub use guarded::Guarded;
 pub use simulated::SimulatedRunner;
 pub use transient::Transient;
@@ -97,8 +102,14 @@ pub trait Runner: Send + Sync {
     }
 }
 
-/// The runner of this machine: systemd's units where systemd runs, else a guard of our own.
+/// The runner of this machine: systemd's units where systemd runs, else a guard of our own, where this program has one.
 pub fn of_machine(root: &Root) -> Arc<dyn Runner> {
     // sd_booted(3)
-    if root.has("run/systemd/system") { Arc::new(Transient::system()) } else { Arc::new(Guarded::default()) }
+    if root.has("run/systemd/system") {
+        return Arc::new(Transient::system());
+    }
+    #[cfg(feature = "guard")]
+    return Arc::new(Guarded::default());
+    #[cfg(not(feature = "guard"))]
+    Arc::new(unguarded::Unguarded)
 }

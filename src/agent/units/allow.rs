@@ -1,6 +1,6 @@
 //! The services that tools may touch: `service.allow`.
 
-use crate::{error::ToolError, os::systemd::Glob};
+use crate::{error::ToolError, os::glob::Glob};
 
 /// Whether `allow` names the unit: by its own name, the first of `names`. An alias may come to stand for another unit.
 ///
@@ -8,7 +8,7 @@ use crate::{error::ToolError, os::systemd::Glob};
 /// `permission_denied` with the permission that is missing, and where to give it.
 pub fn check(allow: &[String], names: &[String], verb: &str) -> Result<(), ToolError> {
     let id = names.first().map_or("", String::as_str);
-    if allow.iter().any(|pattern| Glob(pattern).fits(id)) {
+    if allow.iter().any(|pattern| Glob::of_bytes(pattern).fits(id)) {
         return Ok(());
     }
     let permission = format!("service:{verb}:{id}");

@@ -1,6 +1,6 @@
 //! Units that no tool stops, restarts, disables or starts, whatever is allowed: without them nobody could undo it.
 
-use crate::os::systemd::Glob;
+use crate::os::glob::Glob;
 
 /// Patterns, and what such units are to this product.
 const PROTECTED: &[(&str, &str)] = &[
@@ -71,13 +71,14 @@ const TAKES_DOWN: &[&str] = &[
 
 /// What the unit with these names is to this product, if that protects it.
 pub fn reason(names: &[String]) -> Option<&'static str> {
-    let (_, reason) = PROTECTED.iter().find(|(pattern, _)| names.iter().any(|name| Glob(pattern).fits(name)))?;
+    let (_, reason) =
+        PROTECTED.iter().find(|(pattern, _)| names.iter().any(|name| Glob::of_bytes(pattern).fits(name)))?;
     Some(reason)
 }
 
 /// Whether starting the unit with these names takes the machine down.
 pub fn takes_down(names: &[String]) -> bool {
-    TAKES_DOWN.iter().any(|pattern| names.iter().any(|name| Glob(pattern).fits(name)))
+    TAKES_DOWN.iter().any(|pattern| names.iter().any(|name| Glob::of_bytes(pattern).fits(name)))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::{
         words::full_path,
     },
     hw::i2c::{Address, Addresses},
-    os::systemd::Glob,
+    os::glob::Glob,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -57,7 +57,7 @@ impl Grant {
 
     /// Whether it has that unit, by its full name.
     pub fn has_unit(&self, unit: &str) -> bool {
-        self.units.iter().any(|pattern| Glob(pattern).fits(unit))
+        self.units.iter().any(|pattern| Glob::of_bytes(pattern).fits(unit))
     }
 
     /// The devices of one bus that it has.

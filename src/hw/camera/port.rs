@@ -2,7 +2,7 @@
 //!
 //! Both questions may sleep, so they are asked where that holds nobody up (see [`super::Cameras`]).
 
-use crate::os::{blocking::Stop, systemd::glob::Glob};
+use crate::os::{blocking::Stop, glob::Glob};
 use std::time::{Duration, Instant};
 
 /// How a picture is written for callers.
@@ -137,7 +137,7 @@ pub struct Camera {
 impl Camera {
     /// Whether one of the patterns, with `*` and `?`, names it: by what callers call it, its driver's name, or its place.
     pub fn is_among(&self, patterns: &[String]) -> bool {
-        let fits = |text: &str| patterns.iter().any(|pattern| Glob(pattern).fits(text));
+        let fits = |text: &str| patterns.iter().any(|pattern| Glob::of_bytes(pattern).fits(text));
         [&self.id, &self.name, &self.bus].into_iter().any(|text| !text.is_empty() && fits(text))
     }
 }

@@ -4,7 +4,6 @@
 //! org.freedesktop.systemd1(5).
 
 pub mod enabled;
-pub mod glob;
 pub mod list;
 pub mod name;
 pub mod properties;
@@ -13,7 +12,6 @@ pub mod unit_file;
 pub mod wanted;
 pub mod watch;
 
-pub use glob::Glob;
 pub use name::ServiceName;
 pub use properties::Properties;
 

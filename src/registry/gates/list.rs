@@ -10,7 +10,7 @@ use crate::{
         board::Pin,
         i2c::{Address, Want},
     },
-    os::systemd::{Glob, ServiceName},
+    os::{glob::Glob, systemd::ServiceName},
     registry::{refusal::Named, tool::Entry},
     world::World,
 };
@@ -83,7 +83,7 @@ fn camera<'a>(
     let camera = named.resources.get("camera").and_then(Value::as_str);
     let patterns: Vec<&String> =
         world.cameras.allowed().iter().chain(grants.flat_map(|grant| &grant.cameras)).collect();
-    let fits = |camera: &str| patterns.iter().any(|pattern| Glob(pattern).fits(camera));
+    let fits = |camera: &str| patterns.iter().any(|pattern| Glob::of_bytes(pattern).fits(camera));
     if patterns.is_empty() || judged.is_some_and(|error| error.details.contains_key("camera_allowed")) {
         return Some(Some((
             format!("camera {} is not in camera.allow", command::quoted(camera.unwrap_or("*"))),

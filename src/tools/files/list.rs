@@ -3,7 +3,6 @@
 use super::{
     bounded_or_null,
     content::to_base64,
-    glob::{self, Glob},
     mtime,
     place::{LONGEST_PATH, Place, Want},
     reach::{RootOut, roots},
@@ -16,6 +15,7 @@ use crate::{
     os::{
         beneath::Beneath,
         blocking::{self, Stop},
+        glob::{self, Glob},
     },
     registry::{context::Context, tool::Tool},
     tools::{
@@ -149,7 +149,8 @@ impl Args {
     }
 
     fn list(&self, place: &Place, roots: Vec<RootOut>, stop: &Stop) -> Result<Out, ToolError> {
-        let glob = self.pattern.as_deref().map(Glob::parse).transpose()?;
+        let glob = self.pattern.as_deref().map(Glob::of_paths).transpose();
+        let glob = glob.map_err(|why| ToolError::invalid(format!("the pattern {why}")).with("parameter", "pattern"))?;
         let folder = place.open()?.directory(&place.relative).map_err(|fault| match fault {
             Errno::NOTDIR => ToolError::precondition(format!("{} is no directory", place.shown()))
                 .with("parameter", "path")

@@ -5,7 +5,6 @@
 
 mod content;
 mod delete;
-mod glob;
 mod list;
 mod place;
 mod put;

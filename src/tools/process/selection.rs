@@ -2,7 +2,10 @@
 
 use super::summary::{Scale, Status, full_name};
 use crate::{
-    os::processes::{Proc, Stat, load::Since},
+    os::{
+        glob::Glob,
+        processes::{Proc, Stat, load::Since},
+    },
     tools::bounded,
 };
 use schemars::JsonSchema;
@@ -106,7 +109,7 @@ impl Filter {
         }
         if let Some(pattern) = &self.name_pattern {
             let cmdline = if stat.comm.len() == 15 { looks.proc.cmdline(stat.pid)? } else { Vec::new() };
-            if !matches(pattern, &full_name(&stat.comm, &cmdline)) {
+            if !Glob::of_letters(pattern).fits(&full_name(&stat.comm, &cmdline)) {
                 return Ok(false);
             }
         }
@@ -143,48 +146,4 @@ pub fn sort(stats: &mut [Stat], by: SortBy, order: SortOrder, looks: &Looks<'_>)
         let compared = if order == SortOrder::Desc { compared.reverse() } else { compared };
         compared.then(a.pid.cmp(&b.pid))
     });
-}
-
-/// Whether `text` matches `pattern` as a whole; `*` is any run of characters, `?` any one.
-fn matches(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
-    let (mut p, mut t) = (0, 0);
-    // Where the last star was, and how much it has taken so far: no more than that has to be tried again.
-    let mut star: Option<(usize, usize)> = None;
-    while t < text.len() {
-        match pattern.get(p) {
-            Some('*') => {
-                star = Some((p, t));
-                p += 1;
-            }
-            Some(c) if *c == '?' || *c == text[t] => (p, t) = (p + 1, t + 1),
-            _ => match star {
-                Some((at, taken)) => {
-                    star = Some((at, taken + 1));
-                    (p, t) = (at + 1, taken + 1);
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[p..].iter().all(|c| *c == '*')
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn stars_and_marks() {
-        for (pattern, good, bad) in [
-            ("python*", "python3.11", "cpython"),
-            ("*d", "systemd", "dash"),
-            ("s?h", "ssh", "sh"),
-            ("a*b*c", "aXbXbc", "aXbX"),
-            ("[a-z]", "[a-z]", "q"),
-        ] {
-            assert!(matches(pattern, good) && !matches(pattern, bad), "{pattern}");
-        }
-        assert!(!matches(&"*a".repeat(60), &"b".repeat(120)), "and soon");
-    }
 }

@@ -4,12 +4,14 @@ use super::running::Running;
 use crate::{
     error::ToolError,
     meta::Meta,
-    os::systemd::{
-        Glob,
-        enabled::{Files, is_enabled},
-        list::{self, Listed, Status},
-        name::LONGEST,
-        properties,
+    os::{
+        glob::Glob,
+        systemd::{
+            enabled::{Files, is_enabled},
+            list::{self, Listed, Status},
+            name::LONGEST,
+            properties,
+        },
     },
     registry::{context::Context, tool::Tool},
     tools::{
@@ -141,12 +143,12 @@ impl Tool for ListServices {
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let (all, files) = all(&cx.world).await?;
-        let pattern = args.name.map(|pattern| pattern.to_lowercase());
+        let pattern = args.name.map(|pattern| Glob::of_bytes(&pattern.to_lowercase()));
         let is_on = |name: &str| files.state(name).is_some_and(is_enabled);
         let wanted = |service: &Listed| {
             let name = service.name.to_lowercase();
             let stem = name.strip_suffix(".service").unwrap_or(&name);
-            pattern.as_ref().is_none_or(|pattern| Glob(pattern).fits(&name) || Glob(pattern).fits(stem))
+            pattern.as_ref().is_none_or(|pattern| pattern.fits(&name) || pattern.fits(stem))
                 && args.status.as_ref().is_none_or(|states| states.contains(&service.status))
                 && args.enabled.is_none_or(|enabled| enabled == is_on(&service.name))
         };
