@@ -15,7 +15,6 @@ pub mod policy;
 pub mod presence;
 pub mod question;
 pub mod rate;
-pub mod redact;
 pub mod refusals;
 pub mod sealed;
 pub mod seats;
@@ -23,3 +22,5 @@ pub mod shares;
 pub mod token;
 pub mod tokens;
 pub mod way;
+
+pub use crate::redact;
