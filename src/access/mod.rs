@@ -5,8 +5,9 @@ pub mod commands;
 pub mod policy;
 pub mod presence;
 pub mod question;
-pub mod redact;
 pub mod seats;
 pub mod shares;
 pub mod token;
 pub mod way;
+
+pub use crate::redact;

@@ -18,6 +18,7 @@ mod load;
 mod nearest;
 mod owners;
 mod places;
+pub mod prepared;
 mod reload;
 pub mod sections;
 mod settings;

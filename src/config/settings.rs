@@ -58,7 +58,7 @@ pub struct Settings {
     /// An appliance that has no owner yet: until it has, nothing but its claim and a sign of life may be served to anybody.
     #[serde(skip)]
     pub unclaimed: bool,
-    /// What was prepared of its identity at this start ([`crate::appliance::Folder`]); not there on most machines.
+    /// What was prepared of its identity at this start ([`super::prepared`]); not there on most machines.
     #[serde(skip)]
     pub identity_dir: PathBuf,
     /// Where the tokens come from: a running server reads them again.

@@ -43,6 +43,7 @@ pub mod panics;
 pub mod processes;
 pub mod pstore;
 pub mod readable;
+pub mod real_path;
 pub mod replace;
 pub mod reset;
 mod root;

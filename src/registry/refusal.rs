@@ -7,8 +7,8 @@ use super::tool::Entry;
 use crate::{
     access::{caller::Caller, way},
     error::{ErrorCode, ToolError},
-    hw::i2c::Address,
     os::systemd::ServiceName,
+    values::Address,
 };
 use serde_json::{Map, Value};
 

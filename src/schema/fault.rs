@@ -1,7 +1,7 @@
 //! What is wrong with a value, and the refusal that is made of it.
 
 use super::check::Type;
-use crate::{access::redact::is_secret_name, error::ToolError};
+use crate::{error::ToolError, redact::is_secret_name};
 use serde_json::Value;
 
 /// The first thing found wrong.

@@ -1,9 +1,9 @@
 //! What a download may take: the numbers of `[update]`, and those that nobody has to set.
 
-use crate::{clock::Wall, os::clock::Zone, update::channel::window::Windows};
+use crate::{clock::Wall, config::UpdateSettings, os::clock::Zone, values::Windows};
 use std::{path::PathBuf, time::Duration};
 
-/// Everything that bounds a download. [`crate::config::UpdateSettings::limits`] makes one of the settings.
+/// Everything that bounds a download. [`Limits::of`] makes one of the settings.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// `http://host:port`.
@@ -41,6 +41,22 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// What the settings say. `time_floor`: seconds since 1970 that are certain to have passed.
+    pub fn of(settings: &UpdateSettings, zone: Zone, wall: Wall, time_floor: u64) -> Self {
+        let some = |text: &String| (!text.is_empty()).then(|| text.clone());
+        Self {
+            proxy: some(&settings.proxy),
+            ca_file: some(&settings.ca_file).map(PathBuf::from),
+            time_floor,
+            stall: Duration::from_secs(settings.stall_seconds),
+            stall_bytes: settings.stall_bytes,
+            deadline: Duration::from_secs(u64::from(settings.deadline_hours) * 3600),
+            bandwidth: (settings.bandwidth_kib > 0).then(|| u64::from(settings.bandwidth_kib) << 10),
+            window: settings.download_window.clone(),
+            ..Self::new(zone, wall)
+        }
+    }
+
     /// What holds for everybody; `zone` and `wall` are for the window.
     pub fn new(zone: Zone, wall: Wall) -> Self {
         Self {

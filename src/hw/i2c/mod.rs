@@ -3,7 +3,6 @@
 //! A transfer may sleep for as long as its adapter likes, so it runs where that is allowed ([`crate::os::blocking`]) and holds its
 //! bus until it is over, also when its caller has gone: however many ask, no more than one thread hangs on a bus that hangs.
 
-mod address;
 mod allow;
 mod dev;
 mod device;
@@ -14,7 +13,7 @@ pub mod simulated;
 mod sysfs;
 mod told;
 
-pub use address::{Address, Addresses, HIGHEST, LOWEST};
+pub use crate::values::address::{Address, Addresses, HIGHEST, LOWEST};
 pub use allow::{Allow, Allowed, Want};
 pub use dev::Dev;
 pub use functions::{BLOCK, Functions, Lack, Way};

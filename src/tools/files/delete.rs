@@ -103,7 +103,7 @@ impl Tool for Delete {
             let removed = remove::remove(&place, args.recursive, args.etag.as_deref(), args.dry_run, stop)?;
             Ok(Out {
                 path: place.shown(),
-                root: place.root.setting.name.clone(),
+                root: place.root.name.clone(),
                 r#type: match removed.kind {
                     FileType::RegularFile => Kind::File,
                     FileType::Directory => Kind::Directory,
@@ -130,7 +130,7 @@ impl Args {
     fn place(&self, cx: &Context) -> Result<Place, ToolError> {
         let place = Place::of(cx, &self.path, self.root.as_deref(), Want::Delete)?;
         if place.is_root() {
-            let name = &place.root.setting.name;
+            let name = &place.root.name;
             return Err(ToolError::denied(format!("{} is the root {name} itself, which stays", place.shown()))
                 .with("parameter", "path")
                 .with("required_permission", place.permission())

@@ -191,7 +191,7 @@ impl Args {
         let etag = whole.etag();
         Out {
             path: place.shown(),
-            root: place.root.setting.name.clone(),
+            root: place.root.name.clone(),
             content: None,
             content_base64: None,
             encoding: self.encoding,

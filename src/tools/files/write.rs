@@ -279,7 +279,7 @@ impl Out {
         let was_there = put.before.is_some();
         Self {
             path: place.shown(),
-            root: place.root.setting.name.clone(),
+            root: place.root.name.clone(),
             size: put.size,
             etag: put.etag,
             mtime: put.mtime,

@@ -12,8 +12,8 @@ mod memory;
 mod publish;
 mod seen;
 mod tree;
-pub mod window;
 
+pub use crate::values::window;
 pub use accept::{Accepted, Wanted, accept};
 pub use choose::{Choice, Why, choose};
 pub use device::{Device, DeviceId};
