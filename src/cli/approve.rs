@@ -25,12 +25,12 @@ use std::{
 
 #[derive(clap::Args, Default)]
 pub struct Args {
-    /// The ask to answer, as the server named it; without it, each that waits is shown in turn
+    /// The ID of the approval request; without it, all pending requests are shown in turn
     pub id: Option<String>,
-    /// Say no, without a question
+    /// Deny the request without asking
     #[arg(long, requires = "id")]
     pub deny: bool,
-    /// Only show what waits
+    /// List the pending requests and exit
     #[arg(long, conflicts_with_all = ["id", "deny"])]
     pub list: bool,
 }

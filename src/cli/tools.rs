@@ -12,10 +12,10 @@ use serde_json::Value;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Show what every tool does, its role, tier, policy and time limit, as the configuration has them
+    /// Show the actions, role, tier, policy and time limit of every tool, as configured
     #[arg(long)]
     policy: bool,
-    /// For programs: the full descriptors
+    /// Print the full descriptors as JSON
     #[arg(long)]
     json: bool,
 }

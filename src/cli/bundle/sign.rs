@@ -16,12 +16,12 @@ use std::{
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The bundle, or a file with nothing but its head (`bundle inspect --head`), for signing where no bundle fits
+    /// The bundle, or a file that contains only its head (`bundle inspect --head`)
     bundle: PathBuf,
     /// The secret key
     #[arg(long, value_name = "FILE", required_unless_present = "from")]
     key: Option<PathBuf>,
-    /// Take over the signatures of this bundle or head, which has the same manifest
+    /// Copy the signatures from this bundle or head, which must have the same manifest
     #[arg(long, value_name = "FILE", conflicts_with = "key")]
     from: Option<PathBuf>,
 }

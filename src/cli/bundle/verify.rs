@@ -16,11 +16,12 @@ use std::{
 
 #[derive(clap::Args)]
 pub struct Args {
+    /// The bundle
     bundle: PathBuf,
-    /// The root of trust to believe, then those after it in their order; may be repeated
+    /// The trusted root of trust, then its successors in order; may be repeated
     #[arg(long, value_name = "FILE", required = true)]
     trust: Vec<PathBuf>,
-    /// Check expiry and the time of making as of then; the clock's time, unless told
+    /// Check expiry and time of creation at this time; default: now
     #[arg(long, value_name = "TIME", value_parser = files::time)]
     now: Option<u64>,
 }
