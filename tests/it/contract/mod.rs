@@ -1,6 +1,6 @@
 //! The contract: `schemas/` is what the types promise, what was released stays true, and every tool is what it says.
 //!
-//! style.md's three tests are here: generated equals committed, inputs only widen, schema and parser agree.
+//! Three tests keep the contract: generated equals committed, inputs only widen, schema and parser agree.
 
 mod absent;
 mod actions;
