@@ -15,6 +15,7 @@ pub mod probe;
 mod refusals;
 mod tools;
 mod widens;
+mod written;
 
 use oracle::oracle;
 use raspi_mcp::{
