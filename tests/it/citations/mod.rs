@@ -18,13 +18,12 @@ fn here() -> PathBuf {
 }
 
 /// Folders with what is made, what others wrote, and bytes that programs are fed with. The schemas are made of comments.
-const NOT_READ: [&str; 9] = [
+const NOT_READ: [&str; 8] = [
     "target",
     "build",
     ".git",
     "schemas",
     "node_modules",
-    "tests/fixtures/bundles",
     "tests/fixtures/trees",
     "tests/fuzz/corpus",
     "tests/proptest-regressions",
