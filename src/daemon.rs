@@ -209,7 +209,7 @@ fn url(settings: &Settings, address: SocketAddr) -> String {
 async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<Option<SocketAddr>, String> {
     let (mut http, mut socket) = (None, None);
     if settings.http.enabled {
-        // Believed all the same: an isolated network has no time server (docs/decisions.md).
+        // Believed all the same: an isolated network has no time server (decision 34).
         if settings.jwt.is_on() && clock::synchronized(&server.pipeline.world.machine.root) == Some(false) {
             tracing::warn!("the clock is not set from the network yet; until then a JWT may pass that has expired");
         }

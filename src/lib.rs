@@ -44,6 +44,7 @@ pub mod tls;
 pub mod tools;
 pub mod transport;
 pub mod update;
+pub mod update_client;
 pub mod updating;
 pub mod watched;
 pub mod world;

@@ -1,6 +1,6 @@
 //! What a listing advertises of arguments that a tool takes in more forms.
 //!
-//! The SDKs that hand tools to models take a part of JSON Schema (docs/decisions.md, 230): no list of types, no enum of several
+//! The SDKs that hand tools to models take a part of JSON Schema (decision 230): no list of types, no enum of several
 //! types, no free map. A property that accepts more than that names what is advertised in its place:
 //! `#[schemars(extend("x-advertised" = ...))]`. `schemas/` then has the advertised form in `inputSchema`, and what is
 //! accepted in `accepts`.

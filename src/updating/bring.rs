@@ -13,10 +13,10 @@ use crate::{
     error::ToolError,
     machine::Machine,
     update::{
-        fetch::Source,
         job::{Engine, Order, Release, Tell, Wanted},
         status::{Phase, RestartPlan},
     },
+    update_client::Source,
 };
 use futures::future::BoxFuture;
 use std::sync::Weak;

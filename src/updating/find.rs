@@ -5,12 +5,13 @@ use crate::{
     error::ToolError,
     os::{blocking, clock::synchronized, ids},
     update::{
+        Place,
         bundle::Digest,
-        channel::{self, Choice, Device, DeviceId, Wanted, choose, look, recall, remember},
-        fetch::{Limits, Line, Place},
+        channel::{self, Choice, Device, DeviceId, Wanted, choose, recall, remember},
         status::UpdateStatus,
         trust::Roots,
     },
+    update_client::{Limits, Line, look},
 };
 use std::sync::Arc;
 

@@ -14,10 +14,8 @@ use crate::{
         },
         systemd::list,
     },
-    update::{
-        fetch::Line,
-        health::{Look, Probe},
-    },
+    update::health::{Look, Probe},
+    update_client::Line,
 };
 use futures::future::join_all;
 use serde_json::json;

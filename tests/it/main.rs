@@ -13,6 +13,7 @@ mod cli;
 mod config;
 mod conformance;
 mod contract;
+mod decisions;
 mod doctor;
 mod grounds;
 mod hw;

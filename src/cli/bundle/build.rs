@@ -4,8 +4,8 @@ use super::files;
 use crate::{
     cli::{exit::Failure, say::outln},
     update::{
-        boot::simulated,
         bundle::{self, Plan},
+        simulated,
     },
 };
 use std::{

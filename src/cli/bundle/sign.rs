@@ -3,7 +3,10 @@
 use super::files;
 use crate::{
     cli::{exit::Failure, say::outln},
-    update::bundle::{self, Fault},
+    update::{
+        bundle::{self, Fault},
+        trust,
+    },
 };
 use std::{
     fs::OpenOptions,
@@ -29,7 +32,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let mut envelope = files::head(path, &mut file)?;
     files::warn_of_future(bundle::Manifest::parse(&envelope.manifest)?.created);
     match (&args.key, &args.from) {
-        (Some(key), _) => bundle::sign(&mut envelope, &files::secret_key(key)?)?,
+        (Some(key), _) => trust::sign(&mut envelope, &files::secret_key(key)?)?,
         (None, Some(from)) => merge(&mut envelope, from)?,
         (None, None) => return Err(files::usage("name a key with --key, or a signed head with --from")),
     }

@@ -34,7 +34,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let release = roots.verify_release(&envelope)?;
     release.manifest.fresh(now)?;
     release.manifest.made_by(now.saturating_add(AHEAD))?;
-    let index = Index::parse(files::index(path, &mut file, &envelope)?, &release)?;
+    let index = release.index(files::index(path, &mut file, &envelope)?)?;
     let length = file.metadata().map_err(|error| files::failed(path, error))?.len();
     if length != envelope.total {
         return Err(files::failed(path, format!("is {length} bytes long, and the bundle in it {}", envelope.total)));
@@ -71,7 +71,7 @@ impl Reader<'_> {
         let failed = |error: std::io::Error| files::failed(self.path, error);
         if self.last != Some(n) {
             let block = self.index.block(n);
-            // At most 1 MiB and a little: Index::parse holds it there.
+            // At most 1 MiB and a little: Release::index holds it there.
             self.stored.resize((block.stored.end - block.stored.start) as usize, 0);
             self.file.read_exact_at(&mut self.stored, block.stored.start).map_err(failed)?;
             let unpacker = match &mut self.unpacker {

@@ -15,10 +15,8 @@ use crate::{
         clock::{self, Zone},
     },
     terminal::printable,
-    update::{
-        fetch::{Limits, Line, Place, Source},
-        status::RestartPlan,
-    },
+    update::{Place, status::RestartPlan},
+    update_client::{Limits, Line, Source},
     updating::carry::{Bundle, Carry},
 };
 use std::path::{Path, PathBuf};

@@ -5,7 +5,8 @@ use crate::{
     clock::Wall,
     config::{settings::Settings, words::is_name},
     os::clock::Zone,
-    update::{channel::window::Windows, fetch::Limits},
+    update::channel::window::Windows,
+    update_client::Limits,
 };
 use serde::{Deserialize, Serialize};
 use std::{

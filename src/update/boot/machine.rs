@@ -2,13 +2,10 @@
 
 use super::{Seen, Slot, Witness};
 use crate::{
-    os::{Root, command_line::argument, malformed, pstore, reset},
-    update::disk::{Layout, real::root_slot},
+    os::{Root, command_line::argument, pstore, reset},
+    update::disk::{BOOTLOADER, Layout, cell, real::root_slot},
 };
-use std::io;
 
-/// What the bootloader says of itself and of this boot (Raspberry Pi documentation, "Device trees", `/chosen/bootloader`).
-const BOOTLOADER: &str = "proc/device-tree/chosen/bootloader";
 /// Bit 2 of `capabilities`: TRYBOOT_A_B.
 const CAN_TRY: u32 = 1 << 2;
 
@@ -87,24 +84,6 @@ impl Witness for Machine {
         seen.last_words = pstore::last_words(&self.root, WORDS);
         seen
     }
-}
-
-/// One cell of `/chosen/bootloader`: 32 bits, the highest byte first. `None` without the file.
-fn cell(root: &Root, name: &str) -> io::Result<Option<u32>> {
-    let file = format!("{BOOTLOADER}/{name}");
-    match root.read_bytes(&file) {
-        Ok(bytes) => match <[u8; 4]>::try_from(bytes.as_slice()) {
-            Ok(bytes) => Ok(Some(u32::from_be_bytes(bytes))),
-            Err(_) => Err(malformed(&file, &format!("it has {} bytes where a cell has 4", bytes.len()))),
-        },
-        Err(fault) if fault.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(fault) => Err(fault),
-    }
-}
-
-/// The partition that the firmware of a Raspberry Pi booted; `None` where it does not say.
-pub fn booted_partition(root: &Root) -> Option<u8> {
-    cell(root, "partition").ok().flatten().and_then(|number| u8::try_from(number).ok())
 }
 
 /// Whether this board starts by tryboot: its firmware says which partition it booted, and of which kind.

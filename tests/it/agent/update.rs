@@ -11,9 +11,9 @@ use raspi_mcp::{
     meta::Mode,
     update::{
         Slot,
-        boot::simulated,
         bundle::Plan,
         install::{Armed, Finished, Install},
+        simulated,
         status::{Phase, RestartPlan, SlotState, UpdateStatus},
     },
 };

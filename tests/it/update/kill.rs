@@ -12,12 +12,12 @@ use raspi_mcp::{
     meta::Mode,
     update::{
         Slot,
-        boot::simulated,
         disk::{Area, FolderDisk},
         install::{
             Install,
             hooks::{Point, Unwatched, Watch},
         },
+        simulated,
         status::{RestartPlan, SlotState},
     },
 };

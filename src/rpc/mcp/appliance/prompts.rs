@@ -42,7 +42,7 @@ pub async fn get(asked: &Asked, params: &GetPromptRequestParams) -> Result<GetPr
 }
 
 /// What the resource holds, as text, or a sentence that says why it is not there: the rest of the prompt is still good. Not as an
-/// embedded resource: clients that take only text in prompts refuse the whole prompt (docs/decisions.md, 250).
+/// embedded resource: clients that take only text in prompts refuse the whole prompt (decision 250).
 async fn written_out(asked: &Asked, uri: &str) -> PromptMessage {
     let contents = match Address::parse(uri) {
         Ok(address) => resources::contents(asked, uri, address).await,

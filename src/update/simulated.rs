@@ -1,13 +1,14 @@
 //! The simulated machine's boot chain: a real flow over a folder of files, and a model of the firmware that restarts it.
 
-use super::{
-    BootFlow, Evidence, ResetCause, Seen, Slot, Tryboot, Uboot, Witness,
+use super::boot::{
+    BootFlow, Evidence, ResetCause, Seen, Tryboot, Uboot, Witness,
     fat::make,
     tryboot::{Flag, canonical},
     uboot::{ALL_TRIES, COPY, State},
 };
 use crate::{
     error::ToolError,
+    update::Slot,
     update::{
         boot::Tries,
         disk::{Access, Area, Disk, Layout},

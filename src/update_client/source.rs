@@ -1,12 +1,13 @@
 //! One file at several places: parts of it, whichever place has them.
 
 use super::{
-    Fault, Limits, Line, Place,
+    Fault, Limits, Line,
     answer::Pinned,
     body::{self, Body},
     fault::late,
     route::{Next, Route, Turn},
 };
+use crate::update::Place;
 use crate::{error::ToolError, update::bundle::Digest};
 use std::{
     ops::Range,

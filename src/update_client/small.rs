@@ -1,11 +1,12 @@
 //! Small files, whole: indexes of channels and roots of trust.
 
 use super::{
-    Fault, Line, Place, body,
+    Fault, Line, body,
     route::{Next, Route},
     source::Haste,
 };
 use crate::error::ToolError;
+use crate::update::Place;
 use tokio::time::{Instant, sleep};
 
 /// The longest that one small file may take.

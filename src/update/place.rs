@@ -1,8 +1,8 @@
 //! Where a file is: at an https address, or on a file system of this machine.
 
 use crate::error::ToolError;
-use reqwest::Url;
 use std::{fmt, path::PathBuf};
+use url::Url;
 
 /// One place of the same file.
 #[derive(Clone, Debug, PartialEq, Eq)]

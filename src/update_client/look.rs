@@ -1,18 +1,16 @@
 //! Asks a channel: newer roots of trust first, then the index, from whichever base has a good one.
 
-use super::{Accepted, Wanted, accept};
+use crate::update::channel::{Accepted, Wanted, accept};
 use crate::{
     error::ToolError,
+    update::channel::{INDEX, ROOTS},
     update::{
-        fetch::{Line, Place, small, try_small},
+        Place,
         trust::{MAX_SIGNED, Roots},
     },
+    update_client::{Line, small, try_small},
 };
 
-/// The file of an index, below its channel's folder.
-pub const INDEX: &str = "index.signed";
-/// The folder of the roots of trust, and of its files' ends: `roots/2.signed`.
-pub const ROOTS: &str = "roots";
 /// The most roots that are taken in one go: a device that was off for a lifetime.
 const MOST_ROOTS: usize = 64;
 

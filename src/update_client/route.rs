@@ -1,7 +1,8 @@
 //! Which of several places is asked next, after how long a pause, and when to give up.
 
-use super::{Fault, Limits, Place, answer::Pinned, fault::Then};
+use super::{Fault, Limits, answer::Pinned, fault::Then};
 use crate::error::{ErrorCode, ToolError};
+use crate::update::Place;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::time::Duration;
 

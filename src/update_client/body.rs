@@ -1,12 +1,13 @@
 //! One request, and its bytes as they come: from a server or from a file, with the same promises.
 
 use super::{
-    Fault, Place,
+    Fault,
     answer::{Pinned, check, check_whole},
     fault::late,
     line::Line,
     pace::Stall,
 };
+use crate::update::Place;
 use crate::{error::ToolError, os::blocking};
 use bytes::Bytes;
 use reqwest::{Response, Url, header};
