@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// How much a tool can do (document 004, "Feature tier definitions").
+/// How much a tool can do (docs/contract/README.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
@@ -45,7 +45,7 @@ pub enum Mode {
     Deny,
 }
 
-/// Where a server stands; a tool may be confined to some of them (document 004, `environments`).
+/// Where a server stands; a tool may be confined to some of them (docs/contract/README.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Environment {
@@ -120,7 +120,7 @@ pub struct Meta {
     /// Typical answer on a Raspberry Pi, in tokens of about four bytes. `tools.search` filters by it.
     pub estimated_tokens: u32,
     pub stability: Stability,
-    /// Monotonic; raised by the rules of document 002, section 2.2. `name@N` selects it.
+    /// Monotonic; raised by the rules of docs/contract/README.md. `name@N` selects it.
     pub schema_version: u32,
     pub tags: &'static [&'static str],
     /// Where it may run.

@@ -15,7 +15,7 @@ use std::{
 };
 use tokio::task::AbortHandle;
 
-/// Longest delay (document 000, section 3.3).
+/// Longest delay (docs/contract/system.md).
 pub const MAX_DELAY_SECONDS: u32 = 600;
 /// How late a date may still be kept after the agent was away; later, somebody may have come to rely on the machine.
 const GRACE_MS: i64 = 600_000;

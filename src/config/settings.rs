@@ -269,7 +269,7 @@ pub enum LogTarget {
 }
 
 impl Settings {
-    /// What holds when nobody sets anything. The numbers of `limits` are document 003's and DESIGN.md's.
+    /// What holds when nobody sets anything. docs/configuration.md has the numbers.
     pub fn default_for(places: &Places) -> Self {
         Self {
             board: BoardChoice::Auto,

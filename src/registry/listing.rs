@@ -18,7 +18,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// `toolingVersion`: the build that answers (document 002, section 2.1). For debugging, not a compatibility gate.
+/// `toolingVersion`: the build that answers (docs/contract/README.md). For debugging, not a compatibility gate.
 pub const TOOLING_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The descriptor that `schemas/<namespace>/<operation>.json` promises: everything that does not depend on the running server.
@@ -82,7 +82,7 @@ pub fn descriptor(entry: &Entry) -> Value {
     descriptor
 }
 
-/// What `tools/list` may be narrowed by (document 001, section 4.1).
+/// What `tools/list` may be narrowed by (docs/contract/README.md).
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Filter {

@@ -1,4 +1,4 @@
-//! Token buckets per caller and tool (document 001, section 7; bounds in the configuration).
+//! Token buckets per caller and tool (bounds in the configuration).
 //!
 //! Memory is bounded, and nobody is refused because others filled it: the caller whose buckets lack least is forgotten
 //! first, since it gets that back. Who has emptied one stays, so nobody gets a full bucket by filling the table.

@@ -1,5 +1,5 @@
-//! What every refusal says, whoever refused, server or agent: the permission that is missing, on what (document 000, section
-//! 2.6.2), where in the arguments the fault is, and how this caller gets a pin that somebody else has.
+//! What every refusal says, whoever refused, server or agent: the permission that is missing, on what
+//! (docs/contract/README.md), where in the arguments the fault is, and how this caller gets a pin that somebody else has.
 //!
 //! Those who refuse name the permission where they know it better; what they leave out is added here, in one place.
 

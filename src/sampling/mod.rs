@@ -1,5 +1,5 @@
-//! Sampling jobs: the machine's metrics, taken at an interval and kept for as long as the job says (document 000,
-//! sections 4.2, 4.3 and 2.6.3).
+//! Sampling jobs: the machine's metrics, taken at an interval and kept for as long as the job says
+//! (docs/contract/metrics.md).
 //!
 //! A job outlives the server: it is in the store and goes on at the next start. Its samples wait in memory for up to
 //! [`clockwork::FLUSH_EVERY`] and go to the card together; a power cut loses those and nothing else. Nothing runs while

@@ -22,7 +22,7 @@ use serde_json::Value;
 
 /// JSON Schema 2020-12 of the result `S`, inlined and without `$schema`: what `tools/list` returns and `schemas/` holds.
 ///
-/// Its objects are open: a field may come without a new schema version (document 002, section 2.2), and a client that kept an
+/// Its objects are open: a field may come without a new schema version (docs/contract/README.md), and a client that kept an
 /// older schema must go on accepting the answer.
 pub fn of<S: JsonSchema>() -> Value {
     let mut schema = generate::<S>();

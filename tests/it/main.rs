@@ -8,6 +8,7 @@ mod allow;
 mod appliance;
 mod attacks;
 mod bridge;
+mod citations;
 mod cli;
 mod config;
 mod conformance;

@@ -116,7 +116,7 @@ const MOST_PATTERNS: usize = 32;
 const PATTERN_BYTES: usize = 256;
 /// A pattern is compiled when it is needed and forgotten after; one that needs more than this has a slip in it.
 const PATTERN_MEMORY: usize = 256 * 1024;
-/// 001 §4.4: ten minutes.
+/// Ten minutes at most (docs/contract/exec.md).
 const TIMEOUT: Kind = Kind::Integer { min: 1, max: 600, unit: Unit::Seconds };
 
 /// What [`Kind::Commands`] expects.

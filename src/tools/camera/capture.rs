@@ -1,4 +1,4 @@
-//! `camera.capture`: a picture in the answer (document 000, section 2.6.5).
+//! `camera.capture`: a picture in the answer (docs/contract/camera.md).
 
 use super::{
     image,

@@ -1,4 +1,4 @@
-//! `camera.take_photo`: a picture in a file that the server names (document 000, section 7.1).
+//! `camera.take_photo`: a picture in a file that the server names (docs/contract/camera.md).
 
 use super::taking::{self, Asked, LONGEST_NAME, Taken};
 use crate::{

@@ -18,7 +18,7 @@ pub enum Encoding {
     Base64,
 }
 
-/// Names one content: SHA-256 in hexadecimal (document 001, "ETags").
+/// Names one content: SHA-256 in hexadecimal (docs/contract/files.md).
 pub fn etag(bytes: &[u8]) -> String {
     tag(digest::digest(&digest::SHA256, bytes))
 }

@@ -1,4 +1,4 @@
-//! `files.delete`: a file or a folder that goes (document 003, `file_delete`).
+//! `files.delete`: a file or a folder that goes (docs/contract/files.md).
 
 use super::{
     bounded_or_null,

@@ -1,4 +1,4 @@
-//! `files.list`: what is in a folder (document 003, `file_list`).
+//! `files.list`: what is in a folder (docs/contract/files.md).
 
 use super::{
     bounded_or_null,

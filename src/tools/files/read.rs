@@ -1,4 +1,4 @@
-//! `files.read`: what is in a file (document 001, section 4.2; 003, `file_read`).
+//! `files.read`: what is in a file (docs/contract/files.md).
 
 use super::{
     bounded_or_null,

@@ -1,4 +1,4 @@
-//! `i2c.list_buses`: the buses of this machine (document 000, section 6.1).
+//! `i2c.list_buses`: the buses of this machine (docs/contract/i2c.md).
 
 use super::{TOOLS, granted, mark, scan_bus::InUse};
 use crate::{

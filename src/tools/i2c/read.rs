@@ -1,4 +1,4 @@
-//! `i2c.read`: bytes from one device, from a register or from where it stands (document 000, section 6.2).
+//! `i2c.read`: bytes from one device, from a register or from where it stands (docs/contract/i2c.md).
 
 use super::{
     args::{self, ADDRESS, BYTES, HIGHEST, LOWEST},

@@ -1,4 +1,4 @@
-//! `i2c.scan_bus`: who answers on a bus (document 000, section 6.1), asked by i2cdetect's rules.
+//! `i2c.scan_bus`: who answers on a bus (docs/contract/i2c.md), asked by i2cdetect's rules.
 
 use super::{args, granted, mark};
 use crate::{

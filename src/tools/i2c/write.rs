@@ -1,4 +1,4 @@
-//! `i2c.write`: bytes to one device, to a register or as they are (document 000, section 6.2).
+//! `i2c.write`: bytes to one device, to a register or as they are (docs/contract/i2c.md).
 
 use super::{
     args::{self, ADDRESS, BYTES, HIGHEST, LOWEST},

@@ -1,4 +1,4 @@
-//! `manage.get_capabilities`: versions of the contract (document 000, addendum 3.1).
+//! `manage.get_capabilities`: versions of the contract (docs/contract/manage.md).
 
 use crate::{
     error::ToolError,

@@ -1,4 +1,4 @@
-//! `manage.check_for_updates`: what the channel has for this device (document 000, section 2.6.6).
+//! `manage.check_for_updates`: what the channel has for this device (docs/contract/manage.md).
 
 use super::update_args::{CHANNEL, LONGEST_CHANNEL, channel};
 use crate::{

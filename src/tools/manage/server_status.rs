@@ -1,4 +1,4 @@
-//! `manage.get_server_status`: the server's version, settings and halves (document 000, section 8.1).
+//! `manage.get_server_status`: the server's version, settings and halves (docs/contract/manage.md).
 
 use crate::{
     agent::{

@@ -1,4 +1,4 @@
-//! `metrics.get_realtime_metrics`: the health snapshot (document 000, section 4.1), and each metric by its name.
+//! `metrics.get_realtime_metrics`: the health snapshot (docs/contract/metrics.md), and each metric by its name.
 
 use super::shown::Readings;
 use crate::{

@@ -1,4 +1,4 @@
-//! `metrics.get_samples`: samples as they were taken (document 000, section 4.3).
+//! `metrics.get_samples`: samples as they were taken (docs/contract/metrics.md).
 
 use super::{
     job::{self, LONGEST, PATTERN},

@@ -1,4 +1,4 @@
-//! `metrics.query_history`: metrics over time, in buckets (document 000, section 2.6.3).
+//! `metrics.query_history`: metrics over time, in buckets (docs/contract/metrics.md).
 
 use super::{
     job::{self, LONGEST, METRIC_NAME, MOST_NAMES, PATTERN},

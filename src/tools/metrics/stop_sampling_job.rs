@@ -1,4 +1,4 @@
-//! `metrics.stop_sampling_job`: ends a job (document 000, section 4.2).
+//! `metrics.stop_sampling_job`: ends a job (docs/contract/metrics.md).
 
 use super::job::{self, JobStatus, LONGEST, PATTERN};
 use crate::{

@@ -1,4 +1,4 @@
-//! `process.get_process_details` (document 000, addendum 2.4).
+//! `process.get_process_details` (docs/contract/process.md).
 
 use super::{measured::Measured, summary::ProcessSummary};
 use crate::{

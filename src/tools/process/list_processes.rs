@@ -1,4 +1,4 @@
-//! `process.list_processes` (document 000, addendum 2.3 and 5).
+//! `process.list_processes` (docs/contract/process.md).
 
 use super::{
     measured::Measured,

@@ -42,7 +42,7 @@ pub struct Args {
     pub service_name: String,
 }
 
-/// Result of a short form (document 000, section 2.6.4).
+/// Result of a short form (docs/contract/service.md).
 #[derive(Serialize, JsonSchema)]
 pub struct Out {
     /// As it was given.

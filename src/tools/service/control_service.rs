@@ -1,4 +1,4 @@
-//! `service.control_service`: starts, stops, restarts or reloads, with every option (document 000, addendum, section 6.1).
+//! `service.control_service`: starts, stops, restarts or reloads, with every option (docs/contract/service.md).
 
 use super::{
     control::{self, act},

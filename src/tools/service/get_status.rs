@@ -1,4 +1,4 @@
-//! `service.get_status`: everything about one service (document 000, addendum, section 2.2).
+//! `service.get_status`: everything about one service (docs/contract/service.md).
 
 use super::{running::Running, service_name};
 use crate::{

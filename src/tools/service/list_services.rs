@@ -1,4 +1,4 @@
-//! `service.list_services`: what is installed and loaded, with its state (document 000, addendum, section 2.1).
+//! `service.list_services`: what is installed and loaded, with its state (docs/contract/service.md).
 
 use super::running::Running;
 use crate::{

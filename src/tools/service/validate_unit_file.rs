@@ -1,4 +1,4 @@
-//! `service.validate_unit_file`: whether a service's file makes sense here (document 000, addendum, section 6.2).
+//! `service.validate_unit_file`: whether a service's file makes sense here (docs/contract/service.md).
 
 use super::{service_name, validate};
 use crate::{

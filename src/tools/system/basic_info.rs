@@ -1,4 +1,4 @@
-//! `system.get_basic_info`: what this machine is (document 000, section 3.1).
+//! `system.get_basic_info`: what this machine is (docs/contract/system.md).
 
 use crate::{
     clock,

@@ -1,4 +1,4 @@
-//! `system.get_capabilities`: what this machine has and what may be done with it (document 000, section 3.4).
+//! `system.get_capabilities`: what this machine has and what may be done with it (docs/contract/system.md).
 
 use super::modules::{self, Found};
 use crate::{

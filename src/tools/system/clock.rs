@@ -1,4 +1,4 @@
-//! `system.get_clock`: what time it is here, and whether to believe it (document 004, `system/get-clock`).
+//! `system.get_clock`: what time it is here, and whether to believe it (docs/contract/system.md).
 
 use crate::{
     clock as stamp,

@@ -1,4 +1,4 @@
-//! `system.get_detailed_network_info`: interfaces, and as wanted routes and sockets (document 000, addendum 1.2).
+//! `system.get_detailed_network_info`: interfaces, and as wanted routes and sockets (docs/contract/system.md).
 
 use super::interfaces::{Interface, Network};
 use crate::{

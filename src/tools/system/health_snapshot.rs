@@ -1,4 +1,4 @@
-//! `system.get_health_snapshot`: how this machine is (document 000, section 3.2 and addendum 4).
+//! `system.get_health_snapshot`: how this machine is (docs/contract/system.md).
 
 use super::{
     disks::{self, Disk},

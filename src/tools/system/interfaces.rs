@@ -1,5 +1,5 @@
-//! What `system.get_network_info`, `system.get_detailed_network_info` and `network.get_status` say about interfaces (document
-//! 000, addendum 1.1). The fields beyond that document say so in their comment.
+//! What `system.get_network_info`, `system.get_detailed_network_info` and `network.get_status` say about interfaces
+//! (docs/contract/system.md).
 
 use crate::{
     error::ToolError,

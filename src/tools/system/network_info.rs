@@ -1,4 +1,4 @@
-//! `system.get_network_info`: interfaces, default gateway and name servers (document 000, addendum 1.1).
+//! `system.get_network_info`: interfaces, default gateway and name servers (docs/contract/system.md).
 
 use super::interfaces::{Gateway, Interface, Network};
 use crate::{

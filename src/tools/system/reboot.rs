@@ -1,4 +1,4 @@
-//! `system.reboot`: a restart in a while, done by the agent (document 000, section 3.3).
+//! `system.reboot`: a restart in a while, done by the agent (docs/contract/system.md).
 
 use super::power::{self, Args, Out, call};
 use crate::{

@@ -127,7 +127,7 @@ async fn a_scheduled_reboot_is_cancelled_through_the_same_tool() {
     let server = Server::with(pi, |pi| pi.server(), |settings| allow(&mut settings.policy));
 
     let done = server.admin("system.reboot", json!({})).await.unwrap();
-    assert_eq!(done["effective_after_seconds"], 5, "document 000's default");
+    assert_eq!(done["effective_after_seconds"], 5, "the default of system.reboot");
     let taken_back = server.admin("system.reboot", json!({"cancel": true})).await.unwrap();
     assert_eq!((&taken_back["scheduled"], &taken_back["cancelled"]), (&json!(false), &json!(true)));
     let nothing = server.admin("system.reboot", json!({"cancel": true})).await.unwrap();

@@ -1,4 +1,4 @@
-//! Accepted and ignored is forbidden (document 002, section 4.2).
+//! Accepted and ignored is forbidden (docs/contract/README.md).
 
 use super::tools::allow_everything;
 use crate::served::{Door, Pi};

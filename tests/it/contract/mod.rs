@@ -1,6 +1,6 @@
 //! The contract: `schemas/` is what the types promise, what was released stays true, and every tool is what it says.
 //!
-//! style.md's three tests are here: generated equals committed, inputs only widen, schema and parser agree.
+//! Three tests keep the contract: generated equals committed, inputs only widen, schema and parser agree.
 
 mod absent;
 mod actions;
@@ -15,6 +15,7 @@ pub mod probe;
 mod refusals;
 mod tools;
 mod widens;
+mod written;
 
 use oracle::oracle;
 use raspi_mcp::{

@@ -14,7 +14,7 @@ use raspi_mcp::{
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Document 000's budget for what a host hands its model, of a default read_only caller.
+/// The budget, in bytes, for what a host hands its model, of a default read_only caller.
 const HANDED_OVER: usize = 20_000;
 /// The whole list of the same caller: what a host reads at its start.
 const LISTED: usize = 64_000;
@@ -126,7 +126,7 @@ async fn what_a_host_hands_its_model_stays_small() {
     let whole = listed.result().to_string().len();
     println!("{whole} bytes of list");
     assert!(whole < LISTED, "{whole} bytes");
-    // What issue I will bring down to 32 kB.
+    // Not bounded yet: it is printed, so that a change is seen.
     let pi = Pi::standard(allow_everything).await;
     let listed = pi.on(Door::Stdio).await.request("tools/list", json!({"limit": 200})).await;
     let tools = listed.result()["tools"].as_array().unwrap();
