@@ -20,6 +20,7 @@ mod rewritten;
 mod socket;
 mod units;
 pub mod update;
+mod wire;
 
 use raspi_mcp::{
     access::canonical,
