@@ -3,6 +3,10 @@
 //! The table is `CATALOG.md`'s: one symbolic code, the JSON-RPC code of a bare call, the code string of the
 //! stability specification (002), the number of the slash dialect (001) and the HTTP status used before dispatch.
 
+mod wire;
+
+pub use wire::WireError;
+
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 

@@ -2,11 +2,12 @@
 
 use crate::{
     access::{
+        audit::Approval,
         caller::{Caller, Door},
         canonical::Whole,
     },
     error::ToolError,
-    registry::{deed::Changed, meta::Role, pipeline::Approval},
+    registry::{deed::Changed, meta::Role},
 };
 use futures::future::BoxFuture;
 use serde_json::Value;

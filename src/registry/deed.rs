@@ -3,11 +3,11 @@
 
 use super::{
     context::Notes,
-    pipeline::Approval,
     tool::{Entry, Output},
 };
 use crate::{
     access::{
+        audit::Approval,
         caller::Caller,
         ledger::{self, Ledger},
     },

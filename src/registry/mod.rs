@@ -4,6 +4,7 @@
 pub mod actions;
 mod admission;
 pub mod answer_meta;
+mod authorization;
 pub mod cache;
 pub mod context;
 pub mod deed;

@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     access::{
+        audit::Approval,
         caller::Caller,
         canonical::Whole,
         ledger::{Entry as AuditEntry, Intent, Ledger},
@@ -110,17 +111,11 @@ pub struct Ask<'a> {
     pub entry: &'static Entry,
     pub caller: &'a Caller,
     pub args: &'a Value,
+    /// SHA-256 of their canonical JSON, as the audit has it.
+    pub args_sha256: &'a str,
     pub progress: &'a Progress,
     pub cancel: &'a CancellationToken,
     pub peer: Option<&'a Arc<dyn super::context::Peer>>,
-}
-
-/// A person's yes.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct Approval {
-    pub ask_id: String,
-    pub by: String,
-    pub how: String,
 }
 
 impl Pipeline {
@@ -313,6 +308,7 @@ impl Pipeline {
                 entry,
                 caller: &caller,
                 args: &args,
+                args_sha256: &args_sha256,
                 progress: &progress,
                 cancel: &cancel,
                 peer: cx.peer.as_ref(),

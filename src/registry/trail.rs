@@ -3,11 +3,10 @@
 use super::{
     context::Notes,
     deed::{Changed, Running},
-    pipeline::Approval,
     tool::{Entry, Output},
 };
 use crate::{
-    access::canonical::Whole,
+    access::{audit::Approval, canonical::Whole},
     error::{ErrorCode, ToolError},
     os::panics::{self, Panic},
 };

@@ -3,12 +3,9 @@
 use super::change::{Profile, profiles};
 use crate::{
     access::audit::rfc3339,
-    agent::{
-        Warrant,
-        deeds::connection::{
-            ACTIVATION, CONFIRM_SECONDS, ConnectionRequest, DEFAULT_CONFIRM_SECONDS, LONGEST_DEVICE, LONGEST_NAME,
-            is_device, is_name,
-        },
+    agent::deeds::connection::{
+        ACTIVATION, CONFIRM_SECONDS, ConnectionRequest, DEFAULT_CONFIRM_SECONDS, LONGEST_DEVICE, LONGEST_NAME,
+        is_device, is_name,
     },
     error::ToolError,
     registry::{
@@ -115,7 +112,7 @@ impl Tool for ActivateConnection {
             device: args.device,
             confirm_seconds: args.confirm_seconds,
             dry_run: args.dry_run,
-            warrant: Warrant::of(cx),
+            authorization: cx.authorization(),
         };
         let done = cx.world.agent.activate_connection(request).await?;
         mark(cx, done.simulated, !args.dry_run);

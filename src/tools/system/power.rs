@@ -2,7 +2,7 @@
 
 use crate::{
     access::audit::rfc3339,
-    agent::{PowerAction, PowerRequest, Warrant},
+    agent::{PowerAction, PowerRequest},
     error::ToolError,
     registry::context::Context,
 };
@@ -98,7 +98,7 @@ pub(super) async fn call(cx: &Context, action: PowerAction, args: Args) -> Resul
             action,
             delay_seconds: args.delay_seconds,
             reason: args.reason,
-            warrant: Warrant::of(cx),
+            authorization: cx.authorization(),
         })
         .await?;
     mark(cx, scheduled.simulated, true);

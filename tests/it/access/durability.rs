@@ -4,12 +4,12 @@ use super::call;
 use crate::served::{Door, Pi, Wire, process::command, soon};
 use raspi_mcp::{
     access::{
-        audit::{Audit, Filter, Record, recent_file, verify_file},
+        audit::{Approval, Audit, Filter, Record, recent_file, verify_file},
         caller::Door as In,
         ledger::{Entry, Ledger},
     },
     error::{ErrorCode, ToolError},
-    registry::{Registry, deed::Changed, meta::Role, pipeline::Approval},
+    registry::{Registry, deed::Changed, meta::Role},
     store::Store,
 };
 use rusqlite::Connection;
