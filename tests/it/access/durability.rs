@@ -10,7 +10,6 @@ use raspi_mcp::{
         ledger::{Entry, Ledger},
         recent_file, verify_file,
     },
-    audit::{recent_file, verify_file},
     error::{ErrorCode, ToolError},
     meta::Role,
     registry::Registry,
