@@ -8,13 +8,11 @@
 use raspi_mcp::{
     config::{AgentChoice, BoardChoice, Places, Settings},
     daemon::{self, Serve},
-    hw::{
-        board::Pin,
-        gpio::{SimulatedGpio, port::Level},
-    },
+    hw::{gpio::SimulatedGpio, line::Level},
     log::Ring,
     registry::Registry,
     rpc::mcp::appliance::Appliance,
+    values::Pin,
 };
 use serde_json::{Value, json};
 use std::{

@@ -11,6 +11,7 @@ pub mod authentication;
 pub mod base64url;
 pub mod bridge;
 pub mod canonical;
+pub mod certificate;
 pub mod claim;
 pub mod cli;
 pub mod client;

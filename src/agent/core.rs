@@ -31,10 +31,8 @@ use crate::{
     error::{ErrorCode, ToolError},
     hw::{
         board::Board,
-        gpio::{
-            header,
-            port::{Fault, Port},
-        },
+        gpio::header,
+        line::{Fault, Port},
     },
     os::{Root, bus::Bus, lock::Lock},
     watched::Watched,
@@ -107,7 +105,7 @@ impl World {
         };
         // Without a button it opens no device.
         let button = settings.approval.button();
-        let gpio = button.map(|_| header::lines(&settings.root, board, &settings.gpio_chip));
+        let gpio = button.map(|_| header::lines(&settings.root, &board.pins(), &settings.gpio_chip));
         let update = UpdatePort::of(settings);
         Self { gpio, update, header: Header::of(board), ..Self::new(system_clock(), machine) }
     }

@@ -4,9 +4,9 @@
 //! ran in between loses nothing. What can be read of it is taken; what cannot be is a fault, and the field is left alone.
 
 use crate::{
+    certificate::{self, Fingerprint},
     config::TokenSetting,
     error::ToolError,
-    tls::{Fingerprint, certificate},
     update::{bundle::Digest, slots::State},
 };
 use rustls::pki_types::{CertificateDer, pem::PemObject};

@@ -4,9 +4,9 @@ use super::{news::News, qr, uri::Claim as Line};
 use crate::{
     agent::{BootClock, hostname::is_label},
     appliance::{Claim, Folder, Standing},
+    certificate::Fingerprint,
     error::ToolError,
     os::{Root, addresses},
-    tls::Fingerprint,
 };
 use std::{
     io::{self, Write},

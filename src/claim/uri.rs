@@ -3,7 +3,7 @@
 //! The scheme is nobody's: a camera that takes it up shows a text, and no browser opens an address that a person would then have to
 //! trust. All letters are capitals: QR codes have a shorter form for those.
 
-use crate::{appliance::Code, error::ToolError, tls::Fingerprint};
+use crate::{appliance::Code, certificate::Fingerprint, error::ToolError};
 use reqwest::Url;
 
 pub const SCHEME: &str = "raspi-mcp://";

@@ -1,7 +1,7 @@
 //! `raspi-mcp bridge`
 
 use super::{exit::Failure, target::pin};
-use crate::{bridge, client::Remote, error::ToolError, tls::Fingerprint, transport::stdio};
+use crate::{bridge, certificate::Fingerprint, client::Remote, error::ToolError, transport::stdio};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]

@@ -8,6 +8,7 @@ use super::{
 use crate::{
     agent::boot_clock,
     appliance::{Code, Folder},
+    certificate::Fingerprint,
     claim::{client, led::Led, show::Show, uri},
     config::Settings,
     daemon,
@@ -15,7 +16,6 @@ use crate::{
     os::Root,
     registry::Registry,
     terminal,
-    tls::Fingerprint,
 };
 use serde_json::json;
 use std::{

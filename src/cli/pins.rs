@@ -74,7 +74,7 @@ fn looked(sources: &sources::Args) -> Result<Picture, Failure> {
     let root = Root::system();
     let board =
         Board::detect(settings.board, &root).map_err(|conflict| Failure::new(Exit::Config, conflict.to_string()))?;
-    let port = header::open(&root, &board, &settings.gpio.chip, &Default::default())
+    let port = header::open(&root, &board.pins(), &settings.gpio.chip, &Default::default())
         .map_err(|fault| Failure::new(Exit::Failed, format!("the pins cannot be looked at: {fault}")))?;
     let entries = entries(&*port, &(&settings.gpio.allowed(board.is_simulated()) - &settings.approval.pins()));
     let simulated = board.is_simulated();

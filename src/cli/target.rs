@@ -2,9 +2,9 @@
 
 use super::{exit::Failure, sources};
 use crate::{
+    certificate::Fingerprint,
     client::{self, Remote},
     registry::Registry,
-    tls::Fingerprint,
 };
 use serde_json::{Value, json};
 use std::path::PathBuf;

@@ -3,11 +3,12 @@
 use super::say::outln;
 use super::{exit::Failure, sources};
 use crate::{
+    certificate::{self, Fingerprint},
     config::is_loopback,
     error::ToolError,
     os::{Root, addresses},
     registry::Registry,
-    tls::{Fingerprint, certificate, shown},
+    tls::shown,
 };
 
 #[derive(clap::Args)]

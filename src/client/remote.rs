@@ -1,10 +1,6 @@
 //! A server somewhere else, reached over HTTP: the address, the certificate it must show, and the token it wants.
 
-use crate::{
-    error::ToolError,
-    tls::{Fingerprint, pin},
-    watched::Watched,
-};
+use crate::{certificate::Fingerprint, error::ToolError, tls::pin, watched::Watched};
 use reqwest::{Certificate, Client, ClientBuilder, Url, redirect};
 use std::{error::Error, fs, io, path::PathBuf, sync::Arc, time::Duration};
 

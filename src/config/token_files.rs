@@ -1,5 +1,6 @@
 //! The files that tokens are in: what a running server reads again when one changes, and what `raspi-mcp token` writes.
 
+use super::prepared::Prepared;
 use super::{
     Sources,
     fault::{Fault, Faults, Origin},
@@ -7,7 +8,7 @@ use super::{
     kind::{Kind, KnownTools},
     token::TokenSetting,
 };
-use crate::{appliance::Folder, meta::Mode};
+use crate::meta::Mode;
 use std::path::{Path, PathBuf};
 
 /// Where the tokens of one server are looked for, in this order. Empty where its settings came from no files.
@@ -31,7 +32,8 @@ pub struct KeptToken {
 
 impl TokenFiles {
     pub fn of(sources: &Sources) -> Self {
-        let mut folders = vec![sources.places.image_dir.clone(), Folder::at(&sources.places.identity_dir).fragments()];
+        let mut folders =
+            vec![sources.places.image_dir.clone(), Prepared::at(&sources.places.identity_dir).fragments()];
         if sources.file.is_none() {
             folders.push(sources.places.site_dir.clone());
         }

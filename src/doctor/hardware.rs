@@ -3,8 +3,9 @@
 use super::{Finding, Subject};
 use crate::{
     hw::{
-        board::{Board, Conflict, Kind},
+        board::{Board, Conflict},
         devices::{Device, Devices},
+        model::Kind,
     },
     os::groups,
 };

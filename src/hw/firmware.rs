@@ -4,7 +4,8 @@
 //! `vcgencmd`. Kernels for the Raspberry Pi 5 have no such file.
 
 use super::{
-    board::{Board, Kind, Simulated},
+    board::{Board, Simulated},
+    model::Kind,
     vcgencmd::Vcgencmd,
 };
 use crate::os::{Root, ioctl, malformed};

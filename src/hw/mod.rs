@@ -6,6 +6,8 @@ pub mod devices;
 pub mod firmware;
 pub mod gpio;
 pub mod i2c;
+pub mod line;
+pub mod model;
 pub mod pwm;
 pub mod reset;
 pub mod temperature;

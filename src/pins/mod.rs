@@ -9,9 +9,12 @@ mod terminal;
 pub use svg::svg;
 pub use terminal::terminal;
 
-use crate::hw::{
-    board::{Contact, Pin},
-    gpio::port::{Function, Level, Port},
+use crate::{
+    hw::{
+        line::{Function, Level, Port},
+        model::Contact,
+    },
+    values::Pin,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

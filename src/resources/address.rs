@@ -1,7 +1,7 @@
 //! `raspi://logs/app?level=warn`: which resource, and the arguments of the tool behind it.
 
 use super::{Parameter, RESOURCES, Resource};
-use crate::{error::ToolError, hw::board::Pin};
+use crate::{error::ToolError, values::Pin};
 use serde_json::{Map, Value};
 
 /// Longest address, in bytes: subscriptions keep them.

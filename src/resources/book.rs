@@ -13,9 +13,9 @@ use crate::{
         shares::{Full, Rule, is_admin},
     },
     error::ToolError,
-    hw::board::Pin,
     log::Ring,
     os::systemd::ServiceName,
+    values::Pin,
 };
 use std::{
     collections::BTreeSet,

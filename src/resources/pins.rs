@@ -2,7 +2,7 @@
 //! lines themselves.
 
 use super::book::Book;
-use crate::{access::caller::Caller, hw::board::Pin, world::World};
+use crate::{access::caller::Caller, values::Pin, world::World};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,

@@ -1,6 +1,7 @@
 //! The certificate this server shows: read from its files, checked, and read again when they change.
 
-use super::{Fingerprint, provider};
+use super::provider;
+use crate::certificate::Fingerprint;
 use crate::{config::Tls, watched::Watched};
 use rustls::{
     ServerConfig,

@@ -6,19 +6,18 @@
 use crate::contract::hardware::boards::Setup;
 use raspi_mcp::{
     hw::{
-        board::{Board, Choice, Pin},
+        board::{Board, Choice},
         camera::{
             Format, Size, Wish,
             develop::develop,
             port::{Picture, Port as _, Until},
             v4l::V4l,
         },
-        gpio::{
-            cdev::Cdev,
-            port::{Level, Port as _, Take},
-        },
+        gpio::cdev::Cdev,
+        line::{Level, Port as _, Take},
     },
     os::{Root, blocking::Stop},
+    values::Pin,
 };
 use std::{
     path::Path,

@@ -5,7 +5,7 @@ use crate::served::{
     secure::{Owner, Secure},
     soon,
 };
-use raspi_mcp::tls::Fingerprint;
+use raspi_mcp::certificate::Fingerprint;
 use serde_json::json;
 use std::{
     fs,

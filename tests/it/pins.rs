@@ -3,7 +3,7 @@
 use crate::tools::gpio::{board_with, pin, stdio};
 use raspi_mcp::{
     cli::pins::picture,
-    hw::gpio::port::Level,
+    hw::line::Level,
     pins::{Look, svg, terminal},
 };
 use serde_json::json;

@@ -14,11 +14,9 @@ use super::{
 };
 use crate::{
     error::ToolError,
-    hw::{
-        board::Pin,
-        gpio::port::{Edge, Fault, Level, Line, Port, Pull, Take},
-    },
+    hw::line::{Edge, Fault, Level, Line, Port, Pull, Take},
     os::clock::monotonic,
+    values::Pin,
 };
 use futures::FutureExt;
 use std::{

@@ -5,9 +5,11 @@ use crate::{
     agent::Agent,
     error::ToolError,
     hw::{
-        board::{Board, Kind, Pin},
+        board::Board,
         gpio::{registers::Registers, told::PinLook},
+        model::Kind,
     },
+    values::Pin,
 };
 use std::sync::OnceLock;
 

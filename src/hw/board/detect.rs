@@ -1,6 +1,7 @@
 //! From the configured choice and the device tree to a board.
 
-use super::{Board, Kind, Profile, Simulated, profile};
+use super::{Board, Simulated};
+use crate::hw::model::{Kind, Profile, profile};
 use crate::{
     config::BoardChoice as Choice,
     os::{Root, command_line, cpuinfo},

@@ -2,37 +2,17 @@
 //!
 //! The board decides about `hw/` and firmware only. Memory, uptime, disks and network are always this machine's own.
 
-mod contacts;
 mod detect;
-mod pins;
-mod profile;
-mod revision;
 mod simulated;
 
 pub use crate::config::BoardChoice as Choice;
-pub use crate::values::{Pin, PinError};
-pub use contacts::{CONTACTS, Contact};
 pub use detect::Conflict;
-pub use pins::Chip;
-pub use profile::{BootFlow, Header, I2cBus, PROFILES, Profile, PwmChannel};
-pub use revision::{Revision, RevisionError};
 pub use simulated::{Part, Simulated};
 
+use super::gpio::{Hardware, Twin};
+use super::model::{Kind, Profile, Revision, RevisionError};
 use crate::os::Root;
 use std::sync::Arc;
-
-/// What stands behind the hardware tools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(inline)]
-pub enum Kind {
-    /// A Raspberry Pi, with its firmware and its 40-pin header.
-    RaspberryPi,
-    /// Another board or a PC: the kernel's generic interfaces, no firmware of Raspberry Pi's.
-    Linux,
-    /// No hardware: a Raspberry Pi that exists in memory.
-    Simulated,
-}
 
 /// The board this server runs on.
 #[derive(Clone, Debug)]
@@ -60,6 +40,12 @@ impl Board {
     /// [`Conflict`] when the configuration names a Raspberry Pi and the device tree says otherwise.
     pub fn detect(choice: Choice, root: &Root) -> Result<Self, Conflict> {
         detect::detect(choice, root)
+    }
+
+    /// Its pins.
+    pub fn pins(&self) -> Hardware {
+        let twin = |board: &Arc<Simulated>| Twin { gpio: board.gpio.clone(), pwm: board.pwm.clone() };
+        Hardware { kind: self.kind, profile: self.profile, simulated: self.simulated.as_ref().map(twin) }
     }
 
     /// Whether its answers must be marked as simulated.

@@ -20,7 +20,6 @@ pub use port::{Backend, Camera, Fault, Format, Holder, Mode, Shot, Size, Sizes, 
 use crate::{
     config::sections::camera::CameraSettings,
     error::ToolError,
-    hw::board::Board,
     os::{
         Root,
         blocking::{self, Stop},
@@ -54,17 +53,17 @@ pub enum Trouble {
 }
 
 impl Cameras {
-    /// The cameras of `board` below `root`, as `settings` let them be used.
-    pub fn of(settings: &CameraSettings, board: &Board, root: &Root) -> Self {
-        let ports: Vec<Arc<dyn Port>> = match &board.simulated {
-            Some(board) => vec![Arc::new(Arc::clone(&board.camera))],
+    /// The cameras of the machine under `root`, or those of a simulated board, as `settings` let them be used.
+    pub fn of(settings: &CameraSettings, simulated: Option<&Arc<simulated::Simulated>>, root: &Root) -> Self {
+        let ports: Vec<Arc<dyn Port>> = match simulated {
+            Some(cameras) => vec![Arc::new(Arc::clone(cameras))],
             None => {
                 let on_the_ribbon = rpicam::Rpicam::find(root).map(|port| Arc::new(port) as Arc<dyn Port>);
                 // First those on the ribbon: who has one means it.
                 on_the_ribbon.into_iter().chain([Arc::new(v4l::V4l { root: root.clone() }) as Arc<dyn Port>]).collect()
             }
         };
-        Self::with(ports, settings, board.is_simulated())
+        Self::with(ports, settings, simulated.is_some())
     }
 
     /// Those of these ports.

@@ -4,8 +4,8 @@
 //! source of events from the start, since version 1 cannot make one of a held line; the kernel keeps up to 16 of them
 //! and drops the newer ones.
 
-use super::port::{Edge, Fault, Function, Level, Line, Look, Port, Pull, Take};
-use crate::{hw::board::Pin, os::readable};
+use crate::hw::line::{Edge, Fault, Function, Level, Line, Look, Port, Pull, Take};
+use crate::{os::readable, values::Pin};
 use gpio_cdev::{Chip, EventRequestFlags, EventType, LineDirection, LineEventHandle, LineHandle, LineRequestFlags};
 use rustix::{
     fs::{OFlags, fcntl_getfl, fcntl_setfl},

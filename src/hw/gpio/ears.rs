@@ -1,6 +1,6 @@
 //! Edges for everybody who listens to an input. The kernel has one queue a line; a task empties it while somebody does.
 
-use super::port::{Edge, Line};
+use crate::hw::line::{Edge, Line};
 use std::{
     future::poll_fn,
     sync::{

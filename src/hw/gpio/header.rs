@@ -1,18 +1,12 @@
 //! Which backend a board's header has: the simulated lines, or the character device, on Raspberry Pis with their registers
 //! beside it.
 
-use super::{
-    cdev::Cdev,
-    port::{Fault, Function, Level, Line, Look, Port, Take},
-    registers::Registers,
-    told::Told,
-};
+use super::{cdev::Cdev, hardware::Hardware, registers::Registers, told::Told};
+use crate::hw::line::{Fault, Function, Level, Line, Look, Port, Take};
 use crate::{
-    hw::{
-        board::{Board, Kind, Pin},
-        devices::Devices,
-    },
+    hw::{devices::Devices, model::Kind},
     os::Root,
+    values::Pin,
 };
 use std::{path::Path, sync::Arc};
 
@@ -21,15 +15,15 @@ use std::{path::Path, sync::Arc};
 ///
 /// # Errors
 /// [`Fault::NoChip`], or why it cannot be opened.
-pub fn open(root: &Root, board: &Board, wanted: &str, told: &Arc<Told>) -> Result<Arc<dyn Port>, Fault> {
-    if let Some(simulated) = &board.simulated {
-        return Ok(Arc::new(simulated.gpio.clone()));
+pub fn open(root: &Root, hardware: &Hardware, wanted: &str, told: &Arc<Told>) -> Result<Arc<dyn Port>, Fault> {
+    if let Some(twin) = &hardware.simulated {
+        return Ok(Arc::new(twin.gpio.clone()));
     }
-    let chip = find(root, board, wanted)?;
-    if board.kind != Kind::RaspberryPi {
+    let chip = find(root, hardware, wanted)?;
+    if hardware.kind != Kind::RaspberryPi {
         return Ok(Arc::new(chip));
     }
-    let registers = Registers::open(board.profile)
+    let registers = Registers::open(hardware.profile)
         .inspect_err(|why| tracing::debug!(why, "the registers of the pins are left to the agent"))
         .ok();
     Ok(Arc::new(Header { chip, registers, told: Arc::clone(told) }))
@@ -39,14 +33,14 @@ pub fn open(root: &Root, board: &Board, wanted: &str, told: &Arc<Told>) -> Resul
 ///
 /// # Errors
 /// As [`open`].
-pub fn lines(root: &Root, board: &Board, wanted: &str) -> Result<Arc<dyn Port>, Fault> {
-    match &board.simulated {
-        Some(simulated) => Ok(Arc::new(simulated.gpio.clone())),
-        None => Ok(Arc::new(find(root, board, wanted)?)),
+pub fn lines(root: &Root, hardware: &Hardware, wanted: &str) -> Result<Arc<dyn Port>, Fault> {
+    match &hardware.simulated {
+        Some(twin) => Ok(Arc::new(twin.gpio.clone())),
+        None => Ok(Arc::new(find(root, hardware, wanted)?)),
     }
 }
 
-fn find(root: &Root, board: &Board, wanted: &str) -> Result<Cdev, Fault> {
+fn find(root: &Root, hardware: &Hardware, wanted: &str) -> Result<Cdev, Fault> {
     let devices = Devices::read(root).gpio;
     let missing = |what: String| {
         let there = devices.iter().map(|device| device.described()).collect::<Vec<_>>().join(", ");
@@ -56,7 +50,7 @@ fn find(root: &Root, board: &Board, wanted: &str) -> Result<Cdev, Fault> {
     if wanted.starts_with('/') {
         return if Path::new(wanted).exists() { Cdev::open(Path::new(wanted)) } else { Err(missing(wanted.into())) };
     }
-    let label = match (wanted, board.profile) {
+    let label = match (wanted, hardware.profile) {
         ("", Some(profile)) => Some(profile.header_chip.label()),
         ("", None) => None,
         (wanted, _) => Some(wanted),

@@ -5,7 +5,7 @@ use super::{
     lease::{Back, Drive, Lease},
     lines::{Lines, State},
 };
-use crate::hw::board::Pin;
+use crate::values::Pin;
 use std::sync::{Arc, Weak};
 use tokio::time::{Instant, sleep_until};
 

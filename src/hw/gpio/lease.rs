@@ -1,11 +1,7 @@
 //! A line that is lent to a caller, and until when.
 
-use super::{
-    ears::Ears,
-    port::{Level, Line, Pull},
-    refusal::Refusal,
-    repeat::Repetition,
-};
+use super::{ears::Ears, refusal::Refusal, repeat::Repetition};
+use crate::hw::line::{Level, Line, Pull};
 use crate::{
     access::{caller::Caller, presence::Presence},
     hw::pwm,

@@ -4,23 +4,22 @@
 
 use super::{
     ears::Ears,
+    hardware::Hardware,
     header,
     lease::{Back, Drive, HeldBy, Lease, Owner},
     listen::Watched,
-    port::{Fault, Function, Level, Line, Port, Pull, Take},
     record::Record,
     refusal::Refusal,
     rules::Rules,
     told::Told,
 };
+use crate::hw::line::{Fault, Function, Level, Line, Port, Pull, Take};
 use crate::{
     access::presence::Presence,
     config::{GpioSettings, PlaceSettings, Revert},
-    hw::{
-        board::{Board, Pin},
-        pwm::Pwm,
-    },
+    hw::pwm::Pwm,
     os::Root,
+    values::Pin,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -43,7 +42,7 @@ pub struct Lines {
     pub(super) pwm: Pwm,
     pub(super) told: Arc<Told>,
     root: Root,
-    pub(super) board: Board,
+    pub(super) hardware: Hardware,
     chip: String,
     state: Mutex<State>,
     /// Pins of which something has changed that is no edge of an input.
@@ -84,15 +83,15 @@ impl Lines {
         settings: &GpioSettings,
         kept: BTreeSet<u8>,
         root: &Root,
-        board: &Board,
+        hardware: &Hardware,
         places: &PlaceSettings,
     ) -> Arc<Self> {
         Arc::new(Self {
-            rules: Rules::of(settings, kept, board.is_simulated()),
-            pwm: Pwm::of(root, board, settings),
+            rules: Rules::of(settings, kept, hardware.simulated.is_some()),
+            pwm: Pwm::of(root, hardware.profile, hardware.simulated.as_ref().map(|twin| &twin.pwm), settings),
             told: Arc::default(),
             root: root.clone(),
-            board: board.clone(),
+            hardware: hardware.clone(),
             chip: settings.chip.clone(),
             state: Mutex::new(State {
                 port: None,
@@ -124,7 +123,9 @@ impl Lines {
     pub(super) fn port_of(&self, state: &mut State) -> Result<Arc<dyn Port>, Fault> {
         match &state.port {
             Some(port) => Ok(Arc::clone(port)),
-            None => Ok(Arc::clone(state.port.insert(header::open(&self.root, &self.board, &self.chip, &self.told)?))),
+            None => {
+                Ok(Arc::clone(state.port.insert(header::open(&self.root, &self.hardware, &self.chip, &self.told)?)))
+            }
         }
     }
 

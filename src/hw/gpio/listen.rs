@@ -4,10 +4,10 @@ use super::{
     ears::Ears,
     lease::Drive,
     lines::{CONSUMER, Lines},
-    port::{Edge, Fault, Function, Level, Line, Take},
     refusal::Refusal,
 };
-use crate::hw::board::Pin;
+use crate::hw::line::{Edge, Fault, Function, Level, Line, Take};
+use crate::values::Pin;
 use std::sync::Arc;
 use tokio::sync::broadcast::{self, error::RecvError};
 

@@ -3,12 +3,12 @@
 
 pub mod cdev;
 mod ears;
+mod hardware;
 pub mod header;
 mod keeper;
 pub mod lease;
 pub mod lines;
 pub mod listen;
-pub mod port;
 mod record;
 pub mod refusal;
 pub mod registers;
@@ -20,5 +20,6 @@ mod simulated;
 pub mod told;
 pub mod wave;
 
+pub use hardware::{Hardware, Twin};
 pub use lines::Lines;
 pub use simulated::SimulatedGpio;

@@ -4,11 +4,7 @@
 //! The kernel lets go of a killed process' lines, but whether such a line stays an output is its driver's business:
 //! `pinctrl-bcm2835` makes it an input, unless `persist_gpio_outputs` is set, as it is by default in Raspberry Pi's kernels.
 
-use crate::{
-    config::PlaceSettings,
-    hw::{board::Pin, pwm::Slot},
-    os::whole,
-};
+use crate::{config::PlaceSettings, hw::pwm::Slot, os::whole, values::Pin};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,6 +1,6 @@
 //! Why a pin was not lent, driven or listened to.
 
-use super::port::Fault;
+use crate::hw::line::Fault;
 use crate::hw::pwm;
 use std::{io, time::Duration};
 

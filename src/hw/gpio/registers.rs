@@ -1,8 +1,8 @@
 //! What only a Raspberry Pi tells: what each pin of the header is now, and its level, read from the registers through rppal
 //! without touching the pin. The kernel's own interface knows neither for a line that nobody holds.
 
-use super::port::{Function, Level};
-use crate::hw::board::{Pin, Profile};
+use crate::hw::line::{Function, Level};
+use crate::{hw::model::Profile, values::Pin};
 use rppal::gpio::{Gpio, Mode};
 
 /// The registers, by `/dev/gpiomem` (on a Raspberry Pi 5 `/dev/gpiomem0`), else by `/dev/mem`.

@@ -6,10 +6,10 @@
 use super::{
     lease::{Back, HeldBy, Owner},
     lines::{Lines, Written},
-    port::Level,
     refusal::Refusal,
 };
-use crate::hw::board::Pin;
+use crate::hw::line::Level;
+use crate::values::Pin;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 

@@ -9,10 +9,10 @@
 use super::{
     lease::{Drive, Lease},
     lines::{Lines, State},
-    port::{Fault, Level, Take},
     record::Left,
 };
-use crate::{access::presence::Presence, hw::board::Pin};
+use crate::hw::line::{Fault, Level, Take};
+use crate::{access::presence::Presence, values::Pin};
 use std::sync::MutexGuard;
 
 /// What the kernel tells others about a line that rests.

@@ -1,9 +1,9 @@
 //! What the configuration says about pins: which may be used, and how each is left.
 
-use super::port::Level;
+use crate::hw::line::Level;
 use crate::{
     config::{GpioSettings, Revert},
-    hw::board::Pin,
+    values::Pin,
 };
 use std::collections::BTreeSet;
 

@@ -3,9 +3,9 @@
 use super::{
     lease::{Back, Drive, HeldBy, Owner},
     lines::Lines,
-    port::{Fault, Function, Level, Look, Pull},
 };
-use crate::hw::{board::Pin, pwm};
+use crate::hw::line::{Fault, Function, Level, Look, Pull};
+use crate::{hw::pwm, values::Pin};
 use tokio::time::Instant;
 
 /// One pin.

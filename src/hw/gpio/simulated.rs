@@ -1,8 +1,8 @@
 //! The simulated twin: 28 lines in memory that follow the same rules as the kernel's. What is outside of them is moved by
 //! whoever holds the board: a test, the bench, `raspi-mcp serve` never.
 
-use super::port::{Edge, Fault, Function, Level, Line, Look, Port, Pull, Take};
-use crate::{hw::board::Pin, os::clock::monotonic};
+use crate::hw::line::{Edge, Fault, Function, Level, Line, Look, Port, Pull, Take};
+use crate::{os::clock::monotonic, values::Pin};
 use std::{
     collections::{BTreeMap, VecDeque},
     io,

@@ -1,14 +1,9 @@
 //! What the registers say, as the agent told it last. On an installed system the server may not open them: who can write them can
 //! pull the line of the approval button.
 
-use super::{
-    lines::Lines,
-    port::{Function, Level},
-};
-use crate::{
-    agent::AgentLink,
-    hw::board::{Kind, Pin},
-};
+use super::lines::Lines;
+use crate::hw::line::{Function, Level};
+use crate::{error::ToolError, hw::model::Kind, values::Pin};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
@@ -44,15 +39,15 @@ impl Told {
 }
 
 impl Lines {
-    /// Has the agent look at the registers, where only it may. Without it nothing is known of a pin that nobody holds; of one
+    /// Has the agent look at the registers by `ask`, where only it may; `ask` is dropped where nobody needs to. Without it nothing is known of a pin that nobody holds; of one
     /// that is held here everything is.
-    pub async fn refresh(&self, agent: &AgentLink, pin: Option<Pin>) {
+    pub async fn refresh(&self, pin: Option<Pin>, ask: impl Future<Output = Result<Vec<PinLook>, ToolError>>) {
         // A wave by hardware is lent without a line.
         let is_held = |pin| self.state().leases.get(&pin).is_some_and(|lease| lease.drive.has_line());
-        if self.board.kind != Kind::RaspberryPi || pin.is_some_and(is_held) || self.reads_registers() {
+        if self.hardware.kind != Kind::RaspberryPi || pin.is_some_and(is_held) || self.reads_registers() {
             return;
         }
-        let looks = agent.look_at_pins().await.unwrap_or_else(|error| {
+        let looks = ask.await.unwrap_or_else(|error| {
             tracing::debug!(%error, "the agent does not tell what the pins are");
             Vec::new()
         });

@@ -6,12 +6,12 @@
 use super::{
     lease::{Drive, HeldBy, Lease, Owner},
     lines::{Lines, State},
-    port::{Fault, Function, Level, Take},
     refusal::Refusal,
 };
-use crate::hw::{
-    board::Pin,
-    pwm::{self, Report, Running, Slot, Wave, Without},
+use crate::hw::line::{Fault, Function, Level, Take};
+use crate::{
+    hw::pwm::{self, Report, Running, Slot, Wave, Without},
+    values::Pin,
 };
 use std::{
     io,

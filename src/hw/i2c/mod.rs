@@ -24,7 +24,6 @@ pub use told::Attempt;
 use crate::{
     config::I2cSettings,
     error::ToolError,
-    hw::board::Board,
     os::{Root, blocking},
 };
 use std::{
@@ -49,11 +48,11 @@ pub struct I2c {
 }
 
 impl I2c {
-    /// The buses of this machine; those of its simulated board, where it has one.
-    pub fn of(settings: &I2cSettings, root: &Root, board: &Board) -> Self {
-        let allow = Allow::of(settings, board.is_simulated());
-        match &board.simulated {
-            Some(simulated) => Self::on(Arc::new(simulated.i2c.clone()), allow),
+    /// The buses of this machine; those of a simulated board.
+    pub fn of(settings: &I2cSettings, root: &Root, simulated: Option<&simulated::Buses>) -> Self {
+        let allow = Allow::of(settings, simulated.is_some());
+        match simulated {
+            Some(buses) => Self::on(Arc::new(buses.clone()), allow),
             None => Self::on(Arc::new(Dev::new(root.clone())), allow),
         }
     }

@@ -18,10 +18,11 @@ pub use tally::Jitter;
 use crate::{
     config::{GpioSettings, PwmPin},
     hw::{
-        board::{Board, Pin},
-        gpio::port::{Function, Line},
+        line::{Function, Line},
+        model::Profile,
     },
     os::Root,
+    values::Pin,
 };
 use port::{Channel, Port};
 use software::Generator;
@@ -41,13 +42,19 @@ pub struct Pwm {
 }
 
 impl Pwm {
-    pub fn of(root: &Root, board: &Board, settings: &GpioSettings) -> Self {
+    /// That of a simulated board, or of the one under `root` with this profile.
+    pub fn of(
+        root: &Root,
+        profile: Option<&'static Profile>,
+        simulated: Option<&SimulatedPwm>,
+        settings: &GpioSettings,
+    ) -> Self {
         let configured = settings.pwm_pins().filter_map(|PwmPin { pin, chip, channel }| {
             Some((Pin::try_from(u64::from(pin)).ok()?, Slot { chip, channel }))
         });
-        let hardware: Arc<dyn Port> = match &board.simulated {
-            Some(simulated) => Arc::new(simulated.pwm.clone()),
-            None => Arc::new(Sysfs::new(root.clone(), board.profile, configured.collect())),
+        let hardware: Arc<dyn Port> = match simulated {
+            Some(pwm) => Arc::new(pwm.clone()),
+            None => Arc::new(Sysfs::new(root.clone(), profile, configured.collect())),
         };
         Self { hardware, held: Arc::default(), threads: Arc::new(Semaphore::new(software::MOST)) }
     }

@@ -3,7 +3,7 @@
 //! Terms are the kernel's (Documentation/driver-api/pwm.rst): a *chip* has *channels*, each with a period and the part of it
 //! that is high, both in nanoseconds.
 
-use crate::hw::{board::Pin, gpio::port};
+use crate::{hw::line, values::Pin};
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use std::{fmt, io, time::Duration};
@@ -110,7 +110,7 @@ pub enum Fault {
     TooMany,
     /// The line itself failed.
     #[error("{0}")]
-    Line(#[from] port::Fault),
+    Line(#[from] line::Fault),
     #[error("{0}")]
     Io(#[from] io::Error),
 }
@@ -122,7 +122,7 @@ pub trait Port: Send + Sync {
     ///
     /// # Errors
     /// [`Without`]: what stands against it.
-    fn route(&self, pin: Pin, function: Option<&port::Function>) -> Result<Slot, Without>;
+    fn route(&self, pin: Pin, function: Option<&line::Function>) -> Result<Slot, Without>;
 
     /// The pins that can have hardware PWM on this board, routed or not.
     fn pins(&self) -> Vec<Pin>;

@@ -1,9 +1,12 @@
 //! Which channel reaches which pin: by the configuration, or by the board's table and what the pin's registers say.
 
 use super::port::{Slot, Without};
-use crate::hw::{
-    board::{Pin, Profile, PwmChannel},
-    gpio::port::Function,
+use crate::{
+    hw::{
+        line::Function,
+        model::{Profile, PwmChannel},
+    },
+    values::Pin,
 };
 
 pub struct Routing {
@@ -73,7 +76,7 @@ impl Routing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hw::board::PROFILES;
+    use crate::hw::model::PROFILES;
 
     fn pin(number: u64) -> Pin {
         Pin::try_from(number).unwrap()

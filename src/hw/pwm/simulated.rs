@@ -1,7 +1,7 @@
 //! The simulated twin: the two channels of a Raspberry Pi 4 in memory, each on two pins, routed until a test says otherwise.
 
 use super::port::{Channel, Fault, Port, Slot, Wave, Without};
-use crate::hw::{board::Pin, gpio::port::Function};
+use crate::{hw::line::Function, values::Pin};
 use futures::{FutureExt, future::BoxFuture};
 use std::{
     collections::{BTreeMap, BTreeSet},

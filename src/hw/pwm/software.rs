@@ -9,9 +9,9 @@ use super::{
     port::{Fault, Wave},
     tally::Tally,
 };
-use crate::hw::{
-    board::Pin,
-    gpio::port::{self, Level, Line},
+use crate::{
+    hw::line::{self, Level, Line},
+    values::Pin,
 };
 use std::{
     num::NonZeroU64,
@@ -184,7 +184,7 @@ impl Shared {
     }
 
     /// Edge after edge, until told to stop.
-    fn make(&self) -> Result<(), port::Fault> {
+    fn make(&self) -> Result<(), line::Fault> {
         let mut tally = Tally::default();
         let mut wave = self.state().wave;
         let mut level = Level::of(!wave.high().is_zero());
@@ -274,9 +274,9 @@ impl Shared {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hw::gpio::{
-        SimulatedGpio,
-        port::{Port, Take},
+    use crate::hw::{
+        gpio::SimulatedGpio,
+        line::{Port, Take},
     };
     use tokio::sync::Semaphore;
 

@@ -11,11 +11,9 @@ use super::{
     routing::Routing,
 };
 use crate::{
-    hw::{
-        board::{Pin, Profile},
-        gpio::port::Function,
-    },
+    hw::{line::Function, model::Profile},
     os::Root,
+    values::Pin,
 };
 use futures::{FutureExt, future::BoxFuture};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,7 +1,7 @@
 //! What software PWM achieves, counted edge by edge by its own thread.
 
 use super::port::Wave;
-use crate::hw::gpio::port::Level;
+use crate::hw::line::Level;
 use std::time::{Duration, Instant};
 
 /// How steady the edges are.

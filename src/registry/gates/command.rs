@@ -3,13 +3,14 @@
 use crate::{
     access::{caller::Caller, way},
     config::{is_full_path, is_grantable},
-    hw::{board::Pin, i2c::Address},
+    hw::i2c::Address,
     meta::Mode,
     os::systemd::ServiceName,
     registry::{
         refusal::{self, Named},
         tool::Entry,
     },
+    values::Pin,
 };
 use serde_json::Value;
 use std::path::{Path, PathBuf};

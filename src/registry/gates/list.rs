@@ -6,12 +6,10 @@ use crate::{
     agent::units::allow,
     config::Grant,
     error::ToolError,
-    hw::{
-        board::Pin,
-        i2c::{Address, Want},
-    },
+    hw::i2c::{Address, Want},
     os::{glob::Glob, systemd::ServiceName},
     registry::{refusal::Named, tool::Entry},
+    values::Pin,
     world::World,
 };
 use serde_json::Value;

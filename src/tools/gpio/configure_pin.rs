@@ -3,13 +3,11 @@
 use super::{begin, info::PinInfo, lasts, lease_seconds, look, permit, pin, refusal::told, value::Value};
 use crate::{
     error::ToolError,
-    hw::{
-        board::Pin,
-        gpio::port::{Pull, Take},
-    },
+    hw::line::{Pull, Take},
     meta::Meta,
     os::blocking,
     registry::{context::Context, tool::Tool},
+    values::Pin,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

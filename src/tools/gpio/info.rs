@@ -8,16 +8,16 @@ use crate::{
     clock,
     error::ToolError,
     hw::{
-        board::Pin,
         gpio::{
             Lines,
             lease::{Back, HeldBy, Owner},
-            port::{Fault, Function, Level, Pull},
             rules::Safe,
             shown::Shown,
         },
+        line::{Fault, Function, Level, Pull},
     },
     os::clock::monotonic,
+    values::Pin,
 };
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -3,9 +3,9 @@
 use super::{begin, info::PinInfo, look, refusal::broken, usable};
 use crate::{
     error::ToolError,
-    hw::board::Pin,
     meta::Meta,
     registry::{context::Context, tool::Tool},
+    values::Pin,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

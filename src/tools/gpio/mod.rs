@@ -15,8 +15,9 @@ mod write_pin;
 use crate::{
     access::way,
     error::ToolError,
-    hw::{board::Pin, gpio::lease::Owner},
+    hw::gpio::lease::Owner,
     registry::{context::Context, tool::Entry},
+    values::Pin,
 };
 use serde::{Deserialize, Deserializer, de::Error};
 use std::time::Duration;
@@ -102,7 +103,7 @@ fn permit(cx: &Context, tool: &str, pin: Pin, verb: &str) -> Result<(), ToolErro
 
 /// What every answer of this namespace says of itself, and what must be known first of pins that nobody has.
 async fn begin(cx: &Context, pin: Option<Pin>) -> Owner {
-    cx.world.gpio.refresh(&cx.world.agent, pin).await;
+    cx.world.gpio.refresh(pin, cx.world.agent.look_at_pins()).await;
     if cx.world.machine.board.is_simulated() {
         cx.notes.simulated();
     }

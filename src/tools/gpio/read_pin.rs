@@ -8,9 +8,9 @@ use super::{
 use crate::{
     clock,
     error::ToolError,
-    hw::board::Pin,
     meta::Meta,
     registry::{context::Context, tool::Tool},
+    values::Pin,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

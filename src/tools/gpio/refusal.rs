@@ -3,10 +3,11 @@
 use crate::{
     error::{ErrorCode, ToolError},
     hw::{
-        board::Pin,
-        gpio::{port::Fault, refusal::Refusal},
+        gpio::refusal::Refusal,
+        line::Fault,
         pwm::{self, Without, software},
     },
+    values::Pin,
 };
 use std::io;
 

@@ -4,10 +4,10 @@ use super::{begin, info::PinInfo, look, permit, pin, refusal::told};
 use crate::{
     access::way,
     error::ToolError,
-    hw::board::Pin,
     meta::{Meta, Role},
     os::blocking,
     registry::{context::Context, tool::Tool},
+    values::Pin,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -11,7 +11,6 @@ use crate::{
     clock,
     error::ToolError,
     hw::{
-        board::Pin,
         gpio::{lease::HeldBy, wave::Waved},
         pwm::{
             Wave,
@@ -21,6 +20,7 @@ use crate::{
     meta::Meta,
     os::blocking,
     registry::{context::Context, tool::Tool},
+    values::Pin,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};

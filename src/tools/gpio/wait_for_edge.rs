@@ -10,14 +10,12 @@ use super::{
 use crate::{
     error::ToolError,
     hw::{
-        board::Pin,
-        gpio::{
-            listen::Listening,
-            port::{Edge, Fault, Level},
-        },
+        gpio::listen::Listening,
+        line::{Edge, Fault, Level},
     },
     meta::Meta,
     registry::{context::Context, tool::Tool},
+    values::Pin,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};

@@ -11,13 +11,11 @@ use super::{
 use crate::{
     clock,
     error::ToolError,
-    hw::{
-        board::Pin,
-        gpio::{lease::HeldBy, rules::Safe},
-    },
+    hw::gpio::{lease::HeldBy, rules::Safe},
     meta::{Effect, Meta},
     os::blocking,
     registry::{context::Context, tool::Tool},
+    values::Pin,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};

@@ -4,8 +4,8 @@ use super::{TOOLS, granted, mark, scan_bus::InUse};
 use crate::{
     error::ToolError,
     hw::{
-        board::{I2cBus, Profile},
         i2c::{Attempt, Bus},
+        model::{I2cBus, Profile},
     },
     meta::Meta,
     registry::{context::Context, tool::Tool},

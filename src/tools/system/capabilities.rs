@@ -3,7 +3,10 @@
 use super::modules::{self, Found};
 use crate::{
     error::ToolError,
-    hw::board::{Board, BootFlow, Kind},
+    hw::{
+        board::Board,
+        model::{BootFlow, Kind},
+    },
     meta::{Meta, Stability},
     registry::{context::Context, tool::Tool},
     tools::none::NoArgs,

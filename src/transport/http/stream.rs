@@ -128,7 +128,7 @@ impl AsyncWrite for Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{config::Tls, tls::certificate};
+    use crate::{certificate, config::Tls};
     use tokio::net::TcpListener;
 
     /// What becomes of a connection whose client does `what`.

@@ -4,7 +4,8 @@ use super::{Pi, ask, kernel_update};
 use raspi_mcp::{
     agent::{Ask, AskState},
     config::Approval,
-    hw::{board::Pin, gpio::port::Level},
+    hw::line::Level,
+    values::Pin,
 };
 use serde_json::json;
 use std::time::{Duration, Instant};

@@ -33,7 +33,7 @@ use raspi_mcp::{
     appliance::Folder,
     canonical,
     error::ToolError,
-    hw::gpio::{SimulatedGpio, port::Port},
+    hw::{gpio::SimulatedGpio, line::Port},
     os::Root,
 };
 use serde_json::{Value, json};

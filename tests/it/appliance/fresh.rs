@@ -13,13 +13,13 @@ use raspi_mcp::{
         Code, Folder, Identity,
         prepare::{Site, prepare},
     },
+    certificate::Fingerprint,
     config::{self, Flag, Places, Settings, Sources},
     daemon::{self, Running, Serve},
     log::Ring,
     os::Root,
     registry::Registry,
     rpc::mcp::appliance::Appliance,
-    tls::Fingerprint,
     update::slots::{State, Store},
 };
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use super::{Machine, QUARTER, WINDOW, files, mode, owner};
 use raspi_mcp::{
     appliance::{Code, Refusal},
-    tls::Fingerprint,
+    certificate::Fingerprint,
     update::{disk::Area, slots::Store},
 };
 use rustls::pki_types::{CertificateDer, pem::PemObject};

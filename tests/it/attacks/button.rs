@@ -4,11 +4,9 @@
 use crate::served::{Door, Pi, Wire, soon};
 use raspi_mcp::{
     config::Settings,
-    hw::{
-        board::Pin,
-        gpio::{SimulatedGpio, port::Level},
-    },
+    hw::{gpio::SimulatedGpio, line::Level},
     meta::Role,
+    values::Pin,
 };
 use serde_json::{Value, json};
 use std::time::Duration;

@@ -7,9 +7,10 @@ use crate::{
 };
 use raspi_mcp::{
     appliance::Code,
+    certificate::Fingerprint,
     claim::{client, uri::Claim},
     error::ErrorCode,
-    tls::{Fingerprint, pin},
+    tls::pin,
 };
 use serde_json::{Value, json};
 use std::{

@@ -3,8 +3,8 @@
 use crate::served::{process::Process, secure::pinned, soon, token};
 use raspi_mcp::{
     audit::{Filter, recent_file},
+    certificate::Fingerprint,
     meta::Role,
-    tls::Fingerprint,
 };
 use serde_json::Value;
 use std::{collections::BTreeMap, fs, net::SocketAddr, time::Instant};

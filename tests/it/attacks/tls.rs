@@ -5,7 +5,10 @@ use crate::served::{
     secure::{Owner, Secure, pinned},
     soon,
 };
-use raspi_mcp::tls::{Fingerprint, certificate, pin, provider, shown};
+use raspi_mcp::{
+    certificate::{self, Fingerprint},
+    tls::{pin, provider, shown},
+};
 use rustls::{
     ClientConfig, ServerConfig,
     pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject},

@@ -1,7 +1,10 @@
 //! Which board it is.
 
 use crate::trees::{Copied, tree};
-use raspi_mcp::hw::board::{Board, BootFlow, Choice, Kind, PROFILES, RevisionError};
+use raspi_mcp::hw::{
+    board::{Board, Choice},
+    model::{BootFlow, Kind, PROFILES, RevisionError},
+};
 
 #[test]
 fn every_captured_raspberry_pi_is_recognised() {

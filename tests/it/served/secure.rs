@@ -2,9 +2,10 @@
 
 use super::{Door, Pi, Wire};
 use raspi_mcp::{
+    certificate::{self, Fingerprint},
     config::{Settings, TokenSetting},
     meta::Role,
-    tls::{Fingerprint, certificate, pin},
+    tls::pin,
 };
 use std::{net::SocketAddr, path::Path};
 use tempfile::TempDir;

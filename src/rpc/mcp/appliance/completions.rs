@@ -3,10 +3,10 @@
 use super::{super::fault::fault as plain, Asked, fault};
 use crate::{
     error::{ErrorCode, ToolError},
-    hw::board::Pin,
     prompts::Prompt,
     resources::{RESOURCES, Resource},
     tools::service,
+    values::Pin,
 };
 use rmcp::{
     ErrorData,

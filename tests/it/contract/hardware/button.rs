@@ -39,7 +39,7 @@ impl<'a> Pressed<'a> {
         let world = &bench.server.world;
         let mut settings = AgentSettings::of(&world.settings, true, Root::system());
         settings.approval = Approval { button_pin: button, led_pin: led, ..Approval::default() };
-        let gpio = header::lines(&settings.root, &world.machine.board, &settings.gpio_chip);
+        let gpio = header::lines(&settings.root, &world.machine.board.pins(), &settings.gpio_chip);
         let ports = World::new(system_clock(), Arc::new(SimulatedMachine::new("a boot")));
         let agent = Agent::start(settings, World { gpio: Some(gpio), ..ports }).unwrap();
         Self { lines, button, led, link: AgentLink::InProcess(agent) }

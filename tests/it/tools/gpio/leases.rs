@@ -2,7 +2,7 @@
 
 use super::{becomes, board, board_with, is_let_go, pin, stdio};
 use crate::served::Door;
-use raspi_mcp::hw::gpio::port::Level;
+use raspi_mcp::hw::line::Level;
 use serde_json::json;
 
 #[tokio::test]

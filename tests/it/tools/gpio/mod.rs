@@ -10,10 +10,8 @@ mod write;
 use crate::served::{Door, Pi, Wire};
 use raspi_mcp::{
     config::Settings,
-    hw::{
-        board::Pin,
-        gpio::{SimulatedGpio, port::Level},
-    },
+    hw::{gpio::SimulatedGpio, line::Level},
+    values::Pin,
 };
 
 /// A server whose callers may drive pins, and the board it drives them on.

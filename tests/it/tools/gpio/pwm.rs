@@ -6,12 +6,8 @@ use raspi_mcp::{
     config::{Places, Settings},
     hw::{
         board::{Board, Choice},
-        gpio::{
-            Lines,
-            lease::Owner,
-            port::{Level, Take},
-            refusal::Refusal,
-        },
+        gpio::{Lines, lease::Owner, refusal::Refusal},
+        line::{Level, Take},
         pwm::{Fault, SimulatedPwm, Wave},
     },
     os::Root,
@@ -310,7 +306,7 @@ impl Desk {
     }
 
     fn server(&self) -> Arc<Lines> {
-        Lines::new(&self.settings.gpio, Default::default(), &Root::system(), &self.board, &self.settings.places)
+        Lines::new(&self.settings.gpio, Default::default(), &Root::system(), &self.board.pins(), &self.settings.places)
     }
 
     fn channels(&self) -> &SimulatedPwm {

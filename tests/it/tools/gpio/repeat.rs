@@ -11,10 +11,12 @@ use raspi_mcp::{
         presence::Presence,
     },
     config::{Owners, TokenSetting},
-    hw::gpio::{
-        lease::{HeldBy, Owner},
-        port::{Level, Pull, Take},
-        refusal::Refusal,
+    hw::{
+        gpio::{
+            lease::{HeldBy, Owner},
+            refusal::Refusal,
+        },
+        line::{Level, Pull, Take},
     },
     meta::Role,
 };

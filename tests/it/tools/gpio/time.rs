@@ -6,12 +6,8 @@ use raspi_mcp::{
     config::{GpioSettings, Places, Revert, Settings},
     hw::{
         board::{Board, Choice},
-        gpio::{
-            Lines, SimulatedGpio,
-            lease::Owner,
-            port::{Level, Pull, Take},
-            refusal::Refusal,
-        },
+        gpio::{Lines, SimulatedGpio, lease::Owner, refusal::Refusal},
+        line::{Level, Pull, Take},
     },
     os::Root,
 };
@@ -34,7 +30,7 @@ impl Desk {
         let mut settings = Settings::default_for(&Places::below(root.path()));
         change(&mut settings.gpio);
         let board = Board::detect(Choice::Simulated, &Root::system()).unwrap();
-        let lines = Lines::new(&settings.gpio, Default::default(), &Root::system(), &board, &settings.places);
+        let lines = Lines::new(&settings.gpio, Default::default(), &Root::system(), &board.pins(), &settings.places);
         let wires = board.simulated.as_ref().unwrap().gpio.clone();
         Self { lines, board: wires, places: settings, _root: root }
     }
@@ -48,7 +44,7 @@ impl Desk {
         let mut wires = raspi_mcp::hw::board::Simulated::default();
         wires.gpio = self.board.clone();
         board.simulated = Some(Arc::new(wires));
-        Lines::new(&self.places.gpio, Default::default(), &Root::system(), &board, &self.places.places)
+        Lines::new(&self.places.gpio, Default::default(), &Root::system(), &board.pins(), &self.places.places)
     }
 }
 
@@ -218,7 +214,7 @@ async fn what_cannot_be_recorded_is_not_driven() {
     std::fs::write(root.path().join("file"), "").unwrap();
     settings.places.runtime_dir = root.path().join("file/below");
     let board = Board::detect(Choice::Simulated, &Root::system()).unwrap();
-    let lines = Lines::new(&settings.gpio, Default::default(), &Root::system(), &board, &settings.places);
+    let lines = Lines::new(&settings.gpio, Default::default(), &Root::system(), &board.pins(), &settings.places);
     let refused = lines.write(&http("a"), pin(17), Level::High, None, None);
     assert!(matches!(refused, Err(Refusal::Record(_))), "{refused:?}");
     assert_eq!(board.simulated.unwrap().gpio.held(), 0);

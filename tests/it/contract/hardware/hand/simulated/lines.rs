@@ -1,9 +1,9 @@
 //! The header of the simulated board.
 
 use crate::contract::hardware::hand::{Held, Lines};
-use raspi_mcp::hw::{
-    board::Pin,
-    gpio::{SimulatedGpio, port::Level},
+use raspi_mcp::{
+    hw::{gpio::SimulatedGpio, line::Level},
+    values::Pin,
 };
 
 pub struct Simulated(pub SimulatedGpio);

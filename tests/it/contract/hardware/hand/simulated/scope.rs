@@ -1,7 +1,10 @@
 //! What comes out of the simulated board's PWM.
 
 use crate::contract::hardware::hand::{Held, Scope, kernel_scope::sampled};
-use raspi_mcp::hw::{board::Pin, gpio::SimulatedGpio, pwm::SimulatedPwm};
+use raspi_mcp::{
+    hw::{gpio::SimulatedGpio, pwm::SimulatedPwm},
+    values::Pin,
+};
 
 pub struct Simulated {
     pub channels: SimulatedPwm,

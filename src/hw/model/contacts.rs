@@ -2,7 +2,7 @@
 //!
 //! Source: Raspberry Pi documentation, "GPIO and the 40-pin header". The same on every model from the Raspberry Pi 1 B+ on.
 
-use super::Pin;
+use crate::values::Pin;
 
 /// What is behind one contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

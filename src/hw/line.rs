@@ -5,7 +5,7 @@
 
 pub use crate::values::{Level, Pull};
 
-use crate::hw::board::Pin;
+use crate::values::Pin;
 use serde::{Deserialize, Serialize};
 use std::{
     io,

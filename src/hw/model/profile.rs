@@ -4,7 +4,8 @@
 //! `bcm2837-rpi-3-a-plus.dts`); Raspberry Pi documentation, "Revision codes" for memory sizes, "GPIO and the 40-pin header"
 //! for I2C; PWM as in `pins.rs`.
 
-use super::{Chip, Pin};
+use super::Chip;
+use crate::values::Pin;
 
 /// One model.
 #[derive(Debug, PartialEq, Eq)]
@@ -161,7 +162,7 @@ impl Profile {
 }
 
 /// The model a simulated board plays.
-pub(super) fn simulated() -> &'static Profile {
+pub(in crate::hw) fn simulated() -> &'static Profile {
     static PLAYED: Profile = SIMULATED;
     &PLAYED
 }
@@ -169,7 +170,7 @@ pub(super) fn simulated() -> &'static Profile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hw::gpio::port::Pull;
+    use crate::hw::line::Pull;
     use std::collections::BTreeSet;
 
     #[test]

@@ -1,0 +1,24 @@
+//! What is known about models of boards, as data: revision codes, the header, the chip behind it.
+
+mod chip;
+mod contacts;
+pub mod profile;
+mod revision;
+
+pub use chip::Chip;
+pub use contacts::{CONTACTS, Contact};
+pub use profile::{BootFlow, Header, I2cBus, PROFILES, Profile, PwmChannel};
+pub use revision::{Revision, RevisionError};
+
+/// What stands behind the hardware tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub enum Kind {
+    /// A Raspberry Pi, with its firmware and its 40-pin header.
+    RaspberryPi,
+    /// Another board or a PC: the kernel's generic interfaces, no firmware of Raspberry Pi's.
+    Linux,
+    /// No hardware: a Raspberry Pi that exists in memory.
+    Simulated,
+}
