@@ -10,7 +10,10 @@
 //! ```
 
 use super::Identity;
-use crate::{error::ToolError, os::whole};
+use crate::{
+    error::ToolError,
+    os::{if_there, whole},
+};
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File},
@@ -195,10 +198,7 @@ fn tokens(identity: &Identity) -> String {
 
 /// A small file; `None` when there is none.
 pub(super) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let file = match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        file => file?,
-    };
+    let Some(file) = if_there(File::open(path))? else { return Ok(None) };
     let mut bytes = Vec::new();
     file.take(LONGEST).read_to_end(&mut bytes)?;
     Ok(Some(bytes))

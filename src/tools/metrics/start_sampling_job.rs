@@ -5,9 +5,10 @@ use crate::{
     error::ToolError,
     registry::{context::Context, meta::Meta, tool::Tool},
     sampling::{Request, metric::Set},
+    tools::within,
 };
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, de::Error};
+use serde::{Deserialize, Deserializer};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -35,13 +36,6 @@ pub struct Args {
 
 fn a_day() -> u32 {
     24
-}
-
-fn within<'de, D: Deserializer<'de>, const MIN: u32, const MAX: u32>(deserializer: D) -> Result<u32, D::Error> {
-    match u32::deserialize(deserializer)? {
-        number if (MIN..=MAX).contains(&number) => Ok(number),
-        number => Err(D::Error::custom(format!("{number} is outside {MIN}..={MAX}"))),
-    }
 }
 
 fn optional_names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {

@@ -2,7 +2,7 @@
 
 use super::{Seen, Slot, Witness};
 use crate::{
-    os::{Root, command_line::argument, malformed, pstore, reset},
+    os::{Root, command_line::argument, pstore, reset},
     update::disk::{Layout, real::root_slot},
 };
 use std::io;
@@ -89,17 +89,9 @@ impl Witness for Machine {
     }
 }
 
-/// One cell of `/chosen/bootloader`: 32 bits, the highest byte first. `None` without the file.
+/// One cell of `/chosen/bootloader`. `None` without the file.
 fn cell(root: &Root, name: &str) -> io::Result<Option<u32>> {
-    let file = format!("{BOOTLOADER}/{name}");
-    match root.read_bytes(&file) {
-        Ok(bytes) => match <[u8; 4]>::try_from(bytes.as_slice()) {
-            Ok(bytes) => Ok(Some(u32::from_be_bytes(bytes))),
-            Err(_) => Err(malformed(&file, &format!("it has {} bytes where a cell has 4", bytes.len()))),
-        },
-        Err(fault) if fault.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(fault) => Err(fault),
-    }
+    root.cell(&format!("{BOOTLOADER}/{name}"))
 }
 
 /// The partition that the firmware of a Raspberry Pi booted; `None` where it does not say.
