@@ -78,7 +78,7 @@ fn hint(out: &Path) -> io::Result<()> {
         println!("cargo:rustc-link-arg-bins=-B{folder}");
     }
     // Between parts that are mapped in different ways lies a page, and GNU's linker takes 64 KiB for one on arm64. No kernel of a
-    // Raspberry Pi has pages larger than a Pi 5's (docs/decisions.md).
+    // Raspberry Pi has pages larger than a Pi 5's (decision 198).
     if env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("aarch64") {
         println!("cargo:rustc-link-arg-bins=-Wl,-z,max-page-size=16384");
     }

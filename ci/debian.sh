@@ -1,16 +1,16 @@
 # shellcheck shell=bash
-# Debian packages that this machine does not have and should not get: of arm64, and of backports. apt works with lists and
-# sources of its own below build/apt; the system's stay as they are. Sourced, after ci/lib.sh.
+# Downloads Debian packages that must not be installed on this machine: of arm64, and of backports. apt uses separate lists and
+# sources below build/apt; the system's are not changed. Sourced, after ci/lib.sh.
 
 DEBIAN_APT=$BUILD/apt
 HOST_ARCH=$(dpkg --print-architecture)
 
-# For apt-get and apt-cache, which with them know arm64 and backports as well.
+# Options for apt-get and apt-cache that add arm64 and backports.
 DEBIAN_OPTIONS=(-o "Dir::Etc::SourceList=$DEBIAN_APT/sources.list" -o Dir::Etc::SourceParts=/dev/null
   -o "Dir::State::Lists=$DEBIAN_APT/lists" -o "Dir::Cache=$DEBIAN_APT/cache" -o APT::Sandbox::User=
   -o "APT::Architectures::=$HOST_ARCH" -o APT::Architectures::=arm64)
 
-# debian_update: the lists, fetched once a run.
+# debian_update: downloads the lists, once per run.
 debian_update() {
   if [ -n "${DEBIAN_UPDATED:-}" ]; then return; fi
   mkdir -p "$DEBIAN_APT/lists/partial" "$DEBIAN_APT/cache/archives/partial"
@@ -19,7 +19,7 @@ debian_update() {
   DEBIAN_UPDATED=yes
 }
 
-# The main archives this machine takes its packages from, whichever mirror that is, and the backports beside them.
+# The main archives of this machine's own mirror, and their backports.
 debian_sources() {
   local codename
   # shellcheck source=/dev/null
@@ -31,17 +31,17 @@ debian_sources() {
       $1 == "Debian" && $4 == "main" && index($2, here) == 1 { print "deb", $3, $2, "main" }
       $1 == "Debian" && $4 == "main" && $2 == here { print "deb", $3, here "-backports main"; found = 1 }
       END { exit !found }' | sort -u ||
-    die "apt on this machine knows no Debian main archive of \"$codename\": run apt-get update, on Debian 12 or newer"
+    die "apt on this machine has no Debian main archive of \"$codename\": run apt-get update, on Debian 12 or newer"
 }
 
 # debian_unpack INTO PACKAGE...: downloads packages and unpacks them into a fresh folder, kept until that is deleted.
-# Packages may be NAME, NAME:ARCH or NAME/SUITE; several names in one call come from one moment of the archive.
+# Packages may be NAME, NAME:ARCH or NAME/SUITE; all names of one call come from the same state of the archive.
 debian_unpack() {
   local into=$1 debs=$1.debs deb
   shift
   if [ -s "$into/.packages" ]; then return; fi
   debian_update
-  say "fetching from Debian: $*"
+  say "downloading from Debian: $*"
   rm -rf "$into" "$debs"
   mkdir -p "$into" "$debs"
   (cd "$debs" && apt-get "${DEBIAN_OPTIONS[@]}" -qq download "$@")
@@ -50,7 +50,7 @@ debian_unpack() {
   rm -rf "$debs"
 }
 
-# debian_suite PACKAGE: the suite with the newest version of it.
+# debian_suite PACKAGE: prints the suite with its newest version.
 debian_suite() {
   apt-cache "${DEBIAN_OPTIONS[@]}" madison "$1" |
     awk -F'|' '{ split($3, from, " "); sub("/.*", "", from[2]); print from[2]; exit }'

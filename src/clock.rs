@@ -1,4 +1,4 @@
-//! Wall-clock time as the contract writes it: RFC 3339, UTC, milliseconds (document 000, section 2.4.2).
+//! Wall-clock time as the contract writes it: RFC 3339, UTC, milliseconds (docs/contract/README.md).
 
 use std::{fmt, sync::Arc};
 use time::{

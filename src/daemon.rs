@@ -1,22 +1,20 @@
 //! All the wiring of `raspi-mcp serve`, in order: settings, machine, agent, audit, pipeline, doors, ready, stop.
 
 use crate::{
-    access::{approval::Asking, audit::Audit, observed::Observed, policy::Policy},
+    access::policy::Policy,
     agent::AgentLink,
+    approval::Asking,
+    audit::Audit,
     config::{Reload, Settings},
     halves,
     instance::{self, Instance},
     live,
     log::Ring,
+    meta::Role,
     metrics::Metrics,
+    observed::Observed,
     os::{clock, notify::Manager},
-    registry::{
-        Registry,
-        deed::REPORT,
-        listing::Limits,
-        meta::Role,
-        pipeline::{Bounds, Pipeline},
-    },
+    registry::{Registry, bounds::Bounds, deed::REPORT, listing::Limits, pipeline::Pipeline},
     resources::book::Book,
     rpc::{
         connection::PARTING,
@@ -108,18 +106,18 @@ pub async fn start(serve: Serve) -> Result<Running, String> {
     }
     let store = Store::open(&settings.places.state_dir.join("store.db")).map_err(|error| error.to_string())?;
     let audit = Audit::new(store.clone(), settings.audit.max_bytes, Some(agent.clone()));
-    let mut world = World::new(Arc::clone(&settings), registry, machine, agent.clone(), store, audit.clone(), log);
+    let mut world = World::new(Arc::clone(&settings), machine, agent.clone(), store, audit.clone(), log);
     world.site = reload.folder().map(Path::to_owned);
     world.policy = Watched::after(Policy::of(&settings), reload.files.clone(), move |_| {
         reload.read().map(|settings| Policy::of(&settings))
     });
-    let server = Arc::new(server(Arc::new(world), agent, &audit, stop, tasks, provider));
+    let server = Arc::new(server(Arc::new(world), registry, agent, &audit, stop, tasks, provider));
     server.pipeline.world.gpio.begin();
     live::follow(&server);
     let http = if stdio { None } else { open_doors(&server, &settings).await? };
     let world = &server.pipeline.world;
-    world.sampling.resume(world, default_job(world, stdio));
-    server.pipeline.world.updating.begin(&server.pipeline.world, server.stop.clone());
+    world.sampling.resume(&world.machine, default_job(world, stdio));
+    server.pipeline.world.updating.begin(&server.pipeline.world.machine, server.stop.clone());
     Ok(Running { server, http, _instance: instance })
 }
 
@@ -168,6 +166,7 @@ impl Running {
 
 fn server(
     world: Arc<World>,
+    registry: Registry,
     agent: AgentLink,
     audit: &Audit,
     stop: CancellationToken,
@@ -194,9 +193,9 @@ fn server(
         patience: Duration::from_secs(approval.wait_seconds),
         elicitation_clients: approval.elicitation_clients,
     };
-    let (metrics, book) = (Arc::new(Metrics::new(&world.registry)), Arc::new(Book::default()));
+    let (metrics, book) = (Arc::new(Metrics::new(&registry)), Arc::new(Book::default()));
     let ledger = Observed { ledger: audit.clone(), metrics: Arc::clone(&metrics), book: Arc::clone(&book) };
-    let pipeline = Arc::new(Pipeline::new(world, bounds, Arc::new(ledger), Arc::new(gate)));
+    let pipeline = Arc::new(Pipeline::new(world, Arc::new(registry), bounds, Arc::new(ledger), Arc::new(gate)));
     Server { pipeline, options, stop, tasks, provider, listeners: Listeners::default(), book, metrics }
 }
 
@@ -210,7 +209,7 @@ fn url(settings: &Settings, address: SocketAddr) -> String {
 async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<Option<SocketAddr>, String> {
     let (mut http, mut socket) = (None, None);
     if settings.http.enabled {
-        // Believed all the same: an isolated network has no time server (docs/decisions.md).
+        // Believed all the same: an isolated network has no time server (decision 34).
         if settings.jwt.is_on() && clock::synchronized(&server.pipeline.world.machine.root) == Some(false) {
             tracing::warn!("the clock is not set from the network yet; until then a JWT may pass that has expired");
         }

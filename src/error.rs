@@ -1,7 +1,7 @@
 //! Every way a call can fail, in one table: the code for programs, the sentence for people.
 //!
-//! The table is `CATALOG.md`'s: one symbolic code, the JSON-RPC code of a bare call, the code string of the
-//! stability specification (002), the number of the slash dialect (001) and the HTTP status used before dispatch.
+//! docs/contract/errors.md is this table: one symbolic code, the JSON-RPC code of a bare call, the code string, the number
+//! of the slash dialect and the HTTP status used before dispatch.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -15,13 +15,13 @@ macro_rules! error_table {
         impl ErrorCode {
             /// Every code, in the order of the table.
             pub const ALL: &'static [ErrorCode] = &[$(ErrorCode::$name,)*];
-            /// `error_code`: the symbolic name (document 000, section 9.1).
+            /// `error_code`: the symbolic name (docs/contract/errors.md).
             pub const fn symbol(self) -> &'static str { match self { $(Self::$name => $symbol,)* } }
             /// JSON-RPC `error.code` of a bare method call.
             pub const fn rpc(self) -> i32 { match self { $(Self::$name => $rpc,)* } }
-            /// `code`: the constant of document 002, section 6.
+            /// `code`: the constant (docs/contract/errors.md).
             pub const fn constant(self) -> &'static str { match self { $(Self::$name => $code,)* } }
-            /// JSON-RPC `error.code` of the slash dialect (document 001, section 3).
+            /// JSON-RPC `error.code` of the slash dialect (docs/contract/errors.md).
             pub const fn number(self) -> i32 { match self { $(Self::$name => $number,)* } }
             /// HTTP status of a refusal that happens before dispatch.
             pub const fn http(self) -> u16 { match self { $(Self::$name => $http,)* } }
@@ -116,7 +116,7 @@ impl ToolError {
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::InvalidArgument, message)
     }
-    /// `parameter` would be ignored, since `why`. Document 002, section 4.2: accepted and ignored is forbidden.
+    /// `parameter` would be ignored, since `why`. Accepted and ignored is forbidden (docs/contract/README.md).
     pub fn ignored(parameter: &str, why: &str) -> Self {
         Self::invalid(format!("{parameter} would be ignored: {why}"))
             .with("parameter", parameter)
@@ -178,14 +178,14 @@ impl ToolError {
     }
     /// Makes `tools/call` answer with this JSON-RPC error rather than with a result that says `isError`: the request itself
     /// is at fault, in a way that MCP has a code for (-32021 for a capability the client lacks, say). For tools that
-    /// converse ([`crate::registry::meta::Meta::interactive`]): rmcp gives the answer the HTTP status that belongs to it.
+    /// converse ([`crate::meta::Meta::interactive`]): rmcp gives the answer the HTTP status that belongs to it.
     #[must_use]
     pub fn protocol(mut self, code: i32, data: impl Into<Value>) -> Self {
         self.instead = Some(Box::new(Instead::Protocol(Protocol { code, data: data.into() })));
         self
     }
-    /// Number and `data` of that JSON-RPC error. MCP says what `data` of its own errors is; those of JSON-RPC have what document 000, section
-    /// 2.6.8, wants as well.
+    /// Number and `data` of that JSON-RPC error. MCP says what `data` of its own errors is; those of JSON-RPC have what
+    /// docs/contract/errors.md says as well.
     pub fn as_protocol(&self) -> Option<(i32, Value)> {
         let Some(Instead::Protocol(Protocol { code, data })) = self.instead.as_deref() else { return None };
         let mut data = data.clone();

@@ -11,16 +11,24 @@ use crate::{
     os::Root,
 };
 use futures::FutureExt;
-use std::io;
+use std::{io, sync::Arc};
 use tokio_util::sync::CancellationToken;
+
+/// The board of the machine under `root`, as the configuration and the device tree have it.
+///
+/// # Errors
+/// When the configuration names a board that this machine is not.
+pub fn board(settings: &Settings, root: &Root) -> Result<Board, String> {
+    Board::detect(settings.board, root).map_err(|conflict| conflict.to_string())
+}
 
 /// This machine, with the board that the configuration and the device tree make of it.
 ///
 /// # Errors
 /// When the configuration names a board that this machine is not.
-pub fn machine(settings: &Settings) -> Result<Machine, String> {
+pub fn machine(settings: &Settings) -> Result<Arc<Machine>, String> {
     let root = Root::system();
-    let board = Board::detect(settings.board, &root).map_err(|conflict| conflict.to_string())?;
+    let board = board(settings, &root)?;
     // Not opened here: /dev/vcio can set tryboot and burn OTP, so it is the agent's alone.
     let mailbox = root.has(VCIO).then(|| {
         let agent = AgentLink::Socket(agent::Client::new(&settings.places.agent_socket));
@@ -30,7 +38,7 @@ pub fn machine(settings: &Settings) -> Result<Machine, String> {
         };
         Box::new(ask) as Mailbox
     });
-    Ok(Machine::new(root, board, mailbox))
+    Ok(Arc::new(Machine::new(root, board, mailbox)))
 }
 
 /// The way to the privileged half.

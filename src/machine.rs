@@ -6,7 +6,7 @@ use crate::{
         board::Board,
         firmware::{Firmware, Mailbox},
     },
-    os::{Root, about::About, activity::Activity, processes::load::Load},
+    os::{Root, about::About, activity::Activity, bus::Bus, processes::load::Load, systemd::Systemd},
 };
 use std::io;
 
@@ -19,14 +19,19 @@ pub struct Machine {
     pub activity: Activity,
     /// Processor time of each process, at earlier calls.
     pub load: Load,
+    /// systemd, NetworkManager and others that are asked over D-Bus.
+    pub bus: Bus,
+    /// What is kept of systemd between calls.
+    pub systemd: Systemd,
 }
 
 impl Machine {
-    /// The machine under `root` with that board. `mailbox` asks the firmware where this process may not.
+    /// The machine under `root` with that board and the system's own bus. `mailbox` asks the firmware where this process may not.
     pub fn new(root: Root, board: Board, mailbox: Option<Mailbox>) -> Self {
         let firmware = Firmware::new(&root, &board, mailbox);
         let (about, activity) = (About::new(root.clone()), Activity::default());
-        Self { root, board, firmware, about, activity, load: Load::default() }
+        let (load, bus, systemd) = (Load::default(), Bus::system(), Systemd::default());
+        Self { root, board, firmware, about, activity, load, bus, systemd }
     }
 }
 

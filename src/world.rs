@@ -1,16 +1,17 @@
 //! The machine as tools see it: every port, made once by `daemon.rs`.
 
 use crate::{
-    access::{audit::Audit, policy::Policy, tokens::Tokens},
+    access::policy::Policy,
     agent::AgentLink,
+    audit::Audit,
+    authentication::tokens::Tokens,
     claim::ownership::Ownership,
     clock::Wall,
-    config::Settings,
+    config::{FileRoot, Settings},
     hw::{camera::Cameras, gpio::Lines, i2c::I2c},
     log::Ring,
     machine::Machine,
-    os::{bus::Bus, roots::Roots, systemd::Systemd},
-    registry::Registry,
+    os::roots::Roots,
     sampling::Sampling,
     store::Store,
     updating::Updating,
@@ -21,7 +22,6 @@ use time::OffsetDateTime;
 
 pub struct World {
     pub settings: Arc<Settings>,
-    pub registry: Registry,
     /// What holds now: it is made again when `raspi-mcp allow` has changed the configuration.
     pub policy: Watched<Policy>,
     /// The half that may change the machine.
@@ -34,11 +34,7 @@ pub struct World {
     /// The newest lines of the server's own log.
     pub log: Ring,
     /// The machine itself, to be read.
-    pub machine: Machine,
-    /// systemd, NetworkManager and whoever else speaks D-Bus.
-    pub bus: Bus,
-    /// What is kept of systemd between calls.
-    pub systemd: Systemd,
+    pub machine: Arc<Machine>,
     /// The I2C buses.
     pub i2c: I2c,
     /// The folders that `files.*` may reach.
@@ -62,8 +58,7 @@ impl World {
     /// The world of a server with these settings, which starts now.
     pub fn new(
         settings: Arc<Settings>,
-        registry: Registry,
-        machine: Machine,
+        machine: Arc<Machine>,
         agent: AgentLink,
         store: Store,
         audit: Audit,
@@ -71,20 +66,17 @@ impl World {
     ) -> Self {
         Self {
             policy: Watched::after(Policy::of(&settings), Vec::new(), |_| Err("nothing is read again here".into())),
-            registry,
             audit,
             sampling: Sampling::new(store.clone(), settings.metrics.max_bytes, Wall::system()),
             store,
             log,
             gpio: Lines::new(&settings.gpio, settings.approval.pins(), &machine.root, &machine.board, &settings.places),
-            i2c: I2c::of(&settings.i2c, &machine),
+            i2c: I2c::of(&settings.i2c, &machine.root, &machine.board),
             cameras: Cameras::of(&settings.camera, &machine.board, &machine.root),
             updating: Updating::of(&settings, &machine, agent.clone(), Wall::system()),
             agent,
             machine,
-            bus: Bus::system(),
-            systemd: Systemd::default(),
-            files: Roots::of(&settings.files.roots),
+            files: Roots::of(settings.files.roots.iter().map(FileRoot::folder)),
             ownership: Ownership::of(&settings),
             site: None,
             tokens: Tokens::of(&settings),

@@ -25,9 +25,9 @@ def main():
         return 1
     text = "\n".join([
         "## The kernel's drivers, in guests", "",
-        "Our ports beside a loop of bare ioctls (`ci/qemu-hw.d/bare.c`) and `v4l2-ctl`, interleaved, in the emulated boards of `ci/qemu-hw`; medians. "
-        f"At most {LIMIT} times are wanted. Times of an emulator mean something beside each other only.", "",
-        "| board | what | our port | beside it | ratio | |", "| --- | --- | --- | --- | --- | --- |", *rows, "",
+        "raspi-mcp's drivers compared with a loop of bare ioctls (`ci/qemu-hw.d/bare.c`) and with `v4l2-ctl`, interleaved, on the emulated boards of `ci/qemu-hw`; medians. "
+        f"The limit is {LIMIT} times the reference. Times in an emulator are meaningful only relative to each other.", "",
+        "| board | what | raspi-mcp | reference | ratio | |", "| --- | --- | --- | --- | --- | --- |", *rows, "",
     ])
     with open(OUTPUT, "a") as output:
         output.write("\n" + text)

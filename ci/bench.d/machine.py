@@ -196,7 +196,7 @@ def write(took, memory):
     lines = [
         "## Operating a machine", "",
         f"In one container with a real systemd, over stdio, {PROCESSES} processes, {ROUNDS} rounds, interleaved; minimum / median in ms.", "",
-        "| goal | measured | wanted | best peer | |", "| --- | --- | --- | --- | --- |", *goals, "",
+        "| goal | measured | required | best peer | |", "| --- | --- | --- | --- | --- |", *goals, "",
         "| server | " + " | ".join(words for words, _ in FIGURES.values()) + " |", "| --- " * (len(FIGURES) + 1) + "|",
         *(f"| {name} | " + " | ".join(cell(took.get(name, {}).get(figure)) for figure in FIGURES) + " |"
           for name, *_ in CONTENDERS), "",

@@ -204,7 +204,7 @@ def both(values, digits):
 
 def table():
     rows = [
-        "| server | over | start to first answer, ms | CPU a call, µs | p50 a call, ms | memory, MiB | after as many again | idle wake-ups a second |",
+        "| server | over | start to first answer, ms | CPU per call, µs | p50 per call, ms | memory, MiB | after as many further calls | idle wake-ups per second |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for s in CONTENDERS:
@@ -232,16 +232,16 @@ def goals():
         ("start to first answer, stdio, ms", lambda: median(stdio.start_ms), 10, "< 10"),
         ("memory after mixed calls, stdio, MiB", lambda: stdio.rss_mib, 12, "< 12"),
         ("memory after mixed calls, HTTP, MiB", lambda: http.rss_mib, 12, "< 12"),
-        ("memory growth in as many calls again, stdio, MiB", lambda: stdio.rss_again_mib - stdio.rss_mib, 0.3, "none (< 0.3)"),
-        ("memory growth in as many calls again, HTTP, MiB", lambda: http.rss_again_mib - http.rss_mib, 0.3, "none (< 0.3)"),
-        ("idle wake-ups a second, stdio", lambda: stdio.wakeups, 0.05, "none"),
-        ("idle wake-ups a second, HTTP", lambda: http.wakeups, 0.05, "none"),
-        ("CPU a call over HTTP / TypeScript SDK's echo", lambda: median(http.cpu_us) / median(ts_http.cpu_us), 0.1, "<= 0.10"),
-        ("CPU a call over stdio / TypeScript SDK's echo", lambda: median(stdio.cpu_us) / median(ts_stdio.cpu_us), 0.5, "<= 0.50"),
+        ("memory growth during as many further calls, stdio, MiB", lambda: stdio.rss_again_mib - stdio.rss_mib, 0.3, "none (< 0.3)"),
+        ("memory growth during as many further calls, HTTP, MiB", lambda: http.rss_again_mib - http.rss_mib, 0.3, "none (< 0.3)"),
+        ("idle wake-ups per second, stdio", lambda: stdio.wakeups, 0.05, "none"),
+        ("idle wake-ups per second, HTTP", lambda: http.wakeups, 0.05, "none"),
+        ("CPU per call over HTTP / TypeScript SDK's echo", lambda: median(http.cpu_us) / median(ts_http.cpu_us), 0.1, "<= 0.10"),
+        ("CPU per call over stdio / TypeScript SDK's echo", lambda: median(stdio.cpu_us) / median(ts_stdio.cpu_us), 0.5, "<= 0.50"),
         ("p50 over stdio, ms", lambda: median(stdio.p50_ms), 0.2, "< 0.2"),
         ("binary as released (stripped), MB", lambda: size, 12, "< 12"),
     ]
-    rows, missed = ["| goal | measured | wanted | |", "| --- | --- | --- | --- |"], 0
+    rows, missed = ["| goal | measured | required | |", "| --- | --- | --- | --- |"], 0
     for what, value, limit, words in wanted:
         try:
             measured = value()
@@ -255,7 +255,7 @@ def goals():
 
 
 def above_nothing(ours, echo, nothing):
-    """What is left of a ratio when what the kernel takes in any case is taken away on both sides."""
+    """The ratio after the kernel's fixed cost is subtracted on both sides."""
     least = statistics.median(nothing.cpu_us)
     return (statistics.median(ours.cpu_us) - least) / (statistics.median(echo.cpu_us) - least)
 
@@ -268,7 +268,7 @@ def beyond_the_kernel():
             shares.append(f"{share:.2f} over {other}")
         except (statistics.StatisticsError, ZeroDivisionError):
             shares.append(f"not measured over {other}")
-    return f"Without the CPU that `nothing` takes too, raspi-mcp / TypeScript SDK's echo is {', '.join(shares)}."
+    return f"After subtracting the CPU time of `nothing`, raspi-mcp / TypeScript SDK's echo is {', '.join(shares)}."
 
 
 def machine():
@@ -286,18 +286,18 @@ def main():
     goal_rows, missed = goals()
     text = "\n".join([
         "# Benchmarks", "",
-        "Written by `./ci/bench`; do not edit. All servers in one run, interleaved, one request in flight, minimum / median.", "",
+        "Written by `./ci/bench`; do not edit. All servers are measured in one run, interleaved, with one request in flight. Two figures are minimum / median.", "",
         f"On {time.strftime('%Y-%m-%d', time.gmtime())}: {machine()}. {STARTS} starts, {ROUNDS} rounds of calls,"
         f" {MIXED} mixed calls where a second memory figure is given, {IDLE_SECONDS} s idle.", "",
         "## Goals", "", *goal_rows, "", beyond_the_kernel(), "", "## Side by side", "", *table(), "",
-        "- Every server keeps its folder from start to start; the first start, which makes it, is not counted.",
-        "- `nothing` answers a constant: its CPU is the kernel's for waking, reading and writing, and in every other figure too.",
-        "- CPU is user plus system time of all threads and child processes, by the scheduler's clock; memory is VmRSS likewise.",
-        "- raspi-mcp answers `system.get_basic_info`, the SDKs an echo of eleven bytes, the others their cheapest call.",
-        "- raspi-mcp's mix holds reads, lists, searches, bare methods, refused arguments and unknown tools, audited all.",
-        "- p50 is what the Python client sees, its own time included. Wake-ups are voluntary context switches.",
+        "- Every server keeps its folder between starts; the first start, which creates it, is not counted.",
+        "- `nothing` returns a constant: its CPU time is the kernel's cost of waking, reading and writing, which all other figures include.",
+        "- CPU is user plus system time of all threads and child processes, by the scheduler's clock; memory is their VmRSS.",
+        "- raspi-mcp is measured with `system.get_basic_info`, the SDKs with an echo of eleven bytes, the others with their cheapest call.",
+        "- raspi-mcp's mixed calls are reads, lists, searches, bare methods, refused arguments and unknown tools, all audited.",
+        "- p50 is measured by the Python client and includes its own time. Wake-ups are voluntary context switches.",
         "- Idle is measured on the simulated board, without sampling. The default job of a service on a real board"
-        " (`metrics.default_job`) adds one wake-up a minute: 21 voluntary context switches in 305 s, and none without it.", "",
+        " (`metrics.default_job`) adds one wake-up per minute: 21 voluntary context switches in 305 s, and none without the job.", "",
     ])
     with open(OUTPUT, "w") as f:
         f.write(text)

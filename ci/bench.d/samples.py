@@ -21,18 +21,18 @@ def main():
         (f"{figures['samples']:,} samples to {figures['points']:,} 1-minute buckets, median of 20, ms",
          figures["query_one_metric_ms"], 50),
         ("that store, with its log, MB", figures["store_bytes"] / MB, 12),
-        ("written to the card in a day by a 5 s job, MB", figures["card_bytes_a_day"] / MB, 20),
-        ("written to the card in a day by the default job (60 s), MB", default["card_bytes_a_day"] / MB, 5),
-        ("samples of the default job in all (48 h), MB", default["samples_bytes"] / MB, 0.5),
+        ("written to the card per day by a 5 s job, MB", figures["card_bytes_a_day"] / MB, 20),
+        ("written to the card per day by the default job (60 s), MB", default["card_bytes_a_day"] / MB, 5),
+        ("all samples of the default job (48 h), MB", default["samples_bytes"] / MB, 0.5),
     ]
     rows = [f"| {words} | {value:.1f} | < {wanted} | {'met' if value < wanted else 'MISSED'} |" for words, value, wanted in goals]
     text = "\n".join([
         "## A week of samples", "",
-        "All 17 metrics every 5 s for seven days, taken by the real code with its clock moved by hand (`examples/samples.rs`).", "",
-        "| goal | measured | wanted | |", "| --- | --- | --- | --- |", *rows, "",
-        f"Two metrics take {figures['query_two_metrics_ms']:.1f} ms, all of them by the hour "
+        "All 17 metrics every 5 s for seven days, sampled by the production code with a manually advanced clock (`examples/samples.rs`).", "",
+        "| goal | measured | required | |", "| --- | --- | --- | --- |", *rows, "",
+        f"A query of two metrics takes {figures['query_two_metrics_ms']:.1f} ms, of all metrics by the hour "
         f"{figures['query_all_metrics_by_the_hour_ms']:.1f} ms, a page of 1,000 samples {figures['page_of_1000_ms']:.1f} ms; "
-        f"one look at the machine {figures['look_us']} µs. The samples alone are {figures['samples_bytes'] / MB:.1f} MB.", "",
+        f"reading the machine's state {figures['look_us']} µs. The samples alone take {figures['samples_bytes'] / MB:.1f} MB.", "",
     ])
     with open(OUTPUT, "a") as f:
         f.write("\n" + text)

@@ -15,7 +15,7 @@ from story import HEADERS, Refused, Story, arguments, until
 
 
 class FastMcp:
-    # Subscriptions are those of the SDK's session below it; the level of log messages can be set in the older era only.
+    # Subscriptions are those of the underlying SDK session; the level of log messages can be set in the older era only.
     offers = {"progress", "cancel", "resource", "prompt", "approval", "unlisted"}
 
     def __init__(self, client, logs):

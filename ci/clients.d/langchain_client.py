@@ -1,4 +1,4 @@
-"""langchain-mcp-adapters: tools as an agent gets them. langchain_client.py legacy stdio PROGRAM | http URL."""
+"""langchain-mcp-adapters: tools as an agent receives them. langchain_client.py legacy stdio PROGRAM | http URL."""
 
 import asyncio
 import json
@@ -14,8 +14,8 @@ from story import HEADERS, Refused, Story, arguments
 
 
 class LangChain:
-    # It has no subscriptions, and a cancelled task does not tell the server: the SDK below it (1.x) sends nothing. Log messages
-    # come to its callback, but it has no words for the level.
+    # It has no subscriptions, and a cancelled task is not reported to the server: the underlying SDK (1.x) sends nothing. Log messages
+    # come to its callback, but it has no call for the level.
     offers = {"progress", "resource", "prompt"}
 
     def __init__(self, session, info, tools, steps):
@@ -28,7 +28,7 @@ class LangChain:
         return list(self.all)
 
     async def call(self, name, args):
-        # As an agent calls it: a tool call in, the message for the model out.
+        # Called as an agent does: a tool call in, the message for the model out.
         message = await self.all[name].ainvoke({"type": "tool_call", "id": "1", "name": name, "args": args})
         if message.status == "error":
             raise Refused("\n".join(block["text"] for block in message.content))

@@ -1,4 +1,4 @@
-"""The official Python SDK, line 2: `mcp.Client`. python_sdk.py ERA stdio PROGRAM | http URL, the era being
+"""The official Python SDK, version 2: `mcp.Client`. python_sdk.py ERA stdio PROGRAM | http URL, the era being
 legacy or auto (2026-07-28)."""
 
 import asyncio
@@ -70,7 +70,7 @@ class Sdk:
         return [message.content.text for message in (await self.client.get_prompt(name)).messages]
 
     async def log(self, level, act):
-        # In the older era a level is the session's; in the newer it goes with each request.
+        # In the older era the level belongs to the session; in the newer one it is part of each request.
         if not self.is_modern:
             await self.client.set_logging_level(level)
         await act()

@@ -1,4 +1,4 @@
-"""The conversation that every Python client holds, told once. A client is an adapter: an object with the methods below.
+"""The conversation for every Python client. A client is an adapter: an object with the methods below.
 
 `offers` is what the client's API has beside calls: "progress", "cancel", "resource", "subscription", "prompt", "log",
 "approval" (its user can be asked) and "unlisted" (tools that are not listed can be called). What it does not have is printed as such; what it has must work. `place` is a program to start, or a URL.
@@ -108,7 +108,7 @@ class Story:
     async def cancel(self):
         wait = asyncio.create_task(self.client.call("gpio_wait_for_edge", {"pin": 27, "timeout_ms": 60000}))
         await asyncio.sleep(0)  # lets the request be written
-        # It is under way once the next call, sent after it, is answered.
+        # It is in progress once the next call, sent after it, is answered.
         await self.client.call("system_get_clock", {})
         wait.cancel()
         await asyncio.gather(wait, return_exceptions=True)
@@ -144,13 +144,13 @@ class Story:
                 return
             raise AssertionError("it was not refused")
 
-        # The privileged half logs that it was asked for an approval.
+        # The agent logs the approval request.
         heard = await self.client.log("info", refused)
         check(any(data["message"] == "ask opened" for data in heard), heard)
         return f"{len(heard)} messages"
 
     async def approval(self):
-        """The user of a client that the owner listed says no to one call and yes to another."""
+        """The user of a client in the owner's list denies one call and approves another."""
         self.client.answer = ("decline", None)
         try:
             await self.client.call("system_reboot", {"reason": "declined"})
@@ -166,7 +166,7 @@ class Story:
 
 
 async def until(holds, within=10.0):
-    """Waits for something that a notification brings; the loop runs meanwhile."""
+    """Waits for an effect of a notification while the event loop runs."""
     end = time.monotonic() + within
     while not holds() and time.monotonic() < end:
         await asyncio.sleep(0.02)

@@ -1,4 +1,4 @@
-"""The weakest caller at full speed, and what others notice of it. See ci/flood."""
+"""An unprivileged caller at full speed, and its effect on other callers. See ci/flood."""
 
 import argparse
 import hashlib
@@ -20,12 +20,12 @@ import means
 
 LIMIT_MIB = 40
 NOBODY = 65534
-# How a line ends that wants an answer.
+# The end of a line that asks for an answer.
 QUESTION = (":", "?", "]", ">")
 
 
 class Server:
-    """A server in a folder of its own, with two callers it knows."""
+    """A server in its own folder, with two callers that have tokens."""
 
     def __init__(self, binary, folder, tls):
         self.binary, self.folder, self.tls = binary, folder, tls
@@ -75,13 +75,13 @@ class Server:
 
 
 class Caller:
-    """A caller with a token, on a connection that stays open."""
+    """A caller with a token, on a persistent connection."""
 
     def __init__(self, server, name):
         self.server, self.name, self.http, self.id = server, name, None, 0
 
     def call(self, tool, arguments, wait=30):
-        """The answer, and the seconds it took."""
+        """Returns the answer and its time in seconds."""
         self.id += 1
         body = json.dumps({"jsonrpc": "2.0", "id": self.id, "method": tool, "params": arguments})
         headers = {"Content-Type": "application/json", "Authorization": "Bearer " + self.server.tokens[self.name]}
@@ -93,7 +93,7 @@ class Caller:
                 self.http.request("POST", "/api/mcp", body, headers)
                 return json.loads(self.http.getresponse().read()), time.monotonic() - started
             except (OSError, http.client.HTTPException):
-                # An idle connection may have made room for another: HTTP clients connect again.
+                # The server may have closed an idle connection for another one: HTTP clients reconnect.
                 self.http.close()
                 self.http = None
                 if last:
@@ -101,7 +101,7 @@ class Caller:
 
 
 def person(server, stop, answered):
-    """Says yes to whatever is asked, on a terminal, after the question was asked."""
+    """Approves every request on a terminal, after its question appeared."""
     while not stop.is_set():
         listed = server.run("approve", "--list").stdout
         if "gpio.write_pin" not in listed:
@@ -113,8 +113,8 @@ def person(server, stop, answered):
         text, deadline = "", time.monotonic() + 20
         while time.monotonic() < deadline:
             if not select.select([terminal], [], [], 1)[0]:
-                # What is typed as the question comes is dropped, and a program types that fast.
-                # The terminal shows what was typed.
+                # Input that arrives together with the question is discarded, and a program types that fast.
+                # The terminal echoes the input.
                 if text.rstrip("y\r\n ").endswith(QUESTION):
                     os.write(terminal, b"y\n")
                 continue
@@ -131,7 +131,7 @@ def person(server, stop, answered):
 
 
 def asker(server, stop, asked):
-    """Asks for something that a person must approve, again and again."""
+    """Repeatedly makes a call that needs approval."""
     caller = Caller(server, "asker")
     while not stop.is_set():
         try:
@@ -143,7 +143,7 @@ def asker(server, stop, asked):
 
 
 def flood(place, until, now):
-    """The weakest caller: anonymous on loopback, nobody on the socket."""
+    """The unprivileged caller: anonymous on loopback, `nobody` on the socket."""
     if os.getuid() == 0:
         os.setgroups([])
         os.setgid(NOBODY)
@@ -195,7 +195,7 @@ def main():
     attacker.join(60)
     if attacker.is_alive():
         attacker.terminate()
-    # Whoever asked last is answered too.
+    # The last request is answered too.
     over.set()
     asks.join()
     home.set()

@@ -1,4 +1,4 @@
-"""What the weakest caller can do, each for some seconds. Errors of its own are no news: it is refused all the time."""
+"""The methods of an unprivileged caller, each for some seconds. Its own errors are ignored: it is refused all the time."""
 
 import base64
 import encodings.idna  # noqa: F401, before rights are given up: Python loads it with the first connection
@@ -12,14 +12,14 @@ import time
 
 
 def unverified():
-    """Whose certificate it is makes no difference here."""
+    """A TLS context that accepts any certificate."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     return context
 
 
 class Place:
-    """Where the server is."""
+    """The server's addresses."""
 
     def __init__(self, port, unix, tls=False):
         self.port, self.unix, self.context = port, unix, unverified() if tls else None
@@ -59,7 +59,7 @@ def post(body, path="/api/mcp", more=""):
 
 
 def at_once(until, each, threads=8):
-    """`each`, again and again on several threads."""
+    """Runs `each` repeatedly on several threads."""
     def run():
         while time.monotonic() < until:
             try:
@@ -90,7 +90,7 @@ def sending(place, until, body, headers=None, threads=8):
 
 
 def holding(until, opened, count=80):
-    """`count` connections that stay open, opened anew when they are all there."""
+    """Keeps `count` connections open, and opens new ones once all are open."""
     held = []
     while time.monotonic() < until:
         try:
@@ -164,7 +164,7 @@ def idle_unix(place, until):
 
 
 def unread_unix(place, until):
-    # The longest answers there are, through MCP and past it.
+    # The longest responses, through MCP and through the bare methods.
     methods = [("tools/list", {}), ("tools.search", {"query": "pin"}), ("system.get_capabilities", {})]
 
     def opened():
@@ -201,7 +201,7 @@ def unread_http(place, until):
 def silent_handshake(place, until):
     def opened():
         s = place.bare()
-        # The head of a ClientHello of 512 bytes, and nothing of it (RFC 8446, 5.1).
+        # The record header of a ClientHello of 512 bytes, without its contents (RFC 8446, 5.1).
         s.sendall(b"\x16\x03\x01\x02\x00")
         return s
     holding(until, opened)

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# The root file system of the appliance for QEMU, out of Debian's arm64 packages: unpacked, no maintainer script runs, and nobody has to
-# be root. Sourced by ci/image, after ci/lib.sh, ci/debian.sh and ci/qemu.d/guest.sh.
+# Builds the root file system of the appliance for QEMU from Debian's arm64 packages. They are only unpacked: no maintainer script runs,
+# and root is not needed. Sourced by ci/image, after ci/lib.sh, ci/debian.sh and ci/qemu.d/guest.sh.
 
 IMAGE=$BUILD/image
-# What of the packages is no appliance's business: documentation, consoles and passwords, other ways to boot, foreign file systems.
+# Parts of the packages that an appliance does not need: documentation, consoles and passwords, other boot methods, foreign file systems.
 LEFT_OUT=(
   etc/NetworkManager/{NetworkManager.conf,dispatcher.d/01-ifupdown} usr/lib/aarch64-linux-gnu/NetworkManager/*/libnm-settings-plugin-ifupdown.so
   etc/{apt,cron*,default,init.d,logrotate.d,pam.d,rc?.d,security}
@@ -19,20 +19,20 @@ LEFT_OUT=(
   usr/sbin/{badblocks,debugfs,dumpe2fs,e2freefrag,e2image,e2label,e2mmpstatus,e2undo,e4crypt,e4defrag,filefrag,logsave,mklost+found}
   usr/share/{bash-completion,bug,common-licenses,debconf,doc,fish,gtk-doc,i18n,info,initramfs-tools,lintian,locale,man,menu,pam,pam-configs,perl5,polkit-1,zoneinfo,zsh}
 )
-# Modules of Debian's kernel that this board's hardware takes.
+# Modules of Debian's kernel for this board's hardware.
 # shellcheck disable=SC2034
 ROOT_MODULES=(virtio_net virtio_rng i6300esb i2c-dev autofs4 configfs)
 # shellcheck disable=SC2034
 INITRAMFS_MODULES=(virtio_blk dm-verity ext4 i6300esb)
 
-# apt_for_arm64 COMMAND...: apt-get as on an arm64 machine where nothing is installed.
+# apt_for_arm64 COMMAND...: runs apt-get as on an arm64 machine where nothing is installed.
 apt_for_arm64() {
   mkdir -p "$IMAGE"
   : >"$IMAGE/no-packages"
   apt-get "${DEBIAN_OPTIONS[@]}" -o "Dir::State::status=$IMAGE/no-packages" -o APT::Architecture=arm64 --no-install-recommends "$@"
 }
 
-# image_packages: name and version of all that goes in, by dependency, without what ci/image.d/packages leaves out.
+# image_packages: prints name and version of all packages with their dependencies, without those that ci/image.d/packages leaves out.
 image_packages() {
   local wanted
   mapfile -t wanted < <(sed -n '/^[a-z]/p' ci/image.d/packages)
@@ -40,20 +40,20 @@ image_packages() {
     awk 'NR == FNR { if (sub("^-", "")) out[$1]; next } !($1 in out)' ci/image.d/packages - | LC_ALL=C sort
 }
 
-# need_base: all packages unpacked into one tree, kept until ci/image.d changes.
+# need_base: unpacks all packages into one tree, which is kept until ci/image.d changes.
 need_base() {
   local recipe base=$IMAGE/base debs=$IMAGE/debs deb
   recipe=$(cat ci/image.d/packages ci/image.d/root.sh | sha256sum)
   if [ "$(cat "$base.recipe" 2>/dev/null)" = "$recipe" ]; then return; fi
   rm -rf "$base"
   mkdir -p "$base"/usr/{bin,sbin,lib}
-  # Packages of this release still bring files of both places.
+  # Packages of this release still have files in both places.
   for folder in bin sbin lib; do ln -s "usr/$folder" "$base/$folder"; done
   if [ "$(cat "$debs/.recipe" 2>/dev/null)" != "$(sha256sum <ci/image.d/packages)" ]; then fetch_packages "$debs"; fi
   for deb in "$debs"/*.deb; do
     dpkg-deb --fsys-tarfile "$deb" | tar -C "$base" --keep-directory-symlink --no-same-owner -x
   done
-  # What changes owner in a package is root's here, and runs as nobody else.
+  # All files belong to root here, so set-user-ID and set-group-ID bits are removed.
   find "$base" -xdev -type f -perm /6000 -exec chmod ug-s {} +
   # Patterns.
   # shellcheck disable=SC2086,SC2068
@@ -68,12 +68,12 @@ fetch_packages() {
   mkdir -p "$into"
   image_packages >"$IMAGE/packages"
   mapfile -t names < <(tr ' ' = <"$IMAGE/packages")
-  say "fetching ${#names[@]} arm64 packages from Debian"
+  say "downloading ${#names[@]} arm64 packages from Debian"
   (cd "$into" && apt_for_arm64 -qq download "${names[@]}")
   sha256sum <ci/image.d/packages >"$into/.recipe"
 }
 
-# What maintainer scripts would have done.
+# Replaces the maintainer scripts.
 configure_root() {
   local root=$1 file
   cat "$root"/usr/share/ca-certificates/mozilla/*.crt | install -D -m 644 /dev/stdin "$root/etc/ssl/certs/ca-certificates.crt"
@@ -84,33 +84,33 @@ configure_root() {
   ln -sf ../run/systemd/resolve/stub-resolv.conf "$root/etc/resolv.conf"
   ln -sf /usr/share/zoneinfo/UTC "$root/etc/localtime"
   echo raspi-mcp >"$root/etc/hostname"
-  # Not its own name, which changes: systemd-resolved knows that one.
+  # Without the host name, which changes: systemd-resolved resolves it.
   printf '127.0.0.1 localhost\n::1 localhost\n' >"$root/etc/hosts"
   printf 'passwd: files systemd\ngroup: files systemd\nshadow: files\ngshadow: files\nhosts: files resolve [!UNAVAIL=return] dns\nnetworks: files\nservices: files\nprotocols: files\n' \
     >"$root/etc/nsswitch.conf"
   : >"$root/etc/fstab"
-  # Debian's packages make these in their scripts.
+  # Debian's packages create these in their scripts.
   printf '%s\n' 'u messagebus - "D-Bus" /run/dbus' 'g input -' 'g kvm -' 'g render -' 'g sgx -' >"$root/usr/lib/sysusers.d/debian.conf"
   rm -rf "${root:?}/var" "$root"/etc/systemd/system/*
   mkdir -p "$root"/{home,mnt,opt,root,srv,var}
-  systemd-sysusers --root="$root" >"$IMAGE/sysusers.log" 2>&1 || die "the accounts cannot be made: $(cat "$IMAGE/sysusers.log")"
+  systemd-sysusers --root="$root" >"$IMAGE/sysusers.log" 2>&1 || die "the accounts cannot be created: $(cat "$IMAGE/sysusers.log")"
   for file in passwd- group- shadow- gshadow- .pwd.lock; do rm -f "$root/etc/$file"; done
-  # It makes them with no rights at all, and then only root can put them into an image.
+  # systemd-sysusers creates them without any permissions, so that only root could put them into an image.
   chmod 0400 "$root/etc/shadow" "$root/etc/gshadow"
   systemctl --root="$root" preset-all >"$IMAGE/preset.log" 2>&1 || die "the units cannot be enabled: $(cat "$IMAGE/preset.log")"
 }
 
-# check_libraries ROOT: has everything all that it is linked to? What was left out of the packages may have been of use.
+# check_libraries ROOT: checks that all linked libraries are present, since parts of the packages were left out.
 check_libraries() {
   local root=$1 file missing
   missing=$(find "$root/usr" -type f \( -perm -100 -o -name '*.so*' \) -print0 |
     { xargs -0 "${READELF:-readelf}" -d 2>/dev/null || true; } | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort -u | while read -r file; do
     [ -n "$(find "$root/usr/lib" -name "$file" -print -quit)" ] || echo "$file"
   done)
-  [ -z "$missing" ] || die "libraries that something in the root needs were left out of it: $missing"
+  [ -z "$missing" ] || die "the root lacks libraries that its programs need: $missing"
 }
 
-# root_modules INTO MODULE...: of the kernel's modules those, what they need, and what depmod makes of it.
+# root_modules INTO MODULE...: installs those kernel modules, their dependencies, and depmod's files.
 root_modules() {
   local into=$1 file release=$GUEST_RELEASE
   shift
@@ -121,7 +121,7 @@ root_modules() {
   cp "$GUEST_KERNEL/lib/modules/$release"/modules.{builtin,builtin.modinfo,order} "$into/usr/lib/modules/$release/"
 }
 
-# bench_hardware INTO: drivers that Debian leaves out, and the certificate of whoever vouches for the bench's web space.
+# bench_hardware INTO: installs drivers that Debian does not build, and the CA certificate of the bench's web space.
 bench_hardware() {
   need_drivers
   rm -rf "$1"
@@ -130,7 +130,7 @@ bench_hardware() {
   install -D -m 644 "$IMAGE/certificates/ca.pem" "$1/usr/share/bench/updates-ca.pem"
 }
 
-# initramfs_modules INTO MODULE...: numbered in the order in which insmod takes them, with a list that dist/initramfs/init reads.
+# initramfs_modules INTO MODULE...: installs modules numbered in insmod's order, with a list that dist/initramfs/init reads.
 initramfs_modules() {
   local into=$1 file
   shift
@@ -138,19 +138,19 @@ initramfs_modules() {
   guest_modules "$into" "$@"
   for file in "$into"/*.ko; do
     file=${file##*/}
-    # Longer than an emulated machine on a busy computer takes from there to the root's first process.
+    # Longer than an emulated machine on a busy computer needs to start the root's first process.
     case $file in *i6300esb*) echo "$file heartbeat=120" ;; *) echo "$file" ;; esac
   done >"$into/list"
 }
 
-# tells_firmware MODULES: a driver for boards whose firmware chooses the slot by what a restart says; it stays for the root.
+# tells_firmware MODULES: adds a driver for boards whose firmware selects the slot by the restart argument; the root uses it too.
 tells_firmware() {
   need_drivers
   cp "$DRIVERS/pi-restart.ko" "$1/99-pi-restart.ko"
   echo 99-pi-restart.ko >>"$1/list"
 }
 
-# initramfs_programs INTO: what the initramfs needs and no package of the root has.
+# initramfs_programs INTO: installs programs that the initramfs needs and no package of the root has.
 initramfs_programs() {
   debian_unpack "$IMAGE/initramfs" busybox-static:arm64 dmsetup:arm64 libdevmapper1.02.1:arm64
   mkdir -p "$IMAGE/initramfs/usr/libexec/raspi-mcp"

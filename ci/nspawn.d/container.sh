@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# A Debian with systemd, D-Bus and a journal, booted in a container that has nothing of a network but its own loopback.
+# Boots a Debian with systemd, D-Bus and a journal in a container whose only network is its own loopback.
 # Sourced by ci/nspawn.
 
 SUITE=bookworm
@@ -8,26 +8,26 @@ PACKAGES=systemd,systemd-sysv,dbus,libpam-systemd,polkitd,udev,network-manager
 # More options of systemd-nspawn for boot_container.
 NSPAWN_OPTIONS=()
 
-# make_root FOLDER: unpacks the Debian, made once and kept in build/nspawn under a name that says what is in it.
+# make_root FOLDER: unpacks the Debian, which is built once and kept in build/nspawn under a name made of its contents.
 make_root() {
   local kept=$BUILD/nspawn/$SUITE-${PACKAGES//,/-}.tar
   if [ ! -f "$kept" ]; then
-    say "making a Debian $SUITE with $PACKAGES (into ${kept#"$ROOT"/})"
+    say "building a Debian $SUITE with $PACKAGES (into ${kept#"$ROOT"/})"
     mkdir -p "$BUILD/nspawn"
     mmdebstrap --quiet --variant=minbase --include="$PACKAGES" "$SUITE" "$kept.part.tar" ||
-      die "mmdebstrap could not make the root file system; its words are above"
+      die "mmdebstrap could not build the root file system; its messages are above"
     mv "$kept.part.tar" "$kept"
   fi
   mkdir -p "$1"
   tar -C "$1" --numeric-owner -xf "$kept"
 }
 
-# our_binary: prints the path of the binary to test: the one that was named, a release that is newer than every source,
-# or else a debug build made now.
+# our_binary: prints the path of the binary to test: the named one, a release that is newer than every source, or a debug
+# build made now.
 our_binary() {
   local release=$TARGET/release/raspi-mcp
   if [ -n "${RASPI_MCP_BINARY:-}" ]; then
-    [ -x "$RASPI_MCP_BINARY" ] || die "RASPI_MCP_BINARY is $RASPI_MCP_BINARY, and that is no program"
+    [ -x "$RASPI_MCP_BINARY" ] || die "RASPI_MCP_BINARY is $RASPI_MCP_BINARY, which is not a program"
     printf '%s\n' "$RASPI_MCP_BINARY"
   elif [ -x "$release" ] && [ -z "$(find src Cargo.toml Cargo.lock -newer "$release" -print -quit)" ]; then
     printf '%s\n' "$release"
@@ -37,7 +37,7 @@ our_binary() {
   fi
 }
 
-# install_product BINARY ROOT: what the packages install, from the same files, and a configuration that allows a reboot.
+# install_product BINARY ROOT: installs the same files as the packages, and a configuration that allows a reboot.
 install_product() {
   local binary=$1 root=$2 folder
   install -D -m 755 "$binary" "$root/usr/bin/raspi-mcp"
@@ -46,10 +46,10 @@ install_product() {
     install -D -m 644 -t "$root/usr/${folder#*:}" dist/"${folder%%:*}"/*
   done
   install -D -m 644 -t "$root/etc/raspi-mcp" dist/raspi-mcp.toml
-  # The container is no board; "linux" makes it a machine that a reboot really restarts.
+  # The container is not a board; with "linux", a reboot really restarts it.
   printf 'board = "linux"\n\n[tools]\nenable = ["system", "service", "network", "process", "files", "exec"]\n' >"$root/etc/raspi-mcp/50-nspawn.toml"
-  systemd-sysusers --root="$root" 2>/dev/null || die "systemd-sysusers does not take dist/sysusers.d"
-  # NetworkManager runs in the checks that are about it, and only there.
+  systemd-sysusers --root="$root" 2>/dev/null || die "systemd-sysusers does not accept dist/sysusers.d"
+  # NetworkManager runs only in the checks of it.
   systemctl --root="$root" disable --quiet NetworkManager NetworkManager-wait-online NetworkManager-dispatcher 2>/dev/null
   systemctl --root="$root" enable --quiet raspi-mcp.service raspi-mcp-agent.service
   # Two people: one who may administer and approve, one who may not.
@@ -57,7 +57,7 @@ install_product() {
   chroot "$root" useradd bob
 }
 
-# boot_container ROOT: boots it, again after each reboot from inside, and waits until it is up. Sets LEADER.
+# boot_container ROOT: boots it, also after each reboot from inside, and waits until it is up. Sets LEADER.
 boot_container() {
   local started=${EPOCHREALTIME/./}
   # systemd-nspawn(1): with --keep-unit a container that restarts itself ends with 133, for others to start it again.
@@ -77,7 +77,7 @@ boot_container() {
   say "booted in $(((${EPOCHREALTIME/./} - started) / 1000)) ms: $(c systemctl --version | head -1), Debian $(c cat /etc/debian_version)"
 }
 
-# Everything that is started at boot has started, or failed: that is for the checks to say.
+# Every unit of the boot has started or failed; the checks decide which is right.
 is_up() {
   local state
   find_leader || return 1
@@ -85,13 +85,13 @@ is_up() {
   [[ $state == running || $state == degraded ]]
 }
 
-# find_leader: sets LEADER to the process number that the container's first process has out here.
+# find_leader: sets LEADER to the host's process ID of the container's first process.
 find_leader() {
   LEADER=$(pgrep -P "$(cat "$WORK/nspawn.pid" 2>/dev/null)" -x systemd 2>/dev/null) && [ -n "$LEADER" ]
 }
 
 stop_container() {
-  # Switched off already: the number of its process may be another's by now.
+  # Switched off already: another process may have its ID by now.
   if ! kill -0 "${SUPERVISOR:-none}" 2>/dev/null; then return 0; fi
   # nspawn answers SIGTERM by telling the system inside to power off.
   kill "$(cat "$WORK/nspawn.pid")" 2>/dev/null || true
@@ -103,8 +103,8 @@ stop_container() {
   SUPERVISOR=
 }
 
-# c COMMAND...: runs it in the container as root, with nothing of this environment. For a minute at most, and then
-# by force: a system that goes down stops all processes first, and nsenter stops with the one it waits for.
+# c COMMAND...: runs it in the container as root, without this environment. It is killed after a minute: a system that
+# shuts down stops all processes first, and nsenter stops with the process that it waits for.
 c() {
   timeout --foreground --signal=KILL "${PATIENCE:-60}" nsenter --target "$LEADER" --all env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"
 }
@@ -116,13 +116,13 @@ as() {
   c setpriv --reuid "$user" --regid "$user" --init-groups env HOME="/home/$user" "$@"
 }
 
-# restart_halves: after a change of the configuration. However often: systemd counts starts, and these are ours.
+# restart_halves: restarts server and agent after a change of the configuration, and resets systemd's start counter.
 restart_halves() {
   c systemctl reset-failed raspi-mcp-agent raspi-mcp
   c systemctl restart raspi-mcp-agent raspi-mcp
 }
 
-# until_true SECONDS WHAT COMMAND...: looks ten times a second, for as long as that.
+# until_true SECONDS WHAT COMMAND...: tries the command ten times a second until it succeeds.
 until_true() {
   local seconds=$1 what=$2 last=$((SECONDS + $1))
   shift 2
@@ -142,7 +142,7 @@ expect_in() {
   grep -qE -- "$2" <<<"$3" || die "$1: no \"$2\" in: $3"
 }
 
-# fails_with WHAT CODE PATTERN COMMAND...: it must end with that code and say something that matches.
+# fails_with WHAT CODE PATTERN COMMAND...: the command must exit with that code and print a match.
 fails_with() {
   local what=$1 code=$2 pattern=$3 said status=0
   shift 3

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# Commands and signals under a real systemd: as whom, in which sandbox, and that nothing of them stays. Sourced by ci/nspawn.
+# Commands and signals under a real systemd: their account, their sandbox, and that no process survives. Sourced by ci/nspawn.
 
-# A command that does all it can to stay: it leaves its session and its parents, twice, and wants no signal.
+# A command that does everything to survive: it leaves its session and its parents, twice, and ignores signals.
 ORPHANS='trap "" TERM HUP INT
 ( setsid sh -c '\''trap "" TERM HUP; ( setsid sh -c "trap \"\" TERM HUP; echo here; while :; do sleep 600; done" & ); while :; do sleep 600; done'\'' & )
 while :; do sleep 600; done'
 
-# setup_exec: the owner allows a shell to run anything, without a question: what is tested here comes after the list.
+# setup_exec: allows a shell to run anything without approval, to test what happens after the allow-list.
 setup_exec() {
   c sh -c 'test -e /etc/raspi-mcp/70-exec.toml' && return
   c mkdir -p /srv/work
@@ -48,7 +48,7 @@ json_string() {
   printf '"%s"' "${text//$'\n'/\\n}"
 }
 
-# run_sh SCRIPT [MEMBER...]: the answer of exec.run, as JSON. MEMBER is like '"timeout_ms":1500'.
+# run_sh SCRIPT [MEMBER...]: prints the response of exec.run as JSON. MEMBER is like '"timeout_ms":1500'.
 run_sh() {
   local args
   args="{\"command\":\"${COMMAND:-sh}\",\"args\":[\"-c\",$(json_string "$1")]"
@@ -56,10 +56,10 @@ run_sh() {
   exec_call exec.run "$args${1:+,$1}}"
 }
 
-# exec_call TOOL ARGUMENTS: the answer as JSON, on one line.
+# exec_call TOOL ARGUMENTS: prints the response as JSON, on one line.
 exec_call() { c raspi-mcp call "$1" --json --args "$2" | sed -e 's/^ *//' -e 's/^\("[a-z_]*":\) /\1/' | tr -d '\n'; }
 
-# Processes of commands, by their control group; a line each.
+# Prints the processes of commands, by their control group, one per line.
 # shellcheck disable=SC2016
 of_commands() { c sh -c 'grep -l raspi-mcp-exec- /proc/[0-9]*/cgroup 2>/dev/null | while read -r f; do echo "${f%/cgroup}"; done' || true; }
 none_left() { [ -z "$(of_commands)" ]; }
@@ -85,23 +85,23 @@ check_exec_sandbox() {
   expect_in "writing inside" '"exit_code":0' "$(run_sh 'touch x')"
   expect_in "the network" 'lo:' "$(run_sh 'cat /proc/net/dev')"
   [ "$(run_sh 'readlink /proc/self/ns/net' | grep -o 'net:\[[0-9]*\]')" = "$(c readlink /proc/1/ns/net)" ] ||
-    die "a command is not in the machine's network"
+    die "a command is not in the machine's network namespace"
   [ "$(COMMAND=alone run_sh 'readlink /proc/self/ns/net' | grep -o 'net:\[[0-9]*\]')" != "$(c readlink /proc/1/ns/net)" ] ||
-    die "a command without network has the machine's"
+    die "a command without network is in the machine's network namespace"
   expect_in "exit code" '"exit_code":7' "$(run_sh 'exit 7')"
   expect_in "signal" '"exit_code":137' "$(run_sh 'kill -9 $$')"
   expect_in "input" '"stdout":"words"' "$(run_sh cat '"stdin":"words"')"
   expect_in "both ends" 'bytes left out' "$(run_sh 'head -c 100000 /dev/zero | tr "\0" x; echo; echo last')"
   fails_with "raspi-mcp by another name" 5 'never run' c raspi-mcp call exec.run -a command=innocent
-  # The agent names it at every start, and doctor with it: what follows is about a machine that is well.
+  # The agent reports it at every start, and so does doctor; the following checks need a healthy machine.
   c sed -i ':a;N;$!ba;s/\n\[\[exec.commands\]\]\nname = "innocent"\nprogram = "[^"]*"//' /etc/raspi-mcp/70-exec.toml
   fails_with "what is not listed" 5 'none of the commands' c raspi-mcp call exec.run -a command=id
-  none_left || die "left: $(of_commands)"
+  none_left || die "still running: $(of_commands)"
   expect "units left" "" "$(c systemctl list-units --all --plain --no-legend 'raspi-mcp-exec-*')"
-  say "as raspi-mcp-exec, in a unit of its own, with the network and without our sockets, state and configuration"
+  say "as raspi-mcp-exec, in its own unit, with the network and without our sockets, state and configuration"
 }
 
-# orphans: starts them, and waits until all are there.
+# orphans: starts them, and waits until all are running.
 orphans() {
   run_sh "$ORPHANS" >"$WORK/call" 2>&1 &
   CALL=$!
@@ -112,11 +112,11 @@ check_exec_orphans() {
   local pid said status=0
   setup_exec
   said=$(run_sh "$ORPHANS" '"timeout_ms":1500' 2>&1) || status=$?
-  [ "$status" != 0 ] || die "a command that was ended for its time succeeded: $said"
+  [ "$status" != 0 ] || die "a command that timed out succeeded: $said"
   expect_in "what was timed out" 'timed_out|did not finish' "$said"
   none_left || die "after the timeout: $(of_commands)"
 
-  # The caller goes away: the server withdraws the request.
+  # The caller disconnects: the server cancels the request.
   orphans
   # shellcheck disable=SC2016
   c sh -c 'for p in /proc/[0-9]*; do case $(tr "\0" " " <"$p/cmdline" 2>/dev/null) in "raspi-mcp call exec.run"*) kill "${p#/proc/}" ;; esac; done; true'
@@ -143,7 +143,7 @@ check_exec_orphans() {
   wait "$CALL" 2>/dev/null || true
   c systemctl start raspi-mcp-agent
   expect_in "commands run again" '"exit_code":0' "$(run_sh true)"
-  say "a double-forked, setsid, signal-ignoring tree: gone after timeout, a caller's leaving, and SIGKILL of either half"
+  say "a double-forked, setsid, signal-ignoring tree is ended by timeout, disconnection, and SIGKILL of server or agent"
 }
 
 check_signals() {
@@ -165,5 +165,5 @@ check_signals() {
   pid=$(show dbus MainPID)
   expect_in "details without an agent" '"unavailable":\{' "$(exec_call process.get_process_details "{\"pid\":$pid}")"
   c systemctl start raspi-mcp-agent
-  say "details of others' processes and signals to them go through the agent; what keeps the machine up is left alone"
+  say "details of other users' processes and signals to them go through the agent; essential processes get none"
 }

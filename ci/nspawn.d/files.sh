@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# What stands in single quotes is for the shell in the container.
+# Text in single quotes is for the shell in the container.
 # shellcheck disable=SC2016
-# files.* under the real unit: what its sandbox lets it write, and what a full disk and a mount do. Sourced by ci/nspawn.
+# files.* under the real unit: what its sandbox allows it to write, and the effects of a full disk and a mount. Sourced by ci/nspawn.
 
 DROP_IN=/etc/systemd/system/raspi-mcp.service.d/files.conf
 
-# files_call TOOL ARG...: as root, over the unix socket.
+# files_call TOOL ARG...: calls a tool as root, over the Unix socket.
 files_call() {
   local tool=$1
   shift
@@ -20,7 +20,7 @@ check_files() {
     '[[files.roots]]' 'name = "small"' 'path = "/srv/small"' 'writable = true' | c tee /etc/raspi-mcp/55-files.toml >/dev/null
   c systemctl restart raspi-mcp
 
-  # The configuration allows it, the unit does not yet: the answer says what to do, and so does doctor.
+  # The configuration allows it, the unit does not yet: the error and doctor both say what to do.
   fails_with "a write without the drop-in" 5 'systemctl edit raspi-mcp.*ReadWritePaths=/srv/data' \
     files_call write -a path=note.txt -a content=hello
   said=$(c raspi-mcp doctor) || status=$?
@@ -43,7 +43,7 @@ check_files() {
   expect_in "bob reads" 'hello' "$(as bob raspi-mcp call files.read -a path=a/note.txt)"
   fails_with "out of the root" 5 'none of the folders' files_call read -a path=/etc/passwd
 
-  # A file of somebody else's that the group may write: replaced, group and mode kept, and the answer says whose it was.
+  # Another user's file that the group may write: it is replaced, group and mode are kept, and the answer names the previous owner.
   c sh -c 'echo old >/srv/data/shared && chown ann:raspi-mcp /srv/data/shared && chmod 664 /srv/data/shared'
   expect_in "another's file" 'owner kept: no' "$(files_call write -a path=shared -a content=new -a overwrite=true)"
   expect "its group and mode" 'raspi-mcp raspi-mcp 664' "$(c stat -c '%U %G %a' /srv/data/shared)"
@@ -51,14 +51,14 @@ check_files() {
   fails_with "root's file" 5 'no right' files_call write -a path=rooted -a content=new -a overwrite=true
   expect "root's file" mine "$(c cat /srv/data/rooted)"
 
-  # A full disk: what was there is whole, and nothing is left over.
+  # A full disk: the old file is intact, and no temporary file is left.
   files_call write -a root=small -a path=old -a content=kept >/dev/null
   call_with_file overwrite '"overwrite":true'
   call_with_file append '"mode":"append"'
   expect "after a full disk" kept "$(c cat /srv/small/old)"
   expect "what is left there" old "$(c ls -A /srv/small)"
 
-  # A device in the root, as a mount: never opened.
+  # A device mounted in the root is never opened.
   c touch /srv/data/zero
   c mount --bind /dev/zero /srv/data/zero
   c systemctl restart raspi-mcp
@@ -71,17 +71,17 @@ check_files() {
   c umount /srv/data/held/in
   c umount /srv/data/zero
   expect_in "a delete" 'deleted: yes' "$(files_call delete -a path=a -a recursive=true)"
-  c test ! -e /srv/data/a || die "/srv/data/a is still there"
+  c test ! -e /srv/data/a || die "/srv/data/a still exists"
   c rm -r $DROP_IN /etc/raspi-mcp/55-files.toml
   c systemctl daemon-reload
   c systemctl restart raspi-mcp
   c umount /srv/small
   expect_in "the audit" 'the audit is whole' "$(c raspi-mcp audit verify)"
-  say "read-only until the drop-in, and doctor says so; then written as raspi-mcp; a full disk leaves the old file whole"
+  say "read-only without the drop-in, as doctor reports; then written as raspi-mcp; a full disk leaves the old file intact"
 }
 
-# call_with_file WHAT JSON: writes 400 kB to a file system of 256 KiB, as a bare call on the socket: an argument of a command has
-# 128 KiB at most.
+# call_with_file WHAT JSON: writes 400 kB to a file system of 256 KiB, as a bare call on the socket, because a command's argument
+# has at most 128 KiB.
 call_with_file() {
   local said
   # shellcheck disable=SC2016

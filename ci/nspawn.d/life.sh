@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What happens: calls, approvals, halves that stop and hang, and a machine that restarts. Sourced by ci/nspawn.
+# Tests of operation: calls, approvals, processes that stop and hang, and a machine that restarts. Sourced by ci/nspawn.
 
 SOCKET=/run/raspi-mcp/mcp.sock
 
@@ -9,12 +9,12 @@ check_doors() {
     # shellcheck disable=SC2086
     expect_in "$door" 'Debian GNU/Linux' "$(c raspi-mcp call $door system.get_basic_info)"
   done
-  say "the unix socket and HTTP on loopback answer"
+  say "the Unix socket and HTTP on loopback answer"
 }
 
 check_journal_fields() {
   local lines
-  # Reads go there with log.level = "debug" only; what changes something, and refusals, always.
+  # Reads are logged with log.level = "debug" only; changes and refusals always.
   c raspi-mcp call system.reboot -a cancel=true >/dev/null
   until_true 10 "the call is in the journal" audited '"tool":"system.reboot"'
   lines=$(c journalctl --no-pager --quiet --output json -u raspi-mcp-agent TARGET=agent F_PEER="raspi-mcp ($(c id -u raspi-mcp))")
@@ -24,23 +24,23 @@ check_journal_fields() {
 
 audited() { c journalctl --no-pager --quiet --output cat --output-fields F_RECORD -u raspi-mcp TARGET=audit | grep -qF "$1"; }
 
-# The conversation of tests/it, on this ground: from out here through the container's file system, and through its network.
-# Root would be an admin on the socket: the proxy that comes with systemd connects as somebody who may only read.
+# The conversation of tests/it, in this environment: from the host through the container's file system, and through its network.
+# Root would be an admin on the socket, so systemd's proxy connects as a user who may only read.
 check_conversation() {
   local said
-  grep -q RASPI_MCP_GROUND tests/it/grounds.rs 2>/dev/null || die "tests/it/grounds.rs is not there"
+  grep -q RASPI_MCP_GROUND tests/it/grounds.rs 2>/dev/null || die "tests/it/grounds.rs is missing"
   c systemd-run --quiet --collect --unit=reader --uid=daemon --socket-property=ListenStream=/run/reader.sock \
     /lib/systemd/systemd-socket-proxyd "$SOCKET"
   RUST_BACKTRACE=0 RASPI_MCP_GROUND=unix:/proc/$LEADER/root/run/reader.sock \
-    cargo test --locked --quiet --test it grounds >"$WORK/unix" 2>&1 || die "over the unix socket: $(cat "$WORK/unix")"
+    cargo test --locked --quiet --test it grounds >"$WORK/unix" 2>&1 || die "over the Unix socket: $(cat "$WORK/unix")"
   said=$(grep -E '^test result: ok\. [1-9]' "$WORK/unix") || die "no test ran: $(cat "$WORK/unix")"
   RUST_BACKTRACE=0 RASPI_MCP_GROUND=http://127.0.0.1:8765/mcp nsenter --target "$LEADER" --net \
     cargo test --locked --quiet --test it grounds >"$WORK/http" 2>&1 || die "over HTTP: $(cat "$WORK/http")"
   grep -qE '^test result: ok\. [1-9]' "$WORK/http" || die "no test ran: $(cat "$WORK/http")"
-  say "the ten tools, over the unix socket and over HTTP: $said"
+  say "the ten tools, over the Unix socket and over HTTP: $said"
 }
 
-# ask_reboot ARG...: root calls system.reboot and waits. Sets CALL, the caller's process, and ASK, the question's id.
+# ask_reboot ARG...: root calls system.reboot and waits. Sets CALL, the caller's process, and ASK, the request's ID.
 ask_reboot() {
   c raspi-mcp call system.reboot "$@" >"$WORK/call" 2>&1 &
   CALL=$!
@@ -49,8 +49,8 @@ ask_reboot() {
 
 open_question() { ASK=$(c raspi-mcp approve --list | sed -n 's/^ask //p' | head -1) && [ -n "$ASK" ]; }
 
-# approve ANSWER: what a person does, at a terminal. What is typed before the question is there is dropped, so the answer is
-# typed once the question can be read, and again while nothing comes of it.
+# approve ANSWER: answers like a person at a terminal. Input before the question appears is discarded, so the answer is typed
+# once the question is readable, and again until it has an effect.
 approve() {
   local said='' letter person code=0
   coproc PERSON { c script --quiet --return --command "raspi-mcp approve $ASK" /dev/null; }
@@ -63,7 +63,7 @@ approve() {
       said+=$letter
       continue
     fi
-    # More than 128: half a second without a letter. Anything else: it has ended.
+    # More than 128: half a second without a character. Anything else: it has ended.
     [ "$code" -gt 128 ] || break
     if [[ $said == *"Enter = decide later] "* ]]; then printf '%s\n' "$1" >&"${at[1]}" || break; fi
   done
@@ -73,8 +73,8 @@ approve() {
   return "$code"
 }
 
-# Waits for the call that waited, sets SAID to what it printed, and fails as it did. Never in "$(...)": a subshell cannot wait for
-# a child of its parent, so it would read what is not printed yet and take a call that succeeded for one that failed.
+# Waits for the pending call, sets SAID to its output, and returns its status. Never use it in "$(...)": a subshell cannot wait for
+# a child of its parent, so it would read incomplete output and treat a successful call as failed.
 answered() {
   local status=0
   wait "$CALL" || status=$?
@@ -94,7 +94,7 @@ check_agent_absent() {
   c systemctl start raspi-mcp-agent
   expect_in "once it is back" 'cancelled: no' "$(c raspi-mcp call system.reboot -a cancel=true)"
   expect "the server's process" "$pid" "$(show raspi-mcp MainPID)"
-  say "without the agent: unavailable, and reads go on; with it again: as before, without a restart of the server"
+  say "without the agent: unavailable, and reads still work; with it again: as before, without a restart of the server"
 }
 
 check_reboot_cancelled() {
@@ -102,7 +102,7 @@ check_reboot_cancelled() {
   before=$(boot_id)
   ask_reboot -a delay_seconds=600 -a reason=first
   approve n >/dev/null
-  ! answered || die "a reboot that a person denied went through: $SAID"
+  ! answered || die "a denied reboot was performed: $SAID"
   expect_in "denied" 'said no' "$SAID"
   ask_reboot -a delay_seconds=600 -a reason=second
   expect_in "what the person reads" 'reason = "second"' "$(approve y)"
@@ -111,7 +111,7 @@ check_reboot_cancelled() {
   fails_with "a second one, before anybody is asked" 1 'scheduled already' c raspi-mcp call system.reboot -a delay_seconds=5
   expect_in "cancelled" 'cancelled: yes' "$(c raspi-mcp call system.reboot -a cancel=true)"
   expect "boot" "$before" "$(boot_id)"
-  say "asked, denied; asked, approved at a terminal, scheduled, refused a second, cancelled"
+  say "requested and denied; requested, approved at a terminal, scheduled, a second one refused, cancelled"
 }
 
 check_agent_restarted() {
@@ -124,18 +124,18 @@ check_agent_restarted() {
   until_true 10 "systemd has restarted the agent" restarted raspi-mcp-agent "$pid"
   expect_in "the date is kept" '"pending":\{.*"kept"' "$(c cat /var/lib/raspi-mcp-agent/power.json)"
   expect_in "the date can be taken back" 'cancelled: yes' "$(c raspi-mcp call system.reboot -a cancel=true)"
-  say "killed and restarted: the scheduled reboot is kept and can still be taken back"
+  say "killed and restarted: the scheduled reboot is kept and can still be cancelled"
 }
 
-# signal NAME PID: the smallest Debian has no kill outside its shell.
+# signal NAME PID: sends a signal; a minimal Debian has kill only in its shell.
 signal() { c sh -c "kill -$1 $2"; }
 
-# restarted UNIT PID: it runs, and as another process than PID.
+# restarted UNIT PID: the unit runs as another process than PID.
 restarted() {
   [ "$(c systemctl is-active "$1")" = active ] && [ "$(show "$1" MainPID)" != "$2" ]
 }
 
-# watch UNIT SECONDS: a shorter watchdog than the unit's, until the machine restarts.
+# watch UNIT SECONDS: sets a shorter watchdog than the unit's, until the machine restarts.
 watch() {
   c mkdir -p "/run/systemd/system/$1.service.d"
   printf '[Service]\nWatchdogSec=%s\n' "$2" | c tee "/run/systemd/system/$1.service.d/watchdog.conf" >/dev/null
@@ -148,7 +148,7 @@ check_watchdog() {
   for unit in raspi-mcp raspi-mcp-agent; do
     watch $unit 2
     pid=$(show $unit MainPID) started=$SECONDS
-    # It shows that it lives for longer than the watchdog waits: not killed while it is well.
+    # It serves the watchdog for longer than its timeout: a healthy process is not killed.
     sleep 3
     expect "$unit's process" "$pid" "$(show $unit MainPID)"
     signal STOP "$pid"
@@ -160,12 +160,12 @@ check_watchdog() {
     c systemctl restart $unit
   done
   expect_in "a call after it" 'Debian' "$(c raspi-mcp call system.get_basic_info)"
-  say "a half that stands still is replaced: ${took[*]}"
+  say "a process that hangs is replaced: ${took[*]}"
 }
 
 check_clean_stop() {
   local started took
-  # Something in flight: a call that waits for a person for 20 s.
+  # A call in progress: it waits up to 20 s for approval.
   ask_reboot -a delay_seconds=300
   started=${EPOCHREALTIME/./}
   c systemctl stop raspi-mcp
@@ -175,26 +175,26 @@ check_clean_stop() {
   expect_in "the waiting call" 'stopping|cancel|shutting' "$SAID"
   expect result success "$(show raspi-mcp Result)"
   expect "exit status" 0 "$(show raspi-mcp ExecMainStatus)"
-  c test ! -e $SOCKET || die "$SOCKET is still there"
+  c test ! -e $SOCKET || die "$SOCKET still exists"
   c systemctl stop raspi-mcp-agent
   expect "the agent's result" success "$(show raspi-mcp-agent Result)"
   expect "the agent's exit status" 0 "$(show raspi-mcp-agent ExecMainStatus)"
   c systemctl start raspi-mcp
   expect "the agent, wanted by the server" active "$(c systemctl is-active raspi-mcp-agent)"
   expect_in "the audit" 'the audit is whole' "$(c raspi-mcp audit verify)"
-  say "stopped with a call in flight in $took ms, exit 0, the caller answered, the audit whole"
+  say "stopped with a call in progress in $took ms, exit 0, the caller answered, the audit intact"
 }
 
 check_doctor() {
   local said status=0
-  said=$(c raspi-mcp doctor) || die "doctor finds something wrong with a machine that is well: $said"
+  said=$(c raspi-mcp doctor) || die "doctor reports problems on a healthy machine: $said"
   expect_in "doctor" 'agent' "$said"
   c systemctl stop raspi-mcp-agent
   said=$(c raspi-mcp doctor) || status=$?
   expect "doctor's exit code without an agent" 1 "$status"
   expect_in "doctor without an agent" 'systemctl start raspi-mcp-agent' "$said"
   c systemctl start raspi-mcp-agent
-  say "raspi-mcp doctor: nothing wrong; without the agent it says so, and how to mend it"
+  say "raspi-mcp doctor: nothing wrong; it reports a missing agent, and how to fix it"
 }
 
 check_reboot() {
@@ -209,7 +209,7 @@ check_reboot() {
   expect "the agent, by itself" active "$(c systemctl is-active raspi-mcp-agent)"
   expect_in "what the agent knows" '"outcome":"done"' "$(c cat /var/lib/raspi-mcp-agent/power.json)"
   expect_in "the audit across the restart" 'the audit is whole' "$(c raspi-mcp audit verify)"
-  say "asked, approved, and really restarted; both halves came back, the agent knows it was done, the audit is whole"
+  say "requested, approved, and really restarted; server and agent came back, the agent recorded it, the audit is intact"
 }
 
 check_hostname() {
@@ -220,21 +220,21 @@ check_hostname() {
   expect_in "the call" "hostname: $name" "$(rename_by_call $name)"
   expect "the machine's name" "$name" "$(c hostname)"
   expect "the name for later starts" "$name" "$(c cat /etc/hostname)"
-  # The server was started before: a sandbox with a name of its own would hide the new one.
+  # The server was started before; a sandbox with its own host name would hide the new one.
   expect_in "what the server reads" "hostname: $name" "$(c raspi-mcp call system.get_basic_info)"
-  say "$before is $name now, kept for later starts, and the server that runs sees it"
+  say "$before is now $name, kept for later boots, and visible to the running server"
 }
 
 asked_or_done() { open_question || ! kill -0 "$CALL" 2>/dev/null; }
 
-# As on a card (dist/initramfs/shared): /etc is of a file system that is read-only, its hostname a file of another one.
+# As on a card (dist/initramfs/shared): /etc is on a read-only file system, its hostname a file of another one.
 check_hostname_mounted() {
   local folder=/run/systemd/system/raspi-mcp-agent.service.d before name said
   before=$(c hostname)
   c systemctl stop systemd-hostnamed
   c sh -c 'cp /etc/hostname /var/lib/hostname && mkdir /run/card && mount -t tmpfs -o mode=755 card /run/card && cp -a /etc/. /run/card &&
     mount -o remount,ro /run/card && mount --bind /run/card /etc && mount --bind /var/lib/hostname /etc/hostname'
-  said=$(c hostnamectl set-hostname refused 2>&1) && die "hostnamed replaced the file: this is no card"
+  said=$(c hostnamectl set-hostname refused 2>&1) && die "hostnamed replaced the file: this is not like a card"
   expect_in "hostnamed itself" 'read-only' "$said"
   expect "the name after that" "$before" "$(c hostname)"
   restart_halves
@@ -244,14 +244,14 @@ check_hostname_mounted() {
   c tee "$folder/slots.conf" <"$ROOT/dist/slots/raspi-mcp-agent.service.d/slots.conf" >/dev/null
   c systemctl daemon-reload
   restart_halves
-  # The first is the one that hostnamed was asked for, takes for kept and was refused; then longer, then shorter.
+  # The first name is the one that hostnamed was asked for, could not store and regards as stored; then a longer one, then a shorter one.
   for name in refused a-pi-with-a-name-that-takes-much-of-a-line pi; do
     expect_in "the call" "hostname: $name" "$(rename_by_call "$name")"
     expect "the machine's name" "$name" "$(c hostname)"
     expect "the name for later starts" "$name" "$(c cat /var/lib/hostname)"
     expect "what hostnamed says" "s \"$name\"" "$(c busctl get-property org.freedesktop.hostname1 /org/freedesktop/hostname1 org.freedesktop.hostname1 StaticHostname)"
   done
-  # As at the next start: a hostnamed that knows nothing but the file.
+  # As at the next boot: hostnamed knows only the file.
   c systemctl restart systemd-hostnamed
   expect "hostnamed, started anew" pi "$(c hostnamectl --static)"
   c systemctl stop systemd-hostnamed
@@ -261,10 +261,10 @@ check_hostname_mounted() {
   c hostname "$(c cat /etc/hostname)"
   c systemctl daemon-reload
   restart_halves
-  say "hostnamed is refused by a read-only /etc; the agent writes the mounted file, three names long and short, and hostnamed reads them there"
+  say "hostnamed cannot write a read-only /etc; the agent writes the mounted file, three names long and short, and hostnamed reads them"
 }
 
-# rename_by_call NAME: asked first or not; that is the policy's business, and another check's.
+# rename_by_call NAME: sets the name, with or without approval; another check tests the policy.
 rename_by_call() {
   local status=0
   c raspi-mcp call system.set_hostname -a hostname="$1" >"$WORK/call" 2>&1 &
@@ -276,7 +276,7 @@ rename_by_call() {
   return "$status"
 }
 
-# The last one: nothing answers after it.
+# The last check: nothing answers after it.
 check_shutdown() {
   fails_with "a shutdown that no policy names" 5 'policy|den' c raspi-mcp call system.shutdown
   printf '[policy]\n"system.shutdown" = "ask"\n' | c tee /etc/raspi-mcp/60-shutdown.toml >/dev/null
@@ -287,9 +287,9 @@ check_shutdown() {
   approve y >/dev/null
   answered || die "an approved call failed: $SAID"
   expect_in "the call" 'scheduled: yes' "$SAID"
-  timeout 60 tail --pid="$SUPERVISOR" -f /dev/null || die "it is still on after 60 s"
+  timeout 60 tail --pid="$SUPERVISOR" -f /dev/null || die "it is still running after 60 s"
   expect_in "its last words" 'Powering off|Power down|poweroff' "$(tail -5 "$WORK/console" | tr -d '\0')"
-  say "denied until the policy names it; then asked, approved, and really off"
+  say "denied until the policy names it; then requested, approved, and really off"
 }
 
 up_again() { is_up && [ "$(PATIENCE=3 boot_id)" != "$1" ]; }

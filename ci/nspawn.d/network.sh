@@ -1,26 +1,26 @@
 # shellcheck shell=bash
-# A real NetworkManager with two profiles for one interface, and another machine at the far end of its cable, which answers
-# in both networks: what is seen, what is activated, and what goes back by itself. Sourced by ci/nspawn.
+# A real NetworkManager with two profiles for one interface, and a peer at the other end of the link that answers in both
+# networks. Tests what is reported, activated and reverted automatically. Sourced by ci/nspawn.
 
 NEAR=mcp0
 HERE_A=192.0.2.2 THERE_A=192.0.2.1
 HERE_B=198.51.100.2 THERE_B=198.51.100.1
 
-# network_up: the cable, the far end, NetworkManager, both profiles, "home" active; and the namespace switched on. Once.
+# network_up: sets up, once, the link, the peer, NetworkManager and both profiles, activates "home", and enables the namespace.
 network_up() {
   [ ! -f "$WORK/network" ] || return 0
   c test -f /usr/sbin/NetworkManager || die "the container has no NetworkManager"
-  # The far end lives in a network of its own, as long as the container does.
+  # The peer has its own network namespace, which lives as long as the container.
   c systemd-run --quiet --collect --unit=far-end --property=PrivateNetwork=yes sleep infinity
   local far
-  # With the tools, and the process numbers, of out here.
+  # With the tools and process IDs of the host.
   far=$(pgrep --ns "$LEADER" --nslist pid --full 'sleep infinity$' | head -1)
   nsenter --target "$LEADER" --net ip link add "$NEAR" type veth peer name far
   nsenter --target "$LEADER" --net ip link set far netns "$far"
   nsenter --target "$far" --net ip address add "$THERE_A/24" dev far
   nsenter --target "$far" --net ip address add "$THERE_B/24" dev far
   nsenter --target "$far" --net ip link set far up
-  # Only what is in here.
+  # Only the interfaces in the container.
   printf '[main]\nno-auto-default=*\n' | c tee /etc/NetworkManager/conf.d/only.conf >/dev/null
   c systemctl start NetworkManager
   c nmcli --wait 10 device set "$NEAR" managed yes
@@ -35,7 +35,7 @@ profile() {
     ipv4.method manual ipv4.addresses "$2/24" ipv6.method disabled >/dev/null
 }
 
-# The profile that is active on the cable.
+# Prints the profile that is active on the link.
 on_cable() { c nmcli --get-values NAME,DEVICE connection show --active | sed -n "s/:$NEAR\$//p"; }
 on_cable_is() { [ "$(on_cable)" = "$1" ]; }
 reaches() { c raspi-mcp call --json network.ping -a address="$1" -a count=1 -a timeout_ms=500 | grep -q '"packets_received": *1'; }
@@ -51,7 +51,7 @@ check_network() {
   said=$(c raspi-mcp call --json network.get_status)
   expect_in "NetworkManager" '"running": *true' "$said"
   expect_in "the connection" '"primary_connection": *"home"|"state": *"connected' "$said"
-  # Reading is the server's own: its account, its D-Bus policy, no agent.
+  # The server reads by itself: its own account and D-Bus policy, without the agent.
   said=$(as bob raspi-mcp call --json network.list_connections)
   expect_in "the profiles" '"office"' "$said"
   expect_in "where the active one is" "^ *\"$NEAR\"\$" "$said"
@@ -64,7 +64,7 @@ check_network() {
   fails_with "bob changes the network" 5 'ops_rw|admin' as bob raspi-mcp call network.activate_connection -a connection=office
   fails_with "no such connection" 1 'there is no connection' c raspi-mcp call network.activate_connection -a connection='office; reboot'
   expect "active" home "$(on_cable)"
-  say "addresses, profiles and echoes, by the server's own account; three answers from $THERE_A"
+  say "addresses, profiles and pings, by the server's own account; three replies from $THERE_A"
 }
 
 check_network_confirmed() {
@@ -79,20 +79,20 @@ check_network_confirmed() {
   expect_in "until when" '"confirm_by"' "$said"
   expect "active" office "$(on_cable)"
   reaches "$THERE_B" || die "$THERE_B does not answer"
-  # Neither half needs to remember in memory.
+  # Neither server nor agent depends on its memory.
   c systemctl kill --signal=KILL raspi-mcp-agent raspi-mcp
   until_true 20 "both halves are back" halves_are_up
   expect_in "it still waits" '"pending_change"' "$(c raspi-mcp call --json network.get_status)"
   expect_in "confirmed" '"confirmed": *true' "$(c raspi-mcp call --json network.confirm_connection)"
-  # Nothing is left that could take it back.
+  # Nothing is left that could revert it.
   expect "checkpoints" "ao 0" "$(checkpoints)"
   expect "active" office "$(on_cable)"
-  # And back, by a word.
+  # And back, on request.
   c raspi-mcp call network.activate_connection -a connection=home >/dev/null
   expect_in "taken back" '"reverted": *true' "$(c raspi-mcp call --json network.confirm_connection -a keep=false)"
   until_true 20 "office is back" on_cable_is office
   c nmcli --wait 20 connection up home >/dev/null
-  say "what was confirmed stays, also when both halves were killed in between; keep=false takes it back at once"
+  say "a confirmed change stays, even if server and agent were killed meanwhile; keep=false reverts it at once"
 }
 
 check_network_reverts() {
@@ -115,7 +115,7 @@ check_network_reverts() {
   c systemctl stop far-end
   c systemctl restart raspi-mcp-agent raspi-mcp
   rm "$WORK/network"
-  say "nobody confirmed, both halves were killed: the old connection was back after $took s"
+  say "unconfirmed, with server and agent killed: the old connection was back after $took s"
 }
 
 # The conversation about echo requests, in the container's network: the line in dist/sysctl.d allows them there.
@@ -124,7 +124,7 @@ check_network_pinged() {
   RUST_BACKTRACE=0 RASPI_MCP_PING=must nsenter --target "$LEADER" --net cargo test --locked --quiet --test it tools::ping \
     >"$WORK/ping" 2>&1 || die "$(cat "$WORK/ping")"
   grep -qE '^test result: ok\. [1-9]' "$WORK/ping" || die "no test ran: $(cat "$WORK/ping")"
-  say "progress for each request, IPv4 and IPv6, and an end when it is cancelled"
+  say "progress for each request, IPv4 and IPv6, and an end on cancellation"
 }
 
 halves_are_up() { c systemctl is-active --quiet raspi-mcp raspi-mcp-agent && c raspi-mcp call network.get_status >/dev/null 2>&1; }

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The oneshot that prepares an appliance, in its sandbox: what it may write, whose that is, and that a second start of it grants nothing.
-# Its card is a simulated one: no disk is in a container. Sourced by ci/nspawn.
+# The oneshot service that prepares an appliance, in its sandbox: what it may write, who owns that, and that a second start grants
+# nothing. Its card is simulated, since a container has no disk. Sourced by ci/nspawn.
 
 check_prepare() {
   local unit=/run/systemd/system/raspi-mcp-prepare.service folder=/run/raspi-mcp-identity said code exposure
@@ -27,18 +27,18 @@ check_prepare() {
   code=$(c cat $folder/claim)
   c systemctl restart raspi-mcp-prepare
   expect "the claim after a second start" "$code" "$(c cat $folder/claim)"
-  # With the agent running nobody else may write the record.
+  # While the agent runs, nobody else may write the record.
   c systemctl start raspi-mcp-agent
-  said=$(c raspi-mcp --set board=simulated prepare 2>&1) && die "it wrote beside a running agent"
+  said=$(c raspi-mcp --set board=simulated prepare 2>&1) && die "it wrote while the agent was running"
   expect_in "beside an agent" "the agent runs" "$said"
-  # By its name: the list of all leaves out what does not stay running.
+  # By its name: the complete list omits units that do not stay running.
   exposure=$(c systemd-analyze security --no-pager raspi-mcp-prepare.service | sed -n 's/.*exposure level.*: \([0-9.]*\) .*/\1/p')
   awk -v it="$exposure" 'BEGIN { exit !(it != "" && it < 4.0) }' || die "its exposure is \"$exposure\", and must be under 4.0"
 
-  # As it was: what is no appliance has no owner to wait for.
+  # Restored: a machine that is not an appliance has no owner to wait for.
   c systemctl stop raspi-mcp-prepare raspi-mcp-agent
   c rm -rf "$unit" "$unit.d" $folder /var/lib/raspi-mcp-agent/card /var/lib/raspi-mcp-agent/machine
   c systemctl daemon-reload
   c systemctl start raspi-mcp-agent raspi-mcp
-  say "prepared in its sandbox, exposure $exposure (under 4.0); the server reads its key, and nobody but root the code"
+  say "prepared in its sandbox, exposure $exposure (under 4.0); the server can read its key, and only root the code"
 }

@@ -1,5 +1,5 @@
-# Tries the things in ATTEMPTS and says of each whether it went: run in the place of one of our programs, inside its
-# sandbox. Perl, since the smallest Debian has it.
+# Tries each of ATTEMPTS and reports whether it succeeded. Runs in place of one of our programs, inside its sandbox. Written in
+# Perl, since a minimal Debian has it.
 use strict;
 use warnings;
 use Socket;
@@ -17,7 +17,7 @@ sub attempt {
     if ($what eq "socket") { return socket(my $socket, $family{$on}, SOCK_DGRAM, 0) }
     if ($what eq "write") {
         my $path = "$on/.probe";
-        # sysfs and procfs take no new files: an existing one is opened there, and not changed.
+        # sysfs and procfs accept no new files: an existing one is opened there, and not changed.
         $path = { "/sys/kernel" => "/sys/kernel/mm/ksm/run", "/proc/sys/kernel" => "/proc/sys/kernel/hostname" }->{$on} // $path;
         open(my $file, ">>", $path) or return 0;
         unlink $path if $path =~ /\.probe$/;

@@ -2,26 +2,26 @@
 # What the server may write in sysfs, for PWM. Sourced by ci/nspawn.
 
 # shellcheck disable=SC2016
-# mounted PID PATH: "ro" or "rw", as that process has it mounted; nothing where it is no mount of its own.
+# mounted PID PATH: prints "ro" or "rw", as that process has it mounted; nothing if it is not a separate mount.
 mounted() { c awk -v path="$2" '$5 == path { print substr($6, 1, 2) }' "/proc/$1/mountinfo" | tail -1; }
 
 check_pwm_files() {
   local pid device root mounts
   [ -d /sys/devices/platform ] || die "this machine's kernel has no /sys/devices/platform"
-  # A container gets its sysfs read-only, and what was so before is not the unit's to change.
+  # A container's sysfs is read-only, and the unit cannot change that.
   mounts=$(c awk '$5 ~ "^/sys(/devices)?$" && $6 ~ /^ro/ { print $5 }' /proc/1/mountinfo)
   for root in $mounts; do c mount -o remount,bind,rw "$root"; done
   c systemctl restart raspi-mcp
   pid=$(show raspi-mcp MainPID)
   expect "/sys in the unit" ro "$(mounted "$pid" /sys)"
   expect "/sys/devices/platform in the unit" rw "$(mounted "$pid" /sys/devices/platform)"
-  # A chip with udev's rights. sysfs has none here and takes no new files, so a folder of memory lies on one of its own.
+  # A chip with the permissions from udev. sysfs has none here and accepts no new files, so a tmpfs is mounted on one of its folders.
   device=$(c find /sys/devices/platform -mindepth 1 -maxdepth 1 -type d | head -1)
   c mount -t tmpfs -o mode=755 tmpfs "$device"
   c mkdir -p "$device/pwm/pwmchip0/pwm0"
   for root in export unexport npwm pwm0/period pwm0/duty_cycle pwm0/enable; do c touch "$device/pwm/pwmchip0/$root"; done
   c chmod -R go-w "$device"
-  # The very commands of the rule, on this folder.
+  # The commands of the udev rule itself, on this folder.
   udev_rule "${device#/sys}/pwm/pwmchip0"
   c touch "$device/uevent"
   probe raspi-mcp \
@@ -31,10 +31,10 @@ check_pwm_files() {
   c umount "$device"
   for root in $mounts; do c mount -o remount,bind,ro "$root"; done
   c systemctl restart raspi-mcp
-  say "of /sys/devices/platform the unit may write what udev gave to the group gpio, and nothing of root's"
+  say "below /sys/devices/platform the unit may write the files that udev gave to the group gpio, and none of root's"
 }
 
-# udev_rule PATH: what our rule for PWM runs when the kernel tells of that device.
+# udev_rule PATH: prints what our PWM rule runs when the kernel reports that device.
 udev_rule() {
   local command
   grep -o '^SUBSYSTEM=="pwm".*' dist/udev/rules.d/60-raspi-mcp.rules | grep -o 'RUN+="[^"]*"' | sed 's/^RUN+="//; s/"$//' |

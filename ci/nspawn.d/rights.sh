@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Who may do what: the two halves, the people, and what systemd thinks of it. Sourced by ci/nspawn.
+# Tests of permissions: server, agent, users, and systemd's assessment. Sourced by ci/nspawn.
 
 check_units() {
   local said
@@ -12,7 +12,7 @@ check_units() {
   said=$(c journalctl --boot --no-pager --quiet -u dbus | grep -i 'raspi-mcp' || true)
   expect "dbus-daemon about our policy" "" "$said"
   expect "failed units" "" "$(c systemctl --failed --plain --no-legend)"
-  say "systemd, udev and dbus-daemon have nothing to say about our files, and nothing failed"
+  say "systemd, udev and dbus-daemon report nothing about our files, and nothing failed"
 }
 
 check_ready() {
@@ -27,10 +27,10 @@ check_ready() {
   say "both active and notified: $(show raspi-mcp StatusText)"
 }
 
-# field PID NAME: a line of /proc/PID/status.
+# field PID NAME: prints a line of /proc/PID/status.
 field() { c sed -n "s/^$2:[[:space:]]*//p" "/proc/$1/status"; }
 
-# capless PID FIELD...: those capability sets are empty.
+# capless PID FIELD...: checks that those capability sets are empty.
 capless() {
   local pid=$1 set
   shift
@@ -47,14 +47,14 @@ check_server_rights() {
   for group in gpio i2c video systemd-journal; do
     expect_in "group $group" "(^| )$(c getent group $group | cut -d: -f3)( |\$)" "$(field "$pid" Groups)"
   done
-  # The same unit with another program in it: what the kernel says, not what the file promises.
+  # The same unit with another program in it: this tests the kernel's behaviour, not the text of the file.
   probe raspi-mcp \
     'socket AF_INET ok' 'socket AF_INET6 ok' 'socket AF_UNIX ok' 'socket AF_NETLINK ok' 'socket AF_PACKET no' \
     'write /var/lib/raspi-mcp ok' 'write /run/raspi-mcp ok' \
     'write /etc/raspi-mcp no' 'write /usr no' 'write /var/lib no' 'write /home no' 'write /root no' \
     'write /var/lib/raspi-mcp-agent no' 'read /var/lib/raspi-mcp-agent no' 'read /proc/1/status ok' \
     'write /sys/kernel no' 'write /proc/sys/kernel no' 'hostname no' 'mount no' 'unshare no' 'kill 1 no'
-  say "uid $uid, groups of the hardware, no capability; network yes, writing only to its own folders"
+  say "uid $uid, hardware groups, no capability; has network, writes only to its own folders"
 }
 
 check_agent_rights() {
@@ -68,19 +68,19 @@ check_agent_rights() {
   # The lines of an approval button, and no disk, no memory, no terminal.
   expect "the agent's devices" closed "$(show raspi-mcp-agent DevicePolicy)"
   expect_in "the agent's devices" '^char-gpiochip rw' "$(show raspi-mcp-agent DeviceAllow)"
-  # The container has no more than lo either: it must be another one.
-  [ "$(c readlink "/proc/$pid/ns/net")" != "$(c readlink /proc/1/ns/net)" ] || die "the agent is in the machine's network"
+  # The container has only lo as well, so the namespace must be another one.
+  [ "$(c readlink "/proc/$pid/ns/net")" != "$(c readlink /proc/1/ns/net)" ] || die "the agent is in the machine's network namespace"
   expect "interfaces" lo "$(c nsenter --target "$pid" --net sed -n 's/^ *\([a-z0-9]*\):.*/\1/p' /proc/net/dev)"
   probe raspi-mcp-agent \
     'socket AF_INET no' 'socket AF_INET6 no' 'socket AF_NETLINK no' 'socket AF_PACKET no' 'socket AF_UNIX ok' \
     'write /var/lib/raspi-mcp-agent ok' 'write /run/raspi-mcp-agent ok' \
     'write /etc/raspi-mcp no' 'write /usr no' 'write /root no' 'read /var/lib/raspi-mcp/store.db no' \
     'write /sys/kernel no' 'write /proc/sys/kernel no' 'mount no' 'unshare no'
-  say "root to systemd, with three capabilities and no network: only unix sockets, only its own folders"
+  say "root for systemd, with three capabilities and no network: only Unix sockets, only its own folders"
 }
 
-# What an image with two slots adds to the agent's unit: disks, and nothing else. No disk is in a container; that it can be written is the
-# guest's to show (ci/qemu).
+# An image with two slots adds only disks to the agent's unit. A container has no disk; ci/qemu tests in a guest that one can be
+# written.
 check_agent_slots() {
   local folder=/run/systemd/system/raspi-mcp-agent.service.d before said
   before=$(show raspi-mcp-agent CapabilityBoundingSet)
@@ -100,7 +100,7 @@ check_agent_slots() {
   c systemctl daemon-reload
 }
 
-# probe UNIT 'ATTEMPT ok|no'...: tries things from inside a copy of the unit whose program is ci/nspawn.d/probe.pl.
+# probe UNIT 'ATTEMPT ok|no'...: tries each attempt from inside a copy of the unit whose program is ci/nspawn.d/probe.pl.
 probe() {
   local unit=$1 copy=probe-$1 attempt outcome got
   shift
@@ -131,7 +131,7 @@ check_exposure() {
   say "systemd-analyze security: serve $server (under 2.0), agent $agent (under 4.0)"
 }
 
-# What the server's account may say on the bus. The same words from root show that it is the account, not the words.
+# What the server's account may send on the bus. The same messages from root show that the account is refused, not the message.
 check_bus() {
   local manager=(org.freedesktop.systemd1 /org/freedesktop/systemd1)
   as raspi-mcp busctl get-property "${manager[@]}" org.freedesktop.systemd1.Manager Version >/dev/null
@@ -146,10 +146,10 @@ check_bus() {
     as raspi-mcp busctl call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager Reboot b false
   fails_with "a name on the bus for raspi-mcp" 1 'not allowed|denied' \
     as raspi-mcp busctl call org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus RequestName su org.example 0
-  say "on D-Bus the server's account reads and changes nothing"
+  say "on D-Bus the server's account can read but change nothing"
 }
 
-# The kernel names the peers of the unix sockets, and the group decides.
+# The kernel identifies the peers of the Unix sockets, and their groups decide.
 check_callers() {
   as bob raspi-mcp call system.get_basic_info >/dev/null
   fails_with "bob restarts the machine" 5 'admin' as bob raspi-mcp call system.reboot
@@ -158,5 +158,5 @@ check_callers() {
   as ann raspi-mcp call system.reboot -a cancel=true >/dev/null
   fails_with "ann reads the server's folder" 2 'denied' as ann ls /var/lib/raspi-mcp
   fails_with "raspi-mcp reads the agent's folder" 2 'denied' as raspi-mcp ls /var/lib/raspi-mcp-agent
-  say "ann (raspi-mcp-admin, -approver) may, bob may not, by the kernel's word"
+  say "ann (raspi-mcp-admin, -approver) is allowed, bob is not, identified by the kernel"
 }

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# Services: units that run, fail, hang, restart and depend, and attempts on what is protected. Sourced by ci/nspawn.
+# Tests of services: units that run, fail, hang, restart and depend on others, and attempts to stop protected ones. Sourced by ci/nspawn.
 
-# unit NAME: writes standard input as that unit of the system to be booted.
+# unit NAME: writes standard input as that unit file in the container's root.
 unit() { install -D -m 644 /dev/stdin "$1"; }
 
-# prepare_service ROOT: the units, and a configuration that lets tools touch those called t-*, and some they must not.
+# prepare_service ROOT: writes the units, and a configuration that allows tools to control units named t-*, including protected ones.
 prepare_service() {
   local etc=$1/etc/systemd/system name
   printf '[service]\nallow = ["t-*.service", "dbus.service", "raspi-mcp*.service", "systemd-logind.service"]\n' \
@@ -22,7 +22,7 @@ WantedBy=multi-user.target
 EOF
   done
   printf '[Service]\nRestart=always\nRestartSec=0\n' | unit "$etc/t-restart.service.d/restart.conf"
-  # Odd, and right: what has no commands of its own may still be asked to reload nothing.
+  # Correct, if unusual: a unit without commands can still be reloaded, which does nothing.
   printf '[Service]\nExecReload=\n' | unit "$etc/t-plain.service.d/no-reload.conf"
   for name in Requires PartOf BindsTo; do
     printf '[Unit]\n%s=t-base.service\nAfter=t-base.service\n[Service]\nExecStart=/usr/bin/sleep infinity\n' "$name" |
@@ -46,7 +46,7 @@ Requires=t-nowhere.service
 ExecStart=/usr/bin/no-such-program
 User=no-such-user
 EOF
-  # Traps: each would take something down that must stay.
+  # Traps: each of these would stop a unit that must keep running.
   printf '[Unit]\nConflicts=dbus.service\n[Service]\nExecStart=/usr/bin/true\n' | unit "$etc/t-conflict.service"
   printf '[Unit]\nWants=t-conflict.service\n[Service]\nExecStart=/usr/bin/true\n' | unit "$etc/t-far.service"
   printf '[Unit]\nWants=reboot.target\n[Service]\nExecStart=/usr/bin/true\n' | unit "$etc/t-reboot.service"
@@ -59,10 +59,10 @@ EOF
   ln -s /usr/lib/systemd/system/dbus.service "$etc/t-bus.service"
 }
 
-# service_call TOOL ARG...: an administrator's call on the unix socket.
+# service_call TOOL ARG...: calls a tool as an administrator on the Unix socket.
 service_call() { c raspi-mcp call "$@"; }
 
-# service_act ACTION NAME ARG...: one action on one service.
+# service_act ACTION NAME ARG...: performs one action on one service.
 service_act() {
   local action=$1 name=$2
   shift 2
@@ -90,7 +90,7 @@ check_service_reads() {
   for name in dbus systemd-logind raspi-mcp raspi-mcp-agent systemd-journald; do
     expect_in "$name" '"valid": ?true' "$(service_call service.validate_unit_file -a service_name=$name --json)"
   done
-  say "listed, shown and checked, for bob too; the system's own units have no errors"
+  say "listed, shown and validated, for bob too; the system's own units have no errors"
 }
 
 check_service_control() {
@@ -103,7 +103,7 @@ check_service_control() {
   pid=$(show t-run MainPID)
   said=$(service_call service.restart -a service_name=t-run --json)
   expect_in "restart" '"previous_status": ?"active"' "$said"
-  [ "$(show t-run MainPID)" != "$pid" ] || die "restarted, and the same process"
+  [ "$(show t-run MainPID)" != "$pid" ] || die "restarted, but it is the same process"
   service_act reload t-run >/dev/null
   fails_with "nothing to reload with" 5 'nothing to reload' service_act reload t-plain
   expect_in "dry run" 'dry.run: yes' "$(service_act stop t-run -a dry_run=true)"
@@ -119,7 +119,7 @@ check_service_control() {
   fails_with "bob starts something" 5 'ops_rw' as bob raspi-mcp call service.start -a service_name=t-run
   fails_with "not allowed" 5 'raspi-mcp allow service.control_service cron' service_act stop cron
   service_call service.stop -a service_name=t-restart >/dev/null
-  say "started, restarted, reloaded, stopped; failing, hanging and restarting ones are told apart"
+  say "started, restarted, reloaded, stopped; failing, hanging and restarting units are distinguished"
 }
 
 restarted_by_itself() { grep -qE '"restart_count": ?[1-9]' <<<"$(service_call service.get_status -a service_name=t-restart --json)"; }
@@ -164,7 +164,7 @@ check_service_protected() {
   expect "boot" "$boot" "$(boot_id)"
   expect "processes" "$pids" "$(show raspi-mcp MainPID) $(show raspi-mcp-agent MainPID) $(show dbus MainPID) $(show systemd-logind MainPID)"
   c systemctl reset-failed
-  say "server, agent, D-Bus and logind run on: by name, by alias, by dependency, conflict, failure and Also="
+  say "server, agent, D-Bus and logind keep running: by name, by alias, by dependency, conflict, failure and Also="
 }
 
 check_service_enabled() {
@@ -173,13 +173,13 @@ check_service_enabled() {
   expect_in "listed" 't-run.service' "$(service_call service.list_services -a 'name=t-*' -a enabled=true)"
   expect_in "disabled" 'enabled: no' "$(service_call service.set_enabled -a service_name=t-run -a enabled=false)"
   expect "systemd" disabled "$(c systemctl is-enabled t-run)"
-  # What others do is seen as well: systemd says so.
+  # Changes by others are seen too, through systemd.
   c systemctl enable --quiet t-plain
   until_true 5 "the list knows what systemctl did" listed_enabled t-plain
   c systemctl disable --quiet t-plain
   fails_with "no [Install]" 5 'cannot be enabled' service_call service.set_enabled -a service_name=t-fail -a enabled=true
   fails_with "a wrong file" 5 'no-such-program' service_call service.set_enabled -a service_name=t-wrong -a enabled=true
-  say "enabled and disabled, and what systemctl does is seen"
+  say "enabled and disabled, and changes by systemctl are seen"
 }
 
 listed_enabled() { grep -q "$1.service" <<<"$(service_call service.list_services -a "name=$1" -a enabled=true)"; }
@@ -191,5 +191,5 @@ check_service_agent_absent() {
   c systemctl start raspi-mcp-agent
   service_act start t-run >/dev/null
   service_call service.stop -a service_name=t-run >/dev/null
-  say "without the agent services are read and not touched; with it again, at once"
+  say "without the agent, services can be read but not controlled; with it again, both at once"
 }

@@ -1,4 +1,4 @@
-"""Every listed input schema through the converters that hand tools to models: openai-agents and langchain-google-genai.
+"""Runs every listed input schema through the converters that pass tools to models: openai-agents and langchain-google-genai.
 
 usage: convert.py SERVER ARGUMENT...   (an MCP server over stdio)
 
@@ -18,7 +18,7 @@ from langchain_google_genai import ChatGoogleGenerativeAI
 from langchain_mcp_adapters.tools import convert_mcp_tool_to_langchain_tool
 from mcp.types import Tool
 
-# What this project once listed, or never should, and what each converter has to say of it.
+# Schemas that this project once listed, or must never list, and each converter's expected message.
 BAD = {
     "enum_of_text_and_number": {"value": {"enum": ["high", "low", 1, 0]}},
     "enum_with_null": {"value": {"type": "string", "enum": ["high", None]}},
@@ -32,27 +32,27 @@ def tool(name, properties):
 
 
 class Warnings(logging.Handler):
-    """What a converter leaves out it only warns of."""
+    """Collects warnings: a converter only warns about what it omits."""
 
     def __init__(self):
         super().__init__(logging.WARNING)
         self.texts = []
 
     def emit(self, record):
-        # Gemini's API has no word for it, and the server refuses an unknown argument anyway.
+        # Gemini's API has no such keyword, and the server refuses unknown arguments anyway.
         if "'additionalProperties' is not supported" not in record.getMessage():
             self.texts.append(record.getMessage())
 
 
 def for_openai(server, listed, strict):
-    """As openai-agents has it; whether it is strict by the SDK's own rule."""
+    """The schema as openai-agents converts it, and whether it is strict by the SDK's own rule."""
     function = MCPUtil.to_function_tool(listed, server, strict)
     kept(listed.inputSchema, function.params_json_schema)
     return function.strict_json_schema
 
 
 def for_gemini(model, listed):
-    """As the request to Gemini has it."""
+    """The schema as in the request to Gemini."""
     never_called = {"transport": "stdio", "command": "none", "args": []}
     converted = convert_mcp_tool_to_langchain_tool(None, listed, connection=never_called)
     bound = model.bind_tools([converted])
@@ -63,7 +63,7 @@ def for_gemini(model, listed):
 
 
 def kept(wanted, made, at=""):
-    """No property, enum or list's kind is lost on the way."""
+    """Checks that no property, enum or item type is lost in conversion."""
     lost = set(wanted.get("properties", {})) - set(made.get("properties") or {})
     if lost:
         raise ValueError(f"{at or 'arguments'}: lost {sorted(lost)}")
@@ -78,7 +78,7 @@ def kept(wanted, made, at=""):
 
 
 def refusals(what, tools, convert):
-    """Which of the tools are not converted, with what is said of each."""
+    """The tools that are not converted, each with its message."""
     failed = {}
     for listed in tools:
         heard = Warnings()
@@ -98,7 +98,7 @@ def refusals(what, tools, convert):
 
 
 async def main(command, arguments):
-    # What is heard is counted, not printed.
+    # Warnings are counted, not printed.
     logging.getLogger().addHandler(logging.NullHandler())
     model = ChatGoogleGenerativeAI(model="gemini-2.5-flash", google_api_key="none")
     params = {"command": command, "args": arguments, "env": dict(os.environ)}
@@ -115,7 +115,7 @@ async def main(command, arguments):
         print(f"  {sum(strict.values())} strict; not: {[name for name, is_strict in strict.items() if not is_strict]}")
         failed |= refusals("langchain-google-genai", tools, lambda t: for_gemini(model, t))
 
-        # The same code must be able to refuse.
+        # The same code must refuse the known bad schemas.
         bad = [tool(name, properties) for name, properties in BAD.items()]
         refused = refusals("known to be bad, langchain-google-genai", bad, lambda t: for_gemini(model, t))
         if set(refused) != set(BAD):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares a card that genimage made with dist/layout.toml: card.py IMAGES BOARD
+"""Compares a card made by genimage with dist/layout.toml: card.py IMAGES BOARD
 
 IMAGES has what Buildroot's folder of images has after post-image.sh, with stand-ins for kernel, firmware and root file system; BOARD is
 the board's folder.
@@ -23,7 +23,7 @@ def check(what, got, wanted):
 
 
 def state(copy):
-    """What U-Boot reads: a checksum of the rest, name=value with a NUL after each, zeros."""
+    """U-Boot's state: a checksum of the rest, name=value with a NUL after each, zeros."""
     check("the state's checksum", int.from_bytes(copy[:4], "little"), zlib.crc32(copy[4:]))
     text, _, rest = copy[4:].partition(b"\0\0")
     check("what follows the state", rest.strip(b"\0"), b"")
@@ -41,14 +41,14 @@ def environment(board):
 
 
 def names(image, offset):
-    """Files and folders at the top of a FAT."""
+    """Files and folders in the top folder of a FAT."""
     command = ["mdir", "-b", "-i", f"{image}@@{offset}", "::"]
     listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return {line.removeprefix("::/").rstrip("/") for line in listed.split()}
 
 
 def verified(root, arguments):
-    """The kernel is told the hash of this very root, and what follows it is its tree."""
+    """The kernel gets the hash of this root, and the root is followed by its hash tree."""
     word = arguments.decode().splitlines()[-1].split("raspi_mcp.verity=")[1].split()[0]
     hash, salt, blocks = word.split(",")
     place = ["--hash", "sha256", "--salt", salt, "--data-blocks", blocks, "--hash-offset", str(int(blocks) * 4096)]
@@ -99,7 +99,7 @@ def main(images, board):
     config = found[1]["start"] * SECTOR
     check("what is on partition 1", names(card, config), {name.rsplit("/", 1)[-1] for name in env["config_files"].split()})
     if env["chain"] == "uboot":
-        # mkimage: 64 bytes of its own, two lengths for one script.
+        # mkimage: a header of 64 bytes, and two lengths for one script.
         check("boot.scr is boot.cmd", contents(card, config, "boot.scr")[72:], (HERE / "dist/boot/boot.cmd").read_bytes())
     else:
         check("autoboot.txt", contents(card, config, "autoboot.txt"), (board / "autoboot.txt").read_bytes())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the kas files of the Yocto layer against kas' own schema, and what they build against the layer: kasfiles.py
+"""Checks the kas files of the Yocto layer with kas' own schema, and the targets they build against the layer: kasfiles.py
 
 Nothing is fetched: whether a branch has that name only its server knows.
 """
@@ -23,7 +23,7 @@ def check(good, what):
 
 
 def whole(file):
-    """A file and what it includes, later ones over earlier ones."""
+    """A file merged with its includes, later ones over earlier ones."""
     found = {}
     content = yaml.safe_load(file.read_text())
     for name in content["header"].get("includes", []):

@@ -20,7 +20,7 @@ any_option = re.compile(r"\bBR2_[A-Z0-9][A-Za-z0-9_]*")
 
 def main():
     os.environ["BR2_EXTERNAL_RASPI_MCP_PATH"] = str(TREE)
-    # Buildroot's options have no CONFIG_ before them.
+    # Buildroot's options have no CONFIG_ prefix.
     os.environ["CONFIG_"] = ""
     os.environ["KCONFIG_WARN_UNDEF"] = "y"
     text = "".join(file.read_text() for file in [*TREE.glob("package/*/Config.in*"), *TREE.glob("fs/*/Config.in*")])

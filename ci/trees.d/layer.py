@@ -17,7 +17,7 @@ import sys
 import tempfile
 import types
 
-# The wheel leaves these two out; only a build's signatures need them.
+# The wheel lacks these two; only the signatures of a build need them.
 for absent in ("hashserv", "hashserv.client", "prserv"):
     sys.modules.setdefault(absent, types.ModuleType(absent))
 
@@ -31,13 +31,13 @@ import bb.parse.parse_py.BBHandler as handler
 
 HERE = pathlib.Path(__file__).resolve().parents[2]
 LAYER = HERE / "meta-raspi-mcp"
-# What a recipe of ours may inherit. Another one is added here when somebody has read what it does.
+# The classes that our recipes may inherit. Review a class before you add it here.
 CLASSES = ("cargo", "core-image", "externalsrc", "features_check", "native", "systemd", "useradd")
-# Machines, with the names of boards that they build from.
+# The machines, with the names of the boards that they build from.
 BOARDS = {"raspberrypi5": "rpi5", "raspberrypi4-64": "rpi4_64", "raspberrypi3-64": "rpi3_64", "qemuarm64": "qemu-aarch64"}
-# Of meta-raspberrypi's machines: what rpi-base.inc has a name for, and what each overrides with.
+# From meta-raspberrypi's machines: the names of rpi-base.inc, and each machine's overrides.
 FAMILY = {"raspberrypi4-64": "raspberrypi4:rpi:", "raspberrypi3-64": "raspberrypi3:rpi:", "raspberrypi5": "rpi:"}
-# Of OE-Core's bitbake.conf, with usrmerge.
+# From OE-Core's bitbake.conf, with usrmerge.
 CORE = """
 PN = "${@bb.parse.vars_from_file(d.getVar('FILE', False), d)[0] or 'none'}"
 PV = "${@bb.parse.vars_from_file(d.getVar('FILE', False), d)[1] or '0'}"
@@ -97,7 +97,7 @@ def check(good, what):
 
 
 def stand_in(top):
-    """A folder with what BitBake wants to find of OE-Core."""
+    """A folder with the parts of OE-Core that BitBake needs."""
     (top / "conf").mkdir()
     (top / "conf/bitbake.conf").write_text(CORE)
     (top / "classes-global").mkdir()
@@ -108,7 +108,7 @@ def stand_in(top):
 
 
 def layer(top, crates, machine="qemuarm64"):
-    """What every recipe begins with: core, this layer, and its distro."""
+    """The base of every recipe: core, this layer, and its distro."""
     d = bb.data_smart.DataSmart()
     d.setVar("BBPATH", f"{top}:{LAYER}")
     d.setVar("TOPDIR", str(top))
@@ -128,7 +128,7 @@ def layer(top, crates, machine="qemuarm64"):
 
 
 def check_crates(d):
-    """Every crate has a checksum in the recipe, and the file that cargo fetched has it too."""
+    """Every crate has a checksum in the recipe that matches the file that cargo downloaded."""
     fetch = bb.fetch2.Fetch((d.getVar("SRC_URI") or "").split(), d, cache=False)
     for url in fetch.urls:
         ud = fetch.ud[url]
@@ -157,12 +157,12 @@ def check_licences(d):
 
 
 def check_files(d, installed, without):
-    """A file that no package takes ends a build of Yocto's ("installed vs shipped")."""
+    """A file that belongs to no package fails a Yocto build ("installed vs shipped")."""
     patterns = {package: (d.getVar(f"FILES:{package}") or "").split() for package in d.getVar("PACKAGES").split()}
     owners = {}
     for file in sorted(path for path in installed.rglob("*") if path.is_file()):
         name = "/" + str(file.relative_to(installed))
-        # Packages take files in the order of PACKAGES.
+        # Files are assigned to packages in the order of PACKAGES.
         takes = (p for p, globs in patterns.items() if any(fnmatch.fnmatch(name, g) or fnmatch.fnmatch(name, g.rstrip("/") + "/*") for g in globs))
         owners[name] = next(takes, None)
         check(owners[name], f"no package takes {name}")
@@ -199,7 +199,7 @@ def check_machine(top, machine, board, build):
         check("ramoops" in d.getVar("RASPI_MCP_OVERLAYS"), f"{machine}: config.txt wants ramoops, and nobody makes the overlay")
     if env["chain"] == "uboot" and machine in FAMILY:
         check(d.getVar("RPI_USE_U_BOOT") == "1" and "u-boot" in d.getVar("RASPI_MCP_DEPLOYS"), f"{machine} starts without U-Boot")
-    # As BitBake writes them into the task's script.
+    # In the form in which BitBake writes them into the task's script.
     names = ("raspi_mcp_run", "raspi_mcp_stage", "raspi_mcp_post_build", "IMAGE_CMD:bundle")
     script = "".join(f"{name.replace(':', '_')}() {{\n{d.getVar(name)}\n}}\n" for name in names)
     check("${RASPI_MCP" not in script and "${IM" not in script, f"{machine}: a shell function has variables that nobody sets")
@@ -207,7 +207,7 @@ def check_machine(top, machine, board, build):
 
 
 def check_appends(top):
-    """What is appended to others' recipes: only for this distro, and with files that are there."""
+    """The bbappends: only for this distro, and with files that exist."""
     appends = sorted(LAYER.glob("**/*.bbappend"))
     for append in appends:
         name = append.name.partition("_%")[0]

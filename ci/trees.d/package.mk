@@ -1,6 +1,6 @@
-# Reads the Buildroot package as Buildroot does, and runs what it adds to an installation:
+# Reads the Buildroot package as Buildroot does, and runs its install step:
 #   make -f ci/trees.d/package.mk INTO=<folder> SOURCE=<checkout>
-# cargo-package, which builds and installs the binary, is stood in for by a mark that it was asked for, for the target and the host, and so is rootfs.
+# Placeholders for cargo-package, which builds and installs the binary, and for rootfs record that they were called, for target and host.
 MAKEFLAGS += --warn-undefined-variables --no-builtin-rules
 BR2_EXTERNAL_RASPI_MCP_PATH := $(SOURCE)/buildroot-external
 BR2_PACKAGE_RASPI_MCP_SLOTS := y
@@ -21,7 +21,7 @@ define newline
 
 endef
 
-# As Buildroot's $(@D): where the source was unpacked.
+# Like Buildroot's $(@D): the folder of the unpacked source.
 $(SOURCE)/.stamp:
 	@test "$(ASKED) $(HOST_ASKED) $(ROOTFS_ASKED)" = "yes yes yes"
 	$(foreach hook,$(RASPI_MCP_POST_INSTALL_TARGET_HOOKS),$($(hook))$(newline))

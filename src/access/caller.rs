@@ -1,7 +1,7 @@
 //! Who is calling, and through which door.
 
 use super::presence::Presence;
-use crate::registry::meta::Role;
+use crate::meta::Role;
 use serde::Serialize;
 use std::borrow::Cow;
 

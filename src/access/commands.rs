@@ -24,7 +24,7 @@ const ALL_BYTES: usize = 4096;
 pub const MOST_ENV: usize = 16;
 /// What a command may be given to read, in bytes: in base64 it shares one line of the agent's protocol with the rest.
 pub const STDIN_BYTES: usize = 24 * 1024;
-/// 001 §4.4.
+/// Milliseconds (docs/contract/exec.md).
 pub const TIMEOUT_MS: std::ops::RangeInclusive<u32> = 1_000..=600_000;
 pub const DEFAULT_TIMEOUT_MS: u32 = 60_000;
 

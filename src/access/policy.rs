@@ -4,12 +4,10 @@
 
 use crate::{
     access::{caller::Caller, way},
+    actions::{Does, Ruling, Words, of_call},
     config::{Grant, Settings},
     error::ToolError,
-    registry::{
-        actions::{Does, Ruling, Words, of_call},
-        meta::{Environment, Meta, Mode, Tier},
-    },
+    meta::{Environment, Meta, Mode, Tier},
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

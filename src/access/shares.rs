@@ -20,7 +20,7 @@
 //! Half, since on loopback all anonymous clients are one caller and have to work side by side.
 
 use super::caller::Caller;
-use crate::{error::ToolError, registry::meta::Role};
+use crate::{error::ToolError, meta::Role};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},

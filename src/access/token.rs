@@ -1,10 +1,10 @@
 //! Bearer tokens: made here, shown once, kept as SHA-256, compared in constant time.
 
-use super::base64url;
+use crate::base64url;
 use crate::{
     config::{Sha256, TokenSetting},
     error::ToolError,
-    registry::meta::Role,
+    meta::Role,
 };
 use ring::{
     digest,

@@ -1,7 +1,7 @@
 //! The way out of a refusal, by the door the caller came through: over stdio there are no tokens, over HTTP no terminal.
 
 use super::caller::{Caller, Door};
-use crate::registry::meta::Role;
+use crate::meta::Role;
 use serde_json::{Map, Value};
 
 /// How this caller gets role `needed`.

@@ -20,11 +20,10 @@ use super::{
     updates,
 };
 use crate::{
-    access::audit::{AcceptedGap, Approval, Beginning, Checkpoint, Extension, KnownHeads, Position, RoomRequest},
+    audit::{AcceptedGap, Approval, Beginning, Checkpoint, Extension, KnownHeads, Position, RoomRequest},
     error::ToolError,
     hw::{camera::Holder, gpio::told::PinLook},
-    os::blocking,
-    os::processes::detail::Detail,
+    os::{blocking, processes::detail::Detail},
     update::{
         install::Install,
         status::{RestartPlan, UpdateStatus},

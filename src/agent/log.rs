@@ -7,7 +7,7 @@
 
 use super::{Clock, files::Lines, peer::Peer};
 use crate::{
-    access::audit::rfc3339,
+    audit::rfc3339,
     error::{ErrorCode, ToolError},
 };
 use serde_json::{Value, json};

@@ -1,7 +1,10 @@
 //! Who is on the other end of the agent's socket, by the kernel's word, and what they may do.
 
 use super::{protocol::Op, settings::AgentSettings, warrant::Warrant};
-use crate::{access::groups, error::ToolError, os::Root};
+use crate::{
+    error::ToolError,
+    os::{Root, groups},
+};
 use std::fmt;
 
 /// Who a deed at a console is for.

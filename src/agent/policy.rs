@@ -1,12 +1,10 @@
 //! The agent's own judgement of an operation: mode of its tool, namespace, and the ask it needs.
 
 use crate::{
+    actions::{Ruling, Words},
     config::{Grant, Settings},
     error::ToolError,
-    registry::{
-        actions::{Ruling, Words},
-        meta::Mode,
-    },
+    meta::Mode,
 };
 use serde_json::Value;
 use std::{

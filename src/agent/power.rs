@@ -15,7 +15,7 @@ use std::{
 };
 use tokio::task::AbortHandle;
 
-/// Longest delay (document 000, section 3.3).
+/// Longest delay (docs/contract/system.md).
 pub const MAX_DELAY_SECONDS: u32 = 600;
 /// How late a date may still be kept after the agent was away; later, somebody may have come to rely on the machine.
 const GRACE_MS: i64 = 600_000;
@@ -203,7 +203,7 @@ impl Power {
             let action = pending.scheduled.action;
             return Err(ToolError::new(ErrorCode::Conflict, format!("a {} is scheduled already", action.name()))
                 .with("action", action.name())
-                .with("at", crate::access::audit::rfc3339(pending.scheduled.at_ms))
+                .with("at", crate::audit::rfc3339(pending.scheduled.at_ms))
                 .with("principal", pending.scheduled.principal.clone())
                 .hint(format!("cancel it first: {} with cancel = true", action.tool())));
         }

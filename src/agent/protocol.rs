@@ -24,7 +24,7 @@ use super::{
     warrant::Warrant,
 };
 use crate::{
-    access::audit::{AcceptedGap, Approval, Beginning, Checkpoint, Extension, KnownHeads, Position, RoomRequest},
+    audit::{AcceptedGap, Approval, Beginning, Checkpoint, Extension, KnownHeads, Position, RoomRequest},
     error::ToolError,
     hw::{camera::Holder, gpio::told::PinLook},
     os::processes::detail::Detail,

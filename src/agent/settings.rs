@@ -2,10 +2,9 @@
 
 use super::policy::AgentPolicy;
 use crate::{
-    access::groups,
     appliance::Folder,
     config::{Approval, Exec, PlaceSettings, Reload, SERVER_USER, Settings, sections::update::UpdateSettings},
-    os::Root,
+    os::{Root, groups},
 };
 use std::path::PathBuf;
 

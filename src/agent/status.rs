@@ -4,7 +4,7 @@ use super::{
     deeds::connection::Change,
     protocol::{PastPower, Scheduled},
 };
-use crate::{access::audit::Head, config::PlaceSettings};
+use crate::{audit::Head, config::PlaceSettings};
 use serde::{Deserialize, Serialize};
 
 /// What the agent says about itself.

@@ -4,7 +4,7 @@ use super::{
     Agent, Peer,
     asks::{Ask, BoundCall},
 };
-use crate::{error::ToolError, registry::context::Context, registry::meta::Mode};
+use crate::{error::ToolError, meta::Mode, registry::context::Context};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -4,7 +4,7 @@ use crate::{
     config::{
         Assignment, Fault, Faults, Fragment, Grant, Origin, Sources, fragment_of, keys::NAMESPACES, read_fragment,
     },
-    registry::meta::Mode,
+    meta::Mode,
 };
 use std::{collections::BTreeMap, fmt::Write, path::Path};
 

@@ -5,11 +5,11 @@ use crate::{
     access::policy::Policy,
     config::{self, Faults, Settings, Sources, fragment_of},
     error::ToolError,
+    meta::{Meta, Mode},
     os::{
         beneath::Beneath,
         replace::{Draft, Over, sync_folder},
     },
-    registry::meta::{Meta, Mode},
 };
 use rustix::{
     fs::{AtFlags, FlockOperation, Mode as FileMode, OFlags, flock, fstat, unlinkat},

@@ -6,8 +6,13 @@
 //! the token was not shown, the same code gives another one, and a restart another code. And nobody else gets in: a token that was given out
 //! and never shown is worth nothing after the next one, or after a restart.
 
-use super::{Code, Folder, derived::read};
-use crate::{access::token, config::Sha256, error::ToolError, os::whole};
+use super::{Code, Folder};
+use crate::{
+    access::token,
+    config::{Sha256, prepared::read},
+    error::ToolError,
+    os::whole,
+};
 use serde::{Deserialize, Serialize};
 use std::{io, io::Write, time::Duration};
 

@@ -9,66 +9,48 @@
 //! claim                  the open claim (super::claim)                  0600 root
 //! ```
 
+pub use crate::config::prepared::{FOLDER, Standing};
+
 use super::Identity;
 use crate::{
+    config::prepared::{Prepared, STATE},
     error::ToolError,
-    os::{if_there, whole},
+    os::whole,
 };
-use serde::{Deserialize, Serialize};
 use std::{
-    fs::{self, File},
-    io::{self, Read, Write},
+    fs,
+    io::{self, Write},
     os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 
-/// Where it is on an appliance.
-pub const FOLDER: &str = "/run/raspi-mcp-identity";
 /// The port of an appliance, on all addresses.
 pub const PORT: u16 = 8443;
-/// Longest file in it, in bytes: a root of trust.
-const LONGEST: u64 = 1 << 20;
-const STATE: &str = "state.json";
 
-/// The folder.
+/// The folder, for whoever writes it. [`Prepared`] reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Folder(PathBuf);
-
-/// What `state.json` says, for whoever may read it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Standing {
-    pub claimed: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// Of the certificate, `sha256:` and 64 hexadecimal digits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fingerprint: Option<String>,
-    /// What a person should know: a provisioning file that was not taken, a record that was lost. Never a secret.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub faults: Vec<String>,
-}
+pub struct Folder(Prepared);
 
 impl Folder {
     pub fn at(path: impl Into<PathBuf>) -> Self {
-        Self(path.into())
+        Self(Prepared::at(path))
     }
 
     pub fn path(&self) -> &Path {
-        &self.0
+        self.0.path()
     }
 
     /// Where the fragments are that both halves read.
     pub fn fragments(&self) -> PathBuf {
-        self.0.join("conf.d")
+        self.0.fragments()
     }
 
-    /// What was prepared; `None` when nothing was: this is no appliance, or `raspi-mcp prepare` did not get so far.
+    /// What was prepared; `None` when nothing was.
     ///
     /// # Errors
-    /// Those of reading; `InvalidData` when it is not what this program writes.
+    /// Those of [`Prepared::standing`].
     pub fn standing(&self) -> io::Result<Option<Standing>> {
-        let Some(bytes) = read(&self.0.join(STATE))? else { return Ok(None) };
-        serde_json::from_slice(&bytes).map(Some).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+        self.0.standing()
     }
 
     /// Makes the folder where it is not there, for its owner and the group with the number `group`.
@@ -76,7 +58,7 @@ impl Folder {
     /// # Errors
     /// `unavailable` when it cannot be made.
     pub fn make(&self, group: Option<u32>) -> Result<(), ToolError> {
-        for folder in [self.0.clone(), self.fragments()] {
+        for folder in [self.path().to_owned(), self.fragments()] {
             let make = || -> io::Result<()> {
                 // The unit makes it, with the bit that gives its group to what is made in it: neither half may give anything away there,
                 // nor set that bit. So nothing is tried that is so already.
@@ -133,7 +115,7 @@ impl Folder {
             if let Some(name) = &identity.name {
                 text.push_str(&format!("allowed_hosts = {}\n", list(&[name.clone(), format!("{name}.local")])));
             }
-            let file = |name: &str| quoted(&self.0.join(name).display().to_string());
+            let file = |name: &str| quoted(&self.path().join(name).display().to_string());
             let (certificate, key) = (file("tls.crt"), file("tls.key"));
             text.push_str(&format!("\n[tls]\nenabled = true\ncertificate = {certificate}\nkey = {key}\n"));
         }
@@ -146,7 +128,7 @@ impl Folder {
             lines.push_str(&format!("mirrors = {}\n", list(&update.mirrors)));
         }
         if update.trust.is_some() {
-            lines.push_str(&format!("trust = {}\n", quoted(&self.0.join("trust").display().to_string())));
+            lines.push_str(&format!("trust = {}\n", quoted(&self.path().join("trust").display().to_string())));
         }
         if !lines.is_empty() {
             text.push_str(&format!("\n[update]\n{lines}"));
@@ -156,12 +138,12 @@ impl Folder {
 
     /// One file, readable by the folder's group; none where there is no content.
     fn put(&self, name: &str, content: Option<&str>) -> Result<(), ToolError> {
-        let path = self.0.join(name);
+        let path = self.path().join(name);
         let put = || match content {
             None => whole::remove(&path),
             Some(content) => whole::replace(&path, 0o600, |file| {
                 file.write_all(content.as_bytes())?;
-                let group = fs::metadata(&self.0)?.gid();
+                let group = fs::metadata(self.path())?.gid();
                 // Nobody is let in before it belongs to the right group; where it does, nothing has to be allowed for that.
                 if file.metadata()?.gid() != group {
                     std::os::unix::fs::fchown(&*file, None, Some(group))?;
@@ -173,7 +155,7 @@ impl Folder {
     }
 
     pub(super) fn failed(&self, name: &str, error: &io::Error) -> ToolError {
-        let path = self.0.join(name).display().to_string();
+        let path = self.path().join(name).display().to_string();
         ToolError::unavailable(format!("{path} cannot be used: {error}"))
             .with("path", path)
             .hint("it is made by raspi-mcp-prepare.service at each start; restart the machine")
@@ -194,12 +176,4 @@ fn tokens(identity: &Identity) -> String {
         }
     }
     text
-}
-
-/// A small file; `None` when there is none.
-pub(super) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let Some(file) = if_there(File::open(path))? else { return Ok(None) };
-    let mut bytes = Vec::new();
-    file.take(LONGEST).read_to_end(&mut bytes)?;
-    Ok(Some(bytes))
 }

@@ -92,7 +92,7 @@ fn uuid(wifi: &Wifi) -> String {
     bytes.copy_from_slice(&sum.as_ref()[..16]);
     bytes[6] = bytes[6] & 0x0f | 0x80;
     bytes[8] = bytes[8] & 0x3f | 0x80;
-    let hex = crate::access::canonical::hex(&bytes);
+    let hex = crate::canonical::hex(&bytes);
     format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }
 

@@ -5,7 +5,7 @@
 use super::{Identity, Wifi, words};
 use crate::{
     config::{Entry, Fault, Found, Origin, Position, TokenSetting, Written, document, keys, meant, quoted},
-    registry::meta::Role,
+    meta::Role,
     update::trust::Roots,
 };
 use serde_json::Value;

@@ -24,8 +24,7 @@ pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     // Image, /etc and the agent's own folder: never what the server can write, never the environment.
     let sources = sources.gather(&Registry::new(crate::tools::NAMESPACES), Vec::new())?;
     let settings = config::load_agent(&sources)?;
-    let machine = halves::machine(&settings).map_err(|why| Failure::new(Exit::Config, why))?;
-    let board = machine.board;
+    let board = halves::board(&settings, &Root::system()).map_err(|why| Failure::new(Exit::Config, why))?;
     let simulated = board.is_simulated();
     if !simulated && !rustix::process::geteuid().is_root() {
         return Err(Failure::new(

@@ -6,23 +6,20 @@ use super::{
     sources,
 };
 use crate::{
-    access::groups,
     agent::{AgentLink, Client},
     allow::{Change, Done, Way, all, perform, warning},
     clock,
     config::{Grant, Places, SERVER_USER, Settings, Sources, is_caller, load},
-    os::{Root, systemd::ServiceName},
-    registry::{
-        Registry,
-        meta::{Meta, Mode},
-    },
+    meta::{Meta, Mode},
+    os::{Root, groups, systemd::ServiceName},
+    registry::Registry,
 };
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Show what was opened, for whom, by whom and when
+    /// List all grants: for whom, by whom and when
     #[arg(long, conflicts_with_all = ["tool", "what", "ask"])]
     list: bool,
     /// The tool, e.g. gpio.write_pin
@@ -30,14 +27,14 @@ pub struct Args {
     tool: Option<String>,
     #[command(flatten)]
     what: What,
-    /// Have a person approve every call of it (raspi-mcp approve)
+    /// Require a person's approval for every call (raspi-mcp approve)
     #[arg(long)]
     ask: bool,
 }
 
 #[derive(clap::Args)]
 pub struct RevokeArgs {
-    /// The tool, e.g. gpio.write_pin. Without more, all that was opened of it
+    /// The tool, e.g. gpio.write_pin. Without other options, all its grants
     tool: String,
     #[command(flatten)]
     what: What,
@@ -46,19 +43,19 @@ pub struct RevokeArgs {
 /// What of a tool is meant.
 #[derive(clap::Args)]
 struct What {
-    /// What it may reach: a service of service.*, a camera of camera.*, a pin of gpio.*, a device of i2c.*, a folder of files.*, a bus of i2c.scan_bus
+    /// What the tool may access: a service for service.*, a camera for camera.*, a pin for gpio.*, a device for i2c.*, a folder for files.*, a bus for i2c.scan_bus
     #[arg(value_name = "NAME")]
     what: Vec<String>,
-    /// A pin, by its Broadcom number; may be repeated
+    /// A pin, by its Broadcom (BCM) number; may be repeated
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(2..=27))]
     pin: Vec<u8>,
-    /// An I2C device or a range of them, like 1:0x48 or 1:0x50-0x57; may be repeated
+    /// An I2C device or a range of devices, like 1:0x48 or 1:0x50-0x57; may be repeated
     #[arg(long, value_name = "BUS:ADDRESS")]
     device: Vec<String>,
-    /// A folder of files.*, by its full path, with all that is in it; may be repeated
+    /// A folder for files.*, by its full path, including its subfolders; may be repeated
     #[arg(long, value_name = "FOLDER")]
     path: Vec<String>,
-    /// For this caller alone, whatever its role: a token or user of that name, or as the audit names it (token:NAME, loopback, stdio, uid:1000, jwt:NAME); may be repeated
+    /// Only for this caller, whatever its role: the name of a token or user, or the caller's name in the audit (token:NAME, loopback, stdio, uid:1000, jwt:NAME); may be repeated
     #[arg(long = "for", value_name = "NAME")]
     callers: Vec<String>,
 }

@@ -11,8 +11,9 @@ use super::{
     sources,
 };
 use crate::{
-    access::{audit::rfc3339, question},
+    access::question,
     agent::{AgentLink, Ask, AskState, Client, system_clock},
+    audit::rfc3339,
     error::{ErrorCode, ToolError},
     registry::Registry,
     terminal::printable,
@@ -24,12 +25,12 @@ use std::{
 
 #[derive(clap::Args, Default)]
 pub struct Args {
-    /// The ask to answer, as the server named it; without it, each that waits is shown in turn
+    /// The ID of the approval request; without it, all pending requests are shown in turn
     pub id: Option<String>,
-    /// Say no, without a question
+    /// Deny the request without asking
     #[arg(long, requires = "id")]
     pub deny: bool,
-    /// Only show what waits
+    /// List the pending requests and exit
     #[arg(long, conflicts_with_all = ["id", "deny"])]
     pub list: bool,
 }

@@ -7,8 +7,8 @@ use super::{
     sources,
 };
 use crate::{
-    access::audit::{self, Filter, KnownHeads, Report, Unfinished},
     agent::{AgentLink, Client, heads},
+    audit::{self, Filter, KnownHeads, Report, Unfinished},
     config::Settings,
     error::ErrorCode,
     registry::Registry,
@@ -25,27 +25,27 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Check every record against the chain of hashes, and the chain against what the agent saw
+    /// Verify every record against the hash chain, and the chain against the agent's copy of its head
     Verify {
-        /// A store other than this machine's
+        /// Read this store instead of this machine's
         #[arg(long, value_name = "PATH")]
         file: Option<PathBuf>,
-        /// For programs: the report as JSON
+        /// Print the report as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Accept that records are missing: as root or an approver, after `verify` has said which
+    /// Accept that records are missing, after `verify` has listed them. For root and approvers
     AcceptGap {
-        /// A store other than this machine's
+        /// Read this store instead of this machine's
         #[arg(long, value_name = "PATH")]
         file: Option<PathBuf>,
-        /// Do not ask
+        /// Do not ask for confirmation
         #[arg(long)]
         yes: bool,
     },
     /// Print the newest records
     Show {
-        /// How many
+        /// The number of records
         #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
         limit: u32,
         /// Only calls of this tool
@@ -54,13 +54,13 @@ enum Command {
         /// Only calls by this caller
         #[arg(long)]
         principal: Option<String>,
-        /// Only calls that ended so: ok, an error code, or unknown
+        /// Only calls with this outcome: ok, an error code, or unknown
         #[arg(long)]
         outcome: Option<String>,
-        /// A store other than this machine's
+        /// Read this store instead of this machine's
         #[arg(long, value_name = "PATH")]
         file: Option<PathBuf>,
-        /// For programs: one record a line
+        /// Print JSON, one record per line
         #[arg(long)]
         json: bool,
     },

@@ -9,10 +9,10 @@ pub struct Args {
     /// The server's address, e.g. https://pi.local:8765/mcp
     #[arg(long)]
     url: String,
-    /// The server's certificate, by its fingerprint (sha256:...); without it, an authority this machine trusts must vouch for it
+    /// The fingerprint of the server's certificate (sha256:...); without it, the certificate must be signed by an authority that this machine trusts
     #[arg(long, value_name = "PIN", value_parser = pin)]
     pin: Option<Fingerprint>,
-    /// A file that holds the bearer token; without it, the variable RASPI_MCP_TOKEN
+    /// A file that contains the bearer token; default: the variable RASPI_MCP_TOKEN
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 }

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 pub struct Args {
     /// The tool, e.g. system.get_basic_info
     tool: String,
-    /// One argument; the value is JSON, or else a string. May be repeated
+    /// One argument. The value is read as JSON or, if that fails, as a string. May be repeated
     #[arg(long = "arg", short = 'a', value_name = "NAME=VALUE")]
     arguments: Vec<String>,
     /// All arguments as one JSON object
@@ -24,7 +24,7 @@ pub struct Args {
     args: Option<String>,
     #[command(flatten)]
     target: Target,
-    /// For programs: the result as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }

@@ -27,22 +27,22 @@ use std::{
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The machine: https://HOST:PORT as it shows it; or the whole line of its QR code; or "-" to be asked for that line
+    /// The machine's address, https://HOST:PORT; or the whole text of its QR code; or "-" to be asked for that text
     #[arg(value_name = "ADDRESS", required_unless_present = "show")]
     address: Option<String>,
-    /// The fingerprint of its certificate, as it shows it (sha256:...); no other machine is sent the code
+    /// The fingerprint of its certificate, as the machine shows it (sha256:...); the code is sent to no other machine
     #[arg(long, value_name = "PIN", value_parser = target::pin)]
     fingerprint: Option<Fingerprint>,
-    /// The code it shows; without it, you are asked for it. Other users of this computer can see what is on a command line
+    /// The code that it shows; without it, the command asks for the code. Other users of this computer can see the command line
     #[arg(long, value_name = "CODE")]
     code: Option<String>,
-    /// Put the token into this new file, which only you can read, instead of printing it
+    /// Write the token to this new file, which only you can read, instead of printing it
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// For programs: address, fingerprint and token as JSON
+    /// Print address, fingerprint and token as JSON
     #[arg(long)]
     json: bool,
-    /// On the machine itself, as root: show code, fingerprint, addresses and QR code until it has an owner
+    /// Show code, fingerprint, addresses and QR code until the machine has an owner. Runs on the machine itself, as root
     #[arg(long, conflicts_with_all = ["address", "fingerprint", "code", "out", "json"])]
     show: bool,
 }

@@ -7,7 +7,6 @@ use super::{
     sources,
 };
 use crate::{
-    access::groups,
     agent::{AgentLink, Client},
     client,
     config::{self, BoardChoice, PlaceSettings, Places, SERVER_USER, Settings, Sources},
@@ -18,7 +17,7 @@ use crate::{
         devices::Device,
         firmware::{Firmware, Throttled},
     },
-    os::Root,
+    os::{Root, groups},
     registry::Registry,
     update::bundle::Manifest,
 };
@@ -34,16 +33,16 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Show every setting with where it comes from, not only those that differ from the default
+    /// Show every setting and its source, not only those that differ from the default
     #[arg(long)]
     all: bool,
-    /// Only whether an update could go well now: slots, space, keys, power, wear, boot loader, time
+    /// Check only whether an update could succeed now: slots, space, keys, power, wear, boot loader, time
     #[arg(long)]
     update: bool,
-    /// With --update: also whether this release would understand the configuration; a bundle or the head of one, as it says of itself
+    /// With --update: also check whether this release would understand the configuration. FILE is a bundle or its head; it is not verified
     #[arg(long, value_name = "FILE", requires = "update")]
     bundle: Option<PathBuf>,
-    /// For programs: everything, as JSON
+    /// Print everything as JSON
     #[arg(long)]
     json: bool,
 }

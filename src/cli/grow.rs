@@ -14,10 +14,10 @@ const LAYOUT: &str = "/usr/share/raspi-mcp/layout.toml";
 /// It runs before anything else of ours, so no configuration is read: one that is wrong is no reason to keep a small disk.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The layout of the card, in place of the image's
+    /// Use this card layout instead of the image's
     #[arg(long, value_name = "FILE")]
     layout: Option<PathBuf>,
-    /// Only say what would be written
+    /// Show what would be written, and write nothing
     #[arg(long)]
     dry_run: bool,
 }

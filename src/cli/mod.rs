@@ -29,13 +29,13 @@ pub mod tools;
 use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
 use exit::Exit;
 
-/// Turns a Raspberry Pi into an appliance that an AI assistant can operate safely, over MCP.
+/// MCP server that lets an AI assistant operate a Raspberry Pi safely.
 ///
-/// Start with `raspi-mcp serve`, then `raspi-mcp call system.get_basic_info`. On a machine that is no Raspberry Pi the
-/// board is simulated and every answer about it says so.
+/// Start with `raspi-mcp serve`, then `raspi-mcp call system.get_basic_info`. On a machine that is not a Raspberry Pi, the
+/// board is simulated, and every answer about it says so.
 ///
-/// Exit codes: 0 done; 1 it failed; 2 the command line is wrong; 3 the configuration is wrong; 4 the server or the
-/// agent does not answer; 5 it was refused, or waits for a person.
+/// Exit codes: 0 done; 1 failed; 2 invalid command line; 3 invalid configuration; 4 the server or the agent does not
+/// answer; 5 refused, or waiting for approval.
 #[derive(Parser)]
 #[command(name = "raspi-mcp", version, max_term_width = 110)]
 struct Cli {
@@ -47,51 +47,51 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Serve MCP: to the client that started this (--stdio), or over HTTP and a unix socket
+    /// Serve MCP to the client that started this process (--stdio), or over HTTP and a Unix socket
     Serve(serve::Args),
-    /// Run the privileged half, which changes the machine for the server
+    /// Run the privileged agent, which performs the server's operations on the machine
     Agent(agent::Args),
     /// Call one tool of a running server
     Call(call::Args),
-    /// Join a client on standard input and output to a server in the network
+    /// Connect a client on standard input and output to a server on the network
     Bridge(bridge::Args),
-    /// Draw the 40-pin header, with what each pin does now
+    /// Draw the 40-pin header with the current function of each pin
     Pins(pins::Args),
-    /// List the tools, with what the configuration says about each
+    /// List the tools and their configuration
     Tools(tools::Args),
     /// Print, write or check the JSON Schema files of the tools
     Schema(schema::Args),
-    /// Make bearer tokens
+    /// Create, list and revoke bearer tokens
     Token(token::Args),
-    /// Make a certificate for this server, or show the one it has
+    /// Create a TLS certificate for this server, or show the current one
     Tls(tls::Args),
-    /// Make, sign and check bundles, which updates are delivered as
+    /// Build, sign and verify update bundles
     Bundle(bundle::Args),
-    /// Publish which release is for whom, as files for any web space
+    /// Publish releases in an update channel, as files for any web space
     Channel(channel::Args),
-    /// Ask many devices how they are: version, slots, last update, health
+    /// Query many devices: version, slots, last update, health
     Fleet(fleet::Args),
-    /// Make a machine that has no owner yet your own, by the code that it shows
+    /// Claim a machine that has no owner yet, with the code that it shows
     Claim(claim::Args),
-    /// Open a tool, and say for whom and for what; it counts at once. On an installed system as root
+    /// Enable a tool for given callers and resources, without a restart. Needs root on an installed system
     Allow(allow::Args),
-    /// Close again what `raspi-mcp allow` opened
+    /// Revoke what `raspi-mcp allow` granted
     Revoke(allow::RevokeArgs),
-    /// Say yes or no to what a caller wants to do
+    /// Approve or deny a caller's pending request
     Approve(approve::Args),
-    /// Check or show the record of all calls
+    /// Verify or show the audit log of all calls
     Audit(audit::Args),
-    /// Show the two systems of this machine, install one, go back, or keep the new one
+    /// Show the two slots of this machine, install a release, roll back, or commit a trial
     Slot(slot::Args),
-    /// At the start of an appliance: bring up whose machine it is, and take the owner's raspi-mcp.toml
+    /// Restore the identity of an appliance at boot, and apply the owner's raspi-mcp.toml
     Prepare(prepare::Args),
-    /// Give the data partition the rest of the card, on images with two slots
+    /// Extend the data partition to the end of the card, on images with two slots
     Grow(grow::Args),
-    /// Stand between the agent and a command it runs
+    /// Supervise a command that the agent runs
     #[cfg(feature = "guard")]
     #[command(hide = true)]
     Guard,
-    /// Say what is wrong or missing on this machine, and how to mend it
+    /// Report what is wrong or missing on this machine, and how to fix it
     Doctor(doctor::Args),
 }
 

@@ -19,10 +19,10 @@ use std::io::{self, IsTerminal, Write};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// As a picture for a page (SVG), on standard output
+    /// Write an SVG picture to standard output
     #[arg(long, conflicts_with = "json")]
     svg: bool,
-    /// For programs: all contacts as JSON
+    /// Print all contacts as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]

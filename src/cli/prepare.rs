@@ -6,7 +6,6 @@ use super::{
     sources,
 };
 use crate::{
-    access::groups,
     agent::Card,
     appliance::{
         Folder,
@@ -15,7 +14,7 @@ use crate::{
     config::{self, Places, SERVER_USER, Settings, Sources},
     error::ToolError,
     halves,
-    os::Root,
+    os::{Root, groups},
     registry::Registry,
     update::disk::{Disk, Layout, RealDisk},
 };

@@ -15,7 +15,7 @@ pub struct Args {
     /// Write DIR/<namespace>/<operation>.json for every tool
     #[arg(long, value_name = "DIR", conflicts_with = "check")]
     write: Option<PathBuf>,
-    /// Say which files in DIR are not what this build promises
+    /// Report which files in DIR differ from this build's schemas
     #[arg(long, value_name = "DIR")]
     check: Option<PathBuf>,
 }

@@ -8,21 +8,22 @@ use crate::{
     config::{self, Flag, Reload, Settings},
     daemon::{self, Serve},
     log,
+    meta::Role,
     os::{ioctl, notify::Manager},
-    registry::{Registry, meta::Role},
+    registry::Registry,
     rpc::mcp::{appliance::Appliance, provider::Provider},
 };
 use std::{sync::Arc, time::Duration};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Serve the client that started this over standard input and output, and nobody else
+    /// Serve only the client that started this process, over standard input and output
     #[arg(long, conflicts_with = "http")]
     stdio: bool,
-    /// Listen for HTTP here instead of 127.0.0.1:8765; port 0 takes a free one
+    /// Listen for HTTP here instead of 127.0.0.1:8765; port 0 selects a free port
     #[arg(long, value_name = "ADDR")]
     http: Option<String>,
-    /// What callers on this machine may do: read_only (default), ops_rw or admin. For your own PC
+    /// The role of callers on this machine: read_only (default), ops_rw or admin. For your own PC
     #[arg(long, value_name = "ROLE", value_parser = role)]
     role: Option<Role>,
 }

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Read this file in place of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)
+    /// Read this file instead of the folder /etc/raspi-mcp (or ~/.config/raspi-mcp)
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Set one key, as in --set limits.reads_per_minute=100; may be repeated
+    /// Set one configuration key, e.g. --set limits.reads_per_minute=100; may be repeated
     #[arg(long = "set", global = true, value_name = "KEY=VALUE", value_parser = key_value)]
     set: Vec<(String, String)>,
 }

@@ -11,16 +11,16 @@ use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub struct Target {
-    /// A server's address, e.g. https://pi.local:8765; without it, the unix socket of the server on this machine
+    /// The server's address, e.g. https://pi.local:8765; default: the Unix socket of the server on this machine
     #[arg(long)]
     pub url: Option<String>,
-    /// The server's certificate, by its fingerprint (sha256:...); without it, an authority this machine trusts must vouch for it
+    /// The fingerprint of the server's certificate (sha256:...); without it, the certificate must be signed by an authority that this machine trusts
     #[arg(long, value_name = "PIN", requires = "url", value_parser = pin)]
     pin: Option<Fingerprint>,
-    /// Another unix socket
+    /// Use this Unix socket instead
     #[arg(long, value_name = "PATH", conflicts_with = "url")]
     pub socket: Option<PathBuf>,
-    /// A file that holds the bearer token; without it, the variable RASPI_MCP_TOKEN
+    /// A file that contains the bearer token; default: the variable RASPI_MCP_TOKEN
     #[arg(long, value_name = "FILE", requires = "url")]
     token_file: Option<PathBuf>,
 }

@@ -18,16 +18,16 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Make a key and a self-signed certificate where tls.key and tls.certificate say, and print the fingerprint that clients pin
+    /// Create a key and a self-signed certificate at tls.key and tls.certificate, and print the fingerprint for clients to pin
     Init {
-        /// A name or address by which clients reach this machine, beside those it knows of; may be repeated
+        /// An additional name or address by which clients reach this machine; may be repeated
         #[arg(long = "name", value_name = "NAME")]
         names: Vec<String>,
-        /// Take the place of those there are; clients that pinned the old one must be told the new one
+        /// Replace an existing key and certificate; clients that pinned the old fingerprint need the new one
         #[arg(long)]
         replace: bool,
     },
-    /// Print the fingerprint of the certificate there is
+    /// Print the fingerprint of the current certificate
     Show,
 }
 

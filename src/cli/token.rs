@@ -4,12 +4,12 @@ use super::exit::{Exit, Failure};
 use super::say::outln;
 use super::sources;
 use crate::{
-    access::groups,
     access::token::{self, Token},
     config::{self, KeptToken, SERVER_USER, Sources, TokenFiles, TokenSetting, is_name},
     error::ToolError,
-    os::{Root, whole},
-    registry::{Registry, meta::Role},
+    meta::Role,
+    os::{Root, groups, whole},
+    registry::Registry,
 };
 use std::{
     fs::{self, DirBuilder},
@@ -27,35 +27,35 @@ pub struct Args {
 
 #[derive(clap::Args)]
 struct What {
-    /// Who or what will use it, e.g. laptop
+    /// The token's name, e.g. of the device that will use it: laptop
     #[arg(long)]
     name: String,
-    /// read_only, ops_rw or admin
+    /// The token's role: read_only, ops_rw or admin
     #[arg(long, value_parser = super::serve::role)]
     role: Role,
-    /// Whose it is: credentials of one owner hold the same pins, and share what one caller may take
+    /// The token's owner. Credentials of one owner share pin leases and limits
     #[arg(long)]
     owner: Option<String>,
-    /// When it stops working, e.g. 2027-01-01T00:00:00Z; never, unless told
+    /// When it expires, e.g. 2027-01-01T00:00:00Z; default: never
     #[arg(long, value_name = "TIME")]
     expires: Option<String>,
 }
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Make a token and print it once; a running server accepts it at once
+    /// Create a token and print it once; a running server accepts it immediately
     Make(What),
-    /// Make a token, print it once, and print the lines that make a server accept it
+    /// Create a token and print it once, with the configuration lines that make a server accept it
     New(What),
-    /// The tokens that the configuration has: never the tokens themselves
+    /// List the configured tokens by name; the tokens themselves are not stored
     List {
-        /// For programs
+        /// Print the list as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Take a token out of the configuration; a running server ends its connections at once
+    /// Remove a token from the configuration; a running server closes its connections immediately
     Revoke {
-        /// Its name, as in `raspi-mcp token list`
+        /// The token's name, as in `raspi-mcp token list`
         name: String,
     },
 }

@@ -4,21 +4,18 @@ use super::say::{out, outln};
 use super::{exit::Failure, sources};
 use crate::{
     access::policy::Policy,
-    registry::{
-        Registry,
-        actions::{ACTIONS, DOES, Does, Ruling, Words},
-        listing::descriptor,
-        meta::{Meta, Mode},
-    },
+    actions::{ACTIONS, DOES, Does, Ruling, Words},
+    meta::{Meta, Mode},
+    registry::{Registry, listing::descriptor},
 };
 use serde_json::Value;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Show what every tool does, its role, tier, policy and time limit, as the configuration has them
+    /// Show the actions, role, tier, policy and time limit of every tool, as configured
     #[arg(long)]
     policy: bool,
-    /// For programs: the full descriptors
+    /// Print the full descriptors as JSON
     #[arg(long)]
     json: bool,
 }

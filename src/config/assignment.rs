@@ -7,7 +7,7 @@ use super::{
     kind::{Kind, KnownTools},
     nearest::nearest,
 };
-use crate::registry::actions::ACTIONS;
+use crate::actions::ACTIONS;
 use serde_json::Value;
 
 /// One key, or one tool or action of `policy`, with a value that passed its check.

@@ -6,9 +6,10 @@ use super::{
     keys::InState,
     kind::{Kind, KnownTools},
     places::Places,
+    prepared::Prepared,
     settings::Settings,
 };
-use crate::{appliance::Folder, registry::actions::Does};
+use crate::actions::Does;
 use serde_json::Value;
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -37,7 +38,7 @@ impl Draft {
         })?;
         let configuration = vec![places.image_dir.clone(), places.identity_dir.clone(), places.site_dir.clone()];
         // One that cannot be read counts as one that is not there: then nothing is open that would not be open without it.
-        let standing = Folder::at(&places.identity_dir).standing().unwrap_or_default();
+        let standing = Prepared::at(&places.identity_dir).standing().unwrap_or_default();
         let unclaimed = standing.is_some_and(|standing| !standing.claimed);
         Ok(Self {
             tree,

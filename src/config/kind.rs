@@ -10,7 +10,7 @@ use super::{
     tokens,
     words::{full_path, is_host, is_name, is_service, one_of, sized},
 };
-use crate::{registry::meta::Mode, update::channel::window::Window};
+use crate::{meta::Mode, values::Window};
 use serde_json::Value;
 use std::net::SocketAddr;
 

@@ -6,10 +6,10 @@ use super::{
     draft::Draft,
     fault::{Fault, Faults, Origin},
     fragment::{self, Fragment},
+    prepared::Prepared,
     together,
     token_files::TokenFiles,
 };
-use crate::appliance::Folder;
 use std::path::PathBuf;
 
 /// The settings of `raspi-mcp serve`, and of every command a person runs.
@@ -77,7 +77,7 @@ pub fn place_of(variable: &str) -> Option<String> {
 
 /// Whether the site is an appliance's: both its systems read the same files there, of which one may be older than what is in them.
 fn is_shared(sources: &Sources) -> bool {
-    sources.file.is_none() && !matches!(Folder::at(&sources.places.identity_dir).standing(), Ok(None))
+    sources.file.is_none() && !matches!(Prepared::at(&sources.places.identity_dir).standing(), Ok(None))
 }
 
 /// The owner's fragments of an appliance, over what image and identity say. One that this version does not understand never keeps it from
@@ -104,7 +104,7 @@ fn site(sources: &Sources, owner: Option<u32>) -> Vec<Fragment> {
 /// What image, identity and site say, in that order; a site that is `shared` comes later, by [`owners`].
 fn base(sources: &Sources, shared: bool, owner: Option<u32>, faults: &mut Vec<Fault>) -> Vec<Assignment> {
     let mut fragments = fragment::read_dir(&sources.places.image_dir, owner, &sources.tools);
-    let identity = Folder::at(&sources.places.identity_dir).fragments();
+    let identity = Prepared::at(&sources.places.identity_dir).fragments();
     fragments.extend(fragment::read_dir(&identity, owner, &sources.tools));
     match &sources.file {
         Some(file) => fragments.push(fragment::read_file(file, owner, &sources.tools)),

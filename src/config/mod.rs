@@ -18,6 +18,7 @@ mod load;
 mod nearest;
 mod owners;
 mod places;
+pub mod prepared;
 mod reload;
 pub mod sections;
 mod settings;
@@ -56,7 +57,7 @@ pub use token::{Sha256, TokenSetting};
 pub use token_files::{KeptToken, TokenFiles};
 pub use words::{full_path as is_full_path, is_loopback, is_name};
 
-use crate::registry::meta::Mode;
+use crate::meta::Mode;
 use std::path::PathBuf;
 
 /// One command-line flag that sets a key.

@@ -11,7 +11,7 @@ pub const SERVER_USER: &str = "raspi-mcp";
 pub struct Places {
     /// Fragments that came with the image.
     pub image_dir: PathBuf,
-    /// What `raspi-mcp prepare` wrote at this boot of whose machine this is ([`crate::appliance::Folder`]): fragments between the image's and the
+    /// What `raspi-mcp prepare` wrote at this boot of whose machine this is ([`super::prepared`]): fragments between the image's and the
     /// site's. Not there on most machines.
     pub identity_dir: PathBuf,
     /// Fragments of whoever runs the machine: `/etc/raspi-mcp`, or `raspi-mcp` in the XDG config folder.
@@ -33,7 +33,7 @@ impl Places {
     pub fn system() -> Self {
         Self {
             image_dir: "/usr/lib/raspi-mcp/conf.d".into(),
-            identity_dir: crate::appliance::FOLDER.into(),
+            identity_dir: super::prepared::FOLDER.into(),
             site_dir: "/etc/raspi-mcp".into(),
             state_dir: "/var/lib/raspi-mcp".into(),
             runtime_dir: "/run/raspi-mcp".into(),

@@ -12,7 +12,7 @@ use super::{
     token::TokenSetting,
     token_files::TokenFiles,
 };
-use crate::registry::meta::{Environment, Mode, Role};
+use crate::meta::{Environment, Mode, Role};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -58,7 +58,7 @@ pub struct Settings {
     /// An appliance that has no owner yet: until it has, nothing but its claim and a sign of life may be served to anybody.
     #[serde(skip)]
     pub unclaimed: bool,
-    /// What was prepared of its identity at this start ([`crate::appliance::Folder`]); not there on most machines.
+    /// What was prepared of its identity at this start ([`super::prepared`]); not there on most machines.
     #[serde(skip)]
     pub identity_dir: PathBuf,
     /// Where the tokens come from: a running server reads them again.
@@ -269,7 +269,7 @@ pub enum LogTarget {
 }
 
 impl Settings {
-    /// What holds when nobody sets anything. The numbers of `limits` are document 003's and DESIGN.md's.
+    /// What holds when nobody sets anything. docs/configuration.md has the numbers.
     pub fn default_for(places: &Places) -> Self {
         Self {
             board: BoardChoice::Auto,

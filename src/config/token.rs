@@ -1,6 +1,6 @@
 //! One entry of `[[access.tokens]]`: a bearer token known by its hash, so that no file holds the secret itself.
 
-use crate::registry::meta::Role;
+use crate::meta::Role;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use serde_json::json;
 use std::fmt;

@@ -7,7 +7,7 @@ use super::{
     kind::{Kind, KnownTools},
     token::TokenSetting,
 };
-use crate::{appliance::Folder, registry::meta::Mode};
+use crate::{appliance::Folder, meta::Mode};
 use std::path::{Path, PathBuf};
 
 /// Where the tokens of one server are looked for, in this order. Empty where its settings came from no files.

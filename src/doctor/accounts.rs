@@ -1,7 +1,7 @@
 //! The service's user and the groups that decide who may administer and approve.
 
 use super::{Finding, Subject};
-use crate::{access::groups, config::Settings};
+use crate::{config::Settings, os::groups};
 
 const SYSUSERS: &str = "install dist/sysusers.d/raspi-mcp.conf and run systemd-sysusers";
 

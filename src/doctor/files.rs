@@ -2,9 +2,8 @@
 
 use super::{Finding, Subject};
 use crate::{
-    access::groups,
     config::{FileRoot, Settings},
-    os::Root,
+    os::{Root, groups},
 };
 use std::{fs, os::unix::fs::MetadataExt, path::Path};
 

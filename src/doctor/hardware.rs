@@ -2,11 +2,11 @@
 
 use super::{Finding, Subject};
 use crate::{
-    access::groups,
     hw::{
         board::{Board, Conflict, Kind},
         devices::{Device, Devices},
     },
+    os::groups,
 };
 use std::{collections::BTreeSet, os::unix::fs::MetadataExt};
 

@@ -2,7 +2,7 @@
 
 use super::{Finding, Subject};
 use crate::{
-    access::jwt::Keys,
+    authentication::jwt::Keys,
     config::{Settings, Tls, TokenSetting},
     tls::shown::Shown,
 };

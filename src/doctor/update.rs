@@ -14,10 +14,10 @@ use crate::{
         boot::{By, Machine, Witness, has_tryboot},
         bundle::Manifest,
         disk::Layout,
-        fetch,
         status::{Phase, SlotState, UpdateStatus},
         trust::Roots,
     },
+    update_client,
 };
 use std::path::PathBuf;
 
@@ -153,7 +153,7 @@ fn space(settings: &Settings) -> Finding {
     let (about, update) = ("space", &settings.update);
     // The folder is made when it is first needed.
     let there = update.spool_dir.ancestors().find(|folder| folder.exists()).unwrap_or(&update.spool_dir);
-    match fetch::free(there) {
+    match update_client::free(there) {
         Ok(free) if free.saturating_sub(update.spool_reserve_bytes) >= USUAL => {
             Finding::ok(about, format!("{} MiB free for blocks in {}", free >> 20, update.spool_dir.display()))
         }

@@ -7,7 +7,7 @@
 mod group;
 mod tree;
 
-use crate::{access::base64url, agent::exec::GRACE};
+use crate::{agent::exec::GRACE, base64url};
 use rustix::process::{Pid, Signal, WaitOptions};
 use serde::{Deserialize, Serialize};
 use std::{

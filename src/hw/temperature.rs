@@ -1,4 +1,4 @@
-//! The processor's temperature, from the first of four sources that has it (document 000, addendum 4.3).
+//! The processor's temperature, from the first of four sources that has it (docs/contract/system.md).
 
 use super::{board::Board, firmware::Firmware};
 use crate::os::{Root, hwmon, thermal, uptime};
@@ -62,7 +62,7 @@ pub async fn read(root: &Root, board: &Board, firmware: &Firmware) -> io::Result
     fault.map_or(Ok(None), Err)
 }
 
-/// The sensor that is about the processor; else the first, as the addendum has it.
+/// The sensor that is about the processor; else the first.
 fn processor(sensors: io::Result<Vec<hwmon::Sensor>>) -> io::Result<f64> {
     let sensors = sensors?;
     let about_cpu = |chip: &str| ["cpu", "coretemp", "k10temp", "soc"].iter().any(|name| chip.contains(name));

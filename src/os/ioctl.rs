@@ -1,5 +1,5 @@
 //! The few ioctls that no crate offers safely, and one call of the C library: the one file that may say `unsafe`
-//! (`tests/it/layout.rs` keeps it so).
+//! (`tests/it/layout/mod.rs` keeps it so).
 //!
 //! Each ioctl is a safe function over an open file, typed as the kernel's header says.
 #![allow(unsafe_code)]

@@ -4,7 +4,7 @@
 //! `Documentation/admin-guide/ramoops.rst` and `Documentation/ABI/testing/pstore` of Linux; systemd-pstore.service(8), which moves the files.
 
 use super::root::Root;
-use crate::access::redact::redact_text;
+use crate::redact::redact_text;
 use std::{
     fs::{self, File},
     io::{self, Read, Seek, SeekFrom},

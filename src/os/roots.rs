@@ -1,7 +1,6 @@
 //! The folders that `files.*` may reach, as the configuration names them, and the way into each.
 
 use super::beneath::Beneath;
-use crate::config::{FileRoot, sections::files::resolved};
 use rustix::io::Errno;
 use std::{path::PathBuf, sync::Arc};
 use tokio::sync::{Mutex, OwnedMutexGuard};
@@ -17,17 +16,19 @@ pub struct Roots {
 /// One folder.
 #[derive(Debug)]
 pub struct FolderRoot {
-    pub setting: FileRoot,
+    /// What callers call it: of a granted folder, its path.
+    pub name: String,
+    /// Its full path, as the configuration has it.
+    pub path: PathBuf,
+    /// Whether files may be written and deleted there.
+    pub writable: bool,
+    /// The largest file that is read or written there, in bytes.
+    pub max_bytes: u64,
     /// Its path without symbolic links, as it was when the server started; a grant's is its path.
     pub resolved: PathBuf,
 }
 
 impl FolderRoot {
-    /// A folder of a grant. Its path is taken as it is written: one that has a symbolic link in it cannot be opened.
-    pub fn granted(path: &str, writable: bool) -> Self {
-        Self { setting: FileRoot::granted(path, writable), resolved: path.into() }
-    }
-
     /// Opens the folder. Once for each call: what is mounted or made there later counts.
     ///
     /// # Errors
@@ -38,10 +39,9 @@ impl FolderRoot {
 }
 
 impl Roots {
-    /// The configured folders; links in their paths are followed now and never again.
-    pub fn of(settings: &[FileRoot]) -> Self {
-        let root = |setting: &FileRoot| FolderRoot { setting: setting.clone(), resolved: resolved(&setting.path) };
-        Self { roots: settings.iter().map(root).map(Arc::new).collect(), ..Self::default() }
+    /// The configured folders, in the order of the configuration.
+    pub fn of(folders: impl IntoIterator<Item = FolderRoot>) -> Self {
+        Self { roots: folders.into_iter().map(Arc::new).collect(), ..Self::default() }
     }
 
     /// In the order of the configuration.

@@ -8,7 +8,8 @@ mod safe_reboot;
 use crate::{
     access::caller::Caller,
     error::ToolError,
-    registry::{meta::Meta, names::Naming},
+    meta::Meta,
+    registry::{Registry, names::Naming, pipeline::Pipeline},
     world::World,
 };
 use serde_json::{Map, Value};
@@ -49,6 +50,7 @@ pub static PROMPTS: &[&Prompt] = &[&diagnose::PROMPT, &safe_reboot::PROMPT];
 /// For whom a prompt is written.
 pub struct Scene<'a> {
     pub world: &'a World,
+    pub registry: &'a Registry,
     pub caller: &'a Caller,
     /// How this client spells tools.
     pub naming: Naming,
@@ -76,7 +78,7 @@ impl Prompt {
     /// `invalid_argument` naming the argument that is missing, unknown, too long or not to be understood.
     pub fn write(
         &self,
-        world: &World,
+        pipeline: &Pipeline,
         caller: &Caller,
         naming: Naming,
         given: &Map<String, Value>,
@@ -88,7 +90,8 @@ impl Prompt {
         if let Some(argument) = missing {
             return Err(argument.refusal(format!("{} needs the argument {}", self.name, argument.name)));
         }
-        (self.write)(&Scene { world, caller, naming, given })
+        let Pipeline { world, registry, .. } = pipeline;
+        (self.write)(&Scene { world, registry, caller, naming, given })
     }
 
     /// # Errors
@@ -136,7 +139,7 @@ impl Scene<'_> {
 
     /// Why this caller cannot use a tool; `None` when it can.
     fn refusal(&self, name: &str) -> Option<ToolError> {
-        let meta: Result<&'static Meta, ToolError> = match self.world.registry.names.resolve(name) {
+        let meta: Result<&'static Meta, ToolError> = match self.registry.names.resolve(name) {
             Ok((entry, _)) => Ok(entry.meta),
             Err(_) => Err(ToolError::not_found(format!("this server has no {name}"))),
         };

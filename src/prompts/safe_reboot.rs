@@ -1,7 +1,7 @@
 //! `safe-reboot`: restart with a look before, a person's yes, and a look after.
 
 use super::{Argument, Part, Prompt, Scene};
-use crate::{agent::power::MAX_DELAY_SECONDS, error::ToolError, registry::meta::Mode};
+use crate::{agent::power::MAX_DELAY_SECONDS, error::ToolError, meta::Mode};
 use serde_json::json;
 
 /// Seconds, unless told: enough for a person to change their mind.
@@ -46,7 +46,7 @@ fn write(scene: &Scene<'_>) -> Result<Vec<Part>, ToolError> {
             refusal.advice()
         ))]);
     }
-    let meta = scene.world.registry.names.resolve("system.reboot").map(|(entry, _)| entry.meta);
+    let meta = scene.registry.names.resolve("system.reboot").map(|(entry, _)| entry.meta);
     let approval = if meta.is_ok_and(|meta| scene.world.policy.get().mode(meta) == Mode::Ask) {
         "A person approves it with `raspi-mcp approve` at the device; tell the user that it waits for that. When it \
          answers that approval is pending, repeat the very same call later; change nothing in it."

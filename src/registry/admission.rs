@@ -2,13 +2,13 @@
 
 use super::{listing::Limits, pipeline::Call, tool::Entry};
 use crate::{
-    access::{
+    access::caller::Caller,
+    canonical,
+    error::ToolError,
+    registry::{
         budget::{Budget, Taken},
-        caller::Caller,
-        canonical,
         rate::RateLimiter,
     },
-    error::ToolError,
     world::World,
 };
 use std::time::Instant;

@@ -1,6 +1,7 @@
 //! What a tool sees of the call it serves and of the machine it runs on.
 
-use super::deed::Changed;
+use super::Registry;
+use crate::audit::changed::Changed;
 use crate::{access::caller::Caller, error::ToolError, registry::progress::Progress, world::World};
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -16,6 +17,8 @@ use tokio_util::sync::CancellationToken;
 /// Handed to every tool. Cheap to make: one per call.
 pub struct Context {
     pub world: Arc<World>,
+    /// Every tool of this server.
+    pub registry: Arc<Registry>,
     pub caller: Arc<Caller>,
     /// Fires when the caller withdraws the request or its time is up. A write that can stop does so then, and says in its error
     /// (`details.changed`, `details.stopped`) or by its notes what it did; one that cannot goes on ([`super::deed`]).

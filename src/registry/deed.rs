@@ -7,15 +7,13 @@ use super::{
     tool::{Entry, Output},
 };
 use crate::{
-    access::{
-        caller::Caller,
-        ledger::{self, Ledger},
-    },
+    access::caller::Caller,
+    audit::changed::Changed,
+    audit::ledger::{self, Ledger},
     error::{ErrorCode, ToolError},
     os::blocking,
 };
 use futures::FutureExt;
-use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use std::{
     panic::AssertUnwindSafe,
@@ -30,45 +28,6 @@ use tokio_util::sync::CancellationToken;
 pub const REPORT: Duration = Duration::from_secs(4);
 /// How long the outcome of one that goes on is waited for. The longest deed, a command, ends within 11 minutes.
 pub const LATER: Duration = Duration::from_secs(15 * 60);
-
-/// Whether a call changed something.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Changed {
-    #[default]
-    No,
-    Yes,
-    /// It was interrupted, or its answer was lost, before it could say.
-    Unknown,
-}
-
-impl Changed {
-    /// As error details name it; `None` where they say nothing.
-    fn of(details: &serde_json::Map<String, Value>) -> Option<Self> {
-        match details.get("changed")? {
-            Value::Bool(true) => Some(Self::Yes),
-            Value::Bool(false) => Some(Self::No),
-            Value::String(word) if word == "unknown" => Some(Self::Unknown),
-            _ => None,
-        }
-    }
-}
-
-impl From<bool> for Changed {
-    fn from(changed: bool) -> Self {
-        if changed { Self::Yes } else { Self::No }
-    }
-}
-
-impl Serialize for Changed {
-    /// `true`, `false` or `"unknown"`.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::No => serializer.serialize_bool(false),
-            Self::Yes => serializer.serialize_bool(true),
-            Self::Unknown => serializer.serialize_str("unknown"),
-        }
-    }
-}
 
 /// A write as a future of its own, with everything it needs and the place it runs in.
 pub(super) type Running = Pin<Box<dyn Future<Output = Result<Output, ToolError>> + Send>>;

@@ -1,14 +1,13 @@
 //! Tools as `tools/list` shows them. Each listing is made once per role and spelling, and kept as bytes.
 
-use super::{
-    meta::{Effect, Role},
-    names::Naming,
-    schema::projection,
-    tool::Entry,
-};
+use super::{Registry, names::Naming, tool::Entry};
 use crate::{
     access::{caller::Caller, policy::Policy},
     world::World,
+};
+use crate::{
+    meta::{Effect, Role},
+    schema::projection,
 };
 use serde_json::{
     Value, json,
@@ -19,7 +18,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// `toolingVersion`: the build that answers (document 002, section 2.1). For debugging, not a compatibility gate.
+/// `toolingVersion`: the build that answers (docs/contract/README.md). For debugging, not a compatibility gate.
 pub const TOOLING_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The descriptor that `schemas/<namespace>/<operation>.json` promises: everything that does not depend on the running server.
@@ -83,7 +82,7 @@ pub fn descriptor(entry: &Entry) -> Value {
     descriptor
 }
 
-/// What `tools/list` may be narrowed by (document 001, section 4.1).
+/// What `tools/list` may be narrowed by (docs/contract/README.md).
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Filter {
@@ -141,13 +140,14 @@ struct Made {
 
 /// Listings by role and spelling, made on first use and anew when the policy has changed.
 pub struct Listings {
+    registry: Arc<Registry>,
     limits: Limits,
     made: Mutex<Made>,
 }
 
 impl Listings {
-    pub fn new(limits: Limits) -> Self {
-        Self { limits, made: Mutex::default() }
+    pub fn new(registry: Arc<Registry>, limits: Limits) -> Self {
+        Self { registry, limits, made: Mutex::default() }
     }
 
     /// Every tool this caller could ever use, in registry order; `enabled` says whether it can now.
@@ -159,11 +159,11 @@ impl Listings {
         }
         let named = policy.names(&caller.principal).then(|| caller.principal.clone());
         let listing = made.listings.entry((caller.role, naming, named));
-        Arc::clone(listing.or_insert_with(|| Arc::new(self.make(world, &policy, caller, naming))))
+        Arc::clone(listing.or_insert_with(|| Arc::new(self.make(&policy, caller, naming))))
     }
 
-    fn make(&self, world: &World, policy: &Policy, caller: &Caller, naming: Naming) -> Vec<Listed> {
-        let permitted = world.registry.entries().filter(|entry| policy.has_role(entry.meta, caller));
+    fn make(&self, policy: &Policy, caller: &Caller, naming: Naming) -> Vec<Listed> {
+        let permitted = self.registry.entries().filter(|entry| policy.has_role(entry.meta, caller));
         permitted
             .map(|entry| {
                 let enabled = policy.off_for(entry.meta, Some(&caller.principal)).is_none();

@@ -1,25 +1,25 @@
 //! Every tool the server offers, as data: one slice of entries feeds the listing, the dispatcher, the schemas on disk,
 //! the policy table and the tests.
 
-pub mod actions;
 mod admission;
 pub mod answer_meta;
+pub mod bounds;
+mod budget;
 pub mod cache;
 pub mod context;
 pub mod deed;
 mod gates;
 pub mod listing;
-pub mod meta;
 pub mod names;
 pub mod pipeline;
 pub mod places;
 pub mod progress;
+mod rate;
 mod refusal;
-pub mod schema;
 pub mod tool;
 mod trail;
 
-use crate::error::ToolError;
+use crate::{error::ToolError, schema::Checker};
 use names::Names;
 use serde_json::Value;
 use std::{collections::HashMap, sync::OnceLock};
@@ -30,7 +30,7 @@ pub struct Registry {
     entries: Vec<&'static Entry>,
     pub names: Names,
     /// Compiled on first use: a tool nobody calls costs nothing.
-    checkers: HashMap<&'static str, OnceLock<schema::Checker>>,
+    checkers: HashMap<&'static str, OnceLock<Checker>>,
 }
 
 impl Registry {
@@ -66,10 +66,9 @@ impl Registry {
         entry.parse(whole(args))
     }
 
-    fn checker(&self, entry: &Entry) -> &schema::Checker {
-        self.checkers[entry.name()].get_or_init(|| {
-            schema::Checker::new(&entry.input_schema()).expect("the contract test compiles every schema")
-        })
+    fn checker(&self, entry: &Entry) -> &Checker {
+        self.checkers[entry.name()]
+            .get_or_init(|| Checker::new(&entry.input_schema()).expect("the contract test compiles every schema"))
     }
 }
 

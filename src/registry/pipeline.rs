@@ -6,25 +6,26 @@
 //! of a call before its caller has paid for it, and no write is done before its intent is in the audit.
 
 use super::{
+    Registry,
     admission::Admission,
     answer_meta::AnswerMeta,
+    bounds::{Bounds, Load},
     context::{Context, Notes},
-    deed::{self, Changed, Ended, Later},
+    deed::{self, Ended, Later},
     gates,
-    listing::{Limits, Listings},
-    meta::Mode,
+    listing::Listings,
     places::{Place, Places},
     progress::Progress,
     refusal,
     tool::{Entry, Output},
     trail::{Trail, not_done, panicked, unrecorded},
 };
+use crate::audit::changed::Changed;
+use crate::meta::Mode;
 use crate::{
-    access::{
-        caller::Caller,
-        canonical::Whole,
-        ledger::{Entry as AuditEntry, Intent, Ledger},
-    },
+    access::caller::Caller,
+    audit::ledger::{Entry as AuditEntry, Intent, Ledger},
+    canonical::Whole,
     error::{ErrorCode, ToolError},
     world::World,
 };
@@ -58,34 +59,10 @@ pub struct Finished {
     pub meta: AnswerMeta,
 }
 
-/// The limits of one server.
-#[derive(Clone, Copy, Debug)]
-pub struct Bounds {
-    pub limits: Limits,
-    /// Calls that run at once.
-    pub concurrent: usize,
-    /// Calls that may wait for one of those places.
-    pub waiting: usize,
-    /// Long waits and streams at once, counted apart.
-    pub streams: usize,
-    /// The longest answer, in bytes.
-    pub response_bytes: usize,
-}
-
-/// How busy a server is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Load {
-    /// Calls that run.
-    pub running: usize,
-    /// Calls that wait for a place to run in.
-    pub waiting: usize,
-    /// Approvals, long waits and streams.
-    pub streams: usize,
-}
-
 /// Serves calls.
 pub struct Pipeline {
     pub world: Arc<World>,
+    pub registry: Arc<Registry>,
     pub listings: Listings,
     pub bounds: Bounds,
     ledger: Arc<dyn Ledger>,
@@ -124,11 +101,18 @@ pub struct Approval {
 }
 
 impl Pipeline {
-    pub fn new(world: Arc<World>, bounds: Bounds, ledger: Arc<dyn Ledger>, gate: Arc<dyn Gate>) -> Self {
+    pub fn new(
+        world: Arc<World>,
+        registry: Arc<Registry>,
+        bounds: Bounds,
+        ledger: Arc<dyn Ledger>,
+        gate: Arc<dyn Gate>,
+    ) -> Self {
         crate::os::panics::watch();
         Self {
+            listings: Listings::new(Arc::clone(&registry), bounds.limits),
             world,
-            listings: Listings::new(bounds.limits),
+            registry,
             bounds,
             ledger,
             gate,
@@ -169,7 +153,7 @@ impl Pipeline {
         let admitted = self.admission.admit(&self.world, &self.bounds.limits, &call);
         let (served, unseen) = match &admitted {
             Ok(_) => {
-                self.world.registry.normalise(entry, &mut call.args);
+                self.registry.normalise(entry, &mut call.args);
                 (AssertUnwindSafe(self.serve(call, &mut trail)).catch_unwind().await, Value::Null)
             }
             Err(refusal) => (Ok(Err(refusal.clone())), call.args),
@@ -294,10 +278,11 @@ impl Pipeline {
         // By what the call does, which its arguments decide; told once they are known to be some.
         let ruling = policy.judge(meta, &args);
         let asked = matches!(ruling, Ok(Mode::Ask)).then(|| args.clone());
-        let prepared = self.world.registry.prepare(entry, args)?;
+        let prepared = self.registry.prepare(entry, args)?;
         ruling?;
         let mut cx = Context {
             world: Arc::clone(&self.world),
+            registry: Arc::clone(&self.registry),
             caller: Arc::clone(&caller),
             cancel: cancel.clone(),
             progress: progress.clone(),

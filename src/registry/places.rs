@@ -3,7 +3,7 @@
 //! Calls that find no place wait in a bounded queue. A place that becomes free goes to the first in the queue who may have
 //! it: somebody with a full share is passed over, so one caller's queue is not in front of everybody else's.
 
-use super::pipeline::{Bounds, Load};
+use super::bounds::{Bounds, Load};
 use crate::{
     access::{
         caller::Caller,
@@ -167,7 +167,7 @@ impl Drop for Turn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{access::caller::Door, registry::listing::Limits, registry::meta::Role};
+    use crate::{access::caller::Door, meta::Role, registry::listing::Limits};
     use futures::{FutureExt, future::BoxFuture};
 
     fn places(concurrent: usize, waiting: usize) -> Places {

@@ -1,4 +1,4 @@
-//! Progress of one call: at most four updates a second, none after the terminal answer (document 002, section 9).
+//! Progress of one call: at most four updates a second, none after the terminal answer (docs/contract/README.md).
 
 use serde_json::{Value, json};
 use std::{
@@ -23,7 +23,7 @@ pub struct Update {
     pub stream: &'static str,
 }
 
-/// A piece of output that a call passes on as it comes (`exec/stream`, document 001, section 4.4).
+/// A piece of output that a call passes on as it comes (`exec/stream`, docs/contract/exec.md).
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct Piece<'a> {
     /// `stdout` or `stderr`.
@@ -159,7 +159,7 @@ impl State {
     }
 }
 
-/// `params` of `notifications/progress`: MCP's fields, with document 002's in `_meta`.
+/// `params` of `notifications/progress`: MCP's fields, with ours in `_meta` (docs/contract/README.md).
 pub fn params(token: &Value, tool: &str, id: &str, update: &Update) -> Value {
     let mut params = json!({
         "progressToken": token,

@@ -1,5 +1,5 @@
-//! What every refusal says, whoever refused, server or agent: the permission that is missing, on what (document 000, section
-//! 2.6.2), where in the arguments the fault is, and how this caller gets a pin that somebody else has.
+//! What every refusal says, whoever refused, server or agent: the permission that is missing, on what
+//! (docs/contract/README.md), where in the arguments the fault is, and how this caller gets a pin that somebody else has.
 //!
 //! Those who refuse name the permission where they know it better; what they leave out is added here, in one place.
 
@@ -7,8 +7,8 @@ use super::tool::Entry;
 use crate::{
     access::{caller::Caller, way},
     error::{ErrorCode, ToolError},
-    hw::i2c::Address,
     os::systemd::ServiceName,
+    values::Address,
 };
 use serde_json::{Map, Value};
 

@@ -1,7 +1,8 @@
 //! The trait a tool implements, and the entry it becomes in the registry.
 
-use super::{context::Context, meta::Meta, schema};
+use super::context::Context;
 use crate::error::ToolError;
+use crate::{meta::Meta, schema};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{

@@ -2,12 +2,13 @@
 
 use super::{
     context::Notes,
-    deed::{Changed, Running},
+    deed::Running,
     pipeline::Approval,
     tool::{Entry, Output},
 };
+use crate::audit::changed::Changed;
 use crate::{
-    access::canonical::Whole,
+    canonical::Whole,
     error::{ErrorCode, ToolError},
     os::panics::{self, Panic},
 };
@@ -88,7 +89,10 @@ pub(super) fn panicked(entry: &Entry, request_id: &str) -> ToolError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::{context::Context, meta::Meta, tool::Tool};
+    use crate::{
+        meta::Meta,
+        registry::{context::Context, tool::Tool},
+    };
     use serde_json::value::RawValue;
 
     struct WritePin;

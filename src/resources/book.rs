@@ -271,7 +271,7 @@ fn service(address: &Address) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{access::caller::Door, log::Since, registry::meta::Role};
+    use crate::{access::caller::Door, log::Since, meta::Role};
     use futures::future::{BoxFuture, ready};
 
     struct Deaf;

@@ -16,8 +16,8 @@ pub use address::Address;
 use crate::{
     access::caller::Caller,
     error::ToolError,
-    registry::{meta::Meta, tool::Entry},
-    world::World,
+    meta::Meta,
+    registry::{Registry, pipeline::Pipeline, tool::Entry},
 };
 
 /// One resource: where it is, and whose answer it holds.
@@ -73,8 +73,8 @@ pub enum Source {
 pub const LOG: &str = "raspi://logs/app";
 
 /// Whether this caller may read the resource at `uri`.
-pub fn admits(uri: &str, world: &World, caller: &Caller) -> bool {
-    Address::parse(uri).is_ok_and(|address| address.resource.admit(world, caller).is_ok())
+pub fn admits(uri: &str, pipeline: &Pipeline, caller: &Caller) -> bool {
+    Address::parse(uri).is_ok_and(|address| address.resource.admit(pipeline, caller).is_ok())
 }
 
 const fn text(name: &'static str) -> Parameter {
@@ -195,8 +195,8 @@ impl Resource {
     ///
     /// # Errors
     /// `not_found` in a server that is built without it.
-    pub fn entry(&self, world: &World) -> Result<&'static Entry, ToolError> {
-        let found = world.registry.names.resolve(self.tool).map(|(entry, _)| entry);
+    pub fn entry(&self, registry: &Registry) -> Result<&'static Entry, ToolError> {
+        let found = registry.names.resolve(self.tool).map(|(entry, _)| entry);
         found.map_err(|_| ToolError::not_found(format!("this server has no {}", self.tool)).with("resource", self.uri))
     }
 
@@ -204,9 +204,9 @@ impl Resource {
     ///
     /// # Errors
     /// As [`Resource::entry`], and `permission_denied`.
-    pub fn admit(&self, world: &World, caller: &Caller) -> Result<&'static Meta, ToolError> {
-        let meta = self.entry(world)?.meta;
-        world.policy.get().admit(meta, caller)?;
+    pub fn admit(&self, pipeline: &Pipeline, caller: &Caller) -> Result<&'static Meta, ToolError> {
+        let meta = self.entry(&pipeline.registry)?.meta;
+        pipeline.world.policy.get().admit(meta, caller)?;
         Ok(meta)
     }
 }

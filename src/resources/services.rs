@@ -32,9 +32,9 @@ impl Drop for Listener {
 
 /// Changes of the service behind `name`: systemd tells them of the unit itself, not of its aliases.
 async fn changes(world: &World, name: &str) -> Result<MessageStream, ToolError> {
-    let answer = properties::of_unit(&world.bus, name).await?;
+    let answer = properties::of_unit(&world.machine.bus, name).await?;
     let id = answer.read()?.owned("Id");
-    watch::unit(&world.bus, id.as_deref().unwrap_or(name)).await
+    watch::unit(&world.machine.bus, id.as_deref().unwrap_or(name)).await
 }
 
 impl Services {

@@ -4,7 +4,7 @@ use super::{Address, Source};
 use crate::{
     access::caller::Caller,
     log::{Line, Ring, Since, rank},
-    registry::meta::Role,
+    meta::Role,
 };
 use futures::future::BoxFuture;
 use std::sync::Arc;

@@ -132,7 +132,6 @@ impl Server {
         let Some(modern) = era(&call.meta) else { return Ok(Route::Mcp) };
         let (entry, _) = self
             .pipeline
-            .world
             .registry
             .names
             .resolve(&call.name)
@@ -169,7 +168,7 @@ impl Server {
     }
 
     fn bare(&self, visitor: &Visitor<'_>, id: &Id, method: &str, params: Option<&RawValue>) -> Result<Route, Fault> {
-        let (entry, dialect) = match self.pipeline.world.registry.names.resolve(method) {
+        let (entry, dialect) = match self.pipeline.registry.names.resolve(method) {
             Ok(found) => found,
             Err(unknown) => return Ok(Route::Answer(unknown_method(id, method, &unknown))),
         };

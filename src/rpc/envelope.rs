@@ -16,7 +16,7 @@ pub const INVALID_PARAMS: i32 = -32602;
 pub const INTERNAL_ERROR: i32 = -32603;
 
 /// A request id: a string or an integer (MCP, "Requests"). Echoed as it came; compared as a string, so that a client that
-/// cancels `"7"` reaches the request it sent as `7` (document 002, section 7.2).
+/// cancels `"7"` reaches the request it sent as `7` (docs/contract/README.md).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Id {
     Number(i64),
@@ -82,7 +82,7 @@ impl Fault {
     pub fn reply(&self) -> Vec<u8> {
         reply::error(self.id.as_ref(), self.code, &self.message, Some(&self.data()))
     }
-    /// `error.data`: document 000, section 2.6.8.
+    /// `error.data` (docs/contract/errors.md).
     fn data(&self) -> Value {
         fault_data(self.code, &self.message, &self.details)
     }

@@ -9,8 +9,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use std::ops::Range;
 
-/// Tools in one page when the client does not say. Document 001, section 4.1, has 50; there are more by now, and a client that
-/// says nothing may know nothing of pages (docs/decisions.md, 159).
+/// Tools in one page when the client does not say. There are more than 50, and a client that
+/// says nothing may know nothing of pages (decision 159).
 const PAGE: usize = 100;
 /// How long a modern client may keep the list: it changes with the configuration.
 const TTL_MS: u64 = 60_000;

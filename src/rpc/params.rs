@@ -16,7 +16,7 @@ pub const BATCHING: &str = "2025-03-26";
 pub struct Meta {
     #[serde(rename = "progressToken")]
     pub progress_token: Option<Value>,
-    /// Echoed in the answer and written to the audit (document 004, "Common Request/Response Fields").
+    /// Echoed in the answer and written to the audit (docs/contract/README.md).
     pub correlation_id: Option<String>,
     #[serde(rename = "io.modelcontextprotocol/protocolVersion")]
     pub protocol_version: Option<String>,
@@ -127,7 +127,7 @@ impl<'a> CallParams<'a> {
     }
 }
 
-/// Parameters of `tools/list` (MCP's cursor; document 001's limit and filter).
+/// Parameters of `tools/list` (MCP's cursor; our limit and filter: docs/contract/README.md).
 #[derive(Debug, Default, Deserialize)]
 pub struct ListParams {
     pub cursor: Option<String>,

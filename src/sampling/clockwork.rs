@@ -13,8 +13,8 @@ use super::{
     shelf::{self, Block},
 };
 use crate::{
+    machine::Machine,
     os::activity::{Interval, Reading},
-    world::World,
 };
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep_until};
@@ -24,7 +24,7 @@ pub const FLUSH_EVERY: Duration = Duration::from_secs(300);
 
 impl Sampling {
     /// Starts the task if there is a job and no task.
-    pub(super) fn wake(&self, world: &Arc<World>) {
+    pub(super) fn wake(&self, machine: &Arc<Machine>) {
         let mut state = self.state();
         if state.awake || !state.jobs.iter().any(Job::is_running) {
             drop(state);
@@ -33,17 +33,17 @@ impl Sampling {
         }
         state.awake = true;
         state.epoch = Some(Instant::now());
-        let (sampling, world) = (self.clone(), Arc::clone(world));
-        tokio::spawn(async move { sampling.rounds(&world).await });
+        let (sampling, machine) = (self.clone(), Arc::clone(machine));
+        tokio::spawn(async move { sampling.rounds(&machine).await });
     }
 
-    async fn rounds(&self, world: &World) {
+    async fn rounds(&self, machine: &Machine) {
         while let Some(next) = self.next_look() {
             tokio::select! {
                 biased;
                 () = self.0.stop.cancelled() => return,
                 () = self.0.changed.notified() => {}
-                () = sleep_until(next) => self.round(world).await,
+                () = sleep_until(next) => self.round(machine).await,
             }
         }
     }
@@ -57,7 +57,7 @@ impl Sampling {
     }
 
     /// Samples for every job that is due, and flushes if it is time.
-    pub async fn round(&self, world: &World) {
+    pub async fn round(&self, machine: &Machine) {
         let now = Instant::now();
         let (is_due, wanted, moving) = {
             let state = self.state();
@@ -66,15 +66,15 @@ impl Sampling {
             (!due.is_empty(), wanted, wanted.has_any(&MOVING))
         };
         if is_due {
-            let fresh = self.first_interval(world, moving, now).await;
+            let fresh = self.first_interval(machine, moving, now).await;
             let mut looker = self.0.looker.lock().await;
-            let (sample, word) = looker.look(&world.machine, wanted, self.now_ms()).await;
+            let (sample, word) = looker.look(machine, wanted, self.now_ms()).await;
             drop(looker);
             // Processor time may be unreadable; then there are no rates.
-            let reading = if moving { Reading::take(&world.machine.root).ok().map(Arc::new) } else { None };
+            let reading = if moving { Reading::take(&machine.root).ok().map(Arc::new) } else { None };
             self.hand_out(now, sample, reading, fresh);
             if let Some(word) = word {
-                self.0.power.seen(word, &world.machine.root, self.now_ms()).await;
+                self.0.power.seen(word, &machine.root, self.now_ms()).await;
             }
         }
         if self.is_time_to_flush() {
@@ -85,12 +85,12 @@ impl Sampling {
     }
 
     /// A short interval for jobs that have no reading to compare with yet: means of a quarter of a second, not zeros.
-    async fn first_interval(&self, world: &World, moving: bool, now: Instant) -> Option<Interval> {
+    async fn first_interval(&self, machine: &Machine, moving: bool, now: Instant) -> Option<Interval> {
         let is_first = |job: &Job| job.previous.is_none() && job.kept.metrics.has_any(&MOVING);
         if !moving || !self.state().due(now).any(is_first) {
             return None;
         }
-        world.machine.activity.measure(&world.machine.root).await.ok()
+        machine.activity.measure(&machine.root).await.ok()
     }
 
     /// Gives each job that was due at `now` its sample, and says when it is due again.

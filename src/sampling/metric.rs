@@ -11,7 +11,7 @@ use serde_json::{Number, Value};
 pub struct Metric {
     /// The sample's field.
     pub name: &'static str,
-    /// Another name for it, as document 000 has it in section 2.6.3.
+    /// Another name for it, as docs/contract/metrics.md has it.
     pub alias: Option<&'static str>,
     pub kind: Kind,
     /// The kept number times this, divided by that, is the value.

@@ -1,5 +1,5 @@
-//! Sampling jobs: the machine's metrics, taken at an interval and kept for as long as the job says (document 000,
-//! sections 4.2, 4.3 and 2.6.3).
+//! Sampling jobs: the machine's metrics, taken at an interval and kept for as long as the job says
+//! (docs/contract/metrics.md).
 //!
 //! A job outlives the server: it is in the store and goes on at the next start. Its samples wait in memory for up to
 //! [`clockwork::FLUSH_EVERY`] and go to the card together; a power cut loses those and nothing else. Nothing runs while
@@ -25,7 +25,7 @@ pub use history::{Cell, History, MOST_CELLS, Series, Span};
 pub use job::{Request, Status};
 pub use pages::Page;
 
-use crate::{clock::Wall, error::ToolError, store::Store, world::World};
+use crate::{clock::Wall, error::ToolError, machine::Machine, store::Store};
 use job::Job;
 use look::Looker;
 use shelf::{Kept, Tally};
@@ -116,11 +116,11 @@ impl Sampling {
 
     /// Goes on with the jobs that were running when the last server stopped, and with the default job as `default` says.
     /// Does not wait for the store.
-    pub fn resume(&self, world: &Arc<World>, default: DefaultJob) {
-        let (sampling, world) = (self.clone(), Arc::clone(world));
+    pub fn resume(&self, machine: &Arc<Machine>, default: DefaultJob) {
+        let (sampling, machine) = (self.clone(), Arc::clone(machine));
         tokio::spawn(async move {
             match sampling.settle_default(default).await {
-                Ok(()) => sampling.wake(&world),
+                Ok(()) => sampling.wake(&machine),
                 Err(error) => {
                     tracing::warn!(%error, "sampling jobs could not be read; they rest until one is begun or the server starts again")
                 }
@@ -132,7 +132,7 @@ impl Sampling {
     ///
     /// # Errors
     /// `conflict` when there is a job of that name, `resource_exhausted` when there are too many, and the store's.
-    pub async fn start(&self, world: &Arc<World>, request: Request, dry_run: bool) -> Result<Status, ToolError> {
+    pub async fn start(&self, machine: &Arc<Machine>, request: Request, dry_run: bool) -> Result<Status, ToolError> {
         self.tidy().await?;
         let _turn = self.0.turn.lock().await;
         let kept = self.admit(request)?;
@@ -143,7 +143,7 @@ impl Sampling {
         }
         self.0.store.run(move |connection| shelf::begin(connection, &kept)).await?;
         self.state().jobs.push(job);
-        self.wake(world);
+        self.wake(machine);
         Ok(status)
     }
 

@@ -2,10 +2,9 @@
 
 use super::Fingerprint;
 use crate::{
-    access::groups,
     config::{SERVER_USER, Tls},
     error::ToolError,
-    os::Root,
+    os::{Root, groups},
 };
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose};
 use std::{

@@ -5,7 +5,7 @@ pub mod certificate;
 pub mod pin;
 pub mod shown;
 
-use crate::access::canonical::hex;
+use crate::canonical::hex;
 use ring::digest;
 use rustls::crypto::CryptoProvider;
 use std::sync::Arc;

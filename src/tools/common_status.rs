@@ -1,4 +1,4 @@
-//! The status of long work, as every tool that reports one gives it (document 000, section 8.4).
+//! The status of long work, as every tool that reports one gives it (docs/contract/manage.md).
 
 use crate::{clock::Stamp, update::status::Phase, updating::Summary};
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! Pages of long lists: one pair of parameters, one object in the answer (document 004, "Pagination Standard").
+//! Pages of long lists: one pair of parameters, one object in the answer (docs/contract/README.md).
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};

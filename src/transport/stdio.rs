@@ -6,7 +6,7 @@
 use super::lines;
 use crate::{
     access::caller::{Caller, Door},
-    registry::meta::Role,
+    meta::Role,
     rpc::door::Server,
 };
 use rustix::fs::{FileType, fstat};

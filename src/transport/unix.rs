@@ -4,14 +4,13 @@ use super::{lines, write_deadline::Paced};
 use crate::{
     access::{
         caller::{Caller, Door},
-        groups,
         presence::Presence,
         seats::{Seat, Seats},
         shares::{Full, is_admin},
     },
     config::{Owners, Settings},
-    os::Root,
-    registry::meta::Role,
+    meta::Role,
+    os::{Root, groups},
     rpc::{door::Server, reply},
 };
 use std::{

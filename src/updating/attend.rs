@@ -4,13 +4,13 @@ use super::Updating;
 use crate::{
     agent::deeds::update::{HealthReport, MAX_PROBLEM, MAX_PROBLEMS},
     error::{ErrorCode, ToolError},
+    machine::Machine,
     os::systemd::wanted,
     update::{
         Slot,
         health::{Baseline, Verdict, judge},
         status::{Phase, SlotState, UpdateStatus},
     },
-    world::World,
 };
 use std::{
     collections::BTreeSet,
@@ -34,20 +34,20 @@ const SIMULATED: Duration = Duration::from_millis(500);
 const SIMULATED_TIMES: u32 = 120;
 
 /// Sees to what the last restart left open. Returns when nothing of it is left, with whether the machine is a simulated one.
-pub(super) async fn attend(updating: &Updating, world: &Weak<World>) -> bool {
+pub(super) async fn attend(updating: &Updating, machine: &Weak<Machine>) -> bool {
     let Some(status) = updating.first_word().await else { return false };
     if in_trial(&status).is_some() {
-        updating.prove(world).await;
+        updating.prove(machine).await;
     } else if failed_into(&status) {
-        updating.look_from_the_old_slot(world).await;
+        updating.look_from_the_old_slot(machine).await;
     } else {
-        updating.tell_well(world, &status).await;
+        updating.tell_well(machine, &status).await;
     }
     status.simulated
 }
 
 /// On a simulated machine this server outlives the machine's restarts: sees to each of them.
-pub(super) async fn attend_simulated(updating: &Updating, world: &Weak<World>) {
+pub(super) async fn attend_simulated(updating: &Updating, machine: &Weak<Machine>) {
     let (mut marks, mut starts) = (updating.marks(), updating.0.agent.starts());
     loop {
         let started = async {
@@ -65,15 +65,15 @@ pub(super) async fn attend_simulated(updating: &Updating, world: &Weak<World>) {
         }
         // An armed slot is not far from its restart.
         for _ in 0..SIMULATED_TIMES {
-            if world.strong_count() == 0 {
+            if machine.strong_count() == 0 {
                 return;
             }
             let Ok(status) = updating.0.agent.update_status().await else { break };
             if in_trial(&status).is_some() {
-                updating.prove(world).await;
+                updating.prove(machine).await;
                 let after = updating.0.agent.update_status().await;
                 if after.as_ref().is_ok_and(failed_into) {
-                    updating.look_from_the_old_slot(world).await;
+                    updating.look_from_the_old_slot(machine).await;
                 }
                 marks = updating.marks();
                 break;
@@ -121,10 +121,10 @@ impl Updating {
     }
 
     /// Looks, judges and keeps the words of it.
-    async fn examine(&self, world: &Weak<World>) -> Option<Verdict> {
+    async fn examine(&self, machine: &Weak<Machine>) -> Option<Verdict> {
         let before = self.baseline().await;
-        let world = world.upgrade()?;
-        let look = self.look(&world).await;
+        let machine = machine.upgrade()?;
+        let look = self.look(&machine).await;
         let verdict = judge(before.as_ref(), &look, &self.0.settings.update.health_units);
         let problems: Vec<String> = verdict.problems().iter().map(ToString::to_string).collect();
         let news = self.seen().problems.replace(problems.clone()) != Some(problems);
@@ -135,21 +135,21 @@ impl Updating {
     }
 
     /// Neither a trial nor what one left: a healthy boot, told once, so that a boot chain that counts its boots is told as well.
-    async fn tell_well(&self, world: &Weak<World>, status: &UpdateStatus) {
+    async fn tell_well(&self, machine: &Weak<Machine>, status: &UpdateStatus) {
         if status.simulated {
             return;
         }
-        if let Some(verdict) = self.examine(world).await
+        if let Some(verdict) = self.examine(machine).await
             && let Err(error) = self.report(&verdict, false).await
         {
             tracing::warn!(target: "update", %error, "the agent was not told how this boot does");
         }
     }
 
-    async fn prove(&self, world: &Weak<World>) {
+    async fn prove(&self, machine: &Weak<Machine>) {
         let mut good = 0;
         loop {
-            let Some(verdict) = self.examine(world).await else { return };
+            let Some(verdict) = self.examine(machine).await else { return };
             good = if verdict.is_healthy() { good + 1 } else { 0 };
             if good == 0 || good >= ENOUGH {
                 match self.report(&verdict, false).await {
@@ -178,15 +178,15 @@ impl Updating {
 
     /// A trial has failed, and the old system runs again. Where it finds the network gone as well, the new version was not to blame,
     /// and the agent may try it once more.
-    async fn look_from_the_old_slot(&self, world: &Weak<World>) {
+    async fn look_from_the_old_slot(&self, machine: &Weak<Machine>) {
         // Given as long as a trial is, at least: a network that comes late is there.
-        let mut verdict = self.examine(world).await;
+        let mut verdict = self.examine(machine).await;
         for _ in 0..6 {
             if !verdict.as_ref().is_some_and(Verdict::is_offline) {
                 break;
             }
             sleep(PACE).await;
-            verdict = self.examine(world).await;
+            verdict = self.examine(machine).await;
         }
         let Some(verdict) = verdict else { return };
         let offline = verdict.is_offline();
@@ -200,16 +200,16 @@ impl Updating {
         }
         self.moved();
         // Trying it once more where nothing is to be reached would only use it up.
-        while offline && self.examine(world).await.is_some_and(|verdict| verdict.is_offline()) {
+        while offline && self.examine(machine).await.is_some_and(|verdict| verdict.is_offline()) {
             sleep(OFFLINE).await;
         }
     }
 
     /// Records what works now, for the system that is started next to be held against.
-    pub(super) async fn record_baseline(&self, world: &World, version: &str) -> Result<(), ToolError> {
-        let mut look = self.look(world).await;
+    pub(super) async fn record_baseline(&self, machine: &Machine, version: &str) -> Result<(), ToolError> {
+        let mut look = self.look(machine).await;
         // A service that a message started for a moment would be missed in the next system, which may get no such message.
-        let (bus, running) = (&world.bus, look.units.keys().map(String::as_str));
+        let (bus, running) = (&machine.bus, look.units.keys().map(String::as_str));
         let stays = wanted::by_what_is_up(bus, running).await.unwrap_or_else(|error| {
             tracing::warn!(target: "update", %error, "no service but those of the configuration counts for the next system");
             BTreeSet::new()
@@ -230,8 +230,8 @@ impl Updating {
     ///
     /// # Errors
     /// `failed_precondition` with what is wrong, when something is; the agent's.
-    pub async fn attest(&self, world: &Arc<World>) -> Result<(), ToolError> {
-        let weak = Arc::downgrade(world);
+    pub async fn attest(&self, machine: &Arc<Machine>) -> Result<(), ToolError> {
+        let weak = Arc::downgrade(machine);
         for look in 1..=ENOUGH {
             let Some(verdict) = self.examine(&weak).await else { return Err(ToolError::cancelled("the look")) };
             if !verdict.is_healthy() || look == ENOUGH {

@@ -11,12 +11,12 @@ use crate::{
         deeds::update::{InstallRequest, RebootIntoRequest, UpdateTool},
     },
     error::ToolError,
+    machine::Machine,
     update::{
-        fetch::Source,
         job::{Engine, Order, Release, Tell, Wanted},
         status::{Phase, RestartPlan},
     },
-    world::World,
+    update_client::Source,
 };
 use futures::future::BoxFuture;
 use std::sync::Weak;
@@ -27,7 +27,7 @@ const PARTING: u32 = 5;
 /// What a job of this server runs.
 pub(super) struct Bring {
     pub updating: Updating,
-    pub world: Weak<World>,
+    pub machine: Weak<Machine>,
 }
 
 impl Engine for Bring {
@@ -37,8 +37,8 @@ impl Engine for Bring {
             if !self.updating.is_armed(order).await {
                 self.carry(order, tell).await?;
             }
-            if let Some(world) = self.world.upgrade() {
-                self.updating.record_baseline(&world, order.old_version.as_deref().unwrap_or_default()).await?;
+            if let Some(machine) = self.machine.upgrade() {
+                self.updating.record_baseline(&machine, order.old_version.as_deref().unwrap_or_default()).await?;
             }
             if self.updating.restart_waits(order).is_some() {
                 tell.step(Phase::Armed, 0, 0, "armed; it restarts the machine once update.window is open").await;

@@ -12,7 +12,6 @@ use crate::{
     update::{
         Slot,
         bundle::{Digest, Envelope, Index, Manifest},
-        fetch::{self, Front, Order as Sequence, Pieces, Source, Spool, download},
         install::{
             Finished, Install,
             frame::{Armed, Progress, Wanted},
@@ -20,6 +19,7 @@ use crate::{
         job::Release,
         status::Phase,
     },
+    update_client::{self, Front, Order as Sequence, Pieces, Source, Spool, download},
 };
 use futures::future::BoxFuture;
 use std::{path::PathBuf, sync::Arc, time::Duration};
@@ -199,7 +199,8 @@ impl Carry<'_> {
         tell.step(Phase::Fetching, 0, 0, format!("{} blocks are missing", numbers.len())).await;
         match self.spool_for(bundle, pieces, &numbers).await? {
             Some(spool) => {
-                let told = |progress: fetch::Progress| tell.pace(progress.done, progress.total, fetched(progress));
+                let told =
+                    |progress: update_client::Progress| tell.pace(progress.done, progress.total, fetched(progress));
                 let mut spool = download(&bundle.source, pieces, spool, numbers.clone(), told).await?;
                 tell.step(Phase::Writing, 0, 0, "everything is here; the agent writes it".into()).await;
                 let count = numbers.len() as u64;
@@ -253,7 +254,7 @@ impl Carry<'_> {
     }
 }
 
-fn fetched(progress: fetch::Progress) -> String {
+fn fetched(progress: update_client::Progress) -> String {
     match progress.waits {
         Some(seconds) => format!(
             "waits {seconds} s for update.download_window; {} of {} bytes are here",

@@ -5,12 +5,13 @@ use crate::{
     error::ToolError,
     os::{blocking, clock::synchronized, ids},
     update::{
+        Place,
         bundle::Digest,
-        channel::{self, Choice, Device, DeviceId, Wanted, choose, look, recall, remember},
-        fetch::{Limits, Line, Place},
+        channel::{self, Choice, Device, DeviceId, Wanted, choose, recall, remember},
         status::UpdateStatus,
         trust::Roots,
     },
+    update_client::{Limits, Line, look},
 };
 use std::sync::Arc;
 
@@ -168,7 +169,7 @@ impl Updating {
     }
 
     fn line_from(&self, time_floor: u64, synchronised: bool) -> Result<Arc<Line>, ToolError> {
-        let limits = self.0.settings.update.limits(self.zone(), self.0.wall.clone(), time_floor);
+        let limits = Limits::of(&self.0.settings.update, self.zone(), self.0.wall.clone(), time_floor);
         Line::new(Limits { synchronised, ..limits })
     }
 }

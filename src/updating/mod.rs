@@ -34,7 +34,6 @@ use crate::{
         health::Baseline,
         job::{Jobs, Order},
     },
-    world::World,
 };
 use bring::Bring;
 use std::{
@@ -94,28 +93,32 @@ impl Updating {
     ///
     /// # Errors
     /// `conflict` while another one is under way, with whose it is and since when.
-    pub fn start(&self, world: &Arc<World>, order: Order) -> Result<(), ToolError> {
-        self.0.jobs.start(order, Arc::new(Bring { updating: self.clone(), world: Arc::downgrade(world) }))
+    pub fn start(&self, machine: &Arc<Machine>, order: Order) -> Result<(), ToolError> {
+        self.0.jobs.start(order, Arc::new(Bring { updating: self.clone(), machine: Arc::downgrade(machine) }))
     }
 
     /// Goes on where the server before this one ended, and looks after a trial. Called once, when the doors are open; ends with
     /// `stop`, and lets go of the agent then.
-    pub fn begin(&self, world: &Arc<World>, stop: CancellationToken) {
+    pub fn begin(&self, machine: &Arc<Machine>, stop: CancellationToken) {
         let updating = self.clone();
-        let world = Arc::downgrade(world);
+        let machine = Arc::downgrade(machine);
         tokio::spawn(stop.run_until_cancelled_owned(async move {
-            let simulated = attend::attend(&updating, &world).await;
+            let simulated = attend::attend(&updating, &machine).await;
             let goes_on = async {
-                if !updating.0.jobs.resume(Arc::new(Bring { updating: updating.clone(), world: Weak::clone(&world) })) {
+                if !updating
+                    .0
+                    .jobs
+                    .resume(Arc::new(Bring { updating: updating.clone(), machine: Weak::clone(&machine) }))
+                {
                     updating.finish_armed().await;
                 }
             };
             let simulated = async {
                 if simulated {
-                    attend::attend_simulated(&updating, &world).await;
+                    attend::attend_simulated(&updating, &machine).await;
                 }
             };
-            futures::join!(goes_on, simulated, rounds::rounds(&updating, &world), updating.dead_man());
+            futures::join!(goes_on, simulated, rounds::rounds(&updating, &machine), updating.dead_man());
         }));
     }
 

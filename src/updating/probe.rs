@@ -4,6 +4,7 @@ use super::Updating;
 use crate::{
     client,
     error::ToolError,
+    machine::Machine,
     os::{
         icmp::Echo,
         net::{
@@ -13,11 +14,8 @@ use crate::{
         },
         systemd::list,
     },
-    update::{
-        fetch::Line,
-        health::{Look, Probe},
-    },
-    world::World,
+    update::health::{Look, Probe},
+    update_client::Line,
 };
 use futures::future::join_all;
 use serde_json::json;
@@ -42,10 +40,10 @@ const ANSWER: Duration = Duration::from_secs(10);
 
 impl Updating {
     /// One look. Takes as long as what does not answer: half a minute at most.
-    pub(super) async fn look(&self, world: &World) -> Look {
+    pub(super) async fn look(&self, machine: &Machine) -> Look {
         let (gateway, channel, units, urls, server) =
-            futures::join!(gateway(world), self.channel(), self.units(world), self.urls(), self.server());
-        Look { interfaces: interfaces(world), gateway, channel, units, urls, server }
+            futures::join!(gateway(machine), self.channel(), self.units(machine), self.urls(), self.server());
+        Look { interfaces: interfaces(machine), gateway, channel, units, urls, server }
     }
 
     async fn channel(&self) -> Option<Probe> {
@@ -63,9 +61,9 @@ impl Updating {
 
     /// Services that start with the machine and run, and those that are configured: what may come and go by itself (started over
     /// D-Bus, by a timer or a person) is not among them.
-    async fn units(&self, world: &World) -> BTreeMap<String, Probe> {
+    async fn units(&self, machine: &Machine) -> BTreeMap<String, Probe> {
         let wanted = &self.0.settings.update.health_units;
-        let (listed, files) = futures::join!(list::loaded(&world.bus), world.systemd.enabled.files(&world.bus));
+        let (listed, files) = futures::join!(list::loaded(&machine.bus), machine.systemd.enabled.files(&machine.bus));
         let (Ok(listed), Ok(files)) = (&listed, &files) else {
             let why = listed.err().or(files.err()).map(|error| error.message).unwrap_or_default();
             return wanted.iter().map(|name| (name.clone(), Err(why.clone()))).collect();
@@ -115,8 +113,8 @@ impl Updating {
 }
 
 /// Interfaces with hardware of their own, and whether each is up with an address.
-fn interfaces(world: &World) -> BTreeMap<String, Probe> {
-    let root = &world.machine.root;
+fn interfaces(machine: &Machine) -> BTreeMap<String, Probe> {
+    let root = &machine.root;
     let Ok((found, _)) = interface::read(root) else { return BTreeMap::new() };
     let hardware = found.into_iter().filter(|found| matches!(found.kind, Kind::Ethernet | Kind::Wifi));
     // A family that cannot be read has none: then the other one counts.
@@ -134,15 +132,15 @@ fn interfaces(world: &World) -> BTreeMap<String, Probe> {
 }
 
 /// Whether the default gateway answers to an echo request.
-async fn gateway(world: &World) -> Option<Probe> {
-    let routes = route::read(&world.machine.root).ok()?;
+async fn gateway(machine: &Machine) -> Option<Probe> {
+    let routes = route::read(&machine.root).ok()?;
     let defaults = route::Defaults::of(&routes);
     // A link-local gateway needs the number of its interface; those of IPv6 mostly are, so IPv4 goes first.
     let target = [defaults.v4, defaults.v6].into_iter().flatten().find_map(|route| {
         Some(match route.gateway? {
             IpAddr::V4(ip) => SocketAddr::from((ip, 0)),
             IpAddr::V6(ip) => {
-                let index = world.machine.root.number(&format!("sys/class/net/{}/ifindex", route.interface)).ok()?;
+                let index = machine.root.number(&format!("sys/class/net/{}/ifindex", route.interface)).ok()?;
                 SocketAddrV6::new(ip, 0, 0, u32::try_from(index).ok()?).into()
             }
         })

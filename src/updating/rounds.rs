@@ -3,12 +3,12 @@
 use super::{Found, Offer, Updating, job_id};
 use crate::{
     error::ToolError,
+    machine::Machine,
     update::{
         bundle::Digest,
         job::{AUTOMATIC, Order, State, Wanted},
         status::Phase,
     },
-    world::World,
 };
 use std::{
     sync::{Arc, Weak},
@@ -21,7 +21,7 @@ const DAY_MS: u64 = 24 * 3_600_000;
 
 /// Asks the channel every `update.check_interval_hours`, the first time some minutes after the start: a fleet that got its power
 /// back does not come all at once. Returns at once where nobody wants that.
-pub(super) async fn rounds(updating: &Updating, world: &Weak<World>) {
+pub(super) async fn rounds(updating: &Updating, machine: &Weak<Machine>) {
     let settings = &updating.0.settings.update;
     if settings.check_interval_hours == 0 || settings.url.is_empty() {
         return;
@@ -40,7 +40,7 @@ pub(super) async fn rounds(updating: &Updating, world: &Weak<World>) {
             }
         };
         let Found { offer: Some(offer), .. } = found else { continue };
-        let Some(world) = world.upgrade() else { return };
+        let Some(machine) = machine.upgrade() else { return };
         if !settings.automatic || !tries.is_due(updating, offer.release.manifest, interval) {
             continue;
         }
@@ -49,7 +49,7 @@ pub(super) async fn rounds(updating: &Updating, world: &Weak<World>) {
             Some(wait) => pause = pause.min(wait),
             None => {
                 tries.count(offer.release.manifest);
-                updating.install_by_itself(&offer, &world).await;
+                updating.install_by_itself(&offer, &machine).await;
             }
         }
     }
@@ -123,7 +123,7 @@ impl Updating {
 
     /// Installs what a check found, as the owner's configuration wants: under the server's own name, so that the agent's policy decides
     /// once more (it has to say "allow" for `manage.update_server`, since nobody is there to be asked).
-    async fn install_by_itself(&self, offer: &Offer, world: &Arc<World>) {
+    async fn install_by_itself(&self, offer: &Offer, machine: &Arc<Machine>) {
         let begun = async {
             let old_version = Some(self.running_version().await);
             let wanted = Wanted {
@@ -132,7 +132,7 @@ impl Updating {
                 manifest: Some(offer.release.manifest),
             };
             // The hash of no arguments at all: no call stands behind it.
-            let args_sha256 = crate::access::canonical::sha256_hex(&serde_json::json!({}));
+            let args_sha256 = crate::canonical::sha256_hex(&serde_json::json!({}));
             let order = Order {
                 id: job_id()?,
                 tool: "manage.update_server".into(),
@@ -142,7 +142,7 @@ impl Updating {
                 wanted,
                 old_version,
             };
-            self.start(world, order)
+            self.start(machine, order)
         };
         match begun.await {
             Ok(()) => tracing::info!(target: "update", version = offer.release.version, "installing by itself"),

@@ -1,7 +1,7 @@
 //! `/metrics`: who may read it, and that its numbers are those of what happened.
 
 use crate::served::{Door, Pi, soon, token};
-use raspi_mcp::registry::meta::Role;
+use raspi_mcp::meta::Role;
 use serde_json::json;
 use std::collections::HashMap;
 

@@ -4,22 +4,21 @@
 use crate::trees::{machine, tree};
 use raspi_mcp::{
     access::{
-        audit::Audit,
         caller::{Caller, Door},
         presence::Presence,
     },
     agent::{AgentLink, Client},
+    audit::{Audit, changed::Changed},
     clock::Wall,
     config::{Places, Settings},
     error::ToolError,
     log::Ring,
     machine::Machine,
+    meta::Role,
     os::bus::Bus,
     registry::{
         Registry,
         context::{Context, Notes},
-        deed::Changed,
-        meta::Role,
         progress::Progress,
         tool::Entry,
     },
@@ -39,6 +38,7 @@ use tokio_util::sync::CancellationToken;
 /// One server on one machine, without doors: its tools, its world, no agent.
 pub struct Pi {
     pub world: Arc<World>,
+    pub registry: Arc<Registry>,
     pub cancel: CancellationToken,
     /// Where the next calls report to.
     pub progress: Progress,
@@ -110,6 +110,7 @@ impl Pi {
         let presence = (door != Door::Http).then(Presence::default);
         Self {
             world: Arc::clone(&self.world),
+            registry: Arc::clone(&self.registry),
             cancel: CancellationToken::new(),
             progress: Progress::default(),
             caller: Arc::new(Caller { presence, ..Caller::new(principal, role, door) }),
@@ -129,24 +130,18 @@ impl Pi {
         Self::made_with(Settings::default_for(&places(home)), machine, home, wall, bus)
     }
 
-    fn made_with(settings: Settings, machine: Machine, home: &Path, wall: Wall, bus: Bus) -> Self {
+    fn made_with(settings: Settings, mut machine: Machine, home: &Path, wall: Wall, bus: Bus) -> Self {
         let settings = Arc::new(settings);
         let store = Store::open(&home.join("store.db")).unwrap();
         let agent = AgentLink::Socket(Client::new(&settings.places.agent_socket));
         let audit = Audit::new(store.clone(), settings.audit.max_bytes, None);
         let sampling = Sampling::new(store.clone(), settings.metrics.max_bytes, wall);
-        let world = World::new(
-            settings,
-            Registry::new(raspi_mcp::tools::NAMESPACES),
-            machine,
-            agent,
-            store,
-            audit,
-            Ring::new(10),
-        );
-        let world = World { sampling, bus, ..world };
+        machine.bus = bus;
+        let world = World::new(settings, Arc::new(machine), agent, store, audit, Ring::new(10));
+        let world = World { sampling, ..world };
         Self {
             world: Arc::new(world),
+            registry: Arc::new(Registry::new(raspi_mcp::tools::NAMESPACES)),
             cancel: CancellationToken::new(),
             progress: Progress::default(),
             caller: Arc::new(Caller::new("test", Role::ReadOnly, Door::Stdio)),
@@ -159,6 +154,7 @@ impl Pi {
         let notes = Arc::new(Notes::default());
         let cx = Context {
             world: Arc::clone(&self.world),
+            registry: Arc::clone(&self.registry),
             caller: Arc::clone(&self.caller),
             cancel: self.cancel.clone(),
             progress: self.progress.clone(),
@@ -167,8 +163,8 @@ impl Pi {
             peer: None,
             notes: Arc::clone(&notes),
         };
-        let entry = self.world.registry.entries().find(|entry| entry.name() == tool).expect("a tool of that name");
-        let result = match self.world.registry.prepare(entry, args) {
+        let entry = self.registry.entries().find(|entry| entry.name() == tool).expect("a tool of that name");
+        let result = match self.registry.prepare(entry, args) {
             Ok(prepared) => match prepared.permit(&cx) {
                 Ok(()) => prepared.run(&cx).await,
                 Err(refusal) => Err(refusal),

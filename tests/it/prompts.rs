@@ -1,7 +1,7 @@
 //! Prompts and completions.
 
 use crate::served::{Door, Pi, Wire, modern_meta};
-use raspi_mcp::{prompts::PROMPTS, registry::meta::Role};
+use raspi_mcp::{meta::Role, prompts::PROMPTS};
 use serde_json::{Value, json};
 
 async fn conversation(pi: &Pi, client: &str) -> Wire {

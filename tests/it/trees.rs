@@ -8,7 +8,7 @@ use raspi_mcp::{
 use std::{fs, path::Path};
 use tempfile::TempDir;
 
-/// `tests/fixtures/trees/<name>`; `SOURCES.md` beside them says where they come from.
+/// `tests/fixtures/trees/<name>`; `tests/fixtures/trees/SOURCES.md` says where they come from.
 pub fn tree(name: &str) -> Root {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/trees").join(name);
     assert!(path.is_dir(), "there is no tree {name}");

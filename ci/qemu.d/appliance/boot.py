@@ -1,4 +1,4 @@
-"""A card with its owner's file starts: how long until the first answer, how large it is, and what listens."""
+"""A provisioned card boots: the time until the first answer, its size, and what listens."""
 
 import datetime
 import os

@@ -1,4 +1,4 @@
-"""A card without an owner shows a code on its console; whoever reads it there makes it their own, once, and nobody before or after."""
+"""An unclaimed card shows a code on its console. Whoever reads it there can claim the card once; nobody can use it before."""
 
 import os
 import subprocess

@@ -1,5 +1,6 @@
-"""What nobody wishes a card: settings of a version to come, garbage over partition 1, the agent's state, the root that runs, the data
-partition. Each time it answers again, and is the same machine."""
+"""Damage to a card: future settings, garbage in partition 1, in the agent's state, in the running root, in the data partition.
+
+Each time the machine answers again with the same identity."""
 
 import os
 import subprocess

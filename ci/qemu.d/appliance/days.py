@@ -1,4 +1,4 @@
-"""Simulated days, each with every tool, a restart, daily timers and a power cut; no slot is written, nor what partition 1 is made of."""
+"""Simulated days, each with every tool, a restart, daily timers and a power cut; no slot and no metadata of partition 1 is written."""
 
 import datetime
 import json

@@ -1,4 +1,4 @@
-"""A card of twice the image's size: its data partition and file system get the rest on the first boot, also when the power fails meanwhile."""
+"""A card of twice the image's size: data partition and file system grow on the first boot, even after a power failure during growth."""
 
 import json
 import os

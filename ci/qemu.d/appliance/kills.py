@@ -1,5 +1,6 @@
-"""QEMU is killed while a whole card updates, 20 times, at seeded moments: it always starts a whole slot, goes on, and ends on 2.0.0; or on
-the version before after three trials that were killed, which is as many as a version has."""
+"""QEMU is killed 20 times while a full card updates, at seeded moments: a complete slot always boots, and the update resumes.
+
+The card ends on 2.0.0, or on the previous version after three killed trials, the most that a version gets."""
 
 import contextlib
 import os

@@ -1,5 +1,6 @@
-"""A file with a slip in it is told by its line and stays; a good one is taken and erased; a reset by hand leaves nobody's machine, and
-makes data anew where it was lost."""
+"""A provisioning file with a mistake is reported by line and stays; a valid one is applied and erased; a reset removes the owner.
+
+The reset also creates a new data partition where it was lost."""
 
 from disk import MIB
 from wires import Missed

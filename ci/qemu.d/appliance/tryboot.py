@@ -1,4 +1,4 @@
-"""As on a Raspberry Pi: trials by the firmware's one-shot flag, commits by autoboot.txt; one that dies goes back, and so does a damaged root."""
+"""As on a Raspberry Pi: trials by the firmware's one-shot flag, commits by autoboot.txt. A failed trial is rolled back, and a damaged root is left."""
 
 from firmware import sections
 from image import UPDATE_SECONDS

@@ -1,5 +1,6 @@
-"""A device updates itself to 2.0.0, in which one file of twenty has changed and is longer, with progress and by what changed; a person goes
-back to the first version; 3.0.0, whose server never answers, is left again. Nothing is lost on the way."""
+"""A device updates itself to 2.0.0, is rolled back by a person, and rolls back 3.0.0, whose server never answers.
+
+In 2.0.0 one file of twenty is changed and longer; progress is reported, only changes are downloaded, and no data is lost."""
 
 import os
 import random

@@ -1,5 +1,6 @@
-"""GPIO, a camera and a service are used through MCP, and the machine gets another name, which it keeps; neither root nor boot partition of
-any slot is written."""
+"""GPIO, a camera and a service are used through MCP, and the machine gets another name, which it keeps.
+
+Neither root nor boot partition of any slot is written."""
 
 from image import slots
 

@@ -1,4 +1,4 @@
-"""Neither slot loads: the machine keeps trying, and comes up by itself as soon as one does."""
+"""Neither slot loads. The machine keeps trying, and boots by itself once one slot loads."""
 
 
 def story(bench):

@@ -1,4 +1,4 @@
-"""tryboot as a Raspberry Pi does it: a restart with the argument tries the other slot once; a power cut forgets it."""
+"""tryboot as on a Raspberry Pi: a restart with the argument tries the other slot once; a power cut clears the flag."""
 
 RESTART = "/usr/bin/systemctl --no-block"
 

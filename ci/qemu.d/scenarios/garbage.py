@@ -1,4 +1,4 @@
-"""Slot A is garbage, in its boot files, its kernel or its root: slot B comes up, and answers."""
+"""Slot A has garbage in its boot files, its kernel or its root: slot B boots and answers."""
 
 
 def story(bench):

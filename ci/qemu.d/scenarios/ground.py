@@ -1,4 +1,4 @@
-"""The conversation of ten tools that every ground holds (tests/it/grounds.rs), with this guest."""
+"""The conversation of ten tools that every test environment must pass (tests/it/grounds.rs), with this guest."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Slot A hangs, early or late: the watchdog restarts the machine, and with no boots left it comes up in slot B."""
+"""Slot A hangs, early or late: the watchdog restarts the machine, and when slot A has no boots left, slot B boots."""
 
 
 def story(bench):

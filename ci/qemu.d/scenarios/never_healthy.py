@@ -1,4 +1,4 @@
-"""Slot A starts and never reports healthy: three boots, each left after its deadline, then slot B for good."""
+"""Slot A boots and never reports healthy: three boots, each ended by its deadline, then slot B permanently."""
 
 
 def story(bench):

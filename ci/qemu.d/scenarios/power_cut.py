@@ -1,4 +1,4 @@
-"""The plug is pulled in the middle of every boot: each was counted before it began, and three are enough."""
+"""The power is cut in the middle of every boot: each boot was counted before it began, and three are enough."""
 
 
 def story(bench):

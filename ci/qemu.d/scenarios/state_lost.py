@@ -1,4 +1,4 @@
-"""The boot state loses one copy, then both: the machine boots all the same, and the state is whole again afterwards."""
+"""The boot state loses one copy, then both: the machine boots anyway, and both copies are valid again afterwards."""
 
 from disk import BootState
 

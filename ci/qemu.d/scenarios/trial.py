@@ -1,4 +1,4 @@
-"""A trial of the other slot, as an update will do it: B first, healthy, and it stays first."""
+"""A trial of the other slot, as an update does it: B is tried first, is healthy, and becomes the default."""
 
 
 def story(bench):

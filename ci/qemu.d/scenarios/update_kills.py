@@ -1,5 +1,6 @@
-"""QEMU is killed while the device updates, 20 times, at seeded moments: it always starts a whole slot, goes on, and ends on 2.0.0;
-or on 1.0.0 after three trials that were killed, which is as many as a version has."""
+"""QEMU is killed 20 times during an update, at seeded moments: a complete slot always boots, and the update resumes.
+
+The device ends on 2.0.0, or on 1.0.0 after three killed trials, the most that a version gets."""
 
 import os
 import random

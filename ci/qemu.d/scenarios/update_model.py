@@ -1,4 +1,4 @@
-"""The model of boot.cmd against the script itself: after every start of a damaged disk both have the same slot and the same bytes."""
+"""Compares the model of boot.cmd with the script itself: after every boot of a damaged disk, both have the same slot and the same bytes."""
 
 import os
 import random

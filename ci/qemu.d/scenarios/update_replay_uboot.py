@@ -1,4 +1,4 @@
-"""Every write and flush of an update with U-Boot is recorded; wherever the power is cut, a slot that is whole starts."""
+"""Every write and flush of an update with U-Boot is recorded; wherever the power is cut, a complete slot boots."""
 
 import replay
 

@@ -1,4 +1,4 @@
-"""The same with tryboot: 1 to 2 over HTTPS; 3 crashes, 4 panics, 5 hangs, and each time it is 2 again; then 2 rots."""
+"""Updates with tryboot: 1 to 2 over HTTPS; 3 crashes, 4 panics, 5 hangs, and each time 2 is back; then 2 is damaged."""
 
 import updates
 

@@ -8,7 +8,7 @@ mod text;
 
 pub use text::{lines, quoted};
 
-use super::canonical;
+use crate::canonical;
 use crate::error::{ErrorCode, ToolError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -18,10 +18,7 @@ pub use ask::{Ask, AskRequest, AskState};
 
 use self::ask::{demand, new_id};
 use super::{BootClock, Clock, files};
-use crate::{
-    access::{audit::Approval, question},
-    error::ToolError,
-};
+use crate::{access::question, audit::Approval, error::ToolError};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},

@@ -13,8 +13,8 @@ use crate::{
     },
     config::TokenSetting,
     error::ToolError,
+    meta::Role,
     os::{blocking, uptime::Uptime},
-    registry::meta::Role,
     update::slots::Step,
 };
 use serde::{Deserialize, Serialize};

@@ -9,7 +9,6 @@ pub(in crate::agent) use running::Commands;
 
 use crate::{
     access::{
-        base64url, canonical,
         commands::{Wanted, judge},
         redact,
     },
@@ -20,6 +19,7 @@ use crate::{
             output::{Chunk, Kept, Output, Stream},
         },
     },
+    base64url, canonical,
     error::ToolError,
 };
 use running::Seat;

@@ -183,7 +183,7 @@ fn fit(unit: &Unit, action: Action) -> Result<(), ToolError> {
     }
 }
 
-/// Document 000, addendum, section 6.1.
+/// A stop is refused while active services depend on the unit (docs/contract/service.md).
 pub(super) fn refuse_to_break(unit: &Unit, verb: &str, reach: &reach::Reach) -> Result<(), ToolError> {
     let dependents: Vec<&String> = reach.stops.iter().chain(&reach.wanted_by).collect();
     if dependents.is_empty() {

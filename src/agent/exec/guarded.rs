@@ -1,7 +1,7 @@
 //! The runner of a machine without systemd: a guard for each command.
 
 use super::{Plan, Runner, Started, guard::Guard};
-use crate::{access::base64url, error::ToolError, guard::Order};
+use crate::{base64url, error::ToolError, guard::Order};
 use futures::future::BoxFuture;
 use std::{io, os::fd::OwnedFd, path::PathBuf, process::Stdio};
 use tokio::net::{UnixStream, unix::pipe};

@@ -23,7 +23,7 @@ use futures::future::BoxFuture;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::io::AsyncRead;
 
-/// How long a command has between SIGTERM and SIGKILL (document 002, part 2, section 3.2).
+/// How long a command has between SIGTERM and SIGKILL (docs/contract/exec.md).
 pub const GRACE: Duration = Duration::from_secs(2);
 
 /// A command that passed every check.

@@ -74,7 +74,7 @@ impl Output {
 
 /// Bytes as text on the wire: as a JSON string they could take six times their room.
 mod coded {
-    use crate::access::base64url;
+    use crate::base64url;
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
     pub fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,7 +1,7 @@
 //! The chains the agent knows, in memory: how far each was recomputed, and where it may begin.
 
 use crate::{
-    access::audit::{AcceptedGap, Checkpoint, Head},
+    audit::{AcceptedGap, Checkpoint, Head},
     error::{ErrorCode, ToolError},
 };
 use sha2::{Digest, Sha256};
@@ -151,7 +151,7 @@ impl Chain {
     }
 
     pub fn head(&self, mark: Mark) -> Head {
-        Head { chain: self.name.clone(), seq: mark.seq, hash: crate::access::canonical::hex(&mark.hash) }
+        Head { chain: self.name.clone(), seq: mark.seq, hash: crate::canonical::hex(&mark.hash) }
     }
 }
 

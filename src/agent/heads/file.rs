@@ -4,7 +4,7 @@
 //! Lines of the version before, which have codes of their own, are still read.
 
 use super::book::{Book, Chain, Hash, Mark};
-use crate::access::{
+use crate::{
     audit::{AcceptedGap, Checkpoint, Head},
     canonical::{from_hex, hex},
 };

@@ -16,11 +16,9 @@ use self::{
 };
 use super::{Clock, files, files::Lines};
 use crate::{
-    access::{
-        audit::{AcceptedGap, Beginning, Checkpoint, Extension, Head, KnownHeads, MAX_RECORDS, Position, RoomRequest},
-        base64url,
-        canonical::hex,
-    },
+    audit::{AcceptedGap, Beginning, Checkpoint, Extension, Head, KnownHeads, MAX_RECORDS, Position, RoomRequest},
+    base64url,
+    canonical::hex,
     error::{ErrorCode, ToolError},
 };
 use ring::{

@@ -6,11 +6,9 @@ use super::{
     file, unknown,
 };
 use crate::{
-    access::{
-        audit::{Checkpoint, KnownChain, KnownHeads, Position},
-        canonical::hex,
-    },
     agent::files::{self, Lines},
+    audit::{Checkpoint, KnownChain, KnownHeads, Position},
+    canonical::hex,
     error::ToolError,
 };
 use ring::hmac;

@@ -7,8 +7,9 @@ use crate::{
     os::Root,
     update::{
         Slot,
-        boot::{BootFlow, Wanted, of_machine, simulated},
+        boot::{BootFlow, Wanted, of_machine},
         disk::{Access, Area, Disk, FolderDisk, Layout, RealDisk},
+        simulated,
     },
 };
 use std::{

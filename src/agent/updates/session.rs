@@ -111,7 +111,7 @@ impl Session {
                 Some(_) => return Err(expected("the index")),
             }
         }
-        Ok(Some(Index::parse(bytes, release)?))
+        Ok(Some(release.index(bytes)?))
     }
 
     fn install(

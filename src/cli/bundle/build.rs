@@ -4,8 +4,8 @@ use super::files;
 use crate::{
     cli::{exit::Failure, say::outln},
     update::{
-        boot::simulated,
         bundle::{self, Plan},
+        simulated,
     },
 };
 use std::{
@@ -19,55 +19,56 @@ const SIMULATED_BOOT: usize = 128 << 10;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Image of the root file system; not compressed inside, so that its blocks are found again in the next version
+    /// Image of the root file system. Do not compress its contents, so that the next version can reuse its blocks
     #[arg(long, value_name = "IMAGE")]
     root: PathBuf,
-    /// Image of the boot file system, FAT
+    /// Image of the boot file system (FAT)
     #[arg(long, value_name = "IMAGE", required_unless_present = "simulated_boot")]
     boot: Option<PathBuf>,
-    /// In its place, one that only the simulated machine starts
+    /// Use a boot image that only the simulated machine can boot
     #[arg(long, conflicts_with = "boot")]
     simulated_boot: bool,
-    /// What the image is of; devices take their own product only
+    /// The product identifier; devices accept only their own product
     #[arg(long)]
     product: String,
     /// Semantic version, e.g. 1.4.0
     #[arg(long)]
     version: String,
-    /// Rises with every release of the product
+    /// The release counter; it must increase with every release of the product
     #[arg(long)]
     counter: u64,
+    /// The update channel
     #[arg(long, default_value = "stable")]
     channel: String,
-    /// The partition layout it was made for
+    /// The partition layout that the images were made for
     #[arg(long, default_value = "mbr-ab-1")]
     layout: String,
-    /// Device-tree compatible of a board it runs on, e.g. raspberrypi,4-model-b; may be repeated
+    /// Device-tree compatible of a supported board, e.g. raspberrypi,4-model-b; may be repeated
     #[arg(long = "hardware", value_name = "COMPATIBLE", required = true)]
     hardware: Vec<String>,
-    /// When it was made, SOURCE_DATE_EPOCH unless told; never the clock, so that the same input makes the same bytes
+    /// When it was made; default: SOURCE_DATE_EPOCH. The clock is never used, so that the same input produces the same bytes
     #[arg(long, value_name = "TIME", value_parser = files::time)]
     created: Option<u64>,
-    /// From when on it is not installed any more, e.g. 2027-01-01T00:00:00Z
+    /// The time from which it is no longer installed, e.g. 2027-01-01T00:00:00Z
     #[arg(long, value_name = "TIME", value_parser = files::time)]
     expires: u64,
-    /// Oldest bootloader (EEPROM) it starts with
+    /// The oldest bootloader (EEPROM) that can boot it
     #[arg(long, value_name = "TIME", value_parser = files::time)]
     min_eeprom: Option<u64>,
-    /// Once it has proved itself, no image with a smaller counter is started again
+    /// After this release is committed, never boot an image with a smaller counter again
     #[arg(long, value_name = "COUNTER")]
     revoke_below: Option<u64>,
-    /// The settings that the program in the root image knows, as its own `raspi-mcp bundle config-keys` prints them: so that a device
-    /// can tell which of its settings the release would not understand
+    /// A list of the settings that the program in the root image knows, as printed by its own `raspi-mcp bundle config-keys`. A device uses
+    /// it to report which of its settings the release would not understand
     #[arg(long, value_name = "FILE")]
     config_keys: Option<PathBuf>,
-    /// Bytes of a block: a power of two from 4096 to 1048576
+    /// Block size in bytes: a power of two from 4096 to 1048576
     #[arg(long, value_name = "BYTES", default_value_t = 65536)]
     block_size: u32,
-    /// How hard zstd works: 1 to 19
+    /// zstd compression level: 1 to 19
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(i32).range(1..=19))]
     level: i32,
-    /// The bundle; it must not be there yet
+    /// The bundle to write; the file must not exist
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 }

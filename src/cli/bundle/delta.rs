@@ -15,14 +15,14 @@ use std::{
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// What the device has: a bundle, or an image of a file system
+    /// The version on the device: a bundle, or an image of a file system
     old: PathBuf,
-    /// What it is to have: the same kind of file
+    /// The new version: the same kind of file
     new: PathBuf,
-    /// For images, bytes of a block: a power of two from 4096 to 1048576; may be repeated
+    /// For images: block size in bytes, a power of two from 4096 to 1048576; may be repeated
     #[arg(long = "block-size", value_name = "BYTES", default_values_t = [16384, 65536])]
     block_sizes: Vec<u32>,
-    /// For images, how hard zstd works: 1 to 19
+    /// For images: zstd compression level, 1 to 19
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(i32).range(1..=19))]
     level: i32,
 }

@@ -9,11 +9,12 @@ use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub struct Args {
+    /// The bundle, or its head
     bundle: PathBuf,
-    /// Print the exact bytes of the manifest, which is JSON, and nothing else
+    /// Print only the exact bytes of the manifest, which is JSON
     #[arg(long, conflicts_with = "head")]
     json: bool,
-    /// Write the head alone to this file: all that signing needs
+    /// Write only the head to this file; signing needs no more
     #[arg(long, value_name = "FILE")]
     head: Option<PathBuf>,
 }

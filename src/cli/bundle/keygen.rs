@@ -2,7 +2,7 @@
 
 use super::files;
 use crate::{
-    access::base64url,
+    base64url,
     cli::{
         exit::{Exit, Failure},
         say::outln,
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Where it goes: NAME.key is the secret half (mode 0600), NAME.pub the public one
+    /// The name of the files: NAME.key is the secret key (mode 0600), NAME.pub the public key
     #[arg(value_name = "NAME")]
     name: PathBuf,
 }

@@ -21,21 +21,21 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Make a bundle of a root image and a boot image
+    /// Build a bundle from a root image and a boot image
     Build(build::Args),
     /// Add a signature to a bundle
     Sign(sign::Args),
-    /// Check a bundle: signatures, hashes, every block
+    /// Verify a bundle: signatures, hashes, every block
     Verify(verify::Args),
-    /// Show what a bundle says of itself, without believing it
+    /// Show the contents of a bundle's head, without verifying it
     Inspect(inspect::Args),
-    /// Say how much a device that has the old version would fetch
+    /// Print how much a device with the old version would download
     DeltaSize(delta::Args),
-    /// Print the settings that this program knows, one a line, for `build --config-keys`
+    /// Print the settings that this program knows, one per line, for `build --config-keys`
     ConfigKeys,
-    /// Make a pair of keys
+    /// Generate a key pair
     Keygen(keygen::Args),
-    /// Make, sign, change and show roots of trust
+    /// Create, sign, rotate and show roots of trust
     Trust(trust::Args),
 }
 

@@ -3,7 +3,10 @@
 use super::files;
 use crate::{
     cli::{exit::Failure, say::outln},
-    update::bundle::{self, Fault},
+    update::{
+        bundle::{self, Fault},
+        trust,
+    },
 };
 use std::{
     fs::OpenOptions,
@@ -13,12 +16,12 @@ use std::{
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The bundle, or a file with nothing but its head (`bundle inspect --head`), for signing where no bundle fits
+    /// The bundle, or a file that contains only its head (`bundle inspect --head`)
     bundle: PathBuf,
     /// The secret key
     #[arg(long, value_name = "FILE", required_unless_present = "from")]
     key: Option<PathBuf>,
-    /// Take over the signatures of this bundle or head, which has the same manifest
+    /// Copy the signatures from this bundle or head, which must have the same manifest
     #[arg(long, value_name = "FILE", conflicts_with = "key")]
     from: Option<PathBuf>,
 }
@@ -29,7 +32,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let mut envelope = files::head(path, &mut file)?;
     files::warn_of_future(bundle::Manifest::parse(&envelope.manifest)?.created);
     match (&args.key, &args.from) {
-        (Some(key), _) => bundle::sign(&mut envelope, &files::secret_key(key)?)?,
+        (Some(key), _) => trust::sign(&mut envelope, &files::secret_key(key)?)?,
         (None, Some(from)) => merge(&mut envelope, from)?,
         (None, None) => return Err(files::usage("name a key with --key, or a signed head with --from")),
     }

@@ -16,11 +16,12 @@ use std::{
 
 #[derive(clap::Args)]
 pub struct Args {
+    /// The bundle
     bundle: PathBuf,
-    /// The root of trust to believe, then those after it in their order; may be repeated
+    /// The trusted root of trust, then its successors in order; may be repeated
     #[arg(long, value_name = "FILE", required = true)]
     trust: Vec<PathBuf>,
-    /// Check expiry and the time of making as of then; the clock's time, unless told
+    /// Check expiry and time of creation at this time; default: now
     #[arg(long, value_name = "TIME", value_parser = files::time)]
     now: Option<u64>,
 }
@@ -34,7 +35,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let release = roots.verify_release(&envelope)?;
     release.manifest.fresh(now)?;
     release.manifest.made_by(now.saturating_add(AHEAD))?;
-    let index = Index::parse(files::index(path, &mut file, &envelope)?, &release)?;
+    let index = release.index(files::index(path, &mut file, &envelope)?)?;
     let length = file.metadata().map_err(|error| files::failed(path, error))?.len();
     if length != envelope.total {
         return Err(files::failed(path, format!("is {length} bytes long, and the bundle in it {}", envelope.total)));
@@ -71,7 +72,7 @@ impl Reader<'_> {
         let failed = |error: std::io::Error| files::failed(self.path, error);
         if self.last != Some(n) {
             let block = self.index.block(n);
-            // At most 1 MiB and a little: Index::parse holds it there.
+            // At most 1 MiB and a little: Release::index holds it there.
             self.stored.resize((block.stored.end - block.stored.start) as usize, 0);
             self.file.read_exact_at(&mut self.stored, block.stored.start).map_err(failed)?;
             let unpacker = match &mut self.unpacker {

@@ -14,31 +14,31 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The release: its bundle is copied into the folder. Without one, the index is published anew
+    /// The release's bundle, which is copied into the folder. Without it, the index is renewed
     #[arg(long, value_name = "FILE")]
     bundle: Option<PathBuf>,
-    /// Where the bundle is served, when not from the folder: an https address, or a path below the channel's base
+    /// Where the bundle is served if not from the folder: an https address, or a path below the channel's base
     #[arg(long, value_name = "URL", requires = "bundle")]
     url: Option<String>,
-    /// The share of devices that get it for now
+    /// The percentage of devices that get it
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=100))]
     percent: u8,
     /// Only for devices in this ring; may be repeated
     #[arg(long = "ring", value_name = "NAME", requires = "bundle")]
     rings: Vec<String>,
-    /// The oldest counter it can be installed from
+    /// The lowest counter from which it can be installed
     #[arg(long, value_name = "N", requires = "bundle")]
     min_counter: Option<u64>,
-    /// A file with what is new, for people: plain text
+    /// A plain text file with release notes
     #[arg(long, value_name = "FILE", requires = "bundle")]
     notes: Option<PathBuf>,
-    /// Where more of that is
+    /// The address of more release notes
     #[arg(long, value_name = "URL", requires = "bundle")]
     notes_url: Option<String>,
-    /// What images are of, for the first index of a channel without a release
+    /// The product identifier, for the first index of a channel without a release
     #[arg(long, value_name = "NAME")]
     product: Option<String>,
-    /// A root of trust to be served to devices that hold the one before it; may be repeated
+    /// A root of trust to publish for devices that have its predecessor; may be repeated
     #[arg(long = "root", value_name = "FILE")]
     roots: Vec<PathBuf>,
 }

@@ -19,7 +19,7 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Publish a release, or the same index anew before it expires
+    /// Publish a release, or renew the index before it expires
     Publish {
         #[command(flatten)]
         tree: Place,
@@ -30,16 +30,16 @@ enum Command {
     Rollout {
         #[command(flatten)]
         tree: Place,
-        /// Its version
+        /// The release's version
         version: String,
-        /// 0 to 100
+        /// The percentage of devices, 0 to 100
         percent: u8,
     },
-    /// Let no device install anything for now
+    /// Pause the channel: devices install nothing until it is resumed
     Pause {
         #[command(flatten)]
         tree: Place,
-        /// Why, for the people who look at their devices
+        /// The reason, which devices report
         reason: String,
     },
     /// End a pause
@@ -47,36 +47,37 @@ enum Command {
         #[command(flatten)]
         tree: Place,
     },
-    /// Withdraw a release: devices that do not have it yet never take it
+    /// Revoke a release: devices that do not have it never install it
     Revoke {
         #[command(flatten)]
         tree: Place,
-        /// Its version
+        /// The release's version
         version: String,
-        /// Why
+        /// The reason
         reason: String,
     },
-    /// Show what a channel says
+    /// Show the index of a channel
     Show(show::Args),
 }
 
 /// Which channel, whose keys, and when.
 #[derive(clap::Args)]
 struct Place {
-    /// The folder that is served
+    /// The folder of the channel's files
     dir: PathBuf,
+    /// The channel's name
     #[arg(long, default_value = "stable", value_name = "NAME")]
     channel: String,
-    /// A secret key of the root of trust's channel role; one for each that has to sign
+    /// A secret key of the root of trust's channel role; give as many as the threshold requires
     #[arg(long = "key", value_name = "FILE", required = true)]
     keys: Vec<PathBuf>,
-    /// The root of trust that devices hold, and those after it: nothing is published that they would not believe
+    /// The root of trust that devices have, and its successors: nothing is published that devices would not accept
     #[arg(long, value_name = "FILE", num_args = 1..)]
     trust: Vec<PathBuf>,
-    /// When it is made, as seconds since 1970 or like 2027-01-01T00:00:00Z; SOURCE_DATE_EPOCH or now, unless told
+    /// The time of creation, as seconds since 1970 or like 2027-01-01T00:00:00Z; default: SOURCE_DATE_EPOCH or now
     #[arg(long, value_name = "TIME", value_parser = files::time)]
     created: Option<u64>,
-    /// Days until devices stop believing it: publish it anew before
+    /// Days until the index expires; renew it before
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3650))]
     days: u64,
 }

@@ -12,11 +12,12 @@ use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The folder that is served, or the file of an index
+    /// The folder of the channel's files, or an index file
     place: PathBuf,
+    /// The channel's name
     #[arg(long, default_value = "stable", value_name = "NAME")]
     channel: String,
-    /// The root of trust to judge it by, and those after it; without one nothing is verified
+    /// The root of trust to verify with, and its successors; without it, nothing is verified
     #[arg(long, value_name = "FILE", num_args = 1..)]
     trust: Vec<PathBuf>,
 }

@@ -21,15 +21,15 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Ask each device, several at once: its version, both slots, how the last update ended, what is wrong
+    /// Query each device, several at once: version, both slots, result of the last update, problems
     ///
-    /// Exit codes: 0 all are healthy; 1 one has a problem; 3 the inventory is wrong; 4 one does not answer; 5 one refuses its
-    /// token, and the others answer.
+    /// Exit codes: 0 all are healthy; 1 a device has a problem; 3 the inventory is invalid; 4 a device does not answer; 5 a
+    /// device refuses its token, and the others answer.
     Status {
-        /// The list of devices, TOML: tables [[devices]] with name, url, pin and token_file (docs/fleet.md)
+        /// The list of devices: a TOML file of tables [[devices]] with name, url, pin and token_file (docs/fleet.md)
         #[arg(long, value_name = "FILE")]
         inventory: PathBuf,
-        /// For programs: everything, as JSON
+        /// Print everything as JSON
         #[arg(long)]
         json: bool,
     },

@@ -15,10 +15,8 @@ use crate::{
         clock::{self, Zone},
     },
     terminal::printable,
-    update::{
-        fetch::{Limits, Line, Place, Source},
-        status::RestartPlan,
-    },
+    update::{Place, status::RestartPlan},
+    update_client::{Limits, Line, Source},
     updating::carry::{Bundle, Carry},
 };
 use std::path::{Path, PathBuf};
@@ -31,7 +29,7 @@ pub async fn run(agent: &AgentLink, settings: &Settings, bundle: &str, reboot: b
     let zone = clock::zone(&Root::system()).unwrap_or_else(|_| Zone::utc());
     let status = agent.update_status().await?;
     let synchronised = status.simulated || clock::synchronized(&Root::system()) == Some(true);
-    let limits = settings.update.limits(zone, Wall::system(), status.time_floor);
+    let limits = Limits::of(&settings.update, zone, Wall::system(), status.time_floor);
     let line = Line::new(Limits { synchronised, ..limits })?;
     let bundle = Bundle::open(Source::new(line, vec![place]), |_, _| Ok(())).await?;
     if status.is_armed(&bundle.digest()) {

@@ -31,33 +31,33 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum What {
-    /// Show both slots, the last update, and a trial that runs
+    /// Show both slots, the last update, and a running trial
     Status {
-        /// For programs: everything, as JSON
+        /// Print everything as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Write a bundle into the slot that does not run, and have it tried at the next restart
+    /// Write a bundle into the inactive slot, and try it at the next restart
     Install {
-        /// The bundle: a file, or an address that begins with https://
+        /// The bundle: a file, or an address that starts with https://
         bundle: String,
-        /// Restart into it at once
+        /// Restart into it immediately
         #[arg(long)]
         reboot: bool,
-        /// Ask nothing
+        /// Do not ask for confirmation
         #[arg(long, short)]
         yes: bool,
     },
-    /// Go back to the other slot: out of a trial, away from an armed one, or from a version that misbehaves
+    /// Go back to the other slot: end a trial, disarm an update, or leave a version that misbehaves
     Rollback {
-        /// Only say what would happen
+        /// Show what would happen, and do nothing
         #[arg(long)]
         dry_run: bool,
-        /// Ask nothing
+        /// Do not ask for confirmation
         #[arg(long, short)]
         yes: bool,
     },
-    /// Keep the system that is on trial, if all checks find it healthy
+    /// Commit the system on trial, if all checks find it healthy
     MarkGood,
 }
 

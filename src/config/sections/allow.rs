@@ -12,8 +12,8 @@ use crate::{
         tables::Tables,
         words::full_path,
     },
-    hw::i2c::{Address, Addresses},
     os::glob::Glob,
+    values::{Address, Addresses},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! `[approval]`: how long a question to a person stays open, who may carry it, and the button that answers it.
 
-use crate::hw::{board::Pin, gpio::port::Level};
+use crate::values::{Level, Pin};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 

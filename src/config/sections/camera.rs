@@ -1,7 +1,6 @@
 //! `[camera]`: which cameras may be used, and what is kept of their photos.
 
-use super::files::resolved;
-use crate::config::settings::Settings;
+use crate::{config::settings::Settings, os::real_path::resolved};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 

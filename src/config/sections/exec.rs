@@ -1,16 +1,19 @@
 //! `[exec]` and `[[exec.commands]]`: the commands that `exec.run` may run, as whom, where and for how long.
 
-use crate::config::{
-    fault::Position,
-    found::{Found, Written, quoted},
-    kind::{Complaint, Kind, Unit, meant},
-    settings::Settings,
-    tables::Tables,
-    words::{full_path, is_name},
+use crate::{
+    config::{
+        fault::Position,
+        found::{Found, Written, quoted},
+        kind::{Complaint, Kind, Unit, meant},
+        settings::Settings,
+        tables::Tables,
+        words::{full_path, is_name},
+    },
+    os::real_path::resolved,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// Who runs commands when nobody says otherwise; dist/sysusers.d makes the account.
 pub const EXEC_USER: &str = "raspi-mcp-exec";
@@ -113,7 +116,7 @@ const MOST_PATTERNS: usize = 32;
 const PATTERN_BYTES: usize = 256;
 /// A pattern is compiled when it is needed and forgotten after; one that needs more than this has a slip in it.
 const PATTERN_MEMORY: usize = 256 * 1024;
-/// 001 §4.4: ten minutes.
+/// Ten minutes at most (docs/contract/exec.md).
 const TIMEOUT: Kind = Kind::Integer { min: 1, max: 600, unit: Unit::Seconds };
 
 /// What [`Kind::Commands`] expects.
@@ -262,17 +265,4 @@ pub fn faults(settings: &Settings) -> Vec<String> {
         faults.push(format!("exec runs nothing as {user}; use \"{EXEC_USER}\" or another account of its own"));
     }
     faults
-}
-
-/// `path` without symbolic links, as far as it is there; what is not there yet stands as it is written.
-fn resolved(path: &Path) -> PathBuf {
-    let mut rest = Vec::new();
-    for there in path.ancestors() {
-        if let Ok(mut whole) = there.canonicalize() {
-            whole.extend(rest.into_iter().rev());
-            return whole;
-        }
-        rest.extend(there.components().next_back().filter(|part| matches!(part, Component::Normal(_))));
-    }
-    path.to_owned()
 }

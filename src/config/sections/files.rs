@@ -1,16 +1,19 @@
 //! `[[files.roots]]`: the folders that `files.*` may reach, and the check that none of them lays open what is not for it.
 
-use crate::config::{
-    fault::Position,
-    found::{Found, Written, quoted},
-    kind::{Complaint, Kind, Unit, meant},
-    settings::Settings,
-    tables::Tables,
-    words::{full_path, is_name},
+use crate::{
+    config::{
+        fault::Position,
+        found::{Found, Written, quoted},
+        kind::{Complaint, Kind, Unit, meant},
+        settings::Settings,
+        tables::Tables,
+        words::{full_path, is_name},
+    },
+    os::{real_path::resolved, roots::FolderRoot},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Files {
@@ -37,6 +40,23 @@ impl FileRoot {
     /// A folder of a grant, called by its path.
     pub fn granted(path: &str, writable: bool) -> Self {
         Self { name: path.to_owned(), path: path.into(), writable, max_bytes: DEFAULT_MAX_BYTES }
+    }
+
+    /// The way into it. Links in its path are followed now and never again.
+    pub fn folder(&self) -> FolderRoot {
+        FolderRoot {
+            name: self.name.clone(),
+            path: self.path.clone(),
+            writable: self.writable,
+            max_bytes: self.max_bytes,
+            resolved: resolved(&self.path),
+        }
+    }
+
+    /// The way into the folder of a grant. Its path is taken as it is written: one that has a symbolic link in it cannot be opened.
+    pub fn granted_folder(path: &str, writable: bool) -> FolderRoot {
+        let Self { name, path, writable, max_bytes } = Self::granted(path, writable);
+        FolderRoot { name, resolved: path.clone(), path, writable, max_bytes }
     }
 }
 
@@ -165,17 +185,4 @@ pub fn overlaps(settings: &Settings, configuration: &[PathBuf]) -> Vec<String> {
         seen.push((root, path));
     }
     faults
-}
-
-/// `path` without symbolic links, as far as it is there; what is not there yet stands as it is written.
-pub fn resolved(path: &Path) -> PathBuf {
-    let mut rest = Vec::new();
-    for there in path.ancestors() {
-        if let Ok(mut whole) = there.canonicalize() {
-            whole.extend(rest.into_iter().rev());
-            return whole;
-        }
-        rest.extend(there.components().next_back().filter(|part| matches!(part, Component::Normal(_))));
-    }
-    path.to_owned()
 }

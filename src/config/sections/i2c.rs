@@ -7,7 +7,7 @@ use crate::{
         kind::{Complaint, Kind, Unit, meant},
         tables::Tables,
     },
-    hw::i2c::Addresses,
+    values::Addresses,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,17 +1,12 @@
 //! `[update]`: where releases come from, when they may come, how a new system proves itself, and what the machine's two slots are.
 
-use super::files::resolved;
 use crate::{
-    clock::Wall,
     config::{settings::Settings, words::is_name},
-    os::clock::Zone,
-    update::{channel::window::Windows, fetch::Limits},
+    os::real_path::resolved,
+    values::Windows,
 };
 use serde::{Deserialize, Serialize};
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
 
 /// The section. What the privileged half reads of it (`product`, `layout`, `flow`, `flow_command`, `trust`, `channel`, what
 /// begins with `health_`, `dead_man_hours`, `installs_per_day`) it reads in its own configuration.
@@ -115,22 +110,6 @@ impl UpdateSettings {
             health_urls: Vec::new(),
             dead_man_hours: 0,
             installs_per_day: 4,
-        }
-    }
-
-    /// What a download may take. `time_floor`: seconds since 1970 that are certain to have passed.
-    pub fn limits(&self, zone: Zone, wall: Wall, time_floor: u64) -> Limits {
-        let some = |text: &String| (!text.is_empty()).then(|| text.clone());
-        Limits {
-            proxy: some(&self.proxy),
-            ca_file: some(&self.ca_file).map(PathBuf::from),
-            time_floor,
-            stall: Duration::from_secs(self.stall_seconds),
-            stall_bytes: self.stall_bytes,
-            deadline: Duration::from_secs(u64::from(self.deadline_hours) * 3600),
-            bandwidth: (self.bandwidth_kib > 0).then(|| u64::from(self.bandwidth_kib) << 10),
-            window: self.download_window.clone(),
-            ..Limits::new(zone, wall)
         }
     }
 

@@ -10,9 +10,10 @@ mod revision;
 mod simulated;
 
 pub use crate::config::BoardChoice as Choice;
+pub use crate::values::{Pin, PinError};
 pub use contacts::{CONTACTS, Contact};
 pub use detect::Conflict;
-pub use pins::{Chip, Pin, PinError};
+pub use pins::Chip;
 pub use profile::{BootFlow, Header, I2cBus, PROFILES, Profile, PwmChannel};
 pub use revision::{Revision, RevisionError};
 pub use simulated::{Part, Simulated};

@@ -1,65 +1,9 @@
-//! The 28 GPIOs of the 40-pin header: where each comes out and what else it can be.
+//! The chips behind the 40-pin header: how each is found, and what else each of its 28 pins can be.
 //!
 //! Sources: "BCM2835 ARM Peripherals", section 6.2; "BCM2711 ARM Peripherals", section 5.3; the function names of
 //! `drivers/pinctrl/pinctrl-rp1.c` in Raspberry Pi's kernel for the RP1 of the Raspberry Pi 5.
 
-use crate::hw::gpio::port::Pull;
-
-/// A GPIO of the header by its Broadcom number, 0-27. Cannot be another number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Pin(u8);
-
-/// There is no such pin on the header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no GPIO {0} on the 40-pin header; it has 0 to 27")]
-pub struct PinError(pub u64);
-
-impl TryFrom<u64> for Pin {
-    type Error = PinError;
-    fn try_from(number: u64) -> Result<Self, PinError> {
-        u8::try_from(number).ok().filter(|number| *number <= Self::LAST).map(Self).ok_or(PinError(number))
-    }
-}
-
-impl Pin {
-    const LAST: u8 = 27;
-
-    /// Every pin, in order.
-    pub fn all() -> impl Iterator<Item = Pin> {
-        (0..=Self::LAST).map(Pin)
-    }
-    /// The Broadcom number, 0-27.
-    pub const fn bcm(self) -> u8 {
-        self.0
-    }
-    /// The contact on the 40-pin header, 1-40.
-    pub fn header(self) -> u8 {
-        CONTACTS[usize::from(self.0)]
-    }
-    /// The pin of contact `contact` of the header; `None` for power and ground, and for what is no contact.
-    pub fn at_contact(contact: u8) -> Option<Pin> {
-        Pin::all().find(|pin| pin.header() == contact)
-    }
-    /// The pull that the pin has from power-on until somebody sets another. The same on all three chips: "BCM2835 ARM
-    /// Peripherals", table 6-31; "BCM2711 ARM Peripherals", table 93; "RP1 Peripherals", PADS_BANK0. The boards' own
-    /// resistors are not in it: GPIO 2 and 3 have 1.8 kOhm to 3.3 V everywhere but on the Compute Modules.
-    pub const fn pull_at_power_on(self) -> Pull {
-        if self.0 <= 8 { Pull::Up } else { Pull::Down }
-    }
-    /// GPIO 0 and 1 read the identification EEPROM of an add-on board at boot and are left alone.
-    pub const fn is_reserved(self) -> bool {
-        self.0 <= 1
-    }
-    /// What it can be besides input and output: function `ALTn` is entry n, empty where there is none.
-    pub fn functions(self, chip: Chip) -> &'static [&'static str] {
-        let pin = usize::from(self.0);
-        match chip {
-            Chip::Bcm2837 => &BCM2837[pin],
-            Chip::Bcm2711 => &BCM2711[pin],
-            Chip::Rp1 => &RP1[pin],
-        }
-    }
-}
+use crate::values::Pin;
 
 /// The part whose pins come out on the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +25,16 @@ impl Chip {
         }
     }
 
+    /// What a pin can be besides input and output: function `ALTn` is entry n, empty where there is none.
+    pub fn functions(self, pin: Pin) -> &'static [&'static str] {
+        let pin = usize::from(pin.bcm());
+        match self {
+            Self::Bcm2837 => &BCM2837[pin],
+            Self::Bcm2711 => &BCM2711[pin],
+            Self::Rp1 => &RP1[pin],
+        }
+    }
+
     /// The PWM controller whose channels reach the header, by the name of its device (`/sys/class/pwm/pwmchipN/device`):
     /// there the numbers change as well. It is there once an overlay has enabled it (`dtoverlay=pwm`).
     pub const fn pwm_device(self) -> &'static str {
@@ -91,10 +45,6 @@ impl Chip {
         }
     }
 }
-
-/// The contact of each pin.
-const CONTACTS: [u8; 28] =
-    [27, 28, 3, 5, 7, 29, 31, 26, 24, 21, 19, 23, 32, 33, 8, 10, 36, 11, 12, 35, 38, 40, 15, 16, 18, 22, 37, 13];
 
 const BCM2837: [[&str; 6]; 28] = [
     ["SDA0", "SA5", "", "", "", ""],

@@ -4,7 +4,7 @@
 //! `bcm2837-rpi-3-a-plus.dts`); Raspberry Pi documentation, "Revision codes" for memory sizes, "GPIO and the 40-pin header"
 //! for I2C; PWM as in `pins.rs`.
 
-use super::pins::{Chip, Pin};
+use super::{Chip, Pin};
 
 /// One model.
 #[derive(Debug, PartialEq, Eq)]
@@ -156,7 +156,7 @@ impl Profile {
 
     /// What a header pin can be besides input and output; entry n is `ALTn`.
     pub fn functions(&self, pin: Pin) -> &'static [&'static str] {
-        pin.functions(self.header_chip)
+        self.header_chip.functions(pin)
     }
 }
 

@@ -18,12 +18,13 @@ pub mod v4l;
 pub use port::{Backend, Camera, Fault, Format, Holder, Mode, Shot, Size, Sizes, Wish};
 
 use crate::{
-    config::sections::{camera::CameraSettings, files::resolved},
+    config::sections::camera::CameraSettings,
     error::ToolError,
     hw::board::Board,
     os::{
         Root,
         blocking::{self, Stop},
+        real_path::resolved,
     },
 };
 use album::Album;

@@ -1,6 +1,6 @@
 //! Which devices of which buses may be reached: the configuration's list, looked up.
 
-use super::address::{Address, Addresses};
+use super::{Address, Addresses};
 use crate::{config::I2cSettings, error::ToolError};
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! The kernel's buses, through the crate i2cdev: `/dev/i2c-N`.
 
 use super::{
-    address::Address,
+    Address,
     functions::{Functions, Way},
     port::{Bus, Fault, Holder, Port},
     sysfs,

@@ -78,7 +78,7 @@ impl Functions {
     }
 }
 
-/// The most bytes of an SMBus block, `I2C_SMBUS_BLOCK_MAX`; also the most that a tool reads or writes (document 000, 6.2).
+/// The most bytes of an SMBus block, `I2C_SMBUS_BLOCK_MAX`; also the most that a tool reads or writes (docs/contract/i2c.md).
 pub const BLOCK: usize = 32;
 
 type Part = (u32, &'static str);

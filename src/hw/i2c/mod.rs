@@ -3,7 +3,6 @@
 //! A transfer may sleep for as long as its adapter likes, so it runs where that is allowed ([`crate::os::blocking`]) and holds its
 //! bus until it is over, also when its caller has gone: however many ask, no more than one thread hangs on a bus that hangs.
 
-mod address;
 mod allow;
 mod dev;
 mod device;
@@ -14,7 +13,7 @@ pub mod simulated;
 mod sysfs;
 mod told;
 
-pub use address::{Address, Addresses, HIGHEST, LOWEST};
+pub use crate::values::address::{Address, Addresses, HIGHEST, LOWEST};
 pub use allow::{Allow, Allowed, Want};
 pub use dev::Dev;
 pub use functions::{BLOCK, Functions, Lack, Way};
@@ -22,7 +21,12 @@ pub use port::{Bus, Fault, Holder, Port};
 pub use scan::Scan;
 pub use told::Attempt;
 
-use crate::{config::I2cSettings, error::ToolError, machine::Machine, os::blocking};
+use crate::{
+    config::I2cSettings,
+    error::ToolError,
+    hw::board::Board,
+    os::{Root, blocking},
+};
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError},
@@ -46,11 +50,11 @@ pub struct I2c {
 
 impl I2c {
     /// The buses of this machine; those of its simulated board, where it has one.
-    pub fn of(settings: &I2cSettings, machine: &Machine) -> Self {
-        let allow = Allow::of(settings, machine.board.is_simulated());
-        match &machine.board.simulated {
-            Some(board) => Self::on(Arc::new(board.i2c.clone()), allow),
-            None => Self::on(Arc::new(Dev::new(machine.root.clone())), allow),
+    pub fn of(settings: &I2cSettings, root: &Root, board: &Board) -> Self {
+        let allow = Allow::of(settings, board.is_simulated());
+        match &board.simulated {
+            Some(simulated) => Self::on(Arc::new(simulated.i2c.clone()), allow),
+            None => Self::on(Arc::new(Dev::new(root.clone())), allow),
         }
     }
 

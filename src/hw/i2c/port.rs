@@ -3,7 +3,7 @@
 //! Faults by the kernel's Documentation/i2c/fault-codes.rst.
 
 use super::{
-    address::Address,
+    Address,
     functions::{Functions, Lack, Way},
 };
 use rustix::io::Errno;

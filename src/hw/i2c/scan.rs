@@ -1,8 +1,7 @@
 //! Who is on a bus: i2cdetect's question to every address, without touching what is not ours.
 
 use super::{
-    I2c,
-    address::{Address, Addresses},
+    Address, Addresses, I2c,
     functions::{Functions, Lack, Way},
     port::{Fault, Holder},
     told::Attempt,

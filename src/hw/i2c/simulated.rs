@@ -1,7 +1,7 @@
 //! Buses that exist in memory: they hold devices, count who comes, and can be told to fail.
 
 use super::{
-    address::{Address, Addresses},
+    Address, Addresses,
     device::Device,
     functions::{Functions, Way},
     port::{Bus, Fault, Holder, Port},

@@ -1,6 +1,6 @@
 //! What a person and a program are told when a transfer fails: each fault with a code and a next step of its own.
 
-use super::{address::Address, port::Fault};
+use super::{Address, port::Fault};
 use crate::error::{ErrorCode, ToolError};
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! PWM on a pin: by the hardware where the pin has a channel and is routed to it, else by software.
 //!
-//! rppal has PWM as well, and it is the same files of sysfs underneath (docs/decisions.md): one way through them serves every board.
+//! rppal has PWM as well, and it is the same files of sysfs underneath (decision 104): one way through them serves every board.
 
 mod exported;
 pub mod port;

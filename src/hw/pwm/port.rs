@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use std::{fmt, io, time::Duration};
 
-/// Bounds of document 000, section 5.4, in hertz.
+/// Bounds of `gpio.set_pwm`, in hertz (docs/contract/gpio.md).
 pub const LOWEST_HZ: f64 = 1.0;
 pub const HIGHEST_HZ: f64 = 50_000.0;
 

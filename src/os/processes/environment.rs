@@ -1,6 +1,6 @@
 //! What a process was started with: its arguments and variables, without the secrets among them.
 
-use crate::access::redact::{MASK, is_secret_name, redact_text};
+use crate::redact::{MASK, is_secret_name, redact_text};
 use std::collections::BTreeMap;
 
 /// Variables kept of one process, and bytes of each value.

@@ -4,9 +4,9 @@ use crate::{
     access::{caller::Caller, way},
     config::{is_full_path, is_grantable},
     hw::{board::Pin, i2c::Address},
+    meta::Mode,
     os::systemd::ServiceName,
     registry::{
-        meta::Mode,
         refusal::{self, Named},
         tool::Entry,
     },

@@ -126,7 +126,7 @@ fn role(policy: &Policy, entry: &Entry, caller: &Caller) -> Gate {
 fn namespace(policy: &Policy, entry: &Entry, caller: &Caller) -> Gate {
     let (meta, name) = (entry.meta, entry.name());
     let disabled = [name, meta.namespace()].into_iter().find(|name| policy.disabled.contains(*name));
-    let fundamental = meta.tier == super::meta::Tier::Fundamental;
+    let fundamental = meta.tier == crate::meta::Tier::Fundamental;
     let (by, closed) = if let Some(disabled) = disabled {
         ("tools.disable", Some((format!("tools.disable has \"{disabled}\""), Opener::Owner)))
     } else if policy.restricted && !fundamental {

@@ -47,7 +47,8 @@ pub async fn run(
 ) -> Result<CallToolResponse, ErrorData> {
     let With { caller, cancel, log_level } = with;
     let world = &server.pipeline.world;
-    let (entry, _) = world
+    let (entry, _) = server
+        .pipeline
         .registry
         .names
         .resolve(&request.name)
@@ -81,7 +82,7 @@ pub async fn run(
     let finished = until_gone(context, &cancel, run).await;
     if modern
         && let Some(least) = log_level.as_deref().and_then(rank)
-        && admits(LOG, world, &caller)
+        && admits(LOG, &server.pipeline, &caller)
     {
         // Before the answer, with which the request's stream ends. Lines of other work at the time are among them.
         let lines = messages_since(&world.log, &mut mark, least);

@@ -1,4 +1,4 @@
-//! JSON-RPC errors of what rmcp serves: each has `error.data` as document 000, section 2.6.8, wants it.
+//! JSON-RPC errors of what rmcp serves: each has `error.data` as docs/contract/errors.md says.
 
 use crate::rpc::envelope::fault_data;
 use rmcp::{

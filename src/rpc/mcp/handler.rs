@@ -154,7 +154,7 @@ impl ServerHandler for Handler {
 
     /// rmcp reads the input schema of the called tool from here, to check headers that mirror parameters.
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        let (entry, _) = self.server.pipeline.world.registry.names.resolve(name).ok()?;
+        let (entry, _) = self.server.pipeline.registry.names.resolve(name).ok()?;
         serde_json::from_value(descriptor(entry)).ok()
     }
 

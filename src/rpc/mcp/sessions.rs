@@ -228,7 +228,7 @@ impl SessionManager for Sessions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{access::caller::Door, registry::meta::Role};
+    use crate::{access::caller::Door, meta::Role};
 
     fn client(name: &str, role: Role) -> Caller {
         Caller::new(name, role, Door::Http)

@@ -108,7 +108,7 @@ fn internal(why: String) -> TaskExit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{access::caller::Door, registry::meta::Role};
+    use crate::{access::caller::Door, meta::Role};
 
     #[tokio::test]
     async fn a_task_is_its_caller_s_and_one_caller_leaves_tasks_for_others() {

@@ -1,4 +1,4 @@
-//! `camera.capture`: a picture in the answer (document 000, section 2.6.5).
+//! `camera.capture`: a picture in the answer (docs/contract/camera.md).
 
 use super::{
     image,
@@ -7,11 +7,8 @@ use super::{
 use crate::{
     error::ToolError,
     hw::camera::{Format, Size},
-    registry::{
-        context::Context,
-        meta::{Effect, Meta},
-        tool::Tool,
-    },
+    meta::{Effect, Meta},
+    registry::{context::Context, tool::Tool},
     tools::{files::bounded_or_null, within},
 };
 use schemars::JsonSchema;

@@ -61,7 +61,7 @@ pub async fn told(cx: &Context, tool: &str, camera: Option<&Camera>, trouble: Tr
     }
 }
 
-/// Document 000, section 2.6.5, and who it is. Not knowing that is no reason to say less.
+/// The camera is in use, and by whom (docs/contract/camera.md). Not knowing that is no reason to say less.
 async fn busy(cx: &Context, device: &str, holder: Option<Holder>) -> ToolError {
     let holders = match holder {
         Some(holder) => vec![holder],

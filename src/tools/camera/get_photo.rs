@@ -8,10 +8,10 @@ use crate::{
         Format,
         album::{NAMES, PhotoName},
     },
+    meta::{Meta, Role, Tier},
     os::blocking,
     registry::{
         context::Context,
-        meta::{Meta, Role, Tier},
         tool::{Blob, Tool},
     },
 };

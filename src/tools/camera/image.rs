@@ -1,8 +1,8 @@
-//! A picture in an answer. In the bare dialect its bytes are a field in base64 (document 000, section 2.6.5). MCP has a block of
+//! A picture in an answer. In the bare dialect its bytes are a field in base64 (docs/contract/camera.md). MCP has a block of
 //! its own for pictures, which models see; there the same megabytes once more in `structuredContent` and a third time in the
 //! text would be paid for as text and read by nobody, so both leave that field out.
 
-use crate::{access::base64url, hw::camera::Format};
+use crate::{base64url, hw::camera::Format};
 use serde::Serialize;
 use serde_json::{Value, json};
 

@@ -4,7 +4,8 @@ use super::{fault, taking::allows};
 use crate::{
     error::ToolError,
     hw::camera::{Backend, Camera, Sizes, port::Pixels},
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
     tools::none::NoArgs,
 };
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! `camera.*`: pictures (document 000, sections 2.6.5 and 7).
+//! `camera.*`: pictures (docs/contract/camera.md).
 //!
 //! Taking one looks into somebody's room, so it is a write, and so is looking at one that was taken an operator's; only the
 //! list of cameras is everybody's.

@@ -1,15 +1,12 @@
-//! `camera.take_photo`: a picture in a file that the server names (document 000, section 7.1).
+//! `camera.take_photo`: a picture in a file that the server names (docs/contract/camera.md).
 
 use super::taking::{self, Asked, LONGEST_NAME, Taken};
 use crate::{
     error::ToolError,
     hw::camera::{Format, Size},
+    meta::{Effect, Meta},
     os::blocking,
-    registry::{
-        context::Context,
-        meta::{Effect, Meta},
-        tool::Tool,
-    },
+    registry::{context::Context, tool::Tool},
     tools::files::bounded_or_null,
 };
 use schemars::JsonSchema;

@@ -1,9 +1,8 @@
-//! `exec.run`: one command of the owner's list (document 001, section 4.4).
+//! `exec.run`: one command of the owner's list (docs/contract/exec.md).
 
 use super::variables::{self, Variables};
 use crate::{
     access::{
-        base64url, canonical,
         commands::{ARG_BYTES, DEFAULT_TIMEOUT_MS, MOST_ARGS, STDIN_BYTES, TIMEOUT_MS, Wanted, judge},
         question::quoted,
     },
@@ -12,10 +11,11 @@ use crate::{
         exec::{Ending, output::Chunk},
         without_input,
     },
+    base64url, canonical,
     error::{ErrorCode, ToolError},
+    meta::Meta,
     registry::{
         context::Context,
-        meta::Meta,
         progress::{Piece, Update},
         tool::Tool,
     },
@@ -294,7 +294,7 @@ fn tell(cx: &Context, chunk: &Chunk, bytes: usize) {
     cx.progress.report(Update { progress: bytes as f64, total: None, message, phase: "run", stream });
 }
 
-/// A command that was ended because its time was up: 001's fields go with the error.
+/// A command that was ended because its time was up: the result's fields go with the error.
 fn late(out: &Out, limit: Duration) -> ToolError {
     let error = ToolError::timeout(Run::META.name, limit)
         .hint("give it more time with timeout_ms, up to the command's own limit");

@@ -1,4 +1,4 @@
-//! `env` of `exec.run`: a map (document 001, section 4.4), or a list of names and values, which models' SDKs can describe.
+//! `env` of `exec.run`: a map (docs/contract/exec.md), or a list of names and values, which models' SDKs can describe.
 
 use crate::access::commands::{ARG_BYTES, MOST_ENV};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};

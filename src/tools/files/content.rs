@@ -1,6 +1,6 @@
 //! What is in a file, as JSON can carry it: text or base64, and the tag that names one content.
 
-use crate::{access::base64url, error::ToolError};
+use crate::{base64url, error::ToolError};
 use ring::digest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,14 +18,14 @@ pub enum Encoding {
     Base64,
 }
 
-/// Names one content: SHA-256 in hexadecimal (document 001, "ETags").
+/// Names one content: SHA-256 in hexadecimal (docs/contract/files.md).
 pub fn etag(bytes: &[u8]) -> String {
     tag(digest::digest(&digest::SHA256, bytes))
 }
 
 /// The same of a digest.
 pub fn tag(digest: digest::Digest) -> String {
-    crate::access::canonical::hex(digest.as_ref())
+    crate::canonical::hex(digest.as_ref())
 }
 
 /// Base64 with padding (RFC 4648, section 4).

@@ -1,4 +1,4 @@
-//! `files.delete`: a file or a folder that goes (document 003, `file_delete`).
+//! `files.delete`: a file or a folder that goes (docs/contract/files.md).
 
 use super::{
     bounded_or_null,
@@ -7,12 +7,9 @@ use super::{
 };
 use crate::{
     error::ToolError,
+    meta::{Effect, Meta},
     os::blocking,
-    registry::{
-        context::Context,
-        meta::{Effect, Meta},
-        tool::Tool,
-    },
+    registry::{context::Context, tool::Tool},
     tools::bounded,
 };
 use rustix::fs::FileType;
@@ -106,7 +103,7 @@ impl Tool for Delete {
             let removed = remove::remove(&place, args.recursive, args.etag.as_deref(), args.dry_run, stop)?;
             Ok(Out {
                 path: place.shown(),
-                root: place.root.setting.name.clone(),
+                root: place.root.name.clone(),
                 r#type: match removed.kind {
                     FileType::RegularFile => Kind::File,
                     FileType::Directory => Kind::Directory,
@@ -133,7 +130,7 @@ impl Args {
     fn place(&self, cx: &Context) -> Result<Place, ToolError> {
         let place = Place::of(cx, &self.path, self.root.as_deref(), Want::Delete)?;
         if place.is_root() {
-            let name = &place.root.setting.name;
+            let name = &place.root.name;
             return Err(ToolError::denied(format!("{} is the root {name} itself, which stays", place.shown()))
                 .with("parameter", "path")
                 .with("required_permission", place.permission())

@@ -1,4 +1,4 @@
-//! `files.list`: what is in a folder (document 003, `file_list`).
+//! `files.list`: what is in a folder (docs/contract/files.md).
 
 use super::{
     bounded_or_null,
@@ -11,12 +11,13 @@ use super::{
 };
 use crate::{
     error::ToolError,
+    meta::Meta,
     os::{
         beneath::Beneath,
         blocking::{self, Stop},
         glob::{self, Glob},
     },
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
     tools::{
         bounded, empty,
         page::{Limit, Offset, Pagination},
@@ -171,7 +172,7 @@ impl Args {
         let pagination = Pagination::at(self.limit, self.offset, names.len(), seen.fitting);
         Ok(Out {
             path: place.shown(),
-            root: place.root.setting.name.clone(),
+            root: place.root.name.clone(),
             note: entries.is_empty().then(|| seen.why(&pagination)),
             pagination,
             entries,
@@ -290,7 +291,7 @@ fn mount(place: &Place, path: &Path) -> Listed {
 
 fn bare(place: &Place, path: &Path, kind: Kind) -> Listed {
     let name = path.file_name().unwrap_or_default();
-    let full = place.root.setting.path.join(&place.relative).join(path);
+    let full = place.root.path.join(&place.relative).join(path);
     Listed {
         name: name.to_string_lossy().into_owned(),
         path: full.to_string_lossy().into_owned(),

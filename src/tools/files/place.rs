@@ -78,7 +78,7 @@ impl Place {
             }
         }
         let root = match named {
-            Some(name) => Some(all.iter().find(|root| root.setting.name == name).ok_or_else(|| {
+            Some(name) => Some(all.iter().find(|root| root.name == name).ok_or_else(|| {
                 ToolError::not_found(format!("there is no root called {name:?}"))
                     .with("parameter", "root")
                     .with("roots", names(&all))
@@ -89,11 +89,11 @@ impl Place {
         let found = if path.starts_with('/') {
             let full = Path::new("/").join(&relative);
             let held = |root: &&Arc<FolderRoot>| {
-                full.strip_prefix(&root.setting.path).or_else(|_| full.strip_prefix(&root.resolved)).is_ok()
+                full.strip_prefix(&root.path).or_else(|_| full.strip_prefix(&root.resolved)).is_ok()
             };
             let holder = root.or_else(|| all.iter().find(held)).filter(held);
             holder.map(|root| {
-                let below = full.strip_prefix(&root.setting.path).or_else(|_| full.strip_prefix(&root.resolved));
+                let below = full.strip_prefix(&root.path).or_else(|_| full.strip_prefix(&root.resolved));
                 (root, below.unwrap_or(&full).to_owned())
             })
         } else {
@@ -101,16 +101,16 @@ impl Place {
         };
         let Some((root, relative)) = found else { return Err(outside(&all, path, want)) };
         let mut place = Self { root: Arc::clone(root), relative, want };
-        if want.is_change() && !root.setting.writable {
+        if want.is_change() && !root.writable {
             // A grant may open a folder in it to this tool.
             let full = root.resolved.join(&place.relative);
-            let inner = |root: &&Arc<FolderRoot>| root.setting.writable && full.starts_with(&root.resolved);
+            let inner = |root: &&Arc<FolderRoot>| root.writable && full.starts_with(&root.resolved);
             if let Some(inner) = all.iter().find(inner) {
                 place.relative = full.strip_prefix(&inner.resolved).unwrap_or(&full).to_owned();
                 place.root = Arc::clone(inner);
                 return Ok(place);
             }
-            let name = &root.setting.name;
+            let name = &root.name;
             return Err(ToolError::denied(format!("{} is in the root {name}, which is read-only", place.shown()))
                 .with("parameter", "path")
                 .with("writable", false)
@@ -122,7 +122,7 @@ impl Place {
 
     /// The full path, as the configuration names the root.
     pub fn shown(&self) -> String {
-        self.root.setting.path.join(&self.relative).to_string_lossy().trim_end_matches('/').to_owned()
+        self.root.path.join(&self.relative).to_string_lossy().trim_end_matches('/').to_owned()
     }
 
     /// What a call needs to be here.
@@ -141,7 +141,7 @@ impl Place {
     /// `unavailable` when it is not there, or is a link by now.
     pub fn open(&self) -> Result<Beneath, ToolError> {
         self.root.open().map_err(|fault| {
-            let (name, path) = (&self.root.setting.name, self.root.setting.path.display());
+            let (name, path) = (&self.root.name, self.root.path.display());
             let error = match fault {
                 Errno::NOSYS => return old_kernel(),
                 Errno::NOENT | Errno::NOTDIR => {
@@ -165,7 +165,7 @@ impl Place {
         let error = match fault {
             Errno::NOENT => ToolError::not_found(format!("there is no {shown}")).hint("files.list shows what there is"),
             Errno::XDEV | Errno::LOOP => {
-                ToolError::denied(format!("the way to {shown} leads out of the root {}", self.root.setting.name))
+                ToolError::denied(format!("the way to {shown} leads out of the root {}", self.root.name))
                     .with("required_permission", self.permission())
                     .hint("a symbolic link or a mount on the way points elsewhere; what is mounted there can be a root of its own")
             }
@@ -179,7 +179,7 @@ impl Place {
                 .hint(format!(
                     "as a service it may only write where its unit says: run \"systemctl edit raspi-mcp\", add the lines \
                      [Service] and ReadWritePaths={}, and restart it; a read-only mount needs a remount",
-                    self.root.setting.path.display()
+                    self.root.path.display()
                 )),
             Errno::NOSPC | Errno::DQUOT => {
                 ToolError::exhausted(format!("there is no space left to write {shown}; nothing was changed"))
@@ -208,12 +208,12 @@ fn old_kernel() -> ToolError {
 }
 
 fn names(all: &[Arc<FolderRoot>]) -> Vec<String> {
-    all.iter().map(|root| root.setting.name.clone()).collect()
+    all.iter().map(|root| root.name.clone()).collect()
 }
 
 fn outside(all: &[Arc<FolderRoot>], path: &str, want: Want) -> ToolError {
     let shown: String = path.chars().take(200).collect();
-    let folders: Vec<String> = all.iter().map(|root| root.setting.path.display().to_string()).collect();
+    let folders: Vec<String> = all.iter().map(|root| root.path.display().to_string()).collect();
     let error = if folders.is_empty() {
         ToolError::denied(format!("no folder is open to files.{}", want.name()))
             .hint(format!(

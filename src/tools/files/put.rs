@@ -139,7 +139,7 @@ fn folder(
     }
     // One name after the other, each relative to the one before: nobody can put a link in between.
     let mut here = root.directory(Path::new("")).map_err(fault)?;
-    let mut path = place.root.setting.path.clone();
+    let mut path = place.root.path.clone();
     let mut missing = false;
     for name in parent.iter() {
         path.push(name);

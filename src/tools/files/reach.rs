@@ -1,7 +1,7 @@
 //! The folders that a call may reach: the configured roots, and those that a grant opens to its tool for its caller.
 
 use super::place::Want;
-use crate::{os::roots::FolderRoot, registry::context::Context};
+use crate::{config::FileRoot, os::roots::FolderRoot, registry::context::Context};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub fn reach(cx: &Context, want: Want) -> Vec<Arc<FolderRoot>> {
     let policy = cx.world.policy.held();
     let tool = format!("files.{}", want.name());
     let paths = policy.grants(&tool, Some(&cx.caller.principal)).flat_map(|grant| &grant.paths);
-    let mut granted: Vec<_> = paths.map(|path| Arc::new(FolderRoot::granted(path, want.is_change()))).collect();
+    let mut granted: Vec<_> = paths.map(|path| Arc::new(FileRoot::granted_folder(path, want.is_change()))).collect();
     granted.sort_by_key(|root| root.resolved.components().count());
     cx.world.files.iter().cloned().chain(granted).collect()
 }
@@ -34,17 +34,11 @@ pub fn roots(cx: &Context) -> Vec<RootOut> {
     let mut all: Vec<RootOut> = Vec::new();
     for want in [Want::List, Want::Read, Want::Write, Want::Delete] {
         for root in reach(cx, want) {
-            let (path, writable) =
-                (root.setting.path.display().to_string(), want == Want::Write && root.setting.writable);
+            let (path, writable) = (root.path.display().to_string(), want == Want::Write && root.writable);
             match all.iter_mut().find(|shown| shown.path == path) {
                 Some(shown) => shown.writable |= writable,
                 None => {
-                    all.push(RootOut {
-                        name: root.setting.name.clone(),
-                        path,
-                        writable,
-                        max_bytes: root.setting.max_bytes,
-                    });
+                    all.push(RootOut { name: root.name.clone(), path, writable, max_bytes: root.max_bytes });
                 }
             }
         }

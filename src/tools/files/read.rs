@@ -1,4 +1,4 @@
-//! `files.read`: what is in a file (document 001, section 4.2; 003, `file_read`).
+//! `files.read`: what is in a file (docs/contract/files.md).
 
 use super::{
     bounded_or_null,
@@ -10,11 +10,12 @@ use super::{
 };
 use crate::{
     error::{ErrorCode, ToolError},
+    meta::Meta,
     os::{
         beneath::Found,
         blocking::{self, Stop},
     },
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
     tools::bounded,
 };
 use rustix::fs::{FileType, Stat};
@@ -190,7 +191,7 @@ impl Args {
         let etag = whole.etag();
         Out {
             path: place.shown(),
-            root: place.root.setting.name.clone(),
+            root: place.root.name.clone(),
             content: None,
             content_base64: None,
             encoding: self.encoding,

@@ -42,7 +42,7 @@ pub fn read(
     to: u64,
     stop: &Stop,
 ) -> Result<Whole, ToolError> {
-    let most = place.root.setting.max_bytes;
+    let most = place.root.max_bytes;
     fits(place, expected)?;
     // One byte more than a small file has: a short read is its end, and saves asking again.
     let mut buffer = vec![0u8; usize::try_from((expected + 1).clamp(4096, CHUNK)).unwrap_or(4096)];
@@ -72,11 +72,11 @@ pub fn read(
 /// # Errors
 /// `content_too_large` when a file of that size is more than its root allows.
 pub fn fits(place: &Place, size: u64) -> Result<(), ToolError> {
-    if size > place.root.setting.max_bytes { Err(too_large(place, size)) } else { Ok(()) }
+    if size > place.root.max_bytes { Err(too_large(place, size)) } else { Ok(()) }
 }
 
 fn too_large(place: &Place, size: u64) -> ToolError {
-    let (root, most) = (&place.root.setting.name, place.root.setting.max_bytes);
+    let (root, most) = (&place.root.name, place.root.max_bytes);
     ToolError::new(
         ErrorCode::ContentTooLarge,
         format!("{} has {size} bytes; the root {root} takes files of at most {most}", place.shown()),

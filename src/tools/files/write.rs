@@ -1,4 +1,4 @@
-//! `files.write`: a file written whole or not at all (document 001, section 4.3; 003, `file_write`).
+//! `files.write`: a file written whole or not at all (docs/contract/files.md).
 
 use super::{
     bounded_or_null,
@@ -8,12 +8,9 @@ use super::{
 };
 use crate::{
     error::ToolError,
+    meta::{Effect, Meta},
     os::blocking,
-    registry::{
-        context::Context,
-        meta::{Effect, Meta},
-        tool::Tool,
-    },
+    registry::{context::Context, tool::Tool},
     tools::bounded,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -76,7 +73,7 @@ fn bits(bits: u32) -> Result<u32, String> {
     if bits <= 0o777 { Ok(bits) } else { Err(format!("permission bits {bits} are outside 0..=511")) }
 }
 
-/// Document 001 has permission bits here, 003 the way to write.
+/// Permission bits, or the way to write: both forms are in use (docs/contract/files.md).
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "Written")]
 enum Mode {
@@ -282,7 +279,7 @@ impl Out {
         let was_there = put.before.is_some();
         Self {
             path: place.shown(),
-            root: place.root.setting.name.clone(),
+            root: place.root.name.clone(),
             size: put.size,
             etag: put.etag,
             mtime: put.mtime,

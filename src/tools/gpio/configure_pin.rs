@@ -7,8 +7,9 @@ use crate::{
         board::Pin,
         gpio::port::{Pull, Take},
     },
+    meta::Meta,
     os::blocking,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

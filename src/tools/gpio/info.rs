@@ -1,4 +1,4 @@
-//! One pin as callers see it: document 000's `GpioPinInfo`, and what else there is to know.
+//! One pin as callers see it: docs/contract/gpio.md.
 
 use super::{
     pwm_info::PwmInfo,

@@ -4,7 +4,8 @@ use super::{begin, info::PinInfo, look, refusal::broken, usable};
 use crate::{
     error::ToolError,
     hw::board::Pin,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `gpio.*`: the pins of the 40-pin header by their Broadcom numbers (document 000, sections 2.6.2 and 5).
+//! `gpio.*`: the pins of the 40-pin header by their Broadcom numbers (docs/contract/gpio.md).
 
 mod configure_pin;
 pub mod info;

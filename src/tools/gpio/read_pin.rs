@@ -9,7 +9,8 @@ use crate::{
     clock,
     error::ToolError,
     hw::board::Pin,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

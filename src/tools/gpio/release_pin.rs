@@ -5,12 +5,9 @@ use crate::{
     access::way,
     error::ToolError,
     hw::board::Pin,
+    meta::{Meta, Role},
     os::blocking,
-    registry::{
-        context::Context,
-        meta::{Meta, Role},
-        tool::Tool,
-    },
+    registry::{context::Context, tool::Tool},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `gpio.set_pwm`: a square wave on a pin (document 000, section 5.4).
+//! `gpio.set_pwm`: a square wave on a pin (docs/contract/gpio.md).
 
 use super::{
     begin,
@@ -18,8 +18,9 @@ use crate::{
             port::{HIGHEST_HZ, LOWEST_HZ},
         },
     },
+    meta::Meta,
     os::blocking,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};

@@ -1,4 +1,4 @@
-//! A level as callers write it: `"high"` and `"low"` (document 000, section 5.3) or 1 and 0 (section 2.6.2). It is answered in
+//! A level as callers write it: `"high"` and `"low"`, or 1 and 0 (docs/contract/gpio.md). It is answered in
 //! the form it was given.
 
 use crate::hw::gpio::port::Level;

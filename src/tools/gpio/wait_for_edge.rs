@@ -16,7 +16,8 @@ use crate::{
             port::{Edge, Fault, Level},
         },
     },
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};

@@ -15,12 +15,9 @@ use crate::{
         board::Pin,
         gpio::{lease::HeldBy, rules::Safe},
     },
+    meta::{Effect, Meta},
     os::blocking,
-    registry::{
-        context::Context,
-        meta::{Effect, Meta},
-        tool::Tool,
-    },
+    registry::{context::Context, tool::Tool},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};

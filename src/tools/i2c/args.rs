@@ -3,7 +3,7 @@
 use crate::{config::HIGHEST_I2C_BUS, hw::i2c::Address};
 use serde::{Deserialize, Deserializer, de::Error};
 
-/// Most bytes of one transfer in either direction (document 000, section 6.2; an SMBus block).
+/// Most bytes of one transfer in either direction (docs/contract/i2c.md; an SMBus block).
 pub const BYTES: usize = crate::hw::i2c::BLOCK;
 /// 7 bits: what answers promise. Arguments take those of devices only, [`LOWEST`] to [`HIGHEST`].
 pub const ADDRESS: u8 = 127;

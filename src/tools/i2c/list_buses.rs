@@ -1,4 +1,4 @@
-//! `i2c.list_buses`: the buses of this machine (document 000, section 6.1).
+//! `i2c.list_buses`: the buses of this machine (docs/contract/i2c.md).
 
 use super::{TOOLS, granted, mark, scan_bus::InUse};
 use crate::{
@@ -7,7 +7,8 @@ use crate::{
         board::{I2cBus, Profile},
         i2c::{Attempt, Bus},
     },
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
     tools::none::NoArgs,
 };
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! `i2c.*`: buses, who is on them, and transfers with one device (document 000, section 6).
+//! `i2c.*`: buses, who is on them, and transfers with one device (docs/contract/i2c.md).
 //!
 //! The server does this itself, as a member of the group i2c; the agent has no part in it. [`crate::hw::i2c`] has the buses, the
 //! list of what may be reached, and the words for what goes wrong.

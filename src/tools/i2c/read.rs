@@ -1,4 +1,4 @@
-//! `i2c.read`: bytes from one device, from a register or from where it stands (document 000, section 6.2).
+//! `i2c.read`: bytes from one device, from a register or from where it stands (docs/contract/i2c.md).
 
 use super::{
     args::{self, ADDRESS, BYTES, HIGHEST, LOWEST},
@@ -8,7 +8,8 @@ use crate::{
     config::HIGHEST_I2C_BUS,
     error::ToolError,
     hw::i2c::{Address, Want},
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,11 +1,12 @@
-//! `i2c.scan_bus`: who answers on a bus (document 000, section 6.1), asked by i2cdetect's rules.
+//! `i2c.scan_bus`: who answers on a bus (docs/contract/i2c.md), asked by i2cdetect's rules.
 
 use super::{args, granted, mark};
 use crate::{
     config::HIGHEST_I2C_BUS,
     error::ToolError,
     hw::i2c::{Address, Addresses, Fault, Holder},
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -8,7 +8,8 @@ use crate::{
     config::HIGHEST_I2C_BUS,
     error::ToolError,
     hw::i2c::{Address, Want},
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `i2c.write`: bytes to one device, to a register or as they are (document 000, section 6.2).
+//! `i2c.write`: bytes to one device, to a register or as they are (docs/contract/i2c.md).
 
 use super::{
     args::{self, ADDRESS, BYTES, HIGHEST, LOWEST},
@@ -8,11 +8,8 @@ use crate::{
     config::HIGHEST_I2C_BUS,
     error::ToolError,
     hw::i2c::{Address, Want},
-    registry::{
-        context::Context,
-        meta::{Effect, Meta},
-        tool::Tool,
-    },
+    meta::{Effect, Meta},
+    registry::{context::Context, tool::Tool},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

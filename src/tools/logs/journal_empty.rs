@@ -25,7 +25,7 @@ pub async fn why(cx: &Context, unit: Option<&str>, given: &[(&str, bool)]) -> St
 /// Whether systemd says that it has no such unit. Without an answer nothing is said.
 async fn is_unknown(cx: &Context, unit: &str) -> bool {
     let name = if unit.contains('.') { unit.to_owned() } else { format!("{unit}.service") };
-    let Ok(Ok(answer)) = tokio::time::timeout(PATIENCE, properties::of_unit(&cx.world.bus, &name)).await else {
+    let Ok(Ok(answer)) = tokio::time::timeout(PATIENCE, properties::of_unit(&cx.world.machine.bus, &name)).await else {
         return false;
     };
     answer.read().is_ok_and(|properties| properties.text("LoadState") == Some("not-found"))

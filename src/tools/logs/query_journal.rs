@@ -8,8 +8,9 @@ use super::{
 use crate::{
     clock,
     error::ToolError,
+    meta::Meta,
     os::journal::{Ended, Query, Reading},
-    registry::{context::Context, meta::Meta, progress::Update, tool::Tool},
+    registry::{context::Context, progress::Update, tool::Tool},
     tools::{page::Limit, time::Moment},
 };
 use schemars::JsonSchema;

@@ -3,7 +3,8 @@
 use crate::{
     error::ToolError,
     log::Line,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
     tools::{
         empty,
         page::{Limit, Offset, Pagination},

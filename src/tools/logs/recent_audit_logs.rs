@@ -1,14 +1,12 @@
 //! `logs.get_recent_audit_logs`: who called what, and how it ended.
 
 use crate::{
-    access::{audit::Filter, way},
+    access::way,
+    audit::Filter,
     clock,
     error::ToolError,
-    registry::{
-        context::Context,
-        meta::{Meta, Role},
-        tool::Tool,
-    },
+    meta::{Meta, Role},
+    registry::{context::Context, tool::Tool},
     tools::{
         empty,
         page::{Limit, Offset, Pagination},

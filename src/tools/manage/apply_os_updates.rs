@@ -1,4 +1,4 @@
-//! `manage.apply_os_updates`: does what a plan says, and nothing else (document 000, section 8.3).
+//! `manage.apply_os_updates`: does what a plan says, and nothing else (docs/contract/manage.md).
 
 use super::{
     under_way::{Begun, begin, follow},
@@ -6,7 +6,8 @@ use super::{
 };
 use crate::{
     error::ToolError,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
     update::{bundle::Digest, job::Wanted},
 };
 use schemars::JsonSchema;

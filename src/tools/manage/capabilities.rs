@@ -1,8 +1,9 @@
-//! `manage.get_capabilities`: versions of the contract (document 000, addendum 3.1).
+//! `manage.get_capabilities`: versions of the contract (docs/contract/manage.md).
 
 use crate::{
     error::ToolError,
-    registry::{context::Context, listing::TOOLING_VERSION, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, listing::TOOLING_VERSION, tool::Tool},
     tools::none::NoArgs,
 };
 use schemars::JsonSchema;
@@ -44,7 +45,7 @@ impl Tool for GetCapabilities {
     async fn call(cx: &Context, _: NoArgs) -> Result<Out, ToolError> {
         let settings = &cx.world.settings;
         let mut by_namespace: BTreeMap<&'static str, Vec<u32>> = BTreeMap::new();
-        for entry in cx.world.registry.entries() {
+        for entry in cx.registry.entries() {
             by_namespace.entry(entry.meta.namespace()).or_default().push(entry.meta.schema_version);
         }
         let tool_namespaces = by_namespace

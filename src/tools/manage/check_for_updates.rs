@@ -1,10 +1,11 @@
-//! `manage.check_for_updates`: what the channel has for this device (document 000, section 2.6.6).
+//! `manage.check_for_updates`: what the channel has for this device (docs/contract/manage.md).
 
 use super::update_args::{CHANNEL, LONGEST_CHANNEL, channel};
 use crate::{
     clock::Stamp,
     error::ToolError,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -3,7 +3,8 @@
 use crate::{
     clock::Stamp,
     error::ToolError,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
     tools::{common_status::CommonStatus, none::NoArgs},
     update::{
         job::phase_word,

@@ -3,7 +3,8 @@
 use crate::{
     agent::{Warrant, deeds::update::MarkGoodRequest},
     error::ToolError,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
     tools::none::NoArgs,
     update::{Slot, status::SlotState},
     updating::in_trial,
@@ -40,7 +41,7 @@ impl Tool for MarkGood {
         // The last look below may be what commits the trial already.
         let trial = in_trial(&cx.world.agent.update_status().await?);
         // The same looks as the automatic commit takes, told to the agent, which has its own as well.
-        updating.attest(&cx.world).await?;
+        updating.attest(&cx.world.machine).await?;
         let done = cx.world.agent.mark_good(MarkGoodRequest { warrant: Warrant::of(cx) }).await?;
         if done.simulated {
             cx.notes.simulated();

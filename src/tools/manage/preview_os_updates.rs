@@ -1,10 +1,11 @@
-//! `manage.preview_os_updates`: the plan of an OS update, which is a whole image (document 000, section 8.3).
+//! `manage.preview_os_updates`: the plan of an OS update, which is a whole image (docs/contract/manage.md).
 
 use super::update_args::{CHANNEL, LONGEST_CHANNEL, channel};
 use crate::{
     clock::Stamp,
     error::ToolError,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
     update::{Slot, bundle::Digest, job::Wanted},
 };
 use schemars::JsonSchema;

@@ -3,7 +3,8 @@
 use crate::{
     agent::{Warrant, deeds::update::RollBackRequest},
     error::ToolError,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
     update::Slot,
 };
 use schemars::JsonSchema;

@@ -1,14 +1,15 @@
-//! `manage.get_server_status`: the server's version, settings and halves (document 000, section 8.1).
+//! `manage.get_server_status`: the server's version, settings and halves (docs/contract/manage.md).
 
 use crate::{
-    access::audit::rfc3339,
     agent::{
         self,
         protocol::{PastPower, PowerAction, PowerOutcome},
     },
+    audit::rfc3339,
     clock,
     error::ToolError,
-    registry::{context::Context, listing::TOOLING_VERSION, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, listing::TOOLING_VERSION, tool::Tool},
     tools::{common_status::CommonStatus, none::NoArgs},
     world::World,
 };

@@ -99,7 +99,7 @@ pub async fn begin(cx: &Context, tool: &str, wanted: Wanted) -> Result<(), ToolE
         old_version: Some(updating.running_version().await),
     };
     blocking::go_on(tool)?;
-    updating.start(&cx.world, order)?;
+    updating.start(&cx.world.machine, order)?;
     if status.simulated {
         cx.notes.simulated();
     }

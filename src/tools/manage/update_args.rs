@@ -19,7 +19,7 @@ fn is_name(text: &str) -> bool {
     (1..=LONGEST_CHANNEL).contains(&text.len()) && text.bytes().all(plain)
 }
 
-/// The channels that document 000 names (section 8.2); `update.channel` may name any other.
+/// The channels of `manage.update_server` (docs/contract/manage.md); `update.channel` may name any other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]

@@ -1,4 +1,4 @@
-//! `manage.update_server`: brings a release, has it tried, and says how far it is (document 000, section 8.2).
+//! `manage.update_server`: brings a release, has it tried, and says how far it is (docs/contract/manage.md).
 
 use super::{
     under_way::{Begun, begin, follow},
@@ -6,7 +6,8 @@ use super::{
 };
 use crate::{
     error::ToolError,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
     update::job::Wanted,
 };
 use schemars::JsonSchema;

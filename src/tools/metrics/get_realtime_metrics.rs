@@ -1,9 +1,10 @@
-//! `metrics.get_realtime_metrics`: the health snapshot (document 000, section 4.1), and each metric by its name.
+//! `metrics.get_realtime_metrics`: the health snapshot (docs/contract/metrics.md), and each metric by its name.
 
 use super::shown::Readings;
 use crate::{
     error::ToolError,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
     tools::{
         none::NoArgs,
         system::health_snapshot::{self, HealthSnapshot},

@@ -1,4 +1,4 @@
-//! `metrics.get_samples`: samples as they were taken (document 000, section 4.3).
+//! `metrics.get_samples`: samples as they were taken (docs/contract/metrics.md).
 
 use super::{
     job::{self, LONGEST, PATTERN},
@@ -8,7 +8,8 @@ use super::{
 use crate::{
     clock,
     error::ToolError,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
     sampling::metric::Set,
     tools::{
         empty,

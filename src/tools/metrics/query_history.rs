@@ -1,4 +1,4 @@
-//! `metrics.query_history`: metrics over time, in buckets (document 000, section 2.6.3).
+//! `metrics.query_history`: metrics over time, in buckets (docs/contract/metrics.md).
 
 use super::{
     job::{self, LONGEST, METRIC_NAME, MOST_NAMES, PATTERN},
@@ -8,7 +8,8 @@ use super::{
 use crate::{
     clock::{self, Stamp},
     error::ToolError,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
     sampling::{
         Cell, Series, Span,
         metric::{METRICS, Metric, Set},

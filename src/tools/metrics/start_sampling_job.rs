@@ -1,9 +1,10 @@
-//! `metrics.start_sampling_job`: begins to keep the machine's numbers (document 000, section 4.2).
+//! `metrics.start_sampling_job`: begins to keep the machine's numbers (docs/contract/metrics.md).
 
 use super::job::{self, JobStatus, LONGEST, METRIC_NAME, MOST_NAMES, PATTERN};
 use crate::{
     error::ToolError,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
     sampling::{Request, metric::Set},
     tools::within,
 };
@@ -55,7 +56,7 @@ impl Tool for StartSamplingJob {
         description: "Keep this machine's numbers at an interval from now on, also after a restart.\n\nUse when: something is to be watched over hours or days.\n\nReturns: the job and its job_id.\n\nNote: samples reach the card every 5 minutes; a power cut loses the newest.",
         dry_run: true,
         estimated_tokens: 250,
-        effect: crate::registry::meta::Effect::Write { destructive: false, idempotent: false },
+        effect: crate::meta::Effect::Write { destructive: false, idempotent: false },
         tags: &["metrics", "history", "sampling"],
         ..Meta::WRITE
     };
@@ -71,7 +72,7 @@ impl Tool for StartSamplingJob {
             retention_hours: args.retention_hours,
             metrics,
         };
-        let status = cx.world.sampling.start(&cx.world, request, args.dry_run).await?;
+        let status = cx.world.sampling.start(&cx.world.machine, request, args.dry_run).await?;
         if args.dry_run {
             return Ok(JobStatus::planned(status));
         }

@@ -1,13 +1,10 @@
-//! `metrics.stop_sampling_job`: ends a job (document 000, section 4.2).
+//! `metrics.stop_sampling_job`: ends a job (docs/contract/metrics.md).
 
 use super::job::{self, JobStatus, LONGEST, PATTERN};
 use crate::{
     error::ToolError,
-    registry::{
-        context::Context,
-        meta::{Effect, Meta},
-        tool::Tool,
-    },
+    meta::{Effect, Meta},
+    registry::{context::Context, tool::Tool},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;

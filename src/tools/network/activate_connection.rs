@@ -2,7 +2,6 @@
 
 use super::change::{Profile, profiles};
 use crate::{
-    access::audit::rfc3339,
     agent::{
         Warrant,
         deeds::connection::{
@@ -10,12 +9,10 @@ use crate::{
             is_device, is_name,
         },
     },
+    audit::rfc3339,
     error::ToolError,
-    registry::{
-        context::Context,
-        meta::{Effect, Meta},
-        tool::Tool,
-    },
+    meta::{Effect, Meta},
+    registry::{context::Context, tool::Tool},
     tools::system::mark,
 };
 use schemars::JsonSchema;

@@ -1,6 +1,9 @@
 //! A change of the network that goes back unless somebody confirms it, as answers show it.
 
-use crate::{access::audit::rfc3339, agent::deeds::connection::Change, agent::network};
+use crate::{
+    agent::{deeds::connection::Change, network},
+    audit::rfc3339,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 

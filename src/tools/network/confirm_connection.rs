@@ -4,7 +4,8 @@ use super::change::{Profile, profiles};
 use crate::{
     agent::{Warrant, deeds::connection::ConfirmRequest},
     error::ToolError,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
     tools::system::mark,
 };
 use schemars::JsonSchema;

@@ -2,11 +2,12 @@
 
 use crate::{
     error::ToolError,
+    meta::Meta,
     os::network_manager::{
         Objects,
         profile::{self, state_name},
     },
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
     tools::{
         empty,
         page::{Limit, Offset, Pagination},
@@ -93,8 +94,8 @@ impl Tool for ListConnections {
     };
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let objects = Objects::read(&cx.world.bus).await?;
-        let mut all = profile::all(&cx.world.bus, &objects).await?;
+        let objects = Objects::read(&cx.world.machine.bus).await?;
+        let mut all = profile::all(&cx.world.machine.bus, &objects).await?;
         let known = all.len();
         all.retain(|profile| !args.active_only || profile.active.is_some());
         let (page, pagination) = Pagination::of(all, args.limit, args.offset);

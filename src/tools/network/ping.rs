@@ -1,10 +1,11 @@
-//! `network.ping`: echo requests from here, and how long their answers take (document 004, `tool/ping`).
+//! `network.ping`: echo requests from here, and how long their answers take (docs/contract/network.md).
 
 use super::target::{self, Family, LONGEST, PATTERN, is_target};
 use crate::{
     error::ToolError,
+    meta::Meta,
     os::icmp::{Echo, Refusal},
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
     tools::{system::rounded, within},
 };
 use schemars::JsonSchema;
@@ -12,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use std::{net::SocketAddr, time::Duration};
 use tokio::time::{Instant, sleep_until};
 
-/// Document 004, "Topic-Specific Constraints".
+/// Most echo requests of one call (docs/contract/network.md).
 const COUNT: u32 = 10;
 /// ping(8) lets nobody but root send faster.
 const SHORTEST_INTERVAL: u32 = 200;

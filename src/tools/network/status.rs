@@ -4,11 +4,12 @@ use super::change::Pending;
 use crate::{
     clock,
     error::{ErrorCode, ToolError},
+    meta::Meta,
     os::network_manager::{
         Objects,
         state::{self, Connectivity},
     },
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
     tools::{
         none::NoArgs,
         system::interfaces::{Gateway, Link, Network, Reach},
@@ -97,7 +98,7 @@ impl Tool for GetStatus {
 
     async fn call(cx: &Context, _: NoArgs) -> Result<Out, ToolError> {
         let network = Network::read(&cx.world).await?;
-        let manager = Objects::read(&cx.world.bus).await.and_then(|objects| {
+        let manager = Objects::read(&cx.world.machine.bus).await.and_then(|objects| {
             state::of(&objects).ok_or_else(|| ToolError::unavailable("NetworkManager does not show itself"))
         });
         // Without the agent nothing waits that it could confirm.

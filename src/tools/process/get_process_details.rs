@@ -1,12 +1,13 @@
-//! `process.get_process_details` (document 000, addendum 2.4).
+//! `process.get_process_details` (docs/contract/process.md).
 
 use super::{measured::Measured, summary::ProcessSummary};
 use crate::{
     agent::InspectRequest,
     error::{ErrorCode, ToolError},
     machine::unreadable,
+    meta::Meta,
     os::processes::{detail::Detail, is_gone, stat::TICKS},
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
     tools::{system::rounded, within},
 };
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! `process.list_processes` (document 000, addendum 2.3 and 5).
+//! `process.list_processes` (docs/contract/process.md).
 
 use super::{
     measured::Measured,
@@ -8,8 +8,9 @@ use super::{
 use crate::{
     error::ToolError,
     machine::unreadable,
+    meta::Meta,
     os::processes::is_gone,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
     tools::{
         empty,
         page::{Limit, Offset, Pagination},

@@ -1,4 +1,4 @@
-//! Which processes, in which order (document 000, addendum 5).
+//! Which processes, in which order (docs/contract/process.md).
 
 use super::summary::{Scale, Status, full_name};
 use crate::{

@@ -5,12 +5,9 @@ use crate::{
     agent::{SignalName, SignalRequest, Warrant},
     error::{ErrorCode, ToolError},
     machine::unreadable,
+    meta::{Effect, Meta},
     os::processes::{Proc, is_gone},
-    registry::{
-        context::Context,
-        meta::{Effect, Meta},
-        tool::Tool,
-    },
+    registry::{context::Context, tool::Tool},
     tools::{process::summary::Scale, within},
 };
 use schemars::JsonSchema;

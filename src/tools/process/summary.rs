@@ -1,4 +1,4 @@
-//! One process of a list (document 000, addendum 2.3).
+//! One process of a list (docs/contract/process.md).
 
 use crate::{
     error::ToolError,

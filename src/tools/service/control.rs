@@ -9,14 +9,12 @@ use crate::{
     },
     clock,
     error::{ErrorCode, ToolError},
+    meta::{Effect, Meta},
     os::systemd::{
         list::Status,
         name::{LONGEST, PATTERN},
     },
-    registry::{
-        context::Context,
-        meta::{Effect, Meta},
-    },
+    registry::context::Context,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,7 +42,7 @@ pub struct Args {
     pub service_name: String,
 }
 
-/// Result of a short form (document 000, section 2.6.4).
+/// Result of a short form (docs/contract/service.md).
 #[derive(Serialize, JsonSchema)]
 pub struct Out {
     /// As it was given.

@@ -1,4 +1,4 @@
-//! `service.control_service`: starts, stops, restarts or reloads, with every option (document 000, addendum, section 6.1).
+//! `service.control_service`: starts, stops, restarts or reloads, with every option (docs/contract/service.md).
 
 use super::{
     control::{self, act},
@@ -12,12 +12,9 @@ use crate::{
         units::{Action, JobMode},
     },
     error::ToolError,
+    meta::{Meta, Role},
     os::systemd::name::{LONGEST, PATTERN},
-    registry::{
-        context::Context,
-        meta::{Meta, Role},
-        tool::Tool,
-    },
+    registry::{context::Context, tool::Tool},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,10 @@
-//! `service.get_status`: everything about one service (document 000, addendum, section 2.2).
+//! `service.get_status`: everything about one service (docs/contract/service.md).
 
 use super::{running::Running, service_name};
 use crate::{
     access::redact::{MASK, is_secret_name, redact_text},
     error::{ErrorCode, ToolError},
+    meta::Meta,
     os::systemd::{
         Properties, ServiceName,
         enabled::is_enabled,
@@ -11,7 +12,7 @@ use crate::{
         name::{LONGEST, PATTERN},
         properties::{self, Answer},
     },
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -188,7 +189,7 @@ pub(super) fn unknown(given: &str) -> ToolError {
 /// # Errors
 /// `not_found` for a name that systemd takes for none of a unit, else as [`crate::os::bus::Bus::call`].
 pub(super) async fn look(cx: &Context, name: &ServiceName, given: &str) -> Result<Answer, ToolError> {
-    properties::of_unit(&cx.world.bus, name.as_str()).await.map_err(|error| {
+    properties::of_unit(&cx.world.machine.bus, name.as_str()).await.map_err(|error| {
         let is_no_unit = matches!(error.code, ErrorCode::NotFound | ErrorCode::InvalidArgument);
         if is_no_unit { unknown(given) } else { error }
     })

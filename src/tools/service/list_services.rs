@@ -1,8 +1,9 @@
-//! `service.list_services`: what is installed and loaded, with its state (document 000, addendum, section 2.1).
+//! `service.list_services`: what is installed and loaded, with its state (docs/contract/service.md).
 
 use super::running::Running;
 use crate::{
     error::ToolError,
+    meta::Meta,
     os::{
         glob::Glob,
         systemd::{
@@ -12,7 +13,7 @@ use crate::{
             properties,
         },
     },
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
     tools::{
         empty,
         page::{Limit, Offset, Pagination},
@@ -99,8 +100,8 @@ struct Summary {
 /// Loaded services, and installed ones that are not loaded, by name.
 async fn all(world: &World) -> Result<(Vec<Listed>, Arc<Files>), ToolError> {
     // One after the other on the first call, so that nothing comes between the subscription and the states.
-    let files = world.systemd.enabled.files(&world.bus).await?;
-    let mut all = list::loaded(&world.bus).await?;
+    let files = world.machine.systemd.enabled.files(&world.machine.bus).await?;
+    let mut all = list::loaded(&world.machine.bus).await?;
     let loaded: std::collections::HashSet<&str> = all.iter().map(|service| service.name.as_str()).collect();
     let more: Vec<Listed> = files
         .services()
@@ -172,6 +173,6 @@ async fn running(cx: &Context, service: &Listed, detail: bool) -> Result<Running
     if !detail || !service.status.is_up() {
         return Ok(Running::default());
     }
-    let answer = properties::of_unit(&cx.world.bus, &service.name).await?;
+    let answer = properties::of_unit(&cx.world.machine.bus, &service.name).await?;
     Ok(Running::of(cx, &service.name, &answer.read()?))
 }

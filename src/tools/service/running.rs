@@ -47,9 +47,9 @@ impl Running {
         let uptime = uptime(properties);
         let used = properties.number("CPUUsageNSec").map(Duration::from_nanos);
         let cores = cx.world.machine.about.fixed().map_or(1, |fixed| fixed.cores);
-        let cpu = used
-            .zip(uptime)
-            .and_then(|(used, running)| cx.world.systemd.cpu_percent(unit, used, running, cores, Instant::now()));
+        let cpu = used.zip(uptime).and_then(|(used, running)| {
+            cx.world.machine.systemd.cpu_percent(unit, used, running, cores, Instant::now())
+        });
         let round = |value: f64| (value * 100.0).round() / 100.0;
         Self {
             pid,

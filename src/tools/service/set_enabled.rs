@@ -8,11 +8,12 @@ use super::{
 use crate::{
     agent::{Warrant, deeds::enable::EnableRequest},
     error::ToolError,
+    meta::Meta,
     os::systemd::{
         enabled::is_enabled,
         name::{LONGEST, PATTERN},
     },
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

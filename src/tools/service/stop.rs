@@ -4,7 +4,8 @@ use super::control::{self, Args, Out};
 use crate::{
     agent::units::Action,
     error::ToolError,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
 };
 
 pub struct Stop;

@@ -3,11 +3,11 @@
 
 use super::get_status::{look, unknown};
 use crate::{
-    access::groups,
     error::ToolError,
     os::{
         Root,
         bus::refusal,
+        groups,
         systemd::{MANAGER, Properties, SERVICE, ServiceName, unit_file::UnitFile},
     },
     registry::context::Context,
@@ -217,7 +217,7 @@ async fn dependencies(world: &World, file: &UnitFile, report: &mut Report) -> Re
         return Ok(());
     }
     let method = "ListUnitsByNames";
-    let answer = world.bus.call(MANAGER, method, &(names)).await?;
+    let answer = world.machine.bus.call(MANAGER, method, &(names)).await?;
     let body = answer.body();
     let rows: Vec<Row<'_>> = body.deserialize().map_err(|error| refusal(SERVICE, method, &error))?;
     for (name, ..) in rows.into_iter().filter(|row| row.2 == "not-found") {

@@ -1,10 +1,11 @@
-//! `service.validate_unit_file`: whether a service's file makes sense here (document 000, addendum, section 6.2).
+//! `service.validate_unit_file`: whether a service's file makes sense here (docs/contract/service.md).
 
 use super::{service_name, validate};
 use crate::{
     error::ToolError,
+    meta::Meta,
     os::systemd::name::{LONGEST, PATTERN},
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,11 @@
-//! `system.get_basic_info`: what this machine is (document 000, section 3.1).
+//! `system.get_basic_info`: what this machine is (docs/contract/system.md).
 
 use crate::{
     clock,
     error::ToolError,
     machine::{Machine, unreadable},
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
     tools::none::NoArgs,
 };
 use schemars::JsonSchema;

@@ -1,14 +1,11 @@
-//! `system.get_capabilities`: what this machine has and what may be done with it (document 000, section 3.4).
+//! `system.get_capabilities`: what this machine has and what may be done with it (docs/contract/system.md).
 
 use super::modules::{self, Found};
 use crate::{
     error::ToolError,
     hw::board::{Board, BootFlow, Kind},
-    registry::{
-        context::Context,
-        meta::{Meta, Stability},
-        tool::Tool,
-    },
+    meta::{Meta, Stability},
+    registry::{context::Context, tool::Tool},
     tools::none::NoArgs,
     world::World,
 };
@@ -128,7 +125,7 @@ pub async fn present(world: &World) -> Present {
 
 async fn read(cx: &Context) -> Capabilities {
     let world = &cx.world;
-    let metas = || world.registry.entries().map(|entry| entry.meta);
+    let metas = || cx.registry.entries().map(|entry| entry.meta);
     let on = |meta: &Meta| world.policy.held().admit(meta, &cx.caller).is_ok();
     let module = |found: Result<Found, String>, whose: &str, uses: &dyn Fn(&Meta) -> bool| {
         let mut users = metas().filter(|meta| uses(meta)).peekable();

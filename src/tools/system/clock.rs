@@ -1,11 +1,12 @@
-//! `system.get_clock`: what time it is here, and whether to believe it (document 004, `system/get-clock`).
+//! `system.get_clock`: what time it is here, and whether to believe it (docs/contract/system.md).
 
 use crate::{
     clock as stamp,
     error::ToolError,
     machine::{Machine, unreadable},
+    meta::Meta,
     os::{clock, ids, malformed},
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
     tools::none::NoArgs,
 };
 use schemars::JsonSchema;

@@ -1,10 +1,11 @@
-//! `system.get_detailed_network_info`: interfaces, and as wanted routes and sockets (document 000, addendum 1.2).
+//! `system.get_detailed_network_info`: interfaces, and as wanted routes and sockets (docs/contract/system.md).
 
 use super::interfaces::{Interface, Network};
 use crate::{
     clock,
     error::ToolError,
     machine::unreadable,
+    meta::Meta,
     os::{
         Root,
         net::{
@@ -12,7 +13,7 @@ use crate::{
             socket::{self, Protocol, Socket},
         },
     },
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
     tools::page::{Limit, Offset, Pagination},
 };
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! `system.get_health_snapshot`: how this machine is (document 000, section 3.2 and addendum 4).
+//! `system.get_health_snapshot`: how this machine is (docs/contract/system.md).
 
 use super::{
     disks::{self, Disk},
@@ -11,8 +11,9 @@ use crate::{
     error::ToolError,
     hw::{firmware::Throttled, temperature},
     machine::unreadable,
+    meta::Meta,
     os::{activity::Interval, clock as os_clock, cpufreq, file_systems, loadavg, meminfo, mounts},
-    registry::{context::Context, meta::Meta, tool::Tool},
+    registry::{context::Context, tool::Tool},
     sampling::{
         look::{FLAGS, Looker, flags, moved},
         metric::{Sample, Set},

@@ -1,5 +1,5 @@
-//! What `system.get_network_info`, `system.get_detailed_network_info` and `network.get_status` say about interfaces (document
-//! 000, addendum 1.1). The fields beyond that document say so in their comment.
+//! What `system.get_network_info`, `system.get_detailed_network_info` and `network.get_status` say about interfaces
+//! (docs/contract/system.md).
 
 use crate::{
     error::ToolError,
@@ -198,7 +198,7 @@ impl Network {
         });
         // Nobody is asked about a radio on a machine without one.
         let radios = match known.iter().any(|each| each.kind == Kind::Wifi) {
-            true => radio::all(&world.bus).await.unwrap_or_else(|fault| {
+            true => radio::all(&world.machine.bus).await.unwrap_or_else(|fault| {
                 // A machine without NetworkManager knows less; that is no fault of its.
                 if fault.code != crate::error::ErrorCode::CapabilityMissing {
                     or_none("wifi", fault.message);

@@ -1,10 +1,11 @@
-//! `system.get_network_info`: interfaces, default gateway and name servers (document 000, addendum 1.1).
+//! `system.get_network_info`: interfaces, default gateway and name servers (docs/contract/system.md).
 
 use super::interfaces::{Gateway, Interface, Network};
 use crate::{
     clock,
     error::ToolError,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
     tools::none::NoArgs,
 };
 use schemars::JsonSchema;

@@ -1,8 +1,8 @@
 //! What `system.reboot` and `system.shutdown` have in common: the agent does it in a while, and it can be taken back.
 
 use crate::{
-    access::audit::rfc3339,
     agent::{PowerAction, PowerRequest, Warrant},
+    audit::rfc3339,
     error::ToolError,
     registry::context::Context,
 };

@@ -1,4 +1,4 @@
-//! Network and disk traffic a second, from two readings of the counters (document 000, addendum 4.1 and 4.2).
+//! Network and disk traffic a second, from two readings of the counters (docs/contract/system.md).
 
 use crate::os::{
     Root,

@@ -1,10 +1,11 @@
-//! `system.reboot`: a restart in a while, done by the agent (document 000, section 3.3).
+//! `system.reboot`: a restart in a while, done by the agent (docs/contract/system.md).
 
 use super::power::{self, Args, Out, call};
 use crate::{
     agent::PowerAction,
     error::ToolError,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
 };
 
 pub struct Reboot;

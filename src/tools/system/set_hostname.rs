@@ -7,7 +7,8 @@ use crate::{
         hostname::{LONGEST, PATTERN, is_label},
     },
     error::ToolError,
-    registry::{context::Context, meta::Meta, tool::Tool},
+    meta::Meta,
+    registry::{context::Context, tool::Tool},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};

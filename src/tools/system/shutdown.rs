@@ -1,14 +1,11 @@
-//! `system.shutdown`: switches the device off in a while, done by the agent (document 000, section 3.4).
+//! `system.shutdown`: switches the device off in a while, done by the agent (docs/contract/system.md).
 
 use super::power::{self, Args, Out, call};
 use crate::{
     agent::PowerAction,
     error::ToolError,
-    registry::{
-        context::Context,
-        meta::{Meta, Mode},
-        tool::Tool,
-    },
+    meta::{Meta, Mode},
+    registry::{context::Context, tool::Tool},
 };
 
 pub struct Shutdown;

@@ -2,10 +2,10 @@
 
 use crate::{
     error::ToolError,
+    meta::Meta,
     registry::{
         context::Context,
         listing::{Limits, at_run_time},
-        meta::Meta,
         tool::{Entry, Tool},
     },
 };
@@ -75,7 +75,7 @@ impl Tool for Describe {
 
 /// The tool by any spelling of its name.
 fn find(cx: &Context, name: &str) -> Result<&'static Entry, ToolError> {
-    let found = cx.world.registry.names.resolve(name);
+    let found = cx.registry.names.resolve(name);
     found.map(|(entry, _)| entry).map_err(|unknown| {
         ToolError::not_found(format!("there is no tool {}", unknown.explain(name))).with("parameter", "names")
     })

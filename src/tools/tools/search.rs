@@ -3,12 +3,9 @@
 use super::ranking::{self, Ranking};
 use crate::{
     error::ToolError,
+    meta::{Meta, Role, Tier},
     os::blocking,
-    registry::{
-        context::Context,
-        meta::{Meta, Role, Tier},
-        tool::Tool,
-    },
+    registry::{context::Context, tool::Tool},
     tools::page::{Limit, Offset, Pagination},
 };
 use schemars::JsonSchema;
@@ -80,7 +77,7 @@ impl Tool for Search {
     };
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let tools: Vec<&'static Meta> = cx.world.registry.entries().map(|entry| entry.meta).collect();
+        let tools: Vec<&'static Meta> = cx.registry.entries().map(|entry| entry.meta).collect();
         let question = args.query.clone();
         let ranking = blocking::run("tools.search", move |_| {
             ranking::rank(tools, &question).map_err(|error| ToolError::internal(format!("SQLite: {error}")))

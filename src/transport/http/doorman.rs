@@ -3,13 +3,15 @@
 use crate::{
     access::{
         caller::{Caller, Door},
-        jwt::{self, Validator},
         token,
+    },
+    authentication::{
+        jwt::{self, Validator},
         tokens::{Tokens, principal},
     },
     config::{Owners, Settings, TokenSetting, is_loopback},
     error::{ErrorCode, ToolError},
-    registry::meta::Role,
+    meta::Role,
 };
 use axum::http::{HeaderMap, header};
 use time::OffsetDateTime;

@@ -2,10 +2,8 @@
 
 use super::{App, held::Held, peer::Peer, stream::Stream};
 use crate::{
-    access::{
-        refusals::Network,
-        seats::{Seat, Seats},
-    },
+    access::seats::{Seat, Seats},
+    authentication::refusals::Network,
     config::{Settings, is_loopback},
     rpc::connection::PARTING,
 };

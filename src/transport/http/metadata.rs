@@ -1,6 +1,6 @@
 //! Who gives tokens for this server: OAuth 2.0 Protected Resource Metadata (RFC 9728), as MCP clients look for it.
 
-use crate::{config::Jwt, registry::meta::Role};
+use crate::{config::Jwt, meta::Role};
 use axum::{
     body::Body,
     http::{HeaderValue, Response, Uri, header},

@@ -1,4 +1,4 @@
-//! HTTP: `/mcp` (Streamable HTTP), `/api/mcp` (plain JSON-RPC POST, document 003), `/ws`, `/healthz`, `/metrics`, `/photos/`;
+//! HTTP: `/mcp` (Streamable HTTP), `/api/mcp` (plain JSON-RPC POST), `/ws`, `/healthz`, `/metrics`, `/photos/`;
 //! through TLS where the configuration says so. `/claim` is for machines that begin without an owner.
 
 mod body;
@@ -24,10 +24,10 @@ use crate::{
     access::{
         caller::{Caller, Door},
         presence::Presence,
-        refusals::Refusals,
         seats::Seat,
         shares::is_admin,
     },
+    authentication::refusals::Refusals,
     config::Settings,
     error::ToolError,
     metrics::Refused,

@@ -39,8 +39,7 @@ pub(super) async fn answer(app: &App, request: Request) -> Response<Body> {
     };
     // As it was written: a name needs no percent-encoding, and what has some is refused by its form.
     let args = json!({ "name": request.uri().path().strip_prefix(FOLDER) });
-    let world = &app.server.pipeline.world;
-    let entry = match world.registry.names.resolve(GET_PHOTO) {
+    let entry = match app.server.pipeline.registry.names.resolve(GET_PHOTO) {
         Ok((entry, _)) => entry,
         Err(_) => return post::refuse(StatusCode::NOT_FOUND, &ToolError::not_found("this server has no photos")),
     };

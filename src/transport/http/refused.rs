@@ -2,12 +2,9 @@
 
 use super::{App, doorman::Unknown, peer::Peer, post};
 use crate::{
-    access::{
-        audit::Record,
-        canonical,
-        refusals::{Network, Tally, WINDOW},
-    },
-    clock,
+    audit::Record,
+    authentication::refusals::{Network, Tally, WINDOW},
+    canonical, clock,
     error::{ErrorCode, ToolError},
     rpc::door::Server,
 };

@@ -1,10 +1,9 @@
 //! Making a bundle of two images. Same input, same bytes: nothing of the clock, of the machine or of chance goes into it.
 
 use super::{
-    Digest, ENTRY, Envelope, Fault, Image, ImageKind, IndexRef, MAX_INDEX, MAX_SIGNATURES, Manifest, check_boot,
-    frame::Packer, index::Zeros,
+    Digest, ENTRY, Envelope, Fault, Image, ImageKind, IndexRef, MAX_INDEX, Manifest, check_boot, frame::Packer,
+    index::Zeros,
 };
-use crate::update::trust::{Purpose, SecretKey};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
 /// What an image is read from.
@@ -160,22 +159,4 @@ impl Plan {
             images: vec![image(ImageKind::Root), image(ImageKind::Boot)],
         }
     }
-}
-
-/// Adds a key's signature to a head. Only what reads as a manifest is signed.
-///
-/// # Errors
-/// [`Fault`]; the head stays as it was.
-pub fn sign(envelope: &mut Envelope, key: &SecretKey) -> Result<(), Fault> {
-    Manifest::parse(&envelope.manifest)?;
-    let signature = key.sign(Purpose::Release, &envelope.manifest);
-    if envelope.signatures.iter().any(|other| other.key_id == signature.key_id) {
-        return Err(Fault::malformed("the bundle", format!("key {} has signed it already", signature.key_id)));
-    }
-    if envelope.signatures.len() == MAX_SIGNATURES {
-        let (size, limit) = (MAX_SIGNATURES as u64 + 1, MAX_SIGNATURES as u64);
-        return Err(Fault::TooLong { what: "the list of signatures".into(), size, limit });
-    }
-    envelope.signatures.push(signature);
-    Ok(())
 }

@@ -1,7 +1,6 @@
 //! The index: for each block its hashes and its place. 68 bytes a block, in memory as in the file.
 
 use super::{Digest, Envelope, Fault, Image, ImageKind, MAX_OVERHEAD, Manifest};
-use crate::update::trust::Release;
 use std::ops::Range;
 
 /// Bytes of an entry: length stored (4, little endian), SHA-256 stored, SHA-256 raw.
@@ -38,15 +37,7 @@ pub struct Block {
 }
 
 impl Index {
-    /// Makes an index of the bytes that `release` names by hash and length. Takes them over: 68 bytes a block are kept, and little more.
-    ///
-    /// # Errors
-    /// [`Fault::Hash`], and [`Fault::Malformed`] where somebody signed what the format does not allow.
-    pub fn parse(bytes: Vec<u8>, release: &Release) -> Result<Self, Fault> {
-        Self::decode(bytes, &release.manifest, release.blocks_at, release.total)
-    }
-
-    /// As [`Index::parse`], for showing and comparing what nobody has verified.
+    /// Makes an index for showing and comparing what nobody has verified; [`crate::update::trust::Release::index`] is for the rest.
     ///
     /// # Errors
     /// As there.
@@ -54,7 +45,16 @@ impl Index {
         Self::decode(bytes, manifest, envelope.blocks_at, envelope.total)
     }
 
-    fn decode(entries: Vec<u8>, manifest: &Manifest, blocks_at: u64, total: u64) -> Result<Self, Fault> {
+    /// Makes an index of the bytes that `manifest` names by hash and length. Takes them over: 68 bytes a block are kept, and little more.
+    ///
+    /// # Errors
+    /// [`Fault::Hash`], and [`Fault::Malformed`] where somebody signed what the format does not allow.
+    pub(in crate::update) fn decode(
+        entries: Vec<u8>,
+        manifest: &Manifest,
+        blocks_at: u64,
+        total: u64,
+    ) -> Result<Self, Fault> {
         if entries.len() as u64 != manifest.index.size || Digest::of(&entries) != manifest.index.sha256 {
             return Err(Fault::Hash { what: WHAT.into() });
         }

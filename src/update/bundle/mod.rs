@@ -18,7 +18,7 @@ mod strict;
 pub mod tree;
 mod words;
 
-pub use build::{Built, Plan, Source, build, sign};
+pub use build::{Built, Plan, Source, build};
 pub use digest::Digest;
 pub use envelope::{Envelope, Head, MAX_HEAD, MAX_SIGNATURES, PREAMBLE, SIGNATURES_SIZE};
 pub use fault::Fault;

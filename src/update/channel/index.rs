@@ -3,8 +3,8 @@
 use crate::{
     error::{ErrorCode, ToolError},
     update::{
+        Place,
         bundle::{self, Digest, Fault, is_time, is_version, is_word, strict},
-        fetch::Place,
     },
 };
 use serde::{Deserialize, Serialize};

@@ -6,19 +6,19 @@
 mod accept;
 mod choose;
 mod device;
+mod files;
 mod index;
-mod look;
 mod memory;
 mod publish;
 mod seen;
 mod tree;
-pub mod window;
 
+pub use crate::values::window;
 pub use accept::{Accepted, Wanted, accept};
 pub use choose::{Choice, Why, choose};
 pub use device::{Device, DeviceId};
+pub use files::{INDEX, ROOTS};
 pub use index::{Index, MAX_NOTES, MAX_OFFERS, MAX_REVOKED, Offer, Revoked, Rollout};
-pub use look::{INDEX, Look, ROOTS, look};
 pub use memory::{recall, remember};
 pub use publish::{Change, publish, salt};
 pub use seen::{Mark, Seen};

@@ -4,11 +4,13 @@
 //! remembers every write and flush (for the power-cut model) keep the same port.
 
 mod aligned;
+mod booted;
 mod folder;
 mod layout;
 mod memory;
 pub mod real;
 
+pub use booted::{BOOTLOADER, booted_partition, cell};
 pub use folder::FolderDisk;
 pub use layout::{Data, Layout, Partition};
 pub use memory::{Event, MemoryDisk};

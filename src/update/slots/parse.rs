@@ -2,7 +2,7 @@
 //! is known and cannot be read costs that field alone, and is kept beside under `unread_<name>`.
 
 use super::state::State;
-use crate::{access::base64url, update::status::Attempt};
+use crate::{base64url, update::status::Attempt};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 

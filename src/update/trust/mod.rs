@@ -6,9 +6,11 @@
 mod key;
 mod purpose;
 mod roots;
+mod sign;
 mod signed;
 
 pub use key::{PublicKey, SecretKey};
 pub use purpose::Purpose;
 pub use roots::{Release, Role, RootFile, Roots};
+pub use sign::sign;
 pub use signed::{MAX_SIGNED, Signed};

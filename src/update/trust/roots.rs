@@ -1,7 +1,7 @@
 //! The root of trust a device holds: which keys may sign what, how many of them it takes, and what comes after it.
 
 use super::{PublicKey, Purpose, Signed};
-use crate::update::bundle::{Digest, Envelope, Fault, Manifest, Signature, is_time, is_word, strict};
+use crate::update::bundle::{Digest, Envelope, Fault, Index, Manifest, Signature, is_time, is_word, strict};
 use serde::{Deserialize, Serialize};
 
 /// What is signed of a root of trust: JSON.
@@ -55,6 +55,16 @@ pub struct Release {
     pub blocks_at: u64,
     pub total: u64,
     _only_here: (),
+}
+
+impl Release {
+    /// The index of this release, of the bytes that its manifest names by hash and length.
+    ///
+    /// # Errors
+    /// [`Fault::Hash`], and [`Fault::Malformed`] where somebody signed what the format does not allow.
+    pub fn index(&self, bytes: Vec<u8>) -> Result<Index, Fault> {
+        Index::decode(bytes, &self.manifest, self.blocks_at, self.total)
+    }
 }
 
 const WHAT: &str = "the root of trust";

@@ -7,15 +7,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use raspi_mcp::{
-    access::{
-        audit::{Beginning, Extension, Filter, Head, KnownHeads, recent_file, verify},
-        base64url,
-    },
-    agent::{Agent, AgentLink, AgentSettings, World, heads, machine::SimulatedMachine, system_clock},
-    config::{Places, Settings},
-    os::Root,
-};
+use raspi_mcp::{audit::{Beginning, Extension, Filter, Head, KnownHeads, recent_file, verify}, base64url, agent::{Agent, AgentLink, AgentSettings, World, heads, machine::SimulatedMachine, system_clock}, config::{Places, Settings}, os::Root};
 use rusqlite::{Connection, params};
 use std::{fs, sync::Arc};
 use tempfile::TempDir;

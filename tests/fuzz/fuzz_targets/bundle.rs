@@ -74,7 +74,7 @@ fn release(bytes: &[u8]) {
     let Ok(release) = ROOTS.with(|roots| roots.verify_release(&envelope)) else { return };
     assert!(envelope.manifest.len() <= MAX_MANIFEST);
     release.manifest.check().expect("what was verified was checked");
-    let Ok(index) = Index::parse(index.to_vec(), &release) else { return };
+    let Ok(index) = release.index(index.to_vec()) else { return };
     let mut place = envelope.blocks_at;
     for block in index.blocks() {
         assert_eq!(block.stored.start, place);

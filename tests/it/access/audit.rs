@@ -1,9 +1,9 @@
 //! The audit: what is kept, and that every way of changing it afterwards shows.
 
 use raspi_mcp::{
-    access::audit::{Approval, Audit, Filter, Head, KnownHeads, Record, Report, verify, verify_file},
+    audit::{Approval, Audit, Filter, Head, KnownHeads, Record, Report, changed::Changed, verify, verify_file},
     error::ErrorCode,
-    registry::{deed::Changed, meta::Role},
+    meta::Role,
     store::Store,
 };
 use rusqlite::Connection;

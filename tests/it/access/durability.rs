@@ -3,13 +3,16 @@
 use super::call;
 use crate::served::{Door, Pi, Wire, process::command, soon};
 use raspi_mcp::{
-    access::{
-        audit::{Audit, Filter, Record, recent_file, verify_file},
-        caller::Door as In,
+    access::caller::Door as In,
+    audit::{
+        Audit, Filter, Record,
+        changed::Changed,
         ledger::{Entry, Ledger},
+        recent_file, verify_file,
     },
     error::{ErrorCode, ToolError},
-    registry::{Registry, deed::Changed, meta::Role, pipeline::Approval},
+    meta::Role,
+    registry::{Registry, pipeline::Approval},
     store::Store,
 };
 use rusqlite::Connection;

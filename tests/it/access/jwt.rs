@@ -2,13 +2,11 @@
 
 use crate::served::issuer::Issuer;
 use raspi_mcp::{
-    access::{
-        base64url::{decode, encode},
-        jwt::{Fault, Keys, Signer, Validator},
-        token::EARLIEST,
-    },
+    access::token::EARLIEST,
+    authentication::jwt::{Fault, Keys, Signer, Validator},
+    base64url::{decode, encode},
     config::{Places, Settings},
-    registry::meta::Role,
+    meta::Role,
 };
 use serde_json::{Value, json};
 use std::fs;

@@ -51,7 +51,7 @@ fn above_64_kib_content_is_cut_with_length_hash_and_both_ends_and_anything_else_
     assert_eq!(*bytes, long.len());
     assert_eq!(
         *sha256,
-        raspi_mcp::access::canonical::hex(ring::digest::digest(&ring::digest::SHA256, long.as_bytes()).as_ref())
+        raspi_mcp::canonical::hex(ring::digest::digest(&ring::digest::SHA256, long.as_bytes()).as_ref())
     );
     assert!(long.starts_with(head.as_str()) && long.ends_with(tail.as_str()) && head.len() > 2000 && tail.len() > 2000);
     let page = lines(&AskRequest { marks: marks.clone(), ..asked(kept) }, 80);

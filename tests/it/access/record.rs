@@ -3,11 +3,9 @@
 use super::call;
 use crate::served::{Door, Pi, calls, process::Process, soon, token};
 use raspi_mcp::{
-    access::{
-        audit::{Audit, Filter, Record, unfinished, verify_file},
-        caller::{Caller, Door as In},
-    },
-    registry::meta::Role,
+    access::caller::{Caller, Door as In},
+    audit::{Audit, Filter, Record, unfinished, verify_file},
+    meta::Role,
     store::{Durability, Store},
 };
 use rusqlite::Connection;
@@ -85,10 +83,10 @@ async fn long_arguments_are_kept_as_length_hash_and_beginning() {
     let args = json!({ "text": 7, "long": vec!["y".repeat(250); 60] });
     pi.call("test.echo", args.clone()).await.failed("invalid_argument");
     let record = pi.audited(|record| record["tool"] == "test.echo").await;
-    let sha256 = raspi_mcp::access::canonical::sha256_hex(&args);
+    let sha256 = raspi_mcp::canonical::sha256_hex(&args);
     let said = &record["args"]["arguments_left_out"];
     assert_eq!((&record["args_sha256"], &said["sha256"]), (&json!(sha256), &json!(sha256)), "{record}");
-    assert_eq!(said["bytes"], raspi_mcp::access::canonical::to_string(&args).len());
+    assert_eq!(said["bytes"], raspi_mcp::canonical::to_string(&args).len());
     assert!(said["head"].as_str().unwrap().starts_with("{\"text\":7,"), "{record}");
 }
 
@@ -214,7 +212,7 @@ async fn ninety_calls_of_780_kb_by_anybody_on_loopback_erase_nothing() {
     let (largest, all) = stored(&path);
     assert!(largest <= 8192 && all < 100_000, "{largest} {all}");
     let filter = Filter { principal: Some("token:owner".into()), ..Filter::default() };
-    let (records, total) = raspi_mcp::access::audit::recent_file(&path, &filter, 100).unwrap();
+    let (records, total) = raspi_mcp::audit::recent_file(&path, &filter, 100).unwrap();
     assert_eq!((total, records.len()), (20, 20), "one entry a call");
 }
 

@@ -4,7 +4,7 @@ use crate::config::Machine;
 use raspi_mcp::{
     access::token::{EARLIEST, Fault, PREFIX, Token, judge, run_new},
     error::ErrorCode,
-    registry::meta::Role,
+    meta::Role,
 };
 use std::collections::BTreeSet;
 use time::{Duration, macros::datetime};

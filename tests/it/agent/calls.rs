@@ -2,20 +2,19 @@
 
 use super::*;
 use raspi_mcp::{
-    access::{
-        approval::Asking,
-        audit::Audit,
-        caller::{Caller, Door},
-    },
+    access::caller::{Caller, Door},
+    approval::Asking,
+    audit::Audit,
     config::{Places, Settings},
     hw::board::{Board, Choice},
     log::Ring,
     machine::Machine,
+    meta::{Mode, Role},
     registry::{
         Registry,
+        bounds::Bounds,
         listing::Limits,
-        meta::{Mode, Role},
-        pipeline::{Bounds, Call, Pipeline},
+        pipeline::{Call, Pipeline},
     },
     store::Store,
     world::World,
@@ -54,14 +53,14 @@ impl Server {
         };
         let machine = Machine::new(root.clone(), Board::detect(Choice::Simulated, &root).unwrap(), None);
         let (settings, registry) = (Arc::new(settings), Registry::new(raspi_mcp::tools::NAMESPACES));
-        let world = World::new(settings, registry, machine, agent.clone(), store, audit.clone(), Ring::new(10));
+        let world = World::new(settings, Arc::new(machine), agent.clone(), store, audit.clone(), Ring::new(10));
         let gate = Asking { agent, patience: Duration::from_millis(1), elicitation_clients: Vec::new() };
-        let pipeline = Pipeline::new(Arc::new(world), bounds, Arc::new(audit), Arc::new(gate));
+        let pipeline = Pipeline::new(Arc::new(world), Arc::new(registry), bounds, Arc::new(audit), Arc::new(gate));
         Self { pi, pipeline: Arc::new(pipeline) }
     }
 
     async fn call(&self, caller: (&str, Role), tool: &str, args: Value) -> (Result<Value, ToolError>, Value) {
-        let registry = &self.pipeline.world.registry;
+        let registry = &self.pipeline.registry;
         let call = Call {
             entry: registry.entries().find(|entry| entry.name() == tool).unwrap(),
             caller: Arc::new(Caller::new(caller.0, caller.1, Door::Stdio)),
@@ -128,7 +127,7 @@ async fn a_scheduled_reboot_is_cancelled_through_the_same_tool() {
     let server = Server::with(pi, |pi| pi.server(), |settings| allow(&mut settings.policy));
 
     let done = server.admin("system.reboot", json!({})).await.unwrap();
-    assert_eq!(done["effective_after_seconds"], 5, "document 000's default");
+    assert_eq!(done["effective_after_seconds"], 5, "the default of system.reboot");
     let taken_back = server.admin("system.reboot", json!({"cancel": true})).await.unwrap();
     assert_eq!((&taken_back["scheduled"], &taken_back["cancelled"]), (&json!(false), &json!(true)));
     let nothing = server.admin("system.reboot", json!({"cancel": true})).await.unwrap();

@@ -12,7 +12,7 @@ use raspi_mcp::{
         network::{Network, RealNetwork, SimulatedNetwork},
     },
     error::ErrorCode,
-    registry::meta::Mode,
+    meta::Mode,
 };
 
 /// A simulated machine with an agent, and a network that outlives it.

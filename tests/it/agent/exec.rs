@@ -2,15 +2,15 @@
 
 use super::*;
 use raspi_mcp::{
-    access::base64url,
     agent::{
         CommandEnd, CommandRef, CommandRequest, bind,
         exec::{Ending, Guarded},
         serve, without_input,
     },
+    base64url,
     config::{CommandSetting, Exec},
     error::ErrorCode,
-    registry::meta::Mode,
+    meta::Mode,
 };
 use std::{collections::BTreeMap, path::PathBuf, time::Instant};
 use tokio_util::sync::CancellationToken;

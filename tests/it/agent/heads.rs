@@ -2,11 +2,9 @@
 
 use super::*;
 use raspi_mcp::{
-    access::{
-        audit::{Audit, Beginning, Extension, Head, KnownHeads, Position, verify_file},
-        base64url,
-        canonical::hex,
-    },
+    audit::{Audit, Beginning, Extension, Head, KnownHeads, Position, verify_file},
+    base64url,
+    canonical::hex,
     error::ErrorCode,
     store::Store,
 };
@@ -490,7 +488,7 @@ async fn a_gap_stays_one_until_a_person_signs_for_it_and_that_is_on_record() {
         let _ = fs::rename(format!("{}{suffix}", path.display()), format!("{}.away{suffix}", path.display()));
     }
     // No store at all, then another one, then after restarts.
-    let report = raspi_mcp::access::audit::missing(&path, Some(&known(&pi).await)).unwrap();
+    let report = raspi_mcp::audit::missing(&path, Some(&known(&pi).await)).unwrap();
     assert_eq!((report.ok, report.gaps[0].last_seq), (false, 6));
     pi.restarted_agent().await;
     let audit = Audit::new(Store::open(&path).unwrap(), 1 << 20, Some(pi.server()));

@@ -9,8 +9,8 @@ use raspi_mcp::{
         machine::{Machine, RealMachine},
     },
     error::ErrorCode,
+    meta::Mode,
     os::bus::Object,
-    registry::meta::Mode,
 };
 use std::sync::Mutex;
 use zbus::{MessageStream, message::Type};

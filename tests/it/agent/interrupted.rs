@@ -12,10 +12,8 @@ use raspi_mcp::{
         Client, bind, serve,
         units::{Action, Install, JobEnd, JobMode, Unit},
     },
-    registry::{
-        meta::Mode,
-        pipeline::{Call, Finished},
-    },
+    meta::Mode,
+    registry::pipeline::{Call, Finished},
 };
 use std::{
     io,
@@ -49,7 +47,7 @@ impl Server {
     fn begin(&self, tool: &str, args: Value) -> Begun {
         let cancel = CancellationToken::new();
         let call = Call {
-            entry: self.pipeline.world.registry.entries().find(|entry| entry.name() == tool).unwrap(),
+            entry: self.pipeline.registry.entries().find(|entry| entry.name() == tool).unwrap(),
             caller: Arc::new(Caller::new(ADMIN.0, ADMIN.1, Door::Stdio)),
             args,
             request_id: "n:7".into(),

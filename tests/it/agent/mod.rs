@@ -22,7 +22,6 @@ mod units;
 pub mod update;
 
 use raspi_mcp::{
-    access::canonical,
     agent::{
         Agent, AgentLink, AgentPolicy, AgentSettings, Ask, AskRequest, BootClock, Clock, Peer, PowerAction,
         PowerRequest, Standing, UpdatePort, Warrant, World,
@@ -31,6 +30,7 @@ use raspi_mcp::{
         units::{SimulatedUnits, Units},
     },
     appliance::Folder,
+    canonical,
     error::ToolError,
     hw::gpio::{SimulatedGpio, port::Port},
     os::Root,

@@ -7,8 +7,8 @@ use raspi_mcp::{
         protocol::PowerOutcome,
     },
     error::ErrorCode,
+    meta::Mode,
     os::bus::Bus,
-    registry::meta::Mode,
 };
 
 /// A machine whose policy lets reboots through without asking.

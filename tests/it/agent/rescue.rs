@@ -5,7 +5,7 @@ use crate::update::{NOW, PRODUCT, a_root, a_root_file, ids, signed};
 use raspi_mcp::{
     agent::{Card, RollBackRequest, UpdateTool, deeds::update::DEAD_MAN},
     error::ErrorCode,
-    registry::meta::Mode,
+    meta::Mode,
     update::{Slot, status::SlotState, trust::Purpose},
 };
 
@@ -88,7 +88,7 @@ async fn a_newer_root_counts_once_enough_old_and_new_keys_have_signed_it() {
     let mut pi = with_dead_man(0);
     let link = pi.server();
     let head = |keys: &[u8]| {
-        let boot = raspi_mcp::update::boot::simulated::boot_image(256 << 10, "2.0.0").unwrap();
+        let boot = raspi_mcp::update::simulated::boot_image(256 << 10, "2.0.0").unwrap();
         let bundle = crate::update::a_bundle("2.0.0", 2, &boot, &[7; 4096], keys);
         bundle[..crate::update::envelope(&bundle).index_at as usize].to_vec()
     };

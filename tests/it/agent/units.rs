@@ -11,8 +11,8 @@ use raspi_mcp::{
         units::{Action, JobEnd, JobMode, RealUnits},
     },
     error::ErrorCode,
+    meta::Mode,
     os::systemd::list::Status,
-    registry::meta::Mode,
 };
 
 fn control(service_name: &str, action: Action) -> ControlRequest {

@@ -8,12 +8,12 @@ use raspi_mcp::{
         units::{Action, JobMode},
     },
     error::ErrorCode,
-    registry::meta::Mode,
+    meta::Mode,
     update::{
         Slot,
-        boot::simulated,
         bundle::Plan,
         install::{Armed, Finished, Install},
+        simulated,
         status::{Phase, RestartPlan, SlotState, UpdateStatus},
     },
 };

@@ -6,7 +6,7 @@ use raspi_mcp::{
     access::caller::{Caller, Door as Way},
     config::Grant,
     error::ErrorCode,
-    registry::meta::Role,
+    meta::Role,
 };
 use serde_json::json;
 

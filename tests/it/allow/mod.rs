@@ -11,10 +11,8 @@ use raspi_mcp::{
     allow::{self, Change, Done},
     config::{Grant, Sources, fragment_of},
     error::ToolError,
-    registry::{
-        Registry,
-        meta::{Meta, Role},
-    },
+    meta::{Meta, Role},
+    registry::Registry,
 };
 use serde_json::{Value, json};
 

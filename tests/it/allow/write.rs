@@ -5,7 +5,8 @@ use raspi_mcp::{
     allow::{Way, all},
     config::{self, Places, Sources, fragment_of},
     error::ErrorCode,
-    registry::{Registry, meta::Mode},
+    meta::Mode,
+    registry::Registry,
 };
 use std::{fs, os::unix::fs::MetadataExt};
 use tempfile::TempDir;

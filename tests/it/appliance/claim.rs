@@ -6,8 +6,8 @@ use raspi_mcp::{
     agent::{Claimed, OWNER, boot_clock},
     claim::{client, show::Show, uri::Claim},
     error::{ErrorCode, ToolError},
+    meta::Role,
     os::Root,
-    registry::meta::Role,
 };
 use serde_json::json;
 use std::{

@@ -3,7 +3,7 @@
 use super::{Machine, token};
 use raspi_mcp::{
     config::{Places, Sources, load, load_agent},
-    registry::meta::Role,
+    meta::Role,
 };
 use std::fs;
 

@@ -14,7 +14,7 @@ use raspi_mcp::{
         machine::SimulatedMachine, system_clock,
     },
     appliance::Identity,
-    registry::meta::Role,
+    meta::Role,
     update::{disk::Area, slots::Store},
 };
 use std::{sync::Arc, time::Duration};

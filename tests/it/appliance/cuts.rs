@@ -3,7 +3,7 @@
 
 use super::{Content, Machine, card, has, token, torn};
 use crate::update::powercut::cut::{Cutter, Dice};
-use raspi_mcp::{appliance::Identity, registry::meta::Role, update::slots::Store};
+use raspi_mcp::{appliance::Identity, meta::Role, update::slots::Store};
 
 const FILE: &str = "raspi-mcp.toml";
 const MANY: usize = 60;

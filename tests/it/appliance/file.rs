@@ -2,7 +2,7 @@
 
 use super::{Machine, has, token};
 use crate::update::{a_key, a_root, a_root_file, signed};
-use raspi_mcp::{appliance::provisioning::Provisioning, registry::meta::Role, update::trust::Purpose};
+use raspi_mcp::{appliance::provisioning::Provisioning, meta::Role, update::trust::Purpose};
 
 const FILE: &str = "raspi-mcp.toml";
 

@@ -20,8 +20,8 @@ use raspi_mcp::{
     },
     config::TokenSetting,
     error::ToolError,
+    meta::Role,
     os::Root,
-    registry::meta::Role,
     update::{
         boot::fat::make,
         disk::{Access, Area, Disk},

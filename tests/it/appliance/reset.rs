@@ -2,7 +2,7 @@
 
 use super::{Machine, card, token};
 use crate::update::powercut::cut::{Cutter, Dice};
-use raspi_mcp::{registry::meta::Role, update::disk::Area};
+use raspi_mcp::{meta::Role, update::disk::Area};
 
 const CONNECTION: &str = "etc/NetworkManager/system-connections/office.nmconnection";
 

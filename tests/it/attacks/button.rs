@@ -8,7 +8,7 @@ use raspi_mcp::{
         board::Pin,
         gpio::{SimulatedGpio, port::Level},
     },
-    registry::meta::Role,
+    meta::Role,
 };
 use serde_json::{Value, json};
 use std::time::Duration;

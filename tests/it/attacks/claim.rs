@@ -280,7 +280,7 @@ async fn before_the_claim_every_door_serves_nobody() {
         let server = Arc::clone(&up.running.server);
         let caller = raspi_mcp::access::caller::Caller::new(
             "stdio",
-            raspi_mcp::registry::meta::Role::Admin,
+            raspi_mcp::meta::Role::Admin,
             raspi_mcp::access::caller::Door::Stdio,
         );
         server.tasks.clone().spawn(raspi_mcp::transport::lines::serve(server, caller, reader, writer));

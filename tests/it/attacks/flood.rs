@@ -2,8 +2,8 @@
 
 use crate::served::{process::Process, secure::pinned, soon, token};
 use raspi_mcp::{
-    access::audit::{Filter, recent_file},
-    registry::meta::Role,
+    audit::{Filter, recent_file},
+    meta::Role,
     tls::Fingerprint,
 };
 use serde_json::Value;

@@ -6,7 +6,7 @@ use crate::{
 };
 use raspi_mcp::{
     config::Settings,
-    registry::meta::{Mode, Role},
+    meta::{Mode, Role},
 };
 use serde_json::{Value, json};
 

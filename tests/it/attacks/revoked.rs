@@ -9,7 +9,7 @@ use raspi_mcp::{
         token::{Wanted, list, make, revoke},
     },
     config::{self, Places, Settings, Sources, TokenFiles},
-    registry::meta::Role,
+    meta::Role,
 };
 use serde_json::{Value, json};
 use std::{fs, net::SocketAddr, path::PathBuf};

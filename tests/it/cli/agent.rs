@@ -164,7 +164,7 @@ async fn a_killed_agent_is_followed_by_one_that_knows_what_was_scheduled() {
         marks: Default::default(),
         tool: "system.reboot".into(),
         summary: "reboot".into(),
-        args_sha256: raspi_mcp::access::canonical::sha256_hex(&args),
+        args_sha256: raspi_mcp::canonical::sha256_hex(&args),
         args,
         principal: "stdio".into(),
     };
@@ -207,7 +207,7 @@ async fn the_audit_of_a_server_is_shown_and_verified_and_tampering_ends_with_1()
     let machine = Machine::new();
     let _agent = machine.agent().await;
     let store = raspi_mcp::store::Store::open(&machine.at("state/store.db")).unwrap();
-    let audit = raspi_mcp::access::audit::Audit::new(store, 1 << 20, Some(machine.link()));
+    let audit = raspi_mcp::audit::Audit::new(store, 1 << 20, Some(machine.link()));
     for n in 0..3 {
         audit.write(crate::access::call("gpio.write_pin", n)).await.unwrap();
     }

@@ -3,7 +3,7 @@
 use crate::served::{process::command, soon};
 use crate::update::{LATER, NOW, PRODUCT, a_boot, a_bundle, a_key, a_root, an_image, roots};
 use raspi_mcp::{
-    access::base64url,
+    base64url,
     update::channel::{Accepted, Wanted, accept},
 };
 use std::{fs, path::Path};

@@ -9,7 +9,7 @@ use crate::{
     },
     tools::manage::web::{Web, admin, looks_at, slot, until},
 };
-use raspi_mcp::{config::Settings, registry::meta::Role, tls::Fingerprint};
+use raspi_mcp::{config::Settings, meta::Role, tls::Fingerprint};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};

@@ -68,18 +68,18 @@ fn subcommand(command: &clap::Command, text: &mut Vec<u8>) {
 const FILES: &str = r#".SH FILES
 .TP
 \fI/etc/raspi\-mcp/*.toml\fR
-The configuration, read in the order of the names. docs/configuration.md lists every key.
+The configuration files, read in the order of their names. docs/configuration.md lists every key.
 .TP
 \fI/usr/lib/raspi\-mcp/conf.d/*.toml\fR
-What the image says before that.
+The configuration files of the image, read before those.
 .TP
 \fI/run/raspi\-mcp/mcp.sock\fR, \fI/run/raspi\-mcp\-agent/agent.sock\fR
-Where the two halves listen.
+The sockets of the server and the agent.
 .TP
 \fI/var/lib/raspi\-mcp\fR, \fI/var/lib/raspi\-mcp\-agent\fR
-What they keep.
+The stored state of the server and the agent.
 .PP
-For a user who is neither root nor raspi\-mcp all of these lie in the XDG folders of that user.
+For a user other than root and raspi\-mcp, these paths are below that user's XDG folders.
 .SH "SEE ALSO"
 .BR systemctl (1),
 .BR journalctl (1)

@@ -1,7 +1,7 @@
 //! The privileged half believes the image, the site and its own folder, and nobody else.
 
 use super::Machine;
-use raspi_mcp::{config::BoardChoice, registry::meta::Mode};
+use raspi_mcp::{config::BoardChoice, meta::Mode};
 use std::{fs, os::unix::fs::MetadataExt, os::unix::fs::PermissionsExt};
 
 const OWN: &str = "/var/lib/raspi-mcp-agent/conf.d/50-own.toml";

@@ -17,7 +17,7 @@ mod update;
 
 use raspi_mcp::{
     config::{self, Flag, Places, Settings, Sources},
-    registry::meta::Mode,
+    meta::Mode,
 };
 use std::{fs, path::Path};
 use tempfile::TempDir;

@@ -5,9 +5,9 @@ use raspi_mcp::config::{
     Places, Settings, docs,
     keys::{InState, KEYS, NAMESPACES, SECTIONS, section_of},
 };
-use raspi_mcp::registry::{
-    Registry,
+use raspi_mcp::{
     meta::{Mode, Tier},
+    registry::Registry,
 };
 use serde_json::Value;
 use std::{collections::BTreeSet, fs, path::Path};

@@ -5,7 +5,7 @@ use super::{
     tools::{allow_everything, arguments},
 };
 use crate::served::{Door, Pi};
-use raspi_mcp::{access::canonical, registry::Registry};
+use raspi_mcp::{canonical, registry::Registry};
 use serde_json::{Map, Value, json};
 
 /// The properties that `args` has not, each with what `value` makes of its schema.

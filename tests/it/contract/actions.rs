@@ -2,12 +2,10 @@
 
 use raspi_mcp::{
     access::policy::Policy,
+    actions::{ACTIONS, DOES, Does, of_call},
     agent::AgentPolicy,
-    registry::{
-        Registry,
-        actions::{ACTIONS, DOES, Does, of_call},
-        meta::{Meta, Mode},
-    },
+    meta::{Meta, Mode},
+    registry::Registry,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

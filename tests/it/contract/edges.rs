@@ -8,7 +8,8 @@ use crate::served::Pi;
 use raspi_mcp::{
     access::caller::{Caller, Door as In},
     error::{ErrorCode, ToolError},
-    registry::{Registry, meta::Role, pipeline::Call, tool::Entry},
+    meta::Role,
+    registry::{Registry, pipeline::Call, tool::Entry},
 };
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};

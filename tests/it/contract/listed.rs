@@ -2,7 +2,10 @@
 
 use super::{made::with_made, oracle, probe, tools::each};
 use crate::served::{Door, Pi};
-use raspi_mcp::registry::{Registry, listing::descriptor, schema::projection};
+use raspi_mcp::{
+    registry::{Registry, listing::descriptor},
+    schema::projection,
+};
 use serde_json::{Value, json};
 
 /// Why something that fits `whole` might not fit `part`, which has these keywords only.
@@ -86,7 +89,7 @@ async fn the_list_shows_the_committed_descriptors() {
     let tools = listed.result()["tools"].as_array().unwrap().clone();
     assert_eq!(tools.len(), Registry::new(raspi_mcp::tools::NAMESPACES).entries().count());
     for tool in &tools {
-        let (entry, _) = pi.server().pipeline.world.registry.names.resolve(tool["name"].as_str().unwrap()).unwrap();
+        let (entry, _) = pi.server().pipeline.registry.names.resolve(tool["name"].as_str().unwrap()).unwrap();
         let committed = descriptor(entry);
         for part in ["title", "description", "inputSchema", "annotations"] {
             assert_eq!(tool[part], committed[part], "{} {part}", entry.name());

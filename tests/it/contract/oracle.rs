@@ -2,7 +2,7 @@
 
 use super::probe;
 use proptest::prelude::*;
-use raspi_mcp::registry::schema::Checker;
+use raspi_mcp::schema::Checker;
 use serde_json::{Map, Value, json};
 
 /// The crate's validator of `schema`.

@@ -1,7 +1,10 @@
 //! Arguments at the edges of a schema: what the schema accepts the parser must accept, and the reverse.
 
 use super::oracle;
-use raspi_mcp::registry::{Registry, schema::Checker, tool::Entry};
+use raspi_mcp::{
+    registry::{Registry, tool::Entry},
+    schema::Checker,
+};
 use serde_json::{Map, Value, json};
 
 /// Tries every probe of `entry`; returns how many there were and where schema and parser differ.

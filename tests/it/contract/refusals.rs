@@ -5,11 +5,8 @@ use crate::served::{Door, Pi, token};
 use raspi_mcp::{
     access::caller::{Caller, Door as In},
     config::Settings,
-    registry::{
-        Registry,
-        meta::{Mode, Role},
-        tool::Entry,
-    },
+    meta::{Mode, Role},
+    registry::{Registry, tool::Entry},
 };
 use serde_json::{Value, json};
 

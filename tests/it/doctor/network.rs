@@ -2,7 +2,7 @@
 
 use super::Machine;
 use crate::served::{issuer, token};
-use raspi_mcp::{config::Settings, doctor::State, registry::meta::Role, tls::certificate};
+use raspi_mcp::{config::Settings, doctor::State, meta::Role, tls::certificate};
 
 impl Machine {
     fn settings(&mut self) -> &mut Settings {

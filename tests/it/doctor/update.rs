@@ -179,7 +179,7 @@ fn keys_room_and_configuration() {
 
 /// A release with those settings, or one that does not say.
 fn release(known: &[&str]) -> Manifest {
-    let boot = raspi_mcp::update::boot::simulated::boot_image(256 << 10, "2.0.0").unwrap();
+    let boot = raspi_mcp::update::simulated::boot_image(256 << 10, "2.0.0").unwrap();
     let plan = Plan { config_keys: known.iter().map(|key| (*key).to_owned()).collect(), ..a_plan("2.0.0", 2) };
     opened(&a_bundle_of(&plan, &boot, &an_image(64 << 10, 1), &[11, 12])).0.manifest
 }

@@ -1,4 +1,4 @@
-//! The temperature, by each of the four steps of document 000, addendum 4.3.
+//! The temperature, by each of the four steps (docs/contract/system.md).
 
 use crate::trees::{Copied, machine, machine_as, tree};
 use raspi_mcp::{

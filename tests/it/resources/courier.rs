@@ -5,7 +5,7 @@ use futures::future::BoxFuture;
 use raspi_mcp::{
     access::caller::{Caller, Door},
     log::Since,
-    registry::meta::Role,
+    meta::Role,
     resources::{Address, book::Book, courier, subscription::Ear},
 };
 use std::{

@@ -4,7 +4,8 @@ use super::{content, conversation, modern, read};
 use crate::served::{Door, Pi};
 use raspi_mcp::{
     access::caller::{Caller, Door as In},
-    registry::{Registry, meta::Role},
+    meta::Role,
+    registry::Registry,
     resources::{Parameter, RESOURCES},
 };
 use serde_json::{Value, json};

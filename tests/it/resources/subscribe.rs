@@ -4,7 +4,7 @@ use super::{DOORS, conversation, modern, read};
 use crate::served::{Answer, Door, Pi, Wire, modern_meta, soon};
 use raspi_mcp::{
     access::caller::{Caller, Door as In},
-    registry::meta::Role,
+    meta::Role,
     resources::book::{IN_ALL, PER_CONVERSATION},
 };
 use serde_json::{Value, json};

@@ -5,7 +5,7 @@ use crate::served::{Pi, soon};
 use proptest::prelude::*;
 use raspi_mcp::{
     access::caller::{Caller, Door},
-    registry::meta::Role,
+    meta::Role,
     rpc::{
         envelope::{self, Content},
         frame::{Frame, Framer},

@@ -3,7 +3,7 @@
 use crate::served::{Door, Pi, Wire};
 use raspi_mcp::{
     access::caller::{Caller, Door as In},
-    registry::meta::Role,
+    meta::Role,
 };
 use serde_json::{Value, json};
 

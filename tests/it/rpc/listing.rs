@@ -1,7 +1,7 @@
 //! `tools/list`: pages, filters, spellings, roles.
 
 use crate::served::{Door, Pi, Wire};
-use raspi_mcp::{config::ToolNames, registry::meta::Role};
+use raspi_mcp::{config::ToolNames, meta::Role};
 use serde_json::{Value, json};
 
 /// Their canonical names.

@@ -4,7 +4,7 @@ use crate::served::{Pi, soon};
 use futures::{Sink, SinkExt, Stream, StreamExt, future};
 use raspi_mcp::{
     access::caller::{Caller, Door as In},
-    registry::meta::Role,
+    meta::Role,
 };
 use rmcp::{
     RoleClient, Service, ServiceExt,

@@ -2,7 +2,7 @@
 
 use crate::served::{Door, PATIENCE, Pi, soon};
 use raspi_mcp::access::caller::{Caller, Door as In};
-use raspi_mcp::registry::meta::Role;
+use raspi_mcp::meta::Role;
 use serde_json::json;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

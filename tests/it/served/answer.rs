@@ -72,7 +72,7 @@ impl Answer {
         assert_eq!(self.message["error"]["code"], code, "{self:#?}");
         assert!(self.message.get("result").is_none(), "{self:#?}");
         let error = &self.message["error"];
-        // Document 000, section 2.6.8.
+        // docs/contract/errors.md.
         if matches!(code, -32700 | -32602..=-32600) {
             let data = &error["data"];
             assert!(data["error_code"].is_string() && data["details"].is_object(), "{self:#?}");

@@ -2,9 +2,9 @@
 
 use raspi_mcp::{
     error::ToolError,
+    meta::{Effect, Meta, Mode, Role, Tier},
     registry::{
         context::Context,
-        meta::{Effect, Meta, Mode, Role, Tier},
         tool::{Entry, Tool},
     },
 };

@@ -1,6 +1,6 @@
 //! Somebody who makes JWTs for a server under test, good ones and bad ones.
 
-use raspi_mcp::{access::base64url::encode, config::Settings};
+use raspi_mcp::{base64url::encode, config::Settings};
 use ring::{
     hmac,
     rand::SystemRandom,

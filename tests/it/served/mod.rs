@@ -20,11 +20,13 @@ pub use wire::{Wire, modern_meta, request};
 use crate::conformance::fixtures;
 use bench::Bench;
 use raspi_mcp::{
-    access::{audit::Filter, caller::Caller, token::Token},
+    access::{caller::Caller, token::Token},
+    audit::Filter,
     config::{self, AgentChoice, BoardChoice, Flag, Places, Reload, Settings, Sources, TokenSetting},
     daemon::{self, Running, Serve},
     log::Ring,
-    registry::{Registry, meta::Role, tool::Entry},
+    meta::Role,
+    registry::{Registry, tool::Entry},
     rpc::{
         door::Server,
         mcp::{

@@ -3,7 +3,7 @@
 use super::{Door, Pi, Wire};
 use raspi_mcp::{
     config::{Settings, TokenSetting},
-    registry::meta::Role,
+    meta::Role,
     tls::{Fingerprint, certificate, pin},
 };
 use std::{net::SocketAddr, path::Path};

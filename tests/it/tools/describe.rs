@@ -3,7 +3,8 @@
 use crate::served::{Door, Pi};
 use raspi_mcp::{
     access::caller::{Caller, Door as In},
-    registry::{Registry, listing::descriptor, meta::Role},
+    meta::Role,
+    registry::{Registry, listing::descriptor},
 };
 use serde_json::json;
 

@@ -3,7 +3,7 @@
 use crate::served::{Door, Pi, soon};
 use raspi_mcp::{
     config::{CommandSetting, Settings},
-    registry::meta::Mode,
+    meta::Mode,
 };
 use serde_json::{Value, json};
 

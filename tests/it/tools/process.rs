@@ -8,8 +8,8 @@ use raspi_mcp::{
     },
     config::AgentChoice,
     error::ErrorCode,
+    meta::Role,
     os::Root,
-    registry::meta::Role,
 };
 use serde_json::{Value, json};
 use std::{

@@ -11,10 +11,11 @@ use raspi_mcp::{
         bundle::Digest,
         channel::{
             Accepted, Change, Choice, Device, DeviceId, Index, Offer, Revoked, Rollout, Seen, Tree, Wanted, Why,
-            accept, choose, look, publish, recall, remember,
+            accept, choose, publish, recall, remember,
         },
         trust::Purpose,
     },
+    update_client::look,
 };
 use std::fs;
 use tempfile::TempDir;

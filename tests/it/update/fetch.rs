@@ -8,10 +8,11 @@ use raspi_mcp::{
     clock::Wall,
     error::ErrorCode,
     update::{
+        Place,
         bundle::Digest,
         channel::window::{Window, Windows},
-        fetch::{Limits, Line, Order, Place, Source, Spool, download, small, sweep},
     },
+    update_client::{Limits, Line, Order, Source, Spool, download, small, sweep},
 };
 use std::{
     fs,

@@ -6,7 +6,7 @@ use super::{
 };
 use raspi_mcp::{
     error::{ErrorCode, ToolError},
-    update::fetch::{Line, Source, download},
+    update_client::{Line, Source, download},
 };
 use std::{
     fs,

@@ -9,15 +9,15 @@ use raspi_mcp::{
         Agent, AgentLink, Card, Client, InstallRequest, UpdatePort, UpdateTool, World, bind, machine::SimulatedMachine,
         serve,
     },
-    registry::meta::Mode,
+    meta::Mode,
     update::{
         Slot,
-        boot::simulated,
         disk::{Area, FolderDisk},
         install::{
             Install,
             hooks::{Point, Unwatched, Watch},
         },
+        simulated,
         status::{RestartPlan, SlotState},
     },
 };

@@ -2,6 +2,7 @@
 
 use raspi_mcp::update::{
     bundle::{self, Envelope, Head, Index, Plan, tree},
+    trust,
     trust::{Purpose, Release, Role, RootFile, Roots, SecretKey, Signed},
 };
 use std::io::Cursor;
@@ -89,7 +90,7 @@ pub fn a_bundle_of(plan: &Plan, boot: &[u8], root: &[u8], keys: &[u8]) -> Vec<u8
     let (mut root, mut boot) = (Cursor::new(root), Cursor::new(boot));
     bundle::build(plan, &mut root, &mut boot, &mut Cursor::new(Vec::new()), &mut out).unwrap();
     let mut envelope = envelope(&out);
-    keys.iter().for_each(|number| bundle::sign(&mut envelope, &a_key(*number)).unwrap());
+    keys.iter().for_each(|number| trust::sign(&mut envelope, &a_key(*number)).unwrap());
     let head = envelope.encode().unwrap();
     out[..head.len()].copy_from_slice(&head);
     out
@@ -108,7 +109,7 @@ pub fn opened(bundle: &[u8]) -> (Release, Index) {
     let envelope = envelope(bundle);
     let release = roots().verify_release(&envelope).unwrap();
     let index = bundle[envelope.index_at as usize..envelope.blocks_at as usize].to_vec();
-    let index = Index::parse(index, &release).unwrap();
+    let index = release.index(index).unwrap();
     (release, index)
 }
 
@@ -150,5 +151,5 @@ pub fn a_boot(size: usize, files: &[(&str, &[u8])]) -> Vec<u8> {
 
 /// The boot image of a simulated machine's system.
 pub fn a_boot_of(version: &str) -> Vec<u8> {
-    raspi_mcp::update::boot::simulated::boot_image(128 << 10, version).unwrap()
+    raspi_mcp::update::simulated::boot_image(128 << 10, version).unwrap()
 }

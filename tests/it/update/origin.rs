@@ -3,7 +3,8 @@
 use raspi_mcp::{
     clock::Wall,
     os::{Root, clock},
-    update::fetch::{Limits, Line, Place},
+    update::Place,
+    update_client::{Limits, Line},
 };
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::{

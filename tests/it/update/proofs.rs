@@ -3,8 +3,9 @@
 use super::install::{Pi, bundle};
 use raspi_mcp::update::{
     Slot,
-    boot::{ResetCause, simulated::Chain},
+    boot::ResetCause,
     disk::{Access, Area, Disk},
+    simulated::Chain,
     slots::Ledger,
 };
 use std::{fs, path::Path, sync::Arc};

@@ -2,10 +2,8 @@
 
 use raspi_mcp::{
     os::blocking::Stop,
-    update::{
-        bundle::Digest,
-        fetch::{Piece, Pieces, Source, Spool},
-    },
+    update::bundle::Digest,
+    update_client::{Piece, Pieces, Source, Spool},
 };
 use std::{ops::Range, path::Path, sync::Arc};
 
@@ -87,7 +85,7 @@ impl Sample {
         source: &Arc<Source>,
         dir: &Path,
     ) -> Result<Spool, raspi_mcp::error::ToolError> {
-        raspi_mcp::update::fetch::download(source, &self.pieces(), self.spool(dir), self.all(), |_| {}).await
+        raspi_mcp::update_client::download(source, &self.pieces(), self.spool(dir), self.all(), |_| {}).await
     }
 }
 

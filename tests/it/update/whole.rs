@@ -9,11 +9,12 @@ use raspi_mcp::{
     error::{ErrorCode, ToolError},
     os::blocking::Stop,
     update::{
+        Place,
         bundle::{self, Digest},
-        channel::{Choice, Device, Index, Offer, Rollout, Wanted, choose, look},
-        fetch::{Front, Pieces, Place, Source, Spool, download},
+        channel::{Choice, Device, Index, Offer, Rollout, Wanted, choose},
         trust::{Purpose, Release},
     },
+    update_client::{Front, Pieces, Source, Spool, download, look},
 };
 use std::{collections::HashSet, fs, sync::Arc};
 use tempfile::TempDir;
@@ -126,7 +127,7 @@ async fn an_update_is_found_opened_and_only_its_changes_fetched() {
         let source = Source::new(fleet.authority.line(), places);
         let (front, release) = source.open(judge(&offer)).await.unwrap();
         assert_eq!(fleet.v2[..front.head.len()], front.head);
-        let index = source.index(&front.envelope, |bytes| Ok(bundle::Index::parse(bytes, &release)?)).await.unwrap();
+        let index = source.index(&front.envelope, |bytes| Ok(release.index(bytes)?)).await.unwrap();
         let (wanted, index) = (fleet.wanted(&index), Arc::new(index));
         let pieces: Arc<dyn Pieces> = index.clone();
         let spool_dir = TempDir::new().unwrap();

@@ -18,7 +18,7 @@ fn order() -> Order {
         id: "ordered".into(),
         tool: "manage.update_server".into(),
         principal: "token:fleet".into(),
-        args_sha256: raspi_mcp::access::canonical::sha256_hex(&json!({})),
+        args_sha256: raspi_mcp::canonical::sha256_hex(&json!({})),
         ask_id: None,
         wanted: Wanted { channel: "stable".into(), ..Wanted::default() },
         old_version: None,
@@ -73,7 +73,7 @@ async fn a_restart_that_the_limit_refuses_comes_by_itself_within_the_limit() {
         device.restarted(count).await;
     }
     let world = Arc::clone(&device.server.as_ref().unwrap().0);
-    device.updating().start(&world, order()).unwrap();
+    device.updating().start(&world.machine, order()).unwrap();
     let job = device.job_stops().await;
     assert!(job.state == State::Armed && job.message.contains("by itself in about"), "{job:?}");
     let refused = device.now();
@@ -97,7 +97,7 @@ async fn every_door_restarts_into_what_is_armed_already() {
     let (planned, _) = device.updating().plan_of(&wanted).await.unwrap();
     assert_eq!(planned.offer.release.version, "1.1.0");
     let world = Arc::clone(&device.server.as_ref().unwrap().0);
-    device.updating().start(&world, order()).unwrap();
+    device.updating().start(&world.machine, order()).unwrap();
     let job = device.job_stops().await;
     assert_eq!((job.state, job.error()), (State::Armed, None), "{job:?}");
     device.restarted(1).await;
@@ -233,7 +233,7 @@ async fn what_a_person_went_back_from_is_not_installed_by_itself_and_comes_by_or
     let found = device.updating().find("stable", None).await.unwrap();
     assert!(found.offer.is_some() && found.notes.iter().any(|note| note.contains("taken back by a person")));
     let world = Arc::clone(&device.server.as_ref().unwrap().0);
-    device.updating().start(&world, order()).unwrap();
+    device.updating().start(&world.machine, order()).unwrap();
     assert_eq!(device.job_stops().await.error(), None);
     device.restarted(3).await;
     committed(&device).await;

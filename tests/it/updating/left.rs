@@ -9,7 +9,7 @@ fn order(principal: &str) -> Order {
         id: format!("of-{principal}"),
         tool: "manage.update_server".into(),
         principal: principal.into(),
-        args_sha256: raspi_mcp::access::canonical::sha256_hex(&json!({})),
+        args_sha256: raspi_mcp::canonical::sha256_hex(&json!({})),
         ask_id: None,
         wanted: Wanted { channel: "stable".into(), ..Wanted::default() },
         old_version: None,
@@ -24,12 +24,12 @@ async fn the_next_one_of_the_same_caller_waits_for_it_and_others_are_told() {
     let left = device.begun("1.1.0").await;
 
     let world = Arc::clone(&device.server.as_ref().unwrap().0);
-    device.updating().start(&world, order("somebody else")).unwrap();
+    device.updating().start(&world.machine, order("somebody else")).unwrap();
     let job = timeout(MINUTE, device.jobs().settled()).await.expect("an end").unwrap();
     assert_eq!(job.error_code.as_deref(), Some("conflict"), "{job:?}");
     assert!(job.message.contains("token:fleet is installing version 1.1.0"), "{}", job.message);
 
-    device.updating().start(&world, order("token:fleet")).unwrap();
+    device.updating().start(&world.machine, order("token:fleet")).unwrap();
     sleep(Duration::from_secs(5)).await;
     assert!(device.jobs().runs(), "{:?}", device.jobs().newest());
     device.leave(left).await;

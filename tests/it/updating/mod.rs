@@ -18,16 +18,16 @@ use crate::{
     update::envelope,
 };
 use raspi_mcp::{
-    access::audit::Audit,
     agent::{self, Agent, AgentLink, AgentSettings, UpdatePort, UpdateTool, machine::SimulatedMachine},
+    audit::Audit,
     clock::Wall,
     config::{Places, Settings, sections::update::UpdateSettings},
     error::ErrorCode,
     hw::board::{Board, Choice},
     log::Ring,
     machine::Machine,
+    meta::Mode,
     os::{Root, bus::Bus},
-    registry::{Registry, meta::Mode},
     store::Store,
     update::{
         channel::{
@@ -126,23 +126,19 @@ impl Device {
         self.stop();
         let root = Root::at(self.dir.path());
         let board = Board::detect(Choice::Simulated, &root).unwrap();
-        let (machine, link, clock) = (Machine::new(root, board, None), self.link(), Arc::clone(&self.clock));
+        let (machine, link, clock) = (
+            Machine { bus: Bus::at("unix:path=/nowhere"), ..Machine::new(root, board, None) },
+            self.link(),
+            Arc::clone(&self.clock),
+        );
         let (settings, wall) = (&self.settings, Wall::of(move || clock()));
         let store = Store::open(&self.dir.path().join("store.db")).unwrap();
         let audit = Audit::new(store.clone(), settings.audit.max_bytes, None);
         let updating = Updating::of(settings, &machine, link.clone(), wall);
-        let world = World::new(
-            Arc::clone(settings),
-            Registry::new(raspi_mcp::tools::NAMESPACES),
-            machine,
-            link,
-            store,
-            audit,
-            Ring::new(10),
-        );
-        let world = Arc::new(World { updating, bus: Bus::at("unix:path=/nowhere"), ..world });
+        let world = World::new(Arc::clone(settings), Arc::new(machine), link, store, audit, Ring::new(10));
+        let world = Arc::new(World { updating, ..world });
         let stop = CancellationToken::new();
-        world.updating.begin(&world, stop.clone());
+        world.updating.begin(&world.machine, stop.clone());
         self.server = Some((world, stop));
     }
 

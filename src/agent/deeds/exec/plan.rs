@@ -2,16 +2,14 @@
 
 use super::way::{self, Fault};
 use crate::{
-    access::{
-        commands::{Allowed, outside},
-        groups,
-    },
+    access::commands::{Allowed, outside},
     agent::{
         Agent,
         exec::{Account, Plan},
     },
     config::{CommandSetting, Exec, sections::exec::is_ours},
     error::{ErrorCode, ToolError},
+    os::groups,
 };
 use std::{
     ffi::OsStr,

@@ -12,31 +12,31 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Public key of those that sign roots; may be repeated
+    /// A public key that signs roots of trust; may be repeated
     #[arg(long = "root-key", value_name = "FILE")]
     root_keys: Vec<PathBuf>,
-    /// How many of them it takes
+    /// How many of these keys must sign; default: all
     #[arg(long, value_name = "NUMBER")]
     root_threshold: Option<usize>,
-    /// Public key of those that sign releases; may be repeated
+    /// A public key that signs releases; may be repeated
     #[arg(long = "release-key", value_name = "FILE")]
     release_keys: Vec<PathBuf>,
-    /// How many of them it takes
+    /// How many of these keys must sign; default: all
     #[arg(long, value_name = "NUMBER")]
     release_threshold: Option<usize>,
-    /// Public key of those that sign channels' indexes; may be repeated
+    /// A public key that signs the indexes of channels; may be repeated
     #[arg(long = "channel-key", value_name = "FILE")]
     channel_keys: Vec<PathBuf>,
-    /// How many of them it takes
+    /// How many of these keys must sign; default: all
     #[arg(long, value_name = "NUMBER")]
     channel_threshold: Option<usize>,
-    /// When it is made; SOURCE_DATE_EPOCH unless told
+    /// The time of creation; default: SOURCE_DATE_EPOCH
     #[arg(long, value_name = "TIME", value_parser = files::time)]
     created: Option<u64>,
-    /// From when on it is not relied on, e.g. 2036-01-01T00:00:00Z
+    /// The time from which it is no longer trusted, e.g. 2036-01-01T00:00:00Z
     #[arg(long, value_name = "TIME", value_parser = files::time)]
     expires: u64,
-    /// The new root; it must not be there yet
+    /// The new root to write; the file must not exist
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 }

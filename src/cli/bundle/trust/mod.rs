@@ -21,30 +21,32 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Make the first root of a product
+    /// Create the first root of trust of a product
     Init {
-        /// What images it is for
+        /// The product identifier
         #[arg(long)]
         product: String,
         #[command(flatten)]
         change: change::Args,
     },
-    /// Make the root after this one: what is not named stays
+    /// Create the successor of a root of trust; keys and thresholds that are not given stay
     Rotate {
-        /// The root that devices hold
+        /// The root of trust that devices have
         old: PathBuf,
         #[command(flatten)]
         change: change::Args,
     },
-    /// Add a signature to a root; one that follows another needs enough keys of both
+    /// Add a signature to a root of trust; a successor needs thresholds of the old and the new keys
     Sign {
+        /// The root of trust to sign
         root: PathBuf,
         /// The secret key
         #[arg(long, value_name = "FILE")]
         key: PathBuf,
     },
-    /// Check roots in their order, as a device does, and show the last
+    /// Verify a chain of roots of trust in order, as a device does, and show the last one
     Show {
+        /// Roots of trust, each followed by its successor
         #[arg(value_name = "ROOT", required = true)]
         roots: Vec<PathBuf>,
     },

@@ -61,12 +61,14 @@ async fn of_resource(asked: &Asked, uri: &str, parameter: &str) -> Result<Vec<St
         }
         // Tools that this caller could use: others it can have no records of.
         "tool" => {
-            let metas = world.registry.entries().map(|entry| entry.meta);
+            let metas = asked.server.pipeline.registry.entries().map(|entry| entry.meta);
             metas.filter(|meta| meta.role <= asked.caller.role).map(|meta| meta.name.to_owned()).collect()
         }
         "limit" => owned(&["10", "20", "50", "100"]),
         // Not a list of what somebody may not read; and without systemd there are none.
-        "name" if resource.admit(world, &asked.caller).is_ok() => service::names(world).await.unwrap_or_default(),
+        "name" if resource.admit(&asked.server.pipeline, &asked.caller).is_ok() => {
+            service::names(world).await.unwrap_or_default()
+        }
         "pin" => {
             let pins = Pin::all().filter(|pin| world.gpio.rules.allows(*pin));
             pins.map(|pin| pin.bcm().to_string()).collect()

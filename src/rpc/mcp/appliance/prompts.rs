@@ -30,8 +30,7 @@ pub async fn get(asked: &Asked, params: &GetPromptRequestParams) -> Result<GetPr
     let client = asked.context.client_info().map(|info| info.name);
     let naming = asked.server.options.naming.settle(client.as_deref());
     let given = params.arguments.clone().unwrap_or_default();
-    let parts =
-        known.write(&asked.server.pipeline.world, &asked.caller, naming, &given).map_err(|error| fault(&error))?;
+    let parts = known.write(&asked.server.pipeline, &asked.caller, naming, &given).map_err(|error| fault(&error))?;
     let mut messages = Vec::with_capacity(parts.len());
     for part in parts {
         messages.push(match part {
@@ -43,7 +42,7 @@ pub async fn get(asked: &Asked, params: &GetPromptRequestParams) -> Result<GetPr
 }
 
 /// What the resource holds, as text, or a sentence that says why it is not there: the rest of the prompt is still good. Not as an
-/// embedded resource: clients that take only text in prompts refuse the whole prompt (docs/decisions.md, 250).
+/// embedded resource: clients that take only text in prompts refuse the whole prompt (decision 250).
 async fn written_out(asked: &Asked, uri: &str) -> PromptMessage {
     let contents = match Address::parse(uri) {
         Ok(address) => resources::contents(asked, uri, address).await,

@@ -2,7 +2,7 @@
 
 use super::{Asked, fault, hints};
 use crate::{
-    access::base64url,
+    base64url,
     error::{ErrorCode, ToolError},
     registry::pipeline::{Call, Finished},
     resources::{Address, RESOURCES, Resource as Known},
@@ -92,7 +92,7 @@ pub async fn contents(asked: &Asked, uri: &str, address: Address) -> Result<Reso
 async fn run(asked: &Asked, address: Address) -> Result<Finished, ToolError> {
     let Asked { server, caller, cancel, context, .. } = asked;
     let call = Call {
-        entry: address.resource.entry(&server.pipeline.world)?,
+        entry: address.resource.entry(&server.pipeline.registry)?,
         caller: Arc::clone(caller),
         args: Value::Object(address.args),
         request_id: context.id.to_string(),
@@ -105,8 +105,8 @@ async fn run(asked: &Asked, address: Address) -> Result<Finished, ToolError> {
 }
 
 fn admitted<T>(asked: &Asked, show: impl Fn(&Known, &str) -> Option<T>) -> Vec<T> {
-    let world = &asked.server.pipeline.world;
-    let may = |known: &&Known| known.admit(world, &asked.caller).ok().map(|meta| meta.title);
+    let pipeline = &asked.server.pipeline;
+    let may = |known: &&Known| known.admit(pipeline, &asked.caller).ok().map(|meta| meta.title);
     RESOURCES.iter().filter_map(|known| show(known, may(&known)?)).collect()
 }
 

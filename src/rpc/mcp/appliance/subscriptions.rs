@@ -89,10 +89,11 @@ pub async fn listen_to_log(asked: &Asked, level: &str) -> Result<(), ErrorData> 
 /// it, and recorded as such.
 async fn judge(server: &Arc<Server>, caller: &Arc<Caller>, id: &RequestId, address: &Address) -> Result<(), ToolError> {
     let world = &server.pipeline.world;
-    let entry = address.resource.entry(world)?;
+    let registry = &server.pipeline.registry;
+    let entry = address.resource.entry(registry)?;
     let args = Value::Object(address.args.clone());
     let admitted = world.policy.get().admit(entry.meta, caller);
-    let Err(refusal) = admitted.and_then(|()| world.registry.prepare(entry, args.clone()).map(drop)) else {
+    let Err(refusal) = admitted.and_then(|()| registry.prepare(entry, args.clone()).map(drop)) else {
         return Ok(());
     };
     let call = Call {

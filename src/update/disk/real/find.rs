@@ -6,8 +6,7 @@ use crate::{
     os::{Root, command_line::argument},
     update::{
         Slot,
-        boot::booted_partition,
-        disk::{Area, Layout},
+        disk::{Area, Layout, booted_partition},
     },
 };
 use std::{

@@ -2,10 +2,10 @@
 
 use super::{Bench, assertions, hand::Lines};
 use raspi_mcp::{
-    access::canonical,
     agent::{
         Agent, AgentLink, AgentSettings, Ask, AskRequest, AskState, World, machine::SimulatedMachine, system_clock,
     },
+    canonical,
     config::Approval,
     hw::gpio::header,
     os::Root,

@@ -1,7 +1,7 @@
 //! What holds of pins, edges and leases on every board.
 
 use super::{Bench, assertions, hand::Lines};
-use raspi_mcp::{hw::board::Kind, registry::meta::Role};
+use raspi_mcp::{hw::board::Kind, meta::Role};
 use serde_json::{Value, json};
 use std::{fs, time::Duration};
 

@@ -23,11 +23,9 @@ use raspi_mcp::{
     config::{self, Places, Sources},
     hw::board::Board,
     machine::Machine,
+    meta::{Mode, Role},
     os::Root,
-    registry::{
-        Registry,
-        meta::{Mode, Role},
-    },
+    registry::Registry,
 };
 use serde_json::Value;
 use std::{future::Future, path::Path, pin::Pin};

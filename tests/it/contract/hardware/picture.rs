@@ -51,5 +51,5 @@ pub fn from_base64(text: &str) -> Vec<u8> {
             other => other,
         })
         .collect();
-    raspi_mcp::access::base64url::decode(&url).unwrap()
+    raspi_mcp::base64url::decode(&url).unwrap()
 }

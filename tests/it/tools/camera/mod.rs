@@ -11,7 +11,7 @@ use crate::{
     contract::hardware::picture,
     served::{Answer, Pi},
 };
-use raspi_mcp::{config::Settings, hw::camera::simulated::Simulated, registry::meta::Role};
+use raspi_mcp::{config::Settings, hw::camera::simulated::Simulated, meta::Role};
 use serde_json::{Value, json};
 use std::{path::PathBuf, sync::Arc};
 

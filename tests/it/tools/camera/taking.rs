@@ -5,7 +5,7 @@ use crate::{
     pi::Pi as Captured,
     served::{Door, Pi},
 };
-use raspi_mcp::registry::meta::Role;
+use raspi_mcp::meta::Role;
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::PermissionsExt};
 
@@ -61,7 +61,7 @@ async fn a_capture_is_an_image_for_models_and_a_field_for_programs() {
     assert_eq!(serde_json::from_str::<Value>(answer.result()["content"][0]["text"].as_str().unwrap()).unwrap(), *out);
     assert!(!folder(&pi).exists(), "nothing is kept");
 
-    // Document 000, 2.6.5: the bare method has it as a field, through whichever door.
+    // docs/contract/camera.md: the bare method has it as a field, through whichever door.
     let pi = Pi::with(|settings| {
         enabled(settings);
         settings.access.loopback_role = Role::OpsRw;

@@ -4,7 +4,7 @@ use super::Files;
 use raspi_mcp::{
     access::question::lines,
     agent::{AgentLink, Client},
-    registry::meta::Mode,
+    meta::Mode,
 };
 use serde_json::json;
 

@@ -23,7 +23,7 @@ async fn a_file_is_read_by_a_relative_and_by_a_full_path() {
     fs::write(files.docs("manual.md"), "# Manual").unwrap();
     let answer = files.call("files.read", json!({ "path": "manual.md", "root": "docs" })).await;
     assert_eq!((&answer.ok()["content"], &answer.ok()["root"]), (&json!("# Manual"), &json!("docs")));
-    // The slash form is document 001's own dialect, with its numbers.
+    // The slash form has error numbers of its own (docs/contract/errors.md).
     let mut wire = files.pi.on(Door::Stdio).await;
     assert_eq!(wire.request("files/read", json!({ "path": "notes/today.txt" })).await.result()["content"], "größer\n");
     wire.request("files/read", json!({ "path": "notes/none.txt" })).await.fault(1001);

@@ -44,7 +44,7 @@ async fn one_pin_has_one_owner_at_a_time() {
 async fn force_is_for_administrators() {
     use raspi_mcp::{
         access::caller::{Caller, Door as In},
-        registry::meta::Role,
+        meta::Role,
     };
     let (pi, lines) = board().await;
     let mut owner = stdio(&pi).await;

@@ -26,7 +26,7 @@ pub async fn board_with(change: impl FnOnce(&mut Settings)) -> (Pi, SimulatedGpi
         settings.tools.enable.insert("gpio".into());
         settings.limits.writes_per_minute = 100_000;
         settings.limits.reads_per_minute = 100_000;
-        settings.access.loopback_role = raspi_mcp::registry::meta::Role::Admin;
+        settings.access.loopback_role = raspi_mcp::meta::Role::Admin;
         change(settings);
     })
     .await;

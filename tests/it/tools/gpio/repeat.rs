@@ -16,7 +16,7 @@ use raspi_mcp::{
         port::{Level, Pull, Take},
         refusal::Refusal,
     },
-    registry::meta::Role,
+    meta::Role,
 };
 use serde_json::{Value, json};
 use std::time::Duration;

@@ -20,7 +20,7 @@ async fn a_value_is_answered_in_the_form_it_was_given() {
     }
     let answer = wire.call("gpio.write_pin", json!({ "pin": 17, "value": 1 })).await;
     assert_eq!(answer.ok()["previous_value"], json!(0));
-    // The bare method is the same call: document 000, section 2.6.2.
+    // The bare method is the same call (docs/contract/README.md).
     let bare = wire.request("gpio.write_pin", json!({ "pin": 17, "value": 1 })).await;
     assert_eq!(bare.result()["value"], json!(1));
 }

@@ -13,7 +13,7 @@ use crate::{
     updating::Standstill,
 };
 use raspi_mcp::{
-    registry::meta::Mode,
+    meta::Mode,
     update::{
         job::{Jobs, Kept, State},
         status::Phase,

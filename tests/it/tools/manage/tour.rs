@@ -2,7 +2,7 @@
 
 use super::web::{Web, admin, slot, until};
 use crate::served::Door;
-use raspi_mcp::registry::meta::Mode;
+use raspi_mcp::meta::Mode;
 use serde_json::json;
 
 #[tokio::test]
@@ -131,7 +131,7 @@ async fn a_person_is_asked_and_only_administrators_may_ask() {
     wire.call("manage.update_server", json!({"dry_run": true})).await.ok();
     let reader = raspi_mcp::access::caller::Caller::new(
         "reader",
-        raspi_mcp::registry::meta::Role::OpsRw,
+        raspi_mcp::meta::Role::OpsRw,
         raspi_mcp::access::caller::Door::Stdio,
     );
     let mut reader = pi.stdio(reader);

@@ -6,7 +6,7 @@ use crate::{
 };
 use raspi_mcp::{
     config::Settings,
-    registry::meta::Mode,
+    meta::Mode,
     update::{
         bundle::Digest,
         channel::{Index, Offer, Rollout},

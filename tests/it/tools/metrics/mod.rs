@@ -84,7 +84,7 @@ impl Scene {
     pub async fn run(&self, steps: u32, seconds: u64) {
         for _ in 0..steps {
             advance(Duration::from_secs(seconds)).await;
-            self.pi.world.sampling.round(&self.pi.world).await;
+            self.pi.world.sampling.round(&self.pi.world.machine).await;
         }
     }
 
@@ -100,7 +100,7 @@ impl Scene {
     /// Begins a job and takes its first sample.
     pub async fn job(&self, args: Value) -> Value {
         let job = self.call("start_sampling_job", args).await.ok();
-        self.pi.world.sampling.round(&self.pi.world).await;
+        self.pi.world.sampling.round(&self.pi.world.machine).await;
         job
     }
 

@@ -5,7 +5,7 @@ use crate::served::{Door, Pi};
 use raspi_mcp::{
     access::caller::{Caller, Door as In},
     config::Settings,
-    registry::meta::{Mode, Role},
+    meta::{Mode, Role},
 };
 use serde_json::{Value, json};
 

@@ -11,9 +11,9 @@ mod uboot;
 
 use raspi_mcp::update::{
     Slot,
-    boot::simulated::{areas, boot_image, factory},
     boot::{Seen, Witness},
     disk::{Access, Area, Disk, Layout, MemoryDisk},
+    simulated::{areas, boot_image, factory},
 };
 use std::sync::{Arc, Mutex};
 

@@ -3,9 +3,9 @@
 use super::{BOOT, ROOT, layout, read, write};
 use raspi_mcp::update::{
     Slot,
-    boot::simulated::{Board, Chain, Simulated, areas, boot_image, factory},
     boot::{BootFlow, ResetCause},
     disk::{Area, FolderDisk},
+    simulated::{Board, Chain, Simulated, areas, boot_image, factory},
 };
 use std::sync::{
     Arc,

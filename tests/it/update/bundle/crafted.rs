@@ -59,7 +59,7 @@ impl Crafted {
     }
 
     pub fn index(&self) -> Result<Index, Fault> {
-        Index::parse(self.index.clone(), &self.release()?)
+        self.release()?.index(self.index.clone())
     }
 
     /// What unpacking the first block says, and what it left.

@@ -3,7 +3,8 @@
 use super::crafted::Crafted;
 use crate::update::{a_boot, a_bundle, a_key, an_image, envelope, roots};
 use raspi_mcp::update::{
-    bundle::{self, Digest, Envelope, Fault, Head, MAX_HEAD, MAX_SIGNATURES, PREAMBLE, Signature},
+    bundle::{Digest, Envelope, Fault, Head, MAX_HEAD, MAX_SIGNATURES, PREAMBLE, Signature},
+    trust,
     trust::Purpose,
 };
 
@@ -117,13 +118,13 @@ fn signing_touches_nothing_but_the_room_for_signatures() {
     let room = head - MAX_SIGNATURES * 96;
     assert!(before[..room] == after[..room] && before[room + 96..] == after[room + 96..]);
     let mut envelope = envelope(&after);
-    let again = bundle::sign(&mut envelope, &a_key(11)).unwrap_err();
+    let again = trust::sign(&mut envelope, &a_key(11)).unwrap_err();
     assert!(again.to_string().contains("has signed it already"), "{again}");
     envelope.signatures = (0..16).map(|n| Signature { key_id: Digest([n; 32]), signature: [1; 64] }).collect();
-    assert!(matches!(bundle::sign(&mut envelope, &a_key(11)), Err(Fault::TooLong { .. })));
+    assert!(matches!(trust::sign(&mut envelope, &a_key(11)), Err(Fault::TooLong { .. })));
     envelope.manifest = b"{}".to_vec();
     assert!(
-        matches!(bundle::sign(&mut envelope, &a_key(12)), Err(Fault::Malformed { .. })),
+        matches!(trust::sign(&mut envelope, &a_key(12)), Err(Fault::Malformed { .. })),
         "only manifests are signed"
     );
 }

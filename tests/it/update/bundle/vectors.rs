@@ -2,7 +2,7 @@
 
 use crate::update::{NOW, a_boot, a_bundle_of, a_key, a_plan, a_root, a_root_file, envelope, roots, signed};
 use raspi_mcp::update::{
-    bundle::{Envelope, Fault, Head, Index, Plan, unpack},
+    bundle::{Envelope, Fault, Head, Plan, unpack},
     trust::{Purpose, Roots},
 };
 use serde_json::{Value, json};
@@ -145,7 +145,7 @@ fn the_sound_bundle_holds_the_root_image() {
     let bundle = fs::read(folder().join("sound.bundle")).unwrap();
     let release = roots().verify_release(&head(&bundle).unwrap()).unwrap();
     let at = head(&bundle).unwrap();
-    let index = Index::parse(bundle[at.index_at as usize..at.blocks_at as usize].to_vec(), &release).unwrap();
+    let index = release.index(bundle[at.index_at as usize..at.blocks_at as usize].to_vec()).unwrap();
     let mut whole = Vec::new();
     for n in index.range(raspi_mcp::update::bundle::ImageKind::Root) {
         let (block, mut raw) = (index.block(n), Vec::new());

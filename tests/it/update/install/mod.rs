@@ -10,10 +10,7 @@ use raspi_mcp::{
     error::ToolError,
     update::{
         Reckoning, Slot,
-        boot::{
-            BootFlow, ResetCause,
-            simulated::{self, Board, Chain, Simulated},
-        },
+        boot::{BootFlow, ResetCause},
         disk::{Area, Disk, Layout, MemoryDisk},
         firmware::Outcome,
         install::{
@@ -21,6 +18,7 @@ use raspi_mcp::{
             hooks::{Unwatched, Watch},
             judge,
         },
+        simulated::{self, Board, Chain, Simulated},
         slots::{self, Here, Ledger, Limits, Settled, Standing, State, clock::floor},
     },
 };

@@ -129,7 +129,7 @@ fn an_image_that_is_not_the_one_that_was_signed_is_never_armed_though_every_bloc
         let text = serde_json::to_vec(&manifest).unwrap();
         let mut forged = Envelope::new(text, head.blocks_at - head.index_at, blocks).unwrap();
         for key in [11, 12] {
-            raspi_mcp::update::bundle::sign(&mut forged, &a_key(key)).unwrap();
+            raspi_mcp::update::trust::sign(&mut forged, &a_key(key)).unwrap();
         }
         let bad = [forged.encode().unwrap(), good[head.index_at as usize..].to_vec()].concat();
         let error = pi.install(&bad).0.unwrap_err();
@@ -277,7 +277,7 @@ fn forged(good: &[u8], boot: &[u8]) -> Vec<u8> {
     let text = serde_json::to_vec(&manifest).unwrap();
     let mut envelope = Envelope::new(text, entries.len() as u64, blocks.len() as u64).unwrap();
     for key in [11, 12] {
-        raspi_mcp::update::bundle::sign(&mut envelope, &a_key(key)).unwrap();
+        raspi_mcp::update::trust::sign(&mut envelope, &a_key(key)).unwrap();
     }
     [envelope.encode().unwrap(), entries, blocks].concat()
 }

@@ -2,9 +2,10 @@
 
 use super::card::Card;
 use raspi_mcp::update::{
-    boot::{BootFlow, ResetCause, Seen, Tryboot, Uboot, Witness, simulated::Chain, tryboot::Flag},
+    boot::{BootFlow, ResetCause, Seen, Tryboot, Uboot, Witness, tryboot::Flag},
     disk::Layout,
     firmware::{Generation, Outcome, TrybootFirmware, UbootFirmware},
+    simulated::Chain,
 };
 use std::{
     path::PathBuf,

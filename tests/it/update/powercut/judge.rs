@@ -8,9 +8,10 @@ use super::{
 };
 use raspi_mcp::update::{
     Slot,
-    boot::{BootFlow, ResetCause, simulated::Chain, uboot::crc32},
+    boot::{BootFlow, ResetCause, uboot::crc32},
     disk::{Access, Area, Disk},
     firmware::Outcome,
+    simulated::Chain,
     slots::{self, Here, Ledger, MOST_ARMINGS, Stage, Standing, State as Record},
     status::{Attempt, Phase, SlotState},
 };

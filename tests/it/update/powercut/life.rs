@@ -9,13 +9,11 @@ use raspi_mcp::{
     error::ToolError,
     update::{
         Slot,
-        boot::{
-            BootFlow, ResetCause,
-            simulated::{Chain, areas, boot_image, factory},
-        },
+        boot::{BootFlow, ResetCause},
         disk::{Access, Area, Disk},
         firmware::Outcome,
         install::{Engine, Finish, Record, Site, hooks::Unwatched},
+        simulated::{Chain, areas, boot_image, factory},
         slots::{self, Here, Ledger, Limits, Settled, Standing, State, Step},
         status::Attempt,
     },

@@ -11,11 +11,7 @@ use card::Event;
 use cut::{Cutter, Dice};
 use judge::{Bounds, Judge, about};
 use life::{Life, Recording};
-use raspi_mcp::update::{
-    Slot,
-    boot::{ResetCause, simulated::Chain},
-    disk::Area,
-};
+use raspi_mcp::update::{Slot, boot::ResetCause, disk::Area, simulated::Chain};
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     io::Write,

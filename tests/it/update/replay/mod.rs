@@ -12,12 +12,11 @@ use log::{Event, Log};
 use overlay::{Overlay, SECTOR, WHOLE};
 use raspi_mcp::update::{
     Slot,
-    boot::simulated::{self, Board, Simulated, boot_image, factory},
-    boot::uboot::State,
-    boot::{BootFlow, ResetCause, Tries, head_of_image},
+    boot::{BootFlow, ResetCause, Tries, head_of_image, uboot::State},
     bundle::Digest,
     disk::{self, Access, Area, Disk, Layout, MemoryDisk},
     firmware::Generation,
+    simulated::{self, Board, Simulated, boot_image, factory},
     slots::{
         Asked, Candidate, Here, Ledger, Limits, Standing, arm, begin_writing, commit, committed, verified, written,
     },

@@ -6,7 +6,8 @@ use raspi_mcp::{
     os::{Root, pstore},
     update::{
         Slot,
-        boot::{BootFlow, Evidence, ResetCause, simulated::Chain},
+        boot::{BootFlow, Evidence, ResetCause},
+        simulated::Chain,
         slots::{self, Case, LONGEST_LOG, Standing},
     },
 };

@@ -5,12 +5,10 @@ use raspi_mcp::{
     error::ToolError,
     update::{
         Slot,
-        boot::{
-            BootFlow, Evidence, ResetCause,
-            simulated::{Board, Chain, Simulated, boot_image},
-        },
+        boot::{BootFlow, Evidence, ResetCause},
         bundle::Digest,
         disk::{Access, Area, Disk, MemoryDisk},
+        simulated::{Board, Chain, Simulated, boot_image},
         slots::{self, Asked, Candidate, Case, Here, Ledger, Limits, Settled, Standing, State, Step},
     },
 };

@@ -6,11 +6,9 @@ use crate::update::boot::{BOOT, ROOT};
 use proptest::prelude::*;
 use raspi_mcp::update::{
     Slot,
-    boot::{
-        ResetCause,
-        simulated::{Chain, boot_image},
-    },
+    boot::ResetCause,
     disk::{Access, Area, Disk, MemoryDisk},
+    simulated::{Chain, boot_image},
     slots::{self, MOST_ARMINGS, Standing},
 };
 use std::{collections::BTreeSet, io};

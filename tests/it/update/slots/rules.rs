@@ -5,8 +5,9 @@ use raspi_mcp::{
     error::ErrorCode,
     update::{
         Slot,
-        boot::{Evidence, ResetCause, simulated::Chain},
+        boot::{Evidence, ResetCause},
         disk::{Access, Area, Disk},
+        simulated::Chain,
         slots::{self, Asked, Candidate, Case, Limits, Standing, Step, counter},
         status::{Phase, SlotState},
     },

@@ -1,0 +1,228 @@
+//! Asking a person, out of band: the agent holds the question, `raspi-mcp approve` answers it.
+//!
+//! The call waits a while; when nobody has answered by then it fails with a hint, the question stands, and the same call
+//! made again by the same caller finds the answer.
+
+pub mod sealed;
+
+use super::{
+    access::{caller::Caller, question, way},
+    canonical,
+};
+use crate::{
+    agent::{AgentLink, AgentPolicy, Ask as Question, AskRequest, AskState},
+    error::ToolError,
+    registry::{
+        context::Peer,
+        pipeline::{Approval, Ask, Gate},
+    },
+};
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use std::{sync::Arc, time::Duration};
+
+/// Columns of a question in a client's dialogue, whose width nobody knows.
+const ELICITED: usize = 80;
+/// The key of the question in an `input_required` result, and of its answer in the call made again.
+const QUESTION: &str = "approval";
+
+/// The pipeline's gate, with the agent behind it.
+pub struct Asking {
+    pub agent: AgentLink,
+    /// How long a call waits for its answer.
+    pub patience: Duration,
+    /// Clients whose elicitation counts: their user answers in the client itself. The agent has the same list.
+    pub elicitation_clients: Vec<String>,
+}
+
+impl Gate for Asking {
+    fn approve<'a>(&'a self, ask: Ask<'a>) -> BoxFuture<'a, Result<Approval, ToolError>> {
+        Box::pin(self.put(ask))
+    }
+}
+
+impl Asking {
+    async fn put(&self, ask: Ask<'_>) -> Result<Approval, ToolError> {
+        let tool = ask.entry.name();
+        let args_sha256 = canonical::sha256_hex(ask.args);
+        let (args, marks) = question::shown(tool, &ask.entry.input_schema(), ask.entry.meta.bulk, ask.args)?;
+        let more = ask.entry.meta.explain.and_then(|explain| explain(ask.args));
+        let more = more.map(|more| format!("; {more}")).unwrap_or_default();
+        let question = self
+            .agent
+            .open_ask(AskRequest {
+                tool: tool.to_owned(),
+                summary: format!("{} asks for {tool}: {}{more}", ask.caller.principal, ask.entry.meta.title),
+                args,
+                marks,
+                args_sha256: args_sha256.clone(),
+                principal: ask.caller.principal.clone(),
+            })
+            .await?;
+        ask.progress.say(0.0, None, "approval", format!("waiting for a person: raspi-mcp approve {}", question.id));
+        let answered = match question.state {
+            AskState::Pending => self.wait(&question, &ask).await?,
+            AskState::Approved => self.unless_refused(question, &ask).await?,
+            _ => question,
+        };
+        match answered.state {
+            AskState::Approved if AgentPolicy::is_deed(tool) => {
+                // The agent uses the approval up itself, when it is given the operation.
+                Ok(Approval {
+                    ask_id: answered.id,
+                    by: answered.by.unwrap_or_default(),
+                    how: answered.how.unwrap_or_default(),
+                })
+            }
+            AskState::Approved => {
+                let by = self.agent.redeem_ask(&answered.id, tool, &ask.caller.principal, &args_sha256).await?;
+                Ok(Approval { ask_id: by.ask_id, by: by.by, how: by.how })
+            }
+            AskState::Pending => Err(unanswered(ask.caller, tool, &answered)),
+            AskState::Denied => {
+                Err(ToolError::denied(format!("{} said no to {tool}", answered.by.as_deref().unwrap_or("a person")))
+                    .with("ask_id", answered.id)
+                    .hint("do not try again unless the person asks you to"))
+            }
+            AskState::Withdrawn | AskState::Expired | AskState::Consumed => {
+                Err(ToolError::precondition(format!("the approval for {tool} has expired"))
+                    .with("ask_id", answered.id)
+                    .hint("call again to ask again"))
+            }
+        }
+    }
+}
+
+impl Asking {
+    /// Waits for an answer at the console and, from a listed client, for one in the conversation: whichever is first.
+    async fn wait(&self, question: &Question, ask: &Ask<'_>) -> Result<Question, ToolError> {
+        let console = self.agent.ask_state(&question.id, self.patience);
+        let Some((peer, client)) = self.listed(ask) else { return console.await };
+        if peer.is_asked_in_results() {
+            return self.answered_in_call(peer.as_ref(), &client, question).await;
+        }
+        let mut console = std::pin::pin!(console);
+        tokio::select! {
+            answered = &mut console => answered,
+            said = elicit(peer.as_ref(), question) => match said {
+                Some(yes) => self.agent.answer_elicited(&question.id, yes, &client).await,
+                // Dismissed, or the client cannot: the console still may answer.
+                None => console.await,
+            },
+        }
+    }
+
+    /// The client, when the owner listed it and it can show its user a question.
+    fn listed<'a>(&self, ask: &Ask<'a>) -> Option<(&'a Arc<dyn Peer>, String)> {
+        let peer = ask.peer?;
+        let name = peer.client_name().filter(|name| self.elicitation_clients.contains(name))?;
+        shows_forms(peer.capabilities()).then_some((peer, name))
+    }
+
+    /// An approval from elsewhere, unless this very call brings a no of the client's user: that takes it back.
+    async fn unless_refused(&self, question: Question, ask: &Ask<'_>) -> Result<Question, ToolError> {
+        if let Some((peer, client)) = self.listed(ask).filter(|(peer, _)| peer.is_asked_in_results())
+            && let Some(answer) = came_with(peer.as_ref(), &state(&question, &client))?
+            && answered(answer) == Some(false)
+        {
+            return self.agent.answer_elicited(&question.id, false, &client).await;
+        }
+        Ok(question)
+    }
+
+    /// The answer that came with the call, in a client of 2026-07-28. It counts only with the state that the question went out with,
+    /// and only while that question waits: a call with other arguments, of somebody else, or made again after its approval was used,
+    /// is another question.
+    ///
+    /// # Errors
+    /// `failed_precondition` that carries the question to the client, where no answer to it came; -32602 for a `requestState` that
+    /// this process did not seal.
+    async fn answered_in_call(
+        &self,
+        peer: &dyn Peer,
+        client: &str,
+        question: &Question,
+    ) -> Result<Question, ToolError> {
+        let state = state(question, client);
+        match came_with(peer, &state)? {
+            Some(answer) => match answered(answer) {
+                Some(yes) => self.agent.answer_elicited(&question.id, yes, client).await,
+                // Dismissed: the console still may answer, and the client is not asked again in this call.
+                None => Ok(question.clone()),
+            },
+            None => {
+                let request = json!({ "method": "elicitation/create", "params": dialogue(question) });
+                let tool = &question.request.tool;
+                Err(ToolError::precondition(format!("{tool} needs a person's approval; the client is to ask its user"))
+                    .with("ask_id", question.id.clone())
+                    .or_input(json!({
+                        "resultType": "input_required",
+                        "inputRequests": { QUESTION: request },
+                        "requestState": sealed::seal(&state)?,
+                    })))
+            }
+        }
+    }
+}
+
+/// What a question in a result goes out with, and its answer has to come back with.
+fn state(question: &Question, client: &str) -> Value {
+    json!({
+        "ask": question.id,
+        "client": client,
+        "principal": question.request.principal,
+        "args_sha256": question.request.args_sha256,
+    })
+}
+
+/// The answer that came with the call, when it is to the question with this state.
+///
+/// # Errors
+/// -32602 for a `requestState` that this process did not seal.
+fn came_with<'a>(peer: &'a dyn Peer, state: &Value) -> Result<Option<&'a Value>, ToolError> {
+    let sealed = peer.request_state().map(sealed::open).transpose()?;
+    let answer = peer.input_responses().and_then(|responses| responses.get(QUESTION));
+    Ok(answer.filter(|_| sealed.as_ref() == Some(state)))
+}
+
+/// Puts the question to the client's user. `None`: no answer.
+async fn elicit(peer: &dyn Peer, question: &Question) -> Option<bool> {
+    let answer = peer.ask("elicitation/create", dialogue(question)).await.inspect_err(|error| {
+        tracing::warn!(%error, ask = question.id, "the client could not be asked for an approval");
+    });
+    answered(&answer.ok()?)
+}
+
+/// Whether the client can show a form. One that names no mode has forms; one that names modes has those.
+fn shows_forms(capabilities: &Value) -> bool {
+    let modes = capabilities.get("elicitation").and_then(Value::as_object);
+    modes.is_some_and(|modes| modes.contains_key("form") || !modes.contains_key("url"))
+}
+
+/// The parameters of `elicitation/create`.
+fn dialogue(question: &Question) -> Value {
+    json!({
+        "message": format!("Allow this call, once?\n{}", question::lines(&question.request, ELICITED)),
+        "requestedSchema": {
+            "type": "object",
+            "properties": { "allow": { "type": "boolean", "title": "Allow this call", "default": false } },
+            "required": ["allow"],
+        },
+    })
+}
+
+/// What the user said; `None` for a dialogue that was dismissed, or an answer that is none.
+fn answered(answer: &Value) -> Option<bool> {
+    match answer["action"].as_str() {
+        Some("accept") => Some(answer["content"]["allow"] == true),
+        Some("decline") => Some(false),
+        _ => None,
+    }
+}
+
+fn unanswered(caller: &Caller, tool: &str, question: &Question) -> ToolError {
+    ToolError::precondition(format!("{tool} needs a person's approval, and nobody has answered yet"))
+        .with("ask_id", question.id.clone())
+        .with("expires", crate::audit::rfc3339(question.expires_ms))
+        .hint(way::to_an_approval(caller, &question.id))
+}

@@ -1,0 +1,123 @@
+//! The audit as the pipeline's ledger.
+
+use super::{
+    Audit,
+    gather::Who,
+    limit,
+    query::UNKNOWN,
+    record::{Approval, Record, now_ms},
+};
+use crate::{
+    access::{caller::Caller, redact},
+    audit::{
+        changed::Changed,
+        ledger::{Entry, Intent, Ledger},
+    },
+    canonical::Whole,
+    error::{ErrorCode, ToolError},
+    registry::pipeline,
+    store::Durability,
+};
+use futures::{FutureExt, future::BoxFuture};
+use serde_json::Value;
+use std::time::Duration;
+
+impl Ledger for Audit {
+    fn redact(&self, args: &Value, whole: &Whole) -> Value {
+        limit::fit(redact::redact(args), whole)
+    }
+
+    fn ready(&self) -> Result<(), ToolError> {
+        self.worth_trying()
+    }
+
+    fn intend<'a>(&'a self, intent: Intent<'a>) -> BoxFuture<'a, Result<i64, ToolError>> {
+        // A person's yes is never lost, whatever it was to.
+        let soon = intent.volatile && intent.approval.is_none();
+        let record = Record {
+            ts_ms: now_ms(),
+            intent: None,
+            principal: intent.caller.principal.as_str().into(),
+            owner: intent.caller.owner.as_deref().map(Into::into),
+            role: Some(intent.caller.role),
+            door: intent.caller.door.name(),
+            tool: intent.tool.into(),
+            args_sha256: intent.args_sha256.into(),
+            args: intent.args,
+            outcome: UNKNOWN,
+            message: None,
+            duration_ms: 0,
+            request_id: Some(intent.request_id.into()),
+            correlation_id: intent.correlation_id,
+            approval: intent.approval.map(Approval::from),
+            simulated: false,
+            changed: Changed::No,
+            later: false,
+        };
+        Box::pin(Audit::intend(self, record, if soon { Durability::Committed } else { Durability::Synced }))
+    }
+
+    fn gathers(&self, caller: &Caller, tool: &'static str, error: &ToolError, _: Duration) -> bool {
+        let who = Who { principal: &caller.principal, role: caller.role, door: caller.door.name() };
+        self.gather(who, tool, error.code.symbol())
+    }
+
+    fn record<'a>(&'a self, entry: Entry<'a>) -> BoxFuture<'a, Result<(), ToolError>> {
+        let refused = entry.refused || entry.error.is_some_and(|error| is_refusal(error.code));
+        // A person's yes is never lost, whatever it was to.
+        let soon = entry.volatile && !refused && entry.approval.is_none();
+        let kept = entry.write || refused;
+        let outcome = entry.error.map_or("ok", |error| error.code.symbol());
+        let who = Who { principal: entry.principal, role: entry.role, door: entry.door.name() };
+        if !kept && self.counted(who, entry.tool, outcome) {
+            return Box::pin(futures::future::ready(Ok(())));
+        }
+        // Nothing was done that would need a record: it does not hold up the store's thread once more.
+        if refused && let Err(error) = self.worth_trying() {
+            self.waiting().lost.add(1);
+            return Box::pin(futures::future::ready(Err(error)));
+        }
+        let record = Record {
+            ts_ms: now_ms(),
+            intent: entry.intent,
+            principal: entry.principal.into(),
+            owner: entry.owner.map(Into::into),
+            role: Some(entry.role),
+            door: entry.door.name(),
+            tool: entry.tool.into(),
+            args_sha256: entry.args_sha256.into(),
+            args: entry.args,
+            outcome,
+            message: entry.error.map(|error| redact::redact_own(&error.message)),
+            duration_ms: u64::try_from(entry.duration.as_millis()).unwrap_or(u64::MAX),
+            request_id: Some(entry.request_id.into()),
+            correlation_id: entry.correlation_id,
+            approval: entry.approval.map(Approval::from),
+            simulated: entry.simulated,
+            changed: entry.changed,
+            later: entry.later,
+        };
+        if kept && soon {
+            return Box::pin(self.write_soon(record));
+        }
+        if kept {
+            return Box::pin(self.write(record));
+        }
+        // Nothing to wait for, as a rule: the box is for the read that fills the batch.
+        if self.take(&record) {
+            return Box::pin(self.flush_reads().map(Ok));
+        }
+        Box::pin(futures::future::ready(Ok(())))
+    }
+}
+
+impl From<&pipeline::Approval> for Approval {
+    fn from(approval: &pipeline::Approval) -> Self {
+        Self { ask_id: approval.ask_id.clone(), by: approval.by.clone(), how: approval.how.clone() }
+    }
+}
+
+/// A tool said that its caller may not: recorded before it is answered. A read that failed otherwise waits with the reads.
+fn is_refusal(code: ErrorCode) -> bool {
+    matches!(code, ErrorCode::PermissionDenied | ErrorCode::Unauthenticated)
+}

@@ -1,0 +1,158 @@
+//! How much of the store is whose: no caller's records push out those of the others.
+//!
+//! The chain only grows at its end and goes at its front, so a share is kept at the door. Each caller has an account of the
+//! bytes of its records, which empties evenly within a week. Whoever is beyond its share has reads and refusals
+//! counted ([`super::gather`]), and writes recorded without their arguments. At the start the accounts are made from the store.
+
+use super::{
+    limit::cut,
+    reads::Reads,
+    record::{MAX_NAME, ROW_OVERHEAD, now_ms},
+};
+use crate::meta::Role;
+use rusqlite::{Connection, params};
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
+
+/// What one caller may take of the store in [`WEEK`]: the eighth part.
+const OF_ONE: u64 = 8;
+/// The same for callers that may only read, anonymous ones among them.
+const OF_WEAK: u64 = 16;
+/// For all callers of one kind whose names can be made up at will: subjects of JWTs, accounts of this machine.
+const OF_GROUP: u64 = 4;
+const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Accounts at once; beyond it the smallest is forgotten.
+const ACCOUNTS: usize = 512;
+/// Rows of several callers that are taken apart at the start, the newest first: some MiB.
+const MIXED_ROWS: i64 = 512;
+
+/// The accounts.
+#[derive(Default)]
+pub(super) struct Shares {
+    max_bytes: u64,
+    accounts: HashMap<String, Account>,
+    pub(super) loaded: bool,
+}
+
+struct Account {
+    used: f64,
+    at: Instant,
+}
+
+impl Shares {
+    pub(super) fn new(max_bytes: u64) -> Self {
+        Self { max_bytes, ..Self::default() }
+    }
+
+    /// So many more bytes are its.
+    pub(super) fn charge(&mut self, principal: &str, bytes: usize, now: Instant) {
+        if principal.is_empty() {
+            return;
+        }
+        let principal = cut(principal, MAX_NAME);
+        self.add(&principal, bytes, now);
+        if let Some(group) = group(&principal) {
+            self.add(group, bytes, now);
+        }
+    }
+
+    fn add(&mut self, name: &str, bytes: usize, now: Instant) {
+        if !self.accounts.contains_key(name) && self.accounts.len() >= ACCOUNTS {
+            let by_size =
+                |a: &(&String, &Account), b: &(&String, &Account)| self.left(a.1, now).total_cmp(&self.left(b.1, now));
+            let smallest = self.accounts.iter().min_by(by_size).map(|(name, _)| name.clone());
+            if let Some(smallest) = smallest {
+                self.accounts.remove(&smallest);
+            }
+        }
+        let used = self.accounts.get(name).map_or(0.0, |account| self.left(account, now)) + bytes as f64;
+        self.accounts.insert(name.to_owned(), Account { used, at: now });
+    }
+
+    /// What is left of it: it empties by a share a week.
+    fn left(&self, account: &Account, now: Instant) -> f64 {
+        let elapsed = now.saturating_duration_since(account.at).as_secs_f64() / WEEK.as_secs_f64();
+        (account.used - elapsed * (self.max_bytes / OF_ONE) as f64).max(0.0)
+    }
+
+    /// Whether this caller has used up its share, or those that may be the same have used up theirs.
+    pub(super) fn are_spent(&self, principal: &str, role: Option<Role>, now: Instant) -> bool {
+        let principal = cut(principal, MAX_NAME);
+        let weak = role.is_none_or(|role| role <= Role::ReadOnly);
+        let beyond = |name: &str, part: u64| {
+            self.accounts.get(name).is_some_and(|account| self.left(account, now) > (self.max_bytes / part) as f64)
+        };
+        beyond(&principal, if weak { OF_WEAK } else { OF_ONE })
+            || group(&principal).is_some_and(|group| beyond(group, OF_GROUP))
+    }
+}
+
+/// Callers whose names cost nothing: `jwt:`, `uid:`. Those of tokens are in the configuration, root's is its own.
+fn group(principal: &str) -> Option<&str> {
+    let (group, name) = principal.split_once(':')?;
+    (group != "token" && name != "0").then_some(group)
+}
+
+/// The bytes of each caller's records of the last week.
+pub(super) fn load(connection: &Connection) -> rusqlite::Result<Vec<(String, usize)>> {
+    let since = now_ms().saturating_sub(i64::try_from(WEEK.as_millis()).unwrap_or(i64::MAX));
+    let mut found = Vec::new();
+    let mut statement = connection.prepare(
+        "SELECT principal, SUM(octet_length(body) + octet_length(tool) + octet_length(principal) + octet_length(outcome) + ?1)
+            FROM audit WHERE ts >= ?2 AND principal <> '' GROUP BY principal ORDER BY 2 DESC LIMIT ?3",
+    )?;
+    let limits = params![i64::try_from(ROW_OVERHEAD).unwrap_or(0), since, i64::try_from(ACCOUNTS).unwrap_or(0)];
+    let mut rows = statement.query(limits)?;
+    while let Some(row) = rows.next()? {
+        found.push((row.get(0)?, usize::try_from(row.get::<_, i64>(1)?).unwrap_or(0)));
+    }
+    let mut statement = connection.prepare(
+        "SELECT body FROM audit WHERE ts >= ?1 AND kind = 'reads' AND principal = '' ORDER BY seq DESC LIMIT ?2",
+    )?;
+    let mut mixed: HashMap<String, usize> = HashMap::new();
+    let mut rows = statement.query(params![since, MIXED_ROWS])?;
+    while let Some(row) = rows.next()? {
+        let body: String = row.get(0)?;
+        for (principal, bytes) in Reads::parse(&body).iter().flat_map(Reads::shares) {
+            if mixed.len() < ACCOUNTS || mixed.contains_key(&*principal) {
+                *mixed.entry(principal.into_owned()).or_default() += bytes;
+            }
+        }
+    }
+    found.extend(mixed);
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_used_up_and_comes_back_within_a_week() {
+        let (mut shares, now) = (Shares::new(8000), Instant::now());
+        shares.charge("token:a", 1001, now);
+        assert!(shares.are_spent("token:a", Some(Role::Admin), now));
+        assert!(!shares.are_spent("token:b", Some(Role::Admin), now));
+        assert!(!shares.are_spent("token:a", Some(Role::Admin), now + WEEK / 2));
+        assert!(!shares.are_spent("token:a", None, now + WEEK));
+        shares.charge("loopback", 501, now);
+        assert!(shares.are_spent("loopback", Some(Role::ReadOnly), now));
+        assert!(!shares.are_spent("loopback", Some(Role::OpsRw), now));
+    }
+
+    #[test]
+    fn made_up_names_share_one_share() {
+        let (mut shares, now) = (Shares::new(8000), Instant::now());
+        for n in 0..10_000 {
+            shares.charge(&format!("jwt:{n}"), 1, now);
+        }
+        assert!(shares.are_spent("jwt:new", Some(Role::Admin), now));
+        assert!(!shares.are_spent("uid:1000", Some(Role::Admin), now));
+        assert!(shares.accounts.len() <= ACCOUNTS);
+        shares.charge("uid:1000", 5000, now);
+        assert!(shares.are_spent("uid:1001", Some(Role::Admin), now));
+        assert!(!shares.are_spent("uid:0", Some(Role::Admin), now), "root's own is not used up by others");
+    }
+}

@@ -1,0 +1,281 @@
+//! The agent as the chain's witness: it is handed the records, signs for those that go, and names the gaps an owner accepted.
+//!
+//! All of it comes after the answer to the call, in one task that exists while there is something to do. What the agent
+//! could not be told is told later, out of the store; nothing waits in memory for it.
+
+use super::{
+    AcceptedGap, Audit, Beginning, Head, Position, Prepared, Record, RoomRequest,
+    chain::{self, Appended, Limit},
+    record::now_ms,
+};
+use crate::{
+    audit::changed::Changed,
+    canonical::{self, hex},
+    error::ToolError,
+    store::Durability,
+};
+use serde_json::json;
+use std::{
+    collections::BTreeSet,
+    mem,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// Between two conversations with the agent, under load: what passes meanwhile goes with the next one.
+const PAUSE: Duration = Duration::from_millis(200);
+/// How long a commit waits for room in a full store.
+const ROOM: Duration = Duration::from_secs(5);
+
+#[derive(Default)]
+pub(super) struct Witness {
+    /// The newest head that is on the card and was not told.
+    head: Option<Head>,
+    /// The store has more than it should.
+    over: bool,
+    telling: bool,
+    /// Where the agent stood when it last said so.
+    at: Option<(String, Position)>,
+    /// Gaps that were recorded, by their signatures, until the agent has seen the record.
+    recorded: BTreeSet<String>,
+    /// Why the agent was not told the last time.
+    trouble: Option<ToolError>,
+}
+
+impl Audit {
+    /// Appends `rows`, where the store is full after the agent has signed for room. `again`: the last commit failed, so this one
+    /// waits less for a lock. Returns the new head, the number of the last of the rows, and the rows.
+    pub(super) async fn append(
+        &self,
+        rows: Vec<Prepared>,
+        durability: Durability,
+        again: bool,
+    ) -> Result<(Head, i64, Arc<Vec<Prepared>>), ToolError> {
+        let limit = Limit { max_bytes: self.0.max_bytes, witnessed: self.0.agent.is_some() };
+        let (rows, began) = (Arc::new(rows), Instant::now());
+        loop {
+            let these = Arc::clone(&rows);
+            let done = self.0.store.run_as(durability, move |connection| {
+                if again {
+                    connection.busy_timeout(super::IMPATIENCE)?;
+                }
+                let appended = chain::append(connection, &these, limit);
+                if again {
+                    connection.busy_timeout(super::PATIENCE)?;
+                }
+                appended
+            });
+            if let Appended::Done { head, last, over } = done.await? {
+                if over && !mem::replace(&mut self.waiting().witness.over, true) {
+                    self.tell();
+                }
+                return Ok((head, last, rows));
+            }
+            let room = self.0.room.notified();
+            self.waiting().witness.over = true;
+            self.tell();
+            let waited = tokio::time::timeout(ROOM, room).await;
+            if waited.is_err() || began.elapsed() > ROOM || self.waiting().witness.trouble.is_some() {
+                break;
+            }
+        }
+        let why = self.waiting().witness.trouble.as_ref().map(|error| error.message.clone());
+        let why = why.unwrap_or_else(|| "it has not done so yet".into());
+        Err(ToolError::exhausted(format!("the audit is full, and the agent must sign for what may go: {why}"))
+            .with("max_bytes", self.0.max_bytes)
+            .hint("run `raspi-mcp audit verify`; see that the agent runs: systemctl status raspi-mcp-agent"))
+    }
+
+    /// Tells the agent of `head`, which is on the card.
+    pub(super) fn announce(&self, head: Head) {
+        self.waiting().witness.head = Some(head);
+        self.tell();
+    }
+
+    /// Why the agent does not follow the chain, or what it misses.
+    pub fn doubt(&self) -> Option<String> {
+        let waiting = self.waiting();
+        let Witness { trouble, at, .. } = &waiting.witness;
+        let missing = at.as_ref().and_then(|(_, position)| position.missing.last()).map(|gone| {
+            format!("the chain {} is missing, which had {} records: `raspi-mcp audit verify`", gone.chain, gone.seq)
+        });
+        trouble.as_ref().map(ToolError::advice).or(missing)
+    }
+
+    /// Waits until nobody is telling the agent anything.
+    pub(super) async fn all_told(&self) {
+        loop {
+            let told = self.0.told.notified();
+            tokio::pin!(told);
+            // Registered before the look, so that the end in between is not missed.
+            told.as_mut().enable();
+            if !self.waiting().witness.telling {
+                return;
+            }
+            told.await;
+        }
+    }
+
+    fn tell(&self) {
+        if self.0.agent.is_none() || mem::replace(&mut self.waiting().witness.telling, true) {
+            return;
+        }
+        let audit = self.clone();
+        tokio::spawn(async move { audit.tell_all().await });
+    }
+
+    async fn tell_all(&self) {
+        loop {
+            let (head, over) = {
+                let mut waiting = self.waiting();
+                let witness = &mut waiting.witness;
+                match (witness.head.take(), mem::take(&mut witness.over)) {
+                    (None, false) => {
+                        witness.telling = false;
+                        self.0.told.notify_waiters();
+                        return;
+                    }
+                    next => next,
+                }
+            };
+            let mut result = match &head {
+                Some(head) => self.prove(head).await,
+                None => Ok(()),
+            };
+            if over && result.is_ok() {
+                result = self.make_room().await;
+            }
+            let failed = result.is_err();
+            self.heard(result);
+            self.0.room.notify_waiters();
+            if failed && self.waiting().witness.head.is_none() {
+                // The next commit tries again.
+                self.waiting().witness.telling = false;
+                self.0.told.notify_waiters();
+                return;
+            }
+            self.pause(PAUSE).await;
+        }
+    }
+
+    fn heard(&self, result: Result<(), ToolError>) {
+        let mut waiting = self.waiting();
+        let before = mem::replace(&mut waiting.witness.trouble, result.as_ref().err().cloned());
+        let Err(error) = result else { return };
+        waiting.witness.at = None;
+        if before.is_none_or(|before| before.message != error.message) {
+            // Not fatal: the chain itself is stored, and the agent is told later.
+            tracing::warn!(target: "audit", %error, "the agent did not follow the audit");
+        }
+    }
+
+    /// Hands over all records through `head`.
+    async fn prove(&self, head: &Head) -> Result<(), ToolError> {
+        let Some(agent) = &self.0.agent else { return Ok(()) };
+        let known = self.waiting().witness.at.take().filter(|(chain, _)| *chain == head.chain);
+        let mut at = match known {
+            Some((_, at)) => at,
+            None => {
+                let (chain, before_seq, hash, _) = self.0.store.look(chain::beginning).await?;
+                let store = self.0.store.path().display().to_string();
+                agent.audit_position(Beginning { chain, store, before_seq, before_hash: hex(&hash) }).await?
+            }
+        };
+        self.agrees(&at).await?;
+        while at.seq < head.seq {
+            let (from, chain, until) = (at.clone(), head.chain.clone(), head.seq);
+            let more = self.0.store.look(move |connection| chain::after(connection, &from, &chain, until)).await?;
+            let Some(more) = more else {
+                return Err(ToolError::precondition(format!("record {} is not in the store", at.seq + 1))
+                    .hint("run `raspi-mcp audit verify`: records were removed"));
+            };
+            at = agent.extend_audit(more).await?;
+        }
+        self.agrees(&at).await?;
+        let accepted = at.accepted.clone();
+        self.waiting().witness.at = Some((head.chain.clone(), at));
+        self.note_gaps(accepted).await
+    }
+
+    /// Whether the store has the record the agent saw last.
+    async fn agrees(&self, at: &Position) -> Result<(), ToolError> {
+        let seq = at.seq;
+        let here = self.0.store.look(move |connection| chain::hash_of(connection, seq)).await?;
+        if here.is_none_or(|here| hex(&here) == at.hash) {
+            return Ok(());
+        }
+        Err(ToolError::precondition(format!("the agent saw another record {seq} of this chain"))
+            .hint("run `raspi-mcp audit verify`: records were rewritten, or an older copy of the store was put back"))
+    }
+
+    /// Records the gaps that an owner accepted.
+    async fn note_gaps(&self, accepted: Vec<AcceptedGap>) -> Result<(), ToolError> {
+        for gap in accepted {
+            if !self.waiting().witness.recorded.insert(gap.signature.clone()) {
+                continue;
+            }
+            crate::store::settle(self.0.store.path(), gap.ts_ms);
+            let args = json!({
+                "chain": gap.last.chain, "seq": gap.last.seq, "hash": gap.last.hash,
+                "ts_ms": gap.ts_ms, "signature": gap.signature,
+            });
+            let record = Record {
+                ts_ms: now_ms(),
+                intent: None,
+                principal: gap.by.as_str().into(),
+                owner: None,
+                role: None,
+                door: "agent",
+                tool: "audit.accept_gap".into(),
+                args_sha256: canonical::sha256_hex(&args).into(),
+                args,
+                outcome: "ok",
+                message: None,
+                duration_ms: 0,
+                request_id: None,
+                correlation_id: None,
+                approval: None,
+                simulated: false,
+                changed: Changed::Yes,
+                later: false,
+            };
+            // Not as a commit of the audit's own: it may be waiting for this very task to make room.
+            let rows = [record.prepare()];
+            let limit = Limit { max_bytes: u64::MAX / 2, witnessed: true };
+            let done = self.0.store.run(move |connection| chain::append(connection, &rows, limit)).await;
+            match done {
+                Ok(Appended::Done { head, .. }) => self.waiting().witness.head = Some(head),
+                Ok(Appended::Full) => {}
+                Err(error) => {
+                    self.waiting().witness.recorded.remove(&gap.signature);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the oldest records, as many as the agent signs for.
+    async fn make_room(&self) -> Result<(), ToolError> {
+        let Some(agent) = &self.0.agent else { return Ok(()) };
+        // The agent signs for what it has seen: all of it is shown first.
+        self.0.store.sync().await?;
+        let head = self.0.store.look(chain::head).await?;
+        self.prove(&head).await?;
+        let (chain, before, _, bytes) = self.0.store.look(chain::beginning).await?;
+        let max = self.0.max_bytes;
+        if bytes <= max {
+            return Ok(());
+        }
+        let free = bytes - (max - max / 10);
+        let checkpoint = agent.audit_room(RoomRequest { chain, first_seq: before + 1, free }).await?;
+        match self.0.store.run(move |connection| chain::follow(connection, &checkpoint)).await? {
+            Some(head) => {
+                self.waiting().witness.head = Some(head);
+                Ok(())
+            }
+            None => Err(ToolError::precondition("the agent signed for records that are not in the store")
+                .hint("run `raspi-mcp audit verify`")),
+        }
+    }
+}

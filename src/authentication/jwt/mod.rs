@@ -1,0 +1,231 @@
+//! JSON Web Tokens made by somebody else (RFC 7519), believed when a configured key signed them for this server.
+//!
+//! A validator of our own, on ring: the usual crate brings a second crypto library or an unkept branch of itself, and what an
+//! appliance needs is small. Three algorithms, each tied to the kind of key; nothing in a token chooses how it is
+//! checked beyond naming one of them, so `none`, or an HMAC keyed with a public key, has nowhere to go. Nothing a
+//! token says is read before its signature has been found good.
+
+mod keys;
+mod known;
+
+pub use keys::{Keys, Signer};
+
+use crate::{access::token::EARLIEST, base64url};
+use crate::{config::Jwt, meta::Role, watched::Watched};
+use known::{Claims, Known};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use time::{Duration, OffsetDateTime};
+
+/// A longer token is not looked at. Real ones have 500 to 2000 bytes.
+const LONGEST: usize = 8 * 1024;
+/// Longest `sub`: it becomes the caller's name in every audit record.
+const LONGEST_SUBJECT: usize = 128;
+
+/// Who a token stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bearer {
+    /// `sub`.
+    pub subject: String,
+    pub role: Role,
+    /// From then on it is refused: `exp` and the skew.
+    pub until: OffsetDateTime,
+}
+
+/// Why a token is refused. The name goes into the audit, the sentence to whoever sent it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Not three parts of base64url with JSON in the first two, or too long.
+    Malformed,
+    /// An algorithm other than EdDSA, ES256 and RS256, or a header this server must understand and does not.
+    Algorithm,
+    /// No such key, or more than one could be meant.
+    Key,
+    Signature,
+    Issuer,
+    Audience,
+    Expired,
+    NotYet,
+    /// No `exp`, no `sub`, or not of the form they must have.
+    Claims,
+    /// The role claim holds none of our roles.
+    Role,
+    /// This machine's clock has never been set.
+    Clock,
+}
+
+impl Fault {
+    /// One word for programs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Malformed => "malformed",
+            Self::Algorithm => "algorithm",
+            Self::Key => "key",
+            Self::Signature => "signature",
+            Self::Issuer => "issuer",
+            Self::Audience => "audience",
+            Self::Expired => "expired",
+            Self::NotYet => "not_yet_valid",
+            Self::Claims => "claims",
+            Self::Role => "role",
+            Self::Clock => "clock",
+        }
+    }
+
+    /// A sentence for the one who sent it.
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::Malformed => "the bearer token is neither one of this server's nor a JWT it can read",
+            Self::Algorithm => "the JWT is not signed with EdDSA, ES256 or RS256, or demands an extension",
+            Self::Key => "the JWT names no key of this server's key set, or several could be meant",
+            Self::Signature => "the signature of the JWT is wrong",
+            Self::Issuer => "the JWT is from another issuer",
+            Self::Audience => "the JWT was made for another server",
+            Self::Expired => "the JWT has expired",
+            Self::NotYet => "the JWT is not valid yet",
+            Self::Claims => "the JWT has no usable exp and sub",
+            Self::Role => "the JWT gives no role of this server",
+            Self::Clock => "this machine's clock is not set, so no token that ends can be judged",
+        }
+    }
+}
+
+/// Judges tokens by the configuration's `[jwt]`.
+pub struct Validator {
+    issuer: String,
+    audience: String,
+    role_claim: String,
+    skew: Duration,
+    keys: Watched<Keys>,
+    known: Known,
+}
+
+impl Validator {
+    /// Reads the key set.
+    ///
+    /// # Errors
+    /// A sentence for the person who starts the server, when the file cannot be used.
+    pub fn load(settings: &Jwt) -> Result<Self, String> {
+        Ok(Self {
+            issuer: settings.issuer.clone(),
+            audience: settings.audience.clone(),
+            role_claim: settings.role_claim.clone(),
+            skew: Duration::seconds(settings.clock_skew_seconds.into()),
+            keys: Watched::new(vec![settings.keys_file.clone()], |files| Keys::read(&files[0]))?,
+            known: Known::default(),
+        })
+    }
+
+    /// Who `token` stands for at `now`.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it.
+    pub fn judge(&self, token: &str, now: OffsetDateTime) -> Result<Bearer, Fault> {
+        let claims = self.signed(token)?;
+        self.claims(&claims, now)
+    }
+
+    /// The claims, once the signature is known to be good.
+    fn signed(&self, token: &str) -> Result<Claims, Fault> {
+        if token.len() > LONGEST {
+            return Err(Fault::Malformed);
+        }
+        let (keys, hash) = (self.keys.get(), Known::hash(token));
+        if let Some(claims) = self.known.find(&hash, &keys) {
+            return Ok(claims);
+        }
+        let claims: Claims = Arc::new(check(token, &keys)?);
+        self.known.keep(hash, keys, Arc::clone(&claims));
+        Ok(claims)
+    }
+
+    fn claims(&self, claims: &Map<String, Value>, now: OffsetDateTime) -> Result<Bearer, Fault> {
+        if claims.get("iss").and_then(Value::as_str) != Some(&self.issuer) {
+            return Err(Fault::Issuer);
+        }
+        let ours = |value: &Value| value.as_str() == Some(&self.audience);
+        let for_us = match claims.get("aud") {
+            Some(Value::Array(several)) => several.iter().any(ours),
+            one => one.is_some_and(ours),
+        };
+        if !for_us {
+            return Err(Fault::Audience);
+        }
+        if now < EARLIEST {
+            return Err(Fault::Clock);
+        }
+        let until = moment(claims.get("exp").ok_or(Fault::Claims)?)?.checked_add(self.skew).ok_or(Fault::Claims)?;
+        if now >= until {
+            return Err(Fault::Expired);
+        }
+        if let Some(begin) = claims.get("nbf").map(moment).transpose()?
+            && now < begin.checked_sub(self.skew).ok_or(Fault::Claims)?
+        {
+            return Err(Fault::NotYet);
+        }
+        let subject = claims.get("sub").and_then(Value::as_str).filter(|subject| is_subject(subject));
+        let subject = subject.ok_or(Fault::Claims)?.to_owned();
+        let role = role(&self.role_claim, claims.get(&self.role_claim)).ok_or(Fault::Role)?;
+        Ok(Bearer { subject, role, until })
+    }
+}
+
+/// What the token claims, if one of `keys` signed it.
+fn check(token: &str, keys: &Keys) -> Result<Map<String, Value>, Fault> {
+    let (signed, signature) = token.rsplit_once('.').ok_or(Fault::Malformed)?;
+    let (header, claims) = signed.split_once('.').ok_or(Fault::Malformed)?;
+    // `crit` must be understood or refused (RFC 7515, 4.1.11); this server understands none.
+    let header: Header = json(header).filter(|_| !claims.contains('.')).ok_or(Fault::Malformed)?;
+    let known_type = header.typ.as_deref().is_none_or(|typ| {
+        let typ = typ.to_ascii_lowercase();
+        ["jwt", "at+jwt", "application/at+jwt"].contains(&typ.as_str())
+    });
+    if header.crit.is_some() || !known_type {
+        return Err(Fault::Algorithm);
+    }
+    let signer = Signer::of(&header.alg).ok_or(Fault::Algorithm)?;
+    let key = keys.find(signer, header.kid.as_deref()).ok_or(Fault::Key)?;
+    let signature = base64url::decode(signature).ok_or(Fault::Malformed)?;
+    if !key.verifies(signed.as_bytes(), &signature) {
+        return Err(Fault::Signature);
+    }
+    json(claims).ok_or(Fault::Malformed)
+}
+
+/// The part of a header that says how to check. Unknown members mean nothing (RFC 7515, 4); a member twice is an error.
+#[derive(Deserialize)]
+struct Header {
+    alg: String,
+    kid: Option<String>,
+    typ: Option<String>,
+    crit: Option<Value>,
+}
+
+fn json<T: for<'de> Deserialize<'de>>(part: &str) -> Option<T> {
+    serde_json::from_slice(&base64url::decode(part)?).ok()
+}
+
+/// NumericDate: seconds since 1970, perhaps with a fraction (RFC 7519, 2), which counts against nobody.
+fn moment(value: &Value) -> Result<OffsetDateTime, Fault> {
+    let seconds = value.as_i64().or_else(|| value.as_f64().map(|seconds| seconds as i64)).ok_or(Fault::Claims)?;
+    OffsetDateTime::from_unix_timestamp(seconds).map_err(|_| Fault::Claims)
+}
+
+/// Printable, so that it can stand in a record and on a terminal.
+fn is_subject(text: &str) -> bool {
+    (1..=LONGEST_SUBJECT).contains(&text.len()) && !text.contains(char::is_control)
+}
+
+/// The highest of our roles among the values of a claim. Each value counts whole: "not admin" is the name of one group, and no
+/// role. A list has a value in each place (RFC 9068, 2.2.3.1); a text is one value, but for `scope`, whose text is a list of
+/// values with one space between them (RFC 8693, 4.2).
+fn role(name: &str, claim: Option<&Value>) -> Option<Role> {
+    let whole = |value: &str| -> Option<Role> { serde_json::from_value(value.into()).ok() };
+    match claim? {
+        Value::String(text) if name == "scope" => text.split(' ').filter_map(whole).max(),
+        Value::String(text) => whole(text),
+        Value::Array(several) => several.iter().filter_map(Value::as_str).filter_map(whole).max(),
+        _ => None,
+    }
+}

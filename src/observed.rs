@@ -1,0 +1,63 @@
+//! A ledger decorator: every call that is recorded is also counted, and reported to those who subscribed to the audit.
+//!
+//! This is the one place that sees every call with its outcome, refusals and panics included.
+
+use crate::{
+    access::caller::Caller,
+    audit::ledger::{Entry, Intent, Ledger},
+    canonical::Whole,
+    error::ToolError,
+    metrics::Metrics,
+    resources::book::Book,
+};
+use futures::future::BoxFuture;
+use serde_json::Value;
+use std::{sync::Arc, time::Duration};
+
+/// A ledger, and who hears of what it takes.
+pub struct Observed<L> {
+    pub ledger: L,
+    pub metrics: Arc<Metrics>,
+    pub book: Arc<Book>,
+}
+
+impl<L: Ledger> Ledger for Observed<L> {
+    fn redact(&self, args: &Value, whole: &Whole) -> Value {
+        self.ledger.redact(args, whole)
+    }
+
+    fn ready(&self) -> Result<(), ToolError> {
+        self.ledger.ready()
+    }
+
+    /// Nobody is told: the call is not over.
+    fn intend<'a>(&'a self, intent: Intent<'a>) -> BoxFuture<'a, Result<i64, ToolError>> {
+        self.ledger.intend(intent)
+    }
+
+    fn gathers(&self, caller: &Caller, tool: &'static str, error: &ToolError, duration: Duration) -> bool {
+        let gathered = self.ledger.gathers(caller, tool, error, duration);
+        if gathered {
+            self.metrics.called(tool, Some(error), duration);
+        }
+        gathered
+    }
+
+    fn record<'a>(&'a self, entry: Entry<'a>) -> BoxFuture<'a, Result<(), ToolError>> {
+        // A call is counted once.
+        if !entry.later {
+            self.metrics.called(entry.tool, entry.error, entry.duration);
+        }
+        if self.book.count() == 0 {
+            return self.ledger.record(entry);
+        }
+        let (principal, tool) = (entry.principal, entry.tool);
+        let outcome = entry.error.map_or("ok", |error| error.code.symbol());
+        Box::pin(async move {
+            let recorded = self.ledger.record(entry).await;
+            // After it is there to be read.
+            self.book.recorded(principal, tool, outcome);
+            recorded
+        })
+    }
+}

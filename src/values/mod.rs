@@ -1,0 +1,12 @@
+//! Plain values that settings, tools and hardware share: a pin, a level, addresses on a bus, hours of a week. They know no module of the
+//! program but the reader of time zones (`os::clock`).
+
+pub mod address;
+mod level;
+mod pin;
+pub mod window;
+
+pub use address::{Address, Addresses};
+pub use level::{Level, Pull};
+pub use pin::{Pin, PinError};
+pub use window::{Window, Windows};
