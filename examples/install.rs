@@ -4,7 +4,7 @@
 //! says how many stored bytes of BUNDLE's blocks are not in that one at the same place. One line of JSON.
 
 use raspi_mcp::{
-    agent::{AgentLink, Client, InstallRequest, UpdateTool, Warrant},
+    agent::{AgentLink, Authorization, Client, InstallRequest, UpdateTool},
     error::ToolError,
     update::{
         bundle::{Envelope, Head, Index, Manifest},
@@ -79,9 +79,12 @@ struct Sent {
 }
 
 async fn install(link: &AgentLink, bundle: &Bundle, stop_after: usize, sent: &mut Sent) -> Result<Value, ToolError> {
-    let warrant = Warrant { principal: "bench".into(), args_sha256: "0".repeat(64), ask_id: None };
-    let request =
-        InstallRequest { tool: UpdateTool::UpdateServer, warrant: Some(warrant), restart: RestartPlan::Waits };
+    let authorization = Authorization { principal: "bench".into(), args_sha256: "0".repeat(64), ask_id: None };
+    let request = InstallRequest {
+        tool: UpdateTool::UpdateServer,
+        authorization: Some(authorization),
+        restart: RestartPlan::Waits,
+    };
     let (mut install, _) = Install::begin(link.install(request).await?, &bundle.head).await?;
     install.index(&bundle.index_bytes).await?;
     let mut wanted = install.wanted().await?;

@@ -5,16 +5,16 @@
 
 pub mod sealed;
 
-use super::{
+use crate::{
     access::{caller::Caller, question, way},
-    canonical,
+    audit::Approval,
 };
 use crate::{
     agent::{AgentLink, AgentPolicy, Ask as Question, AskRequest, AskState},
     error::ToolError,
     registry::{
         context::Peer,
-        pipeline::{Approval, Ask, Gate},
+        pipeline::{Ask, Gate},
     },
 };
 use futures::future::BoxFuture;
@@ -44,7 +44,6 @@ impl Gate for Asking {
 impl Asking {
     async fn put(&self, ask: Ask<'_>) -> Result<Approval, ToolError> {
         let tool = ask.entry.name();
-        let args_sha256 = canonical::sha256_hex(ask.args);
         let (args, marks) = question::shown(tool, &ask.entry.input_schema(), ask.entry.meta.bulk, ask.args)?;
         let more = ask.entry.meta.explain.and_then(|explain| explain(ask.args));
         let more = more.map(|more| format!("; {more}")).unwrap_or_default();
@@ -55,7 +54,7 @@ impl Asking {
                 summary: format!("{} asks for {tool}: {}{more}", ask.caller.principal, ask.entry.meta.title),
                 args,
                 marks,
-                args_sha256: args_sha256.clone(),
+                args_sha256: ask.args_sha256.to_owned(),
                 principal: ask.caller.principal.clone(),
             })
             .await?;
@@ -75,8 +74,7 @@ impl Asking {
                 })
             }
             AskState::Approved => {
-                let by = self.agent.redeem_ask(&answered.id, tool, &ask.caller.principal, &args_sha256).await?;
-                Ok(Approval { ask_id: by.ask_id, by: by.by, how: by.how })
+                self.agent.redeem_ask(&answered.id, tool, &ask.caller.principal, ask.args_sha256).await
             }
             AskState::Pending => Err(unanswered(ask.caller, tool, &answered)),
             AskState::Denied => {

@@ -3,6 +3,10 @@
 //! docs/contract/errors.md is this table: one symbolic code, the JSON-RPC code of a bare call, the code string, the number
 //! of the slash dialect and the HTTP status used before dispatch.
 
+mod wire;
+
+pub use wire::WireError;
+
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A release of a tree of files, as changes of three kinds make it: change_files.py some|one FROM INTO ...
+"""Makes the next release of a tree of files by one of three kinds of change: change_files.py some|one FROM INTO ...
 
   some FROM INTO SHARE SEED   that share of the files (0.05) is changed, and their sizes with them: bytes are put in somewhere in the
                               first quarter, up to a tenth of the file and at most 64 KiB, so that all that follows moves
@@ -25,7 +25,7 @@ def files(top):
 
 
 def rewrite(path, content):
-    """A file of its own: hard links to what it was stay what they were."""
+    """Writes a new file, so that hard links to the old one do not change."""
     mode = os.stat(path).st_mode
     os.remove(path)
     with open(path, "wb") as file:
@@ -43,7 +43,7 @@ def some(top, share, seed):
             old = file.read()
         more = dice.randrange(1, 1 + max(64, min(65536, len(old) // 10)))
         at = dice.randrange(0, len(old) // 4 + 1)
-        # Half of it compresses to nothing, as code and text do.
+        # Half of it is zeros, so that it compresses like code and text.
         rewrite(path, old[:at] + dice.randbytes(more // 2) + bytes(more - more // 2) + old[at:])
         changed += len(old)
     print(f"{len(chosen)} of {len(there)} files, {changed} of {sum(map(os.path.getsize, there))} bytes")

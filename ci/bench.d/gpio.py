@@ -1,4 +1,4 @@
-"""Pins of the simulated board, as a part of docs/benchmarks.md: see ./ci/bench."""
+"""Measures pins of the simulated board for docs/benchmarks.md: see ./ci/bench."""
 
 import json
 import os
@@ -15,7 +15,7 @@ OURS, EDGES, FOLDER, OUTPUT = sys.argv[1:5]
 QUICK = "--quick" in sys.argv[5:]
 CALLS = 2_000 if QUICK else 20_000
 SECONDS = 5 if QUICK else 60
-# Writes are recorded before they are answered, each: the audit is on, as always.
+# The audit is on, as always: each write is recorded before it is answered.
 LIMITS = {
     "RASPI_MCP__TOOLS__ENABLE": "gpio", "RASPI_MCP__LIMITS__WRITES_PER_MINUTE": "1000000",
     "RASPI_MCP__ACCESS__LOOPBACK_ROLE": "admin", "RASPI_MCP__ACCESS__STDIO_ROLE": "admin",
@@ -32,7 +32,7 @@ def call(tool, **arguments):
 
 
 def p50(server, *question):
-    """The median time of one call, in milliseconds, as the client sees it."""
+    """The median time of one call, in milliseconds, measured by the client."""
     payloads = [(request_bytes(*question, 1_000_000 + n), 1_000_000 + n) for n in range(CALLS)]
     took = []
     for payload, number in payloads:
@@ -55,7 +55,7 @@ def over_stdio():
 
 
 def sustained():
-    """Writes a second over one connection, as many as come, and memory after the first and the last part of them."""
+    """Writes per second over one connection at full speed, and memory after the first and the last part of them."""
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
         port = free_port()
         server = Http([OURS, "serve", "--http", f"127.0.0.1:{port}"], port, our_environment(folder, **LIMITS), folder)

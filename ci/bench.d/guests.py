@@ -1,4 +1,4 @@
-"""What our ports cost beside programs that do nothing else, as the guests of ci/qemu-hw have just measured it: guests.py RUNS OUTPUT"""
+"""Reports our drivers compared with minimal programs, as just measured in the guests of ci/qemu-hw: guests.py RUNS OUTPUT"""
 
 import glob
 import os

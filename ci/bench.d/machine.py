@@ -1,4 +1,4 @@
-"""Operating a machine, beside peers that can: processes, services and files of the container this runs in. See ./ci/bench.
+"""Measures operating a machine, compared with other servers: processes, services and files of the container. See ./ci/bench.
 
 Writes a part of docs/benchmarks.md. Interleaved in one run, one request in flight, every loop bounded.
 """
@@ -25,7 +25,7 @@ FILES = f"{FOLDER}/files"
 FILE = f"{FILES}/4k.txt"
 PEERS = Peers(NODE, BUILD)
 
-# What is measured, in words, and what we must reach (ms, p50).
+# The measurements, and the required figures (ms, p50).
 FIGURES = {
     "processes": (f"list of {PROCESSES} processes, as called without arguments", 3.0),
     "every": (f"all {PROCESSES} of them in one answer", 3.0),
@@ -36,7 +36,7 @@ FIGURES = {
 
 
 def ours(folder):
-    # Starting a job is a write, which the client that started a server may make only when it is told so.
+    # Starting a job is a write, which the client that started the server may do only if configured.
     return Stdio([OURS, "serve", "--stdio", "--role", "admin"], our_environment(folder), folder)
 
 
@@ -44,7 +44,7 @@ def shell(command):
     return ("bash_execute", {"command": command})
 
 
-# Peers list all there is. Pages are ours: the first has 100 processes, which are sorted out of all there are.
+# The other servers list all processes. raspi-mcp's first page has 100 processes, selected from all of them.
 CONTENDERS = [
     ("raspi-mcp", ours, 300, {
         "processes": ("process.list_processes", {}),
@@ -81,14 +81,14 @@ CONTENDERS = [
 
 
 def crowd():
-    """Processes enough for a list, and how many there are then."""
+    """Starts enough processes for a list, and returns their number."""
     missing = PROCESSES - sum(name.isdigit() for name in os.listdir("/proc"))
-    # Not `sleep infinity` under our own parent: each is a process of its own group, ended with this program.
+    # Each process has its own group and ends with this program.
     return [subprocess.Popen(["sleep", "3600"]) for _ in range(max(0, missing))]
 
 
 def measure():
-    """{contender: {figure: [ms, ...]}}, or what it said instead."""
+    """{contender: {figure: [ms, ...]}}, or its error message."""
     took = {name: {} for name, *_ in CONTENDERS}
     for name, open_it, calls, figures in CONTENDERS:
         folder = tempfile.mkdtemp(prefix="server-", dir=FOLDER)
@@ -111,7 +111,7 @@ def measure():
 def rounds(server, tool, arguments, calls):
     params = {"name": tool, "arguments": arguments}
     answer = server.request("tools/call", params)
-    # An error that is answered quickly is not a speed.
+    # A fast error is not a valid measurement.
     if "error" in answer or answer.get("result", {}).get("isError"):
         return json.dumps(answer)[:300]
     took, number = [], 2_000_000
@@ -147,7 +147,7 @@ def main():
     os.makedirs(FILES)
     with open(FILE, "w") as f:
         f.write(("a line of text that is sixty-three characters long, and an end\n" * 65)[:4096])
-    # Configuration is read from /etc as on a device: this container's is the bench's alone.
+    # Configuration is read from /etc as on a device; this container belongs to the bench.
     with open("/etc/raspi-mcp/60-bench.toml", "w") as f:
         f.write(f'[tools]\nenable = ["system", "metrics"]\n\n[[files.roots]]\nname = "bench"\npath = "{FILES}"\n')
     others = crowd()

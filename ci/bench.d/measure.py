@@ -1,4 +1,4 @@
-"""Measures raspi-mcp beside its peers, interleaved in one run, and writes the table: see ./ci/bench.
+"""Measures raspi-mcp and other servers, interleaved in one run, and writes the table: see ./ci/bench.
 
 Everything stays on the loopback interface, one request in flight, and every loop is bounded.
 """
@@ -29,7 +29,7 @@ INFO = ("tools/call", {"name": "system.get_basic_info", "arguments": {}})
 
 
 class Server:
-    """One contender: how to start it, what to call, how many calls a round are fair to our patience."""
+    """One server: how to start it, what to call, and the number of calls per round."""
 
     def __init__(self, name, door, open_it, call=None, calls=1_000, mixed=None, ours=False):
         self.name, self.door, self.open_it, self.call = name, door, open_it, call
@@ -37,7 +37,7 @@ class Server:
         self.start_ms, self.cpu_us, self.p50_ms = [], [], []
         self.rss_mib, self.rss_again_mib, self.wakeups, self.failed = None, None, None, None
 
-        # Kept from start to start, as a machine keeps it; the first start, which makes it, is not counted.
+        # Kept between starts, as on a machine; the first start, which creates it, is not counted.
         self.folder = tempfile.mkdtemp(prefix="bench-", dir=f"{BUILD}/bench")
 
     def open(self):
@@ -56,7 +56,7 @@ def ours_http(path="/mcp"):
     return open_it
 
 
-# What a session of an assistant looks like, good and bad calls; a health snapshot samples for 250 ms, so it is rare.
+# A typical session of an assistant, with valid and invalid calls; a health snapshot samples for 250 ms, so it is rare.
 OUR_MIX = [
     INFO,
     ("tools/call", {"name": "system.get_clock", "arguments": {}}),
@@ -75,7 +75,7 @@ CONTENDERS = [
     Server("raspi-mcp", "stdio", ours_stdio, INFO, 10_000, OUR_MIX, True),
     Server("raspi-mcp", "HTTP /mcp", ours_http(), INFO, 10_000, OUR_MIX, True),
     Server("raspi-mcp", "HTTP /api/mcp, bare method", ours_http("/api/mcp"), ("system.get_basic_info", {}), 10_000, None, True),
-    # What the kernel takes for waking, reading and writing: the others' figures contain it.
+    # The kernel's cost of waking, reading and writing, which the other figures include.
     Server("nothing (ci/bench.d/nothing.c)", "stdio", plain_stdio(f"{BUILD}/bench/nothing"), ECHO, 10_000),
     Server("nothing (ci/bench.d/nothing.c)", "HTTP", plain_http(f"{BUILD}/bench/nothing"), ECHO, 10_000),
     Server("TypeScript SDK 1.32.2 echo", "stdio", plain_stdio(NODE, f"{BUILD}/peers-npm/echo.mjs"), ECHO, 5_000, ECHO_MIX),
@@ -94,7 +94,7 @@ CONTENDERS = [
 
 
 def must(answer):
-    """A measured call must succeed: an error that is answered quickly is not a speed."""
+    """A measured call must succeed: a fast error is not a valid measurement."""
     if "error" in answer or answer.get("result", {}).get("isError"):
         raise Broken(f"the measured call failed: {json.dumps(answer)[:400]}")
     return answer
@@ -111,7 +111,7 @@ def measure_start(server):
 
 
 def measure_calls(server, opened):
-    """One round: CPU time per call by the scheduler's clock, and the median time to the answer as a client sees it."""
+    """One round: CPU time per call by the scheduler's clock, and the median time to the answer, measured by the client."""
     method, params = server.call
     number = 1_000_000
     must(opened.request(method, params))
@@ -138,7 +138,7 @@ def mixed_calls(server, opened, count):
 
 
 def attempt(server, what, step):
-    """A peer that cannot do a step is reported, not fatal; ours is."""
+    """A failure of another server is reported; a failure of ours is fatal."""
     if server.failed:
         return
     try:

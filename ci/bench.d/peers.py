@@ -1,4 +1,4 @@
-"""How each server is started for a measurement: ours, and its peers at the versions that ci/bench installs."""
+"""Starts each server for a measurement: ours, and the others in the versions that ci/bench installs."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def plain_http(*command):
 
 
 class Peers:
-    """The peers as ci/bench has them below its build folder."""
+    """The other servers, as ci/bench installs them below its build folder."""
 
     def __init__(self, node, build):
         self.node, self.python, self.npm = node, f"{build}/peers-py/bin", f"{build}/peers-npm/node_modules"
@@ -57,7 +57,7 @@ class Peers:
         return Stdio([f"{self.python}/mcp-systemd-crunchtools"], environment(folder), folder)
 
     def mymcp(self, folder, role="ro"):
-        """`role`: "ro" has its own tools, "rw" a shell as well, which is how it lists processes and services."""
+        """`role`: "ro" has its own tools, "rw" a shell as well, with which it lists processes and services."""
         port = free_port()
         reader = {"name": "bench", "created_at": "2026-01-01T00:00:00Z", "last_used": None, "enabled": True, "role": role}
         with open(f"{folder}/tokens.json", "w") as f:

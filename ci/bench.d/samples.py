@@ -1,4 +1,4 @@
-"""A week of samples, by examples/samples.rs, as a part of docs/benchmarks.md: see ./ci/bench."""
+"""Measures a week of samples with examples/samples.rs for docs/benchmarks.md: see ./ci/bench."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ MB = 1e6
 
 
 def measure(*how):
-    """What examples/samples.rs measures; `how` is DAYS, INTERVAL_SECONDS and RETENTION_HOURS."""
+    """Runs examples/samples.rs; `how` is DAYS, INTERVAL_SECONDS and RETENTION_HOURS."""
     said = subprocess.run([PROGRAM, FOLDER, *how], check=True, capture_output=True, text=True, timeout=900).stdout
     return json.loads(said)
 

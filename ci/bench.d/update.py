@@ -1,4 +1,4 @@
-"""What ci/bench-update measures: see there. update.py RASPI_MCP INSTALL LAYOUT [--quick] [FOLDER]"""
+"""The measurements of ci/bench-update; see there. update.py RASPI_MCP INSTALL LAYOUT [--quick] [FOLDER]"""
 
 import json
 import os
@@ -15,7 +15,7 @@ SPEED = 40_000_000  # bytes a second: a good SD card's
 THROTTLE = "/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device"
 BOOT = 64 * MIB
 PRODUCT = "bench"
-# The limits of the issue.
+# The required limits.
 MEMORY_KIB = 16 * 1024
 WRITE_SHARE = 0.90
 FETCH_SHARE = 1.05
@@ -96,7 +96,7 @@ class Card:
 
 
 class Agent:
-    """A real agent, and the most memory it ever had."""
+    """A real agent, and its peak memory."""
 
     def __init__(self, program, config, folder):
         log = open(os.path.join(folder, "agent.log"), "a")
@@ -122,7 +122,7 @@ class Agent:
 
 
 def dd(source, target):
-    """Seconds of `dd conv=fsync`, its source in the page cache already."""
+    """Seconds of `dd conv=fsync`, with its source already in the page cache."""
     with open(source, "rb") as file:
         while file.read(8 * MIB):
             pass
@@ -225,7 +225,7 @@ def measure(program, installer, card, agent, folder, size, idle):
     row("agent at most, MiB", f"{peak / 1024:.1f}", f"< {MEMORY_KIB / 1024:.0f}", peak < MEMORY_KIB)
     row("of it not of files, MiB", f"{agent.anonymous_kib() / 1024:.1f}")
 
-    # The running slot is version 1; the other one holds version 1 as dd left it.
+    # The running slot has version 1; the other one has version 1 as dd wrote it.
     card.throttle(0)
     run("dd", f"if={at('root-1.img')}", f"of={card.part(5)}", "bs=4M", "conv=fsync")
     delta = install(at("2.bundle"), "--before", at("1.bundle"))

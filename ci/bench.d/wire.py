@@ -1,4 +1,4 @@
-"""Talking MCP to a server under measurement: one request in flight, over pipes or one kept-alive connection."""
+"""An MCP client for measurements: one request in flight, over pipes or one persistent connection."""
 
 import json
 import os
@@ -13,15 +13,15 @@ WAIT_SECONDS = 30  # for any single answer; a server that needs longer fails the
 
 
 class Broken(Exception):
-    """The server answered wrongly, or not at all."""
+    """The server answered incorrectly, or not at all."""
 
 
 class Closed(Broken):
-    """The server closed a kept-alive connection before it answered anything."""
+    """The server closed a persistent connection before it answered."""
 
 
 class Process:
-    """A server process, and what Linux says about it."""
+    """A server process, and its figures from Linux."""
 
     def __init__(self, command, env=None, stdio=True, cwd=None):
         pipe = subprocess.PIPE

@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# Test drivers that Debian's arm64 kernel leaves out, built for it out of tree from Debian's own sources: gpio-sim, i2c-stub,
-# pwm-gpio, v4l2loopback; and stand-ins of our own for what only Raspberry Pi's kernel has, gpiomem and pi-restart. Sourced by ci/qemu-hw and ci/image, after
+# Builds test drivers that Debian's arm64 kernel lacks, out of tree, from Debian's own sources: gpio-sim, i2c-stub,
+# pwm-gpio, v4l2loopback; and our own replacements for drivers of Raspberry Pi's kernel, gpiomem and pi-restart. Sourced by ci/qemu-hw and ci/image, after
 # ci/cross.d/rust.sh and ci/qemu.d/guest.sh.
 
 DRIVERS=$GUEST/drivers
 
-# need_drivers: all of them, in $DRIVERS/*.ko, for the guest's kernel release; kept until that changes, or what is built.
+# need_drivers: builds all of them into $DRIVERS/*.ko, for the guest's kernel release; kept until that or the sources change.
 need_drivers() {
   local recipe
   recipe="$GUEST_RELEASE $(cat ci/qemu-hw.d/drivers.sh ci/qemu-hw.d/drivers/* | sha256sum)"
@@ -15,11 +15,11 @@ need_drivers() {
   local common=linux-headers-${GUEST_RELEASE%-arm64}-common headers=$GUEST/headers/usr/src tree=$DRIVERS.new
   debian_unpack "$GUEST/headers" "linux-headers-$GUEST_RELEASE:arm64" "$common" \
     "linux-kbuild-${GUEST_RELEASE%-arm64}:$HOST_ARCH"
-  # The source of that very release is gone from the archive as soon as there is a newer one; these drivers do not change
+  # The source of that exact release is removed from the archive when a newer one appears; these drivers do not change
   # within a long-term series.
   debian_unpack "$GUEST/sources" "linux-source-$(cut -d. -f1-2 <<<"$GUEST_RELEASE")" v4l2loopback-dkms
-  # The headers include each other by the place where the package puts them; and without vmlinux nothing tries to make BTF
-  # of it, which takes a tool more and is of no use here.
+  # The headers include each other by their path in the package. Without vmlinux, the build skips BTF, which would need another
+  # tool and is not used here.
   printf 'include %s/%s/Makefile\n' "$headers" "$common" >"$headers/linux-headers-$GUEST_RELEASE/Makefile"
   rm -f "$headers/linux-headers-$GUEST_RELEASE/vmlinux"
 
@@ -38,25 +38,26 @@ need_drivers() {
   rm -rf "$tree" "$GUEST/sources" "$GUEST/headers"
 }
 
-# driver_sources INTO: the few files out of the kernel's source, and how they are built.
+# driver_sources INTO: copies the few files from the kernel's source, and writes their Makefile.
 driver_sources() {
   local into=$1 archive files=(drivers/gpio/gpio-sim.c kernel/irq/irq_sim.c drivers/i2c/i2c-stub.c drivers/pwm/pwm-gpio.c)
   archive=$(find "$GUEST/sources/usr/src" -name 'linux-source-*.tar.xz')
   tar -C "$into" -xJf "$archive" --strip-components=1 "${files[@]/#/$(basename "$archive" .tar.xz)/}"
   for file in "${files[@]}"; do mv "$into/$file" "$into/"; done
   cp "$GUEST"/sources/usr/src/v4l2loopback-*/*.[ch] ci/qemu-hw.d/drivers/*.c "$into/"
-  # Debian builds without simulated interrupts: they go into gpio-sim. What they call is not exported; this is, and does it.
+  # Debian's kernel has no simulated interrupts, so they are built into gpio-sim. They call a function that is not exported; it is
+  # replaced by an equivalent one.
   mv "$into/gpio-sim.c" "$into/gpio-sim-main.c"
   sed -i 's/handle_simple_irq(irq_to_desc(irqnum))/generic_handle_irq(irqnum)/' "$into/irq_sim.c"
   cat >"$into/Makefile" <<'MAKEFILE'
 obj-m := gpio-sim.o i2c-stub.o pwm-gpio.o v4l2loopback.o gpiomem.o pi-restart.o
 gpio-sim-y := gpio-sim-main.o irq_sim.o
-# The kernel has renamed it since.
+# Renamed in newer kernels.
 CFLAGS_v4l2loopback.o := -Dstrlcpy=strscpy
 MAKEFILE
 }
 
-# hardware_root OUT BINARY ASSERTIONS MODULE...: a root file system in memory: what ci/qemu's guest has, the program of the
+# hardware_root OUT BINARY ASSERTIONS MODULE...: builds a root file system in memory: the contents of ci/qemu's guest, the
 # assertions, modules, drivers, our init.
 hardware_root() {
   local out=$1 binary=$2 hardware=$3 tree

@@ -1,4 +1,4 @@
-"""Two boards with hardware to find, each asked through our program what it sees. Started by ci/qemu-hw."""
+"""Boots two boards with emulated hardware and checks what our program detects. Started by ci/qemu-hw."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def power_on(board, folder, log):
             "-netdev", "user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:0-10.0.2.15:9000",
             "-device", "virtio-net-pci,netdev=net,romfile=",
         ], log)
-    # Its console is the second serial port; the first is free for the bench's hand, and so comes first.
+    # Its console is the second serial port; the first one is the control channel.
     return Machine([
         "qemu-system-aarch64", "-M", "raspi3b", *files, "-serial", "chardev:hand", "-append", "console=ttyS1,115200 quiet panic=-1 board=raspi3b hand=ttyAMA0",
         "-device", "tmp105,id=thermometer,bus=i2c-bus.1,address=0x48", "-device", "tmp105,bus=i2c-bus.1,address=0x49",
@@ -32,13 +32,13 @@ def power_on(board, folder, log):
 
 
 class Look:
-    """What our program says about a machine, and whether that is what is there."""
+    """Compares what our program reports about a machine with its hardware."""
 
     def __init__(self, pi):
         self.pi, self.seen = pi, 0
 
     def call(self, tool):
-        """`raspi-mcp call` in the guest, for programs."""
+        """Runs `raspi-mcp call --json` in the guest."""
         return json.loads(self.pi.hand.run(f"raspi-mcp call --json {tool}", within=60))
 
     def modules(self):
@@ -56,11 +56,11 @@ class Look:
         print(f"  {self.pi.seconds():6.1f} s  {what}: {got}", flush=True)
 
     def holds(self, board, user):
-        """The assertions of tests/it/contract/hardware on that board, by that user; shown line by line."""
+        """Runs the assertions of tests/it/contract/hardware on that board as that user, and shows each line."""
         command = f"hardware --board {board}"
         if user != "root":
             command = f"su -s /bin/sh {user} -c '{command}'"
-        # On the console as it happens: what hangs is its last line.
+        # Each line goes to the console at once, so an assertion that hangs is the last line.
         output = self.pi.hand.run(f"{{ {command}; echo status $?; }} 2>&1 | tee /dev/console", within=400).splitlines()
         status = output.pop()
         print(f"  {self.pi.seconds():6.1f} s  the contract, by {user}:", flush=True)
@@ -71,7 +71,7 @@ class Look:
         self.seen += sum(1 for line in output if line.startswith("ok "))
 
     def compares(self, board):
-        """Our ports beside programs that do nothing else. Printed only: a shared machine makes times lie."""
+        """Compares our drivers with minimal programs. Only printed: times on a shared machine are not reliable."""
         how = "optimised" if os.environ.get("OPTIMISED") else "not optimised here; ci/bench measures it so that it is"
         print(f"    beside bare ioctls and v4l2-ctl (limit 1.5; our program is {how}):", flush=True)
         said = self.pi.hand.run(f"hardware --board {board} --ratios 2>&1 | tee /dev/console", within=200)
@@ -99,14 +99,14 @@ def virt(pi, look):
     pi.hand.run(f"i2cset -y {bus.rpartition('-')[2]} 0x48 0 0x8019 w && echo lm75 0x48 >{bus}/new_device")
     look.sees("the LM75 behind i2c-stub", look.modules()["temperature"]["devices"], "(lm75)")
     look.check("it measures", look.call("system.get_health_snapshot")["cpu_temperature_celsius"], 25.5)
-    # The command for people finds the same. It also finds things wrong, on a guest without systemd, and says so by its code.
+    # `doctor` finds the same. It also reports problems, on a guest without systemd, in its exit code.
     found = json.loads(pi.hand.run("raspi-mcp doctor --json || [ $? = 1 ]", within=60))["devices"]
     names = sorted(device["name"] for kind in found.values() for device in kind if "name" in device)
     look.check("raspi-mcp doctor finds", names, [
         "9030000.pl061", "SMBus stub driver", "channels: 1", "gpio-sim.0", "loopback", "vivid-000-vid-cap"])
     look.holds("virt", "raspi-mcp")
     look.compares("virt")
-    # From outside, as a client would.
+    # From outside, like a client.
     outside = pi.mcp().call("system.get_capabilities")["modules"]
     look.check("a client outside the guest is told the same", sorted(outside["gpio"]["devices"]), sorted(modules["gpio"]["devices"]))
 
@@ -124,7 +124,7 @@ def raspi3b(pi, look):
     pi.hand.run("echo tmp105 0x48 >/sys/bus/i2c/devices/i2c-1/new_device")
     look.holds("raspi3b", "raspi-mcp")
     look.compares("raspi3b")
-    # As under systemd, where the unit keeps the registers from the server: its agent tells what the pins are.
+    # As under systemd, where the unit denies the server access to the registers: the agent reports the functions of the pins.
     pi.hand.run("chown root:root /dev/gpiomem && chmod 600 /dev/gpiomem")
     pins = {pin["pin"]: (pin["mode"], pin.get("function")) for pin in look.call("gpio.list_pins -a all=true")["pins"]}
     look.check("by the agent's word GPIO 2, 15 and 17 are", (pins[2], pins[15], pins[17]),
@@ -133,7 +133,7 @@ def raspi3b(pi, look):
     for celsius in (42.5, -7.0, 85.0):
         pi.qmp.ask("qom-set", path="/machine/peripheral/thermometer", property="temperature", value=int(celsius * 1000))
         look.check("it measures", look.call("system.get_health_snapshot")["cpu_temperature_celsius"], celsius)
-    # The processor's own sensor comes first as soon as there is one.
+    # The processor's own sensor takes precedence once it exists.
     pi.hand.run("insmod /modules/*bcm2835_thermal.ko")
     look.sees("the processor's sensor", look.modules()["temperature"]["devices"], "(cpu-thermal)")
     if look.call("system.get_health_snapshot")["cpu_temperature_celsius"] == 85.0:
@@ -144,7 +144,7 @@ BOARDS = {"virt": virt, "raspi3b": raspi3b}
 
 
 def tell(board, build):
-    """Boots a board and plays its story: True when it ended well."""
+    """Boots a board and runs its checks. Returns whether they passed."""
     print(f"\n{board}: {BOARDS[board].__doc__}", flush=True)
     runs, started = os.path.join(build, "runs"), time.monotonic()
     os.makedirs(runs, exist_ok=True)

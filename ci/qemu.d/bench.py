@@ -1,5 +1,5 @@
-"""Runs scenarios: each file of scenarios/ is one story, told by its `story(bench)`. Started by ci/qemu. Several are told side by side,
-each by a process of its own, and what one said is shown when it has ended."""
+"""Runs scenarios: each file of scenarios/ is one, run by its `story(bench)`. Started by ci/qemu. Several run in parallel, each in its own
+process, and the output of each is shown when it has ended."""
 
 import contextlib
 import functools
@@ -22,23 +22,23 @@ from webspace import certificates
 from wires import Missed
 
 
-# Made when the first scenario of this process wants it.
+# Created when the first scenario of this process needs it.
 WORKSHOP = None
-# What the workers tell.
+# Messages of the worker processes.
 STORIES = []
-# Machines at once. An emulated one keeps a core busy, but much of a story is waiting for a deadline or a watchdog.
+# Machines that run in parallel. An emulated one keeps a core busy, but a scenario mostly waits for deadlines and watchdogs.
 SIDE_BY_SIDE = int(os.environ.get("RASPI_MCP_MACHINES", "0")) or 1 + min(2, os.cpu_count() or 1)
 
 
 class Bench:
-    """What a story has in its hands."""
+    """The interface that a scenario uses."""
 
     def __init__(self, folder, factory):
         self.folder, self.factory, self.machine, self.power_ons = folder, factory, None, 0
 
     @functools.cached_property
     def workshop(self):
-        """Where releases are made, and the certificate of the web space they are put into; the same for all scenarios of a process."""
+        """The factory that makes releases, and the certificate of the web space; shared by all scenarios of a process."""
         global WORKSHOP
         if not WORKSHOP:
             folder = os.path.join(os.path.dirname(self.factory.path), "releases", multiprocessing.current_process().name)
@@ -48,11 +48,11 @@ class Bench:
         return WORKSHOP
 
     def disk(self):
-        """A disk fresh from the factory."""
+        """A disk in factory state."""
         return self.factory.copy(os.path.join(self.folder, "disk.img"))
 
     def power_on(self, disk, flow="uboot", **wires):
-        """Starts the machine on this disk: with U-Boot, or with a program that does as a Raspberry Pi's firmware does. Use it
+        """Starts the machine on this disk: with U-Boot, or with a program that behaves like a Raspberry Pi's firmware. Use it
         with `with`. `wires` are those of machine.board."""
         self.power_ons += 1
         log = os.path.join(self.folder, f"console-{self.power_ons}.log")
@@ -60,24 +60,24 @@ class Bench:
         return self.machine
 
     def healthy(self, slot, **more):
-        """Waits until this slot is up and healthy, and says how long that took."""
+        """Waits until this slot is up and healthy, and prints how long that took."""
         self.machine.healthy(slot, **more)
         self.says(f"slot {slot} is up and healthy ({self.machine.cpu_seconds():.1f} s of CPU since power-on)")
 
     def says(self, what):
-        """A line of the story, as it happened."""
+        """Prints a line of the scenario immediately."""
         clock = f"{self.machine.seconds():6.1f} s" if self.machine else " " * 8
         print(f"  {clock}  {what}", flush=True)
 
     def check(self, what, got, wanted):
-        """Says it when it is so, ends the story when it is not."""
+        """Prints it if the values are equal, and fails the scenario otherwise."""
         if got != wanted:
             raise Missed(f"{what}: expected {wanted!r}, got {got!r}")
         self.says(f"{what}: {got}")
 
 
 def load(folder="scenarios"):
-    """Every scenario by name: the smoke test first, the rest by the alphabet."""
+    """Every scenario by name: the smoke test first, the rest in alphabetical order."""
     found = {}
     for path in sorted(glob.glob(os.path.join(HERE, folder, "*.py"))):
         name = os.path.splitext(os.path.basename(path))[0]
@@ -89,8 +89,8 @@ def load(folder="scenarios"):
 
 
 def tell(name, module, folder, factory, kind=Bench):
-    """Runs one story: True when it ended well. What the console said last is shown when it did not. `kind` is made of the folder and the
-    factory."""
+    """Runs one scenario and returns whether it succeeded. After a failure, the last lines of the console are shown. `kind` is called with the
+    folder and the factory."""
     print(f"\n{name}: {module.__doc__.strip().splitlines()[0]}", flush=True)
     os.makedirs(folder, exist_ok=True)
     bench = kind(folder, factory)
@@ -119,7 +119,7 @@ def tell(name, module, folder, factory, kind=Bench):
 
 
 def only_logs(folder):
-    """Removes what a story leaves but its consoles: its disks and recordings would fill a small machine."""
+    """Removes all files of a scenario except its consoles: its disks and recordings would fill a small machine."""
     for path, folders, names in os.walk(folder, topdown=False):
         for name in names:
             if not name.endswith(".log"):
@@ -131,13 +131,13 @@ def only_logs(folder):
 
 
 def told(stories):
-    """Tells them all: the name of each as it ends, and whether it ended well."""
+    """Runs them all, and yields each name as it ends, and whether it succeeded."""
     if min(SIDE_BY_SIDE, len(stories)) < 2:
         yield from ((story[0], tell(*story)) for story in stories)
         return
-    # The longest first: a story may say how many MINUTES it takes.
+    # The longest first: a scenario may state its MINUTES.
     STORIES.extend(sorted(stories, key=lambda story: -getattr(story[1], "MINUTES", 0)))
-    # Forked: what they need was loaded before, and the modules of scenarios cannot be sent.
+    # Forked: everything is loaded already, and the modules of scenarios cannot be pickled.
     with futures.ProcessPoolExecutor(SIDE_BY_SIDE, mp_context=multiprocessing.get_context("fork")) as workers:
         for ended in futures.as_completed([workers.submit(quietly, number) for number in range(len(stories))]):
             name, well, said = ended.result()
@@ -146,7 +146,7 @@ def told(stories):
 
 
 def quietly(number):
-    """Tells one in a process that has others beside it: its name, whether it ended well, and all that it said."""
+    """Runs one in its own process: returns its name, whether it succeeded, and its output."""
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
         well = tell(*STORIES[number])

@@ -11,19 +11,19 @@ import zlib
 HERE = os.path.dirname(os.path.abspath(__file__))
 SECTOR = 512
 MIB = 1 << 20
-# Where the two raw copies of the boot state are, and how long each is: dist/boot/boot.cmd has the same numbers.
+# Offset and length of the two raw copies of the boot state: dist/boot/boot.cmd has the same numbers.
 STATE_OFFSETS = (1 * MIB, 5 * MIB)
 STATE_BYTES = 512
 TRIES = 3
-# The partition has room for more; what lies behind its file system is nobody's.
+# The partition is larger; the space behind its file system is unused.
 BOOT_IMAGE_BYTES = 52 * MIB
-# A second after a panic is enough here: boot.cmd's ten are for people who read screens. The kernel's tests of its own
-# ciphers are nobody's business on this bench.
+# One second after a panic is enough here; boot.cmd's ten seconds let a person read the screen. The kernel's self-tests of its
+# ciphers are not needed on this bench.
 SLOT_ENV = b"""slot_kernel=Image
 slot_initrd=initrd
 slot_args=console=ttyAMA0 quiet panic=1 cryptomgr.notests
 """
-# The same for a Raspberry Pi's firmware: which root, it does not say; the initramfs knows.
+# The same for a Raspberry Pi's firmware. It does not name the root; the initramfs finds it.
 CONFIG_TXT = b"""arm_64bit=1
 kernel=Image
 initramfs initrd followkernel
@@ -38,7 +38,7 @@ boot_partition=3
 
 
 def run(*command, **more):
-    """A tool that must succeed; what it says is shown only when it does not."""
+    """Runs a tool that must succeed; its output is shown only if it fails."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **more)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)} failed: {done.stdout.decode(errors='replace').strip()}")
@@ -47,7 +47,7 @@ def run(*command, **more):
 
 @dataclasses.dataclass
 class BootState:
-    """What U-Boot and the running system tell each other: which slot first, and how many boots each has left."""
+    """The state shared by U-Boot and the running system: the order of the slots, and the remaining boots of each."""
 
     seq: int = 1
     order: str = "A B"
@@ -61,7 +61,7 @@ class BootState:
 
     @classmethod
     def decode(cls, raw):
-        """None when the checksum says that this is no state."""
+        """None if the checksum is wrong."""
         (crc,) = struct.unpack_from("<I", raw)
         if crc != zlib.crc32(raw[4:]):
             return None
@@ -71,7 +71,7 @@ class BootState:
 
 
 class Area:
-    """One partition, or anything else with a beginning and an end on the disk."""
+    """One partition, or another contiguous area of the disk."""
 
     def __init__(self, disk, offset, size):
         self.disk, self.offset, self.size = disk, offset, size
@@ -89,12 +89,12 @@ class Area:
             return image.read(self.size if size is None else size)
 
     def garbage(self, size=4 * MIB, at=0):
-        """Random bytes over its beginning."""
+        """Overwrites its beginning with random bytes."""
         self.write(os.urandom(min(size, self.size - at)), at)
 
 
 class Fat(Area):
-    """A FAT file system, by mtools."""
+    """A FAT file system, accessed with mtools."""
 
     def _image(self):
         return f"{self.disk.path}@@{self.offset}"
@@ -117,7 +117,7 @@ class Fat(Area):
 
 
 class Slot:
-    """One of the two systems: what U-Boot loads, and the root it mounts."""
+    """One of the two systems: its boot files and its root."""
 
     def __init__(self, name, boot, root):
         self.name, self.boot, self.root = name, boot, root
@@ -131,7 +131,7 @@ class Slot:
 
 
 def boot_image(pieces, path=None):
-    """The boot partition of a slot as a file, for every board: made from the pieces, at `path` or beside them."""
+    """Makes the boot partition of a slot as a file, for every board, from the pieces, at `path` or beside them."""
     path = path or f"{pieces}/boot.fat"
     with open(path, "wb") as image:
         image.truncate(BOOT_IMAGE_BYTES)
@@ -160,7 +160,7 @@ class Disk:
 
     @classmethod
     def factory(cls, path, pieces):
-        """A new disk as the factory makes it: slot B equal to A and bootable, both copies of the state valid."""
+        """A new disk in factory state: slot B equal to A and bootable, both copies of the state valid."""
         with open(path, "wb") as image:
             image.truncate(377 * MIB)
         with open(os.path.join(HERE, "layout.sfdisk"), "rb") as layout:
@@ -187,12 +187,12 @@ class Disk:
         return self.slots[name]
 
     def state(self):
-        """The state that holds: the valid copy with the larger seq; None when neither is valid."""
+        """The current state: the valid copy with the higher seq; None if neither is valid."""
         valid = [state for state in map(BootState.decode, (copy.read() for copy in self.copies)) if state]
         return max(valid, key=lambda state: state.seq, default=None)
 
     def set_state(self, **changes):
-        """Changes the state as the running system does: the older copy is written, with the next seq."""
+        """Changes the state as the running system does: it writes the older copy, with the next seq."""
         states = [BootState.decode(copy.read()) for copy in self.copies]
         current = self.state() or BootState(seq=0)
         older = min((0, 1), key=lambda copy: states[copy].seq if states[copy] else -1)

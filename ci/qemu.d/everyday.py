@@ -1,9 +1,9 @@
-"""A day's calls of every tool there is, on a card of `./ci/image --bench`. Each function is a group of them in their order: it yields the tool, its
-arguments and, where that is what this machine should answer, the code of the error; it is given the structured result of each."""
+"""A day's calls of every tool, on a card of `./ci/image --bench`. Each function is a group of calls in order: it yields the tool, its
+arguments and, if an error is expected from this machine, its code; it receives the structured result of each."""
 
 LAMP = {"service_name": "bench-lamp.service"}
 CHIP = {"bus": 0, "address": 0x48}
-# Nobody has made it.
+# Does not exist.
 NO_PLAN = {"plan_id": "nobody-s", "plan_hash": "0" * 64}
 
 
@@ -16,7 +16,7 @@ def system(day):
 
 
 def metrics(day):
-    """A job for each day; what it took until the next is read then."""
+    """A job for each day; its samples until the next day are read then."""
     yield "metrics.get_realtime_metrics", {}
     yield "metrics.start_sampling_job", {"job_id": f"day-{day.number}", "interval_seconds": 5}
     jobs = [job["job_id"] for job in (yield "metrics.list_sampling_jobs", {})["jobs"]]
@@ -35,7 +35,7 @@ def network(day):
     yield "network.get_status", {}
     connections = (yield "network.list_connections", {"active_only": True})["connections"]
     wired = next(one for one in connections if one["type"] == "802-3-ethernet")
-    # The one that is in use once more: it is the only way to this machine.
+    # The active connection again: it is the only way to reach this machine.
     yield "network.activate_connection", {"connection": wired["uuid"], "confirm_seconds": 120}
     yield "network.confirm_connection", {}
     yield "network.ping", {"address": "10.0.2.2", "count": 1}
@@ -53,7 +53,7 @@ def services(day):
     yield "service.stop", LAMP
     yield "service.start", LAMP
     yield "service.set_enabled", LAMP | {"enabled": False, "dry_run": True}
-    # Which services start is the image's business: systemd finds /etc read-only.
+    # The image decides which services start: /etc is read-only for systemd.
     yield "service.set_enabled", {"service_name": "bench-tidy.service", "enabled": True}, "failed_precondition"
 
 
@@ -120,7 +120,7 @@ def search(day):
 
 
 def power(day):
-    """Taken back each time: what is not comes after all the others."""
+    """Calls that are cancelled each time; those that are not come after all the others."""
     for tool in ("system.reboot", "system.shutdown"):
         yield tool, {"delay_seconds": 600}
         yield tool, {"cancel": True}

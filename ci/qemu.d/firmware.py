@@ -1,9 +1,9 @@
-"""A program that does what the firmware of a Raspberry Pi 4 does between power-on and the kernel: reads autoboot.txt, keeps the
+"""Does what the firmware of a Raspberry Pi 4 does between power-on and the kernel: reads autoboot.txt, keeps the
 one-shot tryboot flag, chooses a partition, reads config.txt there and starts what it names. QEMU has no such firmware; this runs
 beside it, with code of its own for everything it reads, and hands the kernel the same device tree nodes.
 
 What it is held to: "autoboot.txt", "tryboot_a_b", "boot_partition" in Raspberry Pi's documentation of config.txt. What it does not do:
-EEPROM settings, network boot, and walking on through the partitions when one does not start (`walk`, of newer EEPROMs, tries 1 to 4)."""
+EEPROM settings, network boot, and trying further partitions when one does not boot (`walk`, of newer EEPROMs, tries 1 to 4)."""
 
 import os
 import re
@@ -14,9 +14,9 @@ from machine import BOARD, Machine, board
 from wires import Console, Missed
 
 SECTOR = 512
-# The EEPROM's time of making that this firmware has: 2025-02-12, the default release with tryboot_a_b on all boards.
+# The build time of this firmware's EEPROM: 2025-02-12, the default release with tryboot_a_b on all boards.
 BUILT = 1739318400
-# What the guest's reboot says on its serial line when it was given an argument: on a Raspberry Pi the kernel tells the firmware.
+# Printed on the serial line by the guest's reboot with an argument; on a Raspberry Pi the kernel passes it to the firmware.
 REQUEST = r"bench: the firmware is told: (.*)"
 
 
@@ -36,7 +36,7 @@ class Fat:
         root_bytes = number(17, 2) * 32
         self.data_at = root_at + root_bytes
         clusters = ((number(19, 2) or number(32, 4)) * SECTOR - self.data_at) // self.cluster_bytes
-        # By the number of clusters, as the specification has it.
+        # By the number of clusters, as specified.
         self.bits = 12 if clusters < 4085 else 32 if self.wide else 16
         self.table = self.bytes(self.fat_at, fat_sectors * SECTOR)
         self.root = self.chain(number(44, 4)) if self.wide else self.bytes(root_at, root_bytes)
@@ -59,14 +59,14 @@ class Fat:
         return b"".join(parts)
 
     def read(self, wanted):
-        """A file by name, in any case; None when there is none."""
+        """A file by name, in any case; None if it does not exist."""
         long = ""
         for at in range(0, len(self.root), 32):
             entry = self.root[at:at + 32]
             if entry[0] == 0:
                 break
             if entry[11] == 0x0F:
-                # Pieces of a long name come last first.
+                # The parts of a long name come in reverse order.
                 piece = (entry[1:11] + entry[14:26] + entry[28:32]).decode("utf-16-le", "replace")
                 long = piece.split("\0")[0] + long
                 continue
@@ -82,7 +82,7 @@ class Fat:
 
 
 def sections(text):
-    """`[name]` and `name=value` of autoboot.txt and config.txt: {section: {name: value}}; lines before a section are for all."""
+    """`[name]` and `name=value` of autoboot.txt and config.txt: {section: {name: value}}; lines before a section apply to all."""
     found, section = {}, "all"
     for line in text.decode("latin-1").splitlines():
         line = line.partition("#")[0].strip()
@@ -95,13 +95,13 @@ def sections(text):
 
 
 class PiFirmware:
-    """Between two starts it remembers one thing: whether the next one is a trial. Pulling the plug forgets it."""
+    """Between two boots it stores one flag: whether the next one is a trial. A power loss clears it."""
 
     def __init__(self, disk, walk=False):
         self.disk, self.walk, self.flag = disk, walk, False
 
     def choose(self, tell):
-        """(partition, trial, files): what is started now. The flag is used up before anything is tried."""
+        """(partition, trial, files) of this boot. The flag is cleared before anything is tried."""
         trial, self.flag = self.flag, False
         with open(self.disk.path, "rb") as image:
             named = self.named(image, trial, tell)
@@ -130,7 +130,7 @@ class PiFirmware:
 
     @staticmethod
     def start_of(image, partition):
-        """Where a primary partition of the MBR begins, in bytes."""
+        """The start of a primary partition of the MBR, in bytes."""
         image.seek(0)
         table = image.read(SECTOR)
         entry = table[446 + 16 * (partition - 1):462 + 16 * (partition - 1)]
@@ -153,7 +153,7 @@ class PiFirmware:
 
 
 class Pi:
-    """A machine with that firmware: one QEMU for each start of it, seen as one machine. It has what `machine.Machine` has."""
+    """A machine with that firmware: one QEMU process per boot, presented as one machine with the interface of `machine.Machine`."""
 
     def __init__(self, disk, log, folder, walk=False, more=(), **wires):
         """`more` are arguments for each QEMU, `wires` those of machine.board."""
@@ -169,7 +169,7 @@ class Pi:
     qmp = property(lambda self: self.machine.qmp)
     process = property(lambda self: self.machine.process)
     off = lambda self: self.gone.is_set()
-    # Of the QEMU that runs now.
+    # Of the running QEMU.
     cpu_seconds = lambda self: self.machine.cpu_seconds()
     seconds, mcp, healthy, __enter__, __exit__ = (
         getattr(Machine, name) for name in ("seconds", "mcp", "healthy", "__enter__", "__exit__"))
@@ -194,16 +194,16 @@ class Pi:
         ]
         self.starts.append((partition, trial))
         self.machine = Machine(command, self.console)
-        # The plug was pulled in the meantime.
+        # The power was cut in the meantime.
         if self.gone.is_set():
             self.machine.close()
 
     def tree(self, partition, trial):
-        """The board's device tree with what the firmware says of this start (chosen/bootloader, big-endian numbers)."""
+        """The board's device tree with the firmware's data about this boot (chosen/bootloader, big-endian numbers)."""
         path = os.path.join(self.folder, "firmware.dtb")
         run(*BOARD, "-M", f"dumpdtb={path}", "-nodefaults", "-display", "none")
         run("fdtput", "-c", path, "/chosen/bootloader")
-        # PM_RSTS: power-on, or a full reset by the watchdog, which a restart in order is as well on these boards.
+        # PM_RSTS: power-on, or a full reset by the watchdog, which these boards also use for an orderly restart.
         rsts = 0x1020 if self.starts else 0x1000
         for name, value in (("partition", partition), ("tryboot", int(trial)), ("boot-mode", 1), ("rsts", rsts),
                             ("capabilities", 0x7F), ("build-timestamp", BUILT)):
@@ -226,14 +226,14 @@ class Pi:
         self.console.close()
 
     def since(self):
-        """What the console said since the last start."""
+        """The console output since the last boot."""
         with self.console.changed:
             lines = list(self.console.lines)
         begin = max(number for number, line in enumerate(lines) if line.startswith("firmware: starts"))
         return lines[begin:]
 
     def close(self):
-        """As if the plug were pulled."""
+        """Cuts the power."""
         self.gone.set()
         if self.machine:
             self.machine.close()

@@ -1,5 +1,5 @@
-"""What the stories of updates share: a disk with release 1.0.0 in both slots, a web space with a channel, and words for what
-happens to them."""
+"""Shared by the update scenarios: a disk with release 1.0.0 in both slots, a web space with a channel, and functions for
+updates."""
 
 import json
 import os
@@ -41,32 +41,32 @@ class Fleet:
         return self.bench.power_on(disk or self.disk, flow=self.flow, web=self.web.port, **wires)
 
     def publish(self, version, drill=""):
-        """That release is what the channel offers from now on."""
+        """From now on the channel offers this release."""
         release = self.workshop.release(version, drill)
         self.address = self.workshop.publish(release, self.space)
         return release
 
     def up(self, within=BOOT_SECONDS):
-        """Waits until both halves of a start are there, whichever is first, and says in which slot."""
+        """Waits until server and agent of a boot are up, in any order, and returns the slot."""
         lines = {r"bench: slot (\S+) serves": "server", r"INFO agent listening on": "agent", r"bench: up in slot": "start"}
         missing, slot = {"server", "agent"}, None
         while missing:
             what, found = self.bench.machine.console.first(lines, within)
-            # What was heard before was another start's.
+            # Earlier messages belong to another boot.
             missing = {"server", "agent"} if what == "start" else missing - {what}
             if what == "server":
                 slot = found[1]
         return slot
 
     def serves(self, slot, within=BOOT_SECONDS):
-        """Waits until the server in that slot answers, and its agent is there."""
+        """Waits until the server in that slot answers and its agent is up."""
         if (found := self.up(within)) != slot:
             raise Missed(f"slot {found} came up instead of slot {slot}")
         self.bench.says(f"slot {slot} serves")
 
     def update(self, version, by="tool"):
-        """Has the device update itself, and waits until it restarts for the trial. By the tool, as clients do, or by somebody at
-        the console who names the bundle. How many bytes of bundles it fetched."""
+        """Starts an update and waits until the device restarts for the trial. Uses the tool, as clients do, or the console with the
+        bundle's address. Returns how many bytes of bundles were downloaded."""
         pi = self.bench.machine
         before, began = self.web.counted(".bundle"), pi.seconds()
         if by == "tool":
@@ -74,7 +74,7 @@ class Fleet:
         else:
             said = pi.hand.run(f"raspi-mcp slot install https://{NAME}/{self.address} --reboot --yes", INSTALL_SECONDS)
             self.bench.says(said.strip().splitlines()[-1])
-        # Its own words, when it gives up.
+        # Its own message when it gives up.
         restarts = {r"bench: going down: reboot": True, r"update.*failed": False}
         going, line = pi.console.first(restarts, INSTALL_SECONDS)
         if not going:
@@ -84,8 +84,8 @@ class Fleet:
         return fetched
 
     def asks(self, version, stays=True):
-        """Calls the tool, which answers when the new version is written or that has taken it too long. `stays` False: like a
-        caller who goes away, which ends no update."""
+        """Calls the tool, which answers when the new version is written or a time limit is reached. `stays` False: like a caller
+        that disconnects, which does not end the update."""
         if not stays:
             threading.Thread(target=self.asks_and_forgets, args=(version,), daemon=True).start()
             return
@@ -100,8 +100,8 @@ class Fleet:
             pass
 
     def begins_or_goes_on(self, version):
-        """Waits until the server answers, in whichever slot; the update goes on by itself, or begins when it had not begun. False:
-        the device gave it up, for the only reason it may have here: three armings, and nothing heard of any of the trials."""
+        """Waits until the server answers, in either slot; the update resumes by itself, or begins if it had not begun. False: the
+        device gave it up, for the only valid reason here: three armings without a result of any trial."""
         slot, runs, status = self.up(), self.runs(), self.status()
         last = status.get("last_attempt")
         if runs != version and last and last["phase"] == "rolled_back":
@@ -116,13 +116,13 @@ class Fleet:
         return True
 
     def committed(self, version, within=TRIAL_SECONDS):
-        """Waits until the agent has found that version healthy, in slot B: its trial is over."""
+        """Waits until the agent has found that version healthy in slot B, which ends its trial."""
         self.bench.machine.console.expect("bench: slot B is healthy", within)
         attempt = self.status()["last_attempt"]
         self.bench.check("it proved itself", (attempt["version"], attempt["phase"]), (version, "committed"))
 
     def is_back(self, version, because):
-        """2.0.0 runs after trials of that version; it says why, with those words."""
+        """Checks that 2.0.0 runs after trials of that version, and that the reason contains those words."""
         attempt = self.status()["last_attempt"]
         why = (attempt["version"], attempt["phase"], because in attempt["reason"])
         if why != (version, "rolled_back", True):
@@ -130,7 +130,7 @@ class Fleet:
         self.bench.check(f"after trials of {version}, {attempt['reason']!r} (reset: {attempt['reset_cause']}), there runs", self.runs(), "2.0.0")
 
     def runs(self):
-        """The version of the image that runs, in its own words."""
+        """The version of the running image, as it reports it."""
         return json.loads(self.bench.machine.hand.run("cat /usr/share/raspi-mcp/image.json"))["version"]
 
     def status(self):

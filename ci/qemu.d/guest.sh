@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# What a guest is made of: QEMU itself, Debian's arm64 kernel, an initramfs, and a root with busybox and our binary. No root
-# rights and no loop devices anywhere. Sourced, after ci/lib.sh and ci/debian.sh. ci/qemu and ci/qemu-hw share it.
+# Builds the parts of a guest: QEMU itself, Debian's arm64 kernel, an initramfs, and a root with busybox and our binary. Needs no
+# root and no loop devices. Sourced, after ci/lib.sh and ci/debian.sh. ci/qemu and ci/qemu-hw share it.
 
 GUEST=$BUILD/qemu
 GUEST_KERNEL=$GUEST/kernel
 GUEST_PARTS=$GUEST/parts
 
-# need_qemu: QEMU 9 or newer: older ones have no I2C on their Raspberry Pi boards. Debian 12 has it in its backports.
+# need_qemu: installs QEMU 9 or newer; older versions have no I2C on their Raspberry Pi boards. Debian 12 has it in its backports.
 need_qemu() {
   local as_root=()
   if ! qemu_is_new; then
@@ -14,19 +14,19 @@ need_qemu() {
     debian_update
     mkdir -p "$GUEST"
     say "installing from Debian: qemu-system-arm"
-    # From the newest suite that has it; packages of the system that QEMU shares with it may have to follow.
+    # From the newest suite that has it; system packages that QEMU depends on may be upgraded too.
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get "${DEBIAN_OPTIONS[@]}" install -y -qq --no-install-recommends \
       -t "$(debian_suite qemu-system-arm)" qemu-system-arm >"$GUEST/install-qemu.log" 2>&1 ||
       die "QEMU could not be installed: $(tail -3 "$GUEST/install-qemu.log")"
   fi
-  qemu_is_new || die "qemu-system-aarch64 9 or newer is needed; here is: $(qemu-system-aarch64 --version 2>&1 | head -1)"
+  qemu_is_new || die "qemu-system-aarch64 9 or newer is needed; this is: $(qemu-system-aarch64 --version 2>&1 | head -1)"
 }
 
 qemu_is_new() {
   [[ $(qemu-system-aarch64 --version 2>/dev/null) =~ version\ ([0-9]+) ]] && [ "${BASH_REMATCH[1]}" -ge 9 ]
 }
 
-# need_guest_parts: kernel and user space of the guest, U-Boot, and a busybox that runs here, to ask it for its applets.
+# need_guest_parts: unpacks kernel and user space of the guest, U-Boot, and a busybox for this machine, which lists its applets.
 need_guest_parts() {
   local image=
   if [ ! -s "$GUEST_KERNEL/.packages" ]; then
@@ -40,13 +40,13 @@ need_guest_parts() {
   [ -f "$GUEST_KERNEL/lib/modules/$GUEST_RELEASE/modules.dep.bin" ] || depmod -b "$GUEST_KERNEL" "$GUEST_RELEASE"
 }
 
-# The package behind linux-image-arm64, from the newest suite: its name has the version in it.
+# The package that linux-image-arm64 depends on, from the newest suite: its name contains the version.
 guest_kernel_package() {
   apt-cache "${DEBIAN_OPTIONS[@]}" -t "$(debian_suite linux-image-arm64)" depends linux-image-arm64:arm64 |
     sed -n 's/^ *Depends: \(linux-image-[^ :]*\).*/\1:arm64/p' | head -1
 }
 
-# guest_modules INTO MODULE...: the modules and all they need, unpacked, numbered in the order in which insmod takes them.
+# guest_modules INTO MODULE...: unpacks the modules and their dependencies, numbered in insmod's order.
 guest_modules() {
   local into=$1 number=0 module file
   shift
@@ -60,7 +60,7 @@ guest_modules() {
   done
 }
 
-# guest_busybox INTO: busybox and a link for each of its applets.
+# guest_busybox INTO: installs busybox and a link for each of its applets.
 guest_busybox() {
   local applet
   mkdir -p "$1/bin"
@@ -70,7 +70,7 @@ guest_busybox() {
   done
 }
 
-# guest_initramfs OUT INIT MODULE...: an initramfs that runs the script INIT with these modules in /modules.
+# guest_initramfs OUT INIT MODULE...: builds an initramfs that runs the script INIT with these modules in /modules.
 guest_initramfs() {
   local out=$1 init=$2 tree
   shift 2
@@ -83,17 +83,17 @@ guest_initramfs() {
   rm -rf "$tree"
 }
 
-# guest_root OUT TREE: that folder as an EROFS that has the same bytes each time. Uncompressed, as roots of updates should be: a
-# change stays where it is.
+# guest_root OUT TREE: makes a reproducible EROFS of that folder. Uncompressed, as roots of updates should be, so that a change
+# affects only its own blocks.
 guest_root() {
   rm -f "$1"
   mkfs.erofs --quiet --all-root -T0 -U 72617370-692d-6d63-702d-62656e636800 "$1" "$2"
 }
 
-# guest_tree INTO BINARY: what is in it: busybox, the C library, our binary, and ci/qemu.d/rootfs.
+# guest_tree INTO BINARY: collects its contents: busybox, the C library, our binary, and ci/qemu.d/rootfs.
 guest_tree() {
   local tree=$1 binary=$2 library
-  # The folder becomes the guest's /, which is not root's alone.
+  # The folder becomes the guest's /, which all users must be able to read.
   chmod 755 "$tree"
   guest_busybox "$tree"
   mkdir -p "$tree"/{dev,proc,sys,run,tmp,var,usr/bin,lib/aarch64-linux-gnu}
@@ -106,7 +106,7 @@ guest_tree() {
   install -m 755 "$binary" "$tree/usr/bin/raspi-mcp"
 }
 
-# guest_pieces INTO BINARY: all that a disk of the bench is put together from; disk.py puts it together.
+# guest_pieces INTO BINARY: builds all parts of a bench disk; disk.py assembles them.
 guest_pieces() {
   local into=$1 binary=$2
   mkdir -p "$into"
@@ -117,6 +117,6 @@ guest_pieces() {
   guest_tree "$into/tree" "$binary"
   guest_root "$into/root.erofs" "$into/tree"
   mkimage -A arm64 -T script -C none -n raspi-mcp -d dist/boot/boot.cmd "$into/boot.scr" >/dev/null
-  # Debian's U-Boot, without the two seconds in which a person could press a key.
+  # Debian's U-Boot, without its two seconds of waiting for a key.
   sed 's/bootdelay=2/bootdelay=0/' "$GUEST/host/usr/lib/u-boot/qemu_arm64/u-boot.bin" >"$into/u-boot.bin"
 }

@@ -1,5 +1,5 @@
-"""A whole card, as an image builder makes it, and words for what is done with it: `./ci/qemu --image FILE`. Nothing of the bench is in the
-card's software: it is reached as everybody reaches it, by its console and by MCP through TLS."""
+"""A full card image, as an image builder makes it, and functions to use it: `./ci/qemu --image FILE`. The card's software contains nothing
+of the bench: it is reached like any device, by its console and by MCP through TLS."""
 
 import contextlib
 import functools
@@ -22,40 +22,40 @@ from webspace import NAME, WebSpace, certificates
 from wires import Missed, SecureMcp
 
 PRODUCT = "raspi-mcp"
-# Power-on to the first answer, on a computer that others use as well: an idle one takes 25 s.
+# Power-on to the first answer, on a shared computer; an idle one takes 25 s.
 BOOT_SECONDS = 400
 # From the call to the end of a trial.
 UPDATE_SECONDS = 1500
-# A nanosecond of the guest's time for each instruction, on one core: a clock that is the same on every computer, however busy. By any
-# other one the deadlines and watchdogs in there would be the computer's.
+# One nanosecond of guest time per instruction, on one core: this clock does not depend on the computer or its load. With another one,
+# deadlines and watchdogs in the guest would.
 COUNTED = ("-icount", "shift=0")
 
 
 class Appliance(Bench):
-    """What a story of a whole card has in its hands."""
+    """The interface that a story of a full card uses."""
 
     def __init__(self, folder, image):
         super().__init__(folder, None)
         self.image, self.images, self.token = image, os.path.dirname(image), None
-        # Who starts the machine, and what ci/image is told of its board.
+        # The boot chain, and ci/image's arguments for its board.
         self.flow, self.board = "uboot", ()
 
     @functools.cached_property
     def workshop(self):
-        """Whoever makes releases: keys, and the certificate of the web space."""
+        """The publisher of releases: keys, and the certificate of the web space."""
         ca, certificate = certificates(os.path.join(self.images, "..", "certificates"))
         workshop = Releases(os.path.join(self.folder, "releases"), None, os.environ["RASPI_MCP_HOST"], ca, PRODUCT)
         workshop.certificate = certificate
         return workshop
 
     def card(self):
-        """A card fresh from the factory."""
+        """A card in factory state."""
         path = os.path.join(self.folder, "card.img")
         run("cp", "--reflink=auto", "--sparse=always", self.image, path)
         return Disk(path, self.images)
 
     def owned(self, updates=False):
-        """A card whose owner has put raspi-mcp.toml on it: a name, a token, where updates come from."""
+        """A card with a provisioning file raspi-mcp.toml: a name, a token, the source of updates."""
         card, folder = self.card(), os.path.join(self.folder, "owner")
         made = run(os.environ["RASPI_MCP_HOST"], "token", "new", "--name", "bench", "--role", "admin").decode()
         self.token = re.search(r"rmcp_\S+", made).group()
@@ -74,7 +74,7 @@ class Appliance(Bench):
         return folder
 
     def build(self, name, *more, **words):
-        """What ci/image makes, beside the image that is played with: its folder."""
+        """Builds another image with ci/image, and returns its folder."""
         folder = os.path.join(os.path.dirname(self.images), name)
         command = ["ci/image", "--into", folder, "--bench", *self.board, *more]
         with open(os.path.join(self.folder, f"build-{name}.log"), "wb") as log:
@@ -84,16 +84,16 @@ class Appliance(Bench):
         return folder
 
     def tryboot(self):
-        """From now on the machine is one that a Raspberry Pi's firmware starts; its card is built here."""
+        """From now on the machine boots with a Raspberry Pi's firmware; its card is built here."""
         self.flow, self.board = "tryboot", ("--board", "ci/image.d/qemu-aarch64-tryboot")
         self.images = self.build("tryboot")
         self.image = os.path.join(self.images, "card.img")
 
     def offer(self, version, counter, space, *more):
-        """Builds that release of the image, with these folders over its root, and publishes it in `space`: its bundle's bytes."""
+        """Builds that release of the image, with these folders copied over its root, and publishes it in `space`. Returns its bundle's size."""
         built = [word for name in more for word in ("--with", name)]
         folder = self.build(version, *built, RASPI_MCP_RELEASE=version, RASPI_MCP_COUNTER=str(counter))
-        # Of a release only its bundle is needed, and a card is large.
+        # Only the bundle of a release is needed, and a card is large.
         os.remove(os.path.join(folder, "card.img"))
         self.workshop.publish(Release(version, counter, "", "", os.path.join(folder, "update.bundle")), space)
         return os.path.getsize(os.path.join(folder, "update.bundle"))
@@ -118,8 +118,8 @@ class Appliance(Bench):
         return self.awaits(lambda: SecureMcp(self.machine.qmp.forwarded_port(), self.token), within, "an answer by MCP", every=0.1)
 
     def first_answer(self, tool, within=BOOT_SECONDS):
-        """A client and what the tool said to it, of the first that was answered of many that ask one after the other: whose connection
-        was begun too early waits for TCP to try again, and nobody has to wait with it."""
+        """Starts one client after the other and returns the first that is answered, with the tool's result. A client that connects too early
+        waits for a TCP retransmission; the others need not wait for it."""
         answers, port, until = queue.SimpleQueue(), self.machine.qmp.forwarded_port(), time.monotonic() + within
 
         def ask():
@@ -134,7 +134,7 @@ class Appliance(Bench):
         raise Missed(f"no answer by MCP within {within} s")
 
     def awaits(self, ready, within, what, every=1.0):
-        """What `ready` returns once it is true and raises nothing. The other side has no way to tell; so it is asked again and again."""
+        """Polls `ready` until it returns a true value without raising. The other side cannot notify."""
         until, pause, missed = time.monotonic() + within, threading.Event(), None
         while time.monotonic() < until:
             try:
@@ -148,7 +148,7 @@ class Appliance(Bench):
         raise Missed(f"no {what} within {within} s; last: {missed}")
 
     def healthy(self, slot, within=BOOT_SECONDS):
-        """Waits until that slot answers and was found healthy: a client."""
+        """Waits until that slot answers and was found healthy. Returns a client."""
         def found():
             client = self.answers(within=5)
             client.patience = 60
@@ -160,7 +160,7 @@ class Appliance(Bench):
         return client
 
     def ended(self, version, phase, slot):
-        """Waits until the update to that version has ended so, and the machine answers from that slot: a client."""
+        """Waits until the update to that version has ended in this phase, and the machine answers from that slot. Returns a client."""
         def over():
             client = self.answers(within=5)
             client.patience = UPDATE_SECONDS
@@ -175,7 +175,7 @@ class Appliance(Bench):
 
 
 class Releases(Workshop):
-    """Releases that the image's builder made: signed and published here."""
+    """Releases built by the image builder, signed and published here."""
 
     def bundled(self, release):
         signed = os.path.join(self.folder, f"{PRODUCT}-{release.version}.bundle")

@@ -12,16 +12,16 @@ from wires import Console, Hand, Mcp, Missed, Qmp
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Power-on to a healthy system. A boot takes 6 to 8 s on an idle machine; a busy one gets ten times that.
 BOOT_SECONDS = 80
-# Where the guest finds the bench's web space; rootfs/etc/hosts names it.
+# The address of the bench's web space in the guest; rootfs/etc/hosts names it.
 WEB_ADDRESS = "10.0.2.100"
 BOARD = ("qemu-system-aarch64", "-M", "virt,acpi=off", "-cpu", "cortex-a72", "-smp", "1", "-m", "512")
 
-# The guest's end of the bench's hand, on boards with PCI.
+# The guest's end of the control channel, on boards with PCI.
 VIRTIO_HAND = ("-device", "virtio-serial-pci", "-device", "virtserialport,chardev=hand,name=hand")
 
 
 class Machine:
-    """A running QEMU with its wires attached. A context manager: QEMU is gone at its end, whatever happened."""
+    """A running QEMU with its channels attached. A context manager: QEMU is always ended at its exit."""
 
     def __init__(self, command, log, hand_device=VIRTIO_HAND):
         """`command` is QEMU's, without the console, the monitor and the guest's hand: those are added here. `log` is where the
@@ -64,11 +64,11 @@ class Machine:
         return self.process.poll() is not None
 
     def seconds(self):
-        """Since power-on."""
+        """Seconds since power-on."""
         return time.monotonic() - self.started
 
     def cpu_seconds(self):
-        """Of QEMU since power-on: unlike the clock, it means the same on a busy computer."""
+        """CPU seconds of QEMU since power-on: unlike the clock, they do not depend on the load of the computer."""
         with open(f"/proc/{self.process.pid}/stat") as stat:
             fields = stat.read().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -84,8 +84,8 @@ class Machine:
             raise Missed(f"slot {found} came up instead of slot {slot}")
 
     def power_off(self, within=20):
-        """Shuts the guest down in order and waits until QEMU has ended."""
-        # TSTP: init starts nothing anew. -f: it would sleep for three seconds on the way.
+        """Shuts the guest down properly and waits until QEMU has ended."""
+        # TSTP: init restarts nothing. -f: without it, init sleeps for three seconds.
         self.hand.send("kill -TSTP 1; /bench/stop; poweroff -f")
         try:
             self.process.wait(within)
@@ -93,7 +93,7 @@ class Machine:
             raise Missed(f"the machine was still on {within} s after poweroff") from None
 
     def cut_power(self):
-        """As if the plug were pulled: nothing gets to finish."""
+        """Cuts the power: nothing can finish."""
         self.close()
 
 
@@ -103,7 +103,7 @@ def appliance(disk, log, extra=(), web=None, writes=None):
 
 
 def board(disk, web=None, writes=None, goes_on=False, port=9000):
-    """That board without anything that starts on it. `web`: a port of this computer that the guest sees as HTTPS (WEB_ADDRESS),
+    """That board without software. `web`: a port of this computer that the guest sees as HTTPS (WEB_ADDRESS),
     all of the network that it can reach. `writes`: a file for every write and flush of the disk (blklogwrites, the format of
     dm-log-writes); `goes_on`: it has those of an earlier start. `port`: the guest's that is forwarded."""
     drive = ["-drive", f"if=none,id=disk,format=raw,cache=writeback,file={disk.path}"]

@@ -1,4 +1,4 @@
-"""One connection of the guest to the bench's web space: what comes from QEMU goes to a port of this computer, and back.
+"""One connection of the guest to the bench's web space: relays data between QEMU and a port of this computer.
 QEMU starts it, with the guest's end as standard input and output."""
 
 import os

@@ -1,4 +1,4 @@
-"""Releases of the bench's image: 1.0.0 and what comes after it, good and bad, as bundles in a channel. The images are made of the
+"""Releases of the bench's image: 1.0.0 and later ones, good and bad, as bundles in a channel. The images are made of the
 guest's pieces, the bundles by our own program (`raspi-mcp bundle`, `raspi-mcp channel`)."""
 
 import dataclasses
@@ -10,9 +10,9 @@ import time
 from disk import run
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# The board is QEMU's `virt`, as its device tree says.
+# The board is QEMU's `virt`, by its device tree.
 PRODUCT, HARDWARE, CHANNEL = "raspi-mcp-bench", "linux,dummy-virt", "stable"
-# What is in a release and in no other: 4 MiB that no compressor makes smaller.
+# Contents that only one release has: 4 MiB that cannot be compressed.
 BALLAST_BYTES = 4 << 20
 CONFIGURATION = """# The bench: whoever reaches the guest's loopback may do everything, and everything goes faster.
 [access]
@@ -35,7 +35,7 @@ installs_per_day = 100
 
 @dataclasses.dataclass
 class Release:
-    """One of them: where its images are, and its bundle once it has one."""
+    """A release: its images, and its bundle once it is built."""
 
     version: str
     counter: int
@@ -45,7 +45,7 @@ class Release:
 
 
 class Workshop:
-    """Makes releases in a folder, and keeps what is made already: the pieces are the same for all scenarios of a run."""
+    """Makes releases in a folder and reuses existing ones: the pieces are the same for all scenarios of a run."""
 
     def __init__(self, folder, pieces, program, ca, product=PRODUCT):
         self.folder, self.pieces, self.program, self.ca, self.product = folder, pieces, program, ca, product
@@ -64,11 +64,11 @@ class Workshop:
         self.ours("bundle", "trust", "sign", self.trust, "--key", f"{self.keys['root']}.key")
 
     def ours(self, *arguments):
-        """Our own program, on this computer."""
+        """Runs our own program on this computer."""
         return run(self.program, *arguments).decode()
 
     def release(self, version, drill=""):
-        """`drill` is what is wrong with it: `crashing-server`, `no-init` (its kernel panics), `hanging` (in its first script)."""
+        """`drill` is its fault: `crashing-server`, `no-init` (its kernel panics), `hanging` (in its first script)."""
         key = version, drill
         if key not in self.kept:
             self.kept[key] = self.make(version, drill)
@@ -93,7 +93,7 @@ class Workshop:
         root = os.path.join(self.folder, f"root-{version}.erofs")
         run("mkfs.erofs", "--quiet", "--all-root", "-T0", "-U", "72617370-692d-6d63-702d-62656e636800", root, tree)
         shutil.rmtree(tree)
-        # All have the same kernel: the boot image of one release is that of all.
+        # All releases have the same kernel, so they share one boot image.
         return Release(version, counter, f"{self.pieces}/boot.fat", root)
 
     def bundled(self, release):
@@ -107,14 +107,14 @@ class Workshop:
         return release.bundle
 
     def publish(self, release, space):
-        """Puts it into the channel in that folder, as the newest for everybody."""
+        """Publishes it in the channel in that folder, as the newest release for all devices."""
         os.makedirs(space, exist_ok=True)
         self.ours("channel", "publish", space, "--channel", CHANNEL, "--key", f"{self.keys['channel']}.key",
                   "--trust", self.trust, "--bundle", self.bundled(release))
         return f"bundles/{os.path.basename(release.bundle)}"
 
     def install(self, release, slot):
-        """As the factory does."""
+        """Makes a disk in factory state."""
         for area, image in ((slot.boot, release.boot), (slot.root, release.root)):
             with open(image, "rb") as file:
                 area.write(file.read())

@@ -1,4 +1,4 @@
-"""Records every write and flush of an update, and has the power cut at each of them by `examples/replay`."""
+"""Records every write and flush of an update; `examples/replay` cuts the power at each of them."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ def story(bench, flow):
             pi.power_off()
         command = [os.environ["RASPI_MCP_REPLAY"], "--log", log, "--before", before.path,
                    "--new", release.boot, release.root, "--chain", flow]
-        # With the flushes taken out there have to be cuts that leave nothing to start, or the replay proves nothing.
+        # Without the flushes, some cuts must leave nothing that boots; otherwise the replay proves nothing.
         for more in ([], ["--ignore-flushes", "--torn", "300"]):
             done = subprocess.run(command + more, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             for line in done.stdout.splitlines():

@@ -1,5 +1,5 @@
-"""The web space that a fleet is served from: plain files over HTTPS, with a CA of the bench's own. It knows ranges and entity
-tags, as any web server does, and counts what it sends."""
+"""The fleet's web space: plain files over HTTPS, with the bench's own CA. It supports ranges and entity tags, as any web server
+does, and counts the bytes it sends."""
 
 import hashlib
 import http.server
@@ -57,7 +57,7 @@ class WebSpace:
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
-        # The handshake is each connection's own thread's: one that stalls holds up nobody.
+        # Each connection's own thread does the handshake, so a stalled one does not delay the others.
         self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
@@ -75,12 +75,12 @@ class WebSpace:
             self.changed.notify_all()
 
     def counted(self, ending=""):
-        """Bytes of bodies sent of files whose name ends so."""
+        """Body bytes sent of files whose names have this ending."""
         with self.changed:
             return sum(sent for path, sent in self.requests if path.endswith(ending))
 
     def sent_more(self, than, ending, within):
-        """Waits until more than so many bytes of such files were sent."""
+        """Waits until more than this many bytes of such files were sent."""
         with self.changed:
             return self.changed.wait_for(
                 lambda: sum(sent for path, sent in self.requests if path.endswith(ending)) > than, within)

@@ -1,6 +1,6 @@
-"""What connects the bench to a running machine: its console, QEMU's monitor (QMP), a hand in the guest, and MCP.
+"""The connections to a running machine: its console, QEMU's monitor (QMP), a control channel in the guest, and MCP.
 
-Everything is awaited as it happens, with a deadline; nothing sleeps. Every wait ends early when QEMU is gone."""
+Every step waits for an event, with a deadline; nothing sleeps. Every wait ends early if QEMU has ended."""
 
 import base64
 import hashlib
@@ -14,11 +14,11 @@ import time
 
 
 class Missed(Exception):
-    """What was awaited did not happen."""
+    """An expected event did not happen."""
 
 
 class Console:
-    """The serial line, line by line: kept in a file with the seconds since power-on, searched from where the last search ended."""
+    """The serial console, line by line: logged to a file with the seconds since power-on, searched from the end of the last match."""
 
     def __init__(self, path):
         self.lines, self.cursor, self.closed = [], 0, False
@@ -27,7 +27,7 @@ class Console:
         self.log = open(path, "w", buffering=1)
 
     def attach(self, stream, last=True):
-        """Reads what a machine says, in a thread that is returned. `last`: nothing comes after it."""
+        """Reads a machine's output in a thread, which is returned. `last`: nothing comes after it."""
         reader = threading.Thread(target=self._read, args=(stream, last), daemon=True)
         reader.start()
         return reader
@@ -72,7 +72,7 @@ class Console:
                     raise Missed(f"the console did not say {wanted} within {within} s")
 
     def count(self, pattern):
-        """How many lines so far have the pattern."""
+        """The number of lines so far that match the pattern."""
         with self.changed:
             return sum(1 for line in self.lines if re.search(pattern, line))
 
@@ -82,7 +82,7 @@ class Console:
 
 
 class Lines:
-    """One end of a socket pair whose other end QEMU has: text lines both ways."""
+    """One end of a socket pair to QEMU: text lines in both directions."""
 
     def __init__(self, end):
         self.end, self.buffer = end, b""
@@ -94,7 +94,7 @@ class Lines:
             raise Missed("the machine ended") from None
 
     def receive(self, within, waiting_for):
-        """The next line. `within` None: however long it takes."""
+        """The next line. `within` None: without a deadline."""
         until = within and time.monotonic() + within
         while b"\n" not in self.buffer:
             self.end.settimeout(within and max(until - time.monotonic(), 0.001))
@@ -112,8 +112,8 @@ class Lines:
 
 
 class Qmp:
-    """QEMU's monitor: commands, and events kept in the order in which they come. Read in a thread, so that the last event before
-    QEMU ends is known as well."""
+    """QEMU's monitor: commands, and events in the order of arrival. Read in a thread, so that the last event before QEMU
+    ends is not lost."""
 
     def __init__(self, end):
         self.lines, self.events, self.answers, self.closed = Lines(end), [], [], False
@@ -158,7 +158,7 @@ class Qmp:
         return event["data"]
 
     def ended(self, within=10):
-        """Why QEMU ended, once it has: `guest-reset`, `guest-shutdown`, or None when it did not say."""
+        """Why QEMU ended, once it has: `guest-reset`, `guest-shutdown`, or None if unknown."""
         with self.changed:
             self.changed.wait_for(lambda: self.closed, within)
             reasons = [event["data"].get("reason") for event in self.events if event["event"] == "SHUTDOWN"]
@@ -179,11 +179,11 @@ class Hand:
         self.lines = Lines(end)
 
     def send(self, command):
-        """Sends a command that will not be answered, such as `poweroff`. What is sent early waits for the guest."""
+        """Sends a command that will not be answered, such as `poweroff`. An early command waits for the guest."""
         self.lines.send(base64.b64encode(command.encode()).decode())
 
     def run(self, command, within=20):
-        """What the command wrote; it must succeed."""
+        """Returns the command's output; it must succeed."""
         self.lines.send(base64.b64encode(command.encode()).decode())
         status, _, output = self.lines.receive(within, f"end of `{command}` in the guest").partition(" ")
         text = base64.b64decode(output).decode(errors="replace")
@@ -193,15 +193,15 @@ class Hand:
 
 
 class Mcp:
-    """A client of Streamable HTTP, as small as it can be: a session, and tools/call."""
+    """A minimal Streamable HTTP client: a session, and tools/call."""
 
     PROTOCOL = "2025-11-25"
 
     def __init__(self, port, more=None):
-        # Seconds without a byte after which an answer is given up.
+        # The timeout of a response, in seconds without a byte.
         self.patience = 20
         self.address, self.session, self.number = ("127.0.0.1", port), None, 0
-        # Headers that every request has, and what was said before an answer, such as progress.
+        # Headers of every request, and messages before a response, such as progress.
         self.more, self.heard = more or {}, []
         self.server = self.request("initialize", {
             "protocolVersion": self.PROTOCOL, "capabilities": {}, "clientInfo": {"name": "ci-qemu", "version": "1"},
@@ -248,7 +248,7 @@ class Mcp:
 
 
 class SecureMcp(Mcp):
-    """The same through TLS, with a token. Whose certificate it is, `fingerprint` says; without one it is the first that answers."""
+    """The same through TLS, with a token. `fingerprint` pins the certificate; without it, the first certificate is pinned."""
 
     def __init__(self, port, token, fingerprint=None):
         self.fingerprint = fingerprint
@@ -260,7 +260,7 @@ class SecureMcp(Mcp):
         return connection
 
 
-# Nobody has signed an appliance's certificate: it is known by its fingerprint.
+# An appliance's certificate is self-signed and identified by its fingerprint.
 UNVERIFIED = ssl.create_default_context()
 UNVERIFIED.check_hostname = False
 UNVERIFIED.verify_mode = ssl.CERT_NONE

@@ -12,8 +12,8 @@ use super::{
         holders::HoldersRequest,
         unit::{self, ControlRequest, Controlled},
         update::{
-            HealthReport, HealthTaken, InstallRequest, Judged, MarkGoodRequest, MarkedGood, RebootIntoRequest,
-            RollBackRequest, RolledBack, UpdateTool,
+            HealthReport, HealthTaken, InstallRequest, MarkGoodRequest, MarkedGood, RebootIntoRequest, RollBackRequest,
+            RolledBack, UpdateTool,
         },
     },
     protocol::{CancelledPower, Done, Hostname, HostnameRequest, Op, PowerAction, PowerRequest, Scheduled, Status},
@@ -25,7 +25,7 @@ use crate::{
     hw::{camera::Holder, gpio::told::PinLook},
     os::{blocking, processes::detail::Detail},
     update::{
-        install::Install,
+        install::{Install, Judged},
         status::{RestartPlan, UpdateStatus},
     },
 };
@@ -237,7 +237,7 @@ impl AgentLink {
 
     /// Has the agent judge the head of a bundle, and writes nothing.
     pub async fn judge_bundle(&self, tool: UpdateTool, head: &[u8]) -> Result<Judged, ToolError> {
-        let stream = self.install(InstallRequest { tool, warrant: None, restart: RestartPlan::Waits }).await?;
+        let stream = self.install(InstallRequest { tool, authorization: None, restart: RestartPlan::Waits }).await?;
         Install::begin(stream, head).await.map(|(_, judged)| judged)
     }
 

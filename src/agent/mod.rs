@@ -6,6 +6,7 @@
 
 mod admission;
 pub mod asks;
+mod authorization;
 mod button;
 mod client;
 mod connections;
@@ -32,18 +33,17 @@ mod start;
 mod status;
 pub mod units;
 mod updates;
-mod warrant;
 mod wire;
-mod wire_error;
 
 pub use self::core::{Agent, World};
 pub use asks::{Ask, AskRequest, AskState};
+pub use authorization::Authorization;
 pub use client::Client;
 pub use deeds::claim::{BootClock, ClaimRequest, Claimed, OWNER, Offered, ShownToken, boot_clock};
 pub use deeds::exec::{CommandEnd, CommandOutput, CommandRef, CommandRequest, without_input};
 pub use deeds::process::{InspectRequest, SignalRequest, Signalled};
 pub use deeds::update::{
-    HealthReport, HealthTaken, InstallRequest, Judged, MAX_PROBLEM, MAX_PROBLEMS, MarkGoodRequest, MarkedGood,
+    HealthReport, HealthTaken, InstallRequest, MAX_PROBLEM, MAX_PROBLEMS, MarkGoodRequest, MarkedGood,
     RebootIntoRequest, RollBackRequest, RolledBack, UpdateTool,
 };
 pub use known::knows;
@@ -56,7 +56,6 @@ pub use server::{bind, converse, serve};
 pub use settings::AgentSettings;
 pub use start::{in_process, run};
 pub use updates::{Card, Port as UpdatePort};
-pub use warrant::Warrant;
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Who is on the other end of the agent's socket, by the kernel's word, and what they may do.
 
-use super::{protocol::Op, settings::AgentSettings, warrant::Warrant};
+use super::{authorization::Authorization, protocol::Op, settings::AgentSettings};
 use crate::{
     error::ToolError,
     os::{Root, groups},
@@ -100,9 +100,9 @@ impl Peer {
         self.standing == Standing::Approver && self.uid == 0
     }
 
-    /// Whether a deed with this warrant is that person's own: root's, or, before a simulated board, the user's who says so.
-    pub fn is_at_the_console(&self, warrant: &Warrant) -> bool {
-        self.is_root() || self.standing == Standing::SimulatedOwner && warrant.principal == CONSOLE
+    /// Whether a deed with this authorization is that person's own: root's, or, before a simulated board, the user's who says so.
+    pub fn is_at_the_console(&self, authorization: &Authorization) -> bool {
+        self.is_root() || self.standing == Standing::SimulatedOwner && authorization.principal == CONSOLE
     }
 
     /// How an answer by this peer is recorded.

@@ -4,10 +4,11 @@
 //! {...}}`. The first request of a connection is `hello`; without it, or with another protocol, nothing else is done.
 //! Answers come in the order they are ready, so a long wait holds nothing up.
 
-pub use super::{status::Status, wire_error::WireError};
+pub use super::status::Status;
 
 use super::{
     asks::{Ask, AskRequest},
+    authorization::Authorization,
     deeds::{
         claim::{ClaimRequest, Claimed, Offered, ShownToken},
         connection::{ConfirmRequest, Confirmed, Connected, ConnectionRequest},
@@ -21,11 +22,10 @@ use super::{
             RolledBack,
         },
     },
-    warrant::Warrant,
 };
 use crate::{
     audit::{AcceptedGap, Approval, Beginning, Checkpoint, Extension, KnownHeads, Position, RoomRequest},
-    error::ToolError,
+    error::{ToolError, WireError},
     hw::{camera::Holder, gpio::told::PinLook},
     os::processes::detail::Detail,
     update::status::UpdateStatus,
@@ -234,7 +234,8 @@ pub struct PowerRequest {
     pub delay_seconds: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    pub warrant: Warrant,
+    #[serde(rename = "warrant")]
+    pub authorization: Authorization,
 }
 
 /// A new host name, as the agent's policy judges it.
@@ -245,7 +246,8 @@ pub struct HostnameRequest {
     pub hostname: String,
     /// Judge it and change nothing.
     pub dry_run: bool,
-    pub warrant: Warrant,
+    #[serde(rename = "warrant")]
+    pub authorization: Authorization,
 }
 
 /// What became of it.

@@ -2,11 +2,10 @@
 
 use crate::{
     access::caller::{Caller, Door},
-    audit::changed::Changed,
+    audit::{Approval, changed::Changed},
     canonical::Whole,
     error::ToolError,
     meta::Role,
-    registry::pipeline::Approval,
 };
 use futures::future::BoxFuture;
 use serde_json::Value;

@@ -5,7 +5,7 @@ use super::{
     gather::Who,
     limit,
     query::UNKNOWN,
-    record::{Approval, Record, now_ms},
+    record::{Record, now_ms},
 };
 use crate::{
     access::{caller::Caller, redact},
@@ -15,7 +15,6 @@ use crate::{
     },
     canonical::Whole,
     error::{ErrorCode, ToolError},
-    registry::pipeline,
     store::Durability,
 };
 use futures::{FutureExt, future::BoxFuture};
@@ -49,7 +48,7 @@ impl Ledger for Audit {
             duration_ms: 0,
             request_id: Some(intent.request_id.into()),
             correlation_id: intent.correlation_id,
-            approval: intent.approval.map(Approval::from),
+            approval: intent.approval.cloned(),
             simulated: false,
             changed: Changed::No,
             later: false,
@@ -92,7 +91,7 @@ impl Ledger for Audit {
             duration_ms: u64::try_from(entry.duration.as_millis()).unwrap_or(u64::MAX),
             request_id: Some(entry.request_id.into()),
             correlation_id: entry.correlation_id,
-            approval: entry.approval.map(Approval::from),
+            approval: entry.approval.cloned(),
             simulated: entry.simulated,
             changed: entry.changed,
             later: entry.later,
@@ -108,12 +107,6 @@ impl Ledger for Audit {
             return Box::pin(self.flush_reads().map(Ok));
         }
         Box::pin(futures::future::ready(Ok(())))
-    }
-}
-
-impl From<&pipeline::Approval> for Approval {
-    fn from(approval: &pipeline::Approval) -> Self {
-        Self { ask_id: approval.ask_id.clone(), by: approval.by.clone(), how: approval.how.clone() }
     }
 }
 

@@ -3,13 +3,15 @@
 
 use super::{
     context::Notes,
-    pipeline::Approval,
     tool::{Entry, Output},
 };
 use crate::{
     access::caller::Caller,
     audit::changed::Changed,
-    audit::ledger::{self, Ledger},
+    audit::{
+        Approval,
+        ledger::{self, Ledger},
+    },
     error::{ErrorCode, ToolError},
     os::blocking,
 };

@@ -3,6 +3,7 @@
 
 mod admission;
 pub mod answer_meta;
+mod authorization;
 pub mod bounds;
 mod budget;
 pub mod cache;

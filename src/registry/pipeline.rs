@@ -24,7 +24,10 @@ use crate::audit::changed::Changed;
 use crate::meta::Mode;
 use crate::{
     access::caller::Caller,
-    audit::ledger::{Entry as AuditEntry, Intent, Ledger},
+    audit::{
+        Approval,
+        ledger::{Entry as AuditEntry, Intent, Ledger},
+    },
     canonical::Whole,
     error::{ErrorCode, ToolError},
     world::World,
@@ -87,17 +90,11 @@ pub struct Ask<'a> {
     pub entry: &'static Entry,
     pub caller: &'a Caller,
     pub args: &'a Value,
+    /// SHA-256 of their canonical JSON, as the audit has it.
+    pub args_sha256: &'a str,
     pub progress: &'a Progress,
     pub cancel: &'a CancellationToken,
     pub peer: Option<&'a Arc<dyn super::context::Peer>>,
-}
-
-/// A person's yes.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct Approval {
-    pub ask_id: String,
-    pub by: String,
-    pub how: String,
 }
 
 impl Pipeline {
@@ -298,6 +295,7 @@ impl Pipeline {
                 entry,
                 caller: &caller,
                 args: &args,
+                args_sha256: &args_sha256,
                 progress: &progress,
                 cancel: &cancel,
                 peer: cx.peer.as_ref(),

@@ -3,11 +3,11 @@
 use super::{
     context::Notes,
     deed::Running,
-    pipeline::Approval,
     tool::{Entry, Output},
 };
 use crate::audit::changed::Changed;
 use crate::{
+    audit::Approval,
     canonical::Whole,
     error::{ErrorCode, ToolError},
     os::panics::{self, Panic},

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     agent::{
-        Warrant,
+        Authorization,
         deeds::update::{InstallRequest, RebootIntoRequest, UpdateTool},
     },
     error::ToolError,
@@ -65,7 +65,7 @@ impl Bring {
         let restart = if is_automatic(order) { RestartPlan::InWindow } else { RestartPlan::Soon };
         let carry = Carry {
             agent: &self.updating.0.agent,
-            request: InstallRequest { tool: tool(order), warrant: Some(warrant(order)), restart },
+            request: InstallRequest { tool: tool(order), authorization: Some(authorization(order)), restart },
             spool: Some((settings.spool_dir.clone(), settings.spool_reserve_bytes)),
             told: tell,
         };
@@ -119,7 +119,8 @@ impl Updating {
 
     /// Asks for the restart into what is armed.
     async fn restart(&self, order: &Order) -> Result<String, ToolError> {
-        let request = RebootIntoRequest { tool: tool(order), delay_seconds: PARTING, warrant: warrant(order) };
+        let request =
+            RebootIntoRequest { tool: tool(order), delay_seconds: PARTING, authorization: authorization(order) };
         match self.0.agent.reboot_into_update(request).await {
             Ok(_) => Ok(format!("armed; the machine restarts into it in {PARTING} s, and has to find it healthy")),
             // The agent keeps the plan.
@@ -161,6 +162,10 @@ fn tool(order: &Order) -> UpdateTool {
     if os { UpdateTool::ApplyOsUpdates } else { UpdateTool::UpdateServer }
 }
 
-fn warrant(order: &Order) -> Warrant {
-    Warrant { principal: order.principal.clone(), args_sha256: order.args_sha256.clone(), ask_id: order.ask_id.clone() }
+fn authorization(order: &Order) -> Authorization {
+    Authorization {
+        principal: order.principal.clone(),
+        args_sha256: order.args_sha256.clone(),
+        ask_id: order.ask_id.clone(),
+    }
 }

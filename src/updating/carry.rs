@@ -3,17 +3,14 @@
 //! The server's jobs and the console's `raspi-mcp slot install` go the same way.
 
 use crate::{
-    agent::{
-        AgentLink,
-        deeds::update::{InstallRequest, Judged},
-    },
+    agent::{AgentLink, deeds::update::InstallRequest},
     error::{ErrorCode, ToolError},
     os::blocking,
     update::{
         Slot,
         bundle::{Digest, Envelope, Index, Manifest},
         install::{
-            Finished, Install,
+            Finished, Install, Judged,
             frame::{Armed, Progress, Wanted},
         },
         job::Release,
@@ -170,11 +167,9 @@ impl Carry<'_> {
                 Err(error) if error.code == ErrorCode::Conflict => error,
                 other => return other,
             };
-            let ours = self
-                .request
-                .warrant
-                .as_ref()
-                .is_some_and(|warrant| busy.details.get("who").is_some_and(|who| *who == warrant.principal));
+            let ours = self.request.authorization.as_ref().is_some_and(|authorization| {
+                busy.details.get("who").is_some_and(|who| *who == authorization.principal)
+            });
             if !ours || Instant::now() >= until {
                 return Err(busy);
             }

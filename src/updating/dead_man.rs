@@ -3,7 +3,7 @@
 use super::Updating;
 use crate::{
     agent::{
-        Warrant,
+        Authorization,
         deeds::update::{DEAD_MAN, RollBackRequest},
     },
     error::{ErrorCode, ToolError},
@@ -60,8 +60,8 @@ impl Updating {
             if self.find(&channel, None).await.is_ok() {
                 continue;
             }
-            let warrant = Warrant { principal: DEAD_MAN.into(), args_sha256: String::new(), ask_id: None };
-            match self.0.agent.roll_back(RollBackRequest { dry_run: false, warrant }).await {
+            let authorization = Authorization { principal: DEAD_MAN.into(), args_sha256: String::new(), ask_id: None };
+            match self.0.agent.roll_back(RollBackRequest { dry_run: false, authorization }).await {
                 Ok(_) => {
                     tracing::warn!(target: "update", hours, "nothing was heard of the channel since the update: going back");
                     told = Some(since);

@@ -2,9 +2,12 @@
 
 use super::{PLAN_LIFE, Planned, Updating, carry::Bundle};
 use crate::{
-    agent::deeds::update::{Judged, UpdateTool},
+    agent::deeds::update::UpdateTool,
     error::ToolError,
-    update::job::{Wanted, plan::Plan},
+    update::{
+        install::Judged,
+        job::{Wanted, plan::Plan},
+    },
 };
 use ring::rand::{SecureRandom, SystemRandom};
 

@@ -1,7 +1,7 @@
 //! Activating a profile of the network, so that it goes back by itself; and confirming it, or taking it back.
 
 use crate::{
-    agent::{Agent, Peer, Warrant, connections::Pending, network::Profile},
+    agent::{Agent, Authorization, Peer, connections::Pending, network::Profile},
     error::{ErrorCode, ToolError},
 };
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,8 @@ pub struct ConnectionRequest {
     pub confirm_seconds: u32,
     /// Judge it and change nothing.
     pub dry_run: bool,
-    pub warrant: Warrant,
+    #[serde(rename = "warrant")]
+    pub authorization: Authorization,
 }
 
 /// What became of it.
@@ -54,7 +55,8 @@ pub struct Connected {
 pub struct ConfirmRequest {
     /// Otherwise it goes back at once.
     pub keep: bool,
-    pub warrant: Warrant,
+    #[serde(rename = "warrant")]
+    pub authorization: Authorization,
 }
 
 /// What became of that.
@@ -102,7 +104,7 @@ impl Agent {
         if request.dry_run {
             return Ok(Connected { profile: plan.profile, before, confirm_by_ms: None, simulated: self.simulated });
         }
-        self.admit(peer, ACTIVATE, &request.warrant, |ask| shows(&ask.request.args, request))?;
+        self.admit(peer, ACTIVATE, &request.authorization, |ask| shows(&ask.request.args, request))?;
         // Written before it is done: where it fails the connection is taken back, and was away all the same.
         self.note("activate_connection begins", peer, json!(request), None)?;
 
@@ -114,7 +116,7 @@ impl Agent {
             profile: plan.profile.clone(),
             before: before.clone(),
             confirm_by_ms: self.in_ms(longest),
-            principal: request.warrant.principal.clone(),
+            principal: request.authorization.principal.clone(),
         };
         // On the card before the act: what cannot be confirmed later must not be begun.
         if let Err(error) = connections.keep(Some(pending.clone())) {
@@ -165,7 +167,7 @@ impl Agent {
             connections.keep(None)?;
             return Err(too_late(&pending));
         }
-        self.admit(peer, CONFIRM, &request.warrant, |ask| {
+        self.admit(peer, CONFIRM, &request.authorization, |ask| {
             ask.request.args.get("keep").map_or(Some(true), Value::as_bool) == Some(request.keep)
         })?;
         match network.end(&pending.checkpoint, request.keep).await {

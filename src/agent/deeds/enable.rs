@@ -3,7 +3,7 @@
 use super::unit::{refuse_to_break, same_service};
 use crate::{
     agent::{
-        Agent, Ask, Peer, Warrant,
+        Agent, Ask, Authorization, Peer,
         units::{Action, Unit, protected, reach},
     },
     error::ToolError,
@@ -27,7 +27,8 @@ pub struct EnableRequest {
     pub break_dependents: bool,
     /// Judge it and change nothing.
     pub dry_run: bool,
-    pub warrant: Warrant,
+    #[serde(rename = "warrant")]
+    pub authorization: Authorization,
 }
 
 /// What became of it.
@@ -74,7 +75,7 @@ impl Agent {
         if request.dry_run || is_on == request.enabled {
             return Ok(done(previous.clone()));
         }
-        self.admit_call(peer, TOOL, &does, &request.warrant, |ask| shows(ask, request))?;
+        self.admit_call(peer, TOOL, &does, &request.authorization, |ask| shows(ask, request))?;
         self.note("enable_unit begins", peer, json!(request), None)?;
         self.units.set_enabled(&unit.id, request.enabled).await.map_err(ToolError::maybe_changed)?;
         let after = self.units.look(&unit.id).await.map_err(ToolError::maybe_changed)?;

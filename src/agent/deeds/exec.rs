@@ -13,7 +13,7 @@ use crate::{
         redact,
     },
     agent::{
-        Agent, Ask, Peer, Warrant,
+        Agent, Ask, Authorization, Peer,
         exec::{
             Ending, Plan, Started,
             output::{Chunk, Kept, Output, Stream},
@@ -57,7 +57,8 @@ pub struct CommandRequest {
     #[serde(default)]
     pub shell: bool,
     pub timeout_ms: u32,
-    pub warrant: Warrant,
+    #[serde(rename = "warrant")]
+    pub authorization: Authorization,
 }
 
 /// One that runs.
@@ -161,7 +162,7 @@ impl Agent {
         )?;
         let plan = self.plan(&request.id, allowed, stdin.unwrap_or_default())?;
         let seat = self.commands.seat(&request.id, self.settings.exec.max_running)?;
-        self.admit(peer, TOOL, &request.warrant, |ask| shows(ask, request))?;
+        self.admit(peer, TOOL, &request.authorization, |ask| shows(ask, request))?;
         Ok((seat, plan))
     }
 
@@ -238,7 +239,7 @@ fn shown(request: &CommandRequest) -> Value {
     let stdin = request.stdin.as_deref().and_then(base64url::decode).map(|bytes| digest(&bytes));
     redact::redact(&json!({
         "id": request.id, "command": request.command, "args": request.args, "cwd": request.cwd, "env": request.env,
-        "stdin": stdin, "shell": request.shell, "timeout_ms": request.timeout_ms, "warrant": request.warrant,
+        "stdin": stdin, "shell": request.shell, "timeout_ms": request.timeout_ms, "warrant": request.authorization,
     }))
 }
 

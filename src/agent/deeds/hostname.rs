@@ -18,7 +18,7 @@ impl Agent {
         let previous = self.machine.hostname()?;
         hostname::check(&request.hostname)?;
         if !request.dry_run {
-            self.admit(peer, TOOL, &request.warrant, |ask| {
+            self.admit(peer, TOOL, &request.authorization, |ask| {
                 ask.request.args.get("hostname") == Some(&json!(request.hostname))
             })?;
             self.machine.set_hostname(&request.hostname).await.map_err(ToolError::maybe_changed)?;

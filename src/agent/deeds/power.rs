@@ -11,8 +11,8 @@ impl Agent {
         let tool = request.action.tool();
         self.policy().check(tool)?;
         self.power.check()?;
-        self.admit(peer, tool, &request.warrant, |ask| shows(ask, &request))?;
-        self.power.schedule(request.action, request.delay_seconds, request.reason, request.warrant.principal)
+        self.admit(peer, tool, &request.authorization, |ask| shows(ask, &request))?;
+        self.power.schedule(request.action, request.delay_seconds, request.reason, request.authorization.principal)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Signals to processes, and a look into those that are not the server's own.
 
 use crate::{
-    agent::{Agent, Ask, Peer, Warrant, processes::SignalName, processes::Target},
+    agent::{Agent, Ask, Authorization, Peer, processes::SignalName, processes::Target},
     error::{ErrorCode, ToolError},
     os::processes::{Proc, detail::Detail, is_gone},
 };
@@ -22,7 +22,8 @@ pub struct SignalRequest {
     pub signal: SignalName,
     /// Judge it and send nothing.
     pub dry_run: bool,
-    pub warrant: Warrant,
+    #[serde(rename = "warrant")]
+    pub authorization: Authorization,
 }
 
 /// Who got it.
@@ -63,7 +64,7 @@ impl Agent {
         }
         self.unprotected(target)?;
         if !request.dry_run {
-            self.admit(peer, SEND, &request.warrant, |ask| shows(ask, request))?;
+            self.admit(peer, SEND, &request.authorization, |ask| shows(ask, request))?;
             held.send(request.signal)?;
         }
         Ok(Signalled { name: target.name.clone(), simulated: self.simulated })

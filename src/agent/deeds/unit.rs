@@ -2,7 +2,7 @@
 
 use crate::{
     agent::{
-        Agent, Ask, Peer, Warrant,
+        Agent, Ask, Authorization, Peer,
         units::{Action, JobEnd, JobMode, Unit, allow, reach},
     },
     error::{ErrorCode, ToolError},
@@ -33,7 +33,8 @@ pub struct ControlRequest {
     pub break_dependents: bool,
     /// Judge it and change nothing.
     pub dry_run: bool,
-    pub warrant: Warrant,
+    #[serde(rename = "warrant")]
+    pub authorization: Authorization,
 }
 
 impl ControlRequest {
@@ -111,7 +112,7 @@ impl Agent {
         if request.dry_run {
             return Ok(done(previous.clone(), None));
         }
-        self.admit_call(peer, tool, &does, &request.warrant, |ask| shows(ask, request))?;
+        self.admit_call(peer, tool, &does, &request.authorization, |ask| shows(ask, request))?;
         // Written before it is done: whoever asked may be gone when the job ends.
         self.note("control_unit begins", peer, json!(request), None)?;
         let end = self.units.act(&unit.id, action, request.mode, request.wait.then_some(WAIT)).await;

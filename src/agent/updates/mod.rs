@@ -16,12 +16,7 @@ pub(super) use seat::{Seat, Seats};
 pub(super) use session::Session;
 pub(super) use take_over::{may_take_over, take_over};
 
-use super::{
-    AgentSettings, Clock,
-    deeds::update::{Judged, into},
-    power::Restarts,
-    protocol::PowerAction,
-};
+use super::{AgentSettings, Clock, deeds::update::into, power::Restarts, protocol::PowerAction};
 use crate::{
     error::ToolError,
     os::clock::synchronized,
@@ -29,7 +24,7 @@ use crate::{
         Reckoning,
         boot::ResetCause,
         install::{
-            Machine, Record, Site,
+            Judged, Machine, Record, Site,
             hooks::{Unwatched, Watch},
             judge::judge,
         },

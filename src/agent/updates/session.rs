@@ -1,16 +1,12 @@
 //! One install stream, from its head to its end: reads frames, drives the engine, answers. On a thread of its own.
 
 use crate::{
-    agent::{
-        Agent, Peer,
-        deeds::update::{InstallRequest, Judged},
-        protocol::WireError,
-    },
-    error::{ErrorCode, ToolError},
+    agent::{Agent, Peer, deeds::update::InstallRequest},
+    error::{ErrorCode, ToolError, WireError},
     update::{
         bundle::{Index, MAX_HEAD},
         install::{
-            Armed, Engine, Finish,
+            Armed, Engine, Finish, Judged,
             frame::{self, HEADER, Kind, Progress},
             hooks::{Point, Watch},
         },
@@ -61,7 +57,7 @@ impl Session {
             Err(error) => ("install", error.code.symbol()),
         };
         // A look is like any other read.
-        if request.warrant.is_some() {
+        if request.authorization.is_some() {
             let reason = ended.as_ref().err().map(|error| error.message.clone());
             let note = json!({ "request": request, "version": version, "outcome": outcome, "reason": reason });
             if let Err(error) = agent.log.write(what, &peer, note) {
@@ -87,10 +83,10 @@ impl Session {
         let Some(Kind::Head) = line.hear(&mut payload)? else { return Err(expected("the head")) };
         let (release, judged) = self.system.judge(&payload)?;
         self.seat.is_of(&judged.version);
-        if self.request.warrant.is_some() {
+        if self.request.authorization.is_some() {
             self.agent.admit_install(&self.peer, &self.request, &self.system, &release)?;
         }
-        if self.request.warrant.is_none() {
+        if self.request.authorization.is_none() {
             return Ok(End::Judged(judged));
         }
         line.say(Kind::Judged, &json_of(&judged)?)?;

@@ -1,6 +1,6 @@
 //! `raspi-mcp slot install`: a bundle from a stick, a file or an address, handed to the agent.
 
-use super::{agreed, bar::Bar, warrant};
+use super::{agreed, authorization, bar::Bar};
 use crate::{
     agent::{
         AgentLink,
@@ -51,7 +51,7 @@ pub async fn run(agent: &AgentLink, settings: &Settings, bundle: &str, reboot: b
     }
     let bar = Bar::default();
     let plan = if reboot { RestartPlan::Soon } else { RestartPlan::Waits };
-    let request = InstallRequest { tool: TOOL, warrant: Some(warrant()), restart: plan };
+    let request = InstallRequest { tool: TOOL, authorization: Some(authorization()), restart: plan };
     let carry = Carry { agent, request, spool, told: &bar };
     let armed = carry.install(&bundle).await;
     bar.end();
@@ -68,7 +68,7 @@ async fn restart(agent: &AgentLink, reboot: bool, yes: bool) -> Result<(), Failu
         );
         return Ok(());
     }
-    let request = RebootIntoRequest { tool: TOOL, delay_seconds: 0, warrant: warrant() };
+    let request = RebootIntoRequest { tool: TOOL, delay_seconds: 0, authorization: authorization() };
     match agent.reboot_into_update(request).await {
         Ok(_) => outln!("the machine restarts; `raspi-mcp slot status` tells how it went"),
         // The agent keeps the plan.

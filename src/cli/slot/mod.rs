@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     agent::{
-        AgentLink, Client, Warrant,
+        AgentLink, Authorization, Client,
         deeds::update::{MarkGoodRequest, RollBackRequest},
         peer::CONSOLE,
     },
@@ -81,7 +81,7 @@ async fn act(what: What, agent: &AgentLink, settings: &Settings) -> Result<(), F
         }
         What::Install { bundle, reboot, yes } => install::run(agent, settings, &bundle, reboot, yes).await?,
         What::Rollback { dry_run, yes } => {
-            let request = |dry_run| RollBackRequest { dry_run, warrant: warrant() };
+            let request = |dry_run| RollBackRequest { dry_run, authorization: authorization() };
             let planned = agent.roll_back(request(true)).await?;
             let version = |version: &Option<String>| printable(version.as_deref().unwrap_or("of no known version"));
             let (from, to) = (version(&planned.from_version), version(&planned.to_version));
@@ -93,7 +93,7 @@ async fn act(what: What, agent: &AgentLink, settings: &Settings) -> Result<(), F
             }
         }
         What::MarkGood => {
-            let done = agent.mark_good(MarkGoodRequest { warrant: warrant() }).await?;
+            let done = agent.mark_good(MarkGoodRequest { authorization: authorization() }).await?;
             let version = printable(done.version.as_deref().unwrap_or("of no known version"));
             outln!("slot {} ({version}) is good, and what starts from now on", done.slot);
         }
@@ -102,8 +102,8 @@ async fn act(what: What, agent: &AgentLink, settings: &Settings) -> Result<(), F
 }
 
 /// A deed at a console stands for itself: no call, no arguments, nobody to be asked.
-fn warrant() -> Warrant {
-    Warrant { principal: CONSOLE.into(), args_sha256: String::new(), ask_id: None }
+fn authorization() -> Authorization {
+    Authorization { principal: CONSOLE.into(), args_sha256: String::new(), ask_id: None }
 }
 
 /// Whether the person at the terminal says yes. Where there is none, somebody has to have said so before.

@@ -7,7 +7,7 @@ use crate::{
         question::quoted,
     },
     agent::{
-        AgentLink, CommandEnd, CommandRef, CommandRequest, Warrant,
+        AgentLink, CommandEnd, CommandRef, CommandRequest,
         exec::{Ending, output::Chunk},
         without_input,
     },
@@ -201,7 +201,7 @@ impl Tool for Run {
             stdin: args.stdin.map(|text| base64url::encode(text.as_bytes())),
             shell: args.shell,
             timeout_ms: args.timeout_ms,
-            warrant: Warrant::of(cx),
+            authorization: cx.authorization(),
         };
         let agent = &cx.world.agent;
         let mut stop = StopWhenDropped { agent: agent.clone(), id: Some(id.clone()) };

@@ -1,7 +1,7 @@
 //! `manage.mark_good`: commits a trial before its time, where every check agrees (notes on updates, rule 5).
 
 use crate::{
-    agent::{Warrant, deeds::update::MarkGoodRequest},
+    agent::deeds::update::MarkGoodRequest,
     error::ToolError,
     meta::Meta,
     registry::{context::Context, tool::Tool},
@@ -42,7 +42,7 @@ impl Tool for MarkGood {
         let trial = in_trial(&cx.world.agent.update_status().await?);
         // The same looks as the automatic commit takes, told to the agent, which has its own as well.
         updating.attest(&cx.world.machine).await?;
-        let done = cx.world.agent.mark_good(MarkGoodRequest { warrant: Warrant::of(cx) }).await?;
+        let done = cx.world.agent.mark_good(MarkGoodRequest { authorization: cx.authorization() }).await?;
         if done.simulated {
             cx.notes.simulated();
         }

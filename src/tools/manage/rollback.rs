@@ -1,7 +1,7 @@
 //! `manage.rollback`: ends an update that is under way, or goes back to the other slot.
 
 use crate::{
-    agent::{Warrant, deeds::update::RollBackRequest},
+    agent::deeds::update::RollBackRequest,
     error::ToolError,
     meta::Meta,
     registry::{context::Context, tool::Tool},
@@ -76,7 +76,7 @@ impl Tool for Rollback {
                 dry_run: args.dry_run,
             });
         }
-        let request = RollBackRequest { dry_run: args.dry_run, warrant: Warrant::of(cx) };
+        let request = RollBackRequest { dry_run: args.dry_run, authorization: cx.authorization() };
         let done = cx.world.agent.roll_back(request).await?;
         if done.simulated {
             cx.notes.simulated();

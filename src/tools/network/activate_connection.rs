@@ -2,12 +2,9 @@
 
 use super::change::{Profile, profiles};
 use crate::{
-    agent::{
-        Warrant,
-        deeds::connection::{
-            ACTIVATION, CONFIRM_SECONDS, ConnectionRequest, DEFAULT_CONFIRM_SECONDS, LONGEST_DEVICE, LONGEST_NAME,
-            is_device, is_name,
-        },
+    agent::deeds::connection::{
+        ACTIVATION, CONFIRM_SECONDS, ConnectionRequest, DEFAULT_CONFIRM_SECONDS, LONGEST_DEVICE, LONGEST_NAME,
+        is_device, is_name,
     },
     audit::rfc3339,
     error::ToolError,
@@ -112,7 +109,7 @@ impl Tool for ActivateConnection {
             device: args.device,
             confirm_seconds: args.confirm_seconds,
             dry_run: args.dry_run,
-            warrant: Warrant::of(cx),
+            authorization: cx.authorization(),
         };
         let done = cx.world.agent.activate_connection(request).await?;
         mark(cx, done.simulated, !args.dry_run);

@@ -2,7 +2,7 @@
 
 use super::change::{Profile, profiles};
 use crate::{
-    agent::{Warrant, deeds::connection::ConfirmRequest},
+    agent::deeds::connection::ConfirmRequest,
     error::ToolError,
     meta::Meta,
     registry::{context::Context, tool::Tool},
@@ -54,7 +54,7 @@ impl Tool for ConfirmConnection {
     };
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let request = ConfirmRequest { keep: args.keep, warrant: Warrant::of(cx) };
+        let request = ConfirmRequest { keep: args.keep, authorization: cx.authorization() };
         let done = cx.world.agent.confirm_connection(request).await?;
         let found = done.change.is_some();
         mark(cx, done.simulated, found);

@@ -2,7 +2,7 @@
 
 use super::get_process_details::{LARGEST_PID, absent};
 use crate::{
-    agent::{SignalName, SignalRequest, Warrant},
+    agent::{SignalName, SignalRequest},
     error::{ErrorCode, ToolError},
     machine::unreadable,
     meta::{Effect, Meta},
@@ -85,7 +85,7 @@ impl Tool for SendSignal {
             start_ticks,
             signal: args.signal,
             dry_run: args.dry_run,
-            warrant: Warrant::of(cx),
+            authorization: cx.authorization(),
         };
         let done = cx.world.agent.signal_process(request).await?;
         if done.simulated {

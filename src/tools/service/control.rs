@@ -3,7 +3,6 @@
 use super::{permit, service_name};
 use crate::{
     agent::{
-        Warrant,
         deeds::unit::{ControlRequest, Controlled, WAIT},
         units::{Action, JobMode},
     },
@@ -70,7 +69,7 @@ pub(super) async fn short(cx: &Context, args: Args, action: Action) -> Result<Ou
             wait: true,
             break_dependents: false,
             dry_run: false,
-            warrant: Warrant::of(cx),
+            authorization: cx.authorization(),
         },
     )
     .await?;

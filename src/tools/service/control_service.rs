@@ -7,7 +7,6 @@ use super::{
 use crate::{
     access::way,
     agent::{
-        Warrant,
         deeds::unit::{ControlRequest, State},
         units::{Action, JobMode},
     },
@@ -134,7 +133,7 @@ impl Tool for ControlService {
                 wait: !args.no_block,
                 break_dependents: args.force,
                 dry_run: args.dry_run,
-                warrant: Warrant::of(cx),
+                authorization: cx.authorization(),
             },
         )
         .await?;

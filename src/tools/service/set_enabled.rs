@@ -6,7 +6,7 @@ use super::{
     permit, service_name, validate,
 };
 use crate::{
-    agent::{Warrant, deeds::enable::EnableRequest},
+    agent::deeds::enable::EnableRequest,
     error::ToolError,
     meta::Meta,
     os::systemd::{
@@ -108,7 +108,7 @@ impl Tool for SetEnabled {
                 enabled: args.enabled,
                 break_dependents: args.force,
                 dry_run: args.dry_run,
-                warrant: Warrant::of(cx),
+                authorization: cx.authorization(),
             })
             .await?;
         let on = |state: &Option<String>| state.as_deref().is_some_and(is_enabled);

@@ -1,7 +1,7 @@
 //! What `system.reboot` and `system.shutdown` have in common: the agent does it in a while, and it can be taken back.
 
 use crate::{
-    agent::{PowerAction, PowerRequest, Warrant},
+    agent::{PowerAction, PowerRequest},
     audit::rfc3339,
     error::ToolError,
     registry::context::Context,
@@ -98,7 +98,7 @@ pub(super) async fn call(cx: &Context, action: PowerAction, args: Args) -> Resul
             action,
             delay_seconds: args.delay_seconds,
             reason: args.reason,
-            warrant: Warrant::of(cx),
+            authorization: cx.authorization(),
         })
         .await?;
     mark(cx, scheduled.simulated, true);

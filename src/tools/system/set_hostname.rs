@@ -3,7 +3,7 @@
 use super::power::mark;
 use crate::{
     agent::{
-        HostnameRequest, Warrant,
+        HostnameRequest,
         hostname::{LONGEST, PATTERN, is_label},
     },
     error::ToolError,
@@ -70,7 +70,7 @@ impl Tool for SetHostname {
             .set_hostname(HostnameRequest {
                 hostname: args.hostname.clone(),
                 dry_run: args.dry_run,
-                warrant: Warrant::of(cx),
+                authorization: cx.authorization(),
             })
             .await?;
         let changed = done.previous != args.hostname;

@@ -1,10 +1,10 @@
 //! The server's and the console's end of an install stream: sends head, index and blocks; the agent decides.
 
-use super::frame::{self, Armed, HEADER, Kind, MAX_INDEX_PIECE, Progress, Wanted, broken};
-use crate::{
-    agent::{deeds::update::Judged, protocol::WireError},
-    error::{ErrorCode, ToolError},
+use super::{
+    frame::{self, Armed, HEADER, Kind, MAX_INDEX_PIECE, Progress, Wanted, broken},
+    judged::Judged,
 };
+use crate::error::{ErrorCode, ToolError, WireError};
 use std::{io, time::Duration};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -47,7 +47,7 @@ pub enum Finished {
 }
 
 impl Install {
-    /// Sends the head of a bundle into a stream that [`crate::agent::AgentLink::install`] opened, and gives the agent's judgement. Must
+    /// Sends the head of a bundle into a stream that the agent has taken for an install, and gives the agent's judgement. Must
     /// be called inside the runtime.
     ///
     /// # Errors

@@ -5,14 +5,14 @@ use crate::served::{Door, Pi, Wire, process::command, soon};
 use raspi_mcp::{
     access::caller::Door as In,
     audit::{
-        Audit, Filter, Record,
+        Approval, Audit, Filter, Record,
         changed::Changed,
         ledger::{Entry, Ledger},
         recent_file, verify_file,
     },
     error::{ErrorCode, ToolError},
     meta::Role,
-    registry::{Registry, pipeline::Approval},
+    registry::Registry,
     store::Store,
 };
 use rusqlite::Connection;

@@ -51,8 +51,8 @@ fn who_called_is_no_secret_and_a_token_in_its_place_is() {
     for name in
         ["token:fleet", "token:kitchen-pi.2", "jwt:auth0|5f7c", "jwt:alice@example.org", "uid:1000", "page:1a2b"]
     {
-        let warrant = json!({"warrant": {"principal": name, "ask_id": null}});
-        assert_eq!(redact(&warrant), warrant);
+        let authorization = json!({"warrant": {"principal": name, "ask_id": null}});
+        assert_eq!(redact(&authorization), authorization);
         let text = format!("GPIO 17 is held by {name}, until it is released");
         assert_eq!(redact_own(&text), text);
     }

@@ -54,12 +54,12 @@ fn activate(connection: &str) -> ConnectionRequest {
         device: None,
         confirm_seconds: 60,
         dry_run: false,
-        warrant: warrant(&json!({ "connection": connection }), None),
+        authorization: authorization(&json!({ "connection": connection }), None),
     }
 }
 
 fn confirm(keep: bool) -> ConfirmRequest {
-    ConfirmRequest { keep, warrant: warrant(&json!({ "keep": keep }), None) }
+    ConfirmRequest { keep, authorization: authorization(&json!({ "keep": keep }), None) }
 }
 
 fn simulated() -> (Net, Arc<SimulatedNetwork>) {
@@ -186,7 +186,7 @@ async fn the_agent_judges_by_its_own_policy() {
     net.pi.says(&opened, true).await.unwrap();
     let approved = ConnectionRequest {
         confirm_seconds: 30,
-        warrant: warrant(&args, Some(&opened.id)),
+        authorization: authorization(&args, Some(&opened.id)),
         ..activate("simulated-wifi")
     };
     for lie in [

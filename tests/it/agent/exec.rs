@@ -88,7 +88,7 @@ fn sh(script: &str) -> CommandRequest {
         stdin: None,
         shell: false,
         timeout_ms: 60_000,
-        warrant: warrant(&json!({}), None),
+        authorization: authorization(&json!({}), None),
     }
 }
 
@@ -406,11 +406,11 @@ async fn a_person_approves_exactly_one_command() {
     pi.says(&opened, true).await.unwrap();
     let approved = CommandRequest {
         stdin: Some(base64url::encode(b"secret words")),
-        warrant: warrant(&args, Some(&opened.id)),
+        authorization: authorization(&args, Some(&opened.id)),
         ..sh("cat")
     };
-    let mut unseen = CommandRequest { warrant: warrant(&args, Some(&half_shown.id)), ..approved.clone() };
-    unseen.warrant.args_sha256 = "0".repeat(64);
+    let mut unseen = CommandRequest { authorization: authorization(&args, Some(&half_shown.id)), ..approved.clone() };
+    unseen.authorization.args_sha256 = "0".repeat(64);
     for lie in [
         unseen,
         CommandRequest { args: vec!["-c".into(), "cat; id".into()], ..approved.clone() },

@@ -19,7 +19,7 @@ fn name(hostname: &str) -> HostnameRequest {
     HostnameRequest {
         hostname: hostname.into(),
         dry_run: false,
-        warrant: warrant(&json!({ "hostname": hostname }), None),
+        authorization: authorization(&json!({ "hostname": hostname }), None),
     }
 }
 
@@ -56,8 +56,10 @@ async fn the_owner_may_want_to_be_asked() {
     assert_eq!(error.code, ErrorCode::PermissionDenied);
     let opened = server.open_ask(ask("system.set_hostname", json!({"hostname": "kitchen"}))).await.unwrap();
     pi.says(&opened, true).await.unwrap();
-    let approved =
-        HostnameRequest { warrant: warrant(&json!({"hostname": "kitchen"}), Some(&opened.id)), ..name("kitchen") };
+    let approved = HostnameRequest {
+        authorization: authorization(&json!({"hostname": "kitchen"}), Some(&opened.id)),
+        ..name("kitchen")
+    };
     let lie = HostnameRequest { hostname: "evil".into(), ..approved.clone() };
     assert_eq!(server.set_hostname(lie).await.unwrap_err().details["differs"], "arguments");
     server.set_hostname(approved.clone()).await.unwrap();

@@ -113,7 +113,7 @@ async fn who_ends_a_trial_keeps_its_log_as_well() {
     journalctl(&pi, &format!("cat <<'END'\n{}END\n", line(&json!("no gateway"))));
     one_second_for_2_0_0(&pi).await;
     restarted(&pi, 1).await;
-    let request = |dry_run| RollBackRequest { dry_run, warrant: warrant(&json!({}), None) };
+    let request = |dry_run| RollBackRequest { dry_run, authorization: authorization(&json!({}), None) };
     pi.server().roll_back(request(true)).await.unwrap();
     assert!(!pi.dir.path().join("usr/bin/args").exists(), "a dry run reads nothing");
     pi.server().roll_back(request(false)).await.unwrap();

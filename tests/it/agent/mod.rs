@@ -20,11 +20,12 @@ mod rewritten;
 mod socket;
 mod units;
 pub mod update;
+mod wire;
 
 use raspi_mcp::{
     agent::{
-        Agent, AgentLink, AgentPolicy, AgentSettings, Ask, AskRequest, BootClock, Clock, Peer, PowerAction,
-        PowerRequest, Standing, UpdatePort, Warrant, World,
+        Agent, AgentLink, AgentPolicy, AgentSettings, Ask, AskRequest, Authorization, BootClock, Clock, Peer,
+        PowerAction, PowerRequest, Standing, UpdatePort, World,
         machine::SimulatedMachine,
         protocol::{Done, Op},
         units::{SimulatedUnits, Units},
@@ -223,13 +224,13 @@ fn reboot(args: &Value, ask_id: Option<&str>) -> PowerRequest {
         action: PowerAction::Reboot,
         delay_seconds: args["delay_seconds"].as_u64().unwrap_or(5) as u32,
         reason: args["reason"].as_str().map(str::to_owned),
-        warrant: warrant(args, ask_id),
+        authorization: authorization(args, ask_id),
     }
 }
 
 /// What goes with the deed of a call with these arguments.
-pub fn warrant(args: &Value, ask_id: Option<&str>) -> Warrant {
-    Warrant {
+pub fn authorization(args: &Value, ask_id: Option<&str>) -> Authorization {
+    Authorization {
         principal: "token:fleet".into(),
         args_sha256: canonical::sha256_hex(args),
         ask_id: ask_id.map(str::to_owned),

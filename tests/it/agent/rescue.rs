@@ -31,7 +31,10 @@ fn with_dead_man(hours: u32) -> Pi {
 }
 
 fn going_back() -> RollBackRequest {
-    RollBackRequest { dry_run: false, warrant: Warrant { principal: DEAD_MAN.into(), ..warrant(&json!({}), None) } }
+    RollBackRequest {
+        dry_run: false,
+        authorization: Authorization { principal: DEAD_MAN.into(), ..authorization(&json!({}), None) },
+    }
 }
 
 #[tokio::test]
@@ -48,7 +51,7 @@ async fn the_dead_man_goes_back_when_his_time_has_come_and_only_once() {
     pi.now_ms.fetch_add(24 * HOUR - 1, Ordering::SeqCst);
     assert_eq!(link.roll_back(going_back()).await.unwrap_err().code, ErrorCode::PermissionDenied, "a moment too early");
     pi.now_ms.fetch_add(1, Ordering::SeqCst);
-    let other = RollBackRequest { warrant: warrant(&args, None), ..going_back() };
+    let other = RollBackRequest { authorization: authorization(&args, None), ..going_back() };
     assert_eq!(
         link.roll_back(other).await.unwrap_err().code,
         ErrorCode::PermissionDenied,

@@ -295,7 +295,7 @@ async fn a_flood_of_refused_peers_pushes_nothing_out_of_the_log_and_delays_no_ap
     let deed = Op::SetHostname(raspi_mcp::agent::HostnameRequest {
         hostname: "kitchen".into(),
         dry_run: true,
-        warrant: warrant(&json!({}), None),
+        authorization: authorization(&json!({}), None),
     });
     let _ = pi.agent().handle(&Peer::in_process(), deed).await;
     let waits = pi.server().open_ask(ask("gpio.write_pin", json!({"pin": 4}))).await.unwrap();
@@ -368,7 +368,7 @@ async fn a_flood_of_refused_operations_is_counted_by_user_and_kind_and_bounded_i
         let wrong = raspi_mcp::agent::HostnameRequest {
             hostname: "not a name".into(),
             dry_run: false,
-            warrant: warrant(&json!({}), None),
+            authorization: authorization(&json!({}), None),
         };
         pi.server().set_hostname(wrong).await.unwrap_err();
         pi.server().cancel_power(PowerAction::Reboot).await.unwrap();

@@ -24,7 +24,7 @@ fn control(service_name: &str, action: Action) -> ControlRequest {
         wait: true,
         break_dependents: false,
         dry_run: false,
-        warrant: warrant(&json!({"service_name": service_name, "action": action}), None),
+        authorization: authorization(&json!({"service_name": service_name, "action": action}), None),
     }
 }
 
@@ -34,7 +34,7 @@ fn enable(service_name: &str, enabled: bool) -> EnableRequest {
         enabled,
         break_dependents: false,
         dry_run: false,
-        warrant: warrant(&json!({"service_name": service_name, "enabled": enabled}), None),
+        authorization: authorization(&json!({"service_name": service_name, "enabled": enabled}), None),
     }
 }
 
@@ -216,8 +216,10 @@ async fn a_person_approves_this_very_job() {
     let args = json!({"service_name": "web", "action": "restart"});
     let opened = pi.server().open_ask(ask("service.control_service", args.clone())).await.unwrap();
     pi.says(&opened, true).await.unwrap();
-    let approved =
-        ControlRequest { warrant: warrant(&args, Some(&opened.id)), ..control("web.service", Action::Restart) };
+    let approved = ControlRequest {
+        authorization: authorization(&args, Some(&opened.id)),
+        ..control("web.service", Action::Restart)
+    };
     for lie in [
         ControlRequest { action: Action::Reload, ..approved.clone() },
         ControlRequest { service_name: "worker".into(), ..approved.clone() },

@@ -52,7 +52,7 @@ pub fn bundle(version: &str, counter: u64) -> Vec<u8> {
 }
 
 pub fn request(args: &Value, ask_id: Option<&str>) -> InstallRequest {
-    InstallRequest { tool: TOOL, warrant: Some(warrant(args, ask_id)), restart: RestartPlan::Waits }
+    InstallRequest { tool: TOOL, authorization: Some(authorization(args, ask_id)), restart: RestartPlan::Waits }
 }
 
 /// What the server half does: everything that is wanted is sent. Gives the numbers that were.
@@ -79,7 +79,7 @@ pub async fn install(link: &AgentLink, request: InstallRequest, bundle: &[u8]) -
 }
 
 pub fn restart(args: &Value) -> RebootIntoRequest {
-    RebootIntoRequest { tool: TOOL, delay_seconds: 1, warrant: warrant(args, None) }
+    RebootIntoRequest { tool: TOOL, delay_seconds: 1, authorization: authorization(args, None) }
 }
 
 pub fn healthy() -> HealthReport {
@@ -190,7 +190,7 @@ async fn an_old_slot_that_is_offline_as_well_arms_the_update_again() {
 async fn a_person_can_end_a_trial_and_forget_what_is_armed() {
     let pi = updatable();
     let (link, args) = (pi.server(), json!({}));
-    let back = |dry_run| RollBackRequest { dry_run, warrant: warrant(&json!({}), None) };
+    let back = |dry_run| RollBackRequest { dry_run, authorization: authorization(&json!({}), None) };
     install(&link, request(&args, None), &bundle("2.0.0", 2)).await.unwrap();
     let plan = link.roll_back(back(true)).await.unwrap();
     assert_eq!((plan.from, plan.to, plan.restarts), (Slot::A, Slot::A, false));
@@ -215,7 +215,7 @@ async fn a_person_can_end_a_trial_and_forget_what_is_armed() {
 async fn nobody_can_talk_a_sick_trial_into_a_commit() {
     let pi = updatable();
     let (link, args) = (pi.server(), json!({}));
-    let good = || MarkGoodRequest { warrant: warrant(&json!({}), None) };
+    let good = || MarkGoodRequest { authorization: authorization(&json!({}), None) };
     install(&link, request(&args, None), &bundle("2.0.0", 2)).await.unwrap();
     link.reboot_into_update(restart(&args)).await.unwrap();
     restarted(&pi, 1).await;
@@ -412,7 +412,7 @@ async fn a_restart_that_the_limit_refuses_is_planned_and_every_advice_given_work
     // What the refusal of the same bundle advises: a restart by order is refused the same way, and taking it back works.
     let error = install(&link, request(&json!({}), None), &bundle("3.0.0", 3)).await.unwrap_err();
     assert!(error.hint.as_ref().is_some_and(|hint| hint.contains("manage.rollback takes it back")), "{error:?}");
-    link.roll_back(RollBackRequest { dry_run: false, warrant: warrant(&json!({}), None) }).await.unwrap();
+    link.roll_back(RollBackRequest { dry_run: false, authorization: authorization(&json!({}), None) }).await.unwrap();
     let status = link.update_status().await.unwrap();
     assert_eq!((status.restart, slot(&status, Slot::A).0), (None, SlotState::Bad), "{status:?}");
     assert!(status.blocked.iter().all(|blocked| blocked.by_person), "{:?}", status.blocked);
@@ -423,7 +423,7 @@ async fn a_restart_that_the_limit_refuses_is_planned_and_every_advice_given_work
 async fn what_a_person_took_back_is_for_a_person_only() {
     let pi = updatable();
     let link = pi.server();
-    let back = || RollBackRequest { dry_run: false, warrant: warrant(&json!({}), None) };
+    let back = || RollBackRequest { dry_run: false, authorization: authorization(&json!({}), None) };
     install(&link, request(&json!({}), None), &bundle("2.0.0", 2)).await.unwrap();
     link.reboot_into_update(restart(&json!({}))).await.unwrap();
     restarted(&pi, 1).await;
@@ -434,7 +434,10 @@ async fn what_a_person_took_back_is_for_a_person_only() {
     let status = link.update_status().await.unwrap();
     assert!(slot(&status, Slot::A).2 && status.blocked[0].by_person, "{status:?}");
     let itself = InstallRequest {
-        warrant: Some(raspi_mcp::agent::Warrant { principal: "update.automatic".into(), ..warrant(&json!({}), None) }),
+        authorization: Some(raspi_mcp::agent::Authorization {
+            principal: "update.automatic".into(),
+            ..authorization(&json!({}), None)
+        }),
         ..request(&json!({}), None)
     };
     let error = install(&link, itself, &bundle("2.0.0", 2)).await.unwrap_err();
@@ -475,7 +478,7 @@ async fn a_future_release_leaves_no_floor_behind_and_the_machine_takes_the_next_
     assert!(error.message.contains("was made at"), "{error}");
     install(&link, request(&json!({}), None), &made(crate::update::NOW + day)).await.unwrap();
     assert_eq!(link.update_status().await.unwrap().time_floor, before, "armed");
-    link.roll_back(RollBackRequest { dry_run: false, warrant: warrant(&json!({}), None) }).await.unwrap();
+    link.roll_back(RollBackRequest { dry_run: false, authorization: authorization(&json!({}), None) }).await.unwrap();
     assert_eq!(link.update_status().await.unwrap().time_floor, before, "taken back");
     install(&link, request(&json!({}), None), &bundle("2.0.1", 3)).await.unwrap();
 }

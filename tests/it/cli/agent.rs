@@ -174,7 +174,7 @@ async fn a_killed_agent_is_followed_by_one_that_knows_what_was_scheduled() {
         action: raspi_mcp::agent::PowerAction::Reboot,
         delay_seconds: 600,
         reason: None,
-        warrant: raspi_mcp::agent::Warrant {
+        authorization: raspi_mcp::agent::Authorization {
             principal: "stdio".into(),
             args_sha256: request.args_sha256,
             ask_id: Some(asked.id),

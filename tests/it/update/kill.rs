@@ -3,7 +3,7 @@
 //! This program is started again as the agent or as the server half ([`an_agent`], [`a_server`]), with what it is to do in its environment.
 
 use super::*;
-use crate::agent::{Pi, update::install, warrant};
+use crate::agent::{Pi, authorization, update::install};
 use raspi_mcp::{
     agent::{
         Agent, AgentLink, Card, Client, InstallRequest, UpdatePort, UpdateTool, World, bind, machine::SimulatedMachine,
@@ -46,8 +46,8 @@ const BOOT: usize = 256 << 10;
 const ROOT: usize = 4 << 20;
 
 fn request() -> InstallRequest {
-    let warrant = Some(warrant(&serde_json::json!({}), None));
-    InstallRequest { tool: UpdateTool::UpdateServer, warrant, restart: RestartPlan::Waits }
+    let authorization = Some(authorization(&serde_json::json!({}), None));
+    InstallRequest { tool: UpdateTool::UpdateServer, authorization, restart: RestartPlan::Waits }
 }
 
 /// The release that is installed: the root changes in every block.

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::agent::{
+    authorization,
     update::{install, request, restart},
-    warrant,
 };
 use raspi_mcp::{
     agent::{PowerAction, PowerRequest, RollBackRequest},
@@ -49,7 +49,7 @@ async fn armed(device: &Device, plan: RestartPlan) {
 }
 
 fn power(action: PowerAction, delay_seconds: u32) -> PowerRequest {
-    PowerRequest { action, delay_seconds, reason: None, warrant: warrant(&json!({}), None) }
+    PowerRequest { action, delay_seconds, reason: None, authorization: authorization(&json!({}), None) }
 }
 
 /// Waits until 1.1.0 is committed by whoever serves.
@@ -208,7 +208,7 @@ async fn what_is_planned_can_be_taken_back() {
     let mut device = quiet(|_| {});
     device.serve();
     armed(&device, RestartPlan::Soon).await;
-    let back = RollBackRequest { dry_run: false, warrant: warrant(&json!({}), None) };
+    let back = RollBackRequest { dry_run: false, authorization: authorization(&json!({}), None) };
     device.link().roll_back(back).await.unwrap();
     sleep(100 * HOUR).await;
     assert_eq!((device.restarts(), device.status().await.restart), (0, None));
@@ -222,7 +222,7 @@ async fn what_a_person_went_back_from_is_not_installed_by_itself_and_comes_by_or
     device.job_begins().await;
     assert_eq!(device.job_stops().await.error(), None);
     committed(&device).await;
-    let back = RollBackRequest { dry_run: false, warrant: warrant(&json!({}), None) };
+    let back = RollBackRequest { dry_run: false, authorization: authorization(&json!({}), None) };
     device.link().roll_back(back).await.unwrap();
     device.restarted(2).await;
     let before = device.jobs().newest().map(|job| job.order.id);

@@ -116,8 +116,8 @@ async fn what_waits_for_its_restart_can_be_taken_back() {
     device.job_begins().await;
     device.job_stops().await;
     assert!(!device.jobs().can_cancel(), "it is armed");
-    let warrant = crate::agent::warrant(&serde_json::json!({}), None);
-    device.link().roll_back(RollBackRequest { dry_run: false, warrant }).await.unwrap();
+    let authorization = crate::agent::authorization(&serde_json::json!({}), None);
+    device.link().roll_back(RollBackRequest { dry_run: false, authorization }).await.unwrap();
     device.updating().news();
     let job = timeout(HOUR, device.jobs().settled()).await.expect("its end").unwrap();
     assert!(job.message.contains("taken back"), "{job:?}");

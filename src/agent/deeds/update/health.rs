@@ -60,7 +60,7 @@ impl Agent {
         peer: &Peer,
         request: &MarkGoodRequest,
     ) -> Result<MarkedGood, ToolError> {
-        self.allows(peer, MARK, &request.warrant)?;
+        self.allows(peer, MARK, &request.authorization)?;
         let system = self.updates.system()?;
         let (slot, version, before) = {
             let ledger = system.record.ledger();
@@ -86,7 +86,7 @@ impl Agent {
                 .hint("mend that first; manage.rollback goes back to the other slot"));
         }
         if peer.standing != Who::Approver {
-            self.admit(peer, MARK, &request.warrant, |_| true)?;
+            self.admit(peer, MARK, &request.authorization, |_| true)?;
         }
         if trial {
             self.commit(&system).await?;

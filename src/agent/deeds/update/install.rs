@@ -27,13 +27,16 @@ impl Agent {
         request: InstallRequest,
     ) -> Result<Session, ToolError> {
         let policy = agent.policy();
-        match &request.warrant {
-            Some(warrant) => agent.allows(peer, request.tool.name(), warrant)?,
+        match &request.authorization {
+            Some(authorization) => agent.allows(peer, request.tool.name(), authorization)?,
             // A look: what it says is no secret, and it changes nothing.
             None => policy.check_read(request.tool.name())?,
         }
         let system = agent.updates.system()?;
-        let who = request.warrant.as_ref().map_or_else(|| peer.to_string(), |warrant| warrant.principal.clone());
+        let who = request
+            .authorization
+            .as_ref()
+            .map_or_else(|| peer.to_string(), |authorization| authorization.principal.clone());
         let seat = agent.updates.seats.take(&who)?;
         Ok(Session { agent: Arc::clone(agent), system, peer: peer.clone(), request, seat })
     }
@@ -49,22 +52,22 @@ impl Agent {
         system: &System,
         release: &Release,
     ) -> Result<(), ToolError> {
-        let Some(warrant) = &request.warrant else { return Ok(()) };
+        let Some(authorization) = &request.authorization else { return Ok(()) };
         let tool = request.tool;
-        self.allows(peer, tool.name(), warrant)?;
+        self.allows(peer, tool.name(), authorization)?;
         let taken_back = |blocked: &Blocked| blocked.by_person && blocked.manifest == release.digest;
-        if warrant.principal == AUTOMATIC && system.record.ledger().state().blocked.iter().any(taken_back) {
+        if authorization.principal == AUTOMATIC && system.record.ledger().state().blocked.iter().any(taken_back) {
             let version = &release.manifest.version;
             return Err(ToolError::precondition(format!("a person took version {version} back on this device"))
                 .hint("it is not installed by itself any more; a person may have it again with manage.update_server"));
         }
-        if self.admissions.holds(release.digest, tool, &warrant.principal) {
+        if self.admissions.holds(release.digest, tool, &authorization.principal) {
             return Ok(());
         }
         if peer.standing != Standing::Approver {
-            self.admit(peer, tool.name(), warrant, |ask| shows(&ask.request.args, tool, system, release))?;
+            self.admit(peer, tool.name(), authorization, |ask| shows(&ask.request.args, tool, system, release))?;
         }
-        self.admissions.keep(release.digest, tool, &warrant.principal)
+        self.admissions.keep(release.digest, tool, &authorization.principal)
     }
 }
 

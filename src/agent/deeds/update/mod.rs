@@ -26,7 +26,7 @@ pub(in crate::agent) use trial::Boot;
 
 pub use dead_man::DEAD_MAN;
 pub use words::{
-    HealthReport, HealthTaken, InstallRequest, Judged, MAX_PROBLEM, MAX_PROBLEMS, MarkGoodRequest, MarkedGood,
+    HealthReport, HealthTaken, InstallRequest, MAX_PROBLEM, MAX_PROBLEMS, MarkGoodRequest, MarkedGood,
     RebootIntoRequest, RollBackRequest, RolledBack, UpdateTool,
 };
 

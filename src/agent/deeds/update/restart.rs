@@ -22,17 +22,19 @@ impl Agent {
         request: RebootIntoRequest,
     ) -> Result<Scheduled, ToolError> {
         let tool = request.tool;
-        self.allows(peer, tool.name(), &request.warrant)?;
+        self.allows(peer, tool.name(), &request.authorization)?;
         let system = self.updates.system()?;
         self.updates.seats.must_be_free()?;
         let Some(armed) = system.armed() else {
             return Err(ToolError::precondition("nothing is installed that waits for a restart")
                 .hint("manage.get_update_status shows how far an update is"));
         };
-        let (version, principal) = (armed.version.clone(), &request.warrant.principal);
+        let (version, principal) = (armed.version.clone(), &request.authorization.principal);
         let let_in = armed.manifest.is_some_and(|manifest| self.admissions.holds(manifest, tool, principal));
         if !let_in && peer.standing != Standing::Approver {
-            self.admit(peer, tool.name(), &request.warrant, |ask| shows_armed(&ask.request.args, &system, &armed))?;
+            self.admit(peer, tool.name(), &request.authorization, |ask| {
+                shows_armed(&ask.request.args, &system, &armed)
+            })?;
         }
         // From here on it is a plan, whatever ends this agent or refuses the restart. An order is for now; one that nobody gave keeps
         // to its window.
@@ -51,7 +53,7 @@ impl Agent {
             return Ok(reboot);
         }
         let (argument, reason) = (system.trial_argument(), into(&version));
-        let (delay, principal) = (request.delay_seconds, request.warrant.principal);
+        let (delay, principal) = (request.delay_seconds, request.authorization.principal);
         self.power
             .schedule_with(PowerAction::Reboot, delay, Some(reason), principal, argument)
             .inspect(|_| self.plan_changed(false))

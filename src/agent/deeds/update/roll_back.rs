@@ -38,9 +38,9 @@ impl Agent {
         request: &RollBackRequest,
     ) -> Result<RolledBack, ToolError> {
         let system = self.updates.system()?;
-        let due = self.dead_man_is_due(&system, &request.warrant.principal);
+        let due = self.dead_man_is_due(&system, &request.authorization.principal);
         if !due {
-            self.allows(peer, TOOL, &request.warrant)?;
+            self.allows(peer, TOOL, &request.authorization)?;
         }
         self.updates.seats.must_be_free()?;
         let looked = Arc::clone(&system);
@@ -54,12 +54,12 @@ impl Agent {
         // Before the approval is used up.
         let log = if way == Way::OutOfTrial { self.log_tail().await } else { None };
         if peer.standing != Who::Approver && !due {
-            self.admit(peer, TOOL, &request.warrant, |ask| {
+            self.admit(peer, TOOL, &request.authorization, |ask| {
                 ask.request.args.get("dry_run").is_none_or(|dry| dry != &serde_json::json!(true))
             })?;
         }
         let now = (self.clock)();
-        let by = format!("rolled back by {}", request.warrant.principal);
+        let by = format!("rolled back by {}", request.authorization.principal);
         let done = Arc::clone(&system);
         let reason = by.clone();
         blocking::run("update", move |_| perform(&done, way, &reason, log.as_deref(), now, due)).await?;
@@ -68,7 +68,7 @@ impl Agent {
             let other = way == Way::ToOther;
             let argument = if other { system.trial_argument() } else { None };
             let why = if other { into(rolled.to_version.as_deref().unwrap_or("factory")) } else { by };
-            let principal = request.warrant.principal.clone();
+            let principal = request.authorization.principal.clone();
             let scheduled = self.power.schedule_with(PowerAction::Reboot, SOON, Some(why), principal, argument);
             scheduled.map_err(|error| if other { self.later(error) } else { error })?;
         }

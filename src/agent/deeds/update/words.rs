@@ -1,10 +1,9 @@
 //! What the agent is asked of updates, and what it answers.
 
 use crate::{
-    agent::Warrant,
+    agent::Authorization,
     update::{
         Slot,
-        bundle::Digest,
         status::{RestartPlan, SlotState},
     },
 };
@@ -38,30 +37,11 @@ impl UpdateTool {
 pub struct InstallRequest {
     pub tool: UpdateTool,
     /// `None`: only the head is judged, and the stream ends with that.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub warrant: Option<Warrant>,
+    #[serde(default, rename = "warrant", skip_serializing_if = "Option::is_none")]
+    pub authorization: Option<Authorization>,
     /// What follows once it is armed.
     #[serde(default, skip_serializing_if = "RestartPlan::waits")]
     pub restart: RestartPlan,
-}
-
-/// What the agent says of a bundle's head: it is signed, for this device, and may be installed now.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Judged {
-    pub version: String,
-    pub counter: u64,
-    pub channel: String,
-    pub manifest_sha256: Digest,
-    /// Where it would go.
-    pub target: Slot,
-    /// Bytes of its images.
-    pub total_bytes: u64,
-    /// It was begun before: what is written already is not asked for again.
-    pub resumes: bool,
-    /// What a person should know: that the clock is not to be trusted, say.
-    pub notes: Vec<String>,
-    pub simulated: bool,
 }
 
 /// A restart into the armed slot.
@@ -71,7 +51,8 @@ pub struct RebootIntoRequest {
     pub tool: UpdateTool,
     /// 0 to 600.
     pub delay_seconds: u32,
-    pub warrant: Warrant,
+    #[serde(rename = "warrant")]
+    pub authorization: Authorization,
 }
 
 /// The way back: out of a trial, away from an armed slot, or to the slot that ran before a commit.
@@ -80,7 +61,8 @@ pub struct RebootIntoRequest {
 pub struct RollBackRequest {
     /// Judge it and change nothing.
     pub dry_run: bool,
-    pub warrant: Warrant,
+    #[serde(rename = "warrant")]
+    pub authorization: Authorization,
 }
 
 /// What becomes of it.
@@ -102,7 +84,8 @@ pub struct RolledBack {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MarkGoodRequest {
-    pub warrant: Warrant,
+    #[serde(rename = "warrant")]
+    pub authorization: Authorization,
 }
 
 /// What became of it.

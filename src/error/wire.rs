@@ -1,6 +1,6 @@
 //! A failure between the halves: code, sentence, details and hint, as JSON.
 
-use crate::error::{ErrorCode, ToolError};
+use super::{ErrorCode, ToolError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
