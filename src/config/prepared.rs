@@ -1,5 +1,6 @@
 //! What `raspi-mcp prepare` wrote at this boot of whose machine this is, as far as the configuration reads it. The appliance writes it.
 
+use crate::os::if_there;
 use serde::{Deserialize, Serialize};
 use std::{
     fs::File,
@@ -61,10 +62,7 @@ impl Prepared {
 /// # Errors
 /// Those of opening and reading it.
 pub fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let file = match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        file => file?,
-    };
+    let Some(file) = if_there(File::open(path))? else { return Ok(None) };
     let mut bytes = Vec::new();
     file.take(LONGEST).read_to_end(&mut bytes)?;
     Ok(Some(bytes))

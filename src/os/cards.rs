@@ -3,7 +3,7 @@
 //! eMMC since 5.0 tells the device life time and the state of its spare blocks from its extended register (JEDEC JESD84-B51,
 //! 7.4.58-60); SD cards have no such register, and the kernel no such files for them.
 
-use super::{Root, malformed};
+use super::{Root, if_there, malformed};
 use std::io;
 
 /// What one card says of itself.
@@ -33,16 +33,8 @@ pub fn read(root: &Root, name: &str) -> Card {
     let file = |attribute: &str| format!("sys/block/{name}/device/{attribute}");
     Card {
         kind: root.line(&file("type")),
-        life_used_percent: absent_or(life(root, &file("life_time"))),
-        spare: absent_or(spare(root, &file("pre_eol_info"))),
-    }
-}
-
-/// A file that is not there is nothing said.
-fn absent_or<T>(read: io::Result<Option<T>>) -> io::Result<Option<T>> {
-    match read {
-        Err(fault) if fault.kind() == io::ErrorKind::NotFound => Ok(None),
-        other => other,
+        life_used_percent: if_there(life(root, &file("life_time"))).map(Option::flatten),
+        spare: if_there(spare(root, &file("pre_eol_info"))).map(Option::flatten),
     }
 }
 

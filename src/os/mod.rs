@@ -53,4 +53,4 @@ pub mod thermal;
 pub mod uptime;
 pub mod whole;
 
-pub use root::{Root, malformed};
+pub use root::{Root, if_there, malformed};

@@ -5,7 +5,7 @@
 //! Raspberry Pi 5 also what its power controller noticed. Linux restarts these boards by their watchdog, so that a reboot and a hang
 //! look the same there: "restart" means either.
 
-use super::{Root, malformed};
+use super::Root;
 use std::io;
 
 const RSTS: [&str; 2] = ["proc/device-tree/chosen/bootloader/rsts", "proc/device-tree/chosen/bootloader/pm_rsts"];
@@ -93,7 +93,7 @@ fn by_register(word: u32) -> Option<Cause> {
 }
 
 fn by_power_controller(root: &Root) -> io::Result<Option<Cause>> {
-    let Some(word) = cell(root, POWER)? else { return Ok(None) };
+    let Some(word) = root.cell(POWER)? else { return Ok(None) };
     let bits = [
         (1, Cause::UnderVoltage),
         (0, Cause::OverVoltage),
@@ -122,23 +122,11 @@ fn by_watchdog(root: &Root) -> io::Result<Option<Cause>> {
 
 fn in_device_tree(root: &Root) -> io::Result<Option<u32>> {
     for file in RSTS {
-        if let Some(word) = cell(root, file)? {
+        if let Some(word) = root.cell(file)? {
             return Ok(Some(word));
         }
     }
     Ok(None)
-}
-
-/// One cell of a device tree: 32 bits, the highest byte first. `None` without the file.
-fn cell(root: &Root, file: &str) -> io::Result<Option<u32>> {
-    match root.read_bytes(file) {
-        Ok(bytes) => match <[u8; 4]>::try_from(bytes.as_slice()) {
-            Ok(bytes) => Ok(Some(u32::from_be_bytes(bytes))),
-            Err(_) => Err(malformed(file, &format!("it has {} bytes where a cell has 4", bytes.len()))),
-        },
-        Err(fault) if fault.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(fault) => Err(fault),
-    }
 }
 
 #[cfg(test)]

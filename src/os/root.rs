@@ -81,6 +81,18 @@ impl Root {
         line.parse().map_err(|_| malformed(relative, "it does not hold a whole number"))
     }
 
+    /// One cell of a device tree: 32 bits, the highest byte first. `None` without the file.
+    ///
+    /// # Errors
+    /// Those of [`Root::read_bytes`]; `InvalidData` when the file has not 4 bytes.
+    pub fn cell(&self, relative: &str) -> io::Result<Option<u32>> {
+        let Some(bytes) = if_there(self.read_bytes(relative))? else { return Ok(None) };
+        match <[u8; 4]>::try_from(bytes.as_slice()) {
+            Ok(bytes) => Ok(Some(u32::from_be_bytes(bytes))),
+            Err(_) => Err(malformed(relative, &format!("it has {} bytes where a cell has 4", bytes.len()))),
+        }
+    }
+
     /// The names in a directory, sorted so that `hwmon10` comes after `hwmon9`. At most 1024.
     ///
     /// # Errors
@@ -113,6 +125,17 @@ impl Root {
 fn split_number(name: &str) -> (&str, u64, &str) {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
     (stem, name[stem.len()..].parse().unwrap_or(0), name)
+}
+
+/// `None` for what is not there.
+///
+/// # Errors
+/// All of `read` but `NotFound`.
+pub fn if_there<T>(read: io::Result<T>) -> io::Result<Option<T>> {
+    match read {
+        Err(fault) if fault.kind() == io::ErrorKind::NotFound => Ok(None),
+        read => read.map(Some),
+    }
 }
 
 /// The same fault, saying which file: the system's own words do not.
@@ -158,5 +181,20 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("model"), b"Raspberry Pi 5 Model B Rev 1.0\0").unwrap();
         assert_eq!(Root::at(dir.path()).line("model").unwrap(), "Raspberry Pi 5 Model B Rev 1.0");
+    }
+
+    #[test]
+    fn what_is_not_there_is_none_and_a_cell_has_four_bytes() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::at(dir.path());
+        assert_eq!((if_there(root.read("cell")).unwrap(), root.cell("cell").unwrap()), (None, None));
+        fs::write(dir.path().join("cell"), [0, 0, 1, 2]).unwrap();
+        assert_eq!(root.cell("cell").unwrap(), Some(0x102));
+        for bad in [&[0, 0, 1][..], &[0; 5], &[]] {
+            fs::write(dir.path().join("cell"), bad).unwrap();
+            assert_eq!(root.cell("cell").unwrap_err().kind(), io::ErrorKind::InvalidData, "{bad:?}");
+        }
+        // There, and not to be read as a file.
+        assert!(if_there(root.read("")).is_err());
     }
 }

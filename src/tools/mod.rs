@@ -53,3 +53,14 @@ pub fn bounded<'de, D: Deserializer<'de>, const MIN: usize, const MAX: usize>(
         n => Err(D::Error::custom(format!("{n} characters where {MIN} to {MAX} are allowed"))),
     }
 }
+
+/// A whole number from `MIN` to `MAX`: the parser's half of a schema's `minimum` and `maximum`.
+///
+/// # Errors
+/// A sentence naming both bounds.
+pub fn within<'de, D: Deserializer<'de>, const MIN: u32, const MAX: u32>(deserializer: D) -> Result<u32, D::Error> {
+    match u32::deserialize(deserializer)? {
+        number if (MIN..=MAX).contains(&number) => Ok(number),
+        number => Err(D::Error::custom(format!("{number} where {MIN} to {MAX} are allowed"))),
+    }
+}

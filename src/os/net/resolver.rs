@@ -1,7 +1,7 @@
 //! Which name servers are asked: `/etc/resolv.conf` (resolv.conf(5)), and behind the stub of systemd-resolved the ones it
 //! asks (`/run/systemd/resolve/resolv.conf`).
 
-use crate::os::Root;
+use crate::os::{Root, if_there};
 use std::{io, net::IpAddr};
 
 const CONFIGURED: &str = "etc/resolv.conf";
@@ -26,11 +26,9 @@ pub fn servers(root: &Root) -> io::Result<Vec<String>> {
     Ok(configured)
 }
 
+/// Empty where it is not there.
 fn optional(root: &Root, file: &str) -> io::Result<String> {
-    match root.read(file) {
-        Err(fault) if fault.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        other => other,
-    }
+    if_there(root.read(file)).map(Option::unwrap_or_default)
 }
 
 fn parse(text: &str) -> Vec<String> {

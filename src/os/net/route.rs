@@ -1,6 +1,6 @@
 //! Routes: `/proc/net/route` and `/proc/net/ipv6_route` (proc_net(5), `net/ipv6/route.c`).
 
-use crate::os::{Root, malformed};
+use crate::os::{Root, if_there, malformed};
 use std::{
     io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
@@ -71,25 +71,17 @@ impl Defaults {
 /// `InvalidData` when a line is no route.
 pub fn read(root: &Root) -> io::Result<Vec<Route>> {
     let mut routes = Vec::new();
-    if let Some(text) = optional(root, V4)? {
+    if let Some(text) = if_there(root.read(V4))? {
         for line in text.lines().skip(1) {
             routes.push(line_v4(line).ok_or_else(|| malformed(V4, "a line is no route"))?);
         }
     }
-    if let Some(text) = optional(root, V6)? {
+    if let Some(text) = if_there(root.read(V6))? {
         for line in text.lines() {
             routes.extend(line_v6(line).ok_or_else(|| malformed(V6, "a line is no route"))?);
         }
     }
     Ok(routes)
-}
-
-fn optional(root: &Root, file: &str) -> io::Result<Option<String>> {
-    match root.read(file) {
-        Ok(text) => Ok(Some(text)),
-        Err(fault) if fault.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(fault) => Err(fault),
-    }
 }
 
 /// "eth0 00000000 0101A8C0 0003 0 0 100 00000000 0 0 0": interface, destination, gateway, flags, two counters, metric, mask.

@@ -77,14 +77,14 @@ pub fn read(root: &Root) -> io::Result<Vec<Socket>> {
 fn line(protocol: Protocol, text: &str) -> Option<Socket> {
     let mut fields = text.split_whitespace();
     fields.next()?.strip_suffix(':')?;
-    let (local, remote, state) = (end(fields.next()?)?, end(fields.next()?)?, fields.next()?);
+    let (local, remote, state) = (endpoint(fields.next()?)?, endpoint(fields.next()?)?, fields.next()?);
     let inode = fields.nth(5)?.parse().ok()?;
     let state = if protocol.is_udp() { "NONE" } else { name(u8::from_str_radix(state, 16).ok()?) };
     Some(Socket { protocol, local, remote, state, inode })
 }
 
-/// Address and port: each 32-bit word of the address as it lies in memory, printed as a number.
-fn end(text: &str) -> Option<SocketAddr> {
+/// Address and port of the kernel's tables (`0100007F:1F90`): each 32-bit word of the address as it lies in memory, printed as a number.
+pub fn endpoint(text: &str) -> Option<SocketAddr> {
     let (digits, port) = text.split_once(':')?;
     let word = |at: usize| -> Option<[u8; 4]> {
         Some(u32::from_str_radix(digits.get(at * 8..at * 8 + 8)?, 16).ok()?.to_ne_bytes())
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(socket.remote.to_string(), "0.0.0.0:0");
         assert_eq!(line(Protocol::Udp, &text).unwrap().state, "NONE");
         let loopback = format!("{}{}", "0".repeat(24), hex([0, 0, 0, 1]));
-        assert_eq!(end(&format!("{loopback}:0016")).unwrap().to_string(), "[::1]:22");
+        assert_eq!(endpoint(&format!("{loopback}:0016")).unwrap().to_string(), "[::1]:22");
         for bad in ["", "0:", "0: x y 0A", &text.replace("1F90", "1F90F"), &text.replace(" 4711 ", " x ")] {
             assert_eq!(line(Protocol::Tcp, bad), None, "{bad:?}");
         }
@@ -169,6 +169,14 @@ mod tests {
             (name(1), name(11), name(12), name(0), name(255)),
             ("ESTABLISHED", "CLOSING", "SYN_RECV", "SYN_RECV", "SYN_RECV")
         );
+    }
+
+    #[test]
+    fn an_endpoint_has_an_address_of_either_family_and_a_port() {
+        assert_eq!(endpoint(&format!("{}:1F90", hex([127, 0, 0, 1]))), Some((Ipv4Addr::LOCALHOST, 8080).into()));
+        for bad in ["", "0100007F", "01:02", "zzzzzzzz:0001", "é100007:1F90"] {
+            assert_eq!(endpoint(bad), None, "{bad}");
+        }
     }
 
     #[test]

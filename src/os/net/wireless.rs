@@ -1,6 +1,6 @@
 //! Strength of the radio links: `/proc/net/wireless` (`net/wireless/wext-proc.c`).
 
-use crate::os::{Root, malformed};
+use crate::os::{Root, if_there, malformed};
 use std::io;
 
 const FILE: &str = "proc/net/wireless";
@@ -10,11 +10,7 @@ const FILE: &str = "proc/net/wireless";
 /// # Errors
 /// `InvalidData` when its line is no line of that file. Without the file, or the interface in it, there is none.
 pub fn signal_dbm(root: &Root, interface: &str) -> io::Result<Option<f64>> {
-    match root.read(FILE) {
-        Ok(text) => parse(&text, interface),
-        Err(fault) if fault.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(fault) => Err(fault),
-    }
+    if_there(root.read(FILE))?.map_or(Ok(None), |text| parse(&text, interface))
 }
 
 /// " wlan0: 0000   54.  -56.  -256        0 ...": status, quality, level, noise.

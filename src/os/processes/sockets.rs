@@ -1,13 +1,9 @@
 //! Sockets of a process: its descriptors' inodes, joined with the tables of its network (`/proc/[pid]/net`, proc_pid_net(5)).
 
-use crate::os::Root;
+use crate::os::{Root, if_there, net::socket::endpoint};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::{
-    collections::HashMap,
-    io,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr},
-};
+use std::{collections::HashMap, io};
 
 /// One end of a connection, or something that listens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -57,10 +53,7 @@ pub fn join(root: &Root, pid: u32, fds: &HashMap<u64, u32>) -> io::Result<Vec<Co
 }
 
 fn table_of(root: &Root, pid: u32, table: &str) -> io::Result<String> {
-    match root.read(&format!("proc/{pid}/net/{table}")) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        text => text,
-    }
+    if_there(root.read(&format!("proc/{pid}/net/{table}"))).map(Option::unwrap_or_default)
 }
 
 /// `sl local rem st tx:rx tr:when retrnsmt uid timeout inode ...`
@@ -69,36 +62,18 @@ fn internet(line: &str, family: &str, kind: &str, fds: &HashMap<u64, u32>) -> Op
     let (local, remote, state) = (fields.next()?, fields.next()?, fields.next()?);
     let inode: u64 = fields.nth(5)?.parse().ok()?;
     let fd = *fds.get(&inode)?;
-    let ((address, port), (far, far_port)) = (end(local)?, end(remote)?);
-    let connected = far_port != 0 || !far.is_unspecified();
+    let (near, far) = (endpoint(local)?, endpoint(remote)?);
+    let connected = far.port() != 0 || !far.ip().is_unspecified();
     Some(Connection {
         fd,
         family: family.into(),
         kind: Some(kind.into()),
-        local_address: address.to_string(),
-        local_port: Some(port),
-        remote_address: connected.then(|| far.to_string()),
-        remote_port: connected.then_some(far_port),
+        local_address: near.ip().to_string(),
+        local_port: Some(near.port()),
+        remote_address: connected.then(|| far.ip().to_string()),
+        remote_port: connected.then_some(far.port()),
         status: status(kind, state).into(),
     })
-}
-
-/// `0100007F:1F90`: 32-bit words in the machine's own order of bytes.
-fn end(text: &str) -> Option<(IpAddr, u16)> {
-    let (address, port) = text.split_once(':')?;
-    let word = |at: usize| u32::from_str_radix(address.get(at..at + 8)?, 16).ok().map(u32::to_ne_bytes);
-    let address = match address.len() {
-        8 => IpAddr::V4(Ipv4Addr::from(word(0)?)),
-        32 => {
-            let mut bytes = [0; 16];
-            for part in 0..4 {
-                bytes[4 * part..4 * part + 4].copy_from_slice(&word(8 * part)?);
-            }
-            IpAddr::V6(Ipv6Addr::from(bytes))
-        }
-        _ => return None,
-    };
-    Some((address, u16::from_str_radix(port, 16).ok()?))
 }
 
 /// include/net/tcp_states.h
@@ -153,16 +128,6 @@ fn unix(line: &str, fds: &HashMap<u64, u32>) -> Option<Connection> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn addresses_of_both_families() {
-        assert_eq!(end("0100007F:1F90"), Some((IpAddr::V4(Ipv4Addr::LOCALHOST), 8080)));
-        let six = end("00000000000000000000000001000000:0016").unwrap();
-        assert_eq!(six, (IpAddr::V6(Ipv6Addr::LOCALHOST), 22));
-        for bad in ["", "0100007F", "01:02", "zzzzzzzz:0001", "é100007:1F90"] {
-            assert_eq!(end(bad), None, "{bad}");
-        }
-    }
 
     #[test]
     fn lines_of_the_tables() {

@@ -9,10 +9,10 @@ use crate::{
     hw::camera::{Format, Size},
     meta::{Effect, Meta},
     registry::{context::Context, tool::Tool},
-    tools::files::bounded_or_null,
+    tools::{files::bounded_or_null, within},
 };
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub const NAME: &str = "camera.capture";
@@ -54,13 +54,6 @@ fn height() -> u32 {
 }
 const fn quality() -> u32 {
     85
-}
-
-fn within<'de, D: Deserializer<'de>, const MIN: u32, const MAX: u32>(deserializer: D) -> Result<u32, D::Error> {
-    match u32::deserialize(deserializer)? {
-        number if (MIN..=MAX).contains(&number) => Ok(number),
-        number => Err(D::Error::custom(format!("{number} where {MIN} to {MAX} are allowed"))),
-    }
 }
 
 #[derive(Serialize, JsonSchema)]

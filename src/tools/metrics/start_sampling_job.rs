@@ -6,9 +6,10 @@ use crate::{
     meta::Meta,
     registry::{context::Context, tool::Tool},
     sampling::{Request, metric::Set},
+    tools::within,
 };
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, de::Error};
+use serde::{Deserialize, Deserializer};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -36,13 +37,6 @@ pub struct Args {
 
 fn a_day() -> u32 {
     24
-}
-
-fn within<'de, D: Deserializer<'de>, const MIN: u32, const MAX: u32>(deserializer: D) -> Result<u32, D::Error> {
-    match u32::deserialize(deserializer)? {
-        number if (MIN..=MAX).contains(&number) => Ok(number),
-        number => Err(D::Error::custom(format!("{number} is outside {MIN}..={MAX}"))),
-    }
 }
 
 fn optional_names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {

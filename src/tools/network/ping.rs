@@ -6,7 +6,7 @@ use crate::{
     meta::Meta,
     os::icmp::{Echo, Refusal},
     registry::{context::Context, tool::Tool},
-    tools::system::rounded,
+    tools::{system::rounded, within},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
@@ -30,15 +30,15 @@ pub struct Args {
     address: String,
     /// Echo requests.
     #[schemars(range(min = 1, max = COUNT))]
-    #[serde(default = "four", deserialize_with = "bounded::<_, 1, COUNT>")]
+    #[serde(default = "four", deserialize_with = "within::<_, 1, COUNT>")]
     count: u32,
     /// From one to the next.
     #[schemars(range(min = SHORTEST_INTERVAL, max = LONGEST_INTERVAL))]
-    #[serde(default = "second", deserialize_with = "bounded::<_, SHORTEST_INTERVAL, LONGEST_INTERVAL>")]
+    #[serde(default = "second", deserialize_with = "within::<_, SHORTEST_INTERVAL, LONGEST_INTERVAL>")]
     interval_ms: u32,
     /// For an answer.
     #[schemars(range(min = SHORTEST_WAIT, max = LONGEST_WAIT))]
-    #[serde(default = "second", deserialize_with = "bounded::<_, SHORTEST_WAIT, LONGEST_WAIT>")]
+    #[serde(default = "second", deserialize_with = "within::<_, SHORTEST_WAIT, LONGEST_WAIT>")]
     timeout_ms: u32,
     /// Which addresses of a name.
     #[serde(default)]
@@ -58,13 +58,6 @@ fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Erro
         return Ok(text);
     }
     Err(D::Error::custom("a host name or an address: letters, digits and . : _ % -"))
-}
-
-fn bounded<'de, D: Deserializer<'de>, const MIN: u32, const MAX: u32>(deserializer: D) -> Result<u32, D::Error> {
-    match u32::deserialize(deserializer)? {
-        number if (MIN..=MAX).contains(&number) => Ok(number),
-        number => Err(D::Error::custom(format!("{number} where {MIN} to {MAX} are allowed"))),
-    }
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -8,10 +8,10 @@ use crate::{
     meta::Meta,
     os::processes::{detail::Detail, is_gone, stat::TICKS},
     registry::{context::Context, tool::Tool},
-    tools::system::rounded,
+    tools::{system::rounded, within},
 };
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use serde::{Deserialize, Serialize};
 use std::io;
 
 /// `PID_MAX_LIMIT` of linux/threads.h.
@@ -22,22 +22,11 @@ pub const LARGEST_PID: u32 = 4_194_304;
 pub struct Args {
     /// Its number.
     #[schemars(range(min = 1, max = LARGEST_PID))]
-    #[serde(deserialize_with = "pid")]
+    #[serde(deserialize_with = "within::<_, 1, LARGEST_PID>")]
     pid: u32,
     /// Also what it has mapped, the largest first.
     #[serde(default)]
     memory_maps: bool,
-}
-
-/// A process' number.
-///
-/// # Errors
-/// One sentence.
-pub fn pid<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    match u32::deserialize(deserializer)? {
-        pid if (1..=LARGEST_PID).contains(&pid) => Ok(pid),
-        pid => Err(D::Error::custom(format!("{pid} where 1 to {LARGEST_PID} are allowed"))),
-    }
 }
 
 #[derive(Serialize, JsonSchema)]

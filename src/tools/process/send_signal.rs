@@ -1,6 +1,6 @@
 //! `process.send_signal`: to exactly the process that was meant, by the agent.
 
-use super::get_process_details::{LARGEST_PID, absent, pid};
+use super::get_process_details::{LARGEST_PID, absent};
 use crate::{
     agent::{SignalName, SignalRequest},
     error::{ErrorCode, ToolError},
@@ -8,7 +8,7 @@ use crate::{
     meta::{Effect, Meta},
     os::processes::{Proc, is_gone},
     registry::{context::Context, tool::Tool},
-    tools::process::summary::Scale,
+    tools::{process::summary::Scale, within},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub struct Args {
     /// Whom to send it.
     #[schemars(range(min = 1, max = LARGEST_PID))]
-    #[serde(deserialize_with = "pid")]
+    #[serde(deserialize_with = "within::<_, 1, LARGEST_PID>")]
     pid: u32,
     /// What to send.
     #[serde(default)]

@@ -3,7 +3,7 @@
 use super::{INDEX, Index, ROOTS};
 use crate::{
     error::{ErrorCode, ToolError},
-    os::{lock::Lock, whole},
+    os::{if_there, lock::Lock, whole},
     update::{
         bundle::is_word,
         trust::{MAX_SIGNED, Purpose, Roots, SecretKey, Signed},
@@ -46,11 +46,8 @@ impl Tree {
     /// `verification_failed` when it is none, `unavailable` when it cannot be read.
     pub fn last(&self, channel: &str) -> Result<Option<Index>, ToolError> {
         let path = self.index(channel)?;
-        match read(&path) {
-            Ok(bytes) => Ok(Some(Index::parse(&Signed::parse(&bytes, Purpose::Channel)?.text)?)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(failed(&path, &error)),
-        }
+        let Some(bytes) = if_there(read(&path)).map_err(|error| failed(&path, &error))? else { return Ok(None) };
+        Ok(Some(Index::parse(&Signed::parse(&bytes, Purpose::Channel)?.text)?))
     }
 
     /// Signs `index` with `keys` and puts it in the place of the one before. `roots`: who has to be able to believe it.

@@ -1,6 +1,6 @@
 //! A folder of sparse files that stands for a card: the simulated machine's, and tests with real files.
 
-use super::{Access, Area, Device, Disk};
+use super::{Access, Area, Device, Disk, within};
 use crate::{
     error::{ErrorCode, ToolError},
     os::lock::Lock,
@@ -95,25 +95,18 @@ struct Opened {
     _held: Option<Lock>,
 }
 
-impl Opened {
-    fn span(&self, at: u64, length: usize) -> io::Result<()> {
-        let end = at.checked_add(length as u64).filter(|end| *end <= self.size);
-        end.map(drop).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "outside of the area"))
-    }
-}
-
 impl Device for Opened {
     fn size(&self) -> u64 {
         self.size
     }
 
     fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
-        self.span(at, into.len())?;
+        within(self.size, at, into.len())?;
         self.file.read_exact_at(into, at)
     }
 
     fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
-        self.span(at, bytes.len())?;
+        within(self.size, at, bytes.len())?;
         if !self.writable {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
@@ -127,7 +120,7 @@ impl Device for Opened {
     /// Has the file system forget what it has in memory, as far as it is clean, and reads anew. Not every file system can be read
     /// past its cache, and this one stands for no real medium.
     fn read_back(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
-        self.span(at, into.len())?;
+        within(self.size, at, into.len())?;
         fadvise(&self.file, at, std::num::NonZeroU64::new(into.len() as u64), Advice::DontNeed)?;
         self.file.read_exact_at(into, at)
     }

@@ -1,6 +1,6 @@
 //! A disk in memory that remembers every write and flush, for the power-cut model and for faults.
 
-use super::{Access, Area, Device, Disk};
+use super::{Access, Area, Device, Disk, within};
 use crate::error::ToolError;
 use std::{
     collections::BTreeMap,
@@ -95,9 +95,8 @@ struct Opened {
 impl Opened {
     /// Where `length` bytes from `at` are, if they are all inside.
     fn span(&self, at: u64, length: usize) -> io::Result<std::ops::Range<usize>> {
-        let end = at.checked_add(length as u64).filter(|end| *end <= self.size);
-        let end = end.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "outside of the area"))?;
-        Ok(at as usize..end as usize)
+        within(self.size, at, length)?;
+        Ok(at as usize..at as usize + length)
     }
 }
 

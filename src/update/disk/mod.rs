@@ -51,6 +51,15 @@ impl Area {
     }
 }
 
+/// Whether `length` bytes from `at` are inside of an area of `size` bytes.
+///
+/// # Errors
+/// `InvalidInput` when they are not.
+fn within(size: u64, at: u64, length: usize) -> io::Result<()> {
+    let end = at.checked_add(length as u64).filter(|end| *end <= size);
+    end.map(drop).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "outside of the area"))
+}
+
 /// What an area is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {

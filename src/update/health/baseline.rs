@@ -1,7 +1,7 @@
 //! What worked before: recorded by a healthy system right before it is left, and held against the trial.
 
 use super::Look;
-use crate::os::whole;
+use crate::os::{if_there, whole};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeSet,
@@ -54,11 +54,8 @@ impl Baseline {
     /// When it cannot be read, or another version wrote it in another way.
     pub fn load(file: &Path) -> io::Result<Option<Self>> {
         let mut text = Vec::new();
-        match File::open(file).and_then(|open| open.take(MAX_FILE).read_to_end(&mut text)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-            Ok(_) => Ok(Some(serde_json::from_slice(&text)?)),
-        }
+        let read = if_there(File::open(file).and_then(|open| open.take(MAX_FILE).read_to_end(&mut text)))?;
+        read.map(|_| Ok(serde_json::from_slice(&text)?)).transpose()
     }
 
     /// Replaces `file` as a whole.

@@ -21,11 +21,17 @@ use serde_json::Map;
 /// # Errors
 /// `failed_precondition` unless it was being written (whoever writes has read everything back by now), and when it was armed [`MOST_ARMINGS`] times already.
 pub fn arm(state: &State, seen: &Evidence) -> Result<Step, ToolError> {
-    let mut update = at(state, &[Stage::Writing, Stage::Written, Stage::Verified])?.clone();
+    let update = at(state, &[Stage::Writing, Stage::Written, Stage::Verified])?;
     if update.armings >= MOST_ARMINGS {
         return Err(ToolError::precondition(format!("version {} was armed {MOST_ARMINGS} times", update.version))
             .hint("install another version"));
     }
+    let (next, target) = armed_once_more(state, update.clone(), seen);
+    Ok(Step { state: Some(next), after: vec![Act::Arm(target)], ..Step::default() })
+}
+
+/// `state` with `update` in it, armed, which counts; and its slot.
+pub(super) fn armed_once_more(state: &State, mut update: Pending, seen: &Evidence) -> (State, crate::update::Slot) {
     update.armings += 1;
     let target = armed(&mut update, seen);
     let mut next = State { update: Some(update), ..state.clone() };
@@ -34,11 +40,11 @@ pub fn arm(state: &State, seen: &Evidence) -> Result<Step, ToolError> {
     record.barred = false;
     next.orderly = None;
     set_phase(&mut next, Phase::Armed);
-    Ok(Step { state: Some(next), after: vec![Act::Arm(target)], ..Step::default() })
+    (next, target)
 }
 
 /// Sets the stage; gives the target back.
-pub(super) fn armed(update: &mut Pending, seen: &Evidence) -> crate::update::Slot {
+fn armed(update: &mut Pending, seen: &Evidence) -> crate::update::Slot {
     update.stage = Stage::Armed;
     update.armed_in.clone_from(&seen.boot_id);
     update.verdict = None;

@@ -2,8 +2,8 @@
 
 use super::{
     Act, Kind, MOST_ARMINGS, State, Step,
-    arm::armed,
-    write::{bounded, end_attempt, set_phase},
+    arm::armed_once_more,
+    write::{bounded, end_attempt},
 };
 use crate::update::{
     Slot,
@@ -40,18 +40,11 @@ pub(super) fn give_up(state: &State, reason: &str, now_ms: i64) -> Step {
 /// Another trial without another download, if it was armed less than [`MOST_ARMINGS`] times; else it is given up. The boot chain
 /// forgets the last trial before the record does: else a chain that counts would show this one as spent.
 pub(super) fn arm_again(state: &State, seen: &Evidence, reason: &str, now_ms: i64) -> Step {
-    let mut next = state.clone();
-    let Some(update) = &mut next.update else { return Step::default() };
+    let Some(update) = &state.update else { return Step::default() };
     if update.armings >= MOST_ARMINGS {
         return give_up(state, &format!("{reason}; it was armed {MOST_ARMINGS} times"), now_ms);
     }
-    update.armings += 1;
-    let target = armed(update, seen);
-    let record = next.slots.of_mut(target);
-    record.state = SlotState::Armed;
-    record.barred = false;
-    next.orderly = None;
-    set_phase(&mut next, Phase::Armed);
+    let (mut next, target) = armed_once_more(state, update.clone(), seen);
     if let Some(attempt) = &mut next.last_attempt {
         attempt.reason = bounded(reason);
     }

@@ -4,7 +4,7 @@ use super::sysfs::Block;
 use crate::{
     error::{ErrorCode, ToolError},
     os::{Root, lock::Lock},
-    update::disk::{Access, Device, aligned::Aligned},
+    update::disk::{Access, Device, aligned::Aligned, within},
 };
 use rustix::{
     fs::{Advice, FileType, Mode, OFlags, fadvise, fdatasync, fstat, major, minor, openat},
@@ -104,11 +104,6 @@ struct Opened {
 }
 
 impl Opened {
-    fn span(&self, at: u64, length: usize) -> io::Result<()> {
-        let end = at.checked_add(length as u64).filter(|end| *end <= self.size);
-        end.map(drop).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "outside of the area"))
-    }
-
     /// Calls `each` with the pieces of whole blocks that `at..at + length` touches: place on the device, the buffer, and
     /// where in the buffer and in the caller's bytes the wanted part is.
     fn pieces(
@@ -143,13 +138,13 @@ impl Device for Opened {
     }
 
     fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
-        self.span(at, into.len())?;
+        within(self.size, at, into.len())?;
         self.cached.read_exact_at(into, self.offset + at)
     }
 
     /// Whole blocks only: anything else would read and write back what is around it.
     fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
-        self.span(at, bytes.len())?;
+        within(self.size, at, bytes.len())?;
         let whole = |length: u64| length.is_multiple_of(self.block_size);
         if !whole(self.offset + at) || !whole(bytes.len() as u64) {
             let why = format!("{} bytes at {at} are no whole blocks of {}", bytes.len(), self.block_size);
@@ -177,7 +172,7 @@ impl Device for Opened {
     }
 
     fn read_back(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
-        self.span(at, into.len())?;
+        within(self.size, at, into.len())?;
         self.pieces(at, into.len(), |place, buffer, inside, theirs| {
             self.direct.read_exact_at(buffer, place)?;
             into[theirs].copy_from_slice(&buffer[inside]);
