@@ -8,7 +8,6 @@ use super::{
 };
 use crate::{
     agent::{AgentLink, Client},
-    client,
     config::{self, BoardChoice, PlaceSettings, Places, SERVER_USER, Settings, Sources},
     doctor::{self, Account, Finding, Report, State, Subject, update::Preflight},
     error::ToolError,
@@ -17,6 +16,7 @@ use crate::{
         devices::Device,
         firmware::{Firmware, Throttled},
     },
+    os::local,
     os::{Root, groups},
     registry::Registry,
     update::bundle::Manifest,
@@ -172,7 +172,7 @@ async fn ask_agent(socket: &Path) -> Result<crate::agent::Status, ToolError> {
 /// The version of the server that answers there, and its places.
 async fn ask_server(socket: &Path) -> Result<(String, Option<PlaceSettings>), ToolError> {
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": "manage.get_server_status", "params": {}});
-    let answer = tokio::time::timeout(PATIENCE, client::unix(socket, &request)).await;
+    let answer = tokio::time::timeout(PATIENCE, local::request(socket, &request)).await;
     let answer = answer.unwrap_or_else(|_| Err(ToolError::timeout("the server", PATIENCE)))?;
     let result = &answer["result"];
     let places = serde_json::from_value(result["config_summary"]["places"].clone()).ok();

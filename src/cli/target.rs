@@ -4,6 +4,7 @@ use super::{exit::Failure, sources};
 use crate::{
     certificate::Fingerprint,
     client::{self, Remote},
+    os::local,
     registry::Registry,
 };
 use serde_json::{Value, json};
@@ -55,7 +56,7 @@ impl Target {
                 sources::reach(&own, |places| places.runtime_dir.join("mcp.sock"))
             }
         };
-        Ok(runtime.block_on(client::unix(&path, &request))?)
+        Ok(runtime.block_on(local::request(&path, &request))?)
     }
 }
 

@@ -30,6 +30,7 @@ pub mod journal;
 pub mod kernel;
 pub mod live;
 pub mod loadavg;
+pub mod local;
 pub mod lock;
 pub mod meminfo;
 pub mod mounts;

@@ -7,6 +7,8 @@ mod authorization;
 pub mod bounds;
 mod budget;
 pub mod cache;
+#[cfg(not(schemas_from_types))]
+mod carried;
 pub mod context;
 pub mod deed;
 mod gates;
@@ -25,6 +27,9 @@ use names::Names;
 use serde_json::Value;
 use std::{collections::HashMap, sync::OnceLock};
 use tool::{Entry, Prepared};
+
+/// Whether this build makes its schemas from types. A release has them from the files, so it is no witness for the files.
+pub const FROM_TYPES: bool = cfg!(schemas_from_types);
 
 /// The entries of one server, with their names.
 pub struct Registry {

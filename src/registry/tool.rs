@@ -167,7 +167,7 @@ impl Entry {
         return schema::advertised::split((self.input)());
         #[cfg(not(schemas_from_types))]
         {
-            let mut schemas = schema::carried::schemas(self.name());
+            let mut schemas = super::carried::schemas(self.name());
             let accepts = match schemas["accepts"].take() {
                 Value::Object(accepts) => accepts,
                 _ => Map::new(),
@@ -180,7 +180,7 @@ impl Entry {
         #[cfg(schemas_from_types)]
         return (self.output)();
         #[cfg(not(schemas_from_types))]
-        schema::carried::schemas(self.name())["outputSchema"].take()
+        super::carried::schemas(self.name())["outputSchema"].take()
     }
 
     /// See [`Tool::normalise`].

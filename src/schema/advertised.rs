@@ -8,12 +8,10 @@
 use serde_json::{Map, Value};
 
 /// The keyword; it never leaves this program.
-#[cfg(schemas_from_types)]
 const MARK: &str = "x-advertised";
 
 /// Parts the `schema` that the types make: returns what is advertised, and the accepted schema of each property that differs,
 /// by its name.
-#[cfg(schemas_from_types)]
 pub fn split(mut schema: Value) -> (Value, Map<String, Value>) {
     let mut accepts = Map::new();
     for (name, property) in schema["properties"].as_object_mut().into_iter().flatten() {

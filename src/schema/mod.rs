@@ -1,8 +1,6 @@
 //! Schemas from types; the folder's other files execute them.
 
 pub mod advertised;
-#[cfg(not(schemas_from_types))]
-pub mod carried;
 mod check;
 mod compile;
 mod fault;
@@ -13,9 +11,6 @@ mod projection;
 pub use check::Checker;
 pub use fault::Fault;
 pub use projection::projection;
-
-/// Whether this build makes its schemas from types. A release has them from the files, so it is no witness for the files.
-pub const FROM_TYPES: bool = cfg!(schemas_from_types);
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::Value;

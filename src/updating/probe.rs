@@ -2,9 +2,9 @@
 
 use super::Updating;
 use crate::{
-    client,
     error::ToolError,
     machine::Machine,
+    os::local,
     os::{
         icmp::Echo,
         net::{
@@ -100,7 +100,7 @@ impl Updating {
             return None;
         }
         let request = json!({"jsonrpc": "2.0", "id": 1, "method": "manage.get_capabilities", "params": {}});
-        let asked = tokio::time::timeout(ANSWER, client::unix(&socket.path, &request)).await;
+        let asked = tokio::time::timeout(ANSWER, local::request(&socket.path, &request)).await;
         Some(match asked {
             Err(_) => Err(format!("it does not answer within {} s", ANSWER.as_secs())),
             Ok(Err(error)) => Err(error.message),

@@ -4,8 +4,10 @@
 //! (`writeOnly`), and the content of a file above [`TEXT_BYTES`]. Both stand apart from the arguments, by JSON pointer, so that no
 //! text of a caller can look like one of them. What is too long otherwise is refused: nobody can judge the half of a command.
 
+mod request;
 mod text;
 
+pub use request::AskRequest;
 pub use text::{lines, quoted};
 
 use crate::canonical;

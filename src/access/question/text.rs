@@ -4,8 +4,7 @@
 //! the line around or pass for another letter. Lines are wrapped here and not by the terminal: what goes on begins with `»`, which
 //! no text of a caller can hold, and what is not shown stands in `<...>` outside of quotes.
 
-use super::{Mark, Marks};
-use crate::agent::AskRequest;
+use super::{AskRequest, Mark, Marks};
 use serde_json::Value;
 
 /// Narrower screens wrap by themselves, and the mark still tells.

@@ -1,33 +1,13 @@
 //! One question: what the server wants to know, what became of it, and for which call a yes counts.
 
-use crate::{
-    access::question::Mark,
-    error::{ErrorCode, ToolError},
-};
+use crate::error::{ErrorCode, ToolError};
 use ring::rand::{SecureRandom, SystemRandom};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use std::collections::BTreeMap;
 
 /// Crockford's base 32: nothing in it looks like something else.
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/// What the server wants to know.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AskRequest {
-    pub tool: String,
-    /// One sentence: what will happen.
-    pub summary: String,
-    /// The arguments as the person sees them: whole, but for what `marks` names.
-    pub args: Value,
-    /// What is hidden or cut, by its JSON pointer; in `args` there is null.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub marks: BTreeMap<String, Mark>,
-    /// SHA-256 of the canonical JSON of the real arguments.
-    pub args_sha256: String,
-    pub principal: String,
-}
+pub use crate::access::question::AskRequest;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

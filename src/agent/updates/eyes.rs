@@ -5,7 +5,7 @@ use crate::{
         Agent,
         exec::{Account, Ending, Plan},
     },
-    client,
+    os::local,
     update::health::own::{COMMAND, Eyes, SERVER},
 };
 use futures::future::{BoxFuture, FutureExt};
@@ -42,7 +42,7 @@ impl Eyes for Agent {
             }
             // Answers, and not only listens: a server that hangs has a socket as well.
             let request = json!({"jsonrpc": "2.0", "id": 1, "method": "manage.get_capabilities", "params": {}});
-            let asked = tokio::time::timeout(SERVER, client::unix(socket, &request)).await;
+            let asked = tokio::time::timeout(SERVER, local::request(socket, &request)).await;
             let answer = asked.map_err(|_| format!("it does not answer within {} s", SERVER.as_secs()))?;
             let answer = answer.map_err(|error| error.message)?;
             if answer["result"]["server_version"].is_string() {

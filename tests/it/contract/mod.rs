@@ -49,7 +49,7 @@ fn committed(path: &Path, text: &str) -> Result<(), String> {
 
 #[test]
 fn the_committed_schemas_are_what_this_build_promises() {
-    const { assert!(raspi_mcp::schema::FROM_TYPES, "a release has its schemas from the files: no witness for them") };
+    const { assert!(raspi_mcp::registry::FROM_TYPES, "a release has its schemas from the files: no witness for them") };
     let (registry, folder) = (Registry::new(raspi_mcp::tools::NAMESPACES), here().join("schemas"));
     let stale: Vec<String> = registry
         .entries()

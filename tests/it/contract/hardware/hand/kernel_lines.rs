@@ -2,7 +2,7 @@
 
 use super::{Held, Lines};
 use gpio_cdev::{Chip, LineRequestFlags};
-use raspi_mcp::hw::board::{self, Board};
+use raspi_mcp::hw::board::Board;
 use rppal::gpio::{Gpio, Level};
 use std::{
     collections::BTreeMap,
