@@ -8,7 +8,10 @@ use super::{
 };
 use crate::{
     access::groups,
-    agent::{AgentLink, Client},
+    agent::{
+        AgentLink, Client,
+        operations::{status::GetStatus, update::GetUpdateStatus},
+    },
     client,
     config::{self, BoardChoice, PlaceSettings, Places, SERVER_USER, Settings, Sources},
     doctor::{self, Account, Finding, Report, State, Subject, update::Preflight},
@@ -77,7 +80,7 @@ fn preflight(args: &Args, sources: &Sources) -> Result<(), Failure> {
     let link = AgentLink::Socket(Client::new(&socket));
     let (status, throttled) = super::runtime()?.block_on(async {
         // Reading the whole card's record takes longer than a question about itself.
-        let status = tokio::time::timeout(PATIENCE * 6, link.update_status()).await;
+        let status = tokio::time::timeout(PATIENCE * 6, link.get::<GetUpdateStatus>()).await;
         let status = status.unwrap_or_else(|_| Err(ToolError::timeout("the agent", PATIENCE * 6)));
         (status, firmware(&root).await)
     });
@@ -165,7 +168,7 @@ fn account(places: &Places, root: &Root) -> Account {
 
 async fn ask_agent(socket: &Path) -> Result<crate::agent::Status, ToolError> {
     let link = AgentLink::Socket(Client::new(socket));
-    tokio::time::timeout(PATIENCE, link.status())
+    tokio::time::timeout(PATIENCE, link.get::<GetStatus>())
         .await
         .unwrap_or_else(|_| Err(ToolError::timeout("the agent", PATIENCE)))
 }

@@ -6,10 +6,12 @@
 pub mod guard;
 mod guarded;
 pub mod output;
+mod running;
 mod simulated;
 mod transient;
 
 pub use guarded::Guarded;
+pub(super) use running::{Commands, Running};
 pub use simulated::SimulatedRunner;
 pub use transient::Transient;
 

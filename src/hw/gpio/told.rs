@@ -6,7 +6,7 @@ use super::{
     port::{Function, Level},
 };
 use crate::{
-    agent::AgentLink,
+    agent::{AgentLink, operations::pins::ReadPins},
     hw::board::{Kind, Pin},
 };
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,7 @@ impl Lines {
         if self.board.kind != Kind::RaspberryPi || pin.is_some_and(is_held) || self.reads_registers() {
             return;
         }
-        let looks = agent.look_at_pins().await.unwrap_or_else(|error| {
+        let looks = agent.get::<ReadPins>().await.unwrap_or_else(|error| {
             tracing::debug!(%error, "the agent does not tell what the pins are");
             Vec::new()
         });

@@ -1,6 +1,9 @@
 //! A change of the network that goes back unless somebody confirms it, as answers show it.
 
-use crate::{access::audit::rfc3339, agent::deeds::connection::Change, agent::network};
+use crate::{
+    access::audit::rfc3339,
+    agent::{connections::Change, network},
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
