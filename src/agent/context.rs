@@ -96,8 +96,9 @@ impl Context<'_> {
         if self.peer.is_at_the_console(authorization) { Ok(()) } else { self.policy().check(tool).map(drop) }
     }
 
-    /// Lets an operation of `tool` pass: by the policy and, where that asks, by an approval that is used up here, once `was_shown` has
-    /// found by the arguments that the person saw that they approved this very operation. Call it last, after every check that could still refuse.
+    /// Lets an operation of `tool` pass: by the policy and, where that asks, by an approval that is used up here. Before that,
+    /// `was_shown` judges by the arguments that the person saw whether they approved this very operation. Call it last, after
+    /// every check that could still refuse.
     ///
     /// # Errors
     /// `permission_denied` naming the setting or the ask that stands in the way.

@@ -64,8 +64,8 @@ fn agent(folder: &TempDir, runtime: &Runtime, input: &[u8], file: bool) {
     let settings = settings(folder);
     let _ = fs::remove_dir_all(&settings.state_dir);
     let start = || {
-        let world = Platform::new(system_clock(), Arc::new(SimulatedMachine::on(&settings.root)));
-        AgentLink::InProcess(runtime.block_on(async { Agent::start(settings.clone(), world) }).expect("it starts"))
+        let platform = Platform::new(system_clock(), Arc::new(SimulatedMachine::on(&settings.root)));
+        AgentLink::InProcess(runtime.block_on(async { Agent::start(settings.clone(), platform) }).expect("it starts"))
     };
     drop(start());
     if file {

@@ -39,9 +39,9 @@ impl Net {
         self.pi.agent = None;
         let now_ms = Arc::clone(&self.pi.now_ms);
         let clock: Clock = Arc::new(move || now_ms.load(Ordering::SeqCst));
-        let mut world = Platform::new(clock, Arc::clone(&self.pi.machine) as _);
-        world.network = Arc::clone(&self.network);
-        self.pi.agent = Some(Agent::start(self.pi.settings.clone(), world).unwrap());
+        let mut platform = Platform::new(clock, Arc::clone(&self.pi.machine) as _);
+        platform.network = Arc::clone(&self.network);
+        self.pi.agent = Some(Agent::start(self.pi.settings.clone(), platform).unwrap());
     }
     fn server(&self) -> AgentLink {
         self.pi.server()

@@ -55,11 +55,11 @@ pub(super) fn real(change: impl FnOnce(&mut AgentSettings)) -> Pi {
     std::fs::create_dir_all(pi.dir.path().join("etc")).unwrap();
     std::fs::write(pi.dir.path().join("etc/passwd"), format!("root:x:0:0::/:\nrunner:x:{uid}:{uid}::/:\n")).unwrap();
     pi.agent = None;
-    let world = Platform {
+    let platform = Platform {
         runner: Arc::new(Guarded::with(env!("CARGO_BIN_EXE_raspi-mcp").into())),
         ..Platform::new(raspi_mcp::agent::system_clock(), Arc::new(SimulatedMachine::new("first boot")))
     };
-    pi.agent = Some(Agent::start(pi.settings.clone(), world).unwrap());
+    pi.agent = Some(Agent::start(pi.settings.clone(), platform).unwrap());
     pi
 }
 

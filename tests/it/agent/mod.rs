@@ -142,14 +142,14 @@ impl Pi {
             Arc::new(move || Duration::from_millis(passed.load(Ordering::SeqCst).unsigned_abs()));
         let gpio = self.settings.approval.button().map(|_| Ok(Arc::new(self.gpio.clone()) as Arc<dyn Port>));
         let update = self.update.clone();
-        let world = Platform {
+        let platform = Platform {
             units: Arc::clone(&self.units),
             gpio,
             update,
             boot_clock,
             ..Platform::new(clock, Arc::clone(&self.machine) as _)
         };
-        self.agent = Some(Agent::start(self.settings.clone(), world).unwrap());
+        self.agent = Some(Agent::start(self.settings.clone(), platform).unwrap());
     }
 
     /// The agent's process ends and begins again; timers of the old one die with it.

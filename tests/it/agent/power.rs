@@ -266,8 +266,8 @@ async fn a_real_reboot_is_settled_by_the_next_start() {
     settings.policy.modes.insert("system.reboot".into(), Mode::Allow);
     let machine: Arc<dyn Machine> = Arc::new(machine);
     let start = || {
-        let world = Platform::new(Arc::new(|| NOON), Arc::clone(&machine));
-        AgentLink::InProcess(Agent::start(settings.clone(), world).unwrap())
+        let platform = Platform::new(Arc::new(|| NOON), Arc::clone(&machine));
+        AgentLink::InProcess(Agent::start(settings.clone(), platform).unwrap())
     };
     let agent = start();
     assert!(

@@ -256,8 +256,8 @@ async fn two_agents_do_not_share_a_folder_or_a_socket() {
     let _served = Served::of(&pi);
     let error = bind(&pi.settings.socket, false).unwrap_err();
     assert_eq!(error.code, ErrorCode::Conflict);
-    let world = Platform::new(Arc::new(|| NOON), Arc::clone(&pi.machine) as _);
-    let error = Agent::start(pi.settings.clone(), world).err().unwrap();
+    let platform = Platform::new(Arc::new(|| NOON), Arc::clone(&pi.machine) as _);
+    let error = Agent::start(pi.settings.clone(), platform).err().unwrap();
     assert_eq!(error.code, ErrorCode::Conflict);
 }
 

@@ -86,8 +86,10 @@ fn through_type(answer: &op::Answer) -> op::Answer {
 /// Who may ask for what, what waits, and what is uncertain when its answer is lost, as the protocol's one enum had it.
 #[test]
 fn the_table_says_of_each_operation_what_the_enum_said() {
+    // Those of the enum; newer ones say it in their own file alone.
+    let recorded = |row: &&op::Row| REQUESTS.contains(&format!(r#""op":{{"{}":"#, row.tag));
     let those = |is: &dyn Fn(&op::Row) -> bool| -> Vec<&str> {
-        op::OPERATIONS.iter().filter(|row| is(row)).map(|row| row.tag).collect()
+        op::OPERATIONS.iter().filter(recorded).filter(|row| is(row)).map(|row| row.tag).collect()
     };
     let anyone = "hello status ask_state list_asks heads update_status install reboot_into_update roll_back mark_good resume_update";
     assert_eq!(those(&|row| row.callers == Callers::Anyone).join(" "), anyone);
@@ -98,9 +100,8 @@ fn the_table_says_of_each_operation_what_the_enum_said() {
     let changes = "power cancel_power set_hostname run_command signal_process control_unit enable_unit \
          activate_connection confirm_connection reboot_into_update roll_back mark_good";
     assert_eq!(those(&|row| row.changes).join(" "), changes);
-    let mut tags = those(&|_| true);
-    tags.sort_unstable();
-    tags.dedup();
+    assert_eq!(those(&|_| true).len(), 39, "each of the enum is still there");
+    let tags: std::collections::BTreeSet<&str> = op::OPERATIONS.iter().map(|row| row.tag).collect();
     assert_eq!(tags.len(), op::OPERATIONS.len(), "each has a name of its own");
 }
 

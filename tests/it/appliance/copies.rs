@@ -168,9 +168,9 @@ fn agent(machine: &Machine) -> AgentLink {
     let update = CardPort { card: Ok(Card { disk: Arc::new(machine.card.clone()), ..simulated }), ..CardPort::none() };
     let settings = AgentSettings { identity: machine.folder(), ..Pi::settings_in(home) };
     let boot_clock = Arc::new(|| Duration::from_secs(30));
-    let world =
+    let platform =
         Platform { update, boot_clock, ..Platform::new(system_clock(), Arc::new(SimulatedMachine::new("boot"))) };
-    AgentLink::InProcess(Agent::start(settings, world).unwrap())
+    AgentLink::InProcess(Agent::start(settings, platform).unwrap())
 }
 
 /// The token for the code, and the machine's word that whoever shows it is the owner.

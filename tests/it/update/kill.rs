@@ -102,9 +102,9 @@ async fn an_agent() {
     let card = Card::simulated(&folder.join("card")).map(|card| Card { hardware: vec![HARDWARE.into()], ..card });
     let machine = Arc::new(SimulatedMachine::new("boot"));
     let clock = Arc::new(|| NOW as i64 * 1000);
-    let world = Platform { update: CardPort { card, watch }, ..Platform::new(clock, machine) };
+    let platform = Platform { update: CardPort { card, watch }, ..Platform::new(clock, machine) };
     let socket = settings.socket.clone();
-    let agent = Agent::start(settings, world).unwrap();
+    let agent = Agent::start(settings, platform).unwrap();
     let listener = bind(&socket, false).unwrap();
     println!("\nlistening");
     serve(listener, agent, CancellationToken::new()).await;
