@@ -1,13 +1,9 @@
 //! The list of the agent's operations: one row each. A new one is added at the end.
 
 use super::{
-    asks, audit, claim, commands, hello, holders, hostname, network,
     operation::Operation,
-    pins, power, process,
     row::{AnyRequest, Row},
-    service, status,
     table::operations,
-    throttled, update,
 };
 use serde::de::{Error, VariantAccess};
 

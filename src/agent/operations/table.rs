@@ -10,19 +10,19 @@ use serde::{
 };
 use std::fmt;
 
-/// Makes [`OPERATIONS`](super::OPERATIONS) of the operations, in the order in which a refusal lists them.
+/// Makes [`OPERATIONS`](super::OPERATIONS) of `module::Operation` rows, in the order in which a refusal lists them.
 macro_rules! operations {
-    ($($operation:path,)*) => {
+    ($($module:ident::$operation:ident,)*) => {
         /// Every operation of the agent.
-        pub static OPERATIONS: &[Row] = &[$(Row::of::<$operation>(),)*];
+        pub static OPERATIONS: &[Row] = &[$(Row::of::<super::$module::$operation>(),)*];
 
         /// Their names on the wire.
-        pub(super) const TAGS: &[&str] = &[$(<$operation as Operation>::TAG,)*];
+        pub(super) const TAGS: &[&str] = &[$(<super::$module::$operation as Operation>::TAG,)*];
 
         /// Reads the fields of the operation `row`.
         pub(super) fn read<'de, A: VariantAccess<'de>>(row: &Row, fields: A) -> Result<AnyRequest, A::Error> {
-            $(if row.tag == <$operation as Operation>::TAG {
-                return AnyRequest::read::<$operation, A>(fields);
+            $(if row.tag == <super::$module::$operation as Operation>::TAG {
+                return AnyRequest::read::<super::$module::$operation, A>(fields);
             })*
             Err(A::Error::unknown_variant(row.tag, TAGS))
         }
