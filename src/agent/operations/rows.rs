@@ -47,4 +47,5 @@ operations! {
     update::TrustRoot,
     claim::Claim,
     claim::ConfirmClaim,
+    uptime::GetUptime,
 }
