@@ -23,7 +23,6 @@ pub mod status;
 mod table;
 pub mod throttled;
 pub mod update;
-pub mod uptime;
 
 pub use operation::Operation;
 pub(in crate::agent) use row::perform;

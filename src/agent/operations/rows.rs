@@ -47,5 +47,4 @@ operations! {
     update::TrustRoot,
     claim::Claim,
     claim::ConfirmClaim,
-    uptime::GetUptime,
 }
