@@ -38,7 +38,7 @@ const TOOLS: &[(&str, Mode)] = &[
 /// The agent's copy of the policy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentPolicy {
-    /// What the configuration says about a tool; what it does not name keeps the default of [`AgentPolicy::mode`].
+    /// What the configuration says about a tool; what it does not name keeps the default of the table above.
     pub modes: BTreeMap<String, Mode>,
     /// Namespaces whose write tools are switched on.
     pub namespaces: BTreeSet<String>,

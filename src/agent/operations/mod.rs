@@ -1,6 +1,6 @@
-//! What the agent can be asked for, one file each: [`rows`] is the list.
+//! What the agent can be asked for, one file each: `rows.rs` is the list.
 //!
-//! To add one: a file with an implementation of [`Operation`], and its row at the end of [`rows`]. The server half calls it with
+//! To add one: a file with an implementation of [`Operation`], and its row at the end of `rows.rs`. The server half calls it with
 //! [`AgentLink::call`](crate::agent::AgentLink::call). A tool whose calls become such an operation also has a line in
 //! [`AgentPolicy`](crate::agent::AgentPolicy)'s table, with its mode when the configuration is silent.
 

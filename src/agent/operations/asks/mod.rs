@@ -10,7 +10,7 @@ mod withdraw;
 
 pub use answer::{AnswerAsk, AnswerRequest};
 pub use answer_elicited::{AnswerElicited, ElicitedRequest};
-pub use await_ask::{AwaitAsk, AwaitRequest};
+pub use await_ask::{AwaitAsk, AwaitRequest, MAX_WAIT_MS};
 pub use list::{ListAsks, ListRequest};
 pub use open::OpenAsk;
 pub use redeem::{RedeemAsk, RedeemRequest};

@@ -37,7 +37,7 @@ const DRAIN: Duration = Duration::from_secs(1);
 /// What the agent itself waits for after it told a command to end, before it gives up.
 pub const AFTER_LIMIT: Duration = Duration::from_secs(15);
 
-/// A command the server wants to run. It runs until it ends, [`CommandRef`] stops it, or this request's connection closes.
+/// A command the server wants to run. It runs until it ends, [`StopCommand`](super::StopCommand) ends it, or this request's connection closes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandRequest {

@@ -40,7 +40,7 @@ pub struct InstallRequest {
     pub restart: RestartPlan,
 }
 
-/// Takes a connection for an install; the server sees to that before it gets here ([`begin`]).
+/// Takes a connection for an install; `server` sees to that before it gets here (`begin`).
 pub struct Install;
 
 impl Operation for Install {
