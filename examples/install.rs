@@ -4,7 +4,7 @@
 //! says how many stored bytes of BUNDLE's blocks are not in that one at the same place. One line of JSON.
 
 use raspi_mcp::{
-    agent::{AgentLink, Authorization, Client, InstallRequest, UpdateTool},
+    agent::{AgentLink, Authorization, Client, UpdateTool, operations::update::InstallRequest},
     error::ToolError,
     update::{
         bundle::{Envelope, Head, Index, Manifest},

@@ -10,7 +10,7 @@ use crate::{
     audit::Approval,
 };
 use crate::{
-    agent::{AgentLink, AgentPolicy, Ask as Question, AskRequest, AskState},
+    agent::{AgentLink, AgentPolicy, Ask as Question, AskRequest, AskState, operations::asks},
     error::ToolError,
     registry::{
         context::Peer,
@@ -49,7 +49,7 @@ impl Asking {
         let more = more.map(|more| format!("; {more}")).unwrap_or_default();
         let question = self
             .agent
-            .open_ask(AskRequest {
+            .call::<asks::OpenAsk>(AskRequest {
                 tool: tool.to_owned(),
                 summary: format!("{} asks for {tool}: {}{more}", ask.caller.principal, ask.entry.meta.title),
                 args,
@@ -65,7 +65,7 @@ impl Asking {
             _ => question,
         };
         match answered.state {
-            AskState::Approved if AgentPolicy::is_deed(tool) => {
+            AskState::Approved if AgentPolicy::is_operation(tool) => {
                 // The agent uses the approval up itself, when it is given the operation.
                 Ok(Approval {
                     ask_id: answered.id,
@@ -74,7 +74,14 @@ impl Asking {
                 })
             }
             AskState::Approved => {
-                self.agent.redeem_ask(&answered.id, tool, &ask.caller.principal, ask.args_sha256).await
+                self.agent
+                    .call::<asks::RedeemAsk>(asks::RedeemRequest {
+                        id: answered.id,
+                        tool: tool.to_owned(),
+                        principal: ask.caller.principal.clone(),
+                        args_sha256: ask.args_sha256.to_owned(),
+                    })
+                    .await
             }
             AskState::Pending => Err(unanswered(ask.caller, tool, &answered)),
             AskState::Denied => {
@@ -94,7 +101,7 @@ impl Asking {
 impl Asking {
     /// Waits for an answer at the console and, from a listed client, for one in the conversation: whichever is first.
     async fn wait(&self, question: &Question, ask: &Ask<'_>) -> Result<Question, ToolError> {
-        let console = self.agent.ask_state(&question.id, self.patience);
+        let console = self.agent.call::<asks::AwaitAsk>(asks::AwaitRequest::new(&question.id, self.patience));
         let Some((peer, client)) = self.listed(ask) else { return console.await };
         if peer.is_asked_in_results() {
             return self.answered_in_call(peer.as_ref(), &client, question).await;
@@ -103,11 +110,17 @@ impl Asking {
         tokio::select! {
             answered = &mut console => answered,
             said = elicit(peer.as_ref(), question) => match said {
-                Some(yes) => self.agent.answer_elicited(&question.id, yes, &client).await,
+                Some(yes) => self.answer(question, yes, &client).await,
                 // Dismissed, or the client cannot: the console still may answer.
                 None => console.await,
             },
         }
+    }
+
+    /// Hands over an answer that came through the MCP client `client`.
+    async fn answer(&self, question: &Question, approve: bool, client: &str) -> Result<Question, ToolError> {
+        let request = asks::ElicitedRequest { id: question.id.clone(), approve, client: client.to_owned() };
+        self.agent.call::<asks::AnswerElicited>(request).await
     }
 
     /// The client, when the owner listed it and it can show its user a question.
@@ -123,7 +136,7 @@ impl Asking {
             && let Some(answer) = came_with(peer.as_ref(), &state(&question, &client))?
             && answered(answer) == Some(false)
         {
-            return self.agent.answer_elicited(&question.id, false, &client).await;
+            return self.answer(&question, false, &client).await;
         }
         Ok(question)
     }
@@ -144,7 +157,7 @@ impl Asking {
         let state = state(question, client);
         match came_with(peer, &state)? {
             Some(answer) => match answered(answer) {
-                Some(yes) => self.agent.answer_elicited(&question.id, yes, client).await,
+                Some(yes) => self.answer(question, yes, client).await,
                 // Dismissed: the console still may answer, and the client is not asked again in this call.
                 None => Ok(question.clone()),
             },

@@ -1,7 +1,10 @@
 //! Which machine this is, and where its privileged half lives: a process of its own, or, before a simulated board, here.
 
 use crate::{
-    agent::{self, AgentLink, AgentSettings},
+    agent::{
+        self, AgentLink, AgentSettings,
+        operations::{status::GetStatus, throttled::ReadThrottled},
+    },
     config::{self, AgentChoice, PlaceSettings, Reload, Settings, Sources},
     hw::{
         board::Board,
@@ -34,7 +37,7 @@ pub fn machine(settings: &Settings) -> Result<Arc<Machine>, String> {
         let agent = AgentLink::Socket(agent::Client::new(&settings.places.agent_socket));
         let ask = move || {
             let agent = agent.clone();
-            async move { agent.throttled().await.map_err(|error| io::Error::other(error.message)) }.boxed()
+            async move { agent.get::<ReadThrottled>().await.map_err(|error| io::Error::other(error.message)) }.boxed()
         };
         Box::new(ask) as Mailbox
     });
@@ -81,7 +84,7 @@ pub async fn compare(agent: AgentLink, ours: PlaceSettings, stop: CancellationTo
         }
     }
     let status = tokio::select! {
-        status = agent.status() => status,
+        status = agent.get::<GetStatus>() => status,
         () = stop.cancelled() => return,
     };
     for difference in status.map(|status| status.differences(&ours)).unwrap_or_default() {

@@ -1,10 +1,9 @@
 //! The server's own log: to the journal or standard error, and the newest lines kept for `logs.get_recent_app_logs`.
 
 use crate::{
-    access::redact,
     clock,
     config::{LogTarget, Settings},
-    terminal,
+    redact, terminal,
 };
 use serde_json::{Map, Value};
 use std::{

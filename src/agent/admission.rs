@@ -3,7 +3,11 @@
 //! Everybody may connect, so a refusal must cost little: one write that does not wait, no task, no sync of the card. The
 //! server's user, root and the other approvers have places of their own: none of them can take those of another.
 
-use super::{Agent, Peer, Standing, protocol::Reply};
+use super::{
+    context::Agent,
+    peer::{Peer, Standing},
+    protocol::Reply,
+};
 use crate::error::ToolError;
 use std::{
     collections::HashMap,
@@ -25,8 +29,9 @@ pub(super) fn admit(agent: &Agent, seats: &Arc<Seats>, stream: &UnixStream) -> R
     let cred = stream
         .peer_cred()
         .map_err(|error| ToolError::denied(format!("the kernel does not say who is calling: {error}")))?;
-    let peer = agent.judge(cred.uid(), cred.gid(), cred.pid())?;
-    let seat = seats.take(&peer).inspect_err(|error| agent.note_crowd(&peer, error))?;
+    let peer = Peer::judge(&agent.settings, cred.uid(), cred.gid(), cred.pid())
+        .inspect_err(|error| agent.log.note_stranger(cred.uid(), error))?;
+    let seat = seats.take(&peer).inspect_err(|error| agent.log.note_crowd(&peer, error))?;
     Ok((peer, seat))
 }
 

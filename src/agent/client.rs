@@ -1,7 +1,11 @@
 //! The server's end of the socket: connects when needed, connects again when the agent has restarted.
 
 use super::{
-    protocol::{Done, Op, PROTOCOL, Reply, Request},
+    operations::{
+        Answer, AnyRequest, Operation,
+        hello::{Greeting, Hello},
+    },
+    protocol::{Reply, Request},
     wire::{Line, read_line, write_line},
 };
 use crate::{error::ToolError, os::blocking};
@@ -48,7 +52,7 @@ struct Waiting {
     closed: bool,
     /// Why, when the agent said so before it closed.
     refusal: Option<ToolError>,
-    answers: HashMap<u64, oneshot::Sender<Result<Done, ToolError>>>,
+    answers: HashMap<u64, oneshot::Sender<Result<Answer, ToolError>>>,
 }
 
 impl Client {
@@ -61,17 +65,25 @@ impl Client {
         &self.0.path
     }
 
-    /// Sends `op` and waits for its answer; `wait` is how long the agent is asked to wait before it answers.
+    /// Asks for the operation `O` and waits for its answer; `wait` is how long the agent is asked to wait before it answers.
     ///
     /// # Errors
     /// The agent's own; `unavailable` when it does not answer. An operation without an answer may have been done.
-    pub async fn request(&self, op: Op, wait: Duration) -> Result<Done, ToolError> {
-        let connection = blocking::unless_told(op.name(), self.connection()).await??;
-        let is_deed = op.is_deed();
-        connection.request(op, wait + ANSWER_TIMEOUT).await.map_err(|fault| {
+    pub async fn call<O: Operation>(&self, request: O::Request, wait: Duration) -> Result<O::Answer, ToolError> {
+        let lost = |fault: String| {
             let error = self.offline(fault);
-            if is_deed { error.maybe_changed() } else { error }
-        })?
+            if O::CHANGES { error.maybe_changed() } else { error }
+        };
+        let connection = blocking::unless_told(O::name(&request), self.connection()).await??;
+        let answer = connection.request(AnyRequest::of::<O>(request), wait + ANSWER_TIMEOUT).await.map_err(lost)??;
+        match answer.read::<O>() {
+            Ok(Some(answer)) => Ok(answer),
+            Ok(None) => Err(ToolError::internal("the agent answered another question")),
+            Err(error) => {
+                connection.give_up();
+                Err(lost(format!("its answer cannot be read: {error}")))
+            }
+        }
     }
 
     /// A connection of its own, not greeted yet.
@@ -92,7 +104,7 @@ impl Client {
         *slot = None;
         let stream = self.connect().await?;
         let connection = Arc::new(Connection::start(stream));
-        let hello = Op::Hello { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").into() };
+        let hello = AnyRequest::of::<Hello>(Greeting::ours());
         connection.request(hello, ANSWER_TIMEOUT).await.map_err(|fault| self.offline(fault))??;
         *slot = Some(Arc::clone(&connection));
         Ok(connection)
@@ -117,8 +129,15 @@ impl Connection {
         lock(&self.waiting).closed
     }
 
+    /// Ends it: the other end does not speak this protocol.
+    fn give_up(&self) {
+        let mut waiting = lock(&self.waiting);
+        waiting.closed = true;
+        waiting.answers.clear();
+    }
+
     /// The outer error is the connection's, the inner the agent's.
-    async fn request(&self, op: Op, limit: Duration) -> Result<Result<Done, ToolError>, String> {
+    async fn request(&self, op: AnyRequest, limit: Duration) -> Result<Result<Answer, ToolError>, String> {
         let (send, answer) = oneshot::channel();
         let id = {
             let mut waiting = lock(&self.waiting);

@@ -2,7 +2,8 @@
 //! runs next can still confirm it. That it goes back otherwise is NetworkManager's part.
 
 use super::{
-    Clock, files,
+    clock::Clock,
+    files,
     network::{Checkpoint, Network, Profile},
 };
 use crate::error::{ErrorCode, ToolError};
@@ -23,6 +24,23 @@ pub struct Pending {
     /// Milliseconds since 1970, by this machine's clock.
     pub confirm_by_ms: i64,
     pub principal: String,
+}
+
+/// A change of the network that waits, or did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    pub profile: Profile,
+    pub before: Vec<Profile>,
+    pub confirm_by_ms: i64,
+    pub principal: String,
+}
+
+impl From<Pending> for Change {
+    fn from(pending: Pending) -> Self {
+        let Pending { profile, before, confirm_by_ms, principal, .. } = pending;
+        Self { profile, before, confirm_by_ms, principal }
+    }
 }
 
 /// See the module.

@@ -2,10 +2,12 @@
 //!
 //! What was done, and what a person answered, is in `operations.ndjson`, each on the card before it counts. What was only
 //! tried (refused peers and operations, asks that were opened) is in `attempts.ndjson`, which has its own size and is not
-//! forced to the card: any local user can cause such lines, and must not push deeds out of the log or slow them down. The
+//! forced to the card: any local user can cause such lines, and must not push operations out of the log or slow them down. The
 //! first attempts of a kind, a user and a minute are written down, the others are counted.
 
-use super::{Clock, files::Lines, peer::Peer};
+mod notes;
+
+use super::{clock::Clock, files::Lines, peer::Peer};
 use crate::{
     audit::rfc3339,
     error::{ErrorCode, ToolError},
@@ -16,7 +18,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// Twice this is the most the log of deeds takes on the card: some ten thousand operations.
+/// Twice this is the most the log of operations takes on the card: some ten thousand operations.
 const MAX_BYTES: u64 = 1 << 20;
 /// Twice this is the most the log of attempts takes.
 const MAX_ATTEMPTS_BYTES: u64 = 256 << 10;
@@ -26,11 +28,11 @@ const MAX_KINDS: usize = 64;
 const OTHERS: u32 = u32::MAX;
 /// Peers and operations that were refused: lines of one kind, one user and one minute.
 pub(super) const REFUSALS: u32 = 1;
-/// The same for asks that were opened or withdrawn, and for deeds that were refused: no honest server has more.
+/// The same for asks that were opened or withdrawn, and for operations that were refused: no honest server has more.
 pub(super) const ATTEMPTS: u32 = 32;
 
 pub(super) struct OpLog {
-    deeds: Lines,
+    operations: Lines,
     attempts: Lines,
     counted: Mutex<Counted>,
     clock: Clock,
@@ -54,7 +56,7 @@ struct Kind {
 impl OpLog {
     pub(super) fn new(folder: &Path, clock: Clock) -> Self {
         Self {
-            deeds: Lines::new(folder.join("operations.ndjson"), MAX_BYTES),
+            operations: Lines::new(folder.join("operations.ndjson"), MAX_BYTES),
             attempts: Lines::new(folder.join("attempts.ndjson"), MAX_ATTEMPTS_BYTES),
             counted: Mutex::default(),
             clock,
@@ -64,7 +66,7 @@ impl OpLog {
     /// Writes one event and waits for the card. The event is also in the journal.
     pub(super) fn write(&self, what: &str, peer: &Peer, fields: Value) -> Result<(), ToolError> {
         tracing::info!(target: "agent", peer = %peer, %fields, "{what}");
-        self.deeds.append(&self.line(what, &peer.to_string(), fields), true).map(drop)
+        self.operations.append(&self.line(what, &peer.to_string(), fields), true).map(drop)
     }
 
     /// Writes one attempt, or counts it: `most` of a kind, a user and a minute have lines of their own. Does not wait for the

@@ -2,16 +2,45 @@
 
 mod naming;
 
-use super::protocol::PowerAction;
 use crate::{
     error::ToolError,
     os::{Root, bus::Bus},
 };
 use futures::future::{BoxFuture, FutureExt, ready};
+use serde::{Deserialize, Serialize};
 use std::{
     process::{Command, Stdio},
     sync::{Mutex, PoisonError},
 };
+
+/// How the machine goes down.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PowerAction {
+    /// It comes up again.
+    #[default]
+    Reboot,
+    /// It stays down until somebody at the device gives it power.
+    Shutdown,
+}
+
+impl PowerAction {
+    pub const ALL: [Self; 2] = [Self::Reboot, Self::Shutdown];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Reboot => "reboot",
+            Self::Shutdown => "shutdown",
+        }
+    }
+    /// The one tool that may ask for it.
+    pub fn tool(self) -> &'static str {
+        match self {
+            Self::Reboot => "system.reboot",
+            Self::Shutdown => "system.shutdown",
+        }
+    }
+}
 
 /// A machine that can be restarted, switched off and named.
 pub trait Machine: Send + Sync {

@@ -3,26 +3,43 @@
 //!
 //! It trusts nothing the network half says about permission: it asks the kernel who is calling, judges each operation
 //! by its own copy of the policy, keeps the approvals itself, and writes its own log.
+//!
+//! Imports go one way, from the end of this list to its start:
+//!
+//! | modules | what they are |
+//! | --- | --- |
+//! | `clock`, `files`, `wire`, `hostname` | time, the agent's folder, lines of a socket |
+//! | `exec`, `machine`, `network`, `processes`, `units`, `header` | ports of the machine, real and simulated |
+//! | `policy`, `settings`, `authorization`, `peer` | who may do what |
+//! | `asks`, `log`, `heads`, `power`, `connections`, `claims`, `installer`, `button` | the parts, each of which keeps one thing |
+//! | `platform`, `context` | all ports; the agent as the sum of its parts |
+//! | [`operations`] | what it can be asked for, one file each |
+//! | `core`, `protocol` | an operation done for a peer; requests and answers as lines |
+//! | `admission`, `server`, `client`, `link`, `start` | both ends of the socket |
 
 mod admission;
 pub mod asks;
 mod authorization;
 mod button;
+mod claims;
 mod client;
-mod connections;
+mod clock;
+pub mod connections;
+pub mod context;
 mod core;
-pub mod deeds;
 pub mod exec;
 mod files;
+mod header;
 pub mod heads;
 pub mod hostname;
-mod known;
+mod installer;
 mod link;
 mod log;
 pub mod machine;
 pub mod network;
-mod notes;
+pub mod operations;
 pub mod peer;
+mod platform;
 pub mod policy;
 pub mod power;
 pub mod processes;
@@ -30,39 +47,24 @@ pub mod protocol;
 mod server;
 mod settings;
 mod start;
-mod status;
 pub mod units;
-mod updates;
 mod wire;
 
-pub use self::core::{Agent, World};
 pub use asks::{Ask, AskRequest, AskState};
 pub use authorization::Authorization;
 pub use client::Client;
-pub use deeds::claim::{BootClock, ClaimRequest, Claimed, OWNER, Offered, ShownToken, boot_clock};
-pub use deeds::exec::{CommandEnd, CommandOutput, CommandRef, CommandRequest, without_input};
-pub use deeds::process::{InspectRequest, SignalRequest, Signalled};
-pub use deeds::update::{
-    HealthReport, HealthTaken, InstallRequest, MAX_PROBLEM, MAX_PROBLEMS, MarkGoodRequest, MarkedGood,
-    RebootIntoRequest, RollBackRequest, RolledBack, UpdateTool,
+pub use clock::{BootClock, Clock, boot_clock, system_clock};
+pub use context::Agent;
+pub use installer::{
+    Card, CardPort, DEAD_MAN, HealthReport, HealthTaken, MAX_PROBLEM, MAX_PROBLEMS, UpdateTool, knows,
 };
-pub use known::knows;
 pub use link::AgentLink;
+pub use machine::PowerAction;
+pub use operations::{Operation, status::Status};
 pub use peer::{Peer, Standing};
+pub use platform::Platform;
 pub use policy::AgentPolicy;
 pub use processes::SignalName;
-pub use protocol::{HostnameRequest, PowerAction, PowerRequest, Status};
 pub use server::{bind, converse, serve};
 pub use settings::AgentSettings;
 pub use start::{in_process, run};
-pub use updates::{Card, Port as UpdatePort};
-
-use std::sync::Arc;
-
-/// Where the agent reads the time: milliseconds since 1970 UTC. Tests bring their own.
-pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
-
-/// The machine's clock.
-pub fn system_clock() -> Clock {
-    Arc::new(|| crate::clock::millis(time::OffsetDateTime::now_utc()))
-}

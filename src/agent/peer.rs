@@ -1,13 +1,13 @@
 //! Who is on the other end of the agent's socket, by the kernel's word, and what they may do.
 
-use super::{authorization::Authorization, protocol::Op, settings::AgentSettings};
+use super::{authorization::Authorization, settings::AgentSettings};
 use crate::{
     error::ToolError,
     os::{Root, groups},
 };
 use std::fmt;
 
-/// Who a deed at a console is for.
+/// Who an operation at a console is for.
 pub const CONSOLE: &str = "console";
 
 /// What a peer is to the agent.
@@ -19,6 +19,17 @@ pub enum Standing {
     Approver,
     /// The agent's own user before a simulated board: both.
     SimulatedOwner,
+}
+
+/// Who may ask for an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Callers {
+    /// Every peer that was let in.
+    Anyone,
+    /// Those who may answer asks, at the machine; `command` is what they run for it.
+    Approvers { command: &'static str },
+    /// The network half alone.
+    Server,
 }
 
 /// One peer.
@@ -62,35 +73,23 @@ impl Peer {
         Ok(Self { uid, name, standing })
     }
 
-    /// Whether this peer may ask for `op` at all.
+    /// Whether this peer may ask for the operation called `name`, which takes requests from `callers`.
     ///
     /// # Errors
     /// `permission_denied` saying who may.
-    pub fn may(&self, op: &Op) -> Result<(), ToolError> {
-        let allowed = match op {
-            Op::Hello { .. } | Op::Status {} | Op::ListAsks {} | Op::AskState { .. } | Op::Heads {} => true,
-            Op::UpdateStatus {} => true,
-            Op::Answer { .. } | Op::AcceptGap { .. } => {
-                matches!(self.standing, Standing::Approver | Standing::SimulatedOwner)
+    pub fn may(&self, name: &str, callers: Callers) -> Result<(), ToolError> {
+        let owner = self.standing == Standing::SimulatedOwner;
+        let (who, hint) = match callers {
+            Callers::Anyone => return Ok(()),
+            Callers::Approvers { .. } if owner || self.standing == Standing::Approver => return Ok(()),
+            Callers::Server if owner || self.standing == Standing::Server => return Ok(()),
+            Callers::Approvers { command } => {
+                ("an approver", format!("run `{command}` as root or as a member of the approver group"))
             }
-            // At the console: who may approve an update may make one. The server half alone says how it is.
-            Op::Install(_) | Op::RebootIntoUpdate(_) | Op::RollBack(_) | Op::MarkGood(_) | Op::ResumeUpdate {} => true,
-            _ => matches!(self.standing, Standing::Server | Standing::SimulatedOwner),
+            Callers::Server => ("the server's user", "call the tool through the server".to_owned()),
         };
-        if allowed {
-            return Ok(());
-        }
-        let (who, hint) = match op {
-            Op::Answer { .. } => {
-                ("an approver", "run `raspi-mcp approve` as root or as a member of the approver group")
-            }
-            Op::AcceptGap { .. } => {
-                ("an approver", "run `raspi-mcp audit accept-gap` as root or as a member of the approver group")
-            }
-            _ => ("the server's user", "call the tool through the server"),
-        };
-        Err(ToolError::denied(format!("{} needs {who}; {} is not", op.name(), self.name))
-            .with("operation", op.name())
+        Err(ToolError::denied(format!("{name} needs {who}; {} is not", self.name))
+            .with("operation", name)
             .with("uid", self.uid)
             .hint(hint))
     }
@@ -100,7 +99,7 @@ impl Peer {
         self.standing == Standing::Approver && self.uid == 0
     }
 
-    /// Whether a deed with this authorization is that person's own: root's, or, before a simulated board, the user's who says so.
+    /// Whether an operation with this authorization is that person's own: root's, or, before a simulated board, the user's who says so.
     pub fn is_at_the_console(&self, authorization: &Authorization) -> bool {
         self.is_root() || self.standing == Standing::SimulatedOwner && authorization.principal == CONSOLE
     }

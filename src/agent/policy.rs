@@ -12,9 +12,9 @@ use std::{
     time::Duration,
 };
 
-/// The tools whose calls become a deed of the agent's, and what its policy is when the configuration is silent. It redeems
+/// The tools whose calls become an operation of the agent's, and what its policy is when the configuration is silent. It redeems
 /// their asks itself. A shutdown, which nobody far away can take back, has to be named.
-const DEEDS: &[(&str, Mode)] = &[
+const TOOLS: &[(&str, Mode)] = &[
     ("system.reboot", Mode::Ask),
     ("system.shutdown", Mode::Deny),
     ("system.set_hostname", Mode::Allow),
@@ -36,7 +36,7 @@ const DEEDS: &[(&str, Mode)] = &[
 /// The agent's copy of the policy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentPolicy {
-    /// What the configuration says about a tool; what it does not name keeps the default of [`AgentPolicy::mode`].
+    /// What the configuration says about a tool; what it does not name keeps the default of the table above.
     pub modes: BTreeMap<String, Mode>,
     /// Namespaces whose write tools are switched on.
     pub namespaces: BTreeSet<String>,
@@ -111,14 +111,14 @@ impl AgentPolicy {
         self.services.iter().chain(granted).cloned().collect()
     }
 
-    /// Whether a call of `tool` becomes a deed of the agent's.
-    pub fn is_deed(tool: &str) -> bool {
-        DEEDS.iter().any(|(deed, _)| *deed == tool)
+    /// Whether a call of `tool` becomes an operation of the agent's.
+    pub fn is_operation(tool: &str) -> bool {
+        TOOLS.iter().any(|(name, _)| *name == tool)
     }
 
     /// What this policy says about a call of `tool`, by all that it does. A tool it does not know is asked about.
     pub fn ruling(&self, tool: &str, args: &Value) -> Ruling<'_> {
-        let silent = DEEDS.iter().find(|(deed, _)| *deed == tool).map_or(Mode::Ask, |(_, mode)| *mode);
+        let silent = TOOLS.iter().find(|(name, _)| *name == tool).map_or(Mode::Ask, |(_, mode)| *mode);
         Words { modes: &self.modes, disabled: &self.disabled }.judge(tool, args, silent)
     }
 
@@ -161,7 +161,7 @@ impl AgentPolicy {
     /// # Errors
     /// `permission_denied` naming the setting that stands in the way.
     pub fn check_ask(&self, tool: &str, args: &Value) -> Result<(), ToolError> {
-        if Self::is_deed(tool) {
+        if Self::is_operation(tool) {
             return self.check_call(tool, args).map(drop);
         }
         let ruling = self.ruling(tool, args);

@@ -1,10 +1,14 @@
 //! Scheduled reboots and shutdowns. One at a time, cancellable, on the card before it is answered, and never lost
 //! silently: an agent that starts later either keeps the date or says in its status why not.
 
+mod scheduled;
+
+pub use scheduled::{PastPower, PowerOutcome, Scheduled};
+
 use super::{
-    Clock, files,
-    machine::Machine,
-    protocol::{PastPower, PowerAction, PowerOutcome, Scheduled},
+    clock::Clock,
+    files,
+    machine::{Machine, PowerAction},
 };
 use crate::error::{ErrorCode, ToolError};
 use serde::{Deserialize, Serialize};

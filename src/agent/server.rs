@@ -1,11 +1,12 @@
 //! The agent's socket: who may connect, how many, and one answer for every line.
 
 use super::{
-    Agent, Peer,
     admission::{Seats, admit, turn_away},
-    protocol::{Done, MAX_LINE, Op, Reply, Request},
-    updates,
-    wire::{LINE_TIMEOUT, Line, read_line, write_line},
+    context::Agent,
+    operations::{Answer, Done, hello::Hello, update},
+    peer::Peer,
+    protocol::{Reply, Request},
+    wire::{LINE_TIMEOUT, Line, MAX_LINE, read_line, write_line},
 };
 use crate::error::{ErrorCode, ToolError};
 use serde_json::Value;
@@ -129,32 +130,34 @@ pub async fn converse(agent: Arc<Agent>, peer: Peer, stream: UnixStream) -> io::
             },
         };
         if !greeted {
-            let hello = matches!(op, Op::Hello { .. });
-            let result = if hello {
-                agent.handle(&peer, op).await
-            } else {
-                Err(ToolError::precondition("a connection begins with hello"))
+            let result = match op.take::<Hello>() {
+                Ok(hello) => agent.perform::<Hello>(&peer, hello).await.and_then(|ours| Answer::of::<Hello>(&ours)),
+                Err(_) => Err(ToolError::precondition("a connection begins with hello")),
             };
             greeted = result.is_ok();
             answer(&writer, Some(id), result).await?;
             continue;
         }
-        if let Op::Install(request) = op {
-            let free = Arc::strong_count(&writer) == 1;
-            let session =
-                updates::may_take_over(&reader, free).and_then(|()| Agent::take_install(&agent, &peer, request));
-            let session = match session {
-                Ok(session) => session,
-                Err(error) => {
-                    answer(&writer, Some(id), Err(error)).await?;
-                    continue;
-                }
-            };
-            answer(&writer, Some(id), Ok(Done::Done {})).await?;
-            // Nobody else has it: nothing is under way.
-            let Some(writer) = Arc::into_inner(writer) else { return Ok(()) };
-            return updates::take_over(reader, writer.into_inner(), move |stream| session.run(stream)).await;
-        }
+        let op = match op.take::<update::Install>() {
+            Err(other) => other,
+            Ok(request) => {
+                let free = Arc::strong_count(&writer) == 1;
+                let session = update::may_take_over(&reader, free)
+                    .and_then(|()| update::begin(&agent.context(&peer), request))
+                    .and_then(|session| Ok((session, Answer::of::<update::Install>(&Done {})?)));
+                let (session, taken) = match session {
+                    Ok(session) => session,
+                    Err(error) => {
+                        answer(&writer, Some(id), Err(error)).await?;
+                        continue;
+                    }
+                };
+                answer(&writer, Some(id), Ok(taken)).await?;
+                // Nobody else has it: nothing is under way.
+                let Some(writer) = Arc::into_inner(writer) else { return Ok(()) };
+                return update::take_over(reader, writer.into_inner(), move |stream| session.run(stream)).await;
+            }
+        };
         let Ok(permit) = Arc::clone(&in_flight).try_acquire_owned() else {
             let error =
                 ToolError::exhausted("too many requests of this connection are under way").with("limit", MAX_IN_FLIGHT);
@@ -162,7 +165,7 @@ pub async fn converse(agent: Arc<Agent>, peer: Peer, stream: UnixStream) -> io::
             continue;
         };
         let (agent, peer, writer) = (Arc::clone(&agent), peer.clone(), Arc::clone(&writer));
-        if op.waits() {
+        if op.row().waits {
             waits.spawn(async move {
                 let _permit = permit;
                 let result = agent.handle(&peer, op).await;
@@ -177,6 +180,6 @@ pub async fn converse(agent: Arc<Agent>, peer: Peer, stream: UnixStream) -> io::
     }
 }
 
-async fn answer(writer: &Writer, id: Option<u64>, result: Result<Done, ToolError>) -> io::Result<()> {
+async fn answer(writer: &Writer, id: Option<u64>, result: Result<Answer, ToolError>) -> io::Result<()> {
     write_line(&mut *writer.lock().await, &Reply::new(id, result)).await
 }

@@ -1,6 +1,13 @@
 //! Bringing the agent up: as a process of its own, or inside the server before a simulated board.
 
-use super::{Agent, AgentLink, AgentSettings, Client, World, bind, serve};
+use super::{
+    client::Client,
+    context::Agent,
+    link::AgentLink,
+    platform::Platform,
+    server::{bind, serve},
+    settings::AgentSettings,
+};
 use crate::{
     error::{ErrorCode, ToolError},
     hw::board::Board,
@@ -20,8 +27,8 @@ pub async fn run(
 ) -> Result<(), ToolError> {
     // Before a simulated board its own user is enough, unless the server is installed with one of its own.
     let (path, open) = (settings.socket.clone(), !settings.simulated || settings.serves_another_user());
-    let world = World::of(&settings, board);
-    let agent = Agent::start(settings, world)?;
+    let platform = Platform::of(&settings, board);
+    let agent = Agent::start(settings, platform)?;
     if agent.settings.exec.is_on() {
         agent.runner.sweep().await;
     }
@@ -52,8 +59,8 @@ pub fn in_process(settings: AgentSettings, board: &Board, stop: CancellationToke
         );
     }
     let path = settings.socket.clone();
-    let world = World::of(&settings, board);
-    let agent = match Agent::start(settings, world) {
+    let platform = Platform::of(&settings, board);
+    let agent = match Agent::start(settings, platform) {
         Ok(agent) => agent,
         Err(error) if error.code == ErrorCode::Conflict => return AgentLink::Socket(Client::new(&path)),
         Err(error) => {

@@ -3,6 +3,10 @@
 use std::{io, time::Duration};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
 
+/// Raised by any change that an older half would misunderstand.
+pub const PROTOCOL: u32 = 1;
+/// Longest request, in bytes: the arguments of an ask (`access::question::ALL_BYTES`) are bounded well below it.
+pub const MAX_LINE: usize = 128 * 1024;
 /// How long a line may take from its first byte to its last, and an answer to be taken.
 pub(super) const LINE_TIMEOUT: Duration = Duration::from_secs(10);
 

@@ -38,7 +38,7 @@ pub use record::{Approval, Record, rfc3339};
 pub use verify::{Gap, Report, missing, verify, verify_file};
 
 use crate::{
-    agent::AgentLink,
+    agent::{AgentLink, operations::audit::ListHeads},
     error::ToolError,
     store::{Durability, Opened, Store},
 };
@@ -267,7 +267,7 @@ impl Audit {
     pub async fn verify(&self) -> Result<Report, ToolError> {
         self.flush().await?;
         let heads = match &self.0.agent {
-            Some(agent) => Some(agent.heads().await?),
+            Some(agent) => Some(agent.get::<ListHeads>().await?),
             None => None,
         };
         let place = self.0.store.path().display().to_string();

@@ -8,13 +8,14 @@ use super::{
     record::{Record, now_ms},
 };
 use crate::{
-    access::{caller::Caller, redact},
+    access::caller::Caller,
     audit::{
         changed::Changed,
         ledger::{Entry, Intent, Ledger},
     },
     canonical::Whole,
     error::{ErrorCode, ToolError},
+    redact,
     store::Durability,
 };
 use futures::{FutureExt, future::BoxFuture};

@@ -9,6 +9,7 @@ use super::{
     record::now_ms,
 };
 use crate::{
+    agent::operations::audit::{ExtendAudit, FindPosition, MakeRoom},
     audit::changed::Changed,
     canonical::{self, hex},
     error::ToolError,
@@ -178,7 +179,7 @@ impl Audit {
             None => {
                 let (chain, before_seq, hash, _) = self.0.store.look(chain::beginning).await?;
                 let store = self.0.store.path().display().to_string();
-                agent.audit_position(Beginning { chain, store, before_seq, before_hash: hex(&hash) }).await?
+                agent.call::<FindPosition>(Beginning { chain, store, before_seq, before_hash: hex(&hash) }).await?
             }
         };
         self.agrees(&at).await?;
@@ -189,7 +190,7 @@ impl Audit {
                 return Err(ToolError::precondition(format!("record {} is not in the store", at.seq + 1))
                     .hint("run `raspi-mcp audit verify`: records were removed"));
             };
-            at = agent.extend_audit(more).await?;
+            at = agent.call::<ExtendAudit>(more).await?;
         }
         self.agrees(&at).await?;
         let accepted = at.accepted.clone();
@@ -268,7 +269,7 @@ impl Audit {
             return Ok(());
         }
         let free = bytes - (max - max / 10);
-        let checkpoint = agent.audit_room(RoomRequest { chain, first_seq: before + 1, free }).await?;
+        let checkpoint = agent.call::<MakeRoom>(RoomRequest { chain, first_seq: before + 1, free }).await?;
         match self.0.store.run(move |connection| chain::follow(connection, &checkpoint)).await? {
             Some(head) => {
                 self.waiting().witness.head = Some(head);

@@ -7,7 +7,7 @@
 use super::uri::Claim;
 use crate::{
     access::token::PREFIX,
-    agent::Claimed,
+    agent::operations::claim::Claimed,
     appliance::Code,
     client::{Remote, Trust, root_cause, tls_fault},
     error::{ErrorCode, ToolError},

@@ -10,7 +10,10 @@ use super::{
     slot::agreed,
 };
 use crate::{
-    agent::{AgentLink, Client},
+    agent::{
+        AgentLink, Client,
+        operations::audit::{AcceptGap, GapRequest},
+    },
     config::Settings,
     store,
 };
@@ -42,7 +45,7 @@ pub fn run(settings: &Settings, file: &Path, yes: bool) -> Result<(), Failure> {
     let agent = AgentLink::Socket(Client::new(&settings.places.agent_socket));
     super::runtime()?.block_on(async {
         for gap in &report.gaps {
-            let accepted = agent.accept_gap(&gap.chain, gap.last_seq).await?;
+            let accepted = agent.call::<AcceptGap>(GapRequest { chain: gap.chain.clone(), seq: gap.last_seq }).await?;
             // Where this user may; the server does it as well when it hears of it.
             store::settle(file, accepted.ts_ms);
             outln!("accepted by {}: {}", accepted.by, gap.what);

@@ -6,7 +6,7 @@ use super::{
     sources,
 };
 use crate::{
-    agent::{AgentLink, Client},
+    agent::{AgentLink, Client, operations::update::GetUpdateStatus},
     allow::{Change, Done, Way, all, perform, warning},
     clock,
     config::{Grant, Places, SERVER_USER, Settings, Sources, is_caller, load},
@@ -278,7 +278,7 @@ fn list(sources: &Sources) -> Result<(), Failure> {
 /// On a machine with two systems the other one reads the same files.
 fn other_release(settings: &Settings) -> Result<(), Failure> {
     let link = AgentLink::Socket(Client::new(&settings.places.agent_socket));
-    let status = super::runtime()?.block_on(link.update_status());
+    let status = super::runtime()?.block_on(link.get::<GetUpdateStatus>());
     // Without slots there is no other release, and without an agent nothing acts on the grant yet.
     let warned = status.ok().filter(|status| !status.simulated);
     if let Some(warning) = warned.and_then(|status| warning(&status, &settings.places.agent_state_dir)) {

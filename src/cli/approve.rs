@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     access::question,
-    agent::{AgentLink, Ask, AskState, Client, system_clock},
+    agent::{AgentLink, Ask, AskState, Client, operations::asks, system_clock},
     audit::rfc3339,
     error::{ErrorCode, ToolError},
     registry::Registry,
@@ -62,7 +62,7 @@ pub async fn converse(
     input: &mut dyn Keyboard,
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let waiting = agent.list_asks().await?;
+    let waiting = agent.get::<asks::ListAsks>().await?;
     let chosen = match &args.id {
         None => waiting,
         Some(id) => vec![find(agent, waiting, id).await?],
@@ -79,7 +79,7 @@ pub async fn converse(
             say(output, "left as it is\n\n")?;
             continue;
         };
-        let ask = agent.answer(&ask.id, approve).await?;
+        let ask = agent.call::<asks::AnswerAsk>(asks::AnswerRequest { id: ask.id, approve }).await?;
         let text = if approve {
             format!("approved: good for one such call until {}\n\n", rfc3339(ask.expires_ms))
         } else {
@@ -96,7 +96,7 @@ async fn find(agent: &AgentLink, waiting: Vec<Ask>, id: &str) -> Result<Ask, Fai
         return Ok(found);
     }
     // Not waiting any more: say what became of it.
-    let ask = match agent.ask_state(&wanted, Duration::ZERO).await {
+    let ask = match agent.call::<asks::AwaitAsk>(asks::AwaitRequest::new(&wanted, Duration::ZERO)).await {
         Ok(ask) => ask,
         Err(error) if error.code == ErrorCode::NotFound => {
             return Err(ToolError::not_found(format!("there is no ask {}", printable(id)))

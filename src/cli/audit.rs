@@ -7,7 +7,7 @@ use super::{
     sources,
 };
 use crate::{
-    agent::{AgentLink, Client, heads},
+    agent::{AgentLink, Client, heads, operations::audit::ListHeads},
     audit::{self, Filter, KnownHeads, Report, Unfinished},
     config::Settings,
     error::ErrorCode,
@@ -113,7 +113,7 @@ pub(super) fn verdict(settings: &Settings, file: &Path) -> Result<(Report, bool)
 /// From the agent; from its file where it does not answer and this user may read it.
 fn known_heads(settings: &Settings) -> Result<Option<KnownHeads>, Failure> {
     let link = AgentLink::Socket(Client::new(&settings.places.agent_socket));
-    match super::runtime()?.block_on(link.heads()) {
+    match super::runtime()?.block_on(link.get::<ListHeads>()) {
         Ok(heads) => return Ok(Some(heads)),
         Err(error) if matches!(error.code, ErrorCode::Unavailable | ErrorCode::PermissionDenied) => {}
         Err(error) => return Err(error.into()),

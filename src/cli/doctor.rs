@@ -7,7 +7,10 @@ use super::{
     sources,
 };
 use crate::{
-    agent::{AgentLink, Client},
+    agent::{
+        AgentLink, Client,
+        operations::{status::GetStatus, update::GetUpdateStatus},
+    },
     config::{self, BoardChoice, PlaceSettings, Places, SERVER_USER, Settings, Sources},
     doctor::{self, Account, Finding, Report, State, Subject, update::Preflight},
     error::ToolError,
@@ -16,8 +19,7 @@ use crate::{
         devices::Device,
         firmware::{Firmware, Throttled},
     },
-    os::local,
-    os::{Root, groups},
+    os::{Root, groups, local},
     registry::Registry,
     update::bundle::Manifest,
 };
@@ -76,7 +78,7 @@ fn preflight(args: &Args, sources: &Sources) -> Result<(), Failure> {
     let link = AgentLink::Socket(Client::new(&socket));
     let (status, throttled) = super::runtime()?.block_on(async {
         // Reading the whole card's record takes longer than a question about itself.
-        let status = tokio::time::timeout(PATIENCE * 6, link.update_status()).await;
+        let status = tokio::time::timeout(PATIENCE * 6, link.get::<GetUpdateStatus>()).await;
         let status = status.unwrap_or_else(|_| Err(ToolError::timeout("the agent", PATIENCE * 6)));
         (status, firmware(&root).await)
     });
@@ -164,7 +166,7 @@ fn account(places: &Places, root: &Root) -> Account {
 
 async fn ask_agent(socket: &Path) -> Result<crate::agent::Status, ToolError> {
     let link = AgentLink::Socket(Client::new(socket));
-    tokio::time::timeout(PATIENCE, link.status())
+    tokio::time::timeout(PATIENCE, link.get::<GetStatus>())
         .await
         .unwrap_or_else(|_| Err(ToolError::timeout("the agent", PATIENCE)))
 }

@@ -6,9 +6,9 @@ use super::{
     report::{Report, Told},
 };
 use crate::{
-    access::redact::MASK,
     client::Remote,
     error::{ErrorCode, ToolError},
+    redact::MASK,
 };
 use serde_json::Value;
 use std::time::Duration;

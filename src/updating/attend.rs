@@ -2,7 +2,10 @@
 
 use super::Updating;
 use crate::{
-    agent::deeds::update::{HealthReport, MAX_PROBLEM, MAX_PROBLEMS},
+    agent::{
+        HealthReport, MAX_PROBLEM, MAX_PROBLEMS,
+        operations::update::{GetUpdateStatus, ReportHealth},
+    },
     error::{ErrorCode, ToolError},
     machine::Machine,
     os::systemd::wanted,
@@ -68,10 +71,10 @@ pub(super) async fn attend_simulated(updating: &Updating, machine: &Weak<Machine
             if machine.strong_count() == 0 {
                 return;
             }
-            let Ok(status) = updating.0.agent.update_status().await else { break };
+            let Ok(status) = updating.0.agent.get::<GetUpdateStatus>().await else { break };
             if in_trial(&status).is_some() {
                 updating.prove(machine).await;
-                let after = updating.0.agent.update_status().await;
+                let after = updating.0.agent.get::<GetUpdateStatus>().await;
                 if after.as_ref().is_ok_and(failed_into) {
                     updating.look_from_the_old_slot(machine).await;
                 }
@@ -107,7 +110,7 @@ impl Updating {
     /// The agent's status, once it answers; `None` where there are no slots, or no agent.
     async fn first_word(&self) -> Option<UpdateStatus> {
         for _ in 0..AGENT_TRIES {
-            match self.0.agent.update_status().await {
+            match self.0.agent.get::<GetUpdateStatus>().await {
                 Ok(status) => return Some(status),
                 Err(error) if error.code == ErrorCode::Unavailable => sleep(AGENT).await,
                 Err(error) => {
@@ -169,7 +172,7 @@ impl Updating {
     async fn report(&self, verdict: &Verdict, offline: bool) -> Result<bool, ToolError> {
         let problems = verdict.problems().iter().take(MAX_PROBLEMS).map(|problem| shortened(problem.to_string()));
         let report = HealthReport { healthy: verdict.is_healthy(), problems: problems.collect(), offline };
-        let taken = self.0.agent.report_health(report).await?;
+        let taken = self.0.agent.call::<ReportHealth>(report).await?;
         for problem in &taken.problems {
             tracing::warn!(target: "update", problem, "the agent does not commit yet");
         }

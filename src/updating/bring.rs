@@ -7,8 +7,8 @@ use super::{
 };
 use crate::{
     agent::{
-        Authorization,
-        deeds::update::{InstallRequest, RebootIntoRequest, UpdateTool},
+        Authorization, UpdateTool,
+        operations::update::{GetUpdateStatus, InstallRequest, RebootIntoRequest, RebootIntoUpdate, ResumeUpdate},
     },
     error::ToolError,
     machine::Machine,
@@ -55,7 +55,7 @@ impl Bring {
         let offer = self.updating.choose(&order.wanted).await?;
         let (version, counter, manifest) = (&offer.release.version, offer.release.counter, offer.release.manifest);
         // By whichever door it came.
-        if self.updating.0.agent.update_status().await.is_ok_and(|status| status.is_armed(&manifest)) {
+        if self.updating.0.agent.get::<GetUpdateStatus>().await.is_ok_and(|status| status.is_armed(&manifest)) {
             tell.release(Release { version: version.clone(), counter, manifest }).await;
             tell.step(Phase::Armed, 0, 0, format!("{version} is armed already")).await;
             return Ok(());
@@ -121,7 +121,7 @@ impl Updating {
     async fn restart(&self, order: &Order) -> Result<String, ToolError> {
         let request =
             RebootIntoRequest { tool: tool(order), delay_seconds: PARTING, authorization: authorization(order) };
-        match self.0.agent.reboot_into_update(request).await {
+        match self.0.agent.call::<RebootIntoUpdate>(request).await {
             Ok(_) => Ok(format!("armed; the machine restarts into it in {PARTING} s, and has to find it healthy")),
             // The agent keeps the plan.
             Err(error) if error.details.contains_key("restarts_by_itself") => Ok(format!("armed; {}", error.advice())),
@@ -133,7 +133,7 @@ impl Updating {
     async fn is_armed(&self, order: &Order) -> bool {
         let kept = self.0.jobs.newest().filter(|kept| kept.order.id == order.id);
         let Some(release) = kept.and_then(|kept| kept.release) else { return false };
-        let attempt = self.0.agent.update_status().await.ok().and_then(|status| status.last_attempt);
+        let attempt = self.0.agent.get::<GetUpdateStatus>().await.ok().and_then(|status| status.last_attempt);
         attempt.is_some_and(|attempt| {
             attempt.phase == Phase::Armed && release.manifest.to_string() == attempt.manifest_sha256
         })
@@ -142,12 +142,16 @@ impl Updating {
     /// An update that was armed when the power went, or whose restart never came: the agent arms it again, without a download, and
     /// restarts within the limits and its window.
     pub(super) async fn finish_armed(&self) {
-        let planned =
-            self.0.agent.update_status().await.is_ok_and(|status| status.restart.is_some_and(|plan| !plan.waits()));
+        let planned = self
+            .0
+            .agent
+            .get::<GetUpdateStatus>()
+            .await
+            .is_ok_and(|status| status.restart.is_some_and(|plan| !plan.waits()));
         if !planned {
             return;
         }
-        match self.0.agent.resume_update().await {
+        match self.0.agent.get::<ResumeUpdate>().await {
             Ok(_) => tracing::info!(target: "update", "an armed update was not tried: armed again"),
             Err(error) => {
                 tracing::warn!(target: "update", %error, "an armed update was not tried: the agent tries again")

@@ -3,7 +3,7 @@
 //! The server's jobs and the console's `raspi-mcp slot install` go the same way.
 
 use crate::{
-    agent::{AgentLink, deeds::update::InstallRequest},
+    agent::{AgentLink, operations::update::InstallRequest},
     error::{ErrorCode, ToolError},
     os::blocking,
     update::{

@@ -3,8 +3,8 @@
 use super::Updating;
 use crate::{
     agent::{
-        Authorization,
-        deeds::update::{DEAD_MAN, RollBackRequest},
+        Authorization, DEAD_MAN,
+        operations::update::{GetUpdateStatus, RollBack, RollBackRequest},
     },
     error::{ErrorCode, ToolError},
     os::blocking,
@@ -61,7 +61,7 @@ impl Updating {
                 continue;
             }
             let authorization = Authorization { principal: DEAD_MAN.into(), args_sha256: String::new(), ask_id: None };
-            match self.0.agent.roll_back(RollBackRequest { dry_run: false, authorization }).await {
+            match self.0.agent.call::<RollBack>(RollBackRequest { dry_run: false, authorization }).await {
                 Ok(_) => {
                     tracing::warn!(target: "update", hours, "nothing was heard of the channel since the update: going back");
                     told = Some(since);
@@ -81,7 +81,7 @@ impl Updating {
 
     /// When the running version was committed, if the channel was not heard since then: milliseconds since 1970 UTC.
     async fn unheard_since(&self) -> Result<Option<i64>, ToolError> {
-        let status = self.0.agent.update_status().await?;
+        let status = self.0.agent.get::<GetUpdateStatus>().await?;
         let committed = || {
             let last = status.last_attempt.filter(|last| last.phase == Phase::Committed)?;
             let running = status.slots.iter().find(|slot| slot.running)?;

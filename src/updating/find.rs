@@ -2,6 +2,7 @@
 
 use super::Updating;
 use crate::{
+    agent::operations::update::GetUpdateStatus,
     error::ToolError,
     os::{blocking, clock::synchronized, ids},
     update::{
@@ -68,7 +69,7 @@ impl Updating {
                 .with("setting", "update.url")
                 .hint("set update.url to the address of the channels' files, or install a bundle with `raspi-mcp slot install`"));
         }
-        let status = self.0.agent.update_status().await?;
+        let status = self.0.agent.get::<GetUpdateStatus>().await?;
         // A simulated machine's clock is this one's, which is somebody's PC.
         let synchronised = status.simulated || synchronized(&self.0.root) == Some(true);
         let line = self.line_from(status.time_floor, synchronised)?;
@@ -162,7 +163,7 @@ impl Updating {
     /// The way out, with its limits.
     pub(super) async fn line(&self) -> Result<Arc<Line>, ToolError> {
         // Without an agent the clock is all there is to judge certificates by.
-        let status = self.0.agent.update_status().await.ok();
+        let status = self.0.agent.get::<GetUpdateStatus>().await.ok();
         let simulated = status.as_ref().is_some_and(|status| status.simulated);
         let synchronised = simulated || synchronized(&self.0.root) == Some(true);
         self.line_from(status.map_or(0, |status| status.time_floor), synchronised)

@@ -2,6 +2,7 @@
 
 use super::Updating;
 use crate::{
+    agent::operations::update::TrustRoot,
     error::ToolError,
     os::{blocking, whole},
     update::trust::Roots,
@@ -32,7 +33,7 @@ impl Updating {
     pub(super) async fn trust_newer(&self, newer: Vec<Vec<u8>>) -> Result<(), ToolError> {
         for bytes in newer {
             let text = String::from_utf8(bytes).map_err(|_| ToolError::internal("a root of trust that is no text"))?;
-            let version = self.0.agent.trust_root(text.clone()).await?;
+            let version = self.0.agent.call::<TrustRoot>(text.clone()).await?;
             tracing::info!(target: "update", version, "a newer root of trust counts from now on");
             let path = file(&self.0.folder, version);
             blocking::run("update", move |_| {

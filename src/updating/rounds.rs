@@ -2,6 +2,7 @@
 
 use super::{Found, Offer, Updating, job_id};
 use crate::{
+    agent::operations::update::GetUpdateStatus,
     error::ToolError,
     machine::Machine,
     update::{
@@ -111,7 +112,7 @@ impl Updating {
                 () = sleep(wait) => {}
                 // The sender lives as long as `self`.
                 _ = moved.changed() => {
-                    let attempt = self.0.agent.update_status().await?.last_attempt;
+                    let attempt = self.0.agent.get::<GetUpdateStatus>().await?.last_attempt;
                     if attempt.is_none_or(|attempt| attempt.phase != Phase::Armed) {
                         return Err(ToolError::precondition("it was taken back while it waited for update.window"));
                     }

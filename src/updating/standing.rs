@@ -2,6 +2,7 @@
 
 use super::Updating;
 use crate::{
+    agent::operations::update::GetUpdateStatus,
     error::ToolError,
     update::{
         job::{Kept, State},
@@ -118,7 +119,7 @@ impl Summary {
 impl Updating {
     /// Asks the agent, and puts everything together.
     pub async fn standing(&self) -> Standing {
-        let slots = self.0.agent.update_status().await;
+        let slots = self.0.agent.get::<GetUpdateStatus>().await;
         let job = self.0.jobs.newest();
         let problems = self.seen().problems.clone();
         let summary = Summary::of(job.as_ref(), slots.as_ref().ok());
@@ -127,7 +128,7 @@ impl Updating {
 
     /// The version that runs: of the slot, where there are slots; else this program's.
     pub async fn running_version(&self) -> String {
-        let slots = self.0.agent.update_status().await;
+        let slots = self.0.agent.get::<GetUpdateStatus>().await;
         let running = slots.ok().and_then(|status| status.slots.into_iter().find(|slot| slot.running));
         running.and_then(|slot| slot.version).unwrap_or_else(|| env!("CARGO_PKG_VERSION").into())
     }

@@ -2,7 +2,7 @@
 
 use super::{PLAN_LIFE, Planned, Updating, carry::Bundle};
 use crate::{
-    agent::deeds::update::UpdateTool,
+    agent::{UpdateTool, operations::update::GetUpdateStatus},
     error::ToolError,
     update::{
         install::Judged,
@@ -24,7 +24,7 @@ impl Updating {
 
     /// The agent's judgement; of what is armed already, what is known of it: a restart is all that is left to do.
     async fn judge_head(&self, tool: UpdateTool, bundle: &Bundle) -> Result<Judged, ToolError> {
-        let status = self.0.agent.update_status().await?;
+        let status = self.0.agent.get::<GetUpdateStatus>().await?;
         let armed = status.armed().filter(|_| status.is_armed(&bundle.digest()));
         match armed {
             Some(armed) => Ok(bundle.judged_already(armed.target, status.simulated)),
@@ -40,7 +40,7 @@ impl Updating {
         let offer = self.choose(wanted).await?;
         let bundle = self.open(&offer).await?;
         let judged = self.judge_head(UpdateTool::ApplyOsUpdates, &bundle).await?;
-        let status = self.0.agent.update_status().await?;
+        let status = self.0.agent.get::<GetUpdateStatus>().await?;
         let from_version = status.slots.into_iter().find(|slot| slot.running).and_then(|slot| slot.version);
         let plan = Plan {
             manifest: &judged.manifest_sha256,

@@ -17,7 +17,10 @@ pub(crate) use ask::normal_id;
 pub use ask::{Ask, AskRequest, AskState};
 
 use self::ask::{demand, new_id};
-use super::{BootClock, Clock, files};
+use super::{
+    clock::{BootClock, Clock},
+    files,
+};
 use crate::{access::question, audit::Approval, error::ToolError};
 use std::{
     collections::BTreeMap,

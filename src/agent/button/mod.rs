@@ -8,7 +8,8 @@ mod state;
 
 use self::state::{Hand, Signal, Waiting};
 use super::{
-    Agent,
+    asks::Asks,
+    log::OpLog,
     peer::{Peer, Standing},
     settings::AgentSettings,
 };
@@ -80,10 +81,11 @@ impl Button {
     }
 
     /// Watches the button until the agent goes.
-    pub(super) fn watch(self, agent: &Arc<Agent>) -> Grip {
+    pub(super) fn watch(self, asks: &Arc<Asks>, log: &Arc<OpLog>) -> Grip {
         let trouble = Arc::default();
         let lines = [Some(Arc::clone(&self.line)), self.led.as_ref().map(|led| Arc::clone(&led.line))];
-        let task = tokio::spawn(watch(Arc::downgrade(agent), agent.asks.changed(), self, Arc::clone(&trouble)));
+        let (changed, agent) = (asks.changed(), (Arc::downgrade(asks), Arc::downgrade(log)));
+        let task = tokio::spawn(watch(agent, changed, self, Arc::clone(&trouble)));
         Grip { task: task.abort_handle(), lines, trouble }
     }
 
@@ -150,7 +152,10 @@ impl Drop for Grip {
     }
 }
 
-async fn watch(agent: Weak<Agent>, changed: Arc<Notify>, mut button: Button, trouble: Arc<Mutex<Option<String>>>) {
+/// The agent's asks and log, as long as it lives.
+type Gone = (Weak<Asks>, Weak<OpLog>);
+
+async fn watch(agent: Gone, changed: Arc<Notify>, mut button: Button, trouble: Arc<Mutex<Option<String>>>) {
     if let Err(fault) = attend(&agent, &changed, &mut button).await {
         let why = format!("the approval button on GPIO {} is no longer watched: {fault}", button.pin.bcm());
         tracing::error!(target: "agent", fault = why, "approval by hand");
@@ -162,18 +167,18 @@ async fn watch(agent: Weak<Agent>, changed: Arc<Notify>, mut button: Button, tro
 }
 
 /// Ends without a fault when the agent has gone.
-async fn attend(agent: &Weak<Agent>, changed: &Notify, button: &mut Button) -> Result<(), Fault> {
+async fn attend(agent: &Gone, changed: &Notify, button: &mut Button) -> Result<(), Fault> {
     let mut hand = {
-        let Some(agent) = agent.upgrade() else { return Ok(()) };
-        Hand::new(button.pressed()?, agent.waiting().0, monotonic())
+        let Some(asks) = agent.0.upgrade() else { return Ok(()) };
+        Hand::new(button.pressed()?, waiting(&asks).0, monotonic())
     };
     loop {
         let mut news = pin!(changed.notified());
         // Registered before the look, so that nothing in between is missed.
         news.as_mut().enable();
-        let next = match agent.upgrade() {
-            Some(agent) => step(&agent, button, &mut hand)?,
-            None => return Ok(()),
+        let next = match (agent.0.upgrade(), agent.1.upgrade()) {
+            (Some(asks), Some(log)) => step(&asks, &log, button, &mut hand)?,
+            _ => return Ok(()),
         };
         // Nothing is asked: no timer, nothing wakes up but the button and the book of asks.
         let alarm = async {
@@ -191,18 +196,18 @@ async fn attend(agent: &Weak<Agent>, changed: &Notify, button: &mut Button) -> R
 }
 
 /// One look at the asks, the button and the clock; how long until the next one at the latest.
-fn step(agent: &Agent, button: &mut Button, hand: &mut Hand) -> Result<Option<Duration>, Fault> {
-    let (waiting, mut expiry) = agent.waiting();
-    hand.waiting(waiting, monotonic());
+fn step(asks: &Asks, log: &OpLog, button: &mut Button, hand: &mut Hand) -> Result<Option<Duration>, Fault> {
+    let (pending, mut expiry) = waiting(asks);
+    hand.waiting(pending, monotonic());
     button.drain(hand, monotonic())?;
     hand.level(button.pressed()?, monotonic());
     if let Some(id) = hand.approved(monotonic()) {
-        if let Err(error) = agent.approve_by_hand(&id, button.pin) {
+        if let Err(error) = approve_by_hand(asks, log, &id, button.pin) {
             tracing::error!(target: "agent", %error, ask_id = id, "approval by hand");
         }
-        let waiting;
-        (waiting, expiry) = agent.waiting();
-        hand.waiting(waiting, monotonic());
+        let pending;
+        (pending, expiry) = waiting(asks);
+        hand.waiting(pending, monotonic());
     }
     let now = monotonic();
     let blink = match &mut button.led {
@@ -213,19 +218,17 @@ fn step(agent: &Agent, button: &mut Button, hand: &mut Hand) -> Result<Option<Du
     Ok([next, expiry].into_iter().flatten().min())
 }
 
-impl Agent {
-    /// What waits, as far as a button is concerned, and how long until the first of it has waited too long.
-    fn waiting(&self) -> (Waiting, Option<Duration>) {
-        let (asks, left, opened) = self.asks.waiting();
-        let expiry = left.map(|left| left.max(Duration::from_millis(1)));
-        let pending = asks.into_iter().map(|ask| (ask.id, reserved::answerable(&ask.request.tool))).collect();
-        (Waiting { pending, opened }, expiry)
-    }
+/// What waits, as far as a button is concerned, and how long until the first of it has waited too long.
+fn waiting(asks: &Asks) -> (Waiting, Option<Duration>) {
+    let (waiting, left, opened) = asks.waiting();
+    let expiry = left.map(|left| left.max(Duration::from_millis(1)));
+    let pending = waiting.into_iter().map(|ask| (ask.id, reserved::answerable(&ask.request.tool))).collect();
+    (Waiting { pending, opened }, expiry)
+}
 
-    fn approve_by_hand(&self, id: &str, pin: Pin) -> Result<(), ToolError> {
-        let name = format!("the button on GPIO {}", pin.bcm());
-        let peer = Peer { uid: rustix::process::getuid().as_raw(), name, standing: Standing::Approver };
-        let ask = self.asks.answer(id, true, &peer.name, "button")?;
-        self.note_ask("ask answered", &peer, &ask)
-    }
+fn approve_by_hand(asks: &Asks, log: &OpLog, id: &str, pin: Pin) -> Result<(), ToolError> {
+    let name = format!("the button on GPIO {}", pin.bcm());
+    let peer = Peer { uid: rustix::process::getuid().as_raw(), name, standing: Standing::Approver };
+    let ask = asks.answer(id, true, &peer.name, "button")?;
+    log.note_ask("ask answered", &peer, &ask)
 }

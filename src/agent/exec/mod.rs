@@ -8,6 +8,7 @@ pub mod guard;
 #[cfg(feature = "guard")]
 mod guarded;
 pub mod output;
+mod running;
 mod simulated;
 mod transient;
 #[cfg(any(not(feature = "guard"), test))]
@@ -15,6 +16,7 @@ mod unguarded;
 
 #[cfg(feature = "guard")]
 pub use guarded::Guarded;
+pub(super) use running::{Commands, Running};
 pub use simulated::SimulatedRunner;
 pub use transient::Transient;
 

@@ -14,7 +14,7 @@ use self::{
     file::{Line, Tie, parse},
     told::{answer, known},
 };
-use super::{Clock, files, files::Lines};
+use super::{clock::Clock, files, files::Lines};
 use crate::{
     audit::{AcceptedGap, Beginning, Checkpoint, Extension, Head, KnownHeads, MAX_RECORDS, Position, RoomRequest},
     base64url,

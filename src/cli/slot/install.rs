@@ -3,8 +3,8 @@
 use super::{agreed, authorization, bar::Bar};
 use crate::{
     agent::{
-        AgentLink,
-        deeds::update::{InstallRequest, RebootIntoRequest, UpdateTool},
+        AgentLink, UpdateTool,
+        operations::update::{GetUpdateStatus, InstallRequest, RebootIntoRequest, RebootIntoUpdate},
     },
     cli::{exit::Failure, say::outln},
     clock::Wall,
@@ -27,7 +27,7 @@ pub async fn run(agent: &AgentLink, settings: &Settings, bundle: &str, reboot: b
     let place = Place::parse(&whole(bundle)?)?;
     let spool = spool(&place, settings);
     let zone = clock::zone(&Root::system()).unwrap_or_else(|_| Zone::utc());
-    let status = agent.update_status().await?;
+    let status = agent.get::<GetUpdateStatus>().await?;
     let synchronised = status.simulated || clock::synchronized(&Root::system()) == Some(true);
     let limits = Limits::of(&settings.update, zone, Wall::system(), status.time_floor);
     let line = Line::new(Limits { synchronised, ..limits })?;
@@ -69,7 +69,7 @@ async fn restart(agent: &AgentLink, reboot: bool, yes: bool) -> Result<(), Failu
         return Ok(());
     }
     let request = RebootIntoRequest { tool: TOOL, delay_seconds: 0, authorization: authorization() };
-    match agent.reboot_into_update(request).await {
+    match agent.call::<RebootIntoUpdate>(request).await {
         Ok(_) => outln!("the machine restarts; `raspi-mcp slot status` tells how it went"),
         // The agent keeps the plan.
         Err(error) if error.details.contains_key("restarts_by_itself") => outln!("{}", printable(&error.advice())),

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     agent::{
         AgentLink, Authorization, Client,
-        deeds::update::{MarkGoodRequest, RollBackRequest},
+        operations::update::{GetUpdateStatus, MarkGood, MarkGoodRequest, RollBack, RollBackRequest},
         peer::CONSOLE,
     },
     config::Settings,
@@ -71,7 +71,7 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
 async fn act(what: What, agent: &AgentLink, settings: &Settings) -> Result<(), Failure> {
     match what {
         What::Status { json } => {
-            let status = agent.update_status().await?;
+            let status = agent.get::<GetUpdateStatus>().await?;
             if json {
                 let text = serde_json::to_string_pretty(&status);
                 outln!("{}", text.map_err(|error| Failure::new(Exit::Failed, error.to_string()))?);
@@ -82,18 +82,18 @@ async fn act(what: What, agent: &AgentLink, settings: &Settings) -> Result<(), F
         What::Install { bundle, reboot, yes } => install::run(agent, settings, &bundle, reboot, yes).await?,
         What::Rollback { dry_run, yes } => {
             let request = |dry_run| RollBackRequest { dry_run, authorization: authorization() };
-            let planned = agent.roll_back(request(true)).await?;
+            let planned = agent.call::<RollBack>(request(true)).await?;
             let version = |version: &Option<String>| printable(version.as_deref().unwrap_or("of no known version"));
             let (from, to) = (version(&planned.from_version), version(&planned.to_version));
             let how = if planned.restarts { "the machine restarts for it" } else { "nothing restarts" };
             outln!("from slot {} ({from}) to slot {} ({to}); {how}", planned.from, planned.to);
             if !dry_run && agreed(yes, "go back?")? {
-                agent.roll_back(request(false)).await?;
+                agent.call::<RollBack>(request(false)).await?;
                 outln!("done");
             }
         }
         What::MarkGood => {
-            let done = agent.mark_good(MarkGoodRequest { authorization: authorization() }).await?;
+            let done = agent.call::<MarkGood>(MarkGoodRequest { authorization: authorization() }).await?;
             let version = printable(done.version.as_deref().unwrap_or("of no known version"));
             outln!("slot {} ({version}) is good, and what starts from now on", done.slot);
         }

@@ -1,6 +1,7 @@
 //! Which devices of which buses may be reached: the configuration's list, looked up.
 
-use super::{Address, Addresses};
+use super::Addresses;
+use crate::values::Address;
 use crate::{config::I2cSettings, error::ToolError};
 use std::collections::BTreeMap;
 

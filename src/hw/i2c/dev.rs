@@ -1,12 +1,12 @@
 //! The kernel's buses, through the crate i2cdev: `/dev/i2c-N`.
 
 use super::{
-    Address,
     functions::{Functions, Way},
     port::{Bus, Fault, Holder, Port},
     sysfs,
 };
 use crate::os::{Root, ioctl};
+use crate::values::Address;
 use i2cdev::{
     core::{I2CDevice, I2CMessage, I2CTransfer},
     linux::{LinuxI2CDevice, LinuxI2CError, LinuxI2CMessage},

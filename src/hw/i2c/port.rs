@@ -2,10 +2,8 @@
 //!
 //! Faults by the kernel's Documentation/i2c/fault-codes.rst.
 
-use super::{
-    Address,
-    functions::{Functions, Lack, Way},
-};
+use super::functions::{Functions, Lack, Way};
+use crate::values::Address;
 use rustix::io::Errno;
 use std::{io, time::Duration};
 

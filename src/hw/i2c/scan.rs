@@ -1,11 +1,12 @@
 //! Who is on a bus: i2cdetect's question to every address, without touching what is not ours.
 
 use super::{
-    Address, Addresses, I2c,
+    Addresses, I2c,
     functions::{Functions, Lack, Way},
     port::{Fault, Holder},
     told::Attempt,
 };
+use crate::values::Address;
 use crate::{error::ToolError, os::blocking};
 use std::sync::Arc;
 

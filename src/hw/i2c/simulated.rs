@@ -1,11 +1,12 @@
 //! Buses that exist in memory: they hold devices, count who comes, and can be told to fail.
 
 use super::{
-    Address, Addresses,
+    Addresses,
     device::Device,
     functions::{Functions, Way},
     port::{Bus, Fault, Holder, Port},
 };
+use crate::values::Address;
 use std::{
     collections::BTreeMap,
     io,

@@ -1,7 +1,8 @@
 //! What a person and a program are told when a transfer fails: each fault with a code and a next step of its own.
 
-use super::{Address, port::Fault};
+use super::port::Fault;
 use crate::error::{ErrorCode, ToolError};
+use crate::values::Address;
 use std::time::Duration;
 
 /// What was tried, and where.

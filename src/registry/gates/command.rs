@@ -3,14 +3,13 @@
 use crate::{
     access::{caller::Caller, way},
     config::{is_full_path, is_grantable},
-    hw::i2c::Address,
     meta::Mode,
     os::systemd::ServiceName,
     registry::{
         refusal::{self, Named},
         tool::Entry,
     },
-    values::Pin,
+    values::{Address, Pin},
 };
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -6,10 +6,10 @@ use crate::{
     agent::units::allow,
     config::Grant,
     error::ToolError,
-    hw::i2c::{Address, Want},
+    hw::i2c::Want,
     os::{glob::Glob, systemd::ServiceName},
     registry::{refusal::Named, tool::Entry},
-    values::Pin,
+    values::{Address, Pin},
     world::World,
 };
 use serde_json::Value;

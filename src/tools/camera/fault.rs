@@ -2,7 +2,7 @@
 
 use super::taking::LIMIT;
 use crate::{
-    agent::deeds::holders::HoldersRequest,
+    agent::operations::holders::{HoldersRequest, ListHolders},
     error::{ErrorCode, ToolError},
     hw::camera::{Camera, Fault, Holder, Trouble},
     os::{
@@ -82,7 +82,7 @@ async fn busy(cx: &Context, device: &str, holder: Option<Holder>) -> ToolError {
 
 /// What the agent sees, who may look into every process; without it, what this user sees.
 async fn who_holds(cx: &Context, device: &str) -> Vec<Holder> {
-    match cx.world.agent.holders(HoldersRequest { device: device.to_owned() }).await {
+    match cx.world.agent.call::<ListHolders>(HoldersRequest { device: device.to_owned() }).await {
         Ok(holders) if !holders.is_empty() => return holders,
         Ok(_) => {}
         Err(error) => tracing::debug!(target: "camera", %error, "the agent does not say who holds it"),

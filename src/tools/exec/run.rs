@@ -7,9 +7,11 @@ use crate::{
         question::quoted,
     },
     agent::{
-        AgentLink, CommandEnd, CommandRef, CommandRequest,
+        AgentLink,
         exec::{Ending, output::Chunk},
-        without_input,
+        operations::commands::{
+            AFTER_LIMIT, CommandEnd, CommandRef, CommandRequest, ReadOutput, RunCommand, StopCommand, without_input,
+        },
     },
     base64url, canonical,
     error::{ErrorCode, ToolError},
@@ -206,7 +208,7 @@ impl Tool for Run {
         let agent = &cx.world.agent;
         let mut stop = StopWhenDropped { agent: agent.clone(), id: Some(id.clone()) };
         let end = {
-            let run = agent.run_command(request, limit);
+            let run = agent.call_within::<RunCommand>(request, limit + AFTER_LIMIT);
             tokio::pin!(run);
             tokio::select! {
                 // Biased: the command has begun before its output is asked for, or its end.
@@ -261,7 +263,9 @@ fn new_id() -> Result<String, ToolError> {
 async fn listen(cx: &Context, wanted: bool, id: &str, limit: Duration) -> Infallible {
     let mut bytes = 0;
     while wanted && cx.progress.wanted() {
-        let Ok(output) = cx.world.agent.command_output(CommandRef { id: id.to_owned() }, limit).await else { break };
+        let Ok(output) = cx.world.agent.call_within::<ReadOutput>(CommandRef { id: id.to_owned() }, limit).await else {
+            break;
+        };
         for chunk in &output.chunks {
             bytes += chunk.text.len();
             tell(cx, chunk, bytes);
@@ -276,7 +280,7 @@ async fn listen(cx: &Context, wanted: bool, id: &str, limit: Duration) -> Infall
 /// Has the agent end the command. Never ends itself: the agent answers the call that began it.
 async fn told_to_end(agent: &AgentLink, id: &str) -> Infallible {
     // The agent may not have taken it up yet, when the cancellation came right behind the call.
-    while let Err(error) = agent.stop_command(CommandRef { id: id.to_owned() }).await {
+    while let Err(error) = agent.call::<StopCommand>(CommandRef { id: id.to_owned() }).await {
         if error.code != ErrorCode::NotFound {
             tracing::warn!(%error, "the command could not be told to end");
             break;
@@ -320,7 +324,7 @@ impl Drop for StopWhenDropped {
         let agent = self.agent.clone();
         tokio::spawn(async move {
             // An agent that is gone has taken the command with it.
-            if let Err(error) = agent.stop_command(CommandRef { id }).await {
+            if let Err(error) = agent.call::<StopCommand>(CommandRef { id }).await {
                 tracing::debug!(%error, "the command was not there to be stopped");
             }
         });

@@ -14,6 +14,7 @@ mod write_pin;
 
 use crate::{
     access::way,
+    agent::operations::pins::ReadPins,
     error::ToolError,
     hw::gpio::lease::Owner,
     registry::{context::Context, tool::Entry},
@@ -103,7 +104,7 @@ fn permit(cx: &Context, tool: &str, pin: Pin, verb: &str) -> Result<(), ToolErro
 
 /// What every answer of this namespace says of itself, and what must be known first of pins that nobody has.
 async fn begin(cx: &Context, pin: Option<Pin>) -> Owner {
-    cx.world.gpio.refresh(pin, cx.world.agent.look_at_pins()).await;
+    cx.world.gpio.refresh(pin, cx.world.agent.get::<ReadPins>()).await;
     if cx.world.machine.board.is_simulated() {
         cx.notes.simulated();
     }

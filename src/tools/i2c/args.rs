@@ -1,6 +1,6 @@
 //! Arguments that these tools share: the parser's half of their bounds.
 
-use crate::{config::HIGHEST_I2C_BUS, hw::i2c::Address};
+use crate::{config::HIGHEST_I2C_BUS, values::Address};
 use serde::{Deserialize, Deserializer, de::Error};
 
 /// Most bytes of one transfer in either direction (docs/contract/i2c.md; an SMBus block).

@@ -12,8 +12,9 @@ mod write;
 
 use crate::{
     error::ToolError,
-    hw::i2c::{Address, Addresses, Want},
+    hw::i2c::{Addresses, Want},
     registry::{context::Context, tool::Entry},
+    values::Address,
 };
 
 pub static TOOLS: &[Entry] = &[

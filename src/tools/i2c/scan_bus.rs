@@ -4,9 +4,10 @@ use super::{args, granted, mark};
 use crate::{
     config::HIGHEST_I2C_BUS,
     error::ToolError,
-    hw::i2c::{Address, Addresses, Fault, Holder},
+    hw::i2c::{Addresses, Fault, Holder},
     meta::Meta,
     registry::{context::Context, tool::Tool},
+    values::Address,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

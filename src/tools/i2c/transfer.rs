@@ -7,9 +7,10 @@ use super::{
 use crate::{
     config::HIGHEST_I2C_BUS,
     error::ToolError,
-    hw::i2c::{Address, Want},
+    hw::i2c::Want,
     meta::Meta,
     registry::{context::Context, tool::Tool},
+    values::Address,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

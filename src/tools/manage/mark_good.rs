@@ -1,7 +1,7 @@
 //! `manage.mark_good`: commits a trial before its time, where every check agrees (notes on updates, rule 5).
 
 use crate::{
-    agent::deeds::update::MarkGoodRequest,
+    agent::operations::update::{self, GetUpdateStatus, MarkGoodRequest},
     error::ToolError,
     meta::Meta,
     registry::{context::Context, tool::Tool},
@@ -39,10 +39,11 @@ impl Tool for MarkGood {
     async fn call(cx: &Context, _: NoArgs) -> Result<Out, ToolError> {
         let updating = &cx.world.updating;
         // The last look below may be what commits the trial already.
-        let trial = in_trial(&cx.world.agent.update_status().await?);
+        let trial = in_trial(&cx.world.agent.get::<GetUpdateStatus>().await?);
         // The same looks as the automatic commit takes, told to the agent, which has its own as well.
         updating.attest(&cx.world.machine).await?;
-        let done = cx.world.agent.mark_good(MarkGoodRequest { authorization: cx.authorization() }).await?;
+        let done =
+            cx.world.agent.call::<update::MarkGood>(MarkGoodRequest { authorization: cx.authorization() }).await?;
         if done.simulated {
             cx.notes.simulated();
         }

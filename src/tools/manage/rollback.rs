@@ -1,7 +1,7 @@
 //! `manage.rollback`: ends an update that is under way, or goes back to the other slot.
 
 use crate::{
-    agent::deeds::update::RollBackRequest,
+    agent::operations::update::{RollBack, RollBackRequest},
     error::ToolError,
     meta::Meta,
     registry::{context::Context, tool::Tool},
@@ -77,7 +77,7 @@ impl Tool for Rollback {
             });
         }
         let request = RollBackRequest { dry_run: args.dry_run, authorization: cx.authorization() };
-        let done = cx.world.agent.roll_back(request).await?;
+        let done = cx.world.agent.call::<RollBack>(request).await?;
         if done.simulated {
             cx.notes.simulated();
         }

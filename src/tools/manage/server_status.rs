@@ -2,8 +2,9 @@
 
 use crate::{
     agent::{
-        self,
-        protocol::{PastPower, PowerAction, PowerOutcome},
+        self, PowerAction,
+        operations::status::GetStatus,
+        power::{PastPower, PowerOutcome},
     },
     audit::rfc3339,
     clock,
@@ -132,7 +133,7 @@ impl Tool for GetServerStatus {
 
     async fn call(cx: &Context, _: NoArgs) -> Result<Out, ToolError> {
         let world = &cx.world;
-        let agent = match world.agent.status().await {
+        let agent = match world.agent.get::<GetStatus>().await {
             Ok(status) => AgentState {
                 faults: [status.differences(&world.settings.places), status.faults.clone()].concat(),
                 reachable: true,

@@ -1,6 +1,7 @@
 //! An update under way, as the two tools that begin one follow and answer it.
 
 use crate::{
+    agent::operations::update::GetUpdateStatus,
     error::ToolError,
     os::blocking,
     registry::context::{Context, TaskEnd, Work},
@@ -88,7 +89,7 @@ pub async fn begin(cx: &Context, tool: &str, wanted: Wanted) -> Result<(), ToolE
     let updating = &cx.world.updating;
     updating.jobs().free()?;
     // Whether there is anything to install into is known before anything is fetched.
-    let status = cx.world.agent.update_status().await?;
+    let status = cx.world.agent.get::<GetUpdateStatus>().await?;
     let order = Order {
         id: job_id()?,
         tool: tool.into(),

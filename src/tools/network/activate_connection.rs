@@ -2,8 +2,8 @@
 
 use super::change::{Profile, profiles};
 use crate::{
-    agent::deeds::connection::{
-        ACTIVATION, CONFIRM_SECONDS, ConnectionRequest, DEFAULT_CONFIRM_SECONDS, LONGEST_DEVICE, LONGEST_NAME,
+    agent::operations::network::{
+        self, ACTIVATION, CONFIRM_SECONDS, ConnectionRequest, DEFAULT_CONFIRM_SECONDS, LONGEST_DEVICE, LONGEST_NAME,
         is_device, is_name,
     },
     audit::rfc3339,
@@ -111,7 +111,7 @@ impl Tool for ActivateConnection {
             dry_run: args.dry_run,
             authorization: cx.authorization(),
         };
-        let done = cx.world.agent.activate_connection(request).await?;
+        let done = cx.world.agent.call::<network::ActivateConnection>(request).await?;
         mark(cx, done.simulated, !args.dry_run);
         Ok(Out {
             connection: done.profile.into(),

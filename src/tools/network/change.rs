@@ -1,7 +1,7 @@
 //! A change of the network that goes back unless somebody confirms it, as answers show it.
 
 use crate::{
-    agent::{deeds::connection::Change, network},
+    agent::{connections::Change, network},
     audit::rfc3339,
 };
 use schemars::JsonSchema;

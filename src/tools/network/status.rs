@@ -2,6 +2,7 @@
 
 use super::change::Pending;
 use crate::{
+    agent::operations::status,
     clock,
     error::{ErrorCode, ToolError},
     meta::Meta,
@@ -102,7 +103,7 @@ impl Tool for GetStatus {
             state::of(&objects).ok_or_else(|| ToolError::unavailable("NetworkManager does not show itself"))
         });
         // Without the agent nothing waits that it could confirm.
-        let change = cx.world.agent.status().await.ok().and_then(|status| status.network_change);
+        let change = cx.world.agent.get::<status::GetStatus>().await.ok().and_then(|status| status.network_change);
         let default_gateway = network.gateway();
         let up = network.interfaces.iter().any(|each| each.name != "lo" && each.state == Link::Up);
         let (connectivity, primary_interface) = match &manager {

@@ -1,7 +1,7 @@
 //! Whom `network.ping` asks: an address, or a name that is looked up.
 
 use crate::{
-    agent::deeds::connection::is_device,
+    agent::operations::network::is_device,
     error::ToolError,
     os::{Root, icmp::is_one_machine},
 };

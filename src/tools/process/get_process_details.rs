@@ -2,7 +2,7 @@
 
 use super::{measured::Measured, summary::ProcessSummary};
 use crate::{
-    agent::InspectRequest,
+    agent::operations::process::{InspectProcess, InspectRequest},
     error::{ErrorCode, ToolError},
     machine::unreadable,
     meta::Meta,
@@ -72,7 +72,7 @@ impl Tool for GetProcessDetails {
         let hidden = detail.unavailable.values().any(|why| why == "not permitted");
         if hidden {
             let request = InspectRequest { pid, start_ticks: stat.start_ticks, memory_maps: args.memory_maps };
-            match cx.world.agent.inspect_process(request).await {
+            match cx.world.agent.call::<InspectProcess>(request).await {
                 Ok(seen) => detail.complete(seen),
                 // It ended meanwhile, or another has its number: what was read belongs to nobody any more.
                 Err(error) if error.code == ErrorCode::NotFound => return Err(error),

@@ -2,7 +2,10 @@
 
 use super::get_process_details::{LARGEST_PID, absent};
 use crate::{
-    agent::{SignalName, SignalRequest},
+    agent::{
+        SignalName,
+        operations::process::{self, SignalRequest},
+    },
     error::{ErrorCode, ToolError},
     machine::unreadable,
     meta::{Effect, Meta},
@@ -87,7 +90,7 @@ impl Tool for SendSignal {
             dry_run: args.dry_run,
             authorization: cx.authorization(),
         };
-        let done = cx.world.agent.signal_process(request).await?;
+        let done = cx.world.agent.call::<process::SendSignal>(request).await?;
         if done.simulated {
             cx.notes.simulated();
         }

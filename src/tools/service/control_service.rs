@@ -7,7 +7,7 @@ use super::{
 use crate::{
     access::way,
     agent::{
-        deeds::unit::{ControlRequest, State},
+        operations::service::{ControlRequest, State},
         units::{Action, JobMode},
     },
     error::ToolError,

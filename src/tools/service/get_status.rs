@@ -2,7 +2,6 @@
 
 use super::{running::Running, service_name};
 use crate::{
-    access::redact::{MASK, is_secret_name, redact_text},
     error::{ErrorCode, ToolError},
     meta::Meta,
     os::systemd::{
@@ -12,6 +11,7 @@ use crate::{
         name::{LONGEST, PATTERN},
         properties::{self, Answer},
     },
+    redact::{MASK, is_secret_name, redact_text},
     registry::{context::Context, tool::Tool},
 };
 use schemars::JsonSchema;

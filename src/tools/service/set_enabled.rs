@@ -6,7 +6,7 @@ use super::{
     permit, service_name, validate,
 };
 use crate::{
-    agent::deeds::enable::EnableRequest,
+    agent::operations::service::{EnableRequest, EnableUnit},
     error::ToolError,
     meta::Meta,
     os::systemd::{
@@ -103,7 +103,7 @@ impl Tool for SetEnabled {
         let done = cx
             .world
             .agent
-            .enable_unit(EnableRequest {
+            .call::<EnableUnit>(EnableRequest {
                 service_name: args.service_name,
                 enabled: args.enabled,
                 break_dependents: args.force,

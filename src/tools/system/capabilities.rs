@@ -2,6 +2,7 @@
 
 use super::modules::{self, Found};
 use crate::{
+    agent::operations::status::GetStatus,
     error::ToolError,
     hw::{
         board::Board,
@@ -110,7 +111,7 @@ fn board(board: &Board) -> BoardOut {
 
 /// Whether the half that may change the machine answers.
 async fn agent(world: &World) -> Result<Found, String> {
-    match world.agent.status().await {
+    match world.agent.get::<GetStatus>().await {
         Ok(_) => Ok(Found { devices: vec![world.settings.places.agent_socket.display().to_string()] }),
         Err(error) => Err(error.message),
     }

@@ -1,7 +1,10 @@
 //! What `system.reboot` and `system.shutdown` have in common: the agent does it in a while, and it can be taken back.
 
 use crate::{
-    agent::{PowerAction, PowerRequest},
+    agent::{
+        PowerAction,
+        operations::power::{self, PowerRequest},
+    },
     audit::rfc3339,
     error::ToolError,
     registry::context::Context,
@@ -83,7 +86,7 @@ pub struct Out {
 pub(super) async fn call(cx: &Context, action: PowerAction, args: Args) -> Result<Out, ToolError> {
     let agent = &cx.world.agent;
     if args.cancel {
-        let done = agent.cancel_power(action).await?;
+        let done = agent.call::<power::CancelPower>(power::CancelRequest { action }).await?;
         mark(cx, done.simulated, done.cancelled);
         return Ok(Out {
             scheduled: false,
@@ -94,7 +97,7 @@ pub(super) async fn call(cx: &Context, action: PowerAction, args: Args) -> Resul
         });
     }
     let scheduled = agent
-        .power(PowerRequest {
+        .call::<power::SchedulePower>(PowerRequest {
             action,
             delay_seconds: args.delay_seconds,
             reason: args.reason,

@@ -3,8 +3,8 @@
 use super::power::mark;
 use crate::{
     agent::{
-        HostnameRequest,
         hostname::{LONGEST, PATTERN, is_label},
+        operations::hostname::{self as operation, HostnameRequest},
     },
     error::ToolError,
     meta::Meta,
@@ -67,7 +67,7 @@ impl Tool for SetHostname {
         let done = cx
             .world
             .agent
-            .set_hostname(HostnameRequest {
+            .call::<operation::SetHostname>(HostnameRequest {
                 hostname: args.hostname.clone(),
                 dry_run: args.dry_run,
                 authorization: cx.authorization(),

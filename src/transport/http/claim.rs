@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     access::token,
-    agent::{ClaimRequest, ShownToken},
+    agent::operations::claim::{Claim, ClaimRequest, ConfirmClaim, ShownToken},
     appliance::{Code, claim::claimed_already},
     error::{ErrorCode, ToolError},
 };
@@ -86,7 +86,7 @@ async fn judged(app: &Arc<App>, request: Request, peer: Peer) -> Result<Value, T
             if let Err(typo) = Code::parse(&code) {
                 return Err(noted(app, peer, "claim: mistyped", typo.into()).await);
             }
-            let offered = world.agent.claim(ClaimRequest { code, from }).await;
+            let offered = world.agent.call::<Claim>(ClaimRequest { code, from }).await;
             match offered {
                 // One of the few tries of this start, right or wrong: each has its record.
                 Err(error) if error.code == ErrorCode::PermissionDenied => {
@@ -100,7 +100,7 @@ async fn judged(app: &Arc<App>, request: Request, peer: Peer) -> Result<Value, T
                 }
             }
         }
-        (None, Some(token)) => match world.agent.confirm_claim(ShownToken { token, from }).await {
+        (None, Some(token)) => match world.agent.call::<ConfirmClaim>(ShownToken { token, from }).await {
             Ok(claimed) => {
                 audit(app, peer, "token", None).await;
                 Ok(object!({ "claimed": true, "name": claimed.name }))

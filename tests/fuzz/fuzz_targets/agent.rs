@@ -10,7 +10,7 @@ mod oracle;
 
 use libfuzzer_sys::fuzz_target;
 use raspi_mcp::{
-    agent::{Agent, AgentSettings, Peer, World, converse, machine::SimulatedMachine, system_clock},
+    agent::{Agent, AgentSettings, Peer, Platform, converse, machine::SimulatedMachine, system_clock},
     config::{Places, Settings},
     os::Root,
 };
@@ -41,8 +41,8 @@ fn target() -> Target {
     let root = TempDir::new().expect("a folder");
     let settings = Settings::default_for(&Places::below(root.path()));
     let settings = AgentSettings::of(&settings, true, Root::at(root.path()));
-    let world = World::new(system_clock(), Arc::new(SimulatedMachine::on(&settings.root)));
-    let agent = runtime.block_on(async { Agent::start(settings, world) }).expect("it starts");
+    let platform = Platform::new(system_clock(), Arc::new(SimulatedMachine::on(&settings.root)));
+    let agent = runtime.block_on(async { Agent::start(settings, platform) }).expect("it starts");
     Target { runtime, agent, _root: root }
 }
 

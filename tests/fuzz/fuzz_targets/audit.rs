@@ -6,8 +6,9 @@
 
 #![no_main]
 
+use raspi_mcp::agent::operations as op;
 use libfuzzer_sys::fuzz_target;
-use raspi_mcp::{audit::{Beginning, Extension, Filter, Head, KnownHeads, recent_file, verify}, base64url, agent::{Agent, AgentLink, AgentSettings, World, heads, machine::SimulatedMachine, system_clock}, config::{Places, Settings}, os::Root};
+use raspi_mcp::{audit::{Beginning, Extension, Filter, Head, KnownHeads, recent_file, verify}, base64url, agent::{Agent, AgentLink, AgentSettings, Platform, heads, machine::SimulatedMachine, system_clock}, config::{Places, Settings}, os::Root};
 use rusqlite::{Connection, params};
 use std::{fs, sync::Arc};
 use tempfile::TempDir;
@@ -55,8 +56,8 @@ fn agent(folder: &TempDir, runtime: &Runtime, input: &[u8], file: bool) {
     let settings = settings(folder);
     let _ = fs::remove_dir_all(&settings.state_dir);
     let start = || {
-        let world = World::new(system_clock(), Arc::new(SimulatedMachine::on(&settings.root)));
-        AgentLink::InProcess(runtime.block_on(async { Agent::start(settings.clone(), world) }).expect("it starts"))
+        let platform = Platform::new(system_clock(), Arc::new(SimulatedMachine::on(&settings.root)));
+        AgentLink::InProcess(runtime.block_on(async { Agent::start(settings.clone(), platform) }).expect("it starts"))
     };
     drop(start());
     if file {
@@ -67,7 +68,7 @@ fn agent(folder: &TempDir, runtime: &Runtime, input: &[u8], file: bool) {
     let link = start();
     let chain = "b".repeat(16);
     let beginning = || Beginning { chain: chain.clone(), store: "/s".into(), before_seq: 0, before_hash: "0".repeat(64) };
-    let begun = runtime.block_on(link.audit_position(beginning())).expect("a chain");
+    let begun = runtime.block_on(link.call::<op::audit::FindPosition>(beginning())).expect("a chain");
     let mut at = begun;
     for line in input.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         let goes_on = line.len() % 3 == 0;
@@ -79,7 +80,7 @@ fn agent(folder: &TempDir, runtime: &Runtime, input: &[u8], file: bool) {
             records: base64url::encode(line),
             goes_on,
         };
-        match runtime.block_on(link.extend_audit(more)) {
+        match runtime.block_on(link.call::<op::audit::ExtendAudit>(more)) {
             Ok(next) => {
                 assert_eq!(next.seq, at.seq + i64::from(!goes_on));
                 at = next;
@@ -89,7 +90,7 @@ fn agent(folder: &TempDir, runtime: &Runtime, input: &[u8], file: bool) {
     }
     drop(link);
     let again = start();
-    let after = runtime.block_on(again.audit_position(beginning())).expect("the same chain");
+    let after = runtime.block_on(again.call::<op::audit::FindPosition>(beginning())).expect("the same chain");
     assert_eq!((after.seq, after.hash), (at.seq, at.hash));
 }
 

@@ -2,6 +2,7 @@
 //! counts for clients that the owner listed, for one call as it was shown, once.
 
 use crate::served::{Answer, Door, Pi, Wire, modern_meta, token};
+use raspi_mcp::agent::operations as op;
 use raspi_mcp::meta::Role;
 use serde_json::{Value, json};
 
@@ -99,7 +100,11 @@ async fn a_dismissed_dialogue_decides_nothing() {
     }
     assert_eq!(ran(&pi), 0);
     let server = pi.server();
-    assert_eq!(server.pipeline.world.agent.list_asks().await.unwrap().len(), 1, "it is one question all the time");
+    assert_eq!(
+        server.pipeline.world.agent.get::<op::asks::ListAsks>().await.unwrap().len(),
+        1,
+        "it is one question all the time"
+    );
     assert_eq!(asked(&call(&mut wire, TOOL, json!({}), &json!({})).await), state);
     call(&mut wire, TOOL, json!({}), &yes(&state)).await.ok();
     assert_eq!(ran(&pi), 1);
@@ -155,8 +160,15 @@ async fn a_no_takes_back_a_yes_from_elsewhere_that_was_not_used() {
     let agent = &server.pipeline.world.agent;
     let mut wire = pi.on(Door::Stdio).await;
     let state = asked(&call(&mut wire, TOOL, json!({}), &json!({})).await);
-    let waiting = agent.list_asks().await.unwrap().remove(0);
-    agent.answer_elicited(&waiting.id, true, "a client").await.unwrap();
+    let waiting = agent.get::<op::asks::ListAsks>().await.unwrap().remove(0);
+    agent
+        .call::<op::asks::AnswerElicited>(op::asks::ElicitedRequest {
+            id: waiting.id.clone(),
+            approve: true,
+            client: "a client".into(),
+        })
+        .await
+        .unwrap();
     let no = said(&state, json!({"action": "decline"}));
     call(&mut wire, TOOL, json!({}), &no).await.failed("permission_denied");
     call(&mut wire, TOOL, json!({}), &yes(&state)).await.failed("permission_denied");

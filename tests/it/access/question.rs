@@ -103,7 +103,7 @@ fn every_argument_whose_name_sounds_secret_is_declared_so() {
     for entry in Registry::new(raspi_mcp::tools::NAMESPACES).entries() {
         let schema = entry.input_schema();
         for (name, schema) in schema["properties"].as_object().unwrap() {
-            let secret = raspi_mcp::access::redact::is_secret_name(name);
+            let secret = raspi_mcp::redact::is_secret_name(name);
             assert!(!secret || schema["writeOnly"] == true, "{}: a person would be shown {name}", entry.name());
         }
     }

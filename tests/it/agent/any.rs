@@ -127,10 +127,8 @@ proptest! {
             oracle::check(&stream, &answers);
             // Policy of this agent: system.* asks, and nobody was asked.
             assert_eq!((pi.machine.reboots(), pi.machine.shutdowns()), (0, 0));
-            assert_eq!(pi.agent().handle(&Peer::in_process(), Op::Status {}).await.map(|done| match done {
-                Done::Status(status) => status.power.is_some(),
-                other => panic!("{other:?}"),
-            }), Ok(false));
+            let status = pi.agent().perform::<op::status::GetStatus>(&Peer::in_process(), Default::default()).await;
+            assert_eq!(status.map(|status| status.power.is_some()), Ok(false));
         });
     }
 }

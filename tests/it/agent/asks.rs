@@ -7,13 +7,13 @@ use raspi_mcp::{agent::AskState, error::ErrorCode};
 async fn the_server_waits_and_wakes_when_a_person_answers() {
     let pi = Pi::new();
     let server = pi.server();
-    let opened = server.open_ask(ask("gpio.write_pin", json!({"pin": 4}))).await.unwrap();
+    let opened = server.call::<op::asks::OpenAsk>(ask("gpio.write_pin", json!({"pin": 4}))).await.unwrap();
     assert_eq!(opened.id.len(), 6);
     assert_eq!(opened.state, AskState::Pending);
 
     let waiter = tokio::spawn({
         let (server, id) = (server.clone(), opened.id.clone());
-        async move { server.ask_state(&id, Duration::from_secs(200)).await }
+        async move { server.call::<op::asks::AwaitAsk>(op::asks::AwaitRequest::new(&id, Duration::from_secs(200))).await }
     });
     tokio::task::yield_now().await;
     pi.says(&opened, true).await.unwrap();
@@ -25,11 +25,14 @@ async fn the_server_waits_and_wakes_when_a_person_answers() {
 async fn a_wait_ends_without_an_answer_too() {
     let pi = Pi::new();
     let server = pi.server();
-    let opened = server.open_ask(ask("gpio.write_pin", json!({}))).await.unwrap();
-    let seen = server.ask_state(&opened.id, Duration::from_secs(20)).await.unwrap();
+    let opened = server.call::<op::asks::OpenAsk>(ask("gpio.write_pin", json!({}))).await.unwrap();
+    let seen = server
+        .call::<op::asks::AwaitAsk>(op::asks::AwaitRequest::new(&opened.id, Duration::from_secs(20)))
+        .await
+        .unwrap();
     assert_eq!(seen.state, AskState::Pending);
-    let people_see = pi.person(Op::ListAsks {}).await.unwrap();
-    assert!(matches!(people_see, Done::Asks(asks) if asks == [seen]));
+    let people_see = pi.person::<op::asks::ListAsks>(Default::default()).await.unwrap();
+    assert_eq!(people_see, [seen]);
 }
 
 #[tokio::test]
@@ -37,8 +40,8 @@ async fn an_approval_is_good_for_one_call() {
     let pi = Pi::new();
     let server = pi.server();
     let request = ask("gpio.write_pin", json!({"pin": 4}));
-    let opened = server.open_ask(request.clone()).await.unwrap();
-    let redeem = || server.redeem_ask(&opened.id, &request.tool, &request.principal, &request.args_sha256);
+    let opened = server.call::<op::asks::OpenAsk>(request.clone()).await.unwrap();
+    let redeem = || redeem(&server, &opened.id, &request);
 
     assert_eq!(redeem().await.unwrap_err().code, ErrorCode::PermissionDenied, "nobody has answered");
     pi.says(&opened, true).await.unwrap();
@@ -54,7 +57,7 @@ async fn an_approval_is_for_one_tool_one_caller_and_these_arguments() {
     let pi = Pi::new();
     let server = pi.server();
     let request = ask("gpio.write_pin", json!({"pin": 4}));
-    let opened = server.open_ask(request.clone()).await.unwrap();
+    let opened = server.call::<op::asks::OpenAsk>(request.clone()).await.unwrap();
     pi.says(&opened, true).await.unwrap();
     let other = canonical::sha256_hex(&json!({"pin": 5}));
     for (tool, caller, hash, differs) in [
@@ -62,10 +65,12 @@ async fn an_approval_is_for_one_tool_one_caller_and_these_arguments() {
         ("gpio.write_pin", "stdio", &request.args_sha256, "caller"),
         ("gpio.set_pwm", "token:fleet", &request.args_sha256, "tool"),
     ] {
-        let error = server.redeem_ask(&opened.id, tool, caller, hash).await.unwrap_err();
+        let call =
+            AskRequest { tool: tool.into(), principal: caller.into(), args_sha256: hash.into(), ..request.clone() };
+        let error = redeem(&server, &opened.id, &call).await.unwrap_err();
         assert_eq!((error.code, &error.details["differs"]), (ErrorCode::PermissionDenied, &json!(differs)));
     }
-    server.redeem_ask(&opened.id, &request.tool, &request.principal, &request.args_sha256).await.unwrap();
+    redeem(&server, &opened.id, &request).await.unwrap();
 }
 
 #[tokio::test]
@@ -73,12 +78,12 @@ async fn a_no_is_a_no_for_a_while() {
     let pi = Pi::new();
     let server = pi.server();
     let request = ask("gpio.write_pin", json!({"pin": 4}));
-    let opened = server.open_ask(request.clone()).await.unwrap();
+    let opened = server.call::<op::asks::OpenAsk>(request.clone()).await.unwrap();
     pi.says(&opened, false).await.unwrap();
-    let again = server.open_ask(request.clone()).await.unwrap();
+    let again = server.call::<op::asks::OpenAsk>(request.clone()).await.unwrap();
     assert_eq!((again.id == opened.id, again.state), (true, AskState::Denied), "nobody is nagged");
     pi.now_ms.fetch_add(301_000, Ordering::SeqCst);
-    assert_eq!(server.open_ask(request).await.unwrap().state, AskState::Pending);
+    assert_eq!(server.call::<op::asks::OpenAsk>(request).await.unwrap().state, AskState::Pending);
 }
 
 #[tokio::test(start_paused = true)]
@@ -86,17 +91,23 @@ async fn questions_and_answers_expire() {
     let pi = Pi::new();
     let server = pi.server();
     let request = ask("gpio.write_pin", json!({"pin": 4}));
-    let unanswered = server.open_ask(request.clone()).await.unwrap();
+    let unanswered = server.call::<op::asks::OpenAsk>(request.clone()).await.unwrap();
     pi.pass(300).await;
-    assert_eq!(server.ask_state(&unanswered.id, Duration::ZERO).await.unwrap().state, AskState::Expired);
+    assert_eq!(
+        server
+            .call::<op::asks::AwaitAsk>(op::asks::AwaitRequest::new(&unanswered.id, Duration::ZERO))
+            .await
+            .unwrap()
+            .state,
+        AskState::Expired
+    );
     assert_eq!(pi.says(&unanswered, true).await.unwrap_err().code, ErrorCode::FailedPrecondition);
 
-    let unused = server.open_ask(request.clone()).await.unwrap();
+    let unused = server.call::<op::asks::OpenAsk>(request.clone()).await.unwrap();
     assert_ne!(unused.id, unanswered.id);
     pi.says(&unused, true).await.unwrap();
     pi.pass(300).await;
-    let error =
-        server.redeem_ask(&unused.id, &request.tool, &request.principal, &request.args_sha256).await.unwrap_err();
+    let error = redeem(&server, &unused.id, &request).await.unwrap_err();
     assert!(error.message.contains("has expired"), "{error}");
 }
 
@@ -104,8 +115,10 @@ async fn questions_and_answers_expire() {
 async fn a_call_made_again_finds_its_question() {
     let pi = Pi::new();
     let server = pi.server();
-    let first = server.open_ask(ask("gpio.write_pin", json!({"pin": 4, "value": "high"}))).await.unwrap();
-    let again = server.open_ask(ask("gpio.write_pin", json!({"value": "high", "pin": 4}))).await.unwrap();
+    let first =
+        server.call::<op::asks::OpenAsk>(ask("gpio.write_pin", json!({"pin": 4, "value": "high"}))).await.unwrap();
+    let again =
+        server.call::<op::asks::OpenAsk>(ask("gpio.write_pin", json!({"value": "high", "pin": 4}))).await.unwrap();
     assert_eq!(first.id, again.id, "the order of the keys is no difference");
 }
 
@@ -114,26 +127,30 @@ async fn one_caller_cannot_crowd_out_the_others() {
     let pi = Pi::new();
     let server = pi.server();
     for pin in 0..4 {
-        server.open_ask(ask("gpio.write_pin", json!({"pin": pin}))).await.unwrap();
+        server.call::<op::asks::OpenAsk>(ask("gpio.write_pin", json!({"pin": pin}))).await.unwrap();
     }
-    let fifth = server.open_ask(ask("gpio.write_pin", json!({"pin": 4}))).await.unwrap_err();
+    let fifth = server.call::<op::asks::OpenAsk>(ask("gpio.write_pin", json!({"pin": 4}))).await.unwrap_err();
     assert_eq!(fifth.code, ErrorCode::ResourceExhausted);
     let mut other = ask("gpio.write_pin", json!({"pin": 4}));
     for n in 0..28 {
         other.principal = format!("token:{}", n / 4);
         other.args_sha256 = format!("{n:064}");
-        server.open_ask(other.clone()).await.unwrap();
+        server.call::<op::asks::OpenAsk>(other.clone()).await.unwrap();
     }
     other.principal = "token:last".into();
-    assert_eq!(server.open_ask(other).await.unwrap_err().code, ErrorCode::ResourceExhausted, "32 in all");
+    assert_eq!(
+        server.call::<op::asks::OpenAsk>(other).await.unwrap_err().code,
+        ErrorCode::ResourceExhausted,
+        "32 in all"
+    );
 }
 
 #[tokio::test]
 async fn a_withdrawn_question_cannot_be_answered() {
     let pi = Pi::new();
     let server = pi.server();
-    let opened = server.open_ask(ask("gpio.write_pin", json!({}))).await.unwrap();
-    server.withdraw_ask(&opened.id).await.unwrap();
+    let opened = server.call::<op::asks::OpenAsk>(ask("gpio.write_pin", json!({}))).await.unwrap();
+    server.call::<op::asks::WithdrawAsk>(op::asks::WithdrawRequest { id: opened.id.clone() }).await.unwrap();
     assert_eq!(pi.says(&opened, true).await.unwrap_err().code, ErrorCode::FailedPrecondition);
 }
 
@@ -141,20 +158,29 @@ async fn a_withdrawn_question_cannot_be_answered() {
 async fn the_server_can_never_answer_itself() {
     let pi = Pi::new();
     let server = pi.server();
-    let opened = server.open_ask(ask("gpio.write_pin", json!({}))).await.unwrap();
-    let error = server.answer(&opened.id, true).await.unwrap_err();
+    let opened = server.call::<op::asks::OpenAsk>(ask("gpio.write_pin", json!({}))).await.unwrap();
+    let error = server
+        .call::<op::asks::AnswerAsk>(op::asks::AnswerRequest { id: opened.id.clone(), approve: true })
+        .await
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::PermissionDenied);
-    assert_eq!(server.ask_state(&opened.id, Duration::ZERO).await.unwrap().state, AskState::Pending);
+    assert_eq!(
+        server.call::<op::asks::AwaitAsk>(op::asks::AwaitRequest::new(&opened.id, Duration::ZERO)).await.unwrap().state,
+        AskState::Pending
+    );
     assert!(pi.log().contains("\"refused\""), "and the agent's log has it: {}", pi.log());
 }
 
 #[tokio::test]
 async fn ids_are_taken_as_people_type_them() {
     let pi = Pi::new();
-    let opened = pi.server().open_ask(ask("gpio.write_pin", json!({}))).await.unwrap();
+    let opened = pi.server().call::<op::asks::OpenAsk>(ask("gpio.write_pin", json!({}))).await.unwrap();
     let typed = format!(" {} ", opened.id.to_lowercase().replace('0', "o").replace('1', "l"));
-    pi.person(Op::Answer { id: typed, approve: true }).await.unwrap();
-    let error = pi.person(Op::Answer { id: "nope".into(), approve: true }).await.unwrap_err();
+    pi.person::<op::asks::AnswerAsk>(op::asks::AnswerRequest { id: typed, approve: true }).await.unwrap();
+    let error = pi
+        .person::<op::asks::AnswerAsk>(op::asks::AnswerRequest { id: "nope".into(), approve: true })
+        .await
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::NotFound);
 }
 
@@ -162,13 +188,15 @@ async fn ids_are_taken_as_people_type_them() {
 async fn after_a_restart_of_the_agent_open_questions_are_expired_not_forgotten() {
     let mut pi = Pi::new();
     let request = ask("gpio.write_pin", json!({}));
-    let opened = pi.server().open_ask(request.clone()).await.unwrap();
+    let opened = pi.server().call::<op::asks::OpenAsk>(request.clone()).await.unwrap();
     pi.says(&opened, true).await.unwrap();
     pi.restart_agent();
     let server = pi.server();
-    assert_eq!(server.ask_state(&opened.id, Duration::ZERO).await.unwrap().state, AskState::Expired);
-    let error =
-        server.redeem_ask(&opened.id, &request.tool, &request.principal, &request.args_sha256).await.unwrap_err();
+    assert_eq!(
+        server.call::<op::asks::AwaitAsk>(op::asks::AwaitRequest::new(&opened.id, Duration::ZERO)).await.unwrap().state,
+        AskState::Expired
+    );
+    let error = redeem(&server, &opened.id, &request).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::PermissionDenied);
 }
 
@@ -177,11 +205,11 @@ async fn nobody_is_asked_about_arguments_nobody_can_read() {
     let pi = Pi::new();
     let server = pi.server();
     let whole = json!({"text": "x".repeat(64 * 1024)});
-    let opened = server.open_ask(ask("camera.capture", whole.clone())).await.unwrap();
+    let opened = server.call::<op::asks::OpenAsk>(ask("camera.capture", whole.clone())).await.unwrap();
     assert_eq!(opened.request.args, whole, "64 KiB are shown whole");
     let list: Vec<String> = (0..100).map(|_| "y".repeat(1000)).collect();
     for args in [json!({"text": "x".repeat(64 * 1024 + 1)}), json!({"list": list})] {
-        let error = server.open_ask(ask("camera.capture", args)).await.unwrap_err();
+        let error = server.call::<op::asks::OpenAsk>(ask("camera.capture", args)).await.unwrap_err();
         assert_eq!(error.code, ErrorCode::ContentTooLarge);
     }
     for long in [
@@ -189,7 +217,7 @@ async fn nobody_is_asked_about_arguments_nobody_can_read() {
         AskRequest { principal: "x".repeat(5000), ..ask("camera.capture", json!({})) },
         ask(&"x".repeat(5000), json!({})),
     ] {
-        assert_eq!(server.open_ask(long).await.unwrap_err().code, ErrorCode::ContentTooLarge);
+        assert_eq!(server.call::<op::asks::OpenAsk>(long).await.unwrap_err().code, ErrorCode::ContentTooLarge);
     }
 }
 
@@ -204,16 +232,16 @@ async fn asks_that_are_as_many_and_as_long_as_can_be_reach_the_person() {
         // Of control characters JSON makes six bytes each: the most that a line takes.
         let args = json!({"n": n, "a": "\u{1}".repeat(8_000), "b": "x".repeat(48_000)});
         let request = AskRequest { principal: format!("token:{}", n / 4), ..ask("gpio.write_pin", args) };
-        link.open_ask(request).await.unwrap();
+        link.call::<op::asks::OpenAsk>(request).await.unwrap();
     }
-    let asks = link.list_asks().await.unwrap();
+    let asks = link.get::<op::asks::ListAsks>().await.unwrap();
     assert_eq!(asks.len(), 32);
     assert!(asks.iter().all(|ask| ask.request.args["a"].as_str().unwrap().len() == 8_000));
     let bytes = std::fs::metadata(pi.dir.path().join("agent/asks.json")).unwrap().len();
     println!("32 asks of the longest kind are {bytes} bytes on the card");
     assert!(bytes < 32 * 100 * 1024, "{bytes}");
     for ask in asks {
-        link.answer(&ask.id, false).await.unwrap();
+        link.call::<op::asks::AnswerAsk>(op::asks::AnswerRequest { id: ask.id.clone(), approve: false }).await.unwrap();
     }
     let bytes = std::fs::metadata(pi.dir.path().join("agent/asks.json")).unwrap().len();
     assert!(bytes < 64 * 1024, "what is settled keeps no arguments: {bytes}");
@@ -229,32 +257,51 @@ async fn a_clock_that_is_set_makes_no_ask_live_longer_or_shorter() {
         let request = ask("gpio.write_pin", json!({"pin": 4}));
         let redeem = |id: String| {
             let (server, request) = (server.clone(), request.clone());
-            async move { server.redeem_ask(&id, &request.tool, &request.principal, &request.args_sha256).await }
+            async move { redeem(&server, &id, &request).await }
         };
-        let unanswered = server.open_ask(request.clone()).await.unwrap();
+        let unanswered = server.call::<op::asks::OpenAsk>(request.clone()).await.unwrap();
         pi.set_ms.store(set, Ordering::SeqCst);
-        let seen = server.ask_state(&unanswered.id, Duration::ZERO).await.unwrap();
+        let seen = server
+            .call::<op::asks::AwaitAsk>(op::asks::AwaitRequest::new(&unanswered.id, Duration::ZERO))
+            .await
+            .unwrap();
         assert_eq!(seen.state, AskState::Pending, "{set}: its time goes on");
         let shown_ms = seen.expires_ms - (pi.now_ms.load(Ordering::SeqCst) + set);
         assert!((299_000..=301_000).contains(&shown_ms), "{set}: what is shown follows the clock: {shown_ms}");
         pi.pass(299).await;
-        assert_eq!(server.ask_state(&unanswered.id, Duration::ZERO).await.unwrap().state, AskState::Pending, "{set}");
+        assert_eq!(
+            server
+                .call::<op::asks::AwaitAsk>(op::asks::AwaitRequest::new(&unanswered.id, Duration::ZERO))
+                .await
+                .unwrap()
+                .state,
+            AskState::Pending,
+            "{set}"
+        );
         pi.pass(1).await;
-        assert_eq!(server.ask_state(&unanswered.id, Duration::ZERO).await.unwrap().state, AskState::Expired, "{set}");
+        assert_eq!(
+            server
+                .call::<op::asks::AwaitAsk>(op::asks::AwaitRequest::new(&unanswered.id, Duration::ZERO))
+                .await
+                .unwrap()
+                .state,
+            AskState::Expired,
+            "{set}"
+        );
 
         // An answer's time likewise, and a no's.
-        let approved = server.open_ask(request.clone()).await.unwrap();
+        let approved = server.call::<op::asks::OpenAsk>(request.clone()).await.unwrap();
         pi.says(&approved, true).await.unwrap();
         pi.set_ms.store(-2 * set, Ordering::SeqCst);
         pi.pass(300).await;
         assert!(redeem(approved.id).await.unwrap_err().message.contains("has expired"), "{set}");
-        let denied = server.open_ask(request.clone()).await.unwrap();
+        let denied = server.call::<op::asks::OpenAsk>(request.clone()).await.unwrap();
         pi.says(&denied, false).await.unwrap();
         pi.set_ms.store(set, Ordering::SeqCst);
         pi.pass(299).await;
-        assert_eq!(server.open_ask(request.clone()).await.unwrap().state, AskState::Denied, "{set}");
+        assert_eq!(server.call::<op::asks::OpenAsk>(request.clone()).await.unwrap().state, AskState::Denied, "{set}");
         pi.pass(1).await;
-        assert_eq!(server.open_ask(request.clone()).await.unwrap().state, AskState::Pending, "{set}");
+        assert_eq!(server.call::<op::asks::OpenAsk>(request.clone()).await.unwrap().state, AskState::Pending, "{set}");
     }
 }
 
@@ -262,24 +309,38 @@ async fn a_clock_that_is_set_makes_no_ask_live_longer_or_shorter() {
 async fn a_no_outlives_the_agent_and_is_not_for_ever_by_a_clock_that_was_set() {
     let mut pi = Pi::new();
     let request = ask("gpio.write_pin", json!({"pin": 4}));
-    let opened = pi.server().open_ask(request.clone()).await.unwrap();
+    let opened = pi.server().call::<op::asks::OpenAsk>(request.clone()).await.unwrap();
     pi.says(&opened, false).await.unwrap();
     pi.restart_agent();
-    assert_eq!(pi.server().open_ask(request.clone()).await.unwrap().state, AskState::Denied);
+    assert_eq!(pi.server().call::<op::asks::OpenAsk>(request.clone()).await.unwrap().state, AskState::Denied);
     pi.set_ms.store(-86_400_000, Ordering::SeqCst);
     pi.restart_agent();
     pi.now_ms.fetch_add(301_000, Ordering::SeqCst);
-    assert_eq!(pi.server().open_ask(request).await.unwrap().state, AskState::Pending);
+    assert_eq!(pi.server().call::<op::asks::OpenAsk>(request).await.unwrap().state, AskState::Pending);
 }
 
 #[tokio::test]
 async fn elicitation_counts_only_for_clients_the_agents_configuration_lists() {
     let pi = Pi::with(|settings| settings.policy.elicitation_clients.push("claude-code".into()));
     let server = pi.server();
-    let opened = server.open_ask(ask("gpio.write_pin", json!({}))).await.unwrap();
-    let error = server.answer_elicited(&opened.id, true, "helpful-bot").await.unwrap_err();
+    let opened = server.call::<op::asks::OpenAsk>(ask("gpio.write_pin", json!({}))).await.unwrap();
+    let error = server
+        .call::<op::asks::AnswerElicited>(op::asks::ElicitedRequest {
+            id: opened.id.clone(),
+            approve: true,
+            client: "helpful-bot".into(),
+        })
+        .await
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::PermissionDenied);
-    let answered = server.answer_elicited(&opened.id, true, "claude-code").await.unwrap();
+    let answered = server
+        .call::<op::asks::AnswerElicited>(op::asks::ElicitedRequest {
+            id: opened.id.clone(),
+            approve: true,
+            client: "claude-code".into(),
+        })
+        .await
+        .unwrap();
     assert_eq!(answered.how.as_deref(), Some("elicitation by claude-code"));
     assert_eq!(answered.by.as_deref(), Some("token:fleet"));
 }

@@ -1,6 +1,7 @@
 //! A finger on the approval button, and what comes of it. The two seconds are real ones: the kernel stamps the edges.
 
 use super::{Pi, ask, kernel_update};
+use raspi_mcp::agent::operations as op;
 use raspi_mcp::{
     agent::{Ask, AskState},
     config::Approval,
@@ -41,7 +42,7 @@ fn release(pi: &Pi) {
 
 /// An ask, once the LED has said so.
 async fn opened(pi: &Pi, tool: &str, number: u32) -> Ask {
-    let ask = pi.server().open_ask(ask(tool, json!({ "number": number }))).await.unwrap();
+    let ask = pi.server().call::<op::asks::OpenAsk>(ask(tool, json!({ "number": number }))).await.unwrap();
     steady(pi, Duration::from_secs(3)).await;
     assert_eq!(pi.gpio.level(pin(LED)), Level::High, "the LED says nothing");
     // A release is one after 50 ms: let the one at the start have been.
@@ -50,7 +51,7 @@ async fn opened(pi: &Pi, tool: &str, number: u32) -> Ask {
 }
 
 async fn state(pi: &Pi, ask: &Ask, wait: Duration) -> Ask {
-    pi.server().ask_state(&ask.id, wait).await.unwrap()
+    pi.server().call::<op::asks::AwaitAsk>(op::asks::AwaitRequest::new(&ask.id, wait)).await.unwrap()
 }
 
 /// For how long the LED is as it is, to 5 ms; at most so long as `limit`.
@@ -123,7 +124,7 @@ async fn short_presses_do_not_add_up() {
 #[tokio::test]
 async fn with_two_asks_it_says_so_and_does_nothing() {
     let pi = pi();
-    let second = pi.server().open_ask(ask("gpio.write_pin", json!({}))).await.unwrap();
+    let second = pi.server().call::<op::asks::OpenAsk>(ask("gpio.write_pin", json!({}))).await.unwrap();
     let asks = [opened(&pi, "system.reboot", 1).await, second];
     press(&pi);
     let half = blinks(&pi).await;
@@ -131,7 +132,7 @@ async fn with_two_asks_it_says_so_and_does_nothing() {
     assert_eq!(state(&pi, &asks[0], LONG).await.state, AskState::Pending);
     assert_eq!(state(&pi, &asks[1], Duration::ZERO).await.state, AskState::Pending);
     // One is withdrawn under the finger: the other is not approved by a press that began before.
-    pi.server().withdraw_ask(&asks[0].id).await.unwrap();
+    pi.server().call::<op::asks::WithdrawAsk>(op::asks::WithdrawRequest { id: asks[0].id.clone() }).await.unwrap();
     assert_eq!(state(&pi, &asks[1], LONG).await.state, AskState::Pending);
 }
 
@@ -144,8 +145,10 @@ async fn a_flood_of_asks_under_the_finger_approves_none_of_them() {
         let last = asks.last().unwrap().clone();
         assert_eq!(state(&pi, &last, Duration::from_millis(60)).await.state, AskState::Pending);
         // Each takes the place of the one before it: one is pending nearly throughout.
-        pi.server().withdraw_ask(&last.id).await.unwrap();
-        asks.push(pi.server().open_ask(ask("system.reboot", json!({ "number": number }))).await.unwrap());
+        pi.server().call::<op::asks::WithdrawAsk>(op::asks::WithdrawRequest { id: last.id.clone() }).await.unwrap();
+        asks.push(
+            pi.server().call::<op::asks::OpenAsk>(ask("system.reboot", json!({ "number": number }))).await.unwrap(),
+        );
     }
     for asked in &asks {
         assert_ne!(state(&pi, asked, Duration::ZERO).await.state, AskState::Approved);
@@ -166,13 +169,13 @@ async fn trust_policy_and_reset_are_not_for_a_finger() {
 #[tokio::test]
 async fn an_approval_by_hand_is_good_for_that_one_call() {
     let pi = pi();
-    let asked = pi.server().open_ask(ask("system.reboot", kernel_update())).await.unwrap();
+    let asked = pi.server().call::<op::asks::OpenAsk>(ask("system.reboot", kernel_update())).await.unwrap();
     blinks(&pi).await;
     press(&pi);
     assert_eq!(state(&pi, &asked, Duration::from_secs(10)).await.state, AskState::Approved);
     let other = super::reboot(&json!({"reason": "another", "delay_seconds": 60}), Some(&asked.id));
-    assert!(pi.server().power(other).await.is_err(), "other arguments");
-    pi.server().power(super::reboot(&kernel_update(), Some(&asked.id))).await.unwrap();
+    assert!(pi.server().call::<op::power::SchedulePower>(other).await.is_err(), "other arguments");
+    pi.server().call::<op::power::SchedulePower>(super::reboot(&kernel_update(), Some(&asked.id))).await.unwrap();
 }
 
 #[tokio::test]
@@ -183,14 +186,14 @@ async fn lines_that_cannot_be_had_are_said_and_stop_nobody() {
     pi.gpio = gpio;
     pi.settings.approval = Approval { button_pin: BUTTON as u8, led_pin: LED as u8, ..Approval::default() };
     pi.start();
-    let faults = pi.server().status().await.unwrap().faults;
+    let faults = pi.server().get::<op::status::GetStatus>().await.unwrap().faults;
     assert_eq!(faults, ["no approval button: GPIO 17 of simulated lines: it is held by somebody else"]);
-    let asked = pi.server().open_ask(ask("system.reboot", kernel_update())).await.unwrap();
+    let asked = pi.server().call::<op::asks::OpenAsk>(ask("system.reboot", kernel_update())).await.unwrap();
     assert_eq!(pi.says(&asked, true).await.unwrap().state, AskState::Approved, "everything else goes on");
     // Free again, the next agent has it, and lets go of it when it goes.
     drop(others);
     pi.restart_agent();
-    assert_eq!(pi.server().status().await.unwrap().faults, [""; 0]);
+    assert_eq!(pi.server().get::<op::status::GetStatus>().await.unwrap().faults, [""; 0]);
     assert_eq!(pi.gpio.held(), 2);
     pi.settings.approval = Approval::default();
     pi.restart_agent();
@@ -201,10 +204,10 @@ async fn lines_that_cannot_be_had_are_said_and_stop_nobody() {
 async fn a_line_that_fails_later_is_said_as_well() {
     let pi = pi();
     pi.gpio.fail(Some("the chip has gone"));
-    let asked = pi.server().open_ask(ask("system.reboot", kernel_update())).await.unwrap();
+    let asked = pi.server().call::<op::asks::OpenAsk>(ask("system.reboot", kernel_update())).await.unwrap();
     press(&pi);
     assert_eq!(state(&pi, &asked, LONG).await.state, AskState::Pending);
-    let faults = pi.server().status().await.unwrap().faults;
+    let faults = pi.server().get::<op::status::GetStatus>().await.unwrap().faults;
     assert_eq!(faults, ["the approval button on GPIO 17 is no longer watched: the chip has gone"]);
 }
 

@@ -97,7 +97,7 @@ async fn a_reboot_waits_for_a_person_and_is_made_once() {
     let record = server.recorded().await;
     assert_eq!((&record["tool"], &record["outcome"]), (&json!("system.reboot"), &json!("failed_precondition")));
 
-    let Done::Asks(asks) = server.pi.person(Op::ListAsks {}).await.unwrap() else { panic!() };
+    let asks = server.pi.person::<op::asks::ListAsks>(Default::default()).await.unwrap();
     assert_eq!(unanswered.details["ask_id"], asks[0].id.as_str());
     assert_eq!(asks[0].request.args, args);
     server.pi.says(&asks[0], true).await.unwrap();
@@ -140,7 +140,7 @@ async fn a_person_sees_the_arguments_as_they_are_and_the_audit_keeps_its_masks()
     let server = Server::new();
     let args = json!({"reason": "password=hunter2 [redacted]", "delay_seconds": 60});
     server.admin("system.reboot", args.clone()).await.unwrap_err();
-    let asks = server.pi.server().list_asks().await.unwrap();
+    let asks = server.pi.server().get::<op::asks::ListAsks>().await.unwrap();
     assert_eq!(asks[0].request.args, args);
     server.pi.says(&asks[0], true).await.unwrap();
     server.admin("system.reboot", args).await.unwrap();
@@ -167,7 +167,11 @@ async fn the_agent_denies_a_deed_by_its_own_policy_under_every_name() {
         }
     }
     // Nor does it ask a person about what it denies.
-    let asked = server.pi.server().open_ask(ask("service.control_service", json!({"action": "restart"}))).await;
+    let asked = server
+        .pi
+        .server()
+        .call::<op::asks::OpenAsk>(ask("service.control_service", json!({"action": "restart"})))
+        .await;
     assert_eq!(asked.unwrap_err().code.symbol(), "permission_denied");
 }
 
@@ -177,7 +181,7 @@ async fn taking_a_reboot_back_waits_for_nobody() {
     let server = Server::new();
     let nothing = server.admin("system.reboot", json!({"cancel": true})).await.unwrap();
     assert_eq!(nothing["cancelled"], false);
-    assert!(server.pi.server().list_asks().await.unwrap().is_empty(), "nobody was asked");
+    assert!(server.pi.server().get::<op::asks::ListAsks>().await.unwrap().is_empty(), "nobody was asked");
 }
 
 fn allow(policy: &mut std::collections::BTreeMap<String, Mode>) {
@@ -258,11 +262,11 @@ async fn no_audit_no_write() {
     // The first notices; what comes after is refused before anything is done.
     server.call(GUEST, "system.reboot", json!({})).await.0.unwrap_err();
     let question = AskRequest { principal: ADMIN.0.into(), ..ask("system.reboot", json!({})) };
-    let asked = server.pi.server().open_ask(question).await.unwrap();
+    let asked = server.pi.server().call::<op::asks::OpenAsk>(question).await.unwrap();
     server.pi.says(&asked, true).await.unwrap();
     let error = server.admin("system.reboot", json!({})).await.unwrap_err();
     assert_eq!(error.code.symbol(), "unavailable");
-    assert_eq!(server.pi.server().status().await.unwrap().power, None, "nothing was scheduled");
+    assert_eq!(server.pi.server().get::<op::status::GetStatus>().await.unwrap().power, None, "nothing was scheduled");
 }
 
 #[tokio::test]
@@ -278,7 +282,7 @@ async fn a_person_is_told_what_a_repetition_does() {
     let args = json!({"pin": 17, "value": "high", "repeat": 5});
     server.admin("gpio.write_pin", args.clone()).await.unwrap_err();
     server.admin("gpio.write_pin", json!({"pin": 17, "value": "high"})).await.unwrap_err();
-    let asks = server.pi.server().list_asks().await.unwrap();
+    let asks = server.pi.server().get::<op::asks::ListAsks>().await.unwrap();
     let summary = |args: &Value| &asks.iter().find(|ask| ask.request.args == *args).unwrap().request.summary;
     assert!(
         summary(&args).ends_with(
@@ -290,5 +294,5 @@ async fn a_person_is_told_what_a_repetition_does() {
     assert!(!summary(&json!({"pin": 17, "value": "high"})).contains("repeats"));
     // What is refused anyway, nobody is asked about.
     server.admin("gpio.write_pin", json!({"pin": 17, "value": "high", "interval_ms": 50})).await.unwrap_err();
-    assert_eq!(server.pi.server().list_asks().await.unwrap().len(), 2);
+    assert_eq!(server.pi.server().get::<op::asks::ListAsks>().await.unwrap().len(), 2);
 }

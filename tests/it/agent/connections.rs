@@ -31,7 +31,7 @@ async fn a_connection_is_copied_when_it_comes_changes_and_goes() {
     let folder = pi.dir.path().join(FOLDER);
     fs::create_dir_all(&folder).unwrap();
     let card = Card::simulated(&pi.dir.path().join("card")).unwrap();
-    pi.update = UpdatePort { card: Ok(card.clone()), ..UpdatePort::none() };
+    pi.update = CardPort { card: Ok(card.clone()), ..CardPort::none() };
     pi.start();
     let agent = pi.agent();
     let keeping = tokio::spawn(async move { agent.keep_connections().await });
@@ -65,7 +65,7 @@ async fn without_network_manager_there_is_nothing_to_keep() {
     let mut pi = Pi::new();
     pi.agent().keep_connections().await;
     let card = Card::simulated(&pi.dir.path().join("card")).unwrap();
-    pi.update = UpdatePort { card: Ok(card.clone()), ..UpdatePort::none() };
+    pi.update = CardPort { card: Ok(card.clone()), ..CardPort::none() };
     pi.start();
     pi.agent().keep_connections().await;
     assert!(Connections::kept(&Store::open(&*card.disk).unwrap().state).is_empty());

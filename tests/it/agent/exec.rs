@@ -3,9 +3,10 @@
 use super::*;
 use raspi_mcp::{
     agent::{
-        CommandEnd, CommandRef, CommandRequest, bind,
+        bind,
         exec::{Ending, Guarded},
-        serve, without_input,
+        operations::commands::{CommandEnd, CommandRef, CommandRequest, without_input},
+        serve,
     },
     base64url,
     config::{CommandSetting, Exec},
@@ -54,11 +55,11 @@ pub(super) fn real(change: impl FnOnce(&mut AgentSettings)) -> Pi {
     std::fs::create_dir_all(pi.dir.path().join("etc")).unwrap();
     std::fs::write(pi.dir.path().join("etc/passwd"), format!("root:x:0:0::/:\nrunner:x:{uid}:{uid}::/:\n")).unwrap();
     pi.agent = None;
-    let world = World {
+    let platform = Platform {
         runner: Arc::new(Guarded::with(env!("CARGO_BIN_EXE_raspi-mcp").into())),
-        ..World::new(raspi_mcp::agent::system_clock(), Arc::new(SimulatedMachine::new("first boot")))
+        ..Platform::new(raspi_mcp::agent::system_clock(), Arc::new(SimulatedMachine::new("first boot")))
     };
-    pi.agent = Some(Agent::start(pi.settings.clone(), world).unwrap());
+    pi.agent = Some(Agent::start(pi.settings.clone(), platform).unwrap());
     pi
 }
 
@@ -93,7 +94,9 @@ fn sh(script: &str) -> CommandRequest {
 }
 
 async fn run(pi: &Pi, request: CommandRequest) -> Result<CommandEnd, ToolError> {
-    tokio::time::timeout(PATIENCE, pi.server().run_command(request, PATIENCE)).await.expect("the command ends")
+    tokio::time::timeout(PATIENCE, pi.server().call_within::<op::commands::RunCommand>(request, PATIENCE))
+        .await
+        .expect("the command ends")
 }
 
 /// The processes that have this command's id in their environment.
@@ -168,16 +171,19 @@ async fn orphans_end_when_their_caller_withdraws() {
     let (id, server) = (request.id.clone(), pi.server());
     let running = tokio::spawn({
         let server = server.clone();
-        async move { server.run_command(request, PATIENCE).await }
+        async move { server.call_within::<op::commands::RunCommand>(request, PATIENCE).await }
     });
     until("three processes and their sleeps", || alive(&id).len() >= 6).await;
-    let output = server.command_output(CommandRef { id: id.clone() }, PATIENCE).await.unwrap();
+    let output = server.call_within::<op::commands::ReadOutput>(CommandRef { id: id.clone() }, PATIENCE).await.unwrap();
     assert_eq!(output.chunks[0].text, "here\n");
-    server.stop_command(CommandRef { id: id.clone() }).await.unwrap();
+    server.call::<op::commands::StopCommand>(CommandRef { id: id.clone() }).await.unwrap();
     let end = tokio::time::timeout(PATIENCE, running).await.unwrap().unwrap().unwrap();
     assert!(end.stopped && !end.timed_out);
     assert_eq!(alive(&id), [] as [PathBuf; 0]);
-    assert_eq!(server.stop_command(CommandRef { id }).await.unwrap_err().code, ErrorCode::NotFound);
+    assert_eq!(
+        server.call::<op::commands::StopCommand>(CommandRef { id }).await.unwrap_err().code,
+        ErrorCode::NotFound
+    );
 }
 
 #[tokio::test]
@@ -199,7 +205,7 @@ async fn orphans_end_with_the_connection() {
     let server = AgentLink::Socket(raspi_mcp::agent::Client::new(&pi.settings.socket));
     let request = sh(ORPHANS);
     let id = request.id.clone();
-    let running = tokio::spawn(async move { server.run_command(request, PATIENCE).await });
+    let running = tokio::spawn(async move { server.call_within::<op::commands::RunCommand>(request, PATIENCE).await });
     until("three processes and their sleeps", || alive(&id).len() >= 6).await;
     running.abort();
     until("none is left", || alive(&id).is_empty()).await;
@@ -214,7 +220,10 @@ async fn orphans_end_with_the_connection() {
 async fn an_agent_to_be_killed() {
     let Ok(id) = std::env::var("ORPHANS_ID") else { return };
     let pi = real(|_| {});
-    let _ = pi.server().run_command(CommandRequest { id, ..sh(ORPHANS) }, Duration::from_secs(600)).await;
+    let _ = pi
+        .server()
+        .call_within::<op::commands::RunCommand>(CommandRequest { id, ..sh(ORPHANS) }, Duration::from_secs(600))
+        .await;
 }
 
 #[tokio::test]
@@ -368,7 +377,7 @@ async fn a_program_that_others_could_replace_is_not_run() {
         let command = CommandSetting { name: "loop".into(), program: at("loop"), ..settings.exec.commands[0].clone() };
         settings.exec.commands.push(command);
     });
-    let faults = pi.server().status().await.unwrap().faults;
+    let faults = pi.server().get::<op::status::GetStatus>().await.unwrap().faults;
     for (name, open) in cases {
         let ran = run(&pi, CommandRequest { command: name.replace('/', "-"), args: vec![], ..sh("") }).await;
         match open {
@@ -400,9 +409,9 @@ async fn a_person_approves_exactly_one_command() {
     // A person sees what the command reads, and not its hash alone: it may be a script.
     let mut half = ask("exec.run", args.clone());
     (half.args, half.args_sha256) = (recorded, "0".repeat(64));
-    let half_shown = server.open_ask(half).await.unwrap();
+    let half_shown = server.call::<op::asks::OpenAsk>(half).await.unwrap();
     pi.says(&half_shown, true).await.unwrap();
-    let opened = server.open_ask(ask("exec.run", args.clone())).await.unwrap();
+    let opened = server.call::<op::asks::OpenAsk>(ask("exec.run", args.clone())).await.unwrap();
     pi.says(&opened, true).await.unwrap();
     let approved = CommandRequest {
         stdin: Some(base64url::encode(b"secret words")),
@@ -433,11 +442,11 @@ async fn so_many_and_no_more() {
     let (id, server) = (first.id.clone(), pi.server());
     let running = tokio::spawn({
         let server = server.clone();
-        async move { server.run_command(first, PATIENCE).await }
+        async move { server.call_within::<op::commands::RunCommand>(first, PATIENCE).await }
     });
     until("it runs", || !alive(&id).is_empty()).await;
     assert_eq!(run(&pi, sh("true")).await.unwrap_err().code, ErrorCode::ResourceExhausted);
-    server.stop_command(CommandRef { id }).await.unwrap();
+    server.call::<op::commands::StopCommand>(CommandRef { id }).await.unwrap();
     running.await.unwrap().unwrap();
     run(&pi, sh("true")).await.unwrap();
 }

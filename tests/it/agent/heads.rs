@@ -61,16 +61,16 @@ impl Chain {
 
     /// Has the agent follow to the end.
     pub async fn tell(&self, server: &AgentLink) -> Result<Position, ToolError> {
-        let mut at = server.audit_position(self.beginning()).await?;
+        let mut at = server.call::<op::audit::FindPosition>(self.beginning()).await?;
         if at.seq < self.bodies.len() as i64 {
-            at = server.extend_audit(self.after(&at)).await?;
+            at = server.call::<op::audit::ExtendAudit>(self.after(&at)).await?;
         }
         Ok(at)
     }
 }
 
 async fn newest(server: &AgentLink) -> Vec<Head> {
-    let known = server.heads().await.unwrap();
+    let known = server.get::<op::audit::ListHeads>().await.unwrap();
     let mut newest: Vec<Head> = Vec::new();
     for head in known.heads {
         newest.retain(|other| other.chain != head.chain);
@@ -93,10 +93,10 @@ async fn a_position_is_taken_only_when_it_follows_from_the_one_before() {
     // Records again, records of before, records after some that were left out.
     for after in [0, 4, 6] {
         let jump = Extension { after, ..chain.after(&Position { seq: 4, ..at.clone() }) };
-        assert_eq!(server.extend_audit(jump).await.unwrap_err().code, ErrorCode::Conflict);
+        assert_eq!(server.call::<op::audit::ExtendAudit>(jump).await.unwrap_err().code, ErrorCode::Conflict);
     }
     let other = Chain::of('b', 5).after(&Position { seq: 4, ..at.clone() });
-    assert_eq!(server.extend_audit(other).await.unwrap_err().code, ErrorCode::NotFound);
+    assert_eq!(server.call::<op::audit::ExtendAudit>(other).await.unwrap_err().code, ErrorCode::NotFound);
     chain.grow(1, "");
     assert_eq!(chain.tell(&server).await.unwrap().hash, hex(&chain.hash));
     assert_eq!(newest(&server).await, [chain.head()]);
@@ -109,10 +109,10 @@ async fn a_record_longer_than_a_message_comes_in_parts() {
     let server = pi.server();
     let mut chain = Chain::of('a', 1);
     chain.grow(1, &"long ".repeat(40_000));
-    let mut at = server.audit_position(chain.beginning()).await.unwrap();
+    let mut at = server.call::<op::audit::FindPosition>(chain.beginning()).await.unwrap();
     let all = chain.after(&at);
     at = server
-        .extend_audit(Extension {
+        .call::<op::audit::ExtendAudit>(Extension {
             lengths: vec![all.lengths[0]],
             records: base64url::encode(chain.bodies[0].as_bytes()),
             ..all
@@ -129,7 +129,7 @@ async fn a_record_longer_than_a_message_comes_in_parts() {
             records: base64url::encode(part),
             goes_on,
         };
-        at = server.extend_audit(part).await.unwrap();
+        at = server.call::<op::audit::ExtendAudit>(part).await.unwrap();
     }
     assert_eq!((at.seq, at.part, at.hash), (2, 0, hex(&chain.hash)));
 }
@@ -180,7 +180,7 @@ async fn neither_heads_nor_chains_without_number_make_the_agent_forget_one() {
     let bytes = fs::metadata(file(&pi)).unwrap().len();
     assert!(bytes < 1 << 20, "{bytes}");
     pi.restart_agent();
-    let known = pi.server().heads().await.unwrap();
+    let known = pi.server().get::<op::audit::ListHeads>().await.unwrap();
     assert!(newest(&pi.server()).await.contains(&old.head()), "the newest says what all before it were");
     assert!(known.heads.iter().filter(|head| head.chain == old.name).count() > 3, "and some say where");
     assert!(known.chains.len() <= 24 && known.forged == 0, "{known:?}");
@@ -198,10 +198,10 @@ async fn nonsense_is_no_chain() {
         Beginning { before_seq: -1, ..good.clone() },
         Beginning { store: "a\nb".into(), ..good.clone() },
     ] {
-        assert_eq!(server.audit_position(bad).await.unwrap_err().code, ErrorCode::InvalidArgument);
+        assert_eq!(server.call::<op::audit::FindPosition>(bad).await.unwrap_err().code, ErrorCode::InvalidArgument);
     }
     let chain = Chain::of('a', 3);
-    let at = server.audit_position(good).await.unwrap();
+    let at = server.call::<op::audit::FindPosition>(good).await.unwrap();
     let whole = chain.after(&at);
     for bad in [
         Extension { records: "*".into(), ..whole.clone() },
@@ -210,9 +210,9 @@ async fn nonsense_is_no_chain() {
         Extension { lengths: vec![u32::MAX; 3], ..whole.clone() },
         Extension { lengths: vec![1; 100_000], ..whole.clone() },
     ] {
-        assert_eq!(server.extend_audit(bad).await.unwrap_err().code, ErrorCode::InvalidArgument);
+        assert_eq!(server.call::<op::audit::ExtendAudit>(bad).await.unwrap_err().code, ErrorCode::InvalidArgument);
     }
-    assert_eq!(server.extend_audit(whole).await.unwrap().seq, 3);
+    assert_eq!(server.call::<op::audit::ExtendAudit>(whole).await.unwrap().seq, 3);
 }
 
 #[tokio::test]
@@ -256,13 +256,13 @@ async fn every_change_of_the_agents_own_file_shows_until_it_is_accepted() {
         assert!(read.forged > 0, "{kind}");
         for _ in 0..2 {
             pi.restart_agent();
-            assert!(pi.server().heads().await.unwrap().forged > 0, "{kind}");
+            assert!(pi.server().get::<op::audit::ListHeads>().await.unwrap().forged > 0, "{kind}");
         }
-        let forged = pi.server().heads().await.unwrap().forged;
-        let accept = Op::AcceptGap { chain: String::new(), seq: forged as i64 };
-        pi.person(accept).await.unwrap();
+        let forged = pi.server().get::<op::audit::ListHeads>().await.unwrap().forged;
+        let accept = op::audit::GapRequest { chain: String::new(), seq: forged as i64 };
+        pi.person::<op::audit::AcceptGap>(accept).await.unwrap();
         pi.restart_agent();
-        assert_eq!(pi.server().heads().await.unwrap().forged, 0, "{kind}");
+        assert_eq!(pi.server().get::<op::audit::ListHeads>().await.unwrap().forged, 0, "{kind}");
     }
 }
 
@@ -277,7 +277,7 @@ async fn half_a_line_is_a_power_cut_and_costs_no_other() {
     chain.grow(1, "");
     chain.tell(&pi.server()).await.unwrap();
     pi.restart_agent();
-    let known = pi.server().heads().await.unwrap();
+    let known = pi.server().get::<op::audit::ListHeads>().await.unwrap();
     assert_eq!((known.forged, newest(&pi.server()).await), (0, vec![chain.head()]));
     let read = raspi_mcp::agent::heads::read(&pi.dir.path().join("agent")).unwrap();
     assert_eq!(read.chains.len(), 1, "root can read them without an agent");
@@ -313,12 +313,12 @@ async fn what_the_version_before_kept_is_a_beginning_that_the_chain_must_lead_to
 
     let mut pi = agent(&[first.clone(), second.clone()]);
     pi.restart_agent();
-    let known = pi.server().heads().await.unwrap();
+    let known = pi.server().get::<op::audit::ListHeads>().await.unwrap();
     assert_eq!((known.forged, known.heads), (0, vec![first.clone(), second.clone()]));
     assert!(!known.chains[0].proven);
     // Its own old checkpoints are taken as they are: it begins after record 2.
     chain.tell(&pi.server()).await.unwrap();
-    let known = pi.server().heads().await.unwrap();
+    let known = pi.server().get::<op::audit::ListHeads>().await.unwrap();
     assert!(known.chains[0].proven && known.heads.last() == Some(&chain.head()), "{known:?}");
 
     let mut rewritten = Chain::of('a', 2);
@@ -328,7 +328,7 @@ async fn what_the_version_before_kept_is_a_beginning_that_the_chain_must_lead_to
     // Nor may the beginning lie behind what was known.
     let pi = agent(&[first, second]);
     let late = Beginning { before_seq: 7, before_hash: "1".repeat(64), ..chain.beginning() };
-    assert_eq!(pi.server().audit_position(late).await.unwrap_err().code, ErrorCode::Conflict);
+    assert_eq!(pi.server().call::<op::audit::FindPosition>(late).await.unwrap_err().code, ErrorCode::Conflict);
 }
 
 #[tokio::test]
@@ -336,7 +336,10 @@ async fn only_the_agents_user_can_read_its_files() {
     use std::os::unix::fs::PermissionsExt;
     let pi = Pi::new();
     Chain::of('a', 1).tell(&pi.server()).await.unwrap();
-    pi.server().audit_position(Beginning { before_seq: -1, ..Chain::of('a', 1).beginning() }).await.unwrap_err();
+    pi.server()
+        .call::<op::audit::FindPosition>(Beginning { before_seq: -1, ..Chain::of('a', 1).beginning() })
+        .await
+        .unwrap_err();
     for file in ["audit-heads.key", "audit-heads.ndjson", "operations.ndjson", "attempts.ndjson"] {
         let mode = fs::metadata(pi.dir.path().join("agent").join(file)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{file}");
@@ -363,7 +366,7 @@ pub async fn followed(pi: &Pi, path: &Path) -> Head {
     };
     tokio::time::timeout(Duration::from_secs(60), async {
         loop {
-            let told = pi.server().status().await.unwrap().audit_head;
+            let told = pi.server().get::<op::status::GetStatus>().await.unwrap().audit_head;
             if let Some(head) = told.filter(|head| end().as_ref() == Some(head)) {
                 return head;
             }
@@ -381,7 +384,7 @@ pub async fn write(audit: &Audit, count: usize) {
 }
 
 async fn known(pi: &Pi) -> KnownHeads {
-    pi.server().heads().await.unwrap()
+    pi.server().get::<op::audit::ListHeads>().await.unwrap()
 }
 
 #[tokio::test]
@@ -411,7 +414,7 @@ async fn the_agent_hears_of_no_record_that_a_power_cut_could_take() {
     audit.write_soon(super::super::access::call("gpio.write_pin", 1)).await.unwrap();
     // A head sets out with its answer, and would have come before the answer to a later question.
     for _ in 0..5 {
-        assert_eq!(pi.server().status().await.unwrap().audit_head, None);
+        assert_eq!(pi.server().get::<op::status::GetStatus>().await.unwrap().audit_head, None);
     }
     audit.flush().await.unwrap();
     assert_eq!(followed(&pi, &path).await.seq, 2);
@@ -502,11 +505,18 @@ async fn a_gap_stays_one_until_a_person_signs_for_it_and_that_is_on_record() {
     }
     assert!(audit.doubt().unwrap().contains(&gone.chain));
 
-    let accept = |seq| Op::AcceptGap { chain: gone.chain.clone(), seq };
+    let accept = |seq| op::audit::GapRequest { chain: gone.chain.clone(), seq };
     let server = Peer { uid: 999, name: "raspi-mcp".into(), standing: Standing::Server };
-    assert_eq!(pi.agent().handle(&server, accept(6)).await.unwrap_err().code, ErrorCode::PermissionDenied);
-    assert_eq!(pi.person(accept(5)).await.unwrap_err().code, ErrorCode::Conflict, "only what was shown");
-    pi.person(accept(6)).await.unwrap();
+    assert_eq!(
+        pi.agent().perform::<op::audit::AcceptGap>(&server, accept(6)).await.unwrap_err().code,
+        ErrorCode::PermissionDenied
+    );
+    assert_eq!(
+        pi.person::<op::audit::AcceptGap>(accept(5)).await.unwrap_err().code,
+        ErrorCode::Conflict,
+        "only what was shown"
+    );
+    pi.person::<op::audit::AcceptGap>(accept(6)).await.unwrap();
     assert!(pi.log().contains("audit gap accepted"), "{}", pi.log());
     // The chain has it with the next record, and once.
     write(&audit, 1).await;
@@ -553,7 +563,7 @@ async fn an_older_copy_that_was_put_back_is_a_gap_and_goes_on_when_it_is_accepte
     }
     let report = verify_file(&path, Some(&known(&pi).await)).unwrap();
     assert_eq!((report.ok, report.gaps[0].last_seq), (false, last.seq), "{report:?}");
-    pi.person(Op::AcceptGap { chain: last.chain, seq: last.seq }).await.unwrap();
+    pi.person::<op::audit::AcceptGap>(op::audit::GapRequest { chain: last.chain, seq: last.seq }).await.unwrap();
     write(&audit, 1).await;
     followed(&pi, &path).await;
     let report = verify_file(&path, Some(&known(&pi).await)).unwrap();

@@ -2,7 +2,7 @@
 
 use super::*;
 use futures::future::BoxFuture;
-use raspi_mcp::agent::{deeds::holders::HoldersRequest, machine::Machine};
+use raspi_mcp::agent::{machine::Machine, operations::holders::HoldersRequest};
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 use std::{fs, os::unix::fs::symlink};
 
@@ -30,35 +30,41 @@ impl Machine for Real {
     }
 }
 
-fn op(device: &str) -> Op {
-    Op::DeviceHolders(HoldersRequest { device: device.into() })
+fn camera(device: &str) -> HoldersRequest {
+    HoldersRequest { device: device.into() }
 }
 
 #[tokio::test]
 async fn a_simulated_machine_has_nobody_at_its_cameras() {
     let pi = Pi::new();
     // Whatever this PC's processes do is none of its business.
-    let holders = pi.server().holders(HoldersRequest { device: "/dev/video0".into() }).await.unwrap();
+    let holders =
+        pi.server().call::<op::holders::ListHolders>(HoldersRequest { device: "/dev/video0".into() }).await.unwrap();
     assert!(holders.is_empty());
 }
 
 #[tokio::test]
 async fn only_the_server_may_ask_and_not_where_cameras_are_switched_off() {
     let pi = Pi::new();
-    let error = pi.person(op("/dev/video0")).await.unwrap_err();
+    let error = pi.person::<op::holders::ListHolders>(camera("/dev/video0")).await.unwrap_err();
     assert_eq!(error.details["operation"], "device_holders");
     let off = Pi::with(|settings| settings.policy.disabled.extend(["camera".into()]));
-    let error = off.server().holders(HoldersRequest { device: "/dev/video0".into() }).await.unwrap_err();
+    let error = off
+        .server()
+        .call::<op::holders::ListHolders>(HoldersRequest { device: "/dev/video0".into() })
+        .await
+        .unwrap_err();
     assert!(error.message.contains("camera.list_cameras"), "{error}");
 }
 
 #[test]
 fn it_travels_as_it_is_written_and_with_nothing_else() {
-    let parse = |text: &str| serde_json::from_str::<Op>(text);
-    assert!(matches!(parse(r#"{"device_holders":{"device":"/dev/video0"}}"#), Ok(Op::DeviceHolders(_))));
+    let parse = |text: &str| serde_json::from_str::<op::AnyRequest>(text);
+    let read = parse(r#"{"device_holders":{"device":"/dev/video0"}}"#).unwrap();
+    assert!(!read.row().waits);
+    assert_eq!(read.take::<op::holders::ListHolders>().unwrap(), camera("/dev/video0"));
     assert!(parse(r#"{"device_holders":{"device":"/dev/video0","pid":1}}"#).is_err());
     assert!(parse(r#"{"device_holders":{}}"#).is_err());
-    assert!(!op("/dev/video0").waits());
 }
 
 #[tokio::test]
@@ -70,11 +76,11 @@ async fn a_process_that_has_it_open_is_named() {
     fs::write(dir.path().join("sys/class/video4linux/video7/dev"), "1:3\n").unwrap();
     let settings = AgentSettings { simulated: false, ..Pi::settings_in(dir.path()) };
     let real = Arc::new(Real(SimulatedMachine::new("first boot")));
-    let agent = Agent::start(settings, World::new(raspi_mcp::agent::system_clock(), real)).unwrap();
+    let agent = Agent::start(settings, Platform::new(raspi_mcp::agent::system_clock(), real)).unwrap();
     let link = AgentLink::InProcess(agent);
     let holders = |device: &str| {
         let (link, device) = (&link, device.to_owned());
-        async move { link.holders(HoldersRequest { device }).await }
+        async move { link.call::<op::holders::ListHolders>(HoldersRequest { device }).await }
     };
     let camera = dir.path().join("video7");
     let made = mknodat(CWD, &camera, FileType::CharacterDevice, Mode::from_raw_mode(0o600), makedev(1, 3));

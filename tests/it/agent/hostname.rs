@@ -5,8 +5,8 @@ use crate::private_bus::PrivateBus;
 use futures::StreamExt;
 use raspi_mcp::{
     agent::{
-        HostnameRequest,
         machine::{Machine, RealMachine},
+        operations::hostname::HostnameRequest,
     },
     error::ErrorCode,
     meta::Mode,
@@ -27,11 +27,12 @@ fn name(hostname: &str) -> HostnameRequest {
 async fn a_name_is_tried_first_then_given() {
     let pi = Pi::new();
     let server = pi.server();
-    let tried = server.set_hostname(HostnameRequest { dry_run: true, ..name("kitchen") }).await.unwrap();
+    let tried =
+        server.call::<op::hostname::SetHostname>(HostnameRequest { dry_run: true, ..name("kitchen") }).await.unwrap();
     assert_eq!((tried.previous.as_str(), tried.simulated), ("simulated", true));
     assert_eq!(pi.machine.hostname().unwrap(), "simulated", "a dry run changes nothing");
-    server.set_hostname(name("kitchen")).await.unwrap();
-    assert_eq!(server.set_hostname(name("cellar")).await.unwrap().previous, "kitchen");
+    server.call::<op::hostname::SetHostname>(name("kitchen")).await.unwrap();
+    assert_eq!(server.call::<op::hostname::SetHostname>(name("cellar")).await.unwrap().previous, "kitchen");
     assert_eq!(pi.machine.hostname().unwrap(), "cellar");
     assert!(pi.log().contains("\"set_hostname\""));
 }
@@ -40,7 +41,7 @@ async fn a_name_is_tried_first_then_given() {
 async fn what_is_no_name_changes_nothing() {
     let pi = Pi::new();
     for bad in ["", "-", "Kitchen", "kitchen.local", "localhost", "a b", "--static"] {
-        let error = pi.server().set_hostname(name(bad)).await.unwrap_err();
+        let error = pi.server().call::<op::hostname::SetHostname>(name(bad)).await.unwrap_err();
         assert_eq!(error.code, ErrorCode::InvalidArgument, "{bad:?}");
     }
     assert_eq!(pi.machine.hostname().unwrap(), "simulated");
@@ -52,19 +53,20 @@ async fn the_owner_may_want_to_be_asked() {
         settings.policy.modes.insert("system.set_hostname".into(), Mode::Ask);
     });
     let server = pi.server();
-    let error = server.set_hostname(name("kitchen")).await.unwrap_err();
+    let error = server.call::<op::hostname::SetHostname>(name("kitchen")).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::PermissionDenied);
-    let opened = server.open_ask(ask("system.set_hostname", json!({"hostname": "kitchen"}))).await.unwrap();
+    let opened =
+        server.call::<op::asks::OpenAsk>(ask("system.set_hostname", json!({"hostname": "kitchen"}))).await.unwrap();
     pi.says(&opened, true).await.unwrap();
     let approved = HostnameRequest {
         authorization: authorization(&json!({"hostname": "kitchen"}), Some(&opened.id)),
         ..name("kitchen")
     };
     let lie = HostnameRequest { hostname: "evil".into(), ..approved.clone() };
-    assert_eq!(server.set_hostname(lie).await.unwrap_err().details["differs"], "arguments");
-    server.set_hostname(approved.clone()).await.unwrap();
+    assert_eq!(server.call::<op::hostname::SetHostname>(lie).await.unwrap_err().details["differs"], "arguments");
+    server.call::<op::hostname::SetHostname>(approved.clone()).await.unwrap();
     assert_eq!(pi.machine.hostname().unwrap(), "kitchen");
-    server.set_hostname(approved).await.expect_err("an approval is used once");
+    server.call::<op::hostname::SetHostname>(approved).await.expect_err("an approval is used once");
 }
 
 /// A machine with a name, and `org.freedesktop.hostname1` on a bus of its own, which does as systemd 252 and 257 do: what it could not

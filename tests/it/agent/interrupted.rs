@@ -254,7 +254,7 @@ async fn behind() -> Lost {
         },
     );
     // The connection is there, and whatever else is said at its beginning.
-    link.status().await.unwrap();
+    link.get::<op::status::GetStatus>().await.unwrap();
     Lost { server, between, serving }
 }
 

@@ -5,7 +5,7 @@ use super::{
     *,
 };
 use raspi_mcp::{
-    agent::RollBackRequest,
+    agent::operations::update::RollBackRequest,
     update::{slots::LONGEST_LOG, status::Attempt},
 };
 use std::{fs, os::unix::fs::PermissionsExt, time::Instant};
@@ -39,7 +39,7 @@ async fn condemned(does: &str) -> (Pi, Attempt, Duration) {
     let link = pi.server();
     one_second_for_2_0_0(&pi).await;
     restarted(&pi, 2).await;
-    let attempt = link.update_status().await.unwrap().last_attempt.unwrap();
+    let attempt = link.get::<op::update::GetUpdateStatus>().await.unwrap().last_attempt.unwrap();
     assert!(attempt.reason.contains("not healthy within 1 s"), "{}", attempt.reason);
     (pi, attempt, began.elapsed())
 }
@@ -98,7 +98,7 @@ async fn without_a_journal_there_is_no_log_and_the_trial_ends_as_it_did() {
         let pi = updatable_with_a_second();
         one_second_for_2_0_0(&pi).await;
         restarted(&pi, 2).await;
-        pi.server().update_status().await.unwrap().last_attempt.unwrap().log_tail
+        pi.server().get::<op::update::GetUpdateStatus>().await.unwrap().last_attempt.unwrap().log_tail
     };
     let ((_, one, _), (_, other, _), none) =
         tokio::join!(condemned("exit 1\n"), condemned("echo nonsense\n"), without_the_program);
@@ -114,11 +114,11 @@ async fn who_ends_a_trial_keeps_its_log_as_well() {
     one_second_for_2_0_0(&pi).await;
     restarted(&pi, 1).await;
     let request = |dry_run| RollBackRequest { dry_run, authorization: authorization(&json!({}), None) };
-    pi.server().roll_back(request(true)).await.unwrap();
+    pi.server().call::<op::update::RollBack>(request(true)).await.unwrap();
     assert!(!pi.dir.path().join("usr/bin/args").exists(), "a dry run reads nothing");
-    pi.server().roll_back(request(false)).await.unwrap();
+    pi.server().call::<op::update::RollBack>(request(false)).await.unwrap();
     restarted(&pi, 2).await;
-    let attempt = pi.server().update_status().await.unwrap().last_attempt.unwrap();
+    let attempt = pi.server().get::<op::update::GetUpdateStatus>().await.unwrap().last_attempt.unwrap();
     assert_eq!(attempt.log_tail.as_deref(), Some("raspi-mcp: no gateway"));
     assert!(attempt.reason.contains("rolled back by token:fleet"), "{}", attempt.reason);
 }

@@ -22,15 +22,16 @@ mod units;
 pub mod update;
 mod wire;
 
+use raspi_mcp::agent::operations as op;
 use raspi_mcp::{
     agent::{
-        Agent, AgentLink, AgentPolicy, AgentSettings, Ask, AskRequest, Authorization, BootClock, Clock, Peer,
-        PowerAction, PowerRequest, Standing, UpdatePort, World,
+        Agent, AgentLink, AgentPolicy, AgentSettings, Ask, AskRequest, Authorization, BootClock, CardPort, Clock,
+        Operation, Peer, Platform, PowerAction, Standing,
         machine::SimulatedMachine,
-        protocol::{Done, Op},
         units::{SimulatedUnits, Units},
     },
     appliance::Folder,
+    audit::Approval,
     canonical,
     error::ToolError,
     hw::{gpio::SimulatedGpio, line::Port},
@@ -59,7 +60,7 @@ pub struct Pi {
     pub gpio: SimulatedGpio,
     pub settings: AgentSettings,
     /// Its card, if it has two slots.
-    update: UpdatePort,
+    update: CardPort,
     agent: Option<Arc<Agent>>,
 }
 
@@ -126,7 +127,7 @@ impl Pi {
             units,
             gpio: SimulatedGpio::default(),
             settings,
-            update: UpdatePort::none(),
+            update: CardPort::none(),
             agent: None,
         };
         pi.start();
@@ -142,14 +143,14 @@ impl Pi {
             Arc::new(move || Duration::from_millis(passed.load(Ordering::SeqCst).unsigned_abs()));
         let gpio = self.settings.approval.button().map(|_| Ok(Arc::new(self.gpio.clone()) as Arc<dyn Port>));
         let update = self.update.clone();
-        let world = World {
+        let platform = Platform {
             units: Arc::clone(&self.units),
             gpio,
             update,
             boot_clock,
-            ..World::new(clock, Arc::clone(&self.machine) as _)
+            ..Platform::new(clock, Arc::clone(&self.machine) as _)
         };
-        self.agent = Some(Agent::start(self.settings.clone(), world).unwrap());
+        self.agent = Some(Agent::start(self.settings.clone(), platform).unwrap());
     }
 
     /// The agent's process ends and begins again; timers of the old one die with it.
@@ -186,16 +187,13 @@ impl Pi {
         tokio::time::sleep(Duration::from_secs(seconds)).await;
     }
 
-    async fn person(&self, op: Op) -> Result<Done, ToolError> {
+    async fn person<O: Operation>(&self, request: O::Request) -> Result<O::Answer, ToolError> {
         let person = Peer { uid: 1000, name: "pi".into(), standing: Standing::Approver };
-        self.agent().handle(&person, op).await
+        self.agent().perform::<O>(&person, request).await
     }
 
     async fn says(&self, ask: &Ask, approve: bool) -> Result<Ask, ToolError> {
-        match self.person(Op::Answer { id: ask.id.clone(), approve }).await? {
-            Done::Ask(ask) => Ok(ask),
-            other => panic!("{other:?}"),
-        }
+        self.person::<op::asks::AnswerAsk>(op::asks::AnswerRequest { id: ask.id.clone(), approve }).await
     }
 
     fn log(&self) -> String {
@@ -219,8 +217,8 @@ pub fn ask(tool: &str, args: Value) -> AskRequest {
 }
 
 /// The reboot that the call with these arguments asks for.
-fn reboot(args: &Value, ask_id: Option<&str>) -> PowerRequest {
-    PowerRequest {
+fn reboot(args: &Value, ask_id: Option<&str>) -> op::power::PowerRequest {
+    op::power::PowerRequest {
         action: PowerAction::Reboot,
         delay_seconds: args["delay_seconds"].as_u64().unwrap_or(5) as u32,
         reason: args["reason"].as_str().map(str::to_owned),
@@ -235,6 +233,13 @@ pub fn authorization(args: &Value, ask_id: Option<&str>) -> Authorization {
         args_sha256: canonical::sha256_hex(args),
         ask_id: ask_id.map(str::to_owned),
     }
+}
+
+/// Uses an approval up, as the server does before it runs a tool of its own.
+async fn redeem(server: &AgentLink, id: &str, call: &AskRequest) -> Result<Approval, ToolError> {
+    let AskRequest { tool, principal, args_sha256, .. } = call.clone();
+    let request = op::asks::RedeemRequest { id: id.to_owned(), tool, principal, args_sha256 };
+    server.call::<op::asks::RedeemAsk>(request).await
 }
 
 fn kernel_update() -> Value {

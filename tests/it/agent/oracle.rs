@@ -22,7 +22,7 @@ pub fn expected(stream: &[u8]) -> Expected {
             continue;
         }
         match serde_json::from_slice::<Request>(line) {
-            Ok(request) if request.op.waits() => expected.may.push(Some(request.id)),
+            Ok(request) if request.op.row().waits => expected.may.push(Some(request.id)),
             Ok(request) => expected.must.push(Some(request.id)),
             Err(_) => {
                 expected.must.push(serde_json::from_slice::<Value>(line).ok().and_then(|line| line["id"].as_u64()))

@@ -4,7 +4,7 @@ use super::*;
 use raspi_mcp::{
     agent::{
         machine::{Machine, RealMachine},
-        protocol::PowerOutcome,
+        power::PowerOutcome,
     },
     error::ErrorCode,
     meta::Mode,
@@ -27,23 +27,22 @@ async fn an_approved_reboot_happens_at_its_time_and_once() {
     let pi = Pi::new();
     let server = pi.server();
     let args = kernel_update();
-    let opened = server.open_ask(ask("system.reboot", args.clone())).await.unwrap();
+    let opened = server.call::<op::asks::OpenAsk>(ask("system.reboot", args.clone())).await.unwrap();
     pi.says(&opened, true).await.unwrap();
     // The pipeline's check leaves the approval to the operation.
-    let hash = canonical::sha256_hex(&args);
-    server.redeem_ask(&opened.id, "system.reboot", "token:fleet", &hash).await.unwrap();
-    let scheduled = server.power(reboot(&args, Some(&opened.id))).await.unwrap();
+    redeem(&server, &opened.id, &ask("system.reboot", kernel_update())).await.unwrap();
+    let scheduled = server.call::<op::power::SchedulePower>(reboot(&args, Some(&opened.id))).await.unwrap();
     assert_eq!(scheduled.at_ms, NOON + 60_000);
 
     pi.pass(59).await;
     assert_eq!(pi.machine.reboots(), 0);
     pi.pass(2).await;
     assert_eq!(pi.machine.reboots(), 1);
-    let status = server.status().await.unwrap();
+    let status = server.get::<op::status::GetStatus>().await.unwrap();
     assert_eq!(status.power, None);
     assert_eq!(status.last_power.unwrap().outcome, PowerOutcome::Simulated);
 
-    let again = server.power(reboot(&args, Some(&opened.id))).await.unwrap_err();
+    let again = server.call::<op::power::SchedulePower>(reboot(&args, Some(&opened.id))).await.unwrap_err();
     assert_eq!(again.code, ErrorCode::PermissionDenied);
     assert!(pi.log().contains("\"reboot\""));
 }
@@ -54,11 +53,11 @@ async fn the_agent_wants_its_own_ask_whatever_the_server_says() {
     let server = pi.server();
     let args = kernel_update();
     for ask_id in [None, Some("ABCDEF")] {
-        let error = server.power(reboot(&args, ask_id)).await.unwrap_err();
+        let error = server.call::<op::power::SchedulePower>(reboot(&args, ask_id)).await.unwrap_err();
         assert!(matches!(error.code, ErrorCode::PermissionDenied | ErrorCode::NotFound), "{error}");
     }
-    let opened = server.open_ask(ask("system.reboot", args.clone())).await.unwrap();
-    let error = server.power(reboot(&args, Some(&opened.id))).await.unwrap_err();
+    let opened = server.call::<op::asks::OpenAsk>(ask("system.reboot", args.clone())).await.unwrap();
+    let error = server.call::<op::power::SchedulePower>(reboot(&args, Some(&opened.id))).await.unwrap_err();
     assert!(error.message.contains("not been answered"), "{error}");
 }
 
@@ -67,16 +66,19 @@ async fn what_was_shown_is_what_is_done() {
     let pi = Pi::new();
     let server = pi.server();
     let shown = kernel_update();
-    let opened = server.open_ask(ask("system.reboot", shown.clone())).await.unwrap();
+    let opened = server.call::<op::asks::OpenAsk>(ask("system.reboot", shown.clone())).await.unwrap();
     pi.says(&opened, true).await.unwrap();
     // A server that lies about the arguments keeps the hash and changes the deed.
-    let sooner = PowerRequest { delay_seconds: 0, ..reboot(&shown, Some(&opened.id)) };
-    let unsaid = PowerRequest { reason: None, ..reboot(&shown, Some(&opened.id)) };
+    let sooner = op::power::PowerRequest { delay_seconds: 0, ..reboot(&shown, Some(&opened.id)) };
+    let unsaid = op::power::PowerRequest { reason: None, ..reboot(&shown, Some(&opened.id)) };
     for lie in [sooner, unsaid] {
-        let error = server.power(lie).await.unwrap_err();
+        let error = server.call::<op::power::SchedulePower>(lie).await.unwrap_err();
         assert_eq!((error.code, &error.details["differs"]), (ErrorCode::PermissionDenied, &json!("arguments")));
     }
-    server.power(reboot(&shown, Some(&opened.id))).await.expect("the lies did not use the approval up");
+    server
+        .call::<op::power::SchedulePower>(reboot(&shown, Some(&opened.id)))
+        .await
+        .expect("the lies did not use the approval up");
 }
 
 #[tokio::test]
@@ -87,9 +89,9 @@ async fn a_policy_that_says_no_is_asked_before_any_person() {
         (Pi::with(|settings| settings.policy.disabled.extend(["system".to_owned()])), "switches system.reboot off"),
     ] {
         let server = pi.server();
-        let error = server.open_ask(ask("system.reboot", json!({}))).await.unwrap_err();
+        let error = server.call::<op::asks::OpenAsk>(ask("system.reboot", json!({}))).await.unwrap_err();
         assert!(error.message.contains(words), "{error}");
-        let error = server.power(reboot(&json!({}), None)).await.unwrap_err();
+        let error = server.call::<op::power::SchedulePower>(reboot(&json!({}), None)).await.unwrap_err();
         assert!(error.message.contains(words), "{error}");
     }
 }
@@ -98,27 +100,43 @@ async fn a_policy_that_says_no_is_asked_before_any_person() {
 async fn a_scheduled_reboot_can_be_taken_back() {
     let pi = trusting();
     let server = pi.server();
-    server.power(reboot(&kernel_update(), None)).await.unwrap();
-    let second = server.power(reboot(&kernel_update(), None)).await.unwrap_err();
+    server.call::<op::power::SchedulePower>(reboot(&kernel_update(), None)).await.unwrap();
+    let second = server.call::<op::power::SchedulePower>(reboot(&kernel_update(), None)).await.unwrap_err();
     assert_eq!(second.code, ErrorCode::Conflict);
     assert_eq!(second.details["at"], "2023-11-14T22:14:20.000Z");
-    let asked = server.open_ask(ask("system.reboot", json!({}))).await.unwrap_err();
+    let asked = server.call::<op::asks::OpenAsk>(ask("system.reboot", json!({}))).await.unwrap_err();
     assert_eq!(asked.code, ErrorCode::Conflict, "nobody is asked for what would be refused");
-    assert!(server.list_asks().await.unwrap().is_empty());
-    assert!(server.cancel_power(PowerAction::Reboot).await.unwrap().cancelled);
-    assert!(!server.cancel_power(PowerAction::Reboot).await.unwrap().cancelled, "there is none any more");
+    assert!(server.get::<op::asks::ListAsks>().await.unwrap().is_empty());
+    assert!(
+        server
+            .call::<op::power::CancelPower>(op::power::CancelRequest { action: PowerAction::Reboot })
+            .await
+            .unwrap()
+            .cancelled
+    );
+    assert!(
+        !server
+            .call::<op::power::CancelPower>(op::power::CancelRequest { action: PowerAction::Reboot })
+            .await
+            .unwrap()
+            .cancelled,
+        "there is none any more"
+    );
     pi.pass(120).await;
     assert_eq!(pi.machine.reboots(), 0);
-    assert_eq!(server.status().await.unwrap().last_power.unwrap().outcome, PowerOutcome::Cancelled);
+    assert_eq!(
+        server.get::<op::status::GetStatus>().await.unwrap().last_power.unwrap().outcome,
+        PowerOutcome::Cancelled
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_reboot_is_kept_by_the_agent_that_comes_after() {
     let mut pi = trusting();
-    pi.server().power(reboot(&kernel_update(), None)).await.unwrap();
+    pi.server().call::<op::power::SchedulePower>(reboot(&kernel_update(), None)).await.unwrap();
     pi.now_ms.fetch_add(20_000, Ordering::SeqCst);
     pi.restart_agent();
-    assert_eq!(pi.server().status().await.unwrap().power.unwrap().at_ms, NOON + 60_000);
+    assert_eq!(pi.server().get::<op::status::GetStatus>().await.unwrap().power.unwrap().at_ms, NOON + 60_000);
     pi.pass(39).await;
     assert_eq!(pi.machine.reboots(), 0);
     pi.pass(2).await;
@@ -129,12 +147,12 @@ async fn a_reboot_is_kept_by_the_agent_that_comes_after() {
 async fn a_reboot_just_missed_is_made_good_and_one_long_missed_is_reported() {
     for (away_seconds, reboots, outcome) in [(100, 1, PowerOutcome::Simulated), (3600, 0, PowerOutcome::Missed)] {
         let mut pi = trusting();
-        pi.server().power(reboot(&kernel_update(), None)).await.unwrap();
+        pi.server().call::<op::power::SchedulePower>(reboot(&kernel_update(), None)).await.unwrap();
         pi.now_ms.fetch_add(away_seconds * 1000, Ordering::SeqCst);
         pi.restart_agent();
         pi.pass(1).await;
         assert_eq!(pi.machine.reboots(), reboots);
-        let last = pi.server().status().await.unwrap().last_power.unwrap();
+        let last = pi.server().get::<op::status::GetStatus>().await.unwrap().last_power.unwrap();
         assert_eq!(last.outcome, outcome);
     }
 }
@@ -142,20 +160,23 @@ async fn a_reboot_just_missed_is_made_good_and_one_long_missed_is_reported() {
 #[tokio::test(start_paused = true)]
 async fn a_machine_that_restarted_meanwhile_is_not_restarted_again() {
     let mut pi = trusting();
-    pi.server().power(reboot(&kernel_update(), None)).await.unwrap();
+    pi.server().call::<op::power::SchedulePower>(reboot(&kernel_update(), None)).await.unwrap();
     pi.restart_machine();
     pi.pass(120).await;
     assert_eq!(pi.machine.reboots(), 0);
-    assert_eq!(pi.server().status().await.unwrap().last_power.unwrap().outcome, PowerOutcome::Overtaken);
+    assert_eq!(
+        pi.server().get::<op::status::GetStatus>().await.unwrap().last_power.unwrap().outcome,
+        PowerOutcome::Overtaken
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_reboot_that_fails_says_so() {
     let pi = trusting();
     pi.machine.fail_next(ToolError::unavailable("systemd is busy"));
-    pi.server().power(reboot(&kernel_update(), None)).await.unwrap();
+    pi.server().call::<op::power::SchedulePower>(reboot(&kernel_update(), None)).await.unwrap();
     pi.pass(61).await;
-    let last = pi.server().status().await.unwrap().last_power.unwrap();
+    let last = pi.server().get::<op::status::GetStatus>().await.unwrap().last_power.unwrap();
     assert_eq!((last.outcome, last.note.as_deref()), (PowerOutcome::Failed, Some("systemd is busy")));
 }
 
@@ -163,20 +184,24 @@ async fn a_reboot_that_fails_says_so() {
 async fn four_reboots_an_hour_are_enough_even_across_restarts() {
     let mut pi = trusting();
     for _ in 0..4 {
-        pi.server().power(reboot(&json!({"delay_seconds": 1}), None)).await.unwrap();
+        pi.server().call::<op::power::SchedulePower>(reboot(&json!({"delay_seconds": 1}), None)).await.unwrap();
         pi.pass(2).await;
         pi.restart_agent();
     }
     assert_eq!(pi.machine.reboots(), 4);
-    let fifth = pi.server().power(reboot(&json!({}), None)).await.unwrap_err();
+    let fifth = pi.server().call::<op::power::SchedulePower>(reboot(&json!({}), None)).await.unwrap_err();
     assert_eq!(fifth.code, ErrorCode::ResourceExhausted);
     pi.pass(3600).await;
-    pi.server().power(reboot(&json!({}), None)).await.unwrap();
+    pi.server().call::<op::power::SchedulePower>(reboot(&json!({}), None)).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_delay_over_ten_minutes_is_refused() {
-    let error = trusting().server().power(reboot(&json!({"delay_seconds": 601}), None)).await.unwrap_err();
+    let error = trusting()
+        .server()
+        .call::<op::power::SchedulePower>(reboot(&json!({"delay_seconds": 601}), None))
+        .await
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::InvalidArgument);
 }
 
@@ -185,7 +210,7 @@ async fn a_spoiled_note_is_reported_not_fatal() {
     let mut pi = trusting();
     std::fs::write(pi.dir.path().join("agent/power.json"), "{ half").unwrap();
     pi.restart_agent();
-    let faults = pi.server().status().await.unwrap().faults;
+    let faults = pi.server().get::<op::status::GetStatus>().await.unwrap().faults;
     assert!(faults[0].contains("power.json"), "{faults:?}");
 }
 
@@ -241,48 +266,56 @@ async fn a_real_reboot_is_settled_by_the_next_start() {
     settings.policy.modes.insert("system.reboot".into(), Mode::Allow);
     let machine: Arc<dyn Machine> = Arc::new(machine);
     let start = || {
-        let world = World::new(Arc::new(|| NOON), Arc::clone(&machine));
-        AgentLink::InProcess(Agent::start(settings.clone(), world).unwrap())
+        let platform = Platform::new(Arc::new(|| NOON), Arc::clone(&machine));
+        AgentLink::InProcess(Agent::start(settings.clone(), platform).unwrap())
     };
     let agent = start();
-    assert!(!agent.power(reboot(&json!({"delay_seconds": 1}), None)).await.unwrap().simulated);
+    assert!(
+        !agent.call::<op::power::SchedulePower>(reboot(&json!({"delay_seconds": 1}), None)).await.unwrap().simulated
+    );
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert!(dir.path().join("called").exists());
-    let begun = agent.cancel_power(PowerAction::Reboot).await.unwrap_err();
+    let begun = agent
+        .call::<op::power::CancelPower>(op::power::CancelRequest { action: PowerAction::Reboot })
+        .await
+        .unwrap_err();
     assert_eq!(begun.code, ErrorCode::Conflict);
     drop(agent);
 
     std::fs::write(boot_id.join("boot_id"), "after\n").unwrap();
-    let status = start().status().await.unwrap();
+    let status = start().get::<op::status::GetStatus>().await.unwrap();
     assert_eq!((status.power, status.last_power.unwrap().outcome), (None, PowerOutcome::Done));
 }
 
-fn shutdown(args: &Value, ask_id: Option<&str>) -> PowerRequest {
-    PowerRequest { action: PowerAction::Shutdown, ..reboot(args, ask_id) }
+fn shutdown(args: &Value, ask_id: Option<&str>) -> op::power::PowerRequest {
+    op::power::PowerRequest { action: PowerAction::Shutdown, ..reboot(args, ask_id) }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_shutdown_has_to_be_named_by_policy_and_is_then_like_a_reboot() {
     let silent = Pi::new();
-    let error = silent.server().power(shutdown(&json!({}), None)).await.unwrap_err();
+    let error = silent.server().call::<op::power::SchedulePower>(shutdown(&json!({}), None)).await.unwrap_err();
     assert!(error.message.contains("denies system.shutdown"), "{error}");
 
     let pi = Pi::with(|settings| {
         settings.policy.modes.insert("system.shutdown".into(), Mode::Ask);
     });
     let server = pi.server();
-    let opened = server.open_ask(ask("system.shutdown", kernel_update())).await.unwrap();
+    let opened = server.call::<op::asks::OpenAsk>(ask("system.shutdown", kernel_update())).await.unwrap();
     pi.says(&opened, true).await.unwrap();
     // An approval to switch off is none to restart, and the other way round.
-    server.power(reboot(&kernel_update(), Some(&opened.id))).await.unwrap_err();
-    server.power(shutdown(&kernel_update(), Some(&opened.id))).await.unwrap();
-    assert_eq!(server.status().await.unwrap().power.unwrap().action, PowerAction::Shutdown);
+    server.call::<op::power::SchedulePower>(reboot(&kernel_update(), Some(&opened.id))).await.unwrap_err();
+    server.call::<op::power::SchedulePower>(shutdown(&kernel_update(), Some(&opened.id))).await.unwrap();
+    assert_eq!(server.get::<op::status::GetStatus>().await.unwrap().power.unwrap().action, PowerAction::Shutdown);
 
-    let other = server.cancel_power(PowerAction::Reboot).await.unwrap_err();
+    let other = server
+        .call::<op::power::CancelPower>(op::power::CancelRequest { action: PowerAction::Reboot })
+        .await
+        .unwrap_err();
     assert_eq!((other.code, other.message.as_str()), (ErrorCode::Conflict, "a shutdown is scheduled, no reboot"));
     pi.pass(61).await;
     assert_eq!((pi.machine.reboots(), pi.machine.shutdowns()), (0, 1));
-    let last = server.status().await.unwrap().last_power.unwrap();
+    let last = server.get::<op::status::GetStatus>().await.unwrap().last_power.unwrap();
     assert_eq!((last.scheduled.action, last.outcome), (PowerAction::Shutdown, PowerOutcome::Simulated));
 }
 

@@ -3,7 +3,7 @@
 use super::{update::*, *};
 use crate::update::{NOW, PRODUCT, a_root, a_root_file, ids, signed};
 use raspi_mcp::{
-    agent::{Card, RollBackRequest, UpdateTool, deeds::update::DEAD_MAN},
+    agent::{Card, DEAD_MAN, UpdateTool, operations::update::RollBackRequest},
     error::ErrorCode,
     meta::Mode,
     update::{Slot, status::SlotState, trust::Purpose},
@@ -25,7 +25,7 @@ fn with_dead_man(hours: u32) -> Pi {
     pi.now_ms.store(NOW as i64 * 1000, Ordering::SeqCst);
     let card = Card::simulated(&pi.dir.path().join("card")).unwrap();
     pi.update =
-        UpdatePort { card: Ok(Card { hardware: vec![crate::update::HARDWARE.into()], ..card }), ..UpdatePort::none() };
+        CardPort { card: Ok(Card { hardware: vec![crate::update::HARDWARE.into()], ..card }), ..CardPort::none() };
     pi.start();
     pi
 }
@@ -41,31 +41,35 @@ fn going_back() -> RollBackRequest {
 async fn the_dead_man_goes_back_when_his_time_has_come_and_only_once() {
     let pi = with_dead_man(24);
     let (link, args) = (pi.server(), json!({}));
-    let early = link.roll_back(going_back()).await.unwrap_err();
+    let early = link.call::<op::update::RollBack>(going_back()).await.unwrap_err();
     assert_eq!(early.code, ErrorCode::PermissionDenied, "nothing was committed: {early:?}");
     install(&link, request(&args, None), &bundle("2.0.0", 2)).await.unwrap();
-    link.reboot_into_update(restart(&args)).await.unwrap();
+    link.call::<op::update::RebootIntoUpdate>(restart(&args)).await.unwrap();
     restarted(&pi, 1).await;
-    assert!(link.report_health(healthy()).await.unwrap().committed);
+    assert!(link.call::<op::update::ReportHealth>(healthy()).await.unwrap().committed);
 
     pi.now_ms.fetch_add(24 * HOUR - 1, Ordering::SeqCst);
-    assert_eq!(link.roll_back(going_back()).await.unwrap_err().code, ErrorCode::PermissionDenied, "a moment too early");
+    assert_eq!(
+        link.call::<op::update::RollBack>(going_back()).await.unwrap_err().code,
+        ErrorCode::PermissionDenied,
+        "a moment too early"
+    );
     pi.now_ms.fetch_add(1, Ordering::SeqCst);
     let other = RollBackRequest { authorization: authorization(&args, None), ..going_back() };
     assert_eq!(
-        link.roll_back(other).await.unwrap_err().code,
+        link.call::<op::update::RollBack>(other).await.unwrap_err().code,
         ErrorCode::PermissionDenied,
         "policy denies it to others"
     );
-    let back = link.roll_back(going_back()).await.unwrap();
+    let back = link.call::<op::update::RollBack>(going_back()).await.unwrap();
     assert_eq!((back.from, back.to, back.restarts), (Slot::B, Slot::A, true));
     restarted(&pi, 2).await;
-    link.report_health(healthy()).await.unwrap();
-    let status = link.update_status().await.unwrap();
+    link.call::<op::update::ReportHealth>(healthy()).await.unwrap();
+    let status = link.get::<op::update::GetUpdateStatus>().await.unwrap();
     assert_eq!(slot(&status, Slot::A), (SlotState::Good, Some("factory"), true), "{status:?}");
     // From the older version nothing leads back to the newer one by itself.
     pi.now_ms.fetch_add(1000 * HOUR, Ordering::SeqCst);
-    assert_eq!(link.roll_back(going_back()).await.unwrap_err().code, ErrorCode::PermissionDenied);
+    assert_eq!(link.call::<op::update::RollBack>(going_back()).await.unwrap_err().code, ErrorCode::PermissionDenied);
 }
 
 #[tokio::test]
@@ -73,11 +77,11 @@ async fn without_the_owners_word_there_is_no_dead_man() {
     let pi = with_dead_man(0);
     let (link, args) = (pi.server(), json!({}));
     install(&link, request(&args, None), &bundle("2.0.0", 2)).await.unwrap();
-    link.reboot_into_update(restart(&args)).await.unwrap();
+    link.call::<op::update::RebootIntoUpdate>(restart(&args)).await.unwrap();
     restarted(&pi, 1).await;
-    link.report_health(healthy()).await.unwrap();
+    link.call::<op::update::ReportHealth>(healthy()).await.unwrap();
     pi.now_ms.fetch_add(10_000 * HOUR, Ordering::SeqCst);
-    assert_eq!(link.roll_back(going_back()).await.unwrap_err().code, ErrorCode::PermissionDenied);
+    assert_eq!(link.call::<op::update::RollBack>(going_back()).await.unwrap_err().code, ErrorCode::PermissionDenied);
 }
 
 fn root(version: u64, keys: &[u8]) -> String {
@@ -97,7 +101,7 @@ async fn a_newer_root_counts_once_enough_old_and_new_keys_have_signed_it() {
     };
     link.judge_bundle(UpdateTool::UpdateServer, &head(&[11, 12])).await.unwrap();
     for bad in [root(2, &[1]), root(3, &[1, 2]), root(1, &[1, 2]), "no root".into(), String::new()] {
-        let refused = link.trust_root(bad).await.unwrap_err();
+        let refused = link.call::<op::update::TrustRoot>(bad).await.unwrap_err();
         assert!(
             matches!(
                 refused.code,
@@ -106,8 +110,8 @@ async fn a_newer_root_counts_once_enough_old_and_new_keys_have_signed_it() {
             "{refused:?}"
         );
     }
-    assert_eq!(link.trust_root(root(2, &[1, 2])).await.unwrap(), 2);
-    assert_eq!(link.trust_root(root(2, &[1, 2])).await.unwrap(), 2, "twice is once");
+    assert_eq!(link.call::<op::update::TrustRoot>(root(2, &[1, 2])).await.unwrap(), 2);
+    assert_eq!(link.call::<op::update::TrustRoot>(root(2, &[1, 2])).await.unwrap(), 2, "twice is once");
     assert!(pi.log().contains("trust_root"));
     drop(link);
     // Key 11 signs releases no more; 12 and 13 do. So also for the agent that starts next.

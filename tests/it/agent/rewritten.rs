@@ -34,7 +34,7 @@ impl Original {
             _ => write(&audit, 30).await,
         }
         followed(&pi, &path).await;
-        let known = pi.server().heads().await.unwrap();
+        let known = pi.server().get::<op::audit::ListHeads>().await.unwrap();
         Self { pi, path, known }
     }
 

@@ -64,17 +64,20 @@ async fn both_halves_talk_over_the_socket() {
     let pi = Pi::new();
     let _served = Served::of(&pi);
     let server = AgentLink::Socket(Client::new(&pi.settings.socket));
-    let status = server.status().await.unwrap();
+    let status = server.get::<op::status::GetStatus>().await.unwrap();
     assert!(status.simulated);
 
     // A long wait holds nothing up on the same connection.
-    let opened = server.open_ask(ask("gpio.write_pin", json!({"pin": 4}))).await.unwrap();
+    let opened = server.call::<op::asks::OpenAsk>(ask("gpio.write_pin", json!({"pin": 4}))).await.unwrap();
     let waiter = tokio::spawn({
         let (server, id) = (server.clone(), opened.id.clone());
-        async move { server.ask_state(&id, Duration::from_secs(60)).await }
+        async move { server.call::<op::asks::AwaitAsk>(op::asks::AwaitRequest::new(&id, Duration::from_secs(60))).await }
     });
-    assert_eq!(server.status().await.unwrap().pending_asks, 1);
-    let answered = server.answer(&opened.id, true).await.unwrap();
+    assert_eq!(server.get::<op::status::GetStatus>().await.unwrap().pending_asks, 1);
+    let answered = server
+        .call::<op::asks::AnswerAsk>(op::asks::AnswerRequest { id: opened.id.clone(), approve: true })
+        .await
+        .unwrap();
     assert_eq!(answered.how.as_deref(), Some("raspi-mcp approve; simulated board, same user"));
     assert_eq!(waiter.await.unwrap().unwrap().state, AskState::Approved);
 }
@@ -162,7 +165,8 @@ async fn strangers_are_refused_by_the_kernels_word() {
         assert_eq!(wire.says(r#"{"id":1,"op":{"hello":{"protocol":1,"version":"t"}}}"#).await["id"], 1);
     } else {
         assert_eq!(wire.hears().await["error"]["code"], "permission_denied");
-        let error = AgentLink::Socket(Client::new(&pi.settings.socket)).status().await.unwrap_err();
+        let error =
+            AgentLink::Socket(Client::new(&pi.settings.socket)).get::<op::status::GetStatus>().await.unwrap_err();
         assert_eq!(error.code, ErrorCode::PermissionDenied, "the client passes the reason on");
     }
 }
@@ -192,8 +196,8 @@ fn standing_comes_from_users_and_groups() {
     settings.server_uid = Some(0);
     let server = Peer::judge(&settings, 0, 0, None).unwrap();
     assert_eq!(server.standing, Standing::Server, "a server that runs as root answers nothing either");
-    assert!(server.may(&Op::Answer { id: "X".into(), approve: true }).is_err());
-    assert!(pi.may(&Op::Power(reboot(&json!({}), None))).is_err(), "an approver runs nothing");
+    assert!(server.may("answer", op::asks::AnswerAsk::CALLERS).is_err());
+    assert!(pi.may("reboot", op::power::SchedulePower::CALLERS).is_err(), "an approver runs nothing");
 }
 
 #[test]
@@ -211,19 +215,19 @@ fn commands_run_through_the_server_are_kept_out() {
 async fn an_agent_that_is_away_is_unavailable_and_one_that_is_back_is_found() {
     let mut pi = Pi::new();
     let server = AgentLink::Socket(Client::new(&pi.settings.socket));
-    let error = server.status().await.unwrap_err();
+    let error = server.get::<op::status::GetStatus>().await.unwrap_err();
     assert_eq!(error.code, ErrorCode::Unavailable);
     assert_eq!(error.hint.as_deref(), Some("start the agent: systemctl start raspi-mcp-agent"));
 
     let served = Served::of(&pi);
-    server.status().await.unwrap();
+    server.get::<op::status::GetStatus>().await.unwrap();
     served.stop().await;
-    let error = server.status().await.unwrap_err();
+    let error = server.get::<op::status::GetStatus>().await.unwrap_err();
     assert_eq!(error.code, ErrorCode::Unavailable);
 
     pi.restart_agent();
     let _served = Served::of(&pi);
-    server.status().await.expect("the socket file of the one before is no hindrance");
+    server.get::<op::status::GetStatus>().await.expect("the socket file of the one before is no hindrance");
 }
 
 #[tokio::test]
@@ -252,8 +256,8 @@ async fn two_agents_do_not_share_a_folder_or_a_socket() {
     let _served = Served::of(&pi);
     let error = bind(&pi.settings.socket, false).unwrap_err();
     assert_eq!(error.code, ErrorCode::Conflict);
-    let world = World::new(Arc::new(|| NOON), Arc::clone(&pi.machine) as _);
-    let error = Agent::start(pi.settings.clone(), world).err().unwrap();
+    let platform = Platform::new(Arc::new(|| NOON), Arc::clone(&pi.machine) as _);
+    let error = Agent::start(pi.settings.clone(), platform).err().unwrap();
     assert_eq!(error.code, ErrorCode::Conflict);
 }
 
@@ -274,7 +278,8 @@ async fn a_refusal_is_heard_even_when_the_agent_hung_up_before_the_question_was_
     });
     const ROUNDS: usize = 300;
     for round in 0..ROUNDS {
-        let error = Client::new(&path).request(Op::Status {}, Duration::ZERO).await.unwrap_err();
+        let error =
+            Client::new(&path).call::<op::status::GetStatus>(Default::default(), Duration::ZERO).await.unwrap_err();
         assert_eq!(error.message, "bob may not talk to the agent", "round {round}");
     }
     agent.join().unwrap();
@@ -292,15 +297,17 @@ fn refuse_this_process(pi: &Pi, refuse: bool) {
 async fn a_flood_of_refused_peers_pushes_nothing_out_of_the_log_and_delays_no_approval() {
     let pi = Pi::new();
     let _served = Served::of(&pi);
-    let deed = Op::SetHostname(raspi_mcp::agent::HostnameRequest {
+    let deed = op::hostname::HostnameRequest {
         hostname: "kitchen".into(),
         dry_run: true,
         authorization: authorization(&json!({}), None),
-    });
-    let _ = pi.agent().handle(&Peer::in_process(), deed).await;
-    let waits = pi.server().open_ask(ask("gpio.write_pin", json!({"pin": 4}))).await.unwrap();
+    };
+    let _ = pi.agent().perform::<op::hostname::SetHostname>(&Peer::in_process(), deed).await;
+    let waits = pi.server().call::<op::asks::OpenAsk>(ask("gpio.write_pin", json!({"pin": 4}))).await.unwrap();
     let mut approver = Wire::greeted(&pi).await;
-    pi.says(&pi.server().open_ask(ask("gpio.write_pin", json!({"pin": 5}))).await.unwrap(), true).await.unwrap();
+    pi.says(&pi.server().call::<op::asks::OpenAsk>(ask("gpio.write_pin", json!({"pin": 5}))).await.unwrap(), true)
+        .await
+        .unwrap();
     let before = (pi.log_of("operations"), pi.log_of("attempts"));
     assert!(before.0.contains("ask answered"), "{before:?}");
 
@@ -344,7 +351,7 @@ async fn a_flood_of_refused_peers_pushes_nothing_out_of_the_log_and_delays_no_ap
     // The number follows with the first attempt of the next minute.
     pi.now_ms.fetch_add(60_000, Ordering::SeqCst);
     let stranger = Peer { uid: 4711, name: "mallory".into(), standing: Standing::Approver };
-    pi.agent().handle(&stranger, Op::Throttled {}).await.unwrap_err();
+    pi.agent().perform::<op::throttled::ReadThrottled>(&stranger, Default::default()).await.unwrap_err();
     let more = format!("\"more\":{FLOOD},");
     assert!(pi.log_of("attempts").contains(&more), "{}", pi.log_of("attempts"));
 }
@@ -355,27 +362,30 @@ async fn a_flood_of_refused_operations_is_counted_by_user_and_kind_and_bounded_i
     let peer = |uid| Peer { uid, name: format!("uid {uid}"), standing: Standing::Approver };
     for round in 0..3 {
         for uid in 0..200 {
-            for op in [Op::Throttled {}, Op::LookAtPins {}] {
-                pi.agent().handle(&peer(1000 + uid), op).await.unwrap_err();
-            }
+            let (agent, peer) = (pi.agent(), peer(1000 + uid));
+            agent.perform::<op::throttled::ReadThrottled>(&peer, Default::default()).await.unwrap_err();
+            agent.perform::<op::pins::ReadPins>(&peer, Default::default()).await.unwrap_err();
         }
         assert_eq!(pi.log_of("attempts").lines().count(), 63, "round {round}: the first of each kind that fits");
     }
     // A server that is broken in: asks without number, deeds that policy refuses.
     for n in 0..500 {
-        let opened = pi.server().open_ask(ask("gpio.write_pin", json!({"pin": n}))).await.unwrap();
-        pi.server().withdraw_ask(&opened.id).await.unwrap();
-        let wrong = raspi_mcp::agent::HostnameRequest {
+        let opened = pi.server().call::<op::asks::OpenAsk>(ask("gpio.write_pin", json!({"pin": n}))).await.unwrap();
+        pi.server().call::<op::asks::WithdrawAsk>(op::asks::WithdrawRequest { id: opened.id.clone() }).await.unwrap();
+        let wrong = op::hostname::HostnameRequest {
             hostname: "not a name".into(),
             dry_run: false,
             authorization: authorization(&json!({}), None),
         };
-        pi.server().set_hostname(wrong).await.unwrap_err();
-        pi.server().cancel_power(PowerAction::Reboot).await.unwrap();
+        pi.server().call::<op::hostname::SetHostname>(wrong).await.unwrap_err();
+        pi.server()
+            .call::<op::power::CancelPower>(op::power::CancelRequest { action: PowerAction::Reboot })
+            .await
+            .unwrap();
     }
     assert_eq!(pi.log_of("operations"), "", "none of it was a deed");
     pi.now_ms.fetch_add(60_000, Ordering::SeqCst);
-    pi.agent().handle(&peer(1), Op::Throttled {}).await.unwrap_err();
+    pi.agent().perform::<op::throttled::ReadThrottled>(&peer(1), Default::default()).await.unwrap_err();
     let log = pi.log_of("attempts");
     assert!(log.contains("attempts of others") && log.len() < 64 * 1024, "{log}");
 }

@@ -4,10 +4,7 @@ use super::*;
 use crate::private_bus::{FakeSystemd, FakeUnit, PrivateBus};
 use raspi_mcp::{
     agent::{
-        deeds::{
-            enable::{EnableRequest, Enabled},
-            unit::{ControlRequest, Controlled},
-        },
+        operations::service::{ControlRequest, Controlled, EnableRequest, Enabled},
         units::{Action, JobEnd, JobMode, RealUnits},
     },
     error::ErrorCode,
@@ -40,11 +37,11 @@ fn enable(service_name: &str, enabled: bool) -> EnableRequest {
 
 impl Pi {
     async fn told(&self, service_name: &str, action: Action) -> Result<Controlled, ToolError> {
-        self.server().control_unit(control(service_name, action)).await
+        self.server().call::<op::service::ControlUnit>(control(service_name, action)).await
     }
 
     async fn enabled(&self, service_name: &str, on: bool) -> Result<Enabled, ToolError> {
-        self.server().enable_unit(enable(service_name, on)).await
+        self.server().call::<op::service::EnableUnit>(enable(service_name, on)).await
     }
 
     async fn status(&self, unit: &str) -> Status {
@@ -71,11 +68,14 @@ async fn a_service_is_restarted_stopped_and_started_and_says_what_it_was() {
 async fn a_dry_run_says_what_would_happen_and_does_nothing() {
     let pi = Pi::new();
     let request = ControlRequest { dry_run: true, ..control("database", Action::Restart) };
-    let done = pi.server().control_unit(request).await.unwrap();
+    let done = pi.server().call::<op::service::ControlUnit>(request).await.unwrap();
     assert_eq!((done.job, done.now == done.previous), (None, true));
     assert_eq!(done.affected, ["web.service", "worker.service"]);
     let request = ControlRequest { dry_run: true, ..control("ssh", Action::Stop) };
-    assert_eq!(pi.server().control_unit(request).await.unwrap_err().code, ErrorCode::PermissionDenied);
+    assert_eq!(
+        pi.server().call::<op::service::ControlUnit>(request).await.unwrap_err().code,
+        ErrorCode::PermissionDenied
+    );
 }
 
 #[tokio::test]
@@ -87,7 +87,10 @@ async fn nothing_is_stopped_that_others_need_unless_somebody_insists() {
     assert_eq!(refused.details["dependent_services"], json!(["web.service", "worker.service"]));
     assert_eq!(pi.status("database.service").await, Status::Active);
     let insisted = ControlRequest { break_dependents: true, ..control("database", Action::Stop) };
-    assert_eq!(pi.server().control_unit(insisted).await.unwrap().affected, ["web.service", "worker.service"]);
+    assert_eq!(
+        pi.server().call::<op::service::ControlUnit>(insisted).await.unwrap().affected,
+        ["web.service", "worker.service"]
+    );
     assert_eq!(pi.status("web.service").await, Status::Inactive);
     // Nobody up depends on it any more.
     pi.told("database", Action::Stop).await.unwrap();
@@ -111,7 +114,7 @@ async fn protected_units_are_left_alone_also_through_others() {
     ] {
         let mut request = control(service, action);
         request.break_dependents = true;
-        let refused = pi.server().control_unit(request).await.unwrap_err();
+        let refused = pi.server().call::<op::service::ControlUnit>(request).await.unwrap_err();
         assert_eq!(refused.code, ErrorCode::PermissionDenied, "{service}: {refused}");
         assert_eq!(refused.details["path"], json!(through), "{service} {}", action.word());
     }
@@ -153,7 +156,10 @@ async fn a_job_that_fails_is_an_error_that_says_how() {
     units.end_next(JobEnd::Ended("dependency".into()));
     let failed = pi.told("web", Action::Restart).await.unwrap_err();
     assert!(failed.message.contains("a unit that it needs did not start"), "{failed}");
-    let queued = pi.server().control_unit(ControlRequest { wait: false, ..control("worker", Action::Restart) }).await;
+    let queued = pi
+        .server()
+        .call::<op::service::ControlUnit>(ControlRequest { wait: false, ..control("worker", Action::Restart) })
+        .await;
     assert_eq!(queued.unwrap().job.as_deref(), Some("queued"));
 }
 
@@ -186,9 +192,13 @@ async fn enabling_is_for_the_next_boot_and_says_what_it_was() {
     let refused = pi.enabled("database", false).await.unwrap_err();
     assert!(refused.message.starts_with("Cannot disable service 'database.service'"), "{refused}");
     let request = EnableRequest { break_dependents: true, dry_run: true, ..enable("database", false) };
-    assert_eq!(pi.server().enable_unit(request).await.unwrap().now.as_deref(), Some("enabled"), "dry run");
+    assert_eq!(
+        pi.server().call::<op::service::EnableUnit>(request).await.unwrap().now.as_deref(),
+        Some("enabled"),
+        "dry run"
+    );
     let request = EnableRequest { break_dependents: true, ..enable("database", false) };
-    assert_eq!(pi.server().enable_unit(request).await.unwrap().now.as_deref(), Some("disabled"));
+    assert_eq!(pi.server().call::<op::service::EnableUnit>(request).await.unwrap().now.as_deref(), Some("disabled"));
 }
 
 #[tokio::test]
@@ -214,7 +224,7 @@ async fn a_person_approves_this_very_job() {
     });
     assert_eq!(pi.told("web", Action::Stop).await.unwrap_err().code, ErrorCode::PermissionDenied);
     let args = json!({"service_name": "web", "action": "restart"});
-    let opened = pi.server().open_ask(ask("service.control_service", args.clone())).await.unwrap();
+    let opened = pi.server().call::<op::asks::OpenAsk>(ask("service.control_service", args.clone())).await.unwrap();
     pi.says(&opened, true).await.unwrap();
     let approved = ControlRequest {
         authorization: authorization(&args, Some(&opened.id)),
@@ -227,15 +237,21 @@ async fn a_person_approves_this_very_job() {
         ControlRequest { mode: JobMode::Fail, ..approved.clone() },
         ControlRequest { wait: false, ..approved.clone() },
     ] {
-        assert_eq!(pi.server().control_unit(lie).await.unwrap_err().details["differs"], "arguments");
+        assert_eq!(
+            pi.server().call::<op::service::ControlUnit>(lie).await.unwrap_err().details["differs"],
+            "arguments"
+        );
     }
     // Denied by what it does, whatever tool it says it came through.
     let stop = ControlRequest { action: Action::Stop, ..approved.clone() };
-    assert_eq!(pi.server().control_unit(stop).await.unwrap_err().details["decided_by"], "policy.\"service.stop\"");
+    assert_eq!(
+        pi.server().call::<op::service::ControlUnit>(stop).await.unwrap_err().details["decided_by"],
+        "policy.\"service.stop\""
+    );
     let short = ControlRequest { short: true, action: Action::Stop, ..approved.clone() };
-    assert_eq!(pi.server().control_unit(short).await.unwrap_err().details["tool"], "service.stop");
-    pi.server().control_unit(approved.clone()).await.unwrap();
-    pi.server().control_unit(approved).await.expect_err("an approval is used once");
+    assert_eq!(pi.server().call::<op::service::ControlUnit>(short).await.unwrap_err().details["tool"], "service.stop");
+    pi.server().call::<op::service::ControlUnit>(approved.clone()).await.unwrap();
+    pi.server().call::<op::service::ControlUnit>(approved).await.expect_err("an approval is used once");
 }
 
 /// The agent's real port, before a systemd that the test has written.
@@ -268,7 +284,7 @@ async fn jobs_are_awaited_by_their_signal_and_end_as_systemd_says() {
     let mut request = control("app", Action::Start);
     (request.wait, request.mode) = (false, JobMode::Fail);
     systemd.put("app.service", FakeUnit { job: "", ..FakeUnit::inactive("App") });
-    assert_eq!(pi.server().control_unit(request).await.unwrap().job.as_deref(), Some("queued"));
+    assert_eq!(pi.server().call::<op::service::ControlUnit>(request).await.unwrap().job.as_deref(), Some("queued"));
     assert!(systemd.calls().contains(&"StartUnit app.service fail".to_owned()));
 }
 
@@ -304,7 +320,11 @@ async fn dependencies_are_followed_as_systemd_has_them() {
         systemd.put("app.service", unit.clone());
         let mut request = control("app", action);
         request.break_dependents = true;
-        let refused = pi.server().control_unit(request).await.expect_err(&format!("{} {unit:?}", action.word()));
+        let refused = pi
+            .server()
+            .call::<op::service::ControlUnit>(request)
+            .await
+            .expect_err(&format!("{} {unit:?}", action.word()));
         assert_eq!(refused.code, ErrorCode::PermissionDenied, "{refused}");
         assert_eq!(refused.details["path"][0], "app.service");
     }

@@ -4,7 +4,8 @@ use super::*;
 use crate::update::{BLOCK, HARDWARE, PRODUCT, a_bundle, a_bundle_of, a_plan, a_root, an_image, envelope, opened};
 use raspi_mcp::{
     agent::{
-        Card, HealthReport, InstallRequest, MarkGoodRequest, RebootIntoRequest, RollBackRequest, UpdateTool,
+        Card, HealthReport, UpdateTool,
+        operations::update::{InstallRequest, MarkGoodRequest, RebootIntoRequest, RollBackRequest},
         units::{Action, JobMode},
     },
     error::ErrorCode,
@@ -41,7 +42,7 @@ fn with_slots(mode: Mode) -> Pi {
     // The clock of these bundles.
     pi.now_ms.store(crate::update::NOW as i64 * 1000, Ordering::SeqCst);
     let card = Card::simulated(&pi.dir.path().join("card")).unwrap();
-    pi.update = UpdatePort { card: Ok(Card { hardware: vec![HARDWARE.into()], ..card }), ..UpdatePort::none() };
+    pi.update = CardPort { card: Ok(Card { hardware: vec![HARDWARE.into()], ..card }), ..CardPort::none() };
     pi.start();
     pi
 }
@@ -99,7 +100,7 @@ pub fn slot(status: &UpdateStatus, slot: Slot) -> (SlotState, Option<&str>, bool
 async fn an_update_from_its_stream_to_its_commit() {
     let pi = updatable();
     let (link, args) = (pi.server(), json!({}));
-    let before = link.update_status().await.unwrap();
+    let before = link.get::<op::update::GetUpdateStatus>().await.unwrap();
     assert_eq!(slot(&before, Slot::A), (SlotState::Good, None, true), "{before:?}");
     let bundle = bundle("2.0.0", 2);
     let judged = link.judge_bundle(TOOL, &bundle[..envelope(&bundle).index_at as usize]).await.unwrap();
@@ -107,21 +108,21 @@ async fn an_update_from_its_stream_to_its_commit() {
 
     let (armed, sent) = install(&link, request(&args, None), &bundle).await.unwrap();
     assert!(armed.sent_bytes > 0 && sent.len() as u64 >= armed.sent_bytes / u64::from(BLOCK));
-    let status = link.update_status().await.unwrap();
+    let status = link.get::<op::update::GetUpdateStatus>().await.unwrap();
     assert_eq!(slot(&status, Slot::B), (SlotState::Armed, Some("2.0.0"), false));
     assert_eq!(status.last_attempt.unwrap().phase, Phase::Armed);
 
-    link.reboot_into_update(restart(&args)).await.unwrap();
+    link.call::<op::update::RebootIntoUpdate>(restart(&args)).await.unwrap();
     restarted(&pi, 1).await;
-    let status = link.update_status().await.unwrap();
+    let status = link.get::<op::update::GetUpdateStatus>().await.unwrap();
     assert_eq!(slot(&status, Slot::B), (SlotState::Trial, Some("2.0.0"), true), "{status:?}");
     assert!(status.trial_seconds_left.is_some());
 
-    let taken = link.report_health(sick(false)).await.unwrap();
+    let taken = link.call::<op::update::ReportHealth>(sick(false)).await.unwrap();
     assert_eq!((taken.trial, taken.committed), (true, false));
-    let taken = link.report_health(healthy()).await.unwrap();
+    let taken = link.call::<op::update::ReportHealth>(healthy()).await.unwrap();
     assert!(taken.committed, "{taken:?}");
-    let status = link.update_status().await.unwrap();
+    let status = link.get::<op::update::GetUpdateStatus>().await.unwrap();
     assert_eq!(slot(&status, Slot::B), (SlotState::Good, Some("2.0.0"), true));
     assert_eq!((status.counter_floor, status.trial_seconds_left), (2, None));
     assert_eq!(status.last_attempt.unwrap().phase, Phase::Committed);
@@ -150,7 +151,7 @@ pub fn updatable_with_a_second() -> Pi {
 pub async fn one_second_for_2_0_0(pi: &Pi) -> (AgentLink, Value) {
     let (link, args) = (pi.server(), json!({}));
     install(&link, request(&args, None), &bundle("2.0.0", 2)).await.unwrap();
-    link.reboot_into_update(restart(&args)).await.unwrap();
+    link.call::<op::update::RebootIntoUpdate>(restart(&args)).await.unwrap();
     (link, args)
 }
 
@@ -159,16 +160,16 @@ async fn a_trial_that_nobody_calls_healthy_ends_at_its_deadline() {
     let pi = updatable_with_a_second();
     let (link, args) = one_second_for_2_0_0(&pi).await;
     restarted(&pi, 1).await;
-    link.report_health(sick(true)).await.unwrap();
+    link.call::<op::update::ReportHealth>(sick(true)).await.unwrap();
     restarted(&pi, 2).await;
-    let status = link.update_status().await.unwrap();
+    let status = link.get::<op::update::GetUpdateStatus>().await.unwrap();
     assert!(slot(&status, Slot::A).2, "{status:?}");
     let attempt = status.last_attempt.unwrap();
     assert_eq!(attempt.phase, Phase::RolledBack);
     assert!(attempt.reason.contains("no answer"), "{}", attempt.reason);
 
     // The old slot is well: the version was to blame, and does not come again.
-    link.report_health(healthy()).await.unwrap();
+    link.call::<op::update::ReportHealth>(healthy()).await.unwrap();
     let error = install(&link, request(&args, None), &bundle("2.0.0", 2)).await.unwrap_err();
     assert!(error.message.contains("blocked"), "{error}");
     // A mended one does.
@@ -180,10 +181,10 @@ async fn an_old_slot_that_is_offline_as_well_arms_the_update_again() {
     let pi = updatable_with_a_second();
     let (link, _) = one_second_for_2_0_0(&pi).await;
     restarted(&pi, 2).await;
-    link.report_health(sick(true)).await.unwrap();
-    let status = link.update_status().await.unwrap();
+    link.call::<op::update::ReportHealth>(sick(true)).await.unwrap();
+    let status = link.get::<op::update::GetUpdateStatus>().await.unwrap();
     assert_eq!(slot(&status, Slot::B).0, SlotState::Armed, "{status:?}");
-    link.resume_update().await.unwrap();
+    link.get::<op::update::ResumeUpdate>().await.unwrap();
 }
 
 #[tokio::test]
@@ -192,21 +193,25 @@ async fn a_person_can_end_a_trial_and_forget_what_is_armed() {
     let (link, args) = (pi.server(), json!({}));
     let back = |dry_run| RollBackRequest { dry_run, authorization: authorization(&json!({}), None) };
     install(&link, request(&args, None), &bundle("2.0.0", 2)).await.unwrap();
-    let plan = link.roll_back(back(true)).await.unwrap();
+    let plan = link.call::<op::update::RollBack>(back(true)).await.unwrap();
     assert_eq!((plan.from, plan.to, plan.restarts), (Slot::A, Slot::A, false));
-    assert_eq!(slot(&link.update_status().await.unwrap(), Slot::B).0, SlotState::Armed, "a dry run changes nothing");
-    link.roll_back(back(false)).await.unwrap();
-    assert_eq!(slot(&link.update_status().await.unwrap(), Slot::B).0, SlotState::Bad);
-    let error = link.reboot_into_update(restart(&args)).await.unwrap_err();
+    assert_eq!(
+        slot(&link.get::<op::update::GetUpdateStatus>().await.unwrap(), Slot::B).0,
+        SlotState::Armed,
+        "a dry run changes nothing"
+    );
+    link.call::<op::update::RollBack>(back(false)).await.unwrap();
+    assert_eq!(slot(&link.get::<op::update::GetUpdateStatus>().await.unwrap(), Slot::B).0, SlotState::Bad);
+    let error = link.call::<op::update::RebootIntoUpdate>(restart(&args)).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::FailedPrecondition);
 
     install(&link, request(&args, None), &bundle("2.0.1", 3)).await.unwrap();
-    link.reboot_into_update(restart(&args)).await.unwrap();
+    link.call::<op::update::RebootIntoUpdate>(restart(&args)).await.unwrap();
     restarted(&pi, 1).await;
-    let rolled = link.roll_back(back(false)).await.unwrap();
+    let rolled = link.call::<op::update::RollBack>(back(false)).await.unwrap();
     assert_eq!((rolled.from, rolled.to, rolled.restarts), (Slot::B, Slot::A, true));
     restarted(&pi, 2).await;
-    let status = link.update_status().await.unwrap();
+    let status = link.get::<op::update::GetUpdateStatus>().await.unwrap();
     assert!(slot(&status, Slot::A).2, "{status:?}");
     assert_eq!(status.last_attempt.unwrap().phase, Phase::RolledBack);
 }
@@ -217,18 +222,18 @@ async fn nobody_can_talk_a_sick_trial_into_a_commit() {
     let (link, args) = (pi.server(), json!({}));
     let good = || MarkGoodRequest { authorization: authorization(&json!({}), None) };
     install(&link, request(&args, None), &bundle("2.0.0", 2)).await.unwrap();
-    link.reboot_into_update(restart(&args)).await.unwrap();
+    link.call::<op::update::RebootIntoUpdate>(restart(&args)).await.unwrap();
     restarted(&pi, 1).await;
     for report in [None, Some(sick(false))] {
         if let Some(report) = report {
-            link.report_health(report).await.unwrap();
+            link.call::<op::update::ReportHealth>(report).await.unwrap();
         }
-        let error = link.mark_good(good()).await.unwrap_err();
+        let error = link.call::<op::update::MarkGood>(good()).await.unwrap_err();
         assert_eq!(error.code, ErrorCode::FailedPrecondition, "{error}");
-        assert_eq!(slot(&link.update_status().await.unwrap(), Slot::B).0, SlotState::Trial);
+        assert_eq!(slot(&link.get::<op::update::GetUpdateStatus>().await.unwrap(), Slot::B).0, SlotState::Trial);
     }
-    link.report_health(healthy()).await.unwrap();
-    let marked = link.mark_good(good()).await.unwrap();
+    link.call::<op::update::ReportHealth>(healthy()).await.unwrap();
+    let marked = link.call::<op::update::MarkGood>(good()).await.unwrap();
     assert_eq!((marked.slot, marked.version.as_deref()), (Slot::B, Some("2.0.0")));
 }
 
@@ -239,9 +244,9 @@ async fn the_agents_own_checks_count_as_much_as_the_servers() {
     pi.start();
     let (link, args) = (pi.server(), json!({}));
     install(&link, request(&args, None), &bundle("2.0.0", 2)).await.unwrap();
-    link.reboot_into_update(restart(&args)).await.unwrap();
+    link.call::<op::update::RebootIntoUpdate>(restart(&args)).await.unwrap();
     restarted(&pi, 1).await;
-    let taken = link.report_health(healthy()).await.unwrap();
+    let taken = link.call::<op::update::ReportHealth>(healthy()).await.unwrap();
     assert!(!taken.committed && taken.problems[0].contains("/usr/bin/false"), "{taken:?}");
 }
 
@@ -252,7 +257,7 @@ async fn an_approval_is_for_the_version_it_showed_and_is_asked_for_once() {
     let args = json!({"target_version": "2.0.0"});
     let error = install(&link, request(&args, None), &bundle("2.0.0", 2)).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::PermissionDenied);
-    let opened = link.open_ask(ask("manage.update_server", args.clone())).await.unwrap();
+    let opened = link.call::<op::asks::OpenAsk>(ask("manage.update_server", args.clone())).await.unwrap();
     pi.says(&opened, true).await.unwrap();
     let other = install(&link, request(&args, Some(&opened.id)), &bundle("2.0.1", 3)).await.unwrap_err();
     assert_eq!((other.code, &other.details["differs"]), (ErrorCode::PermissionDenied, &json!("arguments")));
@@ -265,7 +270,7 @@ async fn an_approval_is_for_the_version_it_showed_and_is_asked_for_once() {
     drop(begun);
     let (_, sent) = until_free(&link, || request(&args, Some(&opened.id)), &bundle).await;
     assert!(!sent.is_empty(), "the person is not asked again for the same bundle");
-    link.reboot_into_update(restart(&args)).await.unwrap();
+    link.call::<op::update::RebootIntoUpdate>(restart(&args)).await.unwrap();
 }
 
 /// An install, once the one before has noticed that its server went.
@@ -325,7 +330,7 @@ async fn heads_that_are_not_for_this_machine_are_refused_and_nothing_is_written(
         let stream = link.install(request(&json!({}), None)).await.unwrap();
         assert_eq!(Install::begin(stream, &head).await.err().unwrap().code, code);
     }
-    assert!(link.update_status().await.unwrap().last_attempt.is_none());
+    assert!(link.get::<op::update::GetUpdateStatus>().await.unwrap().last_attempt.is_none());
 }
 
 #[tokio::test]
@@ -336,14 +341,14 @@ async fn a_machine_without_slots_says_how_to_get_them() {
     });
     let link = pi.server();
     for error in [
-        link.update_status().await.unwrap_err(),
+        link.get::<op::update::GetUpdateStatus>().await.unwrap_err(),
         link.install(request(&json!({}), None)).await.unwrap_err(),
-        link.report_health(healthy()).await.unwrap_err(),
+        link.call::<op::update::ReportHealth>(healthy()).await.unwrap_err(),
     ] {
         assert_eq!(error.code, ErrorCode::CapabilityMissing);
         assert!(error.hint.is_some());
     }
-    assert!(link.status().await.unwrap().faults.is_empty(), "it is no fault of the agent's");
+    assert!(link.get::<op::status::GetStatus>().await.unwrap().faults.is_empty(), "it is no fault of the agent's");
 }
 
 #[tokio::test]
@@ -355,7 +360,7 @@ async fn a_person_at_a_console_keeps_a_trial_once_what_was_missed_is_there() {
     let listener = raspi_mcp::agent::bind(&pi.settings.socket, false).unwrap();
     let serving = tokio::spawn(raspi_mcp::agent::serve(listener, pi.agent(), stop.clone()));
     install(&link, request(&json!({}), None), &bundle("2.0.0", 2)).await.unwrap();
-    link.reboot_into_update(restart(&json!({}))).await.unwrap();
+    link.call::<op::update::RebootIntoUpdate>(restart(&json!({}))).await.unwrap();
     restarted(&pi, 1).await;
 
     let mark_good = || async {
@@ -369,16 +374,16 @@ async fn a_person_at_a_console_keeps_a_trial_once_what_was_missed_is_there() {
     // The server is well, the agent misses a service, and both have to agree; so does the person.
     let (done, _, why) = mark_good().await;
     assert!(!done && why.contains("the server half has not said yet"), "{why}");
-    assert!(!link.report_health(healthy()).await.unwrap().committed);
+    assert!(!link.call::<op::update::ReportHealth>(healthy()).await.unwrap().committed);
     let (done, _, why) = mark_good().await;
     assert!(!done && why.contains("service backup.service: it is inactive"), "{why}");
-    let status = link.update_status().await.unwrap();
+    let status = link.get::<op::update::GetUpdateStatus>().await.unwrap();
     assert_eq!(slot(&status, Slot::B), (SlotState::Trial, Some("2.0.0"), true), "{status:?}");
 
     pi.units.act("backup.service", Action::Start, JobMode::Replace, Some(Duration::from_secs(5))).await.unwrap();
     let (done, text, why) = mark_good().await;
     assert!(done && text.contains("slot B (2.0.0) is good, and what starts from now on"), "{text}{why}");
-    let status = link.update_status().await.unwrap();
+    let status = link.get::<op::update::GetUpdateStatus>().await.unwrap();
     assert_eq!(slot(&status, Slot::B), (SlotState::Good, Some("2.0.0"), true), "{status:?}");
     assert_eq!((status.last_attempt.unwrap().phase, status.trial_seconds_left), (Phase::Committed, None));
     assert_eq!(status.counter_floor, 2);
@@ -391,9 +396,9 @@ async fn a_person_at_a_console_keeps_a_trial_once_what_was_missed_is_there() {
 async fn spent(pi: &Pi) -> AgentLink {
     let link = pi.server();
     install(&link, request(&json!({}), None), &bundle("2.0.0", 2)).await.unwrap();
-    link.reboot_into_update(restart(&json!({}))).await.unwrap();
+    link.call::<op::update::RebootIntoUpdate>(restart(&json!({}))).await.unwrap();
     restarted(pi, 1).await;
-    assert!(link.report_health(healthy()).await.unwrap().committed);
+    assert!(link.call::<op::update::ReportHealth>(healthy()).await.unwrap().committed);
     install(&link, request(&json!({}), None), &bundle("3.0.0", 3)).await.unwrap();
     link
 }
@@ -404,16 +409,21 @@ async fn a_restart_that_the_limit_refuses_is_planned_and_every_advice_given_work
     pi.settings.policy.reboots_per_hour = 1;
     pi.start();
     let link = spent(&pi).await;
-    assert_eq!(link.update_status().await.unwrap().restart, Some(RestartPlan::Waits));
-    let error = link.reboot_into_update(restart(&json!({}))).await.unwrap_err();
+    assert_eq!(link.get::<op::update::GetUpdateStatus>().await.unwrap().restart, Some(RestartPlan::Waits));
+    let error = link.call::<op::update::RebootIntoUpdate>(restart(&json!({}))).await.unwrap_err();
     assert_eq!((error.code, &error.details["restarts_by_itself"]), (ErrorCode::ResourceExhausted, &json!(true)));
     assert!(error.hint.as_ref().is_some_and(|hint| hint.contains("nothing has to be done")), "{error:?}");
-    assert_eq!(link.update_status().await.unwrap().restart, Some(RestartPlan::Soon));
+    assert_eq!(link.get::<op::update::GetUpdateStatus>().await.unwrap().restart, Some(RestartPlan::Soon));
     // What the refusal of the same bundle advises: a restart by order is refused the same way, and taking it back works.
     let error = install(&link, request(&json!({}), None), &bundle("3.0.0", 3)).await.unwrap_err();
     assert!(error.hint.as_ref().is_some_and(|hint| hint.contains("manage.rollback takes it back")), "{error:?}");
-    link.roll_back(RollBackRequest { dry_run: false, authorization: authorization(&json!({}), None) }).await.unwrap();
-    let status = link.update_status().await.unwrap();
+    link.call::<op::update::RollBack>(RollBackRequest {
+        dry_run: false,
+        authorization: authorization(&json!({}), None),
+    })
+    .await
+    .unwrap();
+    let status = link.get::<op::update::GetUpdateStatus>().await.unwrap();
     assert_eq!((status.restart, slot(&status, Slot::A).0), (None, SlotState::Bad), "{status:?}");
     assert!(status.blocked.iter().all(|blocked| blocked.by_person), "{:?}", status.blocked);
     install(&link, request(&json!({}), None), &bundle("3.0.0", 3)).await.expect("a person may have it again");
@@ -425,13 +435,13 @@ async fn what_a_person_took_back_is_for_a_person_only() {
     let link = pi.server();
     let back = || RollBackRequest { dry_run: false, authorization: authorization(&json!({}), None) };
     install(&link, request(&json!({}), None), &bundle("2.0.0", 2)).await.unwrap();
-    link.reboot_into_update(restart(&json!({}))).await.unwrap();
+    link.call::<op::update::RebootIntoUpdate>(restart(&json!({}))).await.unwrap();
     restarted(&pi, 1).await;
-    assert!(link.report_health(healthy()).await.unwrap().committed);
-    link.roll_back(back()).await.unwrap();
+    assert!(link.call::<op::update::ReportHealth>(healthy()).await.unwrap().committed);
+    link.call::<op::update::RollBack>(back()).await.unwrap();
     restarted(&pi, 2).await;
-    assert!(link.report_health(healthy()).await.unwrap().committed);
-    let status = link.update_status().await.unwrap();
+    assert!(link.call::<op::update::ReportHealth>(healthy()).await.unwrap().committed);
+    let status = link.get::<op::update::GetUpdateStatus>().await.unwrap();
     assert!(slot(&status, Slot::A).2 && status.blocked[0].by_person, "{status:?}");
     let itself = InstallRequest {
         authorization: Some(raspi_mcp::agent::Authorization {
@@ -443,10 +453,10 @@ async fn what_a_person_took_back_is_for_a_person_only() {
     let error = install(&link, itself, &bundle("2.0.0", 2)).await.unwrap_err();
     assert!(error.message.contains("took version 2.0.0 back") && error.hint.is_some(), "{error}");
     install(&link, request(&json!({}), None), &bundle("2.0.0", 2)).await.expect("forward again");
-    link.reboot_into_update(restart(&json!({}))).await.unwrap();
+    link.call::<op::update::RebootIntoUpdate>(restart(&json!({}))).await.unwrap();
     restarted(&pi, 3).await;
-    assert!(link.report_health(healthy()).await.unwrap().committed);
-    let status = link.update_status().await.unwrap();
+    assert!(link.call::<op::update::ReportHealth>(healthy()).await.unwrap().committed);
+    let status = link.get::<op::update::GetUpdateStatus>().await.unwrap();
     assert_eq!((slot(&status, Slot::B).1, &status.blocked[..]), (Some("2.0.0"), &[][..]));
 }
 
@@ -455,11 +465,11 @@ async fn a_condemned_release_is_not_offered_while_the_old_slot_is_being_looked_a
     let pi = updatable_with_a_second();
     let (link, _) = one_second_for_2_0_0(&pi).await;
     restarted(&pi, 2).await;
-    let status = link.update_status().await.unwrap();
+    let status = link.get::<op::update::GetUpdateStatus>().await.unwrap();
     assert!(status.blocked.iter().any(|one| one.version == "2.0.0" && one.reason.contains("found out")), "{status:?}");
     // Offline as well: it was not to blame, and is armed again.
-    link.report_health(sick(true)).await.unwrap();
-    let status = link.update_status().await.unwrap();
+    link.call::<op::update::ReportHealth>(sick(true)).await.unwrap();
+    let status = link.get::<op::update::GetUpdateStatus>().await.unwrap();
     assert_eq!((status.blocked, status.restart), (Vec::new(), Some(RestartPlan::Soon)));
 }
 
@@ -467,7 +477,7 @@ async fn a_condemned_release_is_not_offered_while_the_old_slot_is_being_looked_a
 async fn a_future_release_leaves_no_floor_behind_and_the_machine_takes_the_next_one() {
     let pi = updatable();
     let link = pi.server();
-    let before = link.update_status().await.unwrap().time_floor;
+    let before = link.get::<op::update::GetUpdateStatus>().await.unwrap().time_floor;
     let made = |created: u64| {
         let mut plan = a_plan("2.0.0", 2);
         (plan.created, plan.expires) = (created, created + 1000);
@@ -477,8 +487,13 @@ async fn a_future_release_leaves_no_floor_behind_and_the_machine_takes_the_next_
     let error = install(&link, request(&json!({}), None), &made(crate::update::NOW + 400 * day)).await.unwrap_err();
     assert!(error.message.contains("was made at"), "{error}");
     install(&link, request(&json!({}), None), &made(crate::update::NOW + day)).await.unwrap();
-    assert_eq!(link.update_status().await.unwrap().time_floor, before, "armed");
-    link.roll_back(RollBackRequest { dry_run: false, authorization: authorization(&json!({}), None) }).await.unwrap();
-    assert_eq!(link.update_status().await.unwrap().time_floor, before, "taken back");
+    assert_eq!(link.get::<op::update::GetUpdateStatus>().await.unwrap().time_floor, before, "armed");
+    link.call::<op::update::RollBack>(RollBackRequest {
+        dry_run: false,
+        authorization: authorization(&json!({}), None),
+    })
+    .await
+    .unwrap();
+    assert_eq!(link.get::<op::update::GetUpdateStatus>().await.unwrap().time_floor, before, "taken back");
     install(&link, request(&json!({}), None), &bundle("2.0.1", 3)).await.unwrap();
 }

@@ -4,6 +4,7 @@
 use super::*;
 use raspi_mcp::agent::{
     converse,
+    peer::Callers,
     protocol::{Reply, Request},
 };
 use tokio::{
@@ -29,7 +30,79 @@ fn every_answer_is_read_and_written_as_it_was() {
     for line in ANSWERS.lines() {
         let reply: Reply = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
         assert_eq!(serde_json::to_string(&reply).unwrap(), line);
+        // Once more through the answer's own type.
+        if let Some(answer) = reply.ok {
+            let reply = Reply { id: reply.id, ok: Some(through_type(&answer)), error: None };
+            assert_eq!(serde_json::to_string(&reply).unwrap(), line);
+        }
     }
+}
+
+/// The answer, read and written by an operation that has it.
+fn through_type(answer: &op::Answer) -> op::Answer {
+    macro_rules! any_of {
+        ($($operation:path,)*) => { $(
+            if let Some(read) = answer.read::<$operation>().unwrap_or_else(|error| panic!("{error}: {answer:?}")) {
+                return op::Answer::of::<$operation>(&read).unwrap();
+            }
+        )* };
+    }
+    any_of! {
+        op::hello::Hello,
+        op::status::GetStatus,
+        op::asks::OpenAsk,
+        op::asks::ListAsks,
+        op::asks::RedeemAsk,
+        op::power::SchedulePower,
+        op::power::CancelPower,
+        op::hostname::SetHostname,
+        op::commands::RunCommand,
+        op::commands::ReadOutput,
+        op::commands::StopCommand,
+        op::process::SendSignal,
+        op::process::InspectProcess,
+        op::holders::ListHolders,
+        op::pins::ReadPins,
+        op::service::ControlUnit,
+        op::service::EnableUnit,
+        op::network::ActivateConnection,
+        op::network::ConfirmConnection,
+        op::throttled::ReadThrottled,
+        op::audit::FindPosition,
+        op::audit::MakeRoom,
+        op::audit::AcceptGap,
+        op::audit::ListHeads,
+        op::update::GetUpdateStatus,
+        op::update::RollBack,
+        op::update::MarkGood,
+        op::update::ReportHealth,
+        op::update::TrustRoot,
+        op::claim::Claim,
+        op::claim::ConfirmClaim,
+    }
+    panic!("an answer of no operation: {answer:?}")
+}
+
+/// Who may ask for what, what waits, and what is uncertain when its answer is lost, as the protocol's one enum had it.
+#[test]
+fn the_table_says_of_each_operation_what_the_enum_said() {
+    // Those of the enum; newer ones say it in their own file alone.
+    let recorded = |row: &&op::Row| REQUESTS.contains(&format!(r#""op":{{"{}":"#, row.tag));
+    let those = |is: &dyn Fn(&op::Row) -> bool| -> Vec<&str> {
+        op::OPERATIONS.iter().filter(recorded).filter(|row| is(row)).map(|row| row.tag).collect()
+    };
+    let anyone = "hello status ask_state list_asks heads update_status install reboot_into_update roll_back mark_good resume_update";
+    assert_eq!(those(&|row| row.callers == Callers::Anyone).join(" "), anyone);
+    assert_eq!(those(&|row| matches!(row.callers, Callers::Approvers { .. })), ["answer", "accept_gap"]);
+    let waits = "ask_state run_command command_output control_unit enable_unit activate_connection confirm_connection \
+         update_status reboot_into_update roll_back mark_good report_health resume_update trust_root claim confirm_claim";
+    assert_eq!(those(&|row| row.waits).join(" "), waits);
+    let changes = "power cancel_power set_hostname run_command signal_process control_unit enable_unit \
+         activate_connection confirm_connection reboot_into_update roll_back mark_good";
+    assert_eq!(those(&|row| row.changes).join(" "), changes);
+    assert_eq!(those(&|_| true).len(), 39, "each of the enum is still there");
+    let tags: std::collections::BTreeSet<&str> = op::OPERATIONS.iter().map(|row| row.tag).collect();
+    assert_eq!(tags.len(), op::OPERATIONS.len(), "each has a name of its own");
 }
 
 #[tokio::test]

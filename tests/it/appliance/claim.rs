@@ -3,7 +3,10 @@
 use super::fresh::Fresh;
 use crate::served::soon;
 use raspi_mcp::{
-    agent::{Claimed, OWNER, boot_clock},
+    agent::{
+        boot_clock,
+        operations::claim::{Claimed, OWNER},
+    },
     claim::{client, show::Show, uri::Claim},
     error::{ErrorCode, ToolError},
     meta::Role,

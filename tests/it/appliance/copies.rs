@@ -8,10 +8,13 @@ use crate::{
         cut::{Cutter, Dice},
     },
 };
+use raspi_mcp::agent::operations as op;
 use raspi_mcp::{
     agent::{
-        Agent, AgentLink, AgentSettings, Card, ClaimRequest, OWNER, ShownToken, UpdatePort, World,
-        machine::SimulatedMachine, system_clock,
+        Agent, AgentLink, AgentSettings, Card, CardPort, Platform,
+        machine::SimulatedMachine,
+        operations::claim::{ClaimRequest, OWNER, ShownToken},
+        system_clock,
     },
     appliance::Identity,
     meta::Role,
@@ -162,19 +165,19 @@ fn a_reset_takes_the_identity_from_both_copies_before_its_file_is_erased() {
 fn agent(machine: &Machine) -> AgentLink {
     let home = machine.home.path();
     let simulated = Card::simulated(&home.join("card")).unwrap();
-    let update =
-        UpdatePort { card: Ok(Card { disk: Arc::new(machine.card.clone()), ..simulated }), ..UpdatePort::none() };
+    let update = CardPort { card: Ok(Card { disk: Arc::new(machine.card.clone()), ..simulated }), ..CardPort::none() };
     let settings = AgentSettings { identity: machine.folder(), ..Pi::settings_in(home) };
     let boot_clock = Arc::new(|| Duration::from_secs(30));
-    let world = World { update, boot_clock, ..World::new(system_clock(), Arc::new(SimulatedMachine::new("boot"))) };
-    AgentLink::InProcess(Agent::start(settings, world).unwrap())
+    let platform =
+        Platform { update, boot_clock, ..Platform::new(system_clock(), Arc::new(SimulatedMachine::new("boot"))) };
+    AgentLink::InProcess(Agent::start(settings, platform).unwrap())
 }
 
 /// The token for the code, and the machine's word that whoever shows it is the owner.
 async fn offered(machine: &Machine, agent: &AgentLink) -> ShownToken {
     let from = "192.0.2.9".to_owned();
     let code = machine.claim().unwrap().code.to_string();
-    let token = agent.claim(ClaimRequest { code, from: from.clone() }).await.unwrap().token;
+    let token = agent.call::<op::claim::Claim>(ClaimRequest { code, from: from.clone() }).await.unwrap().token;
     ShownToken { token, from }
 }
 
@@ -186,7 +189,7 @@ async fn a_machine_that_was_claimed_by_its_code_is_its_owners_whichever_copy_is_
     let (shown, key) = (offered(&machine, &agent).await, machine.identity().fingerprint());
     let start = machine.card.content();
     machine.card.take_events();
-    agent.confirm_claim(shown.clone()).await.unwrap();
+    agent.call::<op::claim::ConfirmClaim>(shown.clone()).await.unwrap();
     let (content, claimed) = (machine.card.content(), machine.identity());
     assert!(claimed.claimed && claimed.tokens.len() == 1 && claimed.tokens[0].name == OWNER);
     is_in_either(&content, &claimed);
@@ -207,7 +210,7 @@ async fn a_machine_that_was_claimed_by_its_code_is_its_owners_whichever_copy_is_
     }
     assert!(owned.iter().all(|count| *count > 5), "{owned:?}");
     // The answer was lost, and asked for again: nothing is left to be written.
-    agent.confirm_claim(shown).await.unwrap();
+    agent.call::<op::claim::ConfirmClaim>(shown).await.unwrap();
     assert_eq!(machine.card.take_events(), []);
 }
 
@@ -218,14 +221,14 @@ async fn an_owner_in_one_copy_is_told_so_until_the_other_one_takes_it() {
     let agent = agent(&machine);
     let shown = offered(&machine, &agent).await;
     machine.card.fail_after(1);
-    let refused = agent.confirm_claim(shown.clone()).await.unwrap_err();
+    let refused = agent.call::<op::claim::ConfirmClaim>(shown.clone()).await.unwrap_err();
     assert!(refused.message.contains("in one copy"), "{refused}");
     assert!(!machine.standing().claimed, "nothing is said yet");
     machine.card.heals();
     // Nobody else gets in between.
     let other = ShownToken { token: "rmcp_another".into(), ..shown.clone() };
-    assert!(agent.confirm_claim(other).await.is_err());
-    agent.confirm_claim(shown).await.unwrap();
+    assert!(agent.call::<op::claim::ConfirmClaim>(other).await.is_err());
+    agent.call::<op::claim::ConfirmClaim>(shown).await.unwrap();
     assert!(machine.standing().claimed);
     is_in_either(&machine.card.content(), &machine.identity());
 }

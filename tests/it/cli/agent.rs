@@ -1,5 +1,6 @@
 //! `raspi-mcp agent`, `approve` and `audit` as programs, on a machine of their own.
 
+use raspi_mcp::agent::operations as op;
 use raspi_mcp::agent::{AgentLink, AskRequest, Client};
 use serde_json::json;
 use std::{
@@ -85,7 +86,7 @@ async fn the_agent_listens_answers_and_ends_when_told() {
     let machine = Machine::new();
     let mut agent = machine.agent().await;
     let link = machine.link();
-    assert!(link.status().await.unwrap().simulated);
+    assert!(link.get::<op::status::GetStatus>().await.unwrap().simulated);
 
     let second = machine.run(&["agent"]).await;
     let (code, text) = said(&second);
@@ -168,9 +169,13 @@ async fn a_killed_agent_is_followed_by_one_that_knows_what_was_scheduled() {
         args,
         principal: "stdio".into(),
     };
-    let asked = machine.link().open_ask(request.clone()).await.unwrap();
-    machine.link().answer(&asked.id, true).await.unwrap();
-    let reboot = raspi_mcp::agent::PowerRequest {
+    let asked = machine.link().call::<op::asks::OpenAsk>(request.clone()).await.unwrap();
+    machine
+        .link()
+        .call::<op::asks::AnswerAsk>(op::asks::AnswerRequest { id: asked.id.clone(), approve: true })
+        .await
+        .unwrap();
+    let reboot = op::power::PowerRequest {
         action: raspi_mcp::agent::PowerAction::Reboot,
         delay_seconds: 600,
         reason: None,
@@ -180,12 +185,12 @@ async fn a_killed_agent_is_followed_by_one_that_knows_what_was_scheduled() {
             ask_id: Some(asked.id),
         },
     };
-    let scheduled = machine.link().power(reboot).await.unwrap();
+    let scheduled = machine.link().call::<op::power::SchedulePower>(reboot).await.unwrap();
     agent.kill().await.unwrap();
-    assert_eq!(machine.link().status().await.unwrap_err().code.symbol(), "unavailable");
+    assert_eq!(machine.link().get::<op::status::GetStatus>().await.unwrap_err().code.symbol(), "unavailable");
 
     let _agent = machine.agent().await;
-    let status = machine.link().status().await.unwrap();
+    let status = machine.link().get::<op::status::GetStatus>().await.unwrap();
     assert_eq!(status.power, Some(scheduled));
 }
 
@@ -212,7 +217,7 @@ async fn the_audit_of_a_server_is_shown_and_verified_and_tampering_ends_with_1()
         audit.write(crate::access::call("gpio.write_pin", n)).await.unwrap();
     }
     // Writing to the agent is a task of its own; verify asks both.
-    while machine.link().status().await.unwrap().audit_head.is_none_or(|head| head.seq < 4) {
+    while machine.link().get::<op::status::GetStatus>().await.unwrap().audit_head.is_none_or(|head| head.seq < 4) {
         tokio::task::yield_now().await;
     }
     let (code, text) = said(&machine.run(&["audit", "verify"]).await);

@@ -1,6 +1,7 @@
 //! A person at the console, looking at what callers want.
 
 use crate::agent::{Pi, ask};
+use raspi_mcp::agent::operations as op;
 use raspi_mcp::{
     agent::{AgentLink, AskState, Client, bind, serve},
     cli::approve::{Args, converse},
@@ -45,7 +46,12 @@ async fn yes_no_and_later() {
     let server = console.pi.server();
     let mut asks = Vec::new();
     for pin in 0..3 {
-        asks.push(server.open_ask(ask("gpio.write_pin", json!({"pin": pin, "value": "high"}))).await.unwrap());
+        asks.push(
+            server
+                .call::<op::asks::OpenAsk>(ask("gpio.write_pin", json!({"pin": pin, "value": "high"})))
+                .await
+                .unwrap(),
+        );
     }
     for (asked, keys, state) in [
         (&asks[0], "y\n", AskState::Approved),
@@ -56,7 +62,14 @@ async fn yes_no_and_later() {
         for shown in [asked.id.as_str(), "gpio.write_pin", "token:fleet", "value = \"high\"", "expires   in"] {
             assert!(screen.contains(shown), "{shown}: {screen}");
         }
-        assert_eq!(server.ask_state(&asked.id, Duration::ZERO).await.unwrap().state, state);
+        assert_eq!(
+            server
+                .call::<op::asks::AwaitAsk>(op::asks::AwaitRequest::new(&asked.id, Duration::ZERO))
+                .await
+                .unwrap()
+                .state,
+            state
+        );
     }
     let error = console.typed(id(&asks[0].id), "y\n").await.unwrap_err();
     assert!(error.contains("approved already"), "{error}");
@@ -68,20 +81,20 @@ async fn without_an_id_each_is_shown_in_turn_and_list_only_shows() {
     let server = console.pi.server();
     assert_eq!(console.typed(Args::default(), "").await.unwrap(), "nothing waits for an approval\n");
     for pin in 0..2 {
-        server.open_ask(ask("gpio.write_pin", json!({"pin": pin}))).await.unwrap();
+        server.call::<op::asks::OpenAsk>(ask("gpio.write_pin", json!({"pin": pin}))).await.unwrap();
     }
     let screen = console.typed(Args { list: true, ..Args::default() }, "y\ny\n").await.unwrap();
     assert_eq!(screen.matches("gpio.write_pin").count(), 4, "tool and summary, twice: {screen}");
-    assert_eq!(server.list_asks().await.unwrap().len(), 2);
+    assert_eq!(server.get::<op::asks::ListAsks>().await.unwrap().len(), 2);
     let screen = console.typed(Args::default(), "y\nn\n").await.unwrap();
     assert!(screen.contains("approved: good for one such call until") && screen.contains("denied"), "{screen}");
-    assert_eq!(server.list_asks().await.unwrap(), []);
+    assert_eq!(server.get::<op::asks::ListAsks>().await.unwrap(), []);
 }
 
 #[tokio::test]
 async fn deny_asks_nothing_back() {
     let console = Console::new();
-    let asked = console.pi.server().open_ask(ask("gpio.write_pin", json!({}))).await.unwrap();
+    let asked = console.pi.server().call::<op::asks::OpenAsk>(ask("gpio.write_pin", json!({}))).await.unwrap();
     let screen = console.typed(Args { deny: true, ..id(&asked.id) }, "").await.unwrap();
     assert!(screen.contains("arguments none") && screen.contains("denied"), "{screen}");
 }
@@ -105,7 +118,7 @@ async fn a_caller_cannot_move_the_persons_cursor() {
     let console = Console::new();
     let mut request = ask("gpio.write_pin", json!({"note": "\u{1b}[2Jall good\u{202e}"}));
     request.summary = "harmless\r\n\u{1b}[1A approve this".into();
-    console.pi.server().open_ask(request).await.unwrap();
+    console.pi.server().call::<op::asks::OpenAsk>(request).await.unwrap();
     let screen = console.typed(Args { list: true, ..Args::default() }, "").await.unwrap();
     assert!(!screen.chars().any(|c| c == '\u{1b}' || c == '\r' || c == '\u{202e}'), "{screen:?}");
     assert_eq!(printable("grün ✓"), "grün ✓");

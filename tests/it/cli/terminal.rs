@@ -1,6 +1,7 @@
 //! `raspi-mcp approve` on a terminal of the test's own: what was typed before the question is no answer to it.
 
 use crate::agent::{Pi, ask};
+use raspi_mcp::agent::operations as op;
 use raspi_mcp::agent::{AgentLink, AskState, Client, bind, serve};
 use rustix::{
     io::Errno,
@@ -44,14 +45,14 @@ impl Desk {
     async fn asks(&self, count: u32) -> Vec<String> {
         for pin in 0..count {
             let request = ask("gpio.write_pin", json!({"pin": pin, "value": "high"}));
-            self.pi.server().open_ask(request).await.unwrap();
+            self.pi.server().call::<op::asks::OpenAsk>(request).await.unwrap();
         }
         // In the order that a person is asked.
-        self.agent.list_asks().await.unwrap().into_iter().map(|ask| ask.id).collect()
+        self.agent.get::<op::asks::ListAsks>().await.unwrap().into_iter().map(|ask| ask.id).collect()
     }
 
     async fn state(&self, id: &str) -> AskState {
-        self.agent.ask_state(id, Duration::ZERO).await.unwrap().state
+        self.agent.call::<op::asks::AwaitAsk>(op::asks::AwaitRequest::new(id, Duration::ZERO)).await.unwrap().state
     }
 
     /// Starts it with `typed` in the terminal already.

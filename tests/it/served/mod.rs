@@ -19,6 +19,7 @@ pub use wire::{Wire, modern_meta, request};
 
 use crate::conformance::fixtures;
 use bench::Bench;
+use raspi_mcp::agent::operations as op;
 use raspi_mcp::{
     access::{caller::Caller, token::Token},
     audit::Filter,
@@ -201,8 +202,8 @@ impl Pi {
     /// Takes back every question that waits for a person.
     pub async fn withdraw_asks(&self) {
         let agent = &self.running.server.pipeline.world.agent;
-        for ask in agent.list_asks().await.unwrap() {
-            agent.withdraw_ask(&ask.id).await.unwrap();
+        for ask in agent.get::<op::asks::ListAsks>().await.unwrap() {
+            agent.call::<op::asks::WithdrawAsk>(op::asks::WithdrawRequest { id: ask.id.clone() }).await.unwrap();
         }
     }
 

@@ -4,10 +4,11 @@
 
 use super::*;
 use crate::agent::{Pi, authorization, update::install};
+use raspi_mcp::agent::operations as op;
 use raspi_mcp::{
     agent::{
-        Agent, AgentLink, Card, Client, InstallRequest, UpdatePort, UpdateTool, World, bind, machine::SimulatedMachine,
-        serve,
+        Agent, AgentLink, Card, CardPort, Client, Platform, UpdateTool, bind, machine::SimulatedMachine,
+        operations::update::InstallRequest, serve,
     },
     meta::Mode,
     update::{
@@ -101,9 +102,9 @@ async fn an_agent() {
     let card = Card::simulated(&folder.join("card")).map(|card| Card { hardware: vec![HARDWARE.into()], ..card });
     let machine = Arc::new(SimulatedMachine::new("boot"));
     let clock = Arc::new(|| NOW as i64 * 1000);
-    let world = World { update: UpdatePort { card, watch }, ..World::new(clock, machine) };
+    let platform = Platform { update: CardPort { card, watch }, ..Platform::new(clock, machine) };
     let socket = settings.socket.clone();
-    let agent = Agent::start(settings, world).unwrap();
+    let agent = Agent::start(settings, platform).unwrap();
     let listener = bind(&socket, false).unwrap();
     println!("\nlistening");
     serve(listener, agent, CancellationToken::new()).await;
@@ -171,13 +172,13 @@ impl Machine {
         let _agent = self.agent("", 0).await;
         let link = link(self.0.path());
         let state = |status: &raspi_mcp::update::status::UpdateStatus| status.slots[1].state;
-        let sent = if state(&link.update_status().await.unwrap()) == SlotState::Armed {
-            link.resume_update().await.unwrap();
+        let sent = if state(&link.get::<op::update::GetUpdateStatus>().await.unwrap()) == SlotState::Armed {
+            link.get::<op::update::ResumeUpdate>().await.unwrap();
             0
         } else {
             install(&link, request(), &bundle()).await.unwrap().1.len()
         };
-        assert_eq!(state(&link.update_status().await.unwrap()), SlotState::Armed);
+        assert_eq!(state(&link.get::<op::update::GetUpdateStatus>().await.unwrap()), SlotState::Armed);
         let disk = FolderDisk::at(self.0.path().join("card"));
         let content = |area| fs::read(disk.path(area)).unwrap();
         assert_eq!(content(Area::Root(Slot::B))[..ROOT], root());

@@ -5,8 +5,12 @@ use crate::agent::{
     authorization,
     update::{install, request, restart},
 };
+use raspi_mcp::agent::operations as op;
 use raspi_mcp::{
-    agent::{PowerAction, PowerRequest, RollBackRequest},
+    agent::{
+        PowerAction,
+        operations::{power::PowerRequest, update::RollBackRequest},
+    },
     update::{
         job::{Order, State, Wanted},
         status::{RestartPlan, SlotState},
@@ -42,7 +46,7 @@ fn quiet(change: impl FnOnce(&mut UpdateSettings)) -> Device {
 /// 1.1.0 is written and armed, by a console whose process is gone by then.
 async fn armed(device: &Device, plan: RestartPlan) {
     let _still = Standstill::begin();
-    let request = raspi_mcp::agent::InstallRequest { restart: plan, ..request(&json!({}), None) };
+    let request = op::update::InstallRequest { restart: plan, ..request(&json!({}), None) };
     install(&device.link(), request, &device.bundle("1.1.0")).await.unwrap();
     let status = device.status().await;
     assert_eq!((status.restart, status.armed().is_some()), (Some(plan), true), "{status:?}");
@@ -69,7 +73,7 @@ async fn a_restart_that_the_limit_refuses_comes_by_itself_within_the_limit() {
     let mut device = quiet(|_| {});
     device.serve();
     for count in 1..=4 {
-        device.link().power(power(PowerAction::Reboot, 1)).await.unwrap();
+        device.link().call::<op::power::SchedulePower>(power(PowerAction::Reboot, 1)).await.unwrap();
         device.restarted(count).await;
     }
     let world = Arc::clone(&device.server.as_ref().unwrap().0);
@@ -109,7 +113,7 @@ async fn any_restart_tries_what_waits_for_an_order() {
     let mut device = quiet(|_| {});
     device.serve();
     armed(&device, RestartPlan::Waits).await;
-    device.link().power(power(PowerAction::Reboot, 1)).await.unwrap();
+    device.link().call::<op::power::SchedulePower>(power(PowerAction::Reboot, 1)).await.unwrap();
     device.restarted(1).await;
     committed(&device).await;
 }
@@ -156,9 +160,16 @@ async fn a_cancelled_restart_waits_for_an_order_and_an_order_is_enough() {
     let mut device = quiet(|_| {});
     device.serve();
     armed(&device, RestartPlan::Soon).await;
-    let slow = raspi_mcp::agent::RebootIntoRequest { delay_seconds: 60, ..restart(&json!({})) };
-    device.link().reboot_into_update(slow).await.unwrap();
-    assert!(device.link().cancel_power(PowerAction::Reboot).await.unwrap().cancelled);
+    let slow = op::update::RebootIntoRequest { delay_seconds: 60, ..restart(&json!({})) };
+    device.link().call::<op::update::RebootIntoUpdate>(slow).await.unwrap();
+    assert!(
+        device
+            .link()
+            .call::<op::power::CancelPower>(op::power::CancelRequest { action: PowerAction::Reboot })
+            .await
+            .unwrap()
+            .cancelled
+    );
     let status = device.status().await;
     assert_eq!(status.restart, Some(RestartPlan::Waits));
     assert!(status.last_attempt.unwrap().reason.contains("cancelled"));
@@ -166,16 +177,23 @@ async fn a_cancelled_restart_waits_for_an_order_and_an_order_is_enough() {
     sleep(100 * HOUR).await;
     assert_eq!(device.restarts(), 0);
     // Another restart that is cancelled says nothing about it.
-    device.link().reboot_into_update(restart(&json!({}))).await.unwrap();
+    device.link().call::<op::update::RebootIntoUpdate>(restart(&json!({}))).await.unwrap();
     device.restarted(1).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_cancellation_of_another_restart_leaves_the_plan() {
     let device = quiet(|_| {});
-    device.link().power(power(PowerAction::Reboot, 600)).await.unwrap();
+    device.link().call::<op::power::SchedulePower>(power(PowerAction::Reboot, 600)).await.unwrap();
     armed(&device, RestartPlan::Soon).await;
-    assert!(device.link().cancel_power(PowerAction::Reboot).await.unwrap().cancelled);
+    assert!(
+        device
+            .link()
+            .call::<op::power::CancelPower>(op::power::CancelRequest { action: PowerAction::Reboot })
+            .await
+            .unwrap()
+            .cancelled
+    );
     assert_eq!(device.status().await.restart, Some(RestartPlan::Soon));
     device.restarted(1).await;
 }
@@ -184,7 +202,7 @@ async fn the_cancellation_of_another_restart_leaves_the_plan() {
 async fn a_shutdown_in_place_of_the_restart_is_no_trial() {
     let mut device = quiet(|_| {});
     armed(&device, RestartPlan::Soon).await;
-    device.link().power(power(PowerAction::Shutdown, 1)).await.unwrap();
+    device.link().call::<op::power::SchedulePower>(power(PowerAction::Shutdown, 1)).await.unwrap();
     sleep(Duration::from_secs(5)).await;
     device.power_cut().await;
     let attempt = device.status().await.last_attempt.unwrap();
@@ -209,7 +227,7 @@ async fn what_is_planned_can_be_taken_back() {
     device.serve();
     armed(&device, RestartPlan::Soon).await;
     let back = RollBackRequest { dry_run: false, authorization: authorization(&json!({}), None) };
-    device.link().roll_back(back).await.unwrap();
+    device.link().call::<op::update::RollBack>(back).await.unwrap();
     sleep(100 * HOUR).await;
     assert_eq!((device.restarts(), device.status().await.restart), (0, None));
 }
@@ -223,7 +241,7 @@ async fn what_a_person_went_back_from_is_not_installed_by_itself_and_comes_by_or
     assert_eq!(device.job_stops().await.error(), None);
     committed(&device).await;
     let back = RollBackRequest { dry_run: false, authorization: authorization(&json!({}), None) };
-    device.link().roll_back(back).await.unwrap();
+    device.link().call::<op::update::RollBack>(back).await.unwrap();
     device.restarted(2).await;
     let before = device.jobs().newest().map(|job| job.order.id);
     sleep(100 * HOUR).await;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::agent::update::{healthy, install, request, restart};
+use raspi_mcp::agent::operations as op;
 use serde_json::json;
 
 /// A device that has committed 1.1.0 just now, and an owner who wants to hear of it within six hours. Nobody else looks at the channel.
@@ -14,9 +15,9 @@ async fn committed() -> Device {
         let _still = Standstill::begin();
         install(&link, request(&args, None), &bundle).await.unwrap();
     }
-    link.reboot_into_update(restart(&args)).await.unwrap();
+    link.call::<op::update::RebootIntoUpdate>(restart(&args)).await.unwrap();
     device.restarted(1).await;
-    assert!(link.report_health(healthy()).await.unwrap().committed);
+    assert!(link.call::<op::update::ReportHealth>(healthy()).await.unwrap().committed);
     assert_eq!(runs(&device.status().await), (Some("1.1.0"), Some(Phase::Committed)));
     device
 }

@@ -17,8 +17,9 @@ use crate::{
     tools::manage::web::{Web, looks_at},
     update::envelope,
 };
+use raspi_mcp::agent::operations as op;
 use raspi_mcp::{
-    agent::{self, Agent, AgentLink, AgentSettings, UpdatePort, UpdateTool, machine::SimulatedMachine},
+    agent::{self, Agent, AgentLink, AgentSettings, CardPort, UpdateTool, machine::SimulatedMachine},
     audit::Audit,
     clock::Wall,
     config::{Places, Settings, sections::update::UpdateSettings},
@@ -99,9 +100,9 @@ impl Device {
 
     fn agent_of(settings: &Settings, root: &Root, clock: &agent::Clock, boot: &str) -> Arc<Agent> {
         let of_agent = AgentSettings::of(settings, true, root.clone());
-        let port = UpdatePort::of(&of_agent);
+        let port = CardPort::of(&of_agent);
         let machine = Arc::new(SimulatedMachine::new(boot));
-        let world = agent::World { update: port, ..agent::World::new(Arc::clone(clock), machine) };
+        let world = agent::Platform { update: port, ..agent::Platform::new(Arc::clone(clock), machine) };
         Agent::start(of_agent, world).unwrap()
     }
 
@@ -161,7 +162,7 @@ impl Device {
     }
 
     async fn status(&self) -> UpdateStatus {
-        self.link().update_status().await.unwrap()
+        self.link().get::<op::update::GetUpdateStatus>().await.unwrap()
     }
 
     /// Hours since midnight of the first day.

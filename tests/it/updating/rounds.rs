@@ -1,6 +1,7 @@
 //! Rounds: the device looks at its channel by itself, and does what its owner's configuration says.
 
 use super::*;
+use raspi_mcp::agent::operations as op;
 
 /// Every six hours, and what is found is installed.
 fn automatic(update: &mut UpdateSettings) {
@@ -109,7 +110,7 @@ async fn a_download_that_outlasts_the_window_restarts_the_device_in_the_next_one
 
 #[tokio::test(start_paused = true)]
 async fn what_waits_for_its_restart_can_be_taken_back() {
-    use raspi_mcp::agent::RollBackRequest;
+    use raspi_mcp::agent::operations::update::RollBackRequest;
     let mut device = Device::at(0, late_lines);
     device.web.release("1.1.0", 11, "x");
     device.serve();
@@ -117,7 +118,7 @@ async fn what_waits_for_its_restart_can_be_taken_back() {
     device.job_stops().await;
     assert!(!device.jobs().can_cancel(), "it is armed");
     let authorization = crate::agent::authorization(&serde_json::json!({}), None);
-    device.link().roll_back(RollBackRequest { dry_run: false, authorization }).await.unwrap();
+    device.link().call::<op::update::RollBack>(RollBackRequest { dry_run: false, authorization }).await.unwrap();
     device.updating().news();
     let job = timeout(HOUR, device.jobs().settled()).await.expect("its end").unwrap();
     assert!(job.message.contains("taken back"), "{job:?}");

@@ -1,9 +1,10 @@
 //! What holds of the approval button on every board that can be pressed: the agent has the lines, and two seconds approve.
 
 use super::{Bench, assertions, hand::Lines};
+use raspi_mcp::agent::operations as op;
 use raspi_mcp::{
     agent::{
-        Agent, AgentLink, AgentSettings, Ask, AskRequest, AskState, World, machine::SimulatedMachine, system_clock,
+        Agent, AgentLink, AgentSettings, Ask, AskRequest, AskState, Platform, machine::SimulatedMachine, system_clock,
     },
     canonical,
     config::Approval,
@@ -40,8 +41,8 @@ impl<'a> Pressed<'a> {
         let mut settings = AgentSettings::of(&world.settings, true, Root::system());
         settings.approval = Approval { button_pin: button, led_pin: led, ..Approval::default() };
         let gpio = header::lines(&settings.root, &world.machine.board.pins(), &settings.gpio_chip);
-        let ports = World::new(system_clock(), Arc::new(SimulatedMachine::new("a boot")));
-        let agent = Agent::start(settings, World { gpio: Some(gpio), ..ports }).unwrap();
+        let ports = Platform::new(system_clock(), Arc::new(SimulatedMachine::new("a boot")));
+        let agent = Agent::start(settings, Platform { gpio: Some(gpio), ..ports }).unwrap();
         Self { lines, button, led, link: AgentLink::InProcess(agent) }
     }
 
@@ -55,7 +56,7 @@ impl<'a> Pressed<'a> {
             args,
             principal: "bench".into(),
         };
-        let ask = self.link.open_ask(request).await.unwrap();
+        let ask = self.link.call::<op::asks::OpenAsk>(request).await.unwrap();
         self.led_is(true).await;
         // What is shorter than 50 ms is a bounce: let there be no press so soon after the start.
         tokio::time::sleep(Duration::from_millis(60)).await;
@@ -63,7 +64,7 @@ impl<'a> Pressed<'a> {
     }
 
     async fn state(&self, ask: &Ask, wait: Duration) -> AskState {
-        self.link.ask_state(&ask.id, wait).await.unwrap().state
+        self.link.call::<op::asks::AwaitAsk>(op::asks::AwaitRequest::new(&ask.id, wait)).await.unwrap().state
     }
 
     async fn led_is(&self, lit: bool) {
@@ -78,11 +79,15 @@ impl<'a> Pressed<'a> {
 
 async fn the_button_approves_after_two_seconds(bench: &Bench) {
     let pressed = Pressed::on(bench);
-    assert_eq!(pressed.link.status().await.unwrap().faults, [""; 0]);
+    assert_eq!(pressed.link.get::<op::status::GetStatus>().await.unwrap().faults, [""; 0]);
     let ask = pressed.ask(1).await;
     let began = Instant::now();
     pressed.lines.drive(pressed.button, false);
-    let answered = pressed.link.ask_state(&ask.id, Duration::from_secs(20)).await.unwrap();
+    let answered = pressed
+        .link
+        .call::<op::asks::AwaitAsk>(op::asks::AwaitRequest::new(&ask.id, Duration::from_secs(20)))
+        .await
+        .unwrap();
     assert!(began.elapsed() >= Duration::from_secs(2), "{:?}", began.elapsed());
     let by = format!("the button on GPIO {}", pressed.button);
     assert_eq!((answered.state, answered.by, answered.how), (AskState::Approved, Some(by), Some("button".into())));
@@ -97,7 +102,7 @@ async fn a_shorter_press_and_one_from_before_approve_nothing(bench: &Bench) {
     assert_eq!(pressed.state(&ask, Duration::from_millis(1500)).await, AskState::Pending);
     pressed.lines.drive(pressed.button, true);
     assert_eq!(pressed.state(&ask, Duration::from_millis(1000)).await, AskState::Pending);
-    pressed.link.withdraw_ask(&ask.id).await.unwrap();
+    pressed.link.call::<op::asks::WithdrawAsk>(op::asks::WithdrawRequest { id: ask.id.clone() }).await.unwrap();
     pressed.led_is(false).await;
     // Nothing is asked, and a finger lies on the button: what comes then is not meant.
     pressed.lines.drive(pressed.button, false);

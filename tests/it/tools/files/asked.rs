@@ -1,6 +1,7 @@
 //! Writing where policy asks: a person sees the very content, and the yes is for it alone.
 
 use super::Files;
+use raspi_mcp::agent::operations as op;
 use raspi_mcp::{
     access::question::lines,
     agent::{AgentLink, Client},
@@ -30,7 +31,7 @@ async fn a_person_sees_all_634_bytes_that_would_be_written_and_no_mask_of_the_ca
     assert_eq!(content.len(), 634);
     let args = json!({"path": files.data("a"), "content": content});
     files.call("files.write", args.clone()).await.failed("failed_precondition");
-    let asks = agent.list_asks().await.unwrap();
+    let asks = agent.get::<op::asks::ListAsks>().await.unwrap();
     assert_eq!((asks[0].request.args.clone(), asks[0].request.marks.len()), (args.clone(), 0));
     let page = lines(&asks[0].request, 80);
     assert!(page.contains("» rm -rf /\\n\""), "a line of its own: {page}");
@@ -39,7 +40,7 @@ async fn a_person_sees_all_634_bytes_that_would_be_written_and_no_mask_of_the_ca
     assert_eq!(page.matches("# harmless\\n").count(), 30);
     assert!(!files.data("a").exists());
 
-    agent.answer(&asks[0].id, true).await.unwrap();
+    agent.call::<op::asks::AnswerAsk>(op::asks::AnswerRequest { id: asks[0].id.clone(), approve: true }).await.unwrap();
     let other = json!({"path": files.data("a"), "content": content.replace("rm", "ls")});
     files.call("files.write", other).await.failed("failed_precondition");
     files.call("files.write", args).await.ok();
@@ -56,11 +57,11 @@ async fn content_above_64_kib_is_asked_about_by_length_hash_and_ends_and_written
     let content = format!("begin{}end", "0123456789\n".repeat(10_000));
     let args = json!({"path": files.data("a"), "content": content});
     files.call("files.write", args.clone()).await.failed("failed_precondition");
-    let asks = agent.list_asks().await.unwrap();
+    let asks = agent.get::<op::asks::ListAsks>().await.unwrap();
     let page = lines(&asks[0].request, 80);
     assert!(page.contains(&format!("<cut: {} bytes, SHA-256", content.len())), "{page}");
     assert!(page.contains("\"begin0123456789\\n") && page.contains("end\""), "{page}");
-    agent.answer(&asks[0].id, true).await.unwrap();
+    agent.call::<op::asks::AnswerAsk>(op::asks::AnswerRequest { id: asks[0].id.clone(), approve: true }).await.unwrap();
     let other = json!({"path": files.data("a"), "content": content.replacen("56789\n0", "5678x\n0", 1)});
     let again = files.call("files.write", other).await;
     assert!(again.failed("failed_precondition")["details"]["ask_id"] != asks[0].id.as_str());

@@ -4,7 +4,10 @@ use super::Scene;
 use crate::served::Door;
 use futures::future::join_all;
 use raspi_mcp::hw::i2c::simulated::Trouble;
-use raspi_mcp::hw::i2c::{Address, Allow, I2c, PATIENCE, simulated};
+use raspi_mcp::{
+    hw::i2c::{Allow, I2c, PATIENCE, simulated},
+    values::Address,
+};
 use serde_json::json;
 use std::sync::Arc;
 

@@ -1,0 +1,27 @@
+//! What the agent knows of the audit chains.
+
+use crate::{
+    agent::{context::Context, operations::Operation, peer::Callers},
+    audit::KnownHeads,
+    error::ToolError,
+};
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "struct variant Op::Heads")]
+pub struct HeadsRequest {}
+
+/// Everything that is known of them.
+pub struct ListHeads;
+
+impl Operation for ListHeads {
+    const TAG: &'static str = "heads";
+    const ANSWER: &'static str = "heads";
+    const CALLERS: Callers = Callers::Anyone;
+    type Request = HeadsRequest;
+    type Answer = KnownHeads;
+
+    async fn run(cx: &Context<'_>, _request: HeadsRequest) -> Result<KnownHeads, ToolError> {
+        cx.heads.known()
+    }
+}

@@ -1,0 +1,76 @@
+//! How the table reads a request: by its name, with the fields that this operation has.
+
+use super::{
+    OPERATIONS,
+    row::{AnyRequest, Row},
+};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeSeed, EnumAccess, Error, Visitor},
+};
+use std::fmt;
+
+/// Makes [`OPERATIONS`](super::OPERATIONS) of `module::Operation` rows, in the order in which a refusal lists them.
+macro_rules! operations {
+    ($($module:ident::$operation:ident,)*) => {
+        /// Every operation of the agent.
+        pub static OPERATIONS: &[Row] = &[$(Row::of::<super::$module::$operation>(),)*];
+
+        /// Their names on the wire.
+        pub(super) const TAGS: &[&str] = &[$(<super::$module::$operation as Operation>::TAG,)*];
+
+        /// Reads the fields of the operation `row`.
+        pub(super) fn read<'de, A: VariantAccess<'de>>(row: &Row, fields: A) -> Result<AnyRequest, A::Error> {
+            $(if row.tag == <super::$module::$operation as Operation>::TAG {
+                return AnyRequest::read::<super::$module::$operation, A>(fields);
+            })*
+            Err(A::Error::unknown_variant(row.tag, TAGS))
+        }
+    };
+}
+pub(super) use operations;
+
+impl<'de> Deserialize<'de> for AnyRequest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_enum("Op", super::rows::TAGS, Request)
+    }
+}
+
+struct Request;
+
+impl<'de> Visitor<'de> for Request {
+    type Value = AnyRequest;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("enum Op")
+    }
+
+    fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<AnyRequest, A::Error> {
+        let (row, fields) = data.variant_seed(Name)?;
+        super::rows::read(row, fields)
+    }
+}
+
+/// The name of an operation.
+struct Name;
+
+impl<'de> DeserializeSeed<'de> for Name {
+    type Value = &'static Row;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<&'static Row, D::Error> {
+        deserializer.deserialize_identifier(self)
+    }
+}
+
+impl Visitor<'_> for Name {
+    type Value = &'static Row;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("variant identifier")
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<&'static Row, E> {
+        let found = OPERATIONS.iter().find(|row| row.tag == name);
+        found.ok_or_else(|| E::unknown_variant(name, super::rows::TAGS))
+    }
+}
