@@ -121,7 +121,7 @@ impl<'a> Reading<'a> {
         let section = name.split('.').next().filter(|section| keys::is_section(section));
         let offered: Vec<&str> = match section {
             Some(section) => KEYS.iter().filter_map(|key| key.name.strip_prefix(section)?.strip_prefix('.')).collect(),
-            None => SECTIONS.iter().map(|(section, _)| *section).filter(|section| !section.is_empty()).collect(),
+            None => SECTIONS.iter().map(|section| section.name).filter(|section| !section.is_empty()).collect(),
         };
         match section {
             Some(section) => format!("; [{section}] has {}", offered.join(", ")),

@@ -1,7 +1,7 @@
 //! Writes `docs/configuration.md` and `dist/raspi-mcp.toml` from the table of keys; a test says they are current.
 
 use super::{
-    keys::{KEYS, Key, SECTIONS, section_of},
+    keys::{Key, SECTIONS, SectionInfo},
     kind::Kind,
     places::Places,
     sections::{allow, exec, files, i2c},
@@ -14,11 +14,11 @@ use std::fmt::Write;
 pub fn markdown() -> String {
     let defaults = defaults();
     let mut page = String::from(INTRODUCTION);
-    for (section, about) in SECTIONS {
+    for SectionInfo { name: section, about, keys } in SECTIONS {
         let title = if section.is_empty() { "Top level".to_owned() } else { format!("`[{section}]`") };
         let _ = write!(page, "\n## {title}\n\n{about}\n\n");
         page.push_str("| key | meaning | value | default | in a state fragment |\n| --- | --- | --- | --- | --- |\n");
-        for key in KEYS.iter().filter(|key| section_of(key.name) == *section) {
+        for key in *keys {
             let default =
                 default_of(&defaults, key).map_or_else(|| "each tool's own".into(), |value| format!("`{value}`"));
             let name = written_name(key);
@@ -34,12 +34,12 @@ pub fn markdown() -> String {
 pub fn default_file() -> String {
     let defaults = defaults();
     let mut file = String::from(FILE_HEAD);
-    for (section, about) in SECTIONS {
+    for SectionInfo { name: section, about, keys } in SECTIONS {
         let _ = write!(file, "\n# {about}\n");
         if !section.is_empty() {
             let _ = writeln!(file, "[{section}]");
         }
-        for key in KEYS.iter().filter(|key| section_of(key.name) == *section) {
+        for key in *keys {
             for line in wrapped(&format!("{} Expected: {}.", key.doc, key.kind.expected())) {
                 let _ = writeln!(file, "# {line}");
             }

@@ -3,12 +3,11 @@
 use super::{
     fault::Position,
     found::{Found, Written},
-    keys::NAMESPACES,
     nearest::nearest,
     owners,
     sections::{allow, exec, files, gpio::PwmPin, i2c, update},
     tokens,
-    words::{full_path, is_host, is_name, is_service, one_of, sized},
+    words::{NAMESPACES, full_path, is_host, is_name, is_service, one_of, sized},
 };
 use crate::{registry::meta::Mode, values::Window};
 use serde_json::Value;
@@ -89,6 +88,28 @@ pub enum Unit {
     Seconds,
     Bytes,
 }
+
+pub const KIB: i64 = 1024;
+pub const MIB: i64 = 1024 * KIB;
+pub const GIB: i64 = 1024 * MIB;
+
+/// A whole number; both bounds are included.
+pub const fn count(min: i64, max: i64) -> Kind {
+    Kind::Integer { min, max, unit: Unit::Count }
+}
+
+/// A whole number of seconds; both bounds are included.
+pub const fn seconds(min: i64, max: i64) -> Kind {
+    Kind::Integer { min, max, unit: Unit::Seconds }
+}
+
+/// A whole number of bytes; both bounds are included.
+pub const fn bytes(min: i64, max: i64) -> Kind {
+    Kind::Integer { min, max, unit: Unit::Bytes }
+}
+
+/// Roles, weakest first.
+pub const ROLES: Kind = Kind::Choice(&["read_only", "ops_rw", "admin"]);
 
 /// The longest path of a unix socket: `sun_path` has 108 bytes, the last of them zero (unix(7)).
 const SOCKET_PATH_BYTES: usize = 107;

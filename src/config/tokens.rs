@@ -2,8 +2,7 @@
 
 use super::{
     found::{Found, Written, quoted},
-    keys::ROLES,
-    kind::{Complaint, meant},
+    kind::{Complaint, ROLES, meant},
     owners::NAME_BYTES,
     tables::Tables,
     token::Sha256,

@@ -2,9 +2,11 @@
 
 use crate::{
     config::{
+        declare::section,
         fault::Position,
         found::{Found, Written, quoted},
-        kind::{Complaint, Kind, Unit, meant},
+        key::InState,
+        kind::{Complaint, KIB, Kind, Unit, bytes, count, meant},
         settings::Settings,
         tables::Tables,
         words::{full_path, is_name},
@@ -18,19 +20,29 @@ use std::path::{Path, PathBuf};
 /// Who runs commands when nobody says otherwise; dist/sysusers.d makes the account.
 pub const EXEC_USER: &str = "raspi-mcp-exec";
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Exec {
-    /// The account that commands run under.
-    pub user: String,
-    /// Where commands may run and write; the first one is where they begin.
-    pub cwd_roots: Vec<PathBuf>,
-    /// Whether `shell: true` may hand a whole line to `/bin/sh`: then the list of commands bounds nothing.
-    pub shell: bool,
-    /// Kept of each of the two outputs, in bytes.
-    pub max_output_bytes: usize,
-    /// Commands at once.
-    pub max_running: usize,
-    pub commands: Vec<CommandSetting>,
+section! {
+    /// The commands of `exec.run`. Without one, it runs nothing.
+    [exec] pub struct Exec {
+        /// The account commands run under: one of its own, never root's or the server's.
+        user: String = EXEC_USER.into(), Kind::Account, InState::Never;
+
+        /// Folders that commands may run and write in; they begin in the first, or in `/` without any.
+        cwd_roots: Vec<PathBuf> = Vec::new(), Kind::Folders, InState::Never;
+
+        /// Whether `shell: true` may hand a whole line to `/bin/sh`. Then the list of commands bounds nothing.
+        shell: bool = false, Kind::Bool, InState::Never;
+
+        /// Kept of a command's output, and as much of its errors: the first half and the last. What lay between is
+        /// counted.
+        max_output_bytes: usize = 64 * 1024, bytes(KIB, 256 * KIB), InState::Lower;
+
+        /// Commands at once.
+        max_running: usize = 4, count(1, 16), InState::Lower;
+
+        /// What may be run, one `[[exec.commands]]` each. Patterns are regular expressions that match whole arguments:
+        /// `args` the first, second, …; `more_args` all further ones; `options` those that begin with `-`.
+        commands: Vec<CommandSetting> = Vec::new(), Kind::Commands, InState::Never;
+    }
 }
 
 impl Exec {
@@ -40,21 +52,8 @@ impl Exec {
     }
 }
 
-impl Default for Exec {
-    fn default() -> Self {
-        Self {
-            user: EXEC_USER.into(),
-            cwd_roots: Vec::new(),
-            shell: false,
-            max_output_bytes: 64 * 1024,
-            max_running: 4,
-            commands: Vec::new(),
-        }
-    }
-}
-
 /// A command that may be run, and the arguments it may get.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandSetting {
     /// What callers call it; unique.
     pub name: String,

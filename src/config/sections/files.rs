@@ -2,8 +2,10 @@
 
 use crate::{
     config::{
+        declare::section,
         fault::Position,
         found::{Found, Written, quoted},
+        key::InState,
         kind::{Complaint, Kind, Unit, meant},
         settings::Settings,
         tables::Tables,
@@ -15,14 +17,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Files {
-    /// The first one is where relative paths begin.
-    pub roots: Vec<FileRoot>,
+section! {
+    /// The folders of `files.*`. Without one, those tools reach nothing.
+    [files] pub struct Files {
+        /// Folders, one `[[files.roots]]` each; relative paths begin in the first. None may overlap another, state,
+        /// configuration, `/run`, `/dev`, `/proc` or `/sys`. As a service, a writable one also needs `ReadWritePaths=`
+        /// in a drop-in (`systemctl edit raspi-mcp`).
+        roots: Vec<FileRoot> = Vec::new(), Kind::Roots, InState::Never;
+    }
 }
 
 /// A folder that `files.*` may reach.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileRoot {
     /// What callers call it; unique.
     pub name: String,

@@ -2,8 +2,10 @@
 
 use crate::{
     config::{
+        declare::section,
         fault::Position,
         found::{Found, Written, quoted},
+        key::InState,
         kind::{Complaint, Kind, Unit, meant},
         tables::Tables,
     },
@@ -12,11 +14,15 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The section.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct I2cSettings {
-    /// None: on a real board nothing is reached, on a simulated one everything.
-    pub buses: Vec<BusSetting>,
+section! {
+    /// The devices of `i2c.*`. Without one, a real board's buses are only listed.
+    [i2c] pub struct I2cSettings {
+        /// Devices that may be reached, one `[[i2c.buses]]` for some of a bus. A read that names a register first sends
+        /// that byte: list a part without registers (a port expander, a multiplexer) only where any byte may be sent to
+        /// it.
+        // None: on a real board nothing is reached, on a simulated one everything.
+        buses: Vec<BusSetting> = Vec::new(), Kind::I2cBuses, InState::Never;
+    }
 }
 
 /// Some devices of one bus. Several may be of the same bus: what any of them allows is allowed.
