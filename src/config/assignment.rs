@@ -4,7 +4,7 @@ use super::{
     fault::{Fault, Origin, Position},
     found::{Entry, Found, Written, quoted},
     keys::{self, KEYS, Key, SECTIONS, section_of},
-    kind::{Kind, KnownTools},
+    kind::KnownTools,
     nearest::nearest,
 };
 use crate::registry::actions::ACTIONS;
@@ -146,7 +146,7 @@ pub fn variable_of(name: &str) -> String {
 pub fn from_text(name: &str, text: &str, origin: Origin, tools: &KnownTools) -> (Vec<Assignment>, Vec<Fault>) {
     let mut reading = Reading::of(origin, tools);
     match keys::find(name) {
-        Some(key) if key.kind == Kind::Tokens => {
+        Some(key) if key.kind.tables().is_some_and(|tables| tables.secret) => {
             reading.fault(None, format!("{name} can only be set in a file, where others cannot read it"));
         }
         Some(key) if key.kind.is_tables() => {

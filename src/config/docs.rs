@@ -4,7 +4,6 @@ use super::{
     keys::{Key, SECTIONS, SectionInfo},
     kind::Kind,
     places::Places,
-    sections::{allow, exec, files, i2c},
     settings::Settings,
 };
 use serde_json::Value;
@@ -44,11 +43,7 @@ pub fn default_file() -> String {
                 let _ = writeln!(file, "# {line}");
             }
             match (key.kind, default_of(&defaults, key)) {
-                (Kind::Tokens, _) => file.push_str(TOKEN_EXAMPLE),
-                (Kind::Roots, _) => file.push_str(files::EXAMPLE),
-                (Kind::Commands, _) => file.push_str(exec::EXAMPLE),
-                (Kind::I2cBuses, _) => file.push_str(i2c::EXAMPLE),
-                (Kind::Grants, _) => file.push_str(allow::EXAMPLE),
+                (Kind::Tables(tables), _) => file.push_str(tables.example),
                 (_, Some(value)) => {
                     let _ = writeln!(file, "#{} = {value}", written_name(key));
                 }
@@ -74,11 +69,6 @@ fn default_of(defaults: &Value, key: &Key) -> Option<String> {
 fn written_name(key: &Key) -> &'static str {
     match key.kind {
         Kind::Mode => "\"<tool>\"",
-        Kind::Tokens => "tokens",
-        Kind::Roots => "roots",
-        Kind::Commands => "commands",
-        Kind::I2cBuses => "buses",
-        Kind::Grants => "allow",
         _ => key.name.split_once('.').map_or(key.name, |(_, name)| name),
     }
 }
@@ -99,14 +89,6 @@ fn wrapped(text: &str) -> Vec<String> {
     lines
 }
 
-const TOKEN_EXAMPLE: &str = "\
-#[[access.tokens]]
-#name = \"laptop\"
-#sha256 = \"<64 hexadecimal digits; raspi-mcp token new prints them>\"
-#role = \"ops_rw\"
-#expires = 2027-12-31T00:00:00Z
-";
-
 const FILE_HEAD: &str = "\
 # Configuration of raspi-mcp. Every line below is a default: take the # away and change it.
 # Generated from the table of keys (BLESS=1 cargo test writes it); docs/configuration.md explains how files are merged.
@@ -115,7 +97,7 @@ const FILE_HEAD: &str = "\
 const INTRODUCTION: &str = "\
 # Configuration
 
-<!-- Generated from src/config/keys.rs: BLESS=1 cargo test writes it. -->
+<!-- Generated from the sections in src/config: BLESS=1 cargo test writes it. -->
 
 raspi-mcp runs without any configuration: read-only, on loopback. What you set is merged from these sources; later ones
 win over earlier ones:

@@ -24,6 +24,7 @@ pub mod prepared;
 mod reload;
 pub mod sections;
 mod settings;
+mod table_setting;
 mod tables;
 mod together;
 mod token;

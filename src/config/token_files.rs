@@ -5,9 +5,11 @@ use super::{
     fault::{Fault, Faults, Origin},
     fragment,
     kind::{Kind, KnownTools},
+    prepared::Prepared,
     token::TokenSetting,
+    tokens::TOKENS,
 };
-use crate::{appliance::Folder, registry::meta::Mode};
+use crate::registry::meta::Mode;
 use std::path::{Path, PathBuf};
 
 /// Where the tokens of one server are looked for, in this order. Empty where its settings came from no files.
@@ -31,7 +33,8 @@ pub struct KeptToken {
 
 impl TokenFiles {
     pub fn of(sources: &Sources) -> Self {
-        let mut folders = vec![sources.places.image_dir.clone(), Folder::at(&sources.places.identity_dir).fragments()];
+        let mut folders =
+            vec![sources.places.image_dir.clone(), Prepared::at(&sources.places.identity_dir).fragments()];
         if sources.file.is_none() {
             folders.push(sources.places.site_dir.clone());
         }
@@ -72,7 +75,7 @@ impl TokenFiles {
             faults.extend(fragment.faults.into_iter().filter(|fault| !was_set_aside(&fault.origin)));
             let alone = fragment.assignments.len() == 1;
             for assignment in &fragment.assignments {
-                if assignment.key.kind != Kind::Tokens || was_set_aside(&assignment.origin) {
+                if assignment.key.kind != Kind::Tables(&TOKENS) || was_set_aside(&assignment.origin) {
                     continue;
                 }
                 let Origin::File { path, .. } = &assignment.origin else { continue };

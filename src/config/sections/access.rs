@@ -6,6 +6,7 @@ use crate::{
         declare::section,
         key::InState,
         kind::{Kind, ROLES},
+        tokens::TOKENS,
     },
     registry::meta::Role,
 };
@@ -34,6 +35,6 @@ section! {
         owners: Owners = Owners::default(), Kind::Owners, InState::Never;
 
         /// Bearer tokens, one `[[access.tokens]]` each. Those of all files count together; only files can hold them.
-        tokens: Vec<TokenSetting> = Vec::new(), Kind::Tokens, InState::Never;
+        tokens: Vec<TokenSetting> = Vec::new(), Kind::Tables(&TOKENS), InState::Never;
     }
 }

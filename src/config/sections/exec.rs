@@ -3,12 +3,11 @@
 use crate::{
     config::{
         declare::section,
-        fault::Position,
         found::{Found, Written, quoted},
         key::InState,
-        kind::{Complaint, KIB, Kind, Unit, bytes, count, meant},
+        kind::{Complaint, KIB, Kind, KnownTools, bytes, count, seconds},
         settings::Settings,
-        tables::Tables,
+        table_setting::TableSetting,
         words::{full_path, is_name},
     },
     os::real_path::resolved,
@@ -41,7 +40,7 @@ section! {
 
         /// What may be run, one `[[exec.commands]]` each. Patterns are regular expressions that match whole arguments:
         /// `args` the first, second, …; `more_args` all further ones; `options` those that begin with `-`.
-        commands: Vec<CommandSetting> = Vec::new(), Kind::Commands, InState::Never;
+        commands: Vec<CommandSetting> = Vec::new(), Kind::Tables(&COMMANDS), InState::Never;
     }
 }
 
@@ -95,19 +94,6 @@ fn minute() -> u32 {
     60
 }
 
-const FIELDS: &[&str] = &[
-    "name",
-    "program",
-    "args",
-    "more_args",
-    "options",
-    "env",
-    "stdin",
-    "network",
-    "timeout_seconds",
-    "user",
-    "cwd_roots",
-];
 /// More than a person sets up by hand.
 const MOST: usize = 64;
 const MOST_PATTERNS: usize = 32;
@@ -116,38 +102,32 @@ const PATTERN_BYTES: usize = 256;
 /// A pattern is compiled when it is needed and forgotten after; one that needs more than this has a slip in it.
 const PATTERN_MEMORY: usize = 256 * 1024;
 /// 001 §4.4: ten minutes.
-const TIMEOUT: Kind = Kind::Integer { min: 1, max: 600, unit: Unit::Seconds };
+const TIMEOUT: Kind = seconds(1, 600);
 
-/// What [`Kind::Commands`] expects.
-pub const EXPECTED: &str = "tables [[exec.commands]] with name, program and, if wanted, args, more_args, options, env, stdin, network, \
-     timeout_seconds, user and cwd_roots";
-
-/// How the default file shows one.
-pub const EXAMPLE: &str = "\
+/// `exec.commands`.
+pub const COMMANDS: TableSetting = TableSetting {
+    key: "exec.commands",
+    noun: "command",
+    most: MOST,
+    named: true,
+    secret: false,
+    required: &["name", "program"],
+    optional: &["args", "more_args", "options", "env", "stdin", "network", "timeout_seconds", "user", "cwd_roots"],
+    check_field,
+    example: "\
 #[[exec.commands]]
 #name = \"disk-usage\"
 #program = \"/usr/bin/du\"
 #options = [\"-s\", \"-h\", \"--max-depth=[0-9]\"]
 #args = [\"[A-Za-z0-9_][A-Za-z0-9_./-]*\"]
 #timeout_seconds = 30
-";
+",
+};
 
-/// The commands as the settings read them, or every complaint about them.
-pub fn check(found: &Found, wrong: &mut Vec<Complaint>) -> Option<Value> {
-    let tables = Tables {
-        key: "exec.commands",
-        expected: EXPECTED,
-        most: MOST,
-        noun: "command",
-        required: &["name", "program"],
-    };
-    tables.check(found, wrong, check_field)
-}
-
-fn check_field(field: &str, key_at: Option<Position>, found: &Found) -> Result<Value, Complaint> {
+fn check_field(field: &str, found: &Found, tools: &KnownTools) -> Option<Result<Value, Complaint>> {
     let name = format!("exec.commands.{field}");
     let refuse = |expected: &str| Err((found.at, format!("{name} must be {expected}, not {}", found.shown())));
-    match (field, &found.value) {
+    Some(match (field, &found.value) {
         ("name", Written::Text(text)) if is_name(text, 64) => Ok(text.as_str().into()),
         ("name", _) => refuse("1 to 64 characters from a-z, 0-9, \"_\" and \"-\""),
         ("program", Written::Text(text)) if full_path(text) && !is_ours(Path::new(text)) => Ok(text.as_str().into()),
@@ -156,22 +136,13 @@ fn check_field(field: &str, key_at: Option<Position>, found: &Found) -> Result<V
         ("more_args", _) => refuse("a regular expression"),
         ("args" | "options", _) => list(&name, found, "regular expressions", pattern),
         ("env", _) => list(&name, found, "names of variables", variable),
-        ("cwd_roots", _) => one(Kind::Folders, &name, found),
+        ("cwd_roots", _) => Kind::Folders.check_field(&name, found, tools),
         ("user", Written::Text(text)) if is_name(text, 32) => Ok(text.as_str().into()),
         ("user", _) => refuse("the name of an account"),
-        ("stdin" | "network", _) => one(Kind::Bool, &name, found),
-        ("timeout_seconds", _) => one(TIMEOUT, &name, found),
-        _ => {
-            let near = meant(field, FIELDS.iter().copied());
-            Err((key_at, format!("unknown key {} in [[exec.commands]]{near}", quoted(field))))
-        }
-    }
-}
-
-fn one(kind: Kind, name: &str, found: &Found) -> Result<Value, Complaint> {
-    let mut wrong = Vec::new();
-    kind.check(name, found, &[], &mut wrong)
-        .ok_or_else(|| wrong.pop().unwrap_or_else(|| (found.at, format!("{name} must be {}", kind.expected()))))
+        ("stdin" | "network", _) => Kind::Bool.check_field(&name, found, tools),
+        ("timeout_seconds", _) => TIMEOUT.check_field(&name, found, tools),
+        _ => return None,
+    })
 }
 
 fn list(

@@ -1,6 +1,11 @@
 //! `[tools]`: namespaces and tools that are on, off, or open one at a time.
 
-use crate::config::{declare::section, key::InState, kind::Kind, sections::allow::Grant};
+use crate::config::{
+    declare::section,
+    key::InState,
+    kind::Kind,
+    sections::allow::{GRANTS, Grant},
+};
 use std::collections::BTreeSet;
 
 section! {
@@ -15,6 +20,6 @@ section! {
         /// Tools opened one at a time, by `raspi-mcp allow` (docs/allow.md). An entry opens its tool's namespace and
         /// the entries of its lists for that tool alone; `for` lets callers have it whatever their role.
         /// `tools.disable` and `policy` stay above it.
-        allow: Vec<Grant> = Vec::new(), Kind::Grants, InState::Never;
+        allow: Vec<Grant> = Vec::new(), Kind::Tables(&GRANTS), InState::Never;
     }
 }
