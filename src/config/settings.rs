@@ -22,15 +22,12 @@ settings! {
         /// The hardware. `auto` takes a Raspberry Pi or another board by its device tree, and simulates one on anything
         /// else, but never where an image with slots has started.
         board: BoardChoice = BoardChoice::Auto, BoardChoice::KIND, InState::Never;
-
         /// How the privileged half is reached. `inprocess` needs a simulated board; `auto` is `inprocess` there and
         /// `socket` elsewhere.
         agent: AgentChoice = AgentChoice::Auto, AgentChoice::KIND, InState::Never;
-
         /// Form of the names that `tools/list` gives. `auto` is `underscored` (`gpio_write_pin`) except for clients
         /// known to take dots. Calls take both.
         tool_names: ToolNames = ToolNames::Auto, ToolNames::KIND, InState::Free;
-
         /// Where this machine stands; some tools are confined to some of these.
         environment: Environment = Environment::Prod, Kind::Choice(&["prod", "staging", "lab"]), InState::Never;
     }
@@ -60,13 +57,10 @@ settings! {
     beside {
         /// Why only the fundamental tier may run: one line for each fragment that was set aside. Empty when all is well.
         restricted: Vec<String> = Vec::new();
-
         /// An appliance that has no owner yet: until it has, nothing but its claim and a sign of life may be served to anybody.
         unclaimed: bool = false;
-
         /// What was prepared of its identity at this start ([`super::prepared`]); not there on most machines.
         identity_dir: PathBuf = places.identity_dir.clone();
-
         /// Where the tokens come from: a running server reads them again.
         token_files: TokenFiles = TokenFiles::default();
     }

@@ -11,7 +11,6 @@ section! {
     [claim] pub struct ClaimSettings {
         /// How long after power-on the code is taken that the machine shows.
         window_minutes: u32 = 15, count(1, 1440), InState::Never;
-
         /// The LED that blinks until then, by its name in `/sys/class/leds`. Empty: none.
         // The green LED beside the card, which every Raspberry Pi has.
         led: String = "ACT".into(), Kind::Text, InState::Never;

@@ -24,20 +24,15 @@ section! {
     [exec] pub struct Exec {
         /// The account commands run under: one of its own, never root's or the server's.
         user: String = EXEC_USER.into(), Kind::Account, InState::Never;
-
         /// Folders that commands may run and write in; they begin in the first, or in `/` without any.
         cwd_roots: Vec<PathBuf> = Vec::new(), Kind::Folders, InState::Never;
-
         /// Whether `shell: true` may hand a whole line to `/bin/sh`. Then the list of commands bounds nothing.
         shell: bool = false, Kind::Bool, InState::Never;
-
         /// Kept of a command's output, and as much of its errors: the first half and the last. What lay between is
         /// counted.
         max_output_bytes: usize = 64 * 1024, bytes(KIB, 256 * KIB), InState::Lower;
-
         /// Commands at once.
         max_running: usize = 4, count(1, 16), InState::Lower;
-
         /// What may be run, one `[[exec.commands]]` each. Patterns are regular expressions that match whole arguments:
         /// `args` the first, second, …; `more_args` all further ones; `options` those that begin with `-`.
         commands: Vec<CommandSetting> = Vec::new(), Kind::Tables(&COMMANDS), InState::Never;

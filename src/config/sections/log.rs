@@ -11,10 +11,8 @@ section! {
     [log] pub struct Log {
         /// The least severe lines kept.
         level: LogLevel = LogLevel::Info, LogLevel::KIND, InState::Free;
-
         /// `auto` is the journal under systemd and stderr elsewhere.
         target: LogTarget = LogTarget::Auto, LogTarget::KIND, InState::Never;
-
         /// Lines kept in memory for `logs.get_recent_app_logs`.
         ring_lines: usize = 1000, count(10, 100_000), InState::Lower;
     }

@@ -15,6 +15,7 @@ mod jwt;
 mod limits;
 mod log;
 pub mod metrics;
+mod own_folder;
 mod places;
 mod policy;
 mod process;

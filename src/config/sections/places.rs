@@ -8,13 +8,10 @@ section! {
     [places] pub struct PlaceSettings given places {
         /// What the server keeps: samples, audit, its own fragments.
         state_dir: PathBuf = places.state_dir.clone(), Kind::Folder, InState::Never;
-
         /// The server's socket and what may vanish at a restart.
         runtime_dir: PathBuf = places.runtime_dir.clone(), Kind::Folder, InState::Never;
-
         /// What the privileged half keeps.
         agent_state_dir: PathBuf = places.agent_state_dir.clone(), Kind::Folder, InState::Never;
-
         /// Where the privileged half listens.
         agent_socket: PathBuf = places.agent_socket.clone(), Kind::SocketPath, InState::Never;
     }

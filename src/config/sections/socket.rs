@@ -12,10 +12,8 @@ section! {
     [socket] pub struct Socket given places {
         /// Whether to listen on the unix socket.
         enabled: bool = true, Kind::Bool, InState::Off;
-
         /// Where it is. By default `mcp.sock` in `places.runtime_dir`.
         path: PathBuf = places.runtime_dir.join("mcp.sock"), Kind::SocketPath, InState::Never;
-
         /// Connections at once, half of them for one caller.
         max_connections: usize = 32, count(1, 1024), InState::Lower;
     }

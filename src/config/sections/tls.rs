@@ -8,11 +8,9 @@ section! {
     [tls] pub struct Tls given places {
         /// Whether HTTP is spoken through TLS. Needed beyond loopback.
         enabled: bool = false, Kind::Bool, InState::Never;
-
         /// Certificate and chain, PEM. `raspi-mcp tls init` makes one. Changed files count from the next connection on.
         // The certificate comes first, then what it was signed with, if anything.
         certificate: PathBuf = places.state_dir.join("tls/certificate.pem"), Kind::File, InState::Never;
-
         /// Its private key, PEM. Only the server's user may read it.
         // PKCS #8, SEC 1 or PKCS #1.
         key: PathBuf = places.state_dir.join("tls/key.pem"), Kind::File, InState::Never;
