@@ -4,7 +4,7 @@ use super::{
     fault::{Fault, Origin, Position},
     found::{Entry, Found, Written, quoted},
     keys::{self, KEYS, Key, SECTIONS, section_of},
-    kind::{Kind, KnownTools},
+    kind::KnownTools,
     nearest::nearest,
 };
 use crate::actions::ACTIONS;
@@ -121,7 +121,7 @@ impl<'a> Reading<'a> {
         let section = name.split('.').next().filter(|section| keys::is_section(section));
         let offered: Vec<&str> = match section {
             Some(section) => KEYS.iter().filter_map(|key| key.name.strip_prefix(section)?.strip_prefix('.')).collect(),
-            None => SECTIONS.iter().map(|(section, _)| *section).filter(|section| !section.is_empty()).collect(),
+            None => SECTIONS.iter().map(|section| section.name).filter(|section| !section.is_empty()).collect(),
         };
         match section {
             Some(section) => format!("; [{section}] has {}", offered.join(", ")),
@@ -146,7 +146,7 @@ pub fn variable_of(name: &str) -> String {
 pub fn from_text(name: &str, text: &str, origin: Origin, tools: &KnownTools) -> (Vec<Assignment>, Vec<Fault>) {
     let mut reading = Reading::of(origin, tools);
     match keys::find(name) {
-        Some(key) if key.kind == Kind::Tokens => {
+        Some(key) if key.kind.tables().is_some_and(|tables| tables.secret) => {
             reading.fault(None, format!("{name} can only be set in a file, where others cannot read it"));
         }
         Some(key) if key.kind.is_tables() => {

@@ -1,10 +1,9 @@
 //! Writes `docs/configuration.md` and `dist/raspi-mcp.toml` from the table of keys; a test says they are current.
 
 use super::{
-    keys::{KEYS, Key, SECTIONS, section_of},
+    keys::{Key, SECTIONS, SectionInfo},
     kind::Kind,
     places::Places,
-    sections::{allow, exec, files, i2c},
     settings::Settings,
 };
 use serde_json::Value;
@@ -14,11 +13,11 @@ use std::fmt::Write;
 pub fn markdown() -> String {
     let defaults = defaults();
     let mut page = String::from(INTRODUCTION);
-    for (section, about) in SECTIONS {
+    for SectionInfo { name: section, about, keys } in SECTIONS {
         let title = if section.is_empty() { "Top level".to_owned() } else { format!("`[{section}]`") };
         let _ = write!(page, "\n## {title}\n\n{about}\n\n");
         page.push_str("| key | meaning | value | default | in a state fragment |\n| --- | --- | --- | --- | --- |\n");
-        for key in KEYS.iter().filter(|key| section_of(key.name) == *section) {
+        for key in *keys {
             let default =
                 default_of(&defaults, key).map_or_else(|| "each tool's own".into(), |value| format!("`{value}`"));
             let name = written_name(key);
@@ -34,21 +33,17 @@ pub fn markdown() -> String {
 pub fn default_file() -> String {
     let defaults = defaults();
     let mut file = String::from(FILE_HEAD);
-    for (section, about) in SECTIONS {
+    for SectionInfo { name: section, about, keys } in SECTIONS {
         let _ = write!(file, "\n# {about}\n");
         if !section.is_empty() {
             let _ = writeln!(file, "[{section}]");
         }
-        for key in KEYS.iter().filter(|key| section_of(key.name) == *section) {
+        for key in *keys {
             for line in wrapped(&format!("{} Expected: {}.", key.doc, key.kind.expected())) {
                 let _ = writeln!(file, "# {line}");
             }
             match (key.kind, default_of(&defaults, key)) {
-                (Kind::Tokens, _) => file.push_str(TOKEN_EXAMPLE),
-                (Kind::Roots, _) => file.push_str(files::EXAMPLE),
-                (Kind::Commands, _) => file.push_str(exec::EXAMPLE),
-                (Kind::I2cBuses, _) => file.push_str(i2c::EXAMPLE),
-                (Kind::Grants, _) => file.push_str(allow::EXAMPLE),
+                (Kind::Tables(tables), _) => file.push_str(tables.example),
                 (_, Some(value)) => {
                     let _ = writeln!(file, "#{} = {value}", written_name(key));
                 }
@@ -74,11 +69,6 @@ fn default_of(defaults: &Value, key: &Key) -> Option<String> {
 fn written_name(key: &Key) -> &'static str {
     match key.kind {
         Kind::Mode => "\"<tool>\"",
-        Kind::Tokens => "tokens",
-        Kind::Roots => "roots",
-        Kind::Commands => "commands",
-        Kind::I2cBuses => "buses",
-        Kind::Grants => "allow",
         _ => key.name.split_once('.').map_or(key.name, |(_, name)| name),
     }
 }
@@ -99,14 +89,6 @@ fn wrapped(text: &str) -> Vec<String> {
     lines
 }
 
-const TOKEN_EXAMPLE: &str = "\
-#[[access.tokens]]
-#name = \"laptop\"
-#sha256 = \"<64 hexadecimal digits; raspi-mcp token new prints them>\"
-#role = \"ops_rw\"
-#expires = 2027-12-31T00:00:00Z
-";
-
 const FILE_HEAD: &str = "\
 # Configuration of raspi-mcp. Every line below is a default: take the # away and change it.
 # Generated from the table of keys (BLESS=1 cargo test writes it); docs/configuration.md explains how files are merged.
@@ -115,7 +97,7 @@ const FILE_HEAD: &str = "\
 const INTRODUCTION: &str = "\
 # Configuration
 
-<!-- Generated from src/config/keys.rs: BLESS=1 cargo test writes it. -->
+<!-- Generated from the sections in src/config: BLESS=1 cargo test writes it. -->
 
 raspi-mcp runs without any configuration: read-only, on loopback. What you set is merged from these sources; later ones
 win over earlier ones:

@@ -4,7 +4,7 @@ use super::{
     assignment::Assignment,
     fault::{Fault, Origin},
     keys::InState,
-    kind::{Kind, KnownTools},
+    kind::KnownTools,
     places::Places,
     prepared::Prepared,
     settings::Settings,
@@ -82,18 +82,12 @@ impl Draft {
     /// A token whose name is taken.
     pub fn apply(&mut self, assignment: &Assignment) -> Result<(), Fault> {
         let (name, slot) = (assignment.name(), self.slot(assignment));
-        match (assignment.key.name, slot, &assignment.value) {
-            (_, Value::Array(held), Value::Array(more)) if assignment.key.kind.is_tables() => {
-                let what = match assignment.key.kind {
-                    Kind::Tokens => Some("token"),
-                    Kind::Roots => Some("root"),
-                    Kind::Commands => Some("command"),
-                    // Without names: several may be of the same bus.
-                    _ => None,
-                };
+        match (assignment.key.kind.tables(), slot, &assignment.value) {
+            (Some(tables), Value::Array(held), Value::Array(more)) => {
                 for table in more {
                     let taken = held.iter().find(|one| one["name"] == table["name"]);
-                    if let (Some(what), Some(taken)) = (what, taken) {
+                    if let (true, Some(taken)) = (tables.named, taken) {
+                        let what = tables.noun;
                         let message = format!("there is a {what} named {} already; names must differ", taken["name"]);
                         return Err(Fault::new(assignment.origin.clone(), message));
                     }

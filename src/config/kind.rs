@@ -3,12 +3,11 @@
 use super::{
     fault::Position,
     found::{Found, Written},
-    keys::NAMESPACES,
     nearest::nearest,
     owners,
-    sections::{allow, exec, files, gpio::PwmPin, i2c, update},
-    tokens,
-    words::{full_path, is_host, is_name, is_service, one_of, sized},
+    sections::{gpio::PwmPin, update},
+    table_setting::TableSetting,
+    words::{NAMESPACES, full_path, is_host, is_name, is_service, one_of, sized},
 };
 use crate::{meta::Mode, values::Window};
 use serde_json::Value;
@@ -52,16 +51,8 @@ pub enum Kind {
     ToolsOrNamespaces,
     /// `allow`, `ask` or `deny`.
     Mode,
-    /// The tables of `[[access.tokens]]`.
-    Tokens,
-    /// The tables of `[[files.roots]]`.
-    Roots,
-    /// The tables of `[[exec.commands]]`.
-    Commands,
-    /// The tables of `[[i2c.buses]]`.
-    I2cBuses,
-    /// The tables of `[[tools.allow]]`.
-    Grants,
+    /// Tables, like `[[access.tokens]]`.
+    Tables(&'static TableSetting),
     /// Full paths without `..`.
     Folders,
     /// Names of processes.
@@ -89,6 +80,28 @@ pub enum Unit {
     Seconds,
     Bytes,
 }
+
+pub const KIB: i64 = 1024;
+pub const MIB: i64 = 1024 * KIB;
+pub const GIB: i64 = 1024 * MIB;
+
+/// A whole number; both bounds are included.
+pub const fn count(min: i64, max: i64) -> Kind {
+    Kind::Integer { min, max, unit: Unit::Count }
+}
+
+/// A whole number of seconds; both bounds are included.
+pub const fn seconds(min: i64, max: i64) -> Kind {
+    Kind::Integer { min, max, unit: Unit::Seconds }
+}
+
+/// A whole number of bytes; both bounds are included.
+pub const fn bytes(min: i64, max: i64) -> Kind {
+    Kind::Integer { min, max, unit: Unit::Bytes }
+}
+
+/// Roles, weakest first.
+pub const ROLES: Kind = Kind::Choice(&["read_only", "ops_rw", "admin"]);
 
 /// The longest path of a unix socket: `sun_path` has 108 bytes, the last of them zero (unix(7)).
 const SOCKET_PATH_BYTES: usize = 107;
@@ -128,11 +141,7 @@ impl Kind {
             Self::Cameras => "a list of cameras like \"/dev/video0\" or \"HD Webcam*\"".into(),
             Self::Namespaces => format!("a list of namespaces out of {}", NAMESPACES.join(", ")),
             Self::ToolsOrNamespaces => "a list of tools (\"system.reboot\") and namespaces (\"gpio\")".into(),
-            Self::Tokens => tokens::EXPECTED.into(),
-            Self::Roots => files::EXPECTED.into(),
-            Self::Commands => exec::EXPECTED.into(),
-            Self::I2cBuses => i2c::EXPECTED.into(),
-            Self::Grants => allow::EXPECTED.into(),
+            Self::Tables(tables) => tables.expected(),
             Self::Folders => "a list of full paths without \"..\", like \"/srv/work\"".into(),
             Self::Processes => "a list of process names of 1 to 15 bytes".into(),
             Self::Pins => "a list of GPIO numbers from 2 to 27".into(),
@@ -150,11 +159,7 @@ impl Kind {
     /// The checked value, in the form the settings are read from. Complaints go to `wrong`, all of them.
     pub fn check(self, name: &str, found: &Found, tools: &KnownTools, wrong: &mut Vec<Complaint>) -> Option<Value> {
         match self {
-            Self::Tokens => tokens::check(found, wrong),
-            Self::Roots => files::check(found, wrong),
-            Self::Commands => exec::check(found, wrong),
-            Self::I2cBuses => i2c::check(found, wrong),
-            Self::Grants => allow::check(found, tools, wrong),
+            Self::Tables(tables) => tables.check(found, tools, wrong),
             _ if self.is_list() => self.check_list(name, found, tools, wrong),
             _ => match self.check_one(found) {
                 Ok(value) => Some(value),
@@ -166,9 +171,27 @@ impl Kind {
         }
     }
 
-    /// Whether it is written as tables, so that only a file can hold it.
+    /// The check of a value that is a field of a table.
+    ///
+    /// # Errors
+    /// The complaint about it.
+    pub fn check_field(self, name: &str, found: &Found, tools: &KnownTools) -> Result<Value, Complaint> {
+        let mut wrong = Vec::new();
+        let value = self.check(name, found, tools, &mut wrong);
+        value.ok_or_else(|| wrong.pop().unwrap_or_else(|| (found.at, format!("{name} must be {}", self.expected()))))
+    }
+
+    /// What is known of it where it is written as tables, so that only a file can hold it.
+    pub fn tables(self) -> Option<&'static TableSetting> {
+        match self {
+            Self::Tables(tables) => Some(tables),
+            _ => None,
+        }
+    }
+
+    /// Whether it is written as tables.
     pub fn is_tables(self) -> bool {
-        matches!(self, Self::Tokens | Self::Roots | Self::Commands | Self::I2cBuses | Self::Grants)
+        self.tables().is_some()
     }
 
     /// Whether it is a list of words.

@@ -3,15 +3,17 @@
 //! Order, later over earlier: image, an appliance's identity (`/run/raspi-mcp-identity`), site (`/etc/raspi-mcp`), state,
 //! environment, flags. What the server itself can write (state) may only narrow. Anything that is not understood is an error with its place: in the image, the site,
 //! the environment or a flag the server refuses to start; a state fragment is set aside and the settings are
-//! [`Settings::restricted`]. The keys are data, in `keys.rs`.
+//! [`Settings::restricted`]. Each setting is declared once, in its section ([`declare`]); `keys.rs` has the list.
 
 mod assignment;
+mod declare;
 pub mod docs;
 mod draft;
 mod explain;
 mod fault;
 mod found;
 mod fragment;
+pub mod key;
 pub mod keys;
 mod kind;
 mod load;
@@ -22,6 +24,7 @@ pub mod prepared;
 mod reload;
 pub mod sections;
 mod settings;
+mod table_setting;
 mod tables;
 mod together;
 mod token;
@@ -43,13 +46,14 @@ pub use owners::Owners;
 pub use places::{Places, SERVER_USER};
 pub use reload::{Reload, fragment_of};
 pub use sections::{
-    Approval, Service,
+    Access, Approval, AuditLog, Exec, Files, GpioSettings, Http, I2cSettings, Jwt, Limits, Log, LogLevel, LogTarget,
+    PlaceSettings, Policy, Process, SAME_PLACES, Service, Socket, Tls, Tools, UpdateSettings,
     allow::{Grant, is_caller},
-    exec::{CommandSetting, EXEC_USER, Exec},
-    files::{FileRoot, Files, is_grantable, wrong_grants},
-    gpio::{GpioSettings, PwmPin, Revert},
-    i2c::{BusSetting, HIGHEST_BUS as HIGHEST_I2C_BUS, I2cSettings},
-    update::{Flow, UpdateSettings},
+    exec::{CommandSetting, EXEC_USER},
+    files::{FileRoot, is_grantable, wrong_grants},
+    gpio::{PwmPin, Revert},
+    i2c::{BusSetting, HIGHEST_BUS as HIGHEST_I2C_BUS},
+    update::Flow,
 };
 pub use settings::*;
 pub(crate) use tables::Tables;

@@ -8,11 +8,11 @@ use super::{
 use serde_json::{Map, Value};
 
 /// What such tables have in common.
-pub struct Tables {
+pub struct Tables<'a> {
     /// Name of the key: `files.roots`.
     pub key: &'static str,
     /// What a person is told to write.
-    pub expected: &'static str,
+    pub expected: &'a str,
     /// The most there may be.
     pub most: usize,
     /// What one is called: "root".
@@ -21,7 +21,7 @@ pub struct Tables {
     pub required: &'static [&'static str],
 }
 
-impl Tables {
+impl Tables<'_> {
     /// The tables as the settings read them, or every complaint about them. `field` checks one field, by its name and place.
     pub fn check(
         &self,
@@ -72,7 +72,7 @@ impl Tables {
 }
 
 /// "name, sha256 and role".
-fn enumerated(names: &[&str]) -> String {
+pub fn enumerated(names: &[&str]) -> String {
     match names {
         [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
         _ => names.concat(),

@@ -7,7 +7,7 @@ use std::fmt;
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 /// A token that is accepted: who it stands for, what it may do, and until when.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenSetting {
     /// Shows up in the audit as the principal; unique.
     pub name: String,

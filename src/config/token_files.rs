@@ -1,12 +1,13 @@
 //! The files that tokens are in: what a running server reads again when one changes, and what `raspi-mcp token` writes.
 
-use super::prepared::Prepared;
 use super::{
     Sources,
     fault::{Fault, Faults, Origin},
     fragment,
     kind::{Kind, KnownTools},
+    prepared::Prepared,
     token::TokenSetting,
+    tokens::TOKENS,
 };
 use crate::meta::Mode;
 use std::path::{Path, PathBuf};
@@ -74,7 +75,7 @@ impl TokenFiles {
             faults.extend(fragment.faults.into_iter().filter(|fault| !was_set_aside(&fault.origin)));
             let alone = fragment.assignments.len() == 1;
             for assignment in &fragment.assignments {
-                if assignment.key.kind != Kind::Tokens || was_set_aside(&assignment.origin) {
+                if assignment.key.kind != Kind::Tables(&TOKENS) || was_set_aside(&assignment.origin) {
                     continue;
                 }
                 let Origin::File { path, .. } = &assignment.origin else { continue };

@@ -6,6 +6,10 @@ use std::{
     path::Path,
 };
 
+/// Namespaces of tools, also of those that come later: configuration written for a newer version names them too.
+pub const NAMESPACES: &[&str] =
+    &["system", "metrics", "network", "service", "process", "gpio", "i2c", "camera", "logs", "manage", "files", "exec"];
+
 /// `"a", "b" or "c"`.
 pub fn one_of(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();

@@ -6,10 +6,9 @@
 use super::files::is_grantable;
 use crate::{
     config::{
-        fault::Position,
-        found::{Found, Written, quoted},
+        found::{Found, Written},
         kind::{Complaint, Kind, KnownTools, meant},
-        tables::Tables,
+        table_setting::TableSetting,
         words::full_path,
     },
     os::glob::Glob,
@@ -90,35 +89,30 @@ pub fn is_caller(text: &str) -> bool {
     }
 }
 
-const FIELDS: &[&str] = &["tool", "for", "pins", "units", "cameras", "devices", "paths", "by", "at"];
 /// More than the tools there are, each for a few callers.
 const MOST: usize = 256;
 const LINE_BYTES: usize = 128;
 
-/// What [`Kind::Grants`] expects.
-pub const EXPECTED: &str =
-    "tables [[tools.allow]] with tool and, if wanted, for, pins, units, cameras, devices, paths, by and at";
-
-/// How the default file shows one.
-pub const EXAMPLE: &str = "\
+/// `tools.allow`.
+pub const GRANTS: TableSetting = TableSetting {
+    key: "tools.allow",
+    noun: "grant",
+    most: MOST,
+    named: false,
+    secret: false,
+    required: &["tool"],
+    optional: &["for", "pins", "units", "cameras", "devices", "paths", "by", "at"],
+    check_field,
+    example: "\
 #[[tools.allow]]
 #tool = \"gpio.write_pin\"
 #pins = [17]
 #for = [\"token:laptop\"]
-";
+",
+};
 
-/// The tables as the settings read them, or every complaint about them.
-pub fn check(found: &Found, tools: &KnownTools, wrong: &mut Vec<Complaint>) -> Option<Value> {
-    let tables = Tables { key: "tools.allow", expected: EXPECTED, most: MOST, noun: "grant", required: &["tool"] };
-    tables.check(found, wrong, |field, key_at, found| check_field(field, key_at, found, tools))
-}
-
-fn check_field(field: &str, key_at: Option<Position>, found: &Found, tools: &KnownTools) -> Result<Value, Complaint> {
-    let list = |kind: Kind, name: &str| {
-        let mut wrong = Vec::new();
-        kind.check(name, found, tools, &mut wrong).ok_or_else(|| wrong.pop().unwrap_or((found.at, String::new())))
-    };
-    match (field, &found.value) {
+fn check_field(field: &str, found: &Found, tools: &KnownTools) -> Option<Result<Value, Complaint>> {
+    Some(match (field, &found.value) {
         ("tool", Written::Text(text)) if tools.iter().any(|(tool, _)| tool == text) => Ok(text.as_str().into()),
         ("tool", _) => {
             let text = if let Written::Text(text) = &found.value { text.as_str() } else { "" };
@@ -130,9 +124,9 @@ fn check_field(field: &str, key_at: Option<Position>, found: &Found, tools: &Kno
                 "callers as the audit names them: \"token:NAME\", \"loopback\", \"stdio\", \"uid:1000\", \"jwt:NAME\"";
             texts(found, "tools.allow.for", hint, is_caller)
         }
-        ("pins", _) => list(Kind::Pins, "tools.allow.pins"),
-        ("units", _) => list(Kind::Services, "tools.allow.units"),
-        ("cameras", _) => list(Kind::Cameras, "tools.allow.cameras"),
+        ("pins", _) => Kind::Pins.check_field("tools.allow.pins", found, tools),
+        ("units", _) => Kind::Services.check_field("tools.allow.units", found, tools),
+        ("cameras", _) => Kind::Cameras.check_field("tools.allow.cameras", found, tools),
         ("devices", _) => {
             let hint = "I2C devices as \"1:0x48\" or \"1:0x50-0x57\"";
             texts(found, "tools.allow.devices", hint, |text| device(text).is_some())
@@ -147,11 +141,8 @@ fn check_field(field: &str, key_at: Option<Position>, found: &Found, tools: &Kno
         ("by" | "at", _) => {
             Err((found.at, format!("tools.allow.{field} must be one line of at most {LINE_BYTES} bytes")))
         }
-        _ => {
-            let near = meant(field, FIELDS.iter().copied());
-            Err((key_at, format!("unknown key {} in [[tools.allow]]{near}", quoted(field))))
-        }
-    }
+        _ => return None,
+    })
 }
 
 fn texts(found: &Found, name: &str, what: &str, good: impl Fn(&str) -> bool) -> Result<Value, Complaint> {

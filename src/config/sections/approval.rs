@@ -1,33 +1,34 @@
 //! `[approval]`: how long a question to a person stays open, who may carry it, and the button that answers it.
 
-use crate::values::{Level, Pin};
-use serde::{Deserialize, Serialize};
+use crate::{
+    config::{
+        declare::section,
+        key::InState,
+        kind::{Kind, count, seconds},
+    },
+    values::{Level, Pin},
+};
 use std::collections::BTreeSet;
 
-/// The section.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Approval {
-    pub wait_seconds: u64,
-    pub expire_seconds: u64,
-    pub elicitation_clients: Vec<String>,
-    /// A Broadcom number; 0 is none.
-    pub button_pin: u8,
-    /// The level while it is pressed.
-    pub button_active: Level,
-    /// A Broadcom number; 0 is none.
-    pub led_pin: u8,
-}
-
-impl Default for Approval {
-    fn default() -> Self {
-        Self {
-            wait_seconds: 20,
-            expire_seconds: 300,
-            elicitation_clients: Vec::new(),
-            button_pin: 0,
-            button_active: Level::Low,
-            led_pin: 0,
-        }
+section! {
+    /// How long a question to a person stays open, and who may carry it.
+    [approval] pub struct Approval {
+        /// How long a call waits for the person; after that it answers that approval is pending and can be repeated.
+        wait_seconds: u64 = 20, seconds(0, 300), InState::Lower;
+        /// How long a question, or a yes that was not used, stays good.
+        expire_seconds: u64 = 300, seconds(30, 3600), InState::Lower;
+        /// Clients, by the name they give themselves, whose own dialogue counts as the person's answer. Some clients
+        /// answer it by themselves, hence none.
+        elicitation_clients: Vec<String> = Vec::new(), Kind::Clients, InState::Never;
+        /// A button that approves the one call that waits when it is held for two seconds: its GPIO, or 0 for none. The
+        /// agent alone has it, and no tool. Whoever can reach the button can approve, without a name in the record.
+        button_pin: u8 = 0, count(0, 27), InState::Never;
+        /// The level while it is pressed. `low`: a button to ground, with the pull-up inside the chip; `high`: one to
+        /// 3.3 V.
+        button_active: Level = Level::Low, Kind::Choice(&["low", "high"]), InState::Never;
+        /// An LED beside the button: its GPIO, or 0 for none. Slow blinking: one call waits; on: the hold is counted;
+        /// fast blinking: the button cannot answer, `raspi-mcp approve` can.
+        led_pin: u8 = 0, count(0, 27), InState::Never;
     }
 }
 

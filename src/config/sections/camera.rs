@@ -1,40 +1,39 @@
 //! `[camera]`: which cameras may be used, and what is kept of their photos.
 
-use crate::{config::settings::Settings, os::real_path::resolved};
-use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use super::own_folder::own_folder;
+use crate::config::{
+    declare::section,
+    key::InState,
+    kind::{GIB, Kind, MIB, bytes, count},
+    settings::Settings,
+};
+use std::path::PathBuf;
 
-/// The section.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CameraSettings {
-    /// Paths, names or places of cameras, with `*` and `?` in them. Any may be listed.
-    pub allow: Vec<String>,
-    /// Where photos are kept.
-    pub dir: PathBuf,
-    pub max_photos: u32,
-    pub max_bytes: u64,
-    pub max_age_days: u32,
-    /// Frames that are let go before one is kept.
-    pub warmup_frames: u32,
-    /// What stands before `/photos/…` for those who fetch photos over HTTP; empty: no address is given.
-    pub public_url: String,
+section! {
+    /// Which cameras `camera.*` may use, and what is kept of their photos.
+    [camera] pub struct CameraSettings given places {
+        /// Cameras that pictures may be taken with, by path, name or place as `camera.list_cameras` shows them; `*` is
+        /// all. None unless named; on a simulated board all of its own.
+        allow: Vec<String> = Vec::new(), Kind::Cameras, InState::Fewer;
+        /// Where photos are kept; by default `photos` in `places.state_dir`. Made when the first is taken. As a
+        /// service, a folder elsewhere also needs `ReadWritePaths=` in a drop-in (`systemctl edit raspi-mcp`).
+        dir: PathBuf = places.state_dir.join("photos"), Kind::Folder, InState::Never;
+        /// Photos that are kept; the oldest go first. Other files there are left alone.
+        max_photos: u32 = 500, count(1, 100_000), InState::Lower;
+        /// What all photos together may take.
+        max_bytes: u64 = 256 * 1024 * 1024, bytes(MIB, 1024 * GIB), InState::Lower;
+        /// Photos older than so many days go when the next one is taken.
+        max_age_days: u32 = 30, count(1, 36_500), InState::Lower;
+        /// Frames that are let go before one is kept, so that exposure and colours have settled.
+        // A third of a second of a webcam: exposure has settled by then.
+        warmup_frames: u32 = 10, count(0, 120), InState::Free;
+        /// Address of this server as others see it, like "https://pi.local:8765": photos are at `/photos/` there, for
+        /// callers with a token. Empty: `public_url` is null.
+        public_url: String = String::new(), Kind::Text, InState::Never;
+    }
 }
 
 impl CameraSettings {
-    /// What holds when nobody sets anything: a month of photos, of the size of a small database.
-    pub fn below(state_dir: &Path) -> Self {
-        Self {
-            allow: Vec::new(),
-            dir: state_dir.join("photos"),
-            max_photos: 500,
-            max_bytes: 256 << 20,
-            max_age_days: 30,
-            // A third of a second of a webcam: exposure has settled by then.
-            warmup_frames: 10,
-            public_url: String::new(),
-        }
-    }
-
     /// What may be used: on a simulated board all it has, where nothing is said.
     pub fn allowed(&self, simulated: bool) -> Vec<String> {
         if simulated && self.allow.is_empty() { vec!["*".into()] } else { self.allow.clone() }
@@ -43,33 +42,9 @@ impl CameraSettings {
 
 /// Rules between `[camera]` and the rest: which keys, and what is wrong.
 pub fn faults(settings: &Settings) -> Vec<(&'static str, String)> {
-    let (camera, places) = (&settings.camera, &settings.places);
-    let mut faults = Vec::new();
-    let guarded = [&places.runtime_dir, &places.agent_state_dir].into_iter().cloned();
-    let system = ["/etc", "/usr", "/run", "/dev", "/proc", "/sys"].map(PathBuf::from);
-    let (dir, state) = (resolved(&camera.dir), resolved(&places.state_dir));
-    // Wherever the state is, a folder in it is as good.
-    let in_state = dir.starts_with(&state) && dir != state;
-    let lies_in = |other: &PathBuf| !in_state && dir.starts_with(resolved(other));
-    if let Some(other) = guarded.chain(system).find(lies_in) {
-        faults.push((
-            "camera.dir",
-            format!(
-                "camera.dir is {}, which lies in {}; give photos a folder of their own",
-                camera.dir.display(),
-                other.display()
-            ),
-        ));
-    }
-    if state.starts_with(&dir) {
-        faults.push((
-            "camera.dir",
-            format!(
-                "camera.dir is {}, which holds the server's state; give photos a folder of their own",
-                camera.dir.display()
-            ),
-        ));
-    }
+    let camera = &settings.camera;
+    let dir = own_folder("camera.dir", &camera.dir, settings, "give photos a folder of their own");
+    let mut faults: Vec<_> = dir.into_iter().map(|message| ("camera.dir", message)).collect();
     if !camera.public_url.is_empty() && !is_base(&camera.public_url) {
         faults.push((
             "camera.public_url",

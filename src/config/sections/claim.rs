@@ -1,19 +1,18 @@
 //! `[claim]`: how an appliance that has no owner yet shows its code, and for how long (docs/claim.md).
 
-use serde::{Deserialize, Serialize};
+use crate::config::{
+    declare::section,
+    key::InState,
+    kind::{Kind, count},
+};
 
-/// The section.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClaimSettings {
-    /// Minutes from power-on in which the code is taken.
-    pub window_minutes: u32,
-    /// The LED that blinks while there is no owner, by its name in `/sys/class/leds`; empty: none.
-    pub led: String,
-}
-
-impl Default for ClaimSettings {
-    /// The green LED beside the card, which every Raspberry Pi has.
-    fn default() -> Self {
-        Self { window_minutes: 15, led: "ACT".into() }
+section! {
+    /// How an appliance fresh from the flash gets its owner (docs/claim.md).
+    [claim] pub struct ClaimSettings {
+        /// How long after power-on the code is taken that the machine shows.
+        window_minutes: u32 = 15, count(1, 1440), InState::Never;
+        /// The LED that blinks until then, by its name in `/sys/class/leds`. Empty: none.
+        // The green LED beside the card, which every Raspberry Pi has.
+        led: String = "ACT".into(), Kind::Text, InState::Never;
     }
 }

@@ -2,11 +2,12 @@
 
 use crate::{
     config::{
-        fault::Position,
+        declare::section,
         found::{Found, Written, quoted},
-        kind::{Complaint, Kind, Unit, meant},
+        key::InState,
+        kind::{Complaint, KIB, Kind, KnownTools, bytes, count, seconds},
         settings::Settings,
-        tables::Tables,
+        table_setting::TableSetting,
         words::{full_path, is_name},
     },
     os::real_path::resolved,
@@ -18,19 +19,24 @@ use std::path::{Path, PathBuf};
 /// Who runs commands when nobody says otherwise; dist/sysusers.d makes the account.
 pub const EXEC_USER: &str = "raspi-mcp-exec";
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Exec {
-    /// The account that commands run under.
-    pub user: String,
-    /// Where commands may run and write; the first one is where they begin.
-    pub cwd_roots: Vec<PathBuf>,
-    /// Whether `shell: true` may hand a whole line to `/bin/sh`: then the list of commands bounds nothing.
-    pub shell: bool,
-    /// Kept of each of the two outputs, in bytes.
-    pub max_output_bytes: usize,
-    /// Commands at once.
-    pub max_running: usize,
-    pub commands: Vec<CommandSetting>,
+section! {
+    /// The commands of `exec.run`. Without one, it runs nothing.
+    [exec] pub struct Exec {
+        /// The account commands run under: one of its own, never root's or the server's.
+        user: String = EXEC_USER.into(), Kind::Account, InState::Never;
+        /// Folders that commands may run and write in; they begin in the first, or in `/` without any.
+        cwd_roots: Vec<PathBuf> = Vec::new(), Kind::Folders, InState::Never;
+        /// Whether `shell: true` may hand a whole line to `/bin/sh`. Then the list of commands bounds nothing.
+        shell: bool = false, Kind::Bool, InState::Never;
+        /// Kept of a command's output, and as much of its errors: the first half and the last. What lay between is
+        /// counted.
+        max_output_bytes: usize = 64 * 1024, bytes(KIB, 256 * KIB), InState::Lower;
+        /// Commands at once.
+        max_running: usize = 4, count(1, 16), InState::Lower;
+        /// What may be run, one `[[exec.commands]]` each. Patterns are regular expressions that match whole arguments:
+        /// `args` the first, second, …; `more_args` all further ones; `options` those that begin with `-`.
+        commands: Vec<CommandSetting> = Vec::new(), Kind::Tables(&COMMANDS), InState::Never;
+    }
 }
 
 impl Exec {
@@ -40,21 +46,8 @@ impl Exec {
     }
 }
 
-impl Default for Exec {
-    fn default() -> Self {
-        Self {
-            user: EXEC_USER.into(),
-            cwd_roots: Vec::new(),
-            shell: false,
-            max_output_bytes: 64 * 1024,
-            max_running: 4,
-            commands: Vec::new(),
-        }
-    }
-}
-
 /// A command that may be run, and the arguments it may get.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandSetting {
     /// What callers call it; unique.
     pub name: String,
@@ -96,19 +89,6 @@ fn minute() -> u32 {
     60
 }
 
-const FIELDS: &[&str] = &[
-    "name",
-    "program",
-    "args",
-    "more_args",
-    "options",
-    "env",
-    "stdin",
-    "network",
-    "timeout_seconds",
-    "user",
-    "cwd_roots",
-];
 /// More than a person sets up by hand.
 const MOST: usize = 64;
 const MOST_PATTERNS: usize = 32;
@@ -117,38 +97,32 @@ const PATTERN_BYTES: usize = 256;
 /// A pattern is compiled when it is needed and forgotten after; one that needs more than this has a slip in it.
 const PATTERN_MEMORY: usize = 256 * 1024;
 /// Ten minutes at most (docs/contract/exec.md).
-const TIMEOUT: Kind = Kind::Integer { min: 1, max: 600, unit: Unit::Seconds };
+const TIMEOUT: Kind = seconds(1, 600);
 
-/// What [`Kind::Commands`] expects.
-pub const EXPECTED: &str = "tables [[exec.commands]] with name, program and, if wanted, args, more_args, options, env, stdin, network, \
-     timeout_seconds, user and cwd_roots";
-
-/// How the default file shows one.
-pub const EXAMPLE: &str = "\
+/// `exec.commands`.
+pub const COMMANDS: TableSetting = TableSetting {
+    key: "exec.commands",
+    noun: "command",
+    most: MOST,
+    named: true,
+    secret: false,
+    required: &["name", "program"],
+    optional: &["args", "more_args", "options", "env", "stdin", "network", "timeout_seconds", "user", "cwd_roots"],
+    check_field,
+    example: "\
 #[[exec.commands]]
 #name = \"disk-usage\"
 #program = \"/usr/bin/du\"
 #options = [\"-s\", \"-h\", \"--max-depth=[0-9]\"]
 #args = [\"[A-Za-z0-9_][A-Za-z0-9_./-]*\"]
 #timeout_seconds = 30
-";
+",
+};
 
-/// The commands as the settings read them, or every complaint about them.
-pub fn check(found: &Found, wrong: &mut Vec<Complaint>) -> Option<Value> {
-    let tables = Tables {
-        key: "exec.commands",
-        expected: EXPECTED,
-        most: MOST,
-        noun: "command",
-        required: &["name", "program"],
-    };
-    tables.check(found, wrong, check_field)
-}
-
-fn check_field(field: &str, key_at: Option<Position>, found: &Found) -> Result<Value, Complaint> {
+fn check_field(field: &str, found: &Found, tools: &KnownTools) -> Option<Result<Value, Complaint>> {
     let name = format!("exec.commands.{field}");
     let refuse = |expected: &str| Err((found.at, format!("{name} must be {expected}, not {}", found.shown())));
-    match (field, &found.value) {
+    Some(match (field, &found.value) {
         ("name", Written::Text(text)) if is_name(text, 64) => Ok(text.as_str().into()),
         ("name", _) => refuse("1 to 64 characters from a-z, 0-9, \"_\" and \"-\""),
         ("program", Written::Text(text)) if full_path(text) && !is_ours(Path::new(text)) => Ok(text.as_str().into()),
@@ -157,22 +131,13 @@ fn check_field(field: &str, key_at: Option<Position>, found: &Found) -> Result<V
         ("more_args", _) => refuse("a regular expression"),
         ("args" | "options", _) => list(&name, found, "regular expressions", pattern),
         ("env", _) => list(&name, found, "names of variables", variable),
-        ("cwd_roots", _) => one(Kind::Folders, &name, found),
+        ("cwd_roots", _) => Kind::Folders.check_field(&name, found, tools),
         ("user", Written::Text(text)) if is_name(text, 32) => Ok(text.as_str().into()),
         ("user", _) => refuse("the name of an account"),
-        ("stdin" | "network", _) => one(Kind::Bool, &name, found),
-        ("timeout_seconds", _) => one(TIMEOUT, &name, found),
-        _ => {
-            let near = meant(field, FIELDS.iter().copied());
-            Err((key_at, format!("unknown key {} in [[exec.commands]]{near}", quoted(field))))
-        }
-    }
-}
-
-fn one(kind: Kind, name: &str, found: &Found) -> Result<Value, Complaint> {
-    let mut wrong = Vec::new();
-    kind.check(name, found, &[], &mut wrong)
-        .ok_or_else(|| wrong.pop().unwrap_or_else(|| (found.at, format!("{name} must be {}", kind.expected()))))
+        ("stdin" | "network", _) => Kind::Bool.check_field(&name, found, tools),
+        ("timeout_seconds", _) => TIMEOUT.check_field(&name, found, tools),
+        _ => return None,
+    })
 }
 
 fn list(

@@ -2,11 +2,12 @@
 
 use crate::{
     config::{
-        fault::Position,
-        found::{Found, Written, quoted},
-        kind::{Complaint, Kind, Unit, meant},
+        declare::section,
+        found::{Found, Written},
+        key::InState,
+        kind::{Complaint, GIB, KIB, Kind, KnownTools, bytes},
         settings::Settings,
-        tables::Tables,
+        table_setting::TableSetting,
         words::{full_path, is_name},
     },
     os::{real_path::resolved, roots::FolderRoot},
@@ -15,14 +16,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Files {
-    /// The first one is where relative paths begin.
-    pub roots: Vec<FileRoot>,
+section! {
+    /// The folders of `files.*`. Without one, those tools reach nothing.
+    [files] pub struct Files {
+        /// Folders, one `[[files.roots]]` each; relative paths begin in the first. None may overlap another, state,
+        /// configuration, `/run`, `/dev`, `/proc` or `/sys`. As a service, a writable one also needs `ReadWritePaths=`
+        /// in a drop-in (`systemctl edit raspi-mcp`).
+        roots: Vec<FileRoot> = Vec::new(), Kind::Tables(&ROOTS), InState::Never;
+    }
 }
 
 /// A folder that `files.*` may reach.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileRoot {
     /// What callers call it; unique.
     pub name: String,
@@ -62,8 +67,7 @@ impl FileRoot {
 
 /// A file is hashed whole to be read, and a Pi 4 hashes 200 MB a second.
 const DEFAULT_MAX_BYTES: u64 = 16 << 20;
-const MAX_BYTES: Kind = Kind::Integer { min: 1024, max: 1 << 30, unit: Unit::Bytes };
-const FIELDS: &[&str] = &["name", "path", "writable", "max_bytes"];
+const MAX_BYTES: Kind = bytes(KIB, GIB);
 /// Every call names them all when it is refused; more than a person sets up by hand.
 const MOST: usize = 32;
 
@@ -71,46 +75,36 @@ fn default_max_bytes() -> u64 {
     DEFAULT_MAX_BYTES
 }
 
-/// What [`Kind::Roots`] expects.
-pub const EXPECTED: &str =
-    "tables [[files.roots]] with name, path and, if wanted, writable (false) and max_bytes (16 MiB)";
-
-/// How the default file shows one.
-pub const EXAMPLE: &str = "\
+/// `files.roots`.
+pub const ROOTS: TableSetting = TableSetting {
+    key: "files.roots",
+    noun: "root",
+    most: MOST,
+    named: true,
+    secret: false,
+    required: &["name", "path"],
+    optional: &["writable (false)", "max_bytes (16 MiB)"],
+    check_field,
+    example: "\
 #[[files.roots]]
 #name = \"data\"
 #path = \"/srv/raspi-mcp\"
 #writable = true
 #max_bytes = 16777216
-";
+",
+};
 
-/// The roots as the settings read them, or every complaint about them.
-pub fn check(found: &Found, wrong: &mut Vec<Complaint>) -> Option<Value> {
-    let tables =
-        Tables { key: "files.roots", expected: EXPECTED, most: MOST, noun: "root", required: &["name", "path"] };
-    tables.check(found, wrong, check_field)
-}
-
-fn check_field(field: &str, key_at: Option<Position>, found: &Found) -> Result<Value, Complaint> {
+fn check_field(field: &str, found: &Found, tools: &KnownTools) -> Option<Result<Value, Complaint>> {
     let refuse = |message: String| Err((found.at, message));
-    match (field, &found.value) {
+    Some(match (field, &found.value) {
         ("name", Written::Text(text)) if is_name(text, 64) => Ok(text.as_str().into()),
         ("name", _) => refuse("files.roots.name must be 1 to 64 characters from a-z, 0-9, \"_\" and \"-\"".into()),
         ("path", Written::Text(text)) if full_path(text) => Ok(text.as_str().into()),
         ("path", _) => refuse(format!("files.roots.path must be {}, not {}", Kind::Folder.expected(), found.shown())),
-        ("writable", _) => one(Kind::Bool, "files.roots.writable", found),
-        ("max_bytes", _) => one(MAX_BYTES, "files.roots.max_bytes", found),
-        _ => {
-            let near = meant(field, FIELDS.iter().copied());
-            Err((key_at, format!("unknown key {} in [[files.roots]]{near}", quoted(field))))
-        }
-    }
-}
-
-fn one(kind: Kind, name: &str, found: &Found) -> Result<Value, Complaint> {
-    let mut wrong = Vec::new();
-    kind.check(name, found, &[], &mut wrong)
-        .ok_or_else(|| wrong.pop().unwrap_or_else(|| (found.at, format!("{name} must be {}", kind.expected()))))
+        ("writable", _) => Kind::Bool.check_field("files.roots.writable", found, tools),
+        ("max_bytes", _) => MAX_BYTES.check_field("files.roots.max_bytes", found, tools),
+        _ => return None,
+    })
 }
 
 /// Folders of the system that no root may overlap.

@@ -1,21 +1,34 @@
 //! `[gpio]`: which pins tools may use, and how they are left.
 
-use serde::{Deserialize, Serialize};
+use crate::config::{
+    declare::{choice, section},
+    key::InState,
+    kind::Kind,
+};
 use std::collections::BTreeSet;
 
-/// The section. Pins are Broadcom numbers from 2 to 27.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GpioSettings {
-    pub allow: BTreeSet<u8>,
-    /// Label or device file; empty for the usual one.
-    pub chip: String,
-    /// Driven low while nobody uses them.
-    pub safe_low: BTreeSet<u8>,
-    /// Driven high while nobody uses them.
-    pub safe_high: BTreeSet<u8>,
-    pub revert: Revert,
-    /// Which hardware PWM reaches which pin, where the board's table does not say: see [`PwmPin`].
-    pub pwm: Vec<String>,
+section! {
+    /// The pins of `gpio.*`, by their Broadcom numbers. Without one, those tools reach nothing on a real board.
+    [gpio] pub struct GpioSettings {
+        /// Pins that may be used. None unless named; on a simulated board 2 to 27. 0 and 1 are never: add-on boards
+        /// identify themselves there.
+        allow: BTreeSet<u8> = BTreeSet::new(), Kind::Pins, InState::Fewer;
+        /// The GPIO chip whose line numbers are those of the pins: its label or device file. Empty: the header's on a
+        /// Raspberry Pi, elsewhere the first one.
+        chip: String = String::new(), Kind::Text, InState::Never;
+        /// Pins that are driven low whenever nobody uses them, from the server's start to its end. All others are
+        /// inputs then.
+        safe_low: BTreeSet<u8> = BTreeSet::new(), Kind::Pins, InState::Never;
+        /// The same, driven high.
+        safe_high: BTreeSet<u8> = BTreeSet::new(), Kind::Pins, InState::Never;
+        /// What follows a level that was written with a duration: the one before it, or its opposite.
+        revert: Revert = Revert::Previous, Revert::KIND, InState::Never;
+        /// Hardware PWM that is routed to a pin, where that is not known by itself: on other boards than Raspberry Pis,
+        /// and where the registers of the pins cannot be read. The device of `/sys/class/pwm/pwmchipN`, and the
+        /// channel.
+        // Each is a [`PwmPin`].
+        pwm: Vec<String> = Vec::new(), Kind::PwmPins, InState::Never;
+    }
 }
 
 /// One entry of `gpio.pwm`: `"18=3f20c000.pwm:0"`.
@@ -47,24 +60,11 @@ impl PwmPin {
     }
 }
 
-/// `gpio.revert`: what follows a level that was written with a duration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Revert {
-    Previous,
-    Invert,
-}
-
-impl Default for GpioSettings {
-    fn default() -> Self {
-        Self {
-            allow: BTreeSet::new(),
-            chip: String::new(),
-            safe_low: BTreeSet::new(),
-            safe_high: BTreeSet::new(),
-            revert: Revert::Previous,
-            pwm: Vec::new(),
-        }
+choice! {
+    /// `gpio.revert`: what follows a level that was written with a duration.
+    pub enum Revert {
+        Previous = "previous",
+        Invert = "invert",
     }
 }
 

@@ -2,21 +2,26 @@
 
 use crate::{
     config::{
-        fault::Position,
-        found::{Found, Written, quoted},
-        kind::{Complaint, Kind, Unit, meant},
-        tables::Tables,
+        declare::section,
+        found::{Found, Written},
+        key::InState,
+        kind::{Complaint, Kind, KnownTools, count},
+        table_setting::TableSetting,
     },
     values::Addresses,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The section.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct I2cSettings {
-    /// None: on a real board nothing is reached, on a simulated one everything.
-    pub buses: Vec<BusSetting>,
+section! {
+    /// The devices of `i2c.*`. Without one, a real board's buses are only listed.
+    [i2c] pub struct I2cSettings {
+        /// Devices that may be reached, one `[[i2c.buses]]` for some of a bus. A read that names a register first sends
+        /// that byte: list a part without registers (a port expander, a multiplexer) only where any byte may be sent to
+        /// it.
+        // None: on a real board nothing is reached, on a simulated one everything.
+        buses: Vec<BusSetting> = Vec::new(), Kind::Tables(&BUSES), InState::Never;
+    }
 }
 
 /// Some devices of one bus. Several may be of the same bus: what any of them allows is allowed.
@@ -33,39 +38,35 @@ pub struct BusSetting {
 
 /// The kernel has no more minor numbers for i2c-dev (MINORMASK).
 pub const HIGHEST_BUS: u32 = 0xf_ffff;
-const BUS: Kind = Kind::Integer { min: 0, max: HIGHEST_BUS as i64, unit: Unit::Count };
-const FIELDS: &[&str] = &["bus", "addresses", "writable"];
+const BUS: Kind = count(0, HIGHEST_BUS as i64);
 /// More than there are wires for.
 const MOST: usize = 64;
 
-/// What [`Kind::I2cBuses`] expects.
-pub const EXPECTED: &str = "tables [[i2c.buses]] with bus, addresses and, if wanted, writable (false)";
-
-/// How the default file shows one.
-pub const EXAMPLE: &str = "\
+/// `i2c.buses`.
+pub const BUSES: TableSetting = TableSetting {
+    key: "i2c.buses",
+    noun: "bus",
+    most: MOST,
+    named: false,
+    secret: false,
+    required: &["bus", "addresses"],
+    optional: &["writable (false)"],
+    check_field,
+    example: "\
 #[[i2c.buses]]
 #bus = 1
 #addresses = [\"0x48\", \"0x50-0x57\"]
 #writable = true
-";
+",
+};
 
-/// The tables as the settings read them, or every complaint about them.
-pub fn check(found: &Found, wrong: &mut Vec<Complaint>) -> Option<Value> {
-    let tables =
-        Tables { key: "i2c.buses", expected: EXPECTED, most: MOST, noun: "bus", required: &["bus", "addresses"] };
-    tables.check(found, wrong, check_field)
-}
-
-fn check_field(field: &str, key_at: Option<Position>, found: &Found) -> Result<Value, Complaint> {
-    match field {
-        "bus" => one(BUS, "i2c.buses.bus", found),
-        "writable" => one(Kind::Bool, "i2c.buses.writable", found),
+fn check_field(field: &str, found: &Found, tools: &KnownTools) -> Option<Result<Value, Complaint>> {
+    Some(match field {
+        "bus" => BUS.check_field("i2c.buses.bus", found, tools),
+        "writable" => Kind::Bool.check_field("i2c.buses.writable", found, tools),
         "addresses" => addresses(found),
-        _ => {
-            let near = meant(field, FIELDS.iter().copied());
-            Err((key_at, format!("unknown key {} in [[i2c.buses]]{near}", quoted(field))))
-        }
-    }
+        _ => return None,
+    })
 }
 
 fn addresses(found: &Found) -> Result<Value, Complaint> {
@@ -85,10 +86,4 @@ fn addresses(found: &Found) -> Result<Value, Complaint> {
         _ => Err((item.at, format!("i2c.buses.addresses: {} is no text; write \"0x48\"", item.shown()))),
     });
     checked.collect()
-}
-
-fn one(kind: Kind, name: &str, found: &Found) -> Result<Value, Complaint> {
-    let mut wrong = Vec::new();
-    kind.check(name, found, &[], &mut wrong)
-        .ok_or_else(|| wrong.pop().unwrap_or_else(|| (found.at, format!("{name} must be {}", kind.expected()))))
 }

@@ -1,16 +1,49 @@
-//! Sections of the settings that belong to one namespace of tools, a file each: types, and the check of what is written there.
+//! A file for each section of the settings: its declaration, its types, and the check of what is written there.
 
+mod access;
 pub mod allow;
 pub mod approval;
+mod audit;
 pub mod camera;
 pub mod claim;
 pub mod exec;
 pub mod files;
 pub mod gpio;
+mod http;
 pub mod i2c;
+mod jwt;
+mod limits;
+mod log;
 pub mod metrics;
+mod own_folder;
+mod places;
+mod policy;
+mod process;
 mod service;
+mod socket;
+mod tls;
+mod tools;
 pub mod update;
 
+pub use access::Access;
 pub use approval::Approval;
+pub use audit::AuditLog;
+pub use camera::CameraSettings;
+pub use claim::ClaimSettings;
+pub use exec::Exec;
+pub use files::Files;
+pub use gpio::GpioSettings;
+pub use http::Http;
+pub use i2c::I2cSettings;
+pub use jwt::Jwt;
+pub use limits::Limits;
+pub use log::{Log, LogLevel, LogTarget};
+pub use metrics::MetricSettings;
+pub use places::{PlaceSettings, SAME_PLACES};
+pub use policy::Policy;
+pub use process::Process;
 pub use service::Service;
+pub use socket::Socket;
+pub use tls::Tls;
+pub use tools::Tools;
+pub use update::UpdateSettings;

@@ -1,12 +1,16 @@
 //! `[service]`: which services tools may touch.
 
-use serde::{Deserialize, Serialize};
+use crate::config::{declare::section, key::InState, kind::Kind};
 
-/// The section.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Service {
-    /// Names of services with `*` and `?` in them. Nobody has to be named to be read.
-    pub allow: Vec<String>,
+section! {
+    /// Which services `service.*` may touch.
+    [service] pub struct Service {
+        /// Services that tools may start, stop, restart, reload, enable and disable. None unless named; on a simulated
+        /// machine all of its own. What the device cannot do without (this server, its agent, D-Bus, systemd, logins,
+        /// its network) is protected whatever stands here.
+        // Nobody has to be named to be read.
+        allow: Vec<String> = Vec::new(), Kind::Services, InState::Fewer;
+    }
 }
 
 impl Service {

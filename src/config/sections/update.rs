@@ -1,118 +1,100 @@
 //! `[update]`: where releases come from, when they may come, how a new system proves itself, and what the machine's two slots are.
 
+use super::own_folder::own_folder;
 use crate::{
-    config::{settings::Settings, words::is_name},
-    os::real_path::resolved,
+    config::{
+        declare::{choice, section},
+        key::InState,
+        kind::{GIB, Kind, MIB, bytes, count, seconds},
+        settings::Settings,
+        words::is_name,
+    },
     values::Windows,
 };
-use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// The section. What the privileged half reads of it (`product`, `layout`, `flow`, `flow_command`, `trust`, `channel`, what
-/// begins with `health_`, `dead_man_hours`, `installs_per_day`) it reads in its own configuration.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UpdateSettings {
-    /// What this machine's images are of; a bundle of another product is refused.
-    pub product: String,
-    /// The one truth about which partition is what.
-    pub layout: PathBuf,
-    pub flow: Flow,
-    /// The program of the flow `custom`: its full path, or empty.
-    pub flow_command: String,
-    /// The root of trust that came with the image.
-    pub trust: PathBuf,
-    /// Base of the channels' files; empty: there is none.
-    pub url: String,
-    /// Other places with the same files, tried in this order.
-    pub mirrors: Vec<String>,
-    pub channel: String,
-    /// The ring this device is in; empty: none.
-    pub ring: String,
-    /// The one version that is wanted; empty: the newest.
-    pub pin: String,
-    /// 0: only when somebody asks.
-    pub check_interval_hours: u32,
-    /// Whether what a check finds is installed without being asked for.
-    pub automatic: bool,
-    /// When an update may restart the machine by itself, in local time. Empty: at any time.
-    pub window: Windows,
-    /// When blocks may be fetched, in local time. Empty: at any time.
-    pub download_window: Windows,
-    /// KiB a second; 0: as fast as it goes.
-    pub bandwidth_kib: u32,
-    /// `http://host:port`; empty: none.
-    pub proxy: String,
-    /// PEM, in place of the authorities of the system; empty: those.
-    pub ca_file: String,
-    /// A connection that brings fewer than `stall_bytes` in so long is given up.
-    pub stall_seconds: u64,
-    pub stall_bytes: u64,
-    /// The whole of one download, with all its pauses.
-    pub deadline_hours: u32,
-    pub spool_dir: PathBuf,
-    /// What the spool leaves free on its file system.
-    pub spool_reserve_bytes: u64,
-    /// What a trial has to prove itself, from the agent's start on.
-    pub health_deadline_seconds: u64,
-    /// Services that must be active, beside those that were before.
-    pub health_units: Vec<String>,
-    /// Programs that must end with 0.
-    pub health_commands: Vec<PathBuf>,
-    /// Addresses that must answer with 2xx.
-    pub health_urls: Vec<String>,
-    /// Without a verified word from the channel for so long after a commit, the old slot gets one more chance. 0: never.
-    pub dead_man_hours: u32,
-    pub installs_per_day: u32,
+// What the privileged half reads of it (`product`, `layout`, `flow`, `flow_command`, `trust`, `channel`, what begins with `health_`,
+// `dead_man_hours`, `installs_per_day`) it reads in its own configuration.
+section! {
+    /// Updates of the whole system, with a way back: where releases come from, when, and how one proves itself. The
+    /// privileged half reads its own configuration for what it decides by.
+    [update] pub struct UpdateSettings given places {
+        /// What this machine's images are of. Bundles of another product are refused.
+        product: String = "raspi-mcp".into(), Kind::Text, InState::Never;
+        /// Which partition is what: the one list of their identities.
+        layout: PathBuf = "/usr/share/raspi-mcp/layout.toml".into(), Kind::File, InState::Never;
+        /// How the board is told which slot to start. `auto` finds out; `custom` runs `update.flow_command`.
+        flow: Flow = Flow::Auto, Flow::KIND, InState::Never;
+        /// The program of the flow `custom`: its full path. docs/boot.md says what it is called with. Else empty.
+        flow_command: String = String::new(), Kind::Text, InState::Never;
+        /// The root of trust that came with the image: whose signatures count. Later ones are accepted by its rules.
+        trust: PathBuf = "/usr/share/raspi-mcp/trust/root.json".into(), Kind::File, InState::Never;
+        /// Where the channels' files are, like "https://updates.example.org/pi": any web space. Empty: nothing is ever
+        /// asked.
+        url: String = String::new(), Kind::Text, InState::Never;
+        /// Other places with the same files. Each is tried when those before it fail.
+        mirrors: Vec<String> = Vec::new(), Kind::Urls, InState::Never;
+        /// The channel releases are taken from: `stable`, `beta` or another that is published there.
+        channel: String = "stable".into(), Kind::Text, InState::Never;
+        /// The ring this device is in, for releases that go out ring by ring. Empty: none.
+        ring: String = String::new(), Kind::Text, InState::Never;
+        /// The one version that is wanted, like "1.4.2". Empty: the newest.
+        pin: String = String::new(), Kind::Text, InState::Never;
+        /// How often the channel is asked; 0: only when somebody asks.
+        check_interval_hours: u32 = 0, count(0, 720), InState::Never;
+        /// Whether what a check finds is installed without being asked for.
+        automatic: bool = false, Kind::Bool, InState::Off;
+        /// When an automatic update may begin and restart the machine, in local time. None: at any time.
+        window: Windows = Windows::default(), Kind::Windows, InState::Never;
+        /// When updates may be fetched, in local time, for lines that cost by the hour. None: at any time.
+        download_window: Windows = Windows::default(), Kind::Windows, InState::Never;
+        /// The most KiB a second that a download takes; 0: no limit.
+        bandwidth_kib: u32 = 0, count(0, 1_000_000), InState::Never;
+        /// Proxy for updates, like "http://proxy.lan:3128"; variables of the environment are not looked at. Empty:
+        /// none.
+        proxy: String = String::new(), Kind::Text, InState::Never;
+        /// Certificates (PEM) of the authorities that vouch for the servers of updates, in place of the system's.
+        /// Empty: the system's.
+        ca_file: String = String::new(), Kind::Text, InState::Never;
+        /// A connection that brings less than `stall_bytes` in so long is given up, and another one tried.
+        // 2G brings ten times as much to each of several connections.
+        stall_seconds: u64 = 60, seconds(5, 3600), InState::Never;
+        /// See `stall_seconds`.
+        stall_bytes: u64 = 16 * 1024, bytes(1, 16 * MIB), InState::Never;
+        /// The longest that one download may take, with all its pauses; what is here then is kept.
+        deadline_hours: u32 = 24, count(1, 720), InState::Lower;
+        /// Where blocks wait until all are here; by default `update` in `places.state_dir`. As a service, a folder
+        /// elsewhere also needs `ReadWritePaths=` in a drop-in (`systemctl edit raspi-mcp`).
+        spool_dir: PathBuf = places.state_dir.join("update"), Kind::Folder, InState::Never;
+        /// What the blocks there leave free of their file system.
+        spool_reserve_bytes: u64 = 64 * 1024 * 1024, bytes(0, 1024 * GIB), InState::Never;
+        /// How long a new system has to prove itself; then the old one starts again.
+        health_deadline_seconds: u64 = 300, seconds(30, 900), InState::Never;
+        /// Services that must be active in a new system, beside those that were in the old one.
+        health_units: Vec<String> = Vec::new(), Kind::Services, InState::Never;
+        /// Programs that must end with 0 in a new system, run as `exec.user`, without arguments.
+        health_commands: Vec<PathBuf> = Vec::new(), Kind::Programs, InState::Never;
+        /// Addresses that must answer with success (2xx) in a new system.
+        health_urls: Vec<String> = Vec::new(), Kind::Probes, InState::Never;
+        /// When no verified word came from the channel for so long after an update, the system before it is started
+        /// again, once. 0: never.
+        dead_man_hours: u32 = 0, count(0, 8760), InState::Never;
+        /// The most installations the privileged half begins in 24 hours.
+        installs_per_day: u32 = 4, count(1, 100), InState::Never;
+    }
 }
 
-/// `update.flow`: how the board is told which slot to start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Flow {
-    Auto,
-    Tryboot,
-    Uboot,
-    Custom,
+choice! {
+    /// `update.flow`: how the board is told which slot to start.
+    pub enum Flow {
+        Auto = "auto",
+        Tryboot = "tryboot",
+        Uboot = "uboot",
+        Custom = "custom",
+    }
 }
-
-const MIB: u64 = 1 << 20;
 
 impl UpdateSettings {
-    /// What holds when nobody sets anything: nothing is asked, nothing is fetched.
-    pub fn below(state_dir: &Path) -> Self {
-        Self {
-            product: "raspi-mcp".into(),
-            layout: "/usr/share/raspi-mcp/layout.toml".into(),
-            flow: Flow::Auto,
-            flow_command: String::new(),
-            trust: "/usr/share/raspi-mcp/trust/root.json".into(),
-            url: String::new(),
-            mirrors: Vec::new(),
-            channel: "stable".into(),
-            ring: String::new(),
-            pin: String::new(),
-            check_interval_hours: 0,
-            automatic: false,
-            window: Windows::default(),
-            download_window: Windows::default(),
-            bandwidth_kib: 0,
-            proxy: String::new(),
-            ca_file: String::new(),
-            // 2G brings ten times as much to each of several connections.
-            stall_seconds: 60,
-            stall_bytes: 16 << 10,
-            deadline_hours: 24,
-            spool_dir: state_dir.join("update"),
-            spool_reserve_bytes: 64 * MIB,
-            health_deadline_seconds: 300,
-            health_units: Vec::new(),
-            health_commands: Vec::new(),
-            health_urls: Vec::new(),
-            dead_man_hours: 0,
-            installs_per_day: 4,
-        }
-    }
-
     /// The channel's address and its mirrors', in the order they are asked; none without `update.url`.
     pub fn bases(&self) -> Vec<String> {
         let first = (!self.url.is_empty()).then(|| self.url.clone());
@@ -205,32 +187,11 @@ pub fn faults(settings: &Settings) -> Vec<(&'static str, String)> {
             format!("update.health_units has \"{unit}\"; name each service, without * and ?"),
         );
     }
-    spool(settings, &mut broken);
+    // Old blocks there are removed.
+    for message in own_folder("update.spool_dir", &update.spool_dir, settings, "give it a folder of its own") {
+        broken("update.spool_dir", message);
+    }
     faults
-}
-
-/// Blocks of updates lie in a folder of their own: old ones there are removed.
-fn spool(settings: &Settings, broken: &mut impl FnMut(&'static str, String)) {
-    let places = &settings.places;
-    let (dir, state) = (resolved(&settings.update.spool_dir), resolved(&places.state_dir));
-    let shown = settings.update.spool_dir.display();
-    let in_state = dir.starts_with(&state) && dir != state;
-    let guarded = [&places.runtime_dir, &places.agent_state_dir].into_iter().cloned();
-    let system = ["/etc", "/usr", "/run", "/dev", "/proc", "/sys"].map(PathBuf::from);
-    let lies_in = |other: &PathBuf| !in_state && dir.starts_with(resolved(other));
-    if let Some(other) = guarded.chain(system).find(lies_in) {
-        let other = other.display();
-        broken(
-            "update.spool_dir",
-            format!("update.spool_dir is {shown}, which lies in {other}; give it a folder of its own"),
-        );
-    }
-    if state.starts_with(&dir) {
-        broken(
-            "update.spool_dir",
-            format!("update.spool_dir is {shown}, which holds the server's state; give it a folder of its own"),
-        );
-    }
 }
 
 /// Where a channel may be: at an address, or in a folder of this machine (a stick, a share).

@@ -1,6 +1,6 @@
 //! systemd's services over D-Bus: names, states, properties, unit files, and news of them.
 //!
-//! Everything here reads. What changes a unit is the agent's ([`crate::agent::units`]). Interface:
+//! Everything here reads. What changes a unit is the agent's (`agent::units`). Interface:
 //! org.freedesktop.systemd1(5).
 
 pub mod enabled;

@@ -35,12 +35,16 @@ fn every_key_is_described_and_lives_in_a_section() {
     for key in KEYS {
         assert!(key.doc.ends_with('.') && key.doc.len() > 15, "{} needs a sentence", key.name);
         let section = section_of(key.name);
-        assert!(SECTIONS.iter().any(|(name, _)| *name == section), "{} has no section", key.name);
+        assert!(SECTIONS.iter().any(|one| one.name == section), "{} has no section", key.name);
     }
     let order: Vec<&str> = KEYS.iter().map(|key| section_of(key.name)).collect();
     let mut sections = order.clone();
     sections.dedup();
-    assert_eq!(sections, SECTIONS.iter().map(|(name, _)| *name).collect::<Vec<_>>(), "keys stand by section, in order");
+    assert_eq!(
+        sections,
+        SECTIONS.iter().map(|section| section.name).collect::<Vec<_>>(),
+        "keys stand by section, in order"
+    );
 }
 
 impl Machine {

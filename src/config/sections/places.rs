@@ -1,0 +1,39 @@
+//! `[places]`: what both halves have to agree on. The server reads them from one more source than the agent does, the environment.
+
+use crate::config::{declare::section, key::InState, kind::Kind};
+use std::path::PathBuf;
+
+section! {
+    /// Folders and sockets. Full paths.
+    [places] pub struct PlaceSettings given places {
+        /// What the server keeps: samples, audit, its own fragments.
+        state_dir: PathBuf = places.state_dir.clone(), Kind::Folder, InState::Never;
+        /// The server's socket and what may vanish at a restart.
+        runtime_dir: PathBuf = places.runtime_dir.clone(), Kind::Folder, InState::Never;
+        /// What the privileged half keeps.
+        agent_state_dir: PathBuf = places.agent_state_dir.clone(), Kind::Folder, InState::Never;
+        /// Where the privileged half listens.
+        agent_socket: PathBuf = places.agent_socket.clone(), Kind::SocketPath, InState::Never;
+    }
+}
+
+impl PlaceSettings {
+    /// Where the server, whose these are, and the agent differ: a sentence for each key.
+    pub fn differences(&self, agent: &Self) -> Vec<String> {
+        let keys = [
+            ("state_dir", &self.state_dir, &agent.state_dir),
+            ("runtime_dir", &self.runtime_dir, &agent.runtime_dir),
+            ("agent_state_dir", &self.agent_state_dir, &agent.agent_state_dir),
+            ("agent_socket", &self.agent_socket, &agent.agent_socket),
+        ];
+        let differ = keys.into_iter().filter(|(_, ours, theirs)| ours != theirs);
+        let told = differ.map(|(key, ours, theirs)| {
+            format!("places.{key} is {} for the server and {} for the agent", ours.display(), theirs.display())
+        });
+        told.collect()
+    }
+}
+
+/// What to do about [`PlaceSettings::differences`].
+pub const SAME_PLACES: &str = "set places in the image or in /etc/raspi-mcp, which both halves read, or give both the same \
+                               --config and --set; then restart both";

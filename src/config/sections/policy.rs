@@ -1,0 +1,31 @@
+//! `[policy]`: a mode for single tools and actions; one that is not named has its own default.
+
+use crate::{
+    config::{
+        Places,
+        key::{InState, Key, Section},
+        kind::Kind,
+    },
+    meta::Mode,
+};
+use std::collections::BTreeMap;
+
+/// What the configuration says about single tools, by the name of a tool or an action. All of it is one key, whose name is the section's.
+pub type Policy = BTreeMap<String, Mode>;
+
+impl Section for Policy {
+    const ABOUT: &'static str = "What happens when a tool is called by somebody who may call it: one line a tool.";
+    const KEYS: &'static [Key] = &[Key::new(
+        "policy",
+        Kind::Mode,
+        InState::Stricter,
+        "Of a tool or an action (`camera:capture`): `allow` runs it, `ask` runs it once a person has approved this \
+         very call, `deny` refuses it. The name of a tool stands for what it is there for, so the word holds for \
+         every tool that does it; of several the strictest counts. `raspi-mcp tools --policy` prints what holds \
+         without any line here.",
+    )];
+
+    fn default_for(_places: &Places) -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,24 @@
+//! `[process]`: which processes get no signal.
+
+use crate::config::{declare::section, key::InState, kind::Kind};
+
+section! {
+    /// Processes that `process.send_signal` leaves alone, beside the first one, the kernel's and our own.
+    [process] pub struct Process {
+        /// Names (`comm`) of processes that get no signal: what keeps the machine up and reachable.
+        protected: Vec<String> = PROTECTED.map(str::to_owned).to_vec(), Kind::Processes, InState::More;
+    }
+}
+
+/// What keeps the machine up and within reach: init, the bus, logins, the network.
+const PROTECTED: [&str; 9] = [
+    "init",
+    "systemd",
+    "systemd-journal",
+    "systemd-logind",
+    "systemd-udevd",
+    "dbus-daemon",
+    "dbus-broker",
+    "NetworkManager",
+    "sshd",
+];

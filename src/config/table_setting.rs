@@ -1,0 +1,113 @@
+//! A setting that is written as tables, like `[[access.tokens]]`: all that is known of it beside its type.
+
+use super::{
+    found::{Found, quoted},
+    kind::{Complaint, KnownTools, meant},
+    tables::{Tables, enumerated},
+};
+use serde_json::Value;
+
+/// Checks the field of that name, and gives it in the form the settings are read from. `None`: there is no such field.
+pub type CheckField = fn(&str, &Found, &KnownTools) -> Option<Result<Value, Complaint>>;
+
+/// One such setting. Its check, what the documentation expects and the example of the default file come from here.
+#[derive(Debug)]
+pub struct TableSetting {
+    /// Name of the key: `files.roots`.
+    pub key: &'static str,
+    /// What one table is called: "root".
+    pub noun: &'static str,
+    /// The most tables there may be.
+    pub most: usize,
+    /// Whether each has a name that no other one has.
+    pub named: bool,
+    /// Whether it is for files alone that others cannot read.
+    pub secret: bool,
+    /// Fields each table must have.
+    pub required: &'static [&'static str],
+    /// Fields it may have; after the name the default may be told, in brackets.
+    pub optional: &'static [&'static str],
+    pub check_field: CheckField,
+    /// How the default file shows one.
+    pub example: &'static str,
+}
+
+impl TableSetting {
+    /// "tables [[files.roots]] with name, path and, if wanted, writable (false) and max_bytes (16 MiB)".
+    pub fn expected(&self) -> String {
+        let (key, required, optional) = (self.key, self.required.join(", "), enumerated(self.optional));
+        format!("tables [[{key}]] with {required} and, if wanted, {optional}")
+    }
+
+    /// The names of its fields.
+    pub fn fields(&self) -> impl Iterator<Item = &'static str> {
+        let name = |field: &'static str| field.split_once(' ').map_or(field, |(name, _)| name);
+        self.required.iter().chain(self.optional).map(move |field| name(field))
+    }
+
+    /// The tables as the settings read them, or every complaint about them.
+    pub fn check(&self, found: &Found, tools: &KnownTools, wrong: &mut Vec<Complaint>) -> Option<Value> {
+        let Self { key, noun, most, required, .. } = *self;
+        let tables = Tables { key, expected: &self.expected(), most, noun, required };
+        tables.check(found, wrong, |field, key_at, found| {
+            (self.check_field)(field, found, tools).unwrap_or_else(|| {
+                let near = meant(field, self.fields());
+                Err((key_at, format!("unknown key {} in [[{key}]]{near}", quoted(field))))
+            })
+        })
+    }
+}
+
+/// By name: there is one of each.
+impl PartialEq for TableSetting {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Eq for TableSetting {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{
+        BusSetting, CommandSetting, FileRoot,
+        keys::KEYS,
+        sections::{exec::COMMANDS, files::ROOTS, i2c::BUSES},
+    };
+    use serde::{Serialize, de::DeserializeOwned};
+    use serde_json::json;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_field_that_is_listed_has_a_check_and_no_other() {
+        let tables: Vec<_> = KEYS.iter().filter_map(|key| key.kind.tables()).collect();
+        assert_eq!(tables.len(), 5);
+        for tables in tables {
+            for field in tables.fields() {
+                assert!((tables.check_field)(field, &Found::text(""), &[]).is_some(), "{}.{field}", tables.key);
+            }
+            assert!((tables.check_field)("colour", &Found::text(""), &[]).is_none(), "{}", tables.key);
+        }
+    }
+
+    /// The fields of a type, of which `smallest` has the required ones.
+    fn fields_of<T: Serialize + DeserializeOwned>(smallest: Value) -> BTreeSet<String> {
+        let whole = serde_json::to_value(serde_json::from_value::<T>(smallest).unwrap()).unwrap();
+        whole.as_object().unwrap().keys().cloned().collect()
+    }
+
+    #[test]
+    fn the_fields_that_are_listed_are_those_of_the_type() {
+        let listed = |tables: &TableSetting| tables.fields().map(str::to_owned).collect::<BTreeSet<_>>();
+        assert_eq!(fields_of::<FileRoot>(json!({"name": "a", "path": "/a"})), listed(&ROOTS));
+        assert_eq!(fields_of::<CommandSetting>(json!({"name": "a", "program": "/a"})), listed(&COMMANDS));
+        assert_eq!(fields_of::<BusSetting>(json!({"bus": 1, "addresses": ["0x48"]})), listed(&BUSES));
+    }
+
+    #[test]
+    fn what_is_expected_names_each_field() {
+        let expected = "tables [[files.roots]] with name, path and, if wanted, writable (false) and max_bytes (16 MiB)";
+        assert_eq!(ROOTS.expected(), expected);
+    }
+}
