@@ -5,14 +5,16 @@
 //! cargo run --release --example edges -- FOLDER [EDGES]
 //! ```
 
-use raspi_mcp::{
+use contract::{
     config::{AgentChoice, BoardChoice, Places, Settings},
+    values::Pin,
+};
+use hw::{gpio::SimulatedGpio, line::Level};
+use raspi_mcp::{
     daemon::{self, Serve},
-    hw::{gpio::SimulatedGpio, line::Level},
     log::Ring,
     registry::Registry,
     rpc::mcp::appliance::Appliance,
-    values::Pin,
 };
 use serde_json::{Value, json};
 use std::{

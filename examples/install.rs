@@ -3,17 +3,15 @@
 //! `install SOCKET BUNDLE [--stop-after BLOCKS] [--before BUNDLE]`: with `--stop-after` it leaves after so many blocks; with `--before` it
 //! says how many stored bytes of BUNDLE's blocks are not in that one at the same place. One line of JSON.
 
-use raspi_mcp::{
-    agent::{AgentLink, Authorization, Client, UpdateTool, operations::update::InstallRequest},
-    error::ToolError,
-    update::{
-        bundle::{Envelope, Head, Index, Manifest},
-        install::{Finished, Install},
-        status::RestartPlan,
-    },
-};
+use agent::{AgentLink, Authorization, Client, UpdateTool, operations::update::InstallRequest};
+use base::error::ToolError;
 use serde_json::{Value, json};
 use std::{env, fs::File, io, os::unix::fs::FileExt, path::Path, process::ExitCode};
+use update::{
+    bundle::{Envelope, Head, Index, Manifest},
+    install::{Finished, Install},
+    status::RestartPlan,
+};
 
 /// A bundle's head and index; its blocks are read as they are wanted.
 struct Bundle {

@@ -7,17 +7,23 @@
 //! ```
 //! FOLDER must be on a disk: what is written to a memory file system is not counted by the kernel.
 
-use raspi_mcp::{
-    access::caller::{Caller, Door},
-    agent::{AgentLink, Client},
-    audit::Audit,
+use agent::{AgentLink, Client};
+use base::{
     clock::{Stamp, Wall},
-    config::{Places, Settings},
-    hw::board::{Board, Choice},
-    log::Ring,
-    machine::Machine,
-    meta::Role,
     os::{Root, own},
+};
+use contract::{
+    access::caller::{Caller, Door},
+    config::{Places, Settings},
+    meta::Role,
+};
+use hw::{
+    board::{Board, Choice},
+    machine::Machine,
+};
+use raspi_mcp::{
+    audit::Audit,
+    log::Ring,
     registry::{
         Registry,
         context::{Context, Notes},

@@ -5,17 +5,15 @@
 
 pub mod sealed;
 
-use crate::{
+use crate::registry::{
+    context::Peer,
+    pipeline::{Ask, Gate},
+};
+use agent::{AgentLink, AgentPolicy, Ask as Question, AskRequest, AskState, operations::asks};
+use base::error::ToolError;
+use contract::{
     access::{caller::Caller, question, way},
     audit::Approval,
-};
-use crate::{
-    agent::{AgentLink, AgentPolicy, Ask as Question, AskRequest, AskState, operations::asks},
-    error::ToolError,
-    registry::{
-        context::Peer,
-        pipeline::{Ask, Gate},
-    },
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -234,6 +232,6 @@ fn answered(answer: &Value) -> Option<bool> {
 fn unanswered(caller: &Caller, tool: &str, question: &Question) -> ToolError {
     ToolError::precondition(format!("{tool} needs a person's approval, and nobody has answered yet"))
         .with("ask_id", question.id.clone())
-        .with("expires", crate::audit::rfc3339(question.expires_ms))
+        .with("expires", contract::audit::rfc3339(question.expires_ms))
         .hint(way::to_an_approval(caller, &question.id))
 }

@@ -1,19 +1,14 @@
 //! All the wiring of `raspi-mcp serve`, in order: settings, machine, agent, audit, pipeline, doors, ready, stop.
 
 use crate::{
-    access::policy::Policy,
-    agent::AgentLink,
     approval::Asking,
     audit::Audit,
-    config::{Reload, Settings},
     halves,
     instance::{self, Instance},
     live,
     log::Ring,
-    meta::Role,
     metrics::Metrics,
     observed::Observed,
-    os::{clock, notify::Manager},
     registry::{Registry, bounds::Bounds, deed::REPORT, listing::Limits, pipeline::Pipeline},
     resources::book::Book,
     rpc::{
@@ -24,8 +19,17 @@ use crate::{
     sampling::DefaultJob,
     store::Store,
     transport::{http, stdio, unix},
-    watched::Watched,
     world::World,
+};
+use agent::AgentLink;
+use base::{
+    os::{clock, notify::Manager},
+    watched::Watched,
+};
+use contract::{
+    access::policy::Policy,
+    config::{Reload, Settings},
+    meta::Role,
 };
 use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 use tokio::signal::unix::{SignalKind, signal};

@@ -1,19 +1,17 @@
 //! Which machine this is, and where its privileged half lives: a process of its own, or, before a simulated board, here.
 
-use crate::{
-    agent::{
-        self, AgentLink, AgentSettings,
-        operations::{status::GetStatus, throttled::ReadThrottled},
-    },
-    config::{self, AgentChoice, PlaceSettings, Reload, Settings, Sources},
-    hw::{
-        board::Board,
-        firmware::{Mailbox, VCIO},
-    },
-    machine::Machine,
-    os::Root,
+use agent::{
+    self, AgentLink, AgentSettings,
+    operations::{status::GetStatus, throttled::ReadThrottled},
 };
+use base::os::Root;
+use contract::config::{self, AgentChoice, PlaceSettings, Reload, Settings, Sources};
 use futures::FutureExt;
+use hw::{
+    board::Board,
+    firmware::{Mailbox, VCIO},
+    machine::Machine,
+};
 use std::{io, sync::Arc};
 use tokio_util::sync::CancellationToken;
 

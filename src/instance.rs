@@ -1,7 +1,8 @@
 //! One server a state folder. A second one (two desktop clients, each starting its own) gets a folder of its own inside
 //! the first's: an audit chain has one writer. The agent is shared.
 
-use crate::{config::Settings, os::lock::Lock};
+use base::os::lock::Lock;
+use contract::config::Settings;
 use std::{
     fs::{self, OpenOptions},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},

@@ -1,9 +1,7 @@
 //! What counts without a restart, and who hears of a change: tokens, and what `raspi-mcp allow` has opened.
 
-use crate::{
-    config::TokenFiles,
-    rpc::{door::Server, mcp::allowed},
-};
+use crate::rpc::{door::Server, mcp::allowed};
+use contract::config::TokenFiles;
 use std::sync::Arc;
 
 /// Follows the files of the configuration for as long as the server runs. Needs the runtime.

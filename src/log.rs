@@ -1,10 +1,8 @@
 //! The server's own log: to the journal or standard error, and the newest lines kept for `logs.get_recent_app_logs`.
 
-use crate::{
-    clock,
-    config::{LogTarget, Settings},
-    redact, terminal,
-};
+use crate::terminal;
+use base::{clock, redact};
+use contract::config::{LogTarget, Settings};
 use serde_json::{Map, Value};
 use std::{
     collections::VecDeque,

@@ -3,13 +3,12 @@
 //! This is the one place that sees every call with its outcome, refusals and panics included.
 
 use crate::{
-    access::caller::Caller,
     audit::ledger::{Entry, Intent, Ledger},
-    canonical::Whole,
-    error::ToolError,
     metrics::Metrics,
     resources::book::Book,
 };
+use base::{canonical::Whole, error::ToolError};
+use contract::access::caller::Caller;
 use futures::future::BoxFuture;
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};

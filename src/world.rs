@@ -1,22 +1,16 @@
 //! The machine as tools see it: every port, made once by `daemon.rs`.
 
 use crate::{
-    access::policy::Policy,
-    agent::AgentLink,
-    audit::Audit,
-    authentication::tokens::Tokens,
-    claim::ownership::Ownership,
-    clock::Wall,
-    config::{FileRoot, Settings},
-    hw::{camera::Cameras, gpio::Lines, i2c::I2c},
-    log::Ring,
-    machine::Machine,
-    os::roots::Roots,
-    sampling::Sampling,
-    store::Store,
-    updating::Updating,
-    watched::Watched,
+    audit::Audit, authentication::tokens::Tokens, claim::ownership::Ownership, log::Ring, sampling::Sampling,
+    store::Store, updating::Updating,
 };
+use agent::AgentLink;
+use base::{clock::Wall, os::roots::Roots, watched::Watched};
+use contract::{
+    access::policy::Policy,
+    config::{FileRoot, Settings},
+};
+use hw::{camera::Cameras, gpio::Lines, i2c::I2c, machine::Machine};
 use std::{path::PathBuf, sync::Arc};
 use time::OffsetDateTime;
 

@@ -4,14 +4,14 @@ use super::{
     log::Event,
     overlay::{Overlay, SECTOR},
 };
-use raspi_mcp::update::{
+use std::{collections::BTreeMap, io, sync::Arc};
+use update::{
     Slot,
     boot::{BootFlow, Seen, Tryboot, Uboot, Witness},
     disk::Layout,
     firmware::{Generation, Outcome, TrybootFirmware, UbootFirmware},
     slots::{Here, Store, settle, table::Case},
 };
-use std::{collections::BTreeMap, io, sync::Arc};
 
 /// What starts the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

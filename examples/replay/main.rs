@@ -20,17 +20,17 @@ mod overlay;
 
 use clap::{Parser, ValueEnum};
 use cuts::{Chain, Counts, Plan, cut};
-use raspi_mcp::update::{
-    Slot,
-    disk::{Access, Area, Disk, Layout},
-    firmware::{Generation, TrybootFirmware, UbootFirmware},
-};
 use std::{
     error::Error,
     fs::File,
     io::BufReader,
     path::{Path, PathBuf},
     process::ExitCode,
+};
+use update::{
+    Slot,
+    disk::{Access, Area, Disk, Layout},
+    firmware::{Generation, TrybootFirmware, UbootFirmware},
 };
 
 #[derive(Parser)]

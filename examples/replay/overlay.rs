@@ -1,12 +1,6 @@
 //! A disk image with changes on top that can be taken back, and the knowledge which of its areas are whole.
 
-use raspi_mcp::{
-    error::ToolError,
-    update::{
-        Slot,
-        disk::{Access, Area, Device, Disk, Layout},
-    },
-};
+use base::error::ToolError;
 use std::{
     collections::{BTreeMap, HashMap},
     fs::File,
@@ -14,6 +8,10 @@ use std::{
     os::unix::fs::FileExt,
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use update::{
+    Slot,
+    disk::{Access, Area, Device, Disk, Layout},
 };
 
 pub const SECTOR: usize = 512;

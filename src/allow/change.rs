@@ -1,7 +1,7 @@
 //! What one command changes of a fragment, decided in memory.
 
 use super::kept::Kept;
-use crate::{config::Grant, meta::Mode};
+use contract::{config::Grant, meta::Mode};
 
 /// One tool, and what is opened or closed of it. `grant.callers` and the lists may be empty: see [`Change::open`] and [`Change::close`].
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,6 +1,6 @@
 //! What a fragment holds: grants, and the policy of their tools.
 
-use crate::{
+use contract::{
     config::{
         Assignment, Fault, Faults, Fragment, Grant, Origin, Sources, fragment_of, keys::NAMESPACES, read_fragment,
     },

@@ -2,7 +2,7 @@
 //!
 //! There is one fragment a namespace, `50-allow-<namespace>.toml`, which both halves read. It is changed under a lock, checked by the same
 //! loader that the halves use, and put in its place in one step. Running halves look at it when they are called next
-//! ([`crate::config::Reload`]).
+//! ([`contract::config::Reload`]).
 
 mod change;
 mod kept;

@@ -1,7 +1,8 @@
 //! The other slot's release, which reads the same fragments.
 
-use crate::{agent, update::status::UpdateStatus};
+use agent;
 use std::path::Path;
+use update::status::UpdateStatus;
 
 /// What a person has to know of the release that does not run, before a grant is relied on: `folder` is the agent's. `None`: it
 /// understands grants, or there is no other one.

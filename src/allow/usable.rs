@@ -1,9 +1,7 @@
 //! What has to be there before a grant helps: the folder that it names, and a command for `exec.run`.
 
-use crate::{
-    config::{Grant, Settings, is_full_path, is_grantable, wrong_grants},
-    error::ToolError,
-};
+use base::error::ToolError;
+use contract::config::{Grant, Settings, is_full_path, is_grantable, wrong_grants};
 use std::path::Path;
 
 /// Whether what the grant opens can be used. `site` is the folder that grants are kept in.

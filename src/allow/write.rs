@@ -1,15 +1,17 @@
 //! A change, checked as both halves would read it, and written.
 
 use super::{change::Change, kept::Kept, usable::usable};
-use crate::{
-    access::policy::Policy,
-    config::{self, Faults, Settings, Sources, fragment_of},
+use base::{
     error::ToolError,
-    meta::{Meta, Mode},
     os::{
         beneath::Beneath,
         replace::{Draft, Over, sync_folder},
     },
+};
+use contract::{
+    access::policy::Policy,
+    config::{self, Faults, Settings, Sources, fragment_of},
+    meta::{Meta, Mode},
 };
 use rustix::{
     fs::{AtFlags, FlockOperation, Mode as FileMode, OFlags, flock, fstat, unlinkat},

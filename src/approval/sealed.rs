@@ -1,8 +1,8 @@
 //! `requestState` (2026-07-28): what a client carries from one round of a call to the next, and cannot change on the way. It can read
 //! it.
 
-use crate::canonical::{from_hex, hex};
-use crate::error::ToolError;
+use base::canonical::{from_hex, hex};
+use base::error::ToolError;
 use ring::{hmac, rand::SystemRandom};
 use serde_json::{Value, json};
 use std::sync::LazyLock;

@@ -3,11 +3,11 @@
 //! A row for each would cost the card, the hash and SQLite more than most reads cost themselves. A call in a row says only
 //! what differs from the call before it: [`super::reads`] puts the rest back. A row is no longer than any other record.
 
-use super::{
+use contract::audit::{
     limit::{MAX_BODY, cut},
     record::{Body, MAX_NAME, Prepared, Record},
 };
-use crate::{audit::changed::Changed, meta::Role};
+use contract::{audit::changed::Changed, meta::Role};
 use serde_json::Value;
 
 /// Most reads that wait.

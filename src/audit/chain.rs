@@ -3,32 +3,21 @@
 //! `hash(n) = SHA-256(hash(n-1) || body(n))`, with 32 zero bytes before the first. The body names its own number, so
 //! the hash covers order as well as content. The first record of a chain is of kind "start" and names the chain.
 
-use super::{
-    known::{Checkpoint, Extension, MAX_EXTENSION, MAX_RECORDS, Position},
-    record::{Prepared, ROW_OVERHEAD, now_ms},
-};
-use crate::{
+use base::{
     base64url,
     canonical::{from_hex, hex},
 };
+use contract::audit::Head;
+use contract::audit::{
+    known::{Checkpoint, Extension, MAX_EXTENSION, MAX_RECORDS, Position},
+    record::{Prepared, ROW_OVERHEAD, now_ms},
+};
 use ring::rand::{SecureRandom, SystemRandom};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
 pub(super) type Hash = [u8; 32];
-
-/// The end of a chain at some time: what the agent keeps.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Head {
-    /// Which chain: a replaced store begins a new one.
-    pub chain: String,
-    pub seq: i64,
-    /// SHA-256, 64 hexadecimal digits.
-    pub hash: String,
-}
 
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS audit (

@@ -3,11 +3,12 @@
 //!
 //! A kind is a caller, a tool and an outcome. At the end of its window it becomes one record with its number.
 
-use super::{
+use base::canonical;
+use contract::audit::{
     limit::cut,
     record::{MAX_NAME, Prepared, Record, now_ms, rfc3339},
 };
-use crate::{audit::changed::Changed, canonical, meta::Role};
+use contract::{audit::changed::Changed, meta::Role};
 use serde_json::json;
 use std::{collections::HashMap, mem, time::Duration};
 

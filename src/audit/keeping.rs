@@ -3,10 +3,11 @@
 use super::{
     Audit, Waiting, Work,
     gather::{Noted, Tally, Who},
-    record::Record,
     shares,
 };
-use crate::{error::ToolError, store::Durability};
+use crate::store::Durability;
+use base::error::ToolError;
+use contract::audit::record::Record;
 use std::time::{Duration, Instant};
 
 impl Audit {
@@ -54,7 +55,7 @@ impl Audit {
     /// Leaves out the arguments of a caller that has used up its share.
     fn shorten(&self, record: &mut Record<'_>) {
         if self.waiting().shares.are_spent(&record.principal, record.role, Instant::now()) {
-            record.args = super::limit::compact(std::mem::take(&mut record.args), &record.args_sha256);
+            record.args = contract::audit::limit::compact(std::mem::take(&mut record.args), &record.args_sha256);
         }
     }
 
@@ -129,7 +130,7 @@ impl Audit {
             return;
         }
         let loaded = self.0.store.run(|connection| {
-            super::chain::ensure(connection)?;
+            crate::audit::chain::ensure(connection)?;
             shares::load(connection)
         });
         match loaded.await {

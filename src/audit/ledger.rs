@@ -1,10 +1,9 @@
 //! The records every call leaves, as the pipeline sees it. The audit log implements it.
 
-use crate::{
+use base::{canonical::Whole, error::ToolError};
+use contract::{
     access::caller::{Caller, Door},
     audit::{Approval, changed::Changed},
-    canonical::Whole,
-    error::ToolError,
     meta::Role,
 };
 use futures::future::BoxFuture;

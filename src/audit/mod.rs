@@ -6,21 +6,17 @@
 //! commit costs an SD card an erase block; a power cut may lose that second of reads, and of writes whose effect goes with the
 //! power too (`Meta::volatile`), never another write. Those are committed before they are answered and synced within the second,
 //! by whatever syncs first. No record is longer than 8 KiB ([`limit`]), and no caller has more than its share of the
-//! store ([`shares`]). The privileged half recomputes the chain and signs for what is trimmed (see [`crate::agent::heads`] and
+//! store ([`shares`]). The privileged half recomputes the chain and signs for what is trimmed (see [`agent::heads`] and
 //! [`witness`]), so that the half that writes it cannot rewrite it unnoticed.
 
 mod backlog;
 mod batch;
 mod chain;
-pub mod changed;
 mod gather;
 mod keeping;
-mod known;
 pub mod ledger;
-mod limit;
 mod query;
 mod reads;
-mod record;
 mod recording;
 mod shares;
 mod verify;
@@ -28,23 +24,18 @@ mod walk;
 mod witness;
 
 pub use backlog::Backlog;
-pub use chain::Head;
-pub use known::{
-    AcceptedGap, Beginning, Checkpoint, Extension, KnownChain, KnownHeads, MAX_EXTENSION, MAX_RECORDS, Position,
-    RoomRequest,
-};
 pub use query::{Filter, Page, Unfinished, each_recent, recent_file, unfinished};
-pub use record::{Approval, Record, rfc3339};
 pub use verify::{Gap, Report, missing, verify, verify_file};
 
-use crate::{
-    agent::{AgentLink, operations::audit::ListHeads},
-    error::ToolError,
-    store::{Durability, Opened, Store},
-};
+use crate::store::{Durability, Opened, Store};
+use agent::{AgentLink, operations::audit::ListHeads};
+use base::error::ToolError;
 use batch::Batch;
+use contract::audit::{
+    Head,
+    record::{Prepared, now_ms},
+};
 use gather::{Gathered, Tally};
-use record::{Prepared, now_ms};
 use shares::Shares;
 use std::{
     mem,

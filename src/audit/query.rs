@@ -3,11 +3,9 @@
 //! A write has two records, its intent and what came of it; the intent is shown where nothing came. Records are looked at one
 //! by one and kept only as far as the answer has room: memory does not grow with what is asked for.
 
-use super::{
-    limit,
-    reads::{Reads, Wanted},
-};
-use crate::canonical::Whole;
+use super::reads::{Reads, Wanted};
+use base::canonical::Whole;
+use contract::audit::limit;
 use rusqlite::{Connection, OpenFlags, named_params};
 use serde_json::{Map, Value};
 use std::{collections::BTreeSet, ops::Range, path::Path};
@@ -203,7 +201,7 @@ pub fn unfinished(path: &Path) -> rusqlite::Result<(Vec<Unfinished>, u64)> {
         }
         count += 1;
         if named.len() < NAMED {
-            let at = super::rfc3339(row.get(3)?);
+            let at = contract::audit::rfc3339(row.get(3)?);
             named.push(Unfinished { seq, at, principal: row.get(4)?, tool: row.get(5)? });
         }
     }

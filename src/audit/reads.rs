@@ -1,6 +1,7 @@
 //! Reading the calls of one row of reads, in which each says only what differs from the one before it.
 
-use super::{query::Filter, record::rfc3339};
+use super::query::Filter;
+use contract::audit::record::rfc3339;
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 use std::borrow::Cow;

@@ -1,23 +1,20 @@
 //! The audit as the pipeline's ledger.
 
-use super::{
-    Audit,
-    gather::Who,
-    limit,
-    query::UNKNOWN,
-    record::{Record, now_ms},
-};
+use super::{Audit, gather::Who, query::UNKNOWN};
 use crate::{
-    access::caller::Caller,
-    audit::{
-        changed::Changed,
-        ledger::{Entry, Intent, Ledger},
-    },
+    audit::ledger::{Entry, Intent, Ledger},
+    store::Durability,
+};
+use base::{
     canonical::Whole,
     error::{ErrorCode, ToolError},
     redact,
-    store::Durability,
 };
+use contract::audit::{
+    limit,
+    record::{Record, now_ms},
+};
+use contract::{access::caller::Caller, audit::changed::Changed};
 use futures::{FutureExt, future::BoxFuture};
 use serde_json::Value;
 use std::time::Duration;

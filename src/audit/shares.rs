@@ -4,12 +4,12 @@
 //! bytes of its records, which empties evenly within a week. Whoever is beyond its share has reads and refusals
 //! counted ([`super::gather`]), and writes recorded without their arguments. At the start the accounts are made from the store.
 
-use super::{
+use super::reads::Reads;
+use contract::audit::{
     limit::cut,
-    reads::Reads,
     record::{MAX_NAME, ROW_OVERHEAD, now_ms},
 };
-use crate::meta::Role;
+use contract::meta::Role;
 use rusqlite::{Connection, params};
 use std::{
     collections::HashMap,

@@ -2,11 +2,11 @@
 //!
 //! Row by row, and of each row only what is needed: neither a long audit nor a hostile row takes memory.
 
-use super::{
-    chain::{Hash, Head, MAX_BODY, link},
+use super::{query::open_to_read, walk::Walk};
+use crate::audit::chain::{Hash, MAX_BODY, link};
+use contract::audit::{
+    head::Head,
     known::{KnownChain, KnownHeads},
-    query::open_to_read,
-    walk::Walk,
 };
 use rusqlite::{Connection, OptionalExtension, Row, types::ValueRef};
 use serde::Serialize;

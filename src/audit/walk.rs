@@ -1,12 +1,13 @@
 //! One walk along the chain: what each record must say, and what the agent knows better.
 
-use super::{
-    chain::{Hash, Head, parse_hash},
+use super::verify::{Gap, Record, Report, same_store};
+use crate::audit::chain::{Hash, parse_hash};
+use base::canonical::hex;
+use contract::audit::{
+    head::Head,
     known::{Checkpoint, KnownChain, KnownHeads},
     rfc3339,
-    verify::{Gap, Record, Report, same_store},
 };
-use crate::canonical::hex;
 use rusqlite::{Connection, OptionalExtension};
 use serde::Deserialize;
 use std::{borrow::Cow, collections::BTreeMap};

@@ -3,18 +3,16 @@
 //! All of it comes after the answer to the call, in one task that exists while there is something to do. What the agent
 //! could not be told is told later, out of the store; nothing waits in memory for it.
 
-use super::{
-    AcceptedGap, Audit, Beginning, Head, Position, Prepared, Record, RoomRequest,
-    chain::{self, Appended, Limit},
-    record::now_ms,
-};
-use crate::{
-    agent::operations::audit::{ExtendAudit, FindPosition, MakeRoom},
-    audit::changed::Changed,
+use super::{Audit, Prepared};
+use crate::audit::chain::{self, Appended, Limit};
+use crate::store::Durability;
+use agent::operations::audit::{ExtendAudit, FindPosition, MakeRoom};
+use base::{
     canonical::{self, hex},
     error::ToolError,
-    store::Durability,
 };
+use contract::audit::changed::Changed;
+use contract::audit::{AcceptedGap, Beginning, Head, Position, Record, RoomRequest, record::now_ms};
 use serde_json::json;
 use std::{
     collections::BTreeSet,

@@ -1,14 +1,12 @@
 //! The bearer tokens that count at this moment. One that is taken out of the configuration stops counting while the server runs,
 //! and what was opened with it ends.
 
-use crate::access::{
+use base::os::folders::Folders;
+use contract::access::{
     presence::Presence,
     token::{self, Fault},
 };
-use crate::{
-    config::{Settings, TokenFiles, TokenSetting},
-    os::folders::Folders,
-};
+use contract::config::{Settings, TokenFiles, TokenSetting};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},

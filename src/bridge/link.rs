@@ -5,7 +5,8 @@ use super::{
     message::{Message, answers, negotiated},
     standing::Standing,
 };
-use crate::{client::Remote, error::ToolError, rpc::mcp::http::SESSION_ID};
+use crate::{client::Remote, rpc::mcp::http::SESSION_ID};
+use base::error::ToolError;
 use reqwest::{RequestBuilder, Response, StatusCode, header};
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},

@@ -13,13 +13,13 @@ mod standing;
 use crate::{
     client::Remote,
     daemon,
-    error::ToolError,
     rpc::{
         connection::too_long_reply,
         frame::{Frame, Framer},
     },
     transport::stdio::{Reader, Writer},
 };
+use base::error::ToolError;
 use link::Link;
 use message::Message;
 use std::{io, sync::Arc};

@@ -5,13 +5,11 @@
 //! code again; whatever is cut short after, the owner has the token.
 
 use super::uri::Claim;
-use crate::{
-    access::token::PREFIX,
-    agent::operations::claim::Claimed,
-    appliance::Code,
-    client::{Remote, Trust, root_cause, tls_fault},
-    error::{ErrorCode, ToolError},
-};
+use crate::client::{Remote, Trust, root_cause, tls_fault};
+use agent::operations::claim::Claimed;
+use appliance::Code;
+use base::error::{ErrorCode, ToolError};
+use contract::access::token::PREFIX;
 use reqwest::Response;
 use serde_json::{Value, json};
 use std::time::Duration;

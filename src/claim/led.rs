@@ -3,7 +3,7 @@
 //! What it did before is kept in a file in `/run` (several consoles show the same claim, and one of them may be killed), and put back when
 //! the wait is over. Files: Documentation/ABI/testing/sysfs-class-led and sysfs-class-led-trigger-timer.
 
-use crate::os::{Root, whole};
+use base::os::{Root, whole};
 use serde::{Deserialize, Serialize};
 use std::{
     fs,

@@ -1,7 +1,7 @@
 //! What changes the screen of a claim: files in the folder of the identity (inotify(7)), and addresses that come and go (rtnetlink(7)).
 //! Nothing polls.
 
-use crate::os::readable;
+use base::os::readable;
 use rustix::{
     fs::inotify::{self, CreateFlags, WatchFlags},
     net::{AddressFamily, SocketFlags, SocketType, bind, netlink, socket_with},

@@ -3,12 +3,9 @@
 //!
 //! Closed where that is there and not understood: a machine that cannot tell whether it has an owner serves nobody.
 
-use crate::{
-    appliance::Folder,
-    config::{Settings, TokenSetting},
-    error::ToolError,
-    watched::Watched,
-};
+use appliance::Folder;
+use base::{error::ToolError, watched::Watched};
+use contract::config::{Settings, TokenSetting};
 use serde::Deserialize;
 use std::{fs, path::PathBuf, sync::Arc};
 

@@ -1,10 +1,9 @@
 //! `raspi-mcp claim --show`: the screen of a machine that waits for its owner.
 
 use super::{news::News, qr, uri::Claim as Line};
-use crate::{
-    agent::{BootClock, hostname::is_label},
-    appliance::{Claim, Folder, Standing},
-    certificate::Fingerprint,
+use agent::{BootClock, hostname::is_label};
+use appliance::{Claim, Folder, Standing, certificate::Fingerprint};
+use base::{
     error::ToolError,
     os::{Root, addresses},
 };

@@ -3,7 +3,8 @@
 //! The scheme is nobody's: a camera that takes it up shows a text, and no browser opens an address that a person would then have to
 //! trust. All letters are capitals: QR codes have a shorter form for those.
 
-use crate::{appliance::Code, certificate::Fingerprint, error::ToolError};
+use appliance::{Code, certificate::Fingerprint};
+use base::error::ToolError;
 use reqwest::Url;
 
 pub const SCHEME: &str = "raspi-mcp://";
@@ -109,7 +110,7 @@ mod tests {
             format!("{line}{}", " ".repeat(600) + "x"),
         ] {
             let refusal = Claim::parse(&bad).unwrap_err();
-            assert_eq!(refusal.code, crate::error::ErrorCode::InvalidArgument, "{bad}");
+            assert_eq!(refusal.code, base::error::ErrorCode::InvalidArgument, "{bad}");
             assert!(!refusal.advice().contains(&code.to_string().replace('-', "")), "{}", refusal.advice());
         }
     }

@@ -9,14 +9,12 @@ use super::{
     say::outln,
     slot::agreed,
 };
-use crate::{
-    agent::{
-        AgentLink, Client,
-        operations::audit::{AcceptGap, GapRequest},
-    },
-    config::Settings,
-    store,
+use crate::store;
+use agent::{
+    AgentLink, Client,
+    operations::audit::{AcceptGap, GapRequest},
 };
+use contract::config::Settings;
 use std::path::Path;
 
 pub fn run(settings: &Settings, file: &Path, yes: bool) -> Result<(), Failure> {

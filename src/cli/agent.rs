@@ -4,17 +4,14 @@ use super::{
     exit::{Exit, Failure},
     sources,
 };
-use crate::{
-    agent::{self, AgentSettings},
-    config::{self, Reload},
-    daemon,
+use crate::{daemon, halves, log, registry::Registry};
+use agent::{self, AgentSettings};
+use base::{
     error::ToolError,
-    halves,
-    hw::board::Board,
-    log,
     os::{Root, notify::Manager},
-    registry::Registry,
 };
+use contract::config::{self, Reload};
+use hw::board::Board;
 use tokio_util::sync::CancellationToken;
 
 #[derive(clap::Args)]

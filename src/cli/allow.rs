@@ -6,13 +6,17 @@ use super::{
     sources,
 };
 use crate::{
-    agent::{AgentLink, Client, operations::update::GetUpdateStatus},
     allow::{Change, Done, Way, all, perform, warning},
+    registry::Registry,
+};
+use agent::{AgentLink, Client, operations::update::GetUpdateStatus};
+use base::{
     clock,
+    os::{Root, groups, systemd::ServiceName},
+};
+use contract::{
     config::{Grant, Places, SERVER_USER, Settings, Sources, is_caller, load},
     meta::{Meta, Mode},
-    os::{Root, groups, systemd::ServiceName},
-    registry::Registry,
 };
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -150,7 +154,7 @@ fn meta(registry: &Registry, tool: &str) -> Result<&'static Meta, Failure> {
     match registry.names.resolve(tool) {
         Ok((entry, _)) => Ok(entry.meta),
         Err(_) => {
-            let near = crate::config::nearest(tool, registry.entries().map(|entry| entry.name()));
+            let near = contract::config::nearest(tool, registry.entries().map(|entry| entry.name()));
             let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
             Err(Failure::new(Exit::Usage, format!("there is no tool {tool}{near}\n  raspi-mcp tools lists them")))
         }

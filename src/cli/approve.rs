@@ -10,14 +10,10 @@ use super::{
     exit::{Exit, Failure},
     sources,
 };
-use crate::{
-    access::question,
-    agent::{AgentLink, Ask, AskState, Client, operations::asks, system_clock},
-    audit::rfc3339,
-    error::{ErrorCode, ToolError},
-    registry::Registry,
-    terminal::printable,
-};
+use crate::{registry::Registry, terminal::printable};
+use agent::{AgentLink, Ask, AskState, Client, operations::asks, system_clock};
+use base::error::{ErrorCode, ToolError};
+use contract::{access::question, audit::rfc3339};
 use std::{
     io::{self, IsTerminal, Write},
     time::Duration,
@@ -91,7 +87,7 @@ pub async fn converse(
 }
 
 async fn find(agent: &AgentLink, waiting: Vec<Ask>, id: &str) -> Result<Ask, Failure> {
-    let wanted = crate::agent::asks::normal_id(id);
+    let wanted = agent::asks::normal_id(id);
     if let Some(found) = waiting.into_iter().find(|ask| ask.id == wanted) {
         return Ok(found);
     }

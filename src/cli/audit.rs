@@ -7,13 +7,14 @@ use super::{
     sources,
 };
 use crate::{
-    agent::{AgentLink, Client, heads, operations::audit::ListHeads},
-    audit::{self, Filter, KnownHeads, Report, Unfinished},
-    config::Settings,
-    error::ErrorCode,
+    audit::{self, Filter, Report, Unfinished},
     registry::Registry,
     terminal::printable,
 };
+use agent::{AgentLink, Client, heads, operations::audit::ListHeads};
+use base::error::ErrorCode;
+use contract::audit::rfc3339;
+use contract::{audit::KnownHeads, config::Settings};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -137,7 +138,7 @@ pub fn told(report: &Report, with_heads: bool) -> String {
     }
     for gap in &report.gaps {
         let (chain, last) = (&gap.chain, gap.last_seq);
-        let when = if gap.last_ms > 0 { format!(" of {}", audit::rfc3339(gap.last_ms)) } else { String::new() };
+        let when = if gap.last_ms > 0 { format!(" of {}", rfc3339(gap.last_ms)) } else { String::new() };
         let which =
             if chain.is_empty() { String::new() } else { format!(" (chain {chain}, last record {last}{when})") };
         text.push_str(&format!("MISSING{which}: {}\n", gap.what));

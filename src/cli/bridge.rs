@@ -1,7 +1,9 @@
 //! `raspi-mcp bridge`
 
 use super::{exit::Failure, target::pin};
-use crate::{bridge, certificate::Fingerprint, client::Remote, error::ToolError, transport::stdio};
+use crate::{bridge, client::Remote, transport::stdio};
+use appliance::certificate::Fingerprint;
+use base::error::ToolError;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]

@@ -6,10 +6,8 @@ use super::{
     sources,
     target::Target,
 };
-use crate::{
-    error::{ErrorCode, ToolError},
-    terminal::{is_terminal, printable},
-};
+use crate::terminal::{is_terminal, printable};
+use base::error::{ErrorCode, ToolError};
 use serde_json::{Map, Value};
 
 #[derive(clap::Args)]

@@ -6,17 +6,15 @@ use super::{
     sources, target,
 };
 use crate::{
-    agent::boot_clock,
-    appliance::{Code, Folder},
-    certificate::Fingerprint,
     claim::{client, led::Led, show::Show, uri},
-    config::Settings,
     daemon,
-    error::ToolError,
-    os::Root,
     registry::Registry,
     terminal,
 };
+use agent::boot_clock;
+use appliance::{Code, Folder, certificate::Fingerprint};
+use base::{error::ToolError, os::Root};
+use contract::config::Settings;
 use serde_json::json;
 use std::{
     fs::{self, File, OpenOptions},

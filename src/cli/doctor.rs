@@ -7,21 +7,22 @@ use super::{
     sources,
 };
 use crate::{
-    agent::{
-        AgentLink, Client,
-        operations::{status::GetStatus, update::GetUpdateStatus},
-    },
-    config::{self, BoardChoice, PlaceSettings, Places, SERVER_USER, Settings, Sources},
     doctor::{self, Account, Finding, Report, State, Subject, update::Preflight},
-    error::ToolError,
-    hw::{
-        board::Board,
-        devices::Device,
-        firmware::{Firmware, Throttled},
-    },
-    os::{Root, groups, local},
     registry::Registry,
-    update::bundle::Manifest,
+};
+use agent::{
+    AgentLink, Client,
+    operations::{status::GetStatus, update::GetUpdateStatus},
+};
+use base::{
+    error::ToolError,
+    os::{Root, groups, local},
+};
+use contract::config::{self, BoardChoice, PlaceSettings, Places, SERVER_USER, Settings, Sources};
+use hw::{
+    board::Board,
+    devices::Device,
+    firmware::{Firmware, Throttled},
 };
 use serde_json::json;
 use std::{
@@ -29,6 +30,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
+use update::bundle::Manifest;
 
 /// Whoever does not answer a question about itself in this time hangs.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -164,7 +166,7 @@ fn account(places: &Places, root: &Root) -> Account {
     Account { name, uid: Some(uid), is_service: false }
 }
 
-async fn ask_agent(socket: &Path) -> Result<crate::agent::Status, ToolError> {
+async fn ask_agent(socket: &Path) -> Result<agent::Status, ToolError> {
     let link = AgentLink::Socket(Client::new(socket));
     tokio::time::timeout(PATIENCE, link.get::<GetStatus>())
         .await

@@ -1,9 +1,7 @@
 //! Exit codes: stable, so that scripts can branch on them.
 
-use crate::{
-    config::Faults,
-    error::{ErrorCode, ToolError},
-};
+use base::error::{ErrorCode, ToolError};
+use contract::config::Faults;
 use std::process::ExitCode;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

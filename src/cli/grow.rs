@@ -1,12 +1,10 @@
 //! `raspi-mcp grow`: for raspi-mcp-grow.service, and for a person who moved a card's content to a larger one.
 
 use super::{exit::Failure, say::outln};
-use crate::{
-    appliance::grow::{self, FileSystem, Real},
-    os::Root,
-    update::disk::Layout,
-};
+use appliance::grow::{self, FileSystem, Real};
+use base::os::Root;
 use std::path::{Path, PathBuf};
+use update::disk::Layout;
 
 /// Where an image has its own.
 const LAYOUT: &str = "/usr/share/raspi-mcp/layout.toml";

@@ -7,13 +7,12 @@ use super::{
     target::Target,
 };
 use crate::{
-    error::ToolError,
-    hw::{board::Board, gpio::header},
-    os::Root,
     pins::{Entry, Picture, entries, svg, terminal as drawn},
     registry::Registry,
     terminal,
 };
+use base::{error::ToolError, os::Root};
+use hw::{board::Board, gpio::header};
 use serde_json::{Value, json};
 use std::io::{self, IsTerminal, Write};
 

@@ -5,20 +5,19 @@ use super::{
     say::{errln, outln},
     sources,
 };
-use crate::{
-    agent::Card,
-    appliance::{
-        Folder,
-        prepare::{Prepared, Site, prepare},
-    },
-    config::{self, Places, SERVER_USER, Settings, Sources},
-    error::ToolError,
-    halves,
-    os::{Root, groups},
-    registry::Registry,
-    update::disk::{Disk, Layout, RealDisk},
+use crate::{halves, registry::Registry};
+use agent::Card;
+use appliance::{
+    Folder,
+    prepare::{Prepared, Site, prepare},
 };
+use base::{
+    error::ToolError,
+    os::{Root, groups},
+};
+use contract::config::{self, Places, SERVER_USER, Settings, Sources};
 use std::{fs, os::unix::net::UnixStream, process::Command, sync::Arc, time::Duration};
+use update::disk::{Disk, Layout, RealDisk};
 
 #[derive(clap::Args)]
 pub struct Args {}

@@ -5,13 +5,15 @@ use super::{
     sources,
 };
 use crate::{
-    config::{self, Flag, Reload, Settings},
     daemon::{self, Serve},
     log,
-    meta::Role,
-    os::{ioctl, notify::Manager},
     registry::Registry,
     rpc::mcp::{appliance::Appliance, provider::Provider},
+};
+use base::os::{ioctl, notify::Manager};
+use contract::{
+    config::{self, Flag, Reload, Settings},
+    meta::Role,
 };
 use std::{sync::Arc, time::Duration};
 

@@ -1,10 +1,8 @@
 //! Where a command gets its settings from: the files of this machine, the environment, and these flags.
 
 use super::exit::Failure;
-use crate::{
-    config::{self, Flag, Places, Settings, Sources},
-    registry::Registry,
-};
+use crate::registry::Registry;
+use contract::config::{self, Flag, Places, Settings, Sources};
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]

@@ -2,11 +2,11 @@
 
 use super::{exit::Failure, sources};
 use crate::{
-    certificate::Fingerprint,
     client::{self, Remote},
-    os::local,
     registry::Registry,
 };
+use appliance::certificate::Fingerprint;
+use base::os::local;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 

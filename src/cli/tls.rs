@@ -2,14 +2,13 @@
 
 use super::say::outln;
 use super::{exit::Failure, sources};
-use crate::{
-    certificate::{self, Fingerprint},
-    config::is_loopback,
+use crate::{registry::Registry, tls::shown};
+use appliance::certificate::{self, Fingerprint};
+use base::{
     error::ToolError,
     os::{Root, addresses},
-    registry::Registry,
-    tls::shown,
 };
+use contract::config::is_loopback;
 
 #[derive(clap::Args)]
 pub struct Args {

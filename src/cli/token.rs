@@ -3,13 +3,15 @@
 use super::exit::{Exit, Failure};
 use super::say::outln;
 use super::sources;
-use crate::{
+use crate::registry::Registry;
+use base::{
+    error::ToolError,
+    os::{Root, groups, whole},
+};
+use contract::{
     access::token::{self, Token},
     config::{self, KeptToken, SERVER_USER, Sources, TokenFiles, TokenSetting, is_name},
-    error::ToolError,
     meta::Role,
-    os::{Root, groups, whole},
-    registry::Registry,
 };
 use std::{
     fs::{self, DirBuilder},

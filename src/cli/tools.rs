@@ -2,11 +2,11 @@
 
 use super::say::{out, outln};
 use super::{exit::Failure, sources};
-use crate::{
+use crate::registry::{Registry, listing::descriptor};
+use contract::{
     access::policy::Policy,
     actions::{ACTIONS, DOES, Does, Ruling, Words},
     meta::{Meta, Mode},
-    registry::{Registry, listing::descriptor},
 };
 use serde_json::Value;
 

@@ -4,10 +4,10 @@ mod remote;
 
 pub use remote::{Remote, TOKEN_VARIABLE, Trust, admits, checked, root_cause, tls_fault};
 
-use crate::error::{ErrorCode, ToolError};
+use base::error::{ErrorCode, ToolError};
 use serde_json::Value;
 
-pub use crate::os::local::PATIENCE;
+pub use base::os::local::PATIENCE;
 
 /// Asks a server over HTTP.
 ///

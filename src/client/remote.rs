@@ -1,6 +1,8 @@
 //! A server somewhere else, reached over HTTP: the address, the certificate it must show, and the token it wants.
 
-use crate::{certificate::Fingerprint, error::ToolError, tls::pin, watched::Watched};
+use crate::tls::pin;
+use appliance::certificate::Fingerprint;
+use base::{error::ToolError, watched::Watched};
 use reqwest::{Certificate, Client, ClientBuilder, Url, redirect};
 use std::{error::Error, fs, io, path::PathBuf, sync::Arc, time::Duration};
 
@@ -164,7 +166,7 @@ pub fn checked(text: &str) -> Result<String, &'static str> {
 fn is_local(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let bare = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || bare.parse().is_ok_and(crate::config::is_loopback)
+    host == "localhost" || bare.parse().is_ok_and(contract::config::is_loopback)
 }
 
 /// What is at the bottom of an error of the network: the layers above only say that something is.

@@ -1,7 +1,8 @@
 //! The service's user and the groups that decide who may administer and approve.
 
 use super::{Finding, Subject};
-use crate::{config::Settings, os::groups};
+use base::os::groups;
+use contract::config::Settings;
 
 const SYSUSERS: &str = "install dist/sysusers.d/raspi-mcp.conf and run systemd-sysusers";
 

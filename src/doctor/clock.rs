@@ -1,7 +1,7 @@
 //! What others rely on when they talk to this machine: that its clock is right.
 
 use super::{Finding, Subject};
-use crate::os::clock;
+use base::os::clock;
 
 pub(super) fn check(subject: &Subject) -> Vec<Finding> {
     let about = "clock";

@@ -1,10 +1,8 @@
 //! The folders of `[[files.roots]]` and of grants: are they there, and may the server do in them what the configuration says?
 
 use super::{Finding, Subject};
-use crate::{
-    config::{FileRoot, Settings},
-    os::{Root, groups},
-};
+use base::os::{Root, groups};
+use contract::config::{FileRoot, Settings};
 use std::{fs, os::unix::fs::MetadataExt, path::Path};
 
 const ABOUT: &str = "files root";

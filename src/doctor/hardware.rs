@@ -1,13 +1,11 @@
 //! The board, and whether the server's account may use what the kernel offers.
 
 use super::{Finding, Subject};
-use crate::{
-    hw::{
-        board::{Board, Conflict},
-        devices::{Device, Devices},
-        model::Kind,
-    },
-    os::groups,
+use base::os::groups;
+use hw::{
+    board::{Board, Conflict},
+    devices::{Device, Devices},
+    model::Kind,
 };
 use std::{collections::BTreeSet, os::unix::fs::MetadataExt};
 

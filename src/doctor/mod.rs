@@ -14,13 +14,10 @@ mod settings;
 mod state;
 pub mod update;
 
-use crate::{
-    agent::Status,
-    config::{Faults, InForce, PlaceSettings, Places, Settings},
-    error::ToolError,
-    hw::{board::Board, devices::Devices},
-    os::Root,
-};
+use agent::Status;
+use base::{error::ToolError, os::Root};
+use contract::config::{Faults, InForce, PlaceSettings, Places, Settings};
+use hw::{board::Board, devices::Devices};
 use serde::Serialize;
 
 /// How a finding is to be taken.

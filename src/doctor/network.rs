@@ -1,11 +1,8 @@
 //! What a server that is open to the network needs: a certificate it can show, keys to know callers by, tokens that still hold.
 
 use super::{Finding, Subject};
-use crate::{
-    authentication::jwt::Keys,
-    config::{Settings, Tls, TokenSetting},
-    tls::shown::Shown,
-};
+use crate::{authentication::jwt::Keys, tls::shown::Shown};
+use contract::config::{Settings, Tls, TokenSetting};
 use std::{fs, io, path::Path};
 use time::OffsetDateTime;
 

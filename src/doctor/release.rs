@@ -1,7 +1,7 @@
 //! Whether a release would understand the configuration of this machine: `raspi-mcp doctor --update --bundle FILE`.
 
 use super::{Finding, update::Preflight};
-use crate::config::{InForce, Origin, Settings};
+use contract::config::{InForce, Origin, Settings};
 
 /// What its manifest says, against what is set here. Nobody's signature is looked at: it is advice, and the agent judges what is installed.
 pub(super) fn findings(about: &Preflight, settings: &Settings, set: &[InForce]) -> Vec<Finding> {

@@ -1,10 +1,8 @@
 //! The halves themselves, and the services of the machine that they use.
 
 use super::{Finding, Subject};
-use crate::{
-    config::{AgentChoice, SAME_PLACES, Settings},
-    os::Root,
-};
+use base::os::Root;
+use contract::config::{AgentChoice, SAME_PLACES, Settings};
 
 /// Where unit files lie, what an administrator writes first (systemd.unit(5)).
 const UNIT_FOLDERS: [&str; 4] =

@@ -1,7 +1,7 @@
 //! The configuration: is it understood, by both halves?
 
 use super::{Finding, Subject};
-use crate::config::{Faults, Origin, Settings};
+use contract::config::{Faults, Origin, Settings};
 
 const ABOUT: &str = "configuration";
 const AGENT: &str = "agent's copy";

@@ -1,7 +1,7 @@
 //! Folders: do they belong to whom they should, and can the server write?
 
 use super::{Finding, Subject};
-use crate::config::Settings;
+use contract::config::Settings;
 use std::{fs, io, os::unix::fs::MetadataExt, path::Path};
 
 pub(super) fn check(subject: &Subject, settings: &Settings) -> Vec<Finding> {

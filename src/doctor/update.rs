@@ -1,25 +1,25 @@
 //! Whether an update could go well now: `raspi-mcp doctor --update`. Looks, and writes nothing.
 
 use super::Finding;
-use crate::{
-    config::{Faults, InForce, Settings},
+use base::{
     error::ToolError,
-    hw::firmware::Throttled,
     os::{
         Root,
         cards::{self, Spare},
         clock,
     },
-    update::{
-        boot::{By, Machine, Witness, has_tryboot},
-        bundle::Manifest,
-        disk::Layout,
-        status::{Phase, SlotState, UpdateStatus},
-        trust::Roots,
-    },
-    update_client,
 };
+use contract::config::{Faults, InForce, Settings};
+use hw::firmware::Throttled;
 use std::path::PathBuf;
+use update::{
+    boot::{By, Machine, Witness, has_tryboot},
+    bundle::Manifest,
+    disk::Layout,
+    status::{Phase, SlotState, UpdateStatus},
+    trust::Roots,
+};
+use update_client;
 
 /// What there is to judge.
 pub struct Preflight {
@@ -218,7 +218,7 @@ fn board(settings: &Settings, root: &Root) -> Vec<Finding> {
         ),
         (_, Some(built)) => Finding::ok(
             "bootloader",
-            format!("of {}", crate::clock::Stamp(i64::try_from(built).unwrap_or(0).saturating_mul(1000))),
+            format!("of {}", base::clock::Stamp(i64::try_from(built).unwrap_or(0).saturating_mul(1000))),
         ),
         (_, None) => {
             Finding::note("bootloader", "does not say how old it is", "nothing, where U-Boot starts the board")

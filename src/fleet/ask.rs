@@ -5,8 +5,8 @@ use super::{
     mcp::{self, Said},
     report::{Report, Told},
 };
-use crate::{
-    client::Remote,
+use crate::client::Remote;
+use base::{
     error::{ErrorCode, ToolError},
     redact::MASK,
 };

@@ -1,12 +1,10 @@
 //! The list of a fleet's devices: TOML, as strict as the configuration, every mistake told with its line.
 
-use crate::{
-    certificate::Fingerprint,
-    client::{Trust, admits, checked},
-    config::{
-        Complaint, Entry, Fault, Faults, Found, Origin, Tables, Written, document, is_name, meant, quoted, read_text,
-    },
-    error::ToolError,
+use crate::client::{Trust, admits, checked};
+use appliance::certificate::Fingerprint;
+use base::error::ToolError;
+use contract::config::{
+    Complaint, Entry, Fault, Faults, Found, Origin, Tables, Written, document, is_name, meant, quoted, read_text,
 };
 use reqwest::{Certificate, Url};
 use serde_json::{Map, Value};

@@ -3,9 +3,9 @@
 use crate::{
     bridge::events::Events,
     client::{Remote, root_cause, tls_fault},
-    error::{ErrorCode, ToolError},
     rpc::params::MODERN,
 };
+use base::error::{ErrorCode, ToolError};
 use reqwest::{Response, header};
 use serde_json::{Value, json};
 

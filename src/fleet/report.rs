@@ -1,6 +1,6 @@
 //! What a device said, as a table or a program needs it.
 
-use crate::{clock::Stamp, error::ToolError};
+use base::{clock::Stamp, error::ToolError};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -69,7 +69,7 @@ pub struct Trouble {
 impl Report {
     /// Of a device that did not answer.
     pub fn silent(name: String, url: String, error: ToolError) -> Self {
-        use crate::error::ErrorCode::{PermissionDenied, ResourceExhausted, Unauthenticated};
+        use base::error::ErrorCode::{PermissionDenied, ResourceExhausted, Unauthenticated};
         let refused = matches!(error.code, Unauthenticated | PermissionDenied | ResourceExhausted);
         let error = Trouble { error_code: error.code.symbol(), message: error.message, hint: error.hint, refused };
         Self {

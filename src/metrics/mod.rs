@@ -4,10 +4,8 @@
 
 pub mod text;
 
-use crate::{
-    error::{ErrorCode, ToolError},
-    registry::Registry,
-};
+use crate::registry::Registry;
+use base::error::{ErrorCode, ToolError};
 use std::{
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,

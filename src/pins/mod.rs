@@ -9,12 +9,10 @@ mod terminal;
 pub use svg::svg;
 pub use terminal::terminal;
 
-use crate::{
-    hw::{
-        line::{Function, Level, Port},
-        model::Contact,
-    },
-    values::Pin,
+use contract::values::Pin;
+use hw::{
+    line::{Function, Level, Port},
+    model::Contact,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

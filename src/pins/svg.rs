@@ -1,7 +1,7 @@
 //! The header as SVG: one file that needs nothing else, for light and dark pages, in colour and in words.
 
 use super::{Cell, Look, Picture, terminal::title};
-use crate::hw::line::Level;
+use hw::line::Level;
 use std::fmt::Write;
 
 /// All in user units: of a picture as wide as a page's column.

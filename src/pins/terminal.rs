@@ -1,7 +1,7 @@
 //! The header as lines of text: odd contacts left, even ones right, as they lie on the board.
 
 use super::{Cell, Look, Picture};
-use crate::hw::line::Level;
+use hw::line::Level;
 use std::fmt::Write;
 
 /// What stands beside a contact, from the middle outwards: name, state, holder.

@@ -1,7 +1,7 @@
 //! `diagnose`: find out what is wrong, and change nothing.
 
 use super::{Argument, Part, Prompt, Scene};
-use crate::error::ToolError;
+use base::error::ToolError;
 
 pub static PROMPT: Prompt = Prompt {
     name: "diagnose",

@@ -6,12 +6,11 @@ mod diagnose;
 mod safe_reboot;
 
 use crate::{
-    access::caller::Caller,
-    error::ToolError,
-    meta::Meta,
     registry::{Registry, names::Naming, pipeline::Pipeline},
     world::World,
 };
+use base::error::ToolError;
+use contract::{access::caller::Caller, meta::Meta};
 use serde_json::{Map, Value};
 
 /// One prompt.

@@ -1,7 +1,9 @@
 //! `safe-reboot`: restart with a look before, a person's yes, and a look after.
 
 use super::{Argument, Part, Prompt, Scene};
-use crate::{agent::power::MAX_DELAY_SECONDS, error::ToolError, meta::Mode};
+use agent::power::MAX_DELAY_SECONDS;
+use base::error::ToolError;
+use contract::meta::Mode;
 use serde_json::json;
 
 /// Seconds, unless told: enough for a person to change their mind.

@@ -2,15 +2,14 @@
 
 use super::{listing::Limits, pipeline::Call, tool::Entry};
 use crate::{
-    access::caller::Caller,
-    canonical,
-    error::ToolError,
     registry::{
         budget::{Budget, Taken},
         rate::RateLimiter,
     },
     world::World,
 };
+use base::{canonical, error::ToolError};
+use contract::access::caller::Caller;
 use std::time::Instant;
 
 /// What callers have used of their limits.

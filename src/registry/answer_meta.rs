@@ -1,7 +1,7 @@
 //! `_meta` of an answer: how the call went, beside what it said.
 
 use super::{context::Notes, tool::Entry};
-use crate::audit::changed::Changed;
+use contract::audit::changed::Changed;
 use serde::Serialize;
 use std::{borrow::Cow, time::Duration};
 

@@ -1,7 +1,7 @@
 //! What goes to the agent with an operation: for whom it is, and by which approval.
 
 use super::context::Context;
-use crate::agent::Authorization;
+use agent::Authorization;
 
 impl Context {
     /// The authorization of the call that this context serves.

@@ -3,7 +3,7 @@
 //! Each call takes out of its caller's bucket before its arguments are looked at, more for long ones, and puts back when it was
 //! no refusal. So whoever only makes calls that go through never notices; whoever floods gets a cheap answer.
 
-use crate::error::ToolError;
+use base::error::ToolError;
 use std::{
     collections::HashMap,
     sync::{Mutex, PoisonError},

@@ -1,8 +1,10 @@
 //! What a tool sees of the call it serves and of the machine it runs on.
 
 use super::Registry;
-use crate::audit::changed::Changed;
-use crate::{access::caller::Caller, error::ToolError, registry::progress::Progress, world::World};
+use crate::{registry::progress::Progress, world::World};
+use base::error::ToolError;
+use contract::access::caller::Caller;
+use contract::audit::changed::Changed;
 use futures::future::BoxFuture;
 use serde_json::Value;
 use std::{

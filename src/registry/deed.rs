@@ -5,15 +5,14 @@ use super::{
     context::Notes,
     tool::{Entry, Output},
 };
-use crate::{
-    access::caller::Caller,
-    audit::changed::Changed,
-    audit::{
-        Approval,
-        ledger::{self, Ledger},
-    },
+use crate::audit::ledger::{self, Ledger};
+use base::{
     error::{ErrorCode, ToolError},
     os::blocking,
+};
+use contract::{
+    access::caller::Caller,
+    audit::{Approval, changed::Changed},
 };
 use futures::FutureExt;
 use serde_json::{Value, json};
@@ -26,7 +25,7 @@ use std::{
 use tokio_util::sync::CancellationToken;
 
 /// How long a write that is told to stop may take to report. A command has 2 s between SIGTERM and SIGKILL
-/// ([`crate::agent::exec::GRACE`]); the rest is for a slow machine.
+/// ([`agent::exec::GRACE`]); the rest is for a slow machine.
 pub const REPORT: Duration = Duration::from_secs(4);
 /// How long the outcome of one that goes on is waited for. The longest deed, a command, ends within 11 minutes.
 pub const LATER: Duration = Duration::from_secs(15 * 60);

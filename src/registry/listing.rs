@@ -1,11 +1,9 @@
 //! Tools as `tools/list` shows them. Each listing is made once per role and spelling, and kept as bytes.
 
 use super::{Registry, names::Naming, tool::Entry};
-use crate::{
-    access::{caller::Caller, policy::Policy},
-    world::World,
-};
-use crate::{
+use crate::world::World;
+use contract::access::{caller::Caller, policy::Policy};
+use contract::{
     meta::{Effect, Role},
     schema::projection,
 };
@@ -111,7 +109,7 @@ impl Limits {
         if entry.meta.effect.is_write() { self.writes_per_minute } else { self.reads_per_minute }
     }
     /// Those of the configuration.
-    pub fn of(limits: &crate::config::Limits) -> Self {
+    pub fn of(limits: &contract::config::Limits) -> Self {
         Self {
             reads_per_minute: limits.reads_per_minute,
             writes_per_minute: limits.writes_per_minute,

@@ -22,7 +22,8 @@ mod refusal;
 pub mod tool;
 mod trail;
 
-use crate::{error::ToolError, schema::Checker};
+use base::error::ToolError;
+use contract::schema::Checker;
 use names::Names;
 use serde_json::Value;
 use std::{collections::HashMap, sync::OnceLock};

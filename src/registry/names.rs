@@ -24,12 +24,12 @@ pub const DOTTED_CLIENTS: &[&str] = &[
     "conformance-test-client",
 ];
 
-impl From<crate::config::ToolNames> for Naming {
-    fn from(names: crate::config::ToolNames) -> Self {
+impl From<contract::config::ToolNames> for Naming {
+    fn from(names: contract::config::ToolNames) -> Self {
         match names {
-            crate::config::ToolNames::Auto => Self::Auto,
-            crate::config::ToolNames::Dotted => Self::Dotted,
-            crate::config::ToolNames::Underscored => Self::Underscored,
+            contract::config::ToolNames::Auto => Self::Auto,
+            contract::config::ToolNames::Dotted => Self::Dotted,
+            contract::config::ToolNames::Underscored => Self::Underscored,
         }
     }
 }

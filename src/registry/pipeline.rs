@@ -20,18 +20,17 @@ use super::{
     tool::{Entry, Output},
     trail::{Trail, not_done, panicked, unrecorded},
 };
-use crate::audit::changed::Changed;
-use crate::meta::Mode;
 use crate::{
-    access::caller::Caller,
-    audit::{
-        Approval,
-        ledger::{Entry as AuditEntry, Intent, Ledger},
-    },
-    canonical::Whole,
-    error::{ErrorCode, ToolError},
+    audit::ledger::{Entry as AuditEntry, Intent, Ledger},
     world::World,
 };
+use base::{
+    canonical::Whole,
+    error::{ErrorCode, ToolError},
+};
+use contract::audit::changed::Changed;
+use contract::meta::Mode;
+use contract::{access::caller::Caller, audit::Approval};
 use futures::FutureExt;
 use serde_json::Value;
 use std::{
@@ -105,7 +104,7 @@ impl Pipeline {
         ledger: Arc<dyn Ledger>,
         gate: Arc<dyn Gate>,
     ) -> Self {
-        crate::os::panics::watch();
+        base::os::panics::watch();
         Self {
             listings: Listings::new(Arc::clone(&registry), bounds.limits),
             world,

@@ -1,15 +1,13 @@
-//! Places to run in, shared among callers: see [`crate::access::shares`] for the division.
+//! Places to run in, shared among callers: see [`contract::access::shares`] for the division.
 //!
 //! Calls that find no place wait in a bounded queue. A place that becomes free goes to the first in the queue who may have
 //! it: somebody with a full share is passed over, so one caller's queue is not in front of everybody else's.
 
 use super::bounds::{Bounds, Load};
-use crate::{
-    access::{
-        caller::Caller,
-        shares::{APPROVALS, Full, Held, Pool, Rule, Taken},
-    },
-    error::ToolError,
+use base::error::ToolError;
+use contract::access::{
+    caller::Caller,
+    shares::{APPROVALS, Full, Held, Pool, Rule, Taken},
 };
 use std::{
     collections::VecDeque,
@@ -167,7 +165,8 @@ impl Drop for Turn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{access::caller::Door, meta::Role, registry::listing::Limits};
+    use crate::registry::listing::Limits;
+    use contract::{access::caller::Door, meta::Role};
     use futures::{FutureExt, future::BoxFuture};
 
     fn places(concurrent: usize, waiting: usize) -> Places {

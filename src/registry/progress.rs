@@ -170,7 +170,7 @@ pub fn params(token: &Value, tool: &str, id: &str, update: &Update) -> Value {
             "tool": tool,
             "phase": update.phase,
             "stream": update.stream,
-            "ts": crate::clock::now(),
+            "ts": base::clock::now(),
         },
     });
     if let Some(total) = update.total {

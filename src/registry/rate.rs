@@ -3,7 +3,7 @@
 //! Memory is bounded, and nobody is refused because others filled it: the caller whose buckets lack least is forgotten
 //! first, since it gets that back. Who has emptied one stays, so nobody gets a full bucket by filling the table.
 
-use crate::error::ToolError;
+use base::error::ToolError;
 use std::{
     collections::HashMap,
     sync::{Mutex, PoisonError},

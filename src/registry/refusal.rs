@@ -4,10 +4,12 @@
 //! Those who refuse name the permission where they know it better; what they leave out is added here, in one place.
 
 use super::tool::Entry;
-use crate::{
-    access::{caller::Caller, way},
+use base::{
     error::{ErrorCode, ToolError},
     os::systemd::ServiceName,
+};
+use contract::{
+    access::{caller::Caller, way},
     values::Address,
 };
 use serde_json::{Map, Value};

@@ -1,8 +1,8 @@
 //! The trait a tool implements, and the entry it becomes in the registry.
 
 use super::context::Context;
-use crate::error::ToolError;
-use crate::{meta::Meta, schema};
+use base::error::ToolError;
+use contract::{meta::Meta, schema};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{

@@ -5,13 +5,13 @@ use super::{
     deed::Running,
     tool::{Entry, Output},
 };
-use crate::audit::changed::Changed;
-use crate::{
-    audit::Approval,
+use base::{
     canonical::Whole,
     error::{ErrorCode, ToolError},
     os::panics::{self, Panic},
 };
+use contract::audit::Approval;
+use contract::audit::changed::Changed;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -89,10 +89,8 @@ pub(super) fn panicked(entry: &Entry, request_id: &str) -> ToolError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        meta::Meta,
-        registry::{context::Context, tool::Tool},
-    };
+    use crate::registry::{context::Context, tool::Tool};
+    use contract::meta::Meta;
     use serde_json::value::RawValue;
 
     struct WritePin;

@@ -1,7 +1,8 @@
 //! `raspi://logs/app?level=warn`: which resource, and the arguments of the tool behind it.
 
 use super::{Parameter, RESOURCES, Resource};
-use crate::{error::ToolError, values::Pin};
+use base::error::ToolError;
+use contract::values::Pin;
 use serde_json::{Map, Value};
 
 /// Longest address, in bytes: subscriptions keep them.
@@ -111,7 +112,7 @@ fn decoded(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorCode;
+    use base::error::ErrorCode;
     use serde_json::json;
 
     #[test]

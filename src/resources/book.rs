@@ -7,14 +7,13 @@ use super::{
     Address, Source,
     subscription::{Due, Ear, Entry, Wants},
 };
-use crate::{
+use crate::log::Ring;
+use base::{error::ToolError, os::systemd::ServiceName};
+use contract::{
     access::{
         caller::Caller,
         shares::{Full, Rule, is_admin},
     },
-    error::ToolError,
-    log::Ring,
-    os::systemd::ServiceName,
     values::Pin,
 };
 use std::{
@@ -271,7 +270,8 @@ fn service(address: &Address) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{access::caller::Door, log::Since, meta::Role};
+    use crate::log::Since;
+    use contract::{access::caller::Door, meta::Role};
     use futures::future::{BoxFuture, ready};
 
     struct Deaf;

@@ -13,12 +13,9 @@ pub mod subscription;
 
 pub use address::Address;
 
-use crate::{
-    access::caller::Caller,
-    error::ToolError,
-    meta::Meta,
-    registry::{Registry, pipeline::Pipeline, tool::Entry},
-};
+use crate::registry::{Registry, pipeline::Pipeline, tool::Entry};
+use base::error::ToolError;
+use contract::{access::caller::Caller, meta::Meta};
 
 /// One resource: where it is, and whose answer it holds.
 #[derive(Debug)]

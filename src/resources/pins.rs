@@ -2,7 +2,8 @@
 //! lines themselves.
 
 use super::book::Book;
-use crate::{access::caller::Caller, values::Pin, world::World};
+use crate::world::World;
+use contract::{access::caller::Caller, values::Pin};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,

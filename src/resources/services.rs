@@ -1,10 +1,10 @@
 //! Hears of changes of single services from systemd, for those who subscribed to them.
 
 use super::book::Book;
-use crate::{
+use crate::world::World;
+use base::{
     error::ToolError,
     os::systemd::{properties, watch},
-    world::World,
 };
 use futures::StreamExt;
 use std::{

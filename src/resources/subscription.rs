@@ -1,11 +1,8 @@
 //! One subscription: whose it is, what of, and what of that is new.
 
 use super::{Address, Source};
-use crate::{
-    access::caller::Caller,
-    log::{Line, Ring, Since, rank},
-    meta::Role,
-};
+use crate::log::{Line, Ring, Since, rank};
+use contract::{access::caller::Caller, meta::Role};
 use futures::future::BoxFuture;
 use std::sync::Arc;
 use tracing::Level;

@@ -1,7 +1,7 @@
 //! Batches of 2025-03-26: the answers of one batch leave together, whoever made them.
 
 use super::{envelope::Id, reply};
-use crate::error::{ErrorCode, ToolError};
+use base::error::{ErrorCode, ToolError};
 use std::collections::HashMap;
 
 /// Something on its way out of a connection.

@@ -15,10 +15,8 @@ use super::{
     soon,
     ticket::Ticket,
 };
-use crate::{
-    access::{caller::Caller, presence::Presence},
-    error::{ErrorCode, ToolError},
-};
+use base::error::{ErrorCode, ToolError};
+use contract::access::{caller::Caller, presence::Presence};
 use serde_json::value::RawValue;
 use std::{collections::HashSet, sync::Arc, time::Duration};
 use tokio_util::task::TaskTracker;

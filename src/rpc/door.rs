@@ -13,7 +13,6 @@ use super::{
     ticket::Ticket,
 };
 use crate::{
-    access::caller::Caller,
     metrics::Metrics,
     registry::{
         names::{Dialect, Naming, Unknown},
@@ -21,6 +20,7 @@ use crate::{
     },
     resources::book::Book,
 };
+use contract::access::caller::Caller;
 use serde_json::value::RawValue;
 use std::{sync::Arc, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};

@@ -3,7 +3,7 @@
 //! Parameters stay raw here; whoever serves the method parses them once.
 
 use super::reply;
-use crate::error::ErrorCode;
+use base::error::ErrorCode;
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 use std::fmt;

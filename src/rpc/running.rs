@@ -1,6 +1,6 @@
 //! Requests that are open, by id: so that a cancellation finds its own, and no id is in use twice.
 
-use crate::access::seats::{InUse, Seat};
+use contract::access::seats::{InUse, Seat};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},

@@ -1,18 +1,16 @@
 //! A request for a tool on its way through the pipeline, and its answer in the dialect it was asked in.
 
 use super::{envelope::Id, params::Meta, quote::quote_into, reply};
-use crate::{
-    access::caller::Caller,
-    error::ToolError,
-    registry::{
-        answer_meta::AnswerMeta,
-        context::Peer,
-        names::Dialect,
-        pipeline::{Call, Finished},
-        progress::{self, Piece, Pieces, Progress, Sink, Update},
-        tool::{Entry, Output},
-    },
+use crate::registry::{
+    answer_meta::AnswerMeta,
+    context::Peer,
+    names::Dialect,
+    pipeline::{Call, Finished},
+    progress::{self, Piece, Pieces, Progress, Sink, Update},
+    tool::{Entry, Output},
 };
+use base::error::ToolError;
+use contract::access::caller::Caller;
 use serde::Serialize;
 use serde_json::{
     Value, json,
@@ -45,7 +43,7 @@ impl Ticket {
             Box::new(move |piece: &Piece<'_>| {
                 let mut params = json!(piece);
                 params["id"] = json!(id);
-                params["ts"] = json!(crate::clock::now());
+                params["ts"] = json!(base::clock::now());
                 send(reply::notification("exec/stream", &params));
             }) as Pieces
         });

@@ -12,10 +12,8 @@ use super::{
     metric::{Sample, Set},
     shelf::{self, Block},
 };
-use crate::{
-    machine::Machine,
-    os::activity::{Interval, Reading},
-};
+use base::os::activity::{Interval, Reading};
+use hw::machine::Machine;
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep_until};
 

@@ -9,7 +9,7 @@ use super::{
     metric::Set,
     shelf::{self, Kept, Tally},
 };
-use crate::error::{ErrorCode, ToolError};
+use base::error::{ErrorCode, ToolError};
 use tokio::time::Instant;
 
 /// Its number in the store, by which it is known again after a restart. Jobs of callers begin at 1.

@@ -6,7 +6,7 @@ use super::{
     metric::{Sample, Set},
     walk::{Source, Visit},
 };
-use crate::error::ToolError;
+use base::error::ToolError;
 use std::ops::Range;
 
 /// Buckets times metrics of one question at most: two metrics of a week by the minute. Each costs 32 bytes here, and a

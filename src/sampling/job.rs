@@ -7,7 +7,7 @@ use super::{
     metric::{Sample, Set},
     shelf::{Block, Kept, Tally},
 };
-use crate::os::activity::Reading;
+use base::os::activity::Reading;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 

@@ -1,11 +1,8 @@
 //! One look at the machine: what jobs that are due want to know of this moment.
 
 use super::metric::{Sample, Set, at};
-use crate::{
-    hw::{firmware::Throttled, temperature},
-    machine::Machine,
-    os::{activity::Interval, cpufreq, loadavg, meminfo, mounts},
-};
+use base::os::{activity::Interval, cpufreq, loadavg, meminfo, mounts};
+use hw::{firmware::Throttled, machine::Machine, temperature};
 use std::{io, time::Duration};
 use tokio::time::Instant;
 

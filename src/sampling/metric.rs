@@ -3,7 +3,7 @@
 //! A value is kept as a whole number in the metric's own unit (a tenth of a degree, a KiB), so that sums are exact and
 //! neighbours differ little, which is what the columns of [`super::block`] are small by.
 
-use crate::config::nearest;
+use contract::config::nearest;
 use serde_json::{Number, Value};
 
 /// One thing that is measured.

@@ -25,7 +25,9 @@ pub use history::{Cell, History, MOST_CELLS, Series, Span};
 pub use job::{Request, Status};
 pub use pages::Page;
 
-use crate::{clock::Wall, error::ToolError, machine::Machine, store::Store};
+use crate::store::Store;
+use base::{clock::Wall, error::ToolError};
+use hw::machine::Machine;
 use job::Job;
 use look::Looker;
 use shelf::{Kept, Tally};
@@ -80,7 +82,7 @@ impl State {
         self.jobs.iter_mut().find(|job| job.kept.number == number)
     }
     fn find(&mut self, id: &str) -> Result<&mut Job, ToolError> {
-        let near = crate::config::nearest(id, self.jobs.iter().map(|job| job.kept.id.as_str())).map(str::to_owned);
+        let near = contract::config::nearest(id, self.jobs.iter().map(|job| job.kept.id.as_str())).map(str::to_owned);
         self.jobs.iter_mut().find(|job| job.kept.id == id).ok_or_else(|| unknown(id, near))
     }
 }
@@ -155,7 +157,7 @@ impl Sampling {
         let id = match request.id {
             Some(id) if taken(&id) => {
                 return Err(ToolError::new(
-                    crate::error::ErrorCode::Conflict,
+                    base::error::ErrorCode::Conflict,
                     format!("there is a sampling job '{id}' already"),
                 )
                 .with("parameter", "job_id")

@@ -6,7 +6,7 @@ use super::{
     metric::{Sample, Set},
     walk::{Source, Visit},
 };
-use crate::error::ToolError;
+use base::error::ToolError;
 use std::ops::Range;
 
 /// Some samples of a longer list.

@@ -4,12 +4,12 @@
 //! sampling job or a look at the machine's health, shows it here; what changes is kept in the store. What comes and goes
 //! between two looks counts once in a boot, by the firmware's own memory of it.
 
-use crate::{
+use crate::store::Store;
+use base::{
     error::ToolError,
-    hw::firmware::Throttled,
     os::{Root, ids},
-    store::Store,
 };
+use hw::firmware::Throttled;
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 use std::{sync::Arc, time::Duration};

@@ -5,7 +5,7 @@ use super::{
     job::Job,
     shelf::{self, Limits, Tally},
 };
-use crate::error::ToolError;
+use base::error::ToolError;
 use std::time::Duration;
 use tokio::time::Instant;
 

@@ -1,7 +1,7 @@
 //! Going through samples: the store's blocks of some jobs, then what of theirs still waits for the card.
 
 use super::{Sampling, metric::Sample, shelf};
-use crate::error::ToolError;
+use base::error::ToolError;
 use std::{ops::Range, sync::Arc};
 
 /// Blocks that are read at once: a fraction of a millisecond on a card, so that the audit need not wait for a long query.

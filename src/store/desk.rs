@@ -3,7 +3,7 @@
 //! In WAL mode SQLite syncs the WAL at every commit (`FULL`), or only when it copies it into the file (`NORMAL`). A commit of
 //! either kind is in the WAL when it returns, where every process sees it, whatever becomes of this one.
 
-use crate::error::ToolError;
+use base::error::ToolError;
 use rusqlite::Connection;
 use std::{
     fs::{self, File},

@@ -9,7 +9,7 @@ mod open;
 pub use desk::Durability;
 pub use open::{OpenReport, Opened, settle};
 
-use crate::error::{ErrorCode, ToolError};
+use base::error::{ErrorCode, ToolError};
 use desk::Desk;
 use rusqlite::Connection;
 use std::{

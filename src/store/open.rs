@@ -1,6 +1,6 @@
 //! Opening the store's file: settings, integrity check, and what happens to a file that fails it.
 
-use crate::error::ToolError;
+use base::error::ToolError;
 use rusqlite::{Connection, OpenFlags};
 use std::{
     fs, io,

@@ -1,7 +1,7 @@
 //! A client that knows its server by fingerprint: no authority is asked, no name is compared, and nobody else will do.
 
 use super::provider;
-use crate::certificate::Fingerprint;
+use appliance::certificate::Fingerprint;
 use rustls::{
     ClientConfig, DigitallySignedStruct, Error, SignatureScheme,
     client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},

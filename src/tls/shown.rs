@@ -1,8 +1,9 @@
 //! The certificate this server shows: read from its files, checked, and read again when they change.
 
 use super::provider;
-use crate::certificate::Fingerprint;
-use crate::{config::Tls, watched::Watched};
+use appliance::certificate::Fingerprint;
+use base::watched::Watched;
+use contract::config::Tls;
 use rustls::{
     ServerConfig,
     client::verify_server_name,

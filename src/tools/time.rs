@@ -1,6 +1,6 @@
 //! Moments in arguments: RFC 3339, any offset.
 
-use crate::clock;
+use base::clock;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de::Error};
 use std::borrow::Cow;

@@ -1,14 +1,12 @@
 //! One message a line over a byte stream (stdio, unix socket).
 
-use crate::{
-    access::caller::Caller,
-    rpc::{
-        connection::{Connection, PARTING},
-        door::Server,
-        frame::{Frame, Framer},
-        outbox::Outgoing,
-    },
+use crate::rpc::{
+    connection::{Connection, PARTING},
+    door::Server,
+    frame::{Frame, Framer},
+    outbox::Outgoing,
 };
+use contract::access::caller::Caller;
 use std::{io, pin::pin, sync::Arc};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 

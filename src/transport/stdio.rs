@@ -4,10 +4,10 @@
 //! Terminals and files cannot be, and go through tokio's threads.
 
 use super::lines;
-use crate::{
+use crate::rpc::door::Server;
+use contract::{
     access::caller::{Caller, Door},
     meta::Role,
-    rpc::door::Server,
 };
 use rustix::fs::{FileType, fstat};
 use std::{

@@ -1,7 +1,9 @@
 //! The unix socket: programs on this machine, identified by the kernel.
 
 use super::{lines, write_deadline::Paced};
-use crate::{
+use crate::rpc::{door::Server, reply};
+use base::os::{Root, groups};
+use contract::{
     access::{
         caller::{Caller, Door},
         presence::Presence,
@@ -10,8 +12,6 @@ use crate::{
     },
     config::{Owners, Settings},
     meta::Role,
-    os::{Root, groups},
-    rpc::{door::Server, reply},
 };
 use std::{
     fs, io,

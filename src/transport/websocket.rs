@@ -1,19 +1,17 @@
 //! WebSocket: one message a text frame, both ways.
 
-use crate::{
-    access::{caller::Caller, presence::Presence, seats::Seat},
-    rpc::{
-        connection::{Connection, PARTING},
-        door::Server,
-        envelope::{Fault, INVALID_REQUEST},
-        outbox::Outgoing,
-    },
+use crate::rpc::{
+    connection::{Connection, PARTING},
+    door::Server,
+    envelope::{Fault, INVALID_REQUEST},
+    outbox::Outgoing,
 };
 use axum::{
     body::Body,
     extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code},
     http::Response,
 };
+use contract::access::{caller::Caller, presence::Presence, seats::Seat};
 use futures::{
     SinkExt, StreamExt,
     stream::{SplitSink, SplitStream},

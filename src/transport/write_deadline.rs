@@ -4,7 +4,7 @@
 //! A peer has [`PATIENCE`] of time in which it lets us wait. Waiting uses it up, and every byte that it takes gives some back,
 //! at [`LEAST_RATE`]. There is a timer only while a write waits.
 
-use crate::access::seats::Seat;
+use contract::access::seats::Seat;
 use std::{
     io::{self, IoSlice},
     pin::Pin,

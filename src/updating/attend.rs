@@ -1,26 +1,26 @@
 //! The server's part of a trial: looks at what works, tells the agent, until the agent commits or restarts the machine.
 
 use super::Updating;
-use crate::{
-    agent::{
-        HealthReport, MAX_PROBLEM, MAX_PROBLEMS,
-        operations::update::{GetUpdateStatus, ReportHealth},
-    },
-    error::{ErrorCode, ToolError},
-    machine::Machine,
-    os::systemd::wanted,
-    update::{
-        Slot,
-        health::{Baseline, Verdict, judge},
-        status::{Phase, SlotState, UpdateStatus},
-    },
+use agent::{
+    HealthReport, MAX_PROBLEM, MAX_PROBLEMS,
+    operations::update::{GetUpdateStatus, ReportHealth},
 };
+use base::{
+    error::{ErrorCode, ToolError},
+    os::systemd::wanted,
+};
+use hw::machine::Machine;
 use std::{
     collections::BTreeSet,
     sync::{Arc, Weak},
     time::Duration,
 };
 use tokio::time::sleep;
+use update::{
+    Slot,
+    health::{Baseline, Verdict, judge},
+    status::{Phase, SlotState, UpdateStatus},
+};
 
 /// From one look of a trial to the next: DHCP and services take some seconds, and the agent's deadline is at least half a minute.
 const PACE: Duration = Duration::from_secs(5);
@@ -220,7 +220,7 @@ impl Updating {
         look.units.retain(|name, _| stays.contains(name));
         let baseline = Baseline::of(&look, version, self.now_ms());
         let file = self.baseline_file();
-        crate::os::blocking::run("update", move |_| {
+        base::os::blocking::run("update", move |_| {
             baseline.save(&file).map_err(|error| {
                 ToolError::unavailable(format!("what works now cannot be kept in {}: {error}", file.display()))
                     .hint("the new system could not be held against it; make room, then begin again")

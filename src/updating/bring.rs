@@ -5,21 +5,19 @@ use super::{
     carry::{Bundle, Carry, Told},
     rounds::is_automatic,
 };
-use crate::{
-    agent::{
-        Authorization, UpdateTool,
-        operations::update::{GetUpdateStatus, InstallRequest, RebootIntoRequest, RebootIntoUpdate, ResumeUpdate},
-    },
-    error::ToolError,
-    machine::Machine,
-    update::{
-        job::{Engine, Order, Release, Tell, Wanted},
-        status::{Phase, RestartPlan},
-    },
-    update_client::Source,
+use agent::{
+    Authorization, UpdateTool,
+    operations::update::{GetUpdateStatus, InstallRequest, RebootIntoRequest, RebootIntoUpdate, ResumeUpdate},
 };
+use base::error::ToolError;
 use futures::future::BoxFuture;
+use hw::machine::Machine;
 use std::sync::Weak;
+use update::{
+    job::{Engine, Order, Release, Tell, Wanted},
+    status::{Phase, RestartPlan},
+};
+use update_client::Source;
 
 /// Seconds between the answer "it restarts" and the restart: for that answer to arrive.
 const PARTING: u32 = 5;

@@ -2,21 +2,10 @@
 //!
 //! The server's jobs and the console's `raspi-mcp slot install` go the same way.
 
-use crate::{
-    agent::{AgentLink, operations::update::InstallRequest},
+use agent::{AgentLink, operations::update::InstallRequest};
+use base::{
     error::{ErrorCode, ToolError},
     os::blocking,
-    update::{
-        Slot,
-        bundle::{Digest, Envelope, Index, Manifest},
-        install::{
-            Finished, Install, Judged,
-            frame::{Armed, Progress, Wanted},
-        },
-        job::Release,
-        status::Phase,
-    },
-    update_client::{self, Front, Order as Sequence, Pieces, Source, Spool, download},
 };
 use futures::future::BoxFuture;
 use std::{path::PathBuf, sync::Arc, time::Duration};
@@ -25,6 +14,17 @@ use tokio::{
     sync::watch,
     time::{Instant, sleep},
 };
+use update::{
+    Slot,
+    bundle::{Digest, Envelope, Index, Manifest},
+    install::{
+        Finished, Install, Judged,
+        frame::{Armed, Progress, Wanted},
+    },
+    job::Release,
+    status::Phase,
+};
+use update_client::{self, Front, Order as Sequence, Pieces, Source, Spool, download};
 
 /// How long the agent may take to notice that an install was left, and to write what is queued: a card that syncs.
 const LEFT: Duration = Duration::from_secs(15);

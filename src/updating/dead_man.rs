@@ -1,20 +1,20 @@
 //! The dead man's clock: after a commit, somebody has to hear of the channel again within `update.dead_man_hours`.
 
 use super::Updating;
-use crate::{
-    agent::{
-        Authorization, DEAD_MAN,
-        operations::update::{GetUpdateStatus, RollBack, RollBackRequest},
-    },
+use agent::{
+    Authorization, DEAD_MAN,
+    operations::update::{GetUpdateStatus, RollBack, RollBackRequest},
+};
+use base::{
     error::{ErrorCode, ToolError},
     os::blocking,
-    update::{channel::recall, status::Phase},
 };
 use std::time::Duration;
 use tokio::{
     sync::watch,
     time::{Instant, sleep},
 };
+use update::{channel::recall, status::Phase};
 
 /// For so long after its start a server goes on looking, whatever the clock says: a device that lay in a drawer, or whose clock was
 /// set just now, had no chance to hear anybody.

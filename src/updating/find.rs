@@ -1,20 +1,20 @@
 //! What the channel has for this device.
 
 use super::Updating;
-use crate::{
-    agent::operations::update::GetUpdateStatus,
+use agent::operations::update::GetUpdateStatus;
+use base::{
     error::ToolError,
     os::{blocking, clock::synchronized, ids},
-    update::{
-        Place,
-        bundle::Digest,
-        channel::{self, Choice, Device, DeviceId, Wanted, choose, recall, remember},
-        status::UpdateStatus,
-        trust::Roots,
-    },
-    update_client::{Limits, Line, look},
 };
 use std::sync::Arc;
+use update::{
+    Place,
+    bundle::Digest,
+    channel::{self, Choice, Device, DeviceId, Wanted, choose, recall, remember},
+    status::UpdateStatus,
+    trust::Roots,
+};
+use update_client::{Limits, Line, look};
 
 /// A release of a channel.
 #[derive(Clone, Debug)]

@@ -20,28 +20,28 @@ pub use plans::{LIFE as PLAN_LIFE, Planned};
 pub use standing::{Standing, Summary};
 pub use weigh::job_id;
 
-use crate::{
-    agent::AgentLink,
+use agent::AgentLink;
+use base::{
     clock::Wall,
-    config::Settings,
     error::ToolError,
-    machine::Machine,
     os::{
         Root,
         clock::{self, Zone},
     },
-    update::{
-        health::Baseline,
-        job::{Jobs, Order},
-    },
 };
 use bring::Bring;
+use contract::config::Settings;
+use hw::machine::Machine;
 use std::{
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use update::{
+    health::Baseline,
+    job::{Jobs, Order},
+};
 
 /// The server's updates. Cheap to clone.
 #[derive(Clone)]
@@ -158,7 +158,7 @@ impl Updating {
     async fn baseline(&self) -> Option<Baseline> {
         let file = self.baseline_file();
         let shown = file.display().to_string();
-        let loaded = crate::os::blocking::run("update", move |_| {
+        let loaded = base::os::blocking::run("update", move |_| {
             Baseline::load(&file).map_err(|error| ToolError::unavailable(error.to_string()))
         });
         loaded.await.unwrap_or_else(|error| {

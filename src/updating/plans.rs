@@ -1,8 +1,9 @@
 //! Plans that were shown, until somebody applies one or they are too old.
 
 use super::Offer;
-use crate::{error::ToolError, update::bundle::Digest};
+use base::error::ToolError;
 use std::collections::VecDeque;
+use update::bundle::Digest;
 
 /// How long a plan may be applied, in milliseconds: an hour, then somebody has to look again.
 pub const LIFE: i64 = 3_600_000;

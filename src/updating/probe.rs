@@ -1,12 +1,11 @@
 //! Looks at what works on this machine now: the server's part of rule 5.
 
 use super::Updating;
-use crate::{
+use base::{
     error::ToolError,
-    machine::Machine,
-    os::local,
     os::{
         icmp::Echo,
+        local,
         net::{
             address,
             interface::{self, Kind, State},
@@ -14,10 +13,9 @@ use crate::{
         },
         systemd::list,
     },
-    update::health::{Look, Probe},
-    update_client::Line,
 };
 use futures::future::join_all;
+use hw::machine::Machine;
 use serde_json::json;
 use std::{
     collections::BTreeMap,
@@ -29,6 +27,8 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
 };
+use update::health::{Look, Probe};
+use update_client::Line;
 
 /// Echo requests to the gateway, and how long each waits: some answer the first one late, with an address to resolve.
 const ECHOES: u16 = 3;

@@ -1,17 +1,17 @@
 //! Newer roots of trust: the agent judges them and keeps them; this half keeps them too, to judge indexes.
 
 use super::Updating;
-use crate::{
-    agent::operations::update::TrustRoot,
+use agent::operations::update::TrustRoot;
+use base::{
     error::ToolError,
     os::{blocking, whole},
-    update::trust::Roots,
 };
 use std::{
     fs,
     io::Write,
     path::{Path, PathBuf},
 };
+use update::trust::Roots;
 
 fn file(folder: &Path, version: u64) -> PathBuf {
     folder.join(format!("root.{version}.signed"))

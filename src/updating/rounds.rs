@@ -1,21 +1,19 @@
 //! Looking at the channel from time to time, where the configuration wants that, and installing what is found within its hours.
 
 use super::{Found, Offer, Updating, job_id};
-use crate::{
-    agent::operations::update::GetUpdateStatus,
-    error::ToolError,
-    machine::Machine,
-    update::{
-        bundle::Digest,
-        job::{AUTOMATIC, Order, State, Wanted},
-        status::Phase,
-    },
-};
+use agent::operations::update::GetUpdateStatus;
+use base::error::ToolError;
+use hw::machine::Machine;
 use std::{
     sync::{Arc, Weak},
     time::Duration,
 };
 use tokio::time::sleep;
+use update::{
+    bundle::Digest,
+    job::{AUTOMATIC, Order, State, Wanted},
+    status::Phase,
+};
 
 /// A release that cannot be installed is tried again later each time, but once a day.
 const DAY_MS: u64 = 24 * 3_600_000;
@@ -133,7 +131,7 @@ impl Updating {
                 manifest: Some(offer.release.manifest),
             };
             // The hash of no arguments at all: no call stands behind it.
-            let args_sha256 = crate::canonical::sha256_hex(&serde_json::json!({}));
+            let args_sha256 = base::canonical::sha256_hex(&serde_json::json!({}));
             let order = Order {
                 id: job_id()?,
                 tool: "manage.update_server".into(),

@@ -1,13 +1,11 @@
 //! How updates stand: the server's job and the agent's slots, put together.
 
 use super::Updating;
-use crate::{
-    agent::operations::update::GetUpdateStatus,
-    error::ToolError,
-    update::{
-        job::{Kept, State},
-        status::{Attempt, Phase, RestartPlan, UpdateStatus},
-    },
+use agent::operations::update::GetUpdateStatus;
+use base::error::ToolError;
+use update::{
+    job::{Kept, State},
+    status::{Attempt, Phase, RestartPlan, UpdateStatus},
 };
 
 /// Everything that is known.

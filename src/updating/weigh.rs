@@ -1,15 +1,13 @@
 //! What an update would come to: the agent's judgement of the bundle that the channel names, and a plan of it.
 
 use super::{PLAN_LIFE, Planned, Updating, carry::Bundle};
-use crate::{
-    agent::{UpdateTool, operations::update::GetUpdateStatus},
-    error::ToolError,
-    update::{
-        install::Judged,
-        job::{Wanted, plan::Plan},
-    },
-};
+use agent::{UpdateTool, operations::update::GetUpdateStatus};
+use base::error::ToolError;
 use ring::rand::{SecureRandom, SystemRandom};
+use update::{
+    install::Judged,
+    job::{Wanted, plan::Plan},
+};
 
 impl Updating {
     /// What the agent says of the release that `wanted` is about. Nothing is written.

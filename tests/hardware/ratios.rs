@@ -4,20 +4,18 @@
 //! limits are 1.5 times. Both programs must be on the path. Printed, not asserted: a shared machine makes times lie.
 
 use crate::contract::hardware::boards::Setup;
-use raspi_mcp::{
-    hw::{
-        board::{Board, Choice},
-        camera::{
-            Format, Size, Wish,
-            develop::develop,
-            port::{Picture, Port as _, Until},
-            v4l::V4l,
-        },
-        gpio::cdev::Cdev,
-        line::{Level, Port as _, Take},
+use base::os::{Root, blocking::Stop};
+use contract::values::Pin;
+use hw::{
+    board::{Board, Choice},
+    camera::{
+        Format, Size, Wish,
+        develop::develop,
+        port::{Picture, Port as _, Until},
+        v4l::V4l,
     },
-    os::{Root, blocking::Stop},
-    values::Pin,
+    gpio::cdev::Cdev,
+    line::{Level, Port as _, Take},
 };
 use std::{
     path::Path,

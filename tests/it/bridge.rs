@@ -5,7 +5,7 @@ use crate::served::{
     secure::{Owner, Secure},
     soon,
 };
-use raspi_mcp::certificate::Fingerprint;
+use appliance::certificate::Fingerprint;
 use serde_json::json;
 use std::{
     fs,

@@ -463,7 +463,7 @@ fn files_of_a_root_begin_where_blocks_of_an_update_do() {
     assert!(image.contains("--block-size \"$RASPI_MCP_BLOCK\""));
     assert!(image.contains("\"$images/rootfs.ext4\""));
     // A device computes the hash tree of such a root with the same salt.
-    let salt: String = raspi_mcp::update::bundle::tree::SALT.iter().map(|byte| format!("{byte:02x}")).collect();
+    let salt: String = update::bundle::tree::SALT.iter().map(|byte| format!("{byte:02x}")).collect();
     assert!(image.contains(&format!("\nSALT={salt}\n")) && image.contains("--no-superblock --hash sha256"));
     // Every builder makes it by that script, and the initramfs mounts what it makes.
     let makers =

@@ -1,7 +1,7 @@
 //! `/metrics`: who may read it, and that its numbers are those of what happened.
 
 use crate::served::{Door, Pi, soon, token};
-use raspi_mcp::meta::Role;
+use contract::meta::Role;
 use serde_json::json;
 use std::collections::HashMap;
 
@@ -121,7 +121,7 @@ async fn every_file_system_has_its_size_and_what_is_left() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let pi = Pi::start().await;
     let page = samples(&scrape(&pi, &[]).await.1);
-    let found = raspi_mcp::os::file_systems::read(&raspi_mcp::os::Root::system()).unwrap();
+    let found = base::os::file_systems::read(&base::os::Root::system()).unwrap();
     let asked = found.file_systems.iter().filter(|(_, space)| matches!(space, Some(Ok(_)))).count();
     for family in ["size", "used", "avail"] {
         let family = format!("raspi_mcp_filesystem_{family}_bytes{{");

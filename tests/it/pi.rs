@@ -2,20 +2,21 @@
 //! `Pi::like("pi-4b").call("system.get_clock", json!({})).await.ok()`.
 
 use crate::trees::{machine, tree};
-use raspi_mcp::{
+use agent::{AgentLink, Client};
+use base::{clock::Wall, error::ToolError, os::bus::Bus};
+use contract::{
     access::{
         caller::{Caller, Door},
         presence::Presence,
     },
-    agent::{AgentLink, Client},
-    audit::{Audit, changed::Changed},
-    clock::Wall,
+    audit::changed::Changed,
     config::{Places, Settings},
-    error::ToolError,
-    log::Ring,
-    machine::Machine,
     meta::Role,
-    os::bus::Bus,
+};
+use hw::machine::Machine;
+use raspi_mcp::{
+    audit::Audit,
+    log::Ring,
     registry::{
         Registry,
         context::{Context, Notes},

@@ -1,9 +1,9 @@
 //! The picture of the header: of a server's own words, and as the repository shows it.
 
 use crate::tools::gpio::{board_with, pin, stdio};
+use hw::line::Level;
 use raspi_mcp::{
     cli::pins::picture,
-    hw::line::Level,
     pins::{Look, svg, terminal},
 };
 use serde_json::json;

@@ -1,6 +1,6 @@
 //! A D-Bus daemon of a test's own, and a systemd on it that the test has written.
 
-use raspi_mcp::os::{bus::Bus, systemd::name::object_path};
+use base::os::{bus::Bus, systemd::name::object_path};
 use std::{
     collections::{BTreeMap, HashMap},
     io::{BufRead, BufReader},

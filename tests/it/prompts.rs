@@ -1,7 +1,8 @@
 //! Prompts and completions.
 
 use crate::served::{Door, Pi, Wire, modern_meta};
-use raspi_mcp::{meta::Role, prompts::PROMPTS};
+use contract::meta::Role;
+use raspi_mcp::prompts::PROMPTS;
 use serde_json::{Value, json};
 
 async fn conversation(pi: &Pi, client: &str) -> Wire {

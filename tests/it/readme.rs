@@ -1,16 +1,14 @@
 //! The README's tours, taken: each call is made, and what is shown of its answer is in it.
 
 use crate::served::{Door, Wire, process::Process};
-use raspi_mcp::{
-    registry::Registry,
-    update::{
-        channel::{Wanted, accept},
-        trust::Roots,
-    },
-};
+use raspi_mcp::registry::Registry;
 use serde_json::Value;
 use std::{collections::BTreeSet, path::Path};
 use tempfile::TempDir;
+use update::{
+    channel::{Wanted, accept},
+    trust::Roots,
+};
 
 /// The lines between one of these headings and the next one that begin with a command, with the comment below each.
 const HEADINGS: [&str; 3] = ["## A tour", "## Hands and eyes", "## An update, and one that goes back"];

@@ -1,9 +1,9 @@
 //! The captured trees, and how a test makes one of its own from them.
 
-use raspi_mcp::{
-    hw::board::{Board, Choice},
+use base::os::Root;
+use hw::{
+    board::{Board, Choice},
     machine::Machine,
-    os::Root,
 };
 use std::{fs, path::Path};
 use tempfile::TempDir;

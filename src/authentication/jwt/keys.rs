@@ -1,6 +1,6 @@
 //! The public keys that sign JWTs: a JWK set (RFC 7517) read from a file, each key good for one algorithm.
 
-use crate::base64url;
+use base::base64url;
 use ring::signature::{self, RsaPublicKeyComponents, UnparsedPublicKey};
 use serde::Deserialize;
 use std::path::Path;

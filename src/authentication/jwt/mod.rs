@@ -10,8 +10,10 @@ mod known;
 
 pub use keys::{Keys, Signer};
 
-use crate::{access::token::EARLIEST, base64url};
-use crate::{config::Jwt, meta::Role, watched::Watched};
+use base::base64url;
+use base::watched::Watched;
+use contract::access::token::EARLIEST;
+use contract::{config::Jwt, meta::Role};
 use known::{Claims, Known};
 use serde::Deserialize;
 use serde_json::{Map, Value};

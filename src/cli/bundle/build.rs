@@ -1,17 +1,15 @@
 //! `raspi-mcp bundle build`
 
 use super::files;
-use crate::{
-    cli::{exit::Failure, say::outln},
-    update::{
-        bundle::{self, Plan},
-        simulated,
-    },
-};
+use crate::cli::{exit::Failure, say::outln};
 use std::{
     fs::{self, File},
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
+};
+use update::{
+    bundle::{self, Plan},
+    simulated,
 };
 
 /// Of the simulated machine's boot image, in bytes.

@@ -1,16 +1,14 @@
 //! `raspi-mcp bundle delta-size`
 
 use super::files;
-use crate::{
-    cli::{exit::Failure, say::outln},
-    update::bundle::{
-        Fault, Unpacker,
-        delta::{self, Delta},
-    },
-};
+use crate::cli::{exit::Failure, say::outln};
 use std::{
     io::{Read, Seek, SeekFrom},
     path::{Path, PathBuf},
+};
+use update::bundle::{
+    Fault, Unpacker,
+    delta::{self, Delta},
 };
 
 #[derive(clap::Args)]
@@ -45,7 +43,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     );
     if bundles.0 {
         let (old, new) = (files::unverified_index(&args.old)?, files::unverified_index(&args.new)?);
-        let size = |index: &crate::update::bundle::Index| (!index.is_empty()).then(|| index.block(0).size);
+        let size = |index: &update::bundle::Index| (!index.is_empty()).then(|| index.block(0).size);
         if size(&old) != size(&new) {
             return Err(files::usage("their blocks have different sizes, so no block of one is in the other"));
         }
@@ -74,7 +72,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 
 /// Bundle and delta with their index: what is fetched in fact, but for the head.
 fn say(size: u32, delta: &Delta) {
-    let index = delta.blocks * crate::update::bundle::ENTRY as u64;
+    let index = delta.blocks * update::bundle::ENTRY as u64;
     let (whole, part) = (delta.stored + index, delta.fetched + index);
     let share = part as f64 * 100.0 / whole.max(1) as f64;
     let Delta { blocks, changed, raw, .. } = delta;
@@ -86,5 +84,5 @@ fn is_bundle(path: &Path) -> Result<bool, Failure> {
     let mut start = Vec::new();
     (&mut file).take(8).read_to_end(&mut start).map_err(|error| files::failed(path, error))?;
     file.rewind().map_err(|error| files::failed(path, error))?;
-    Ok(crate::update::bundle::Envelope::read(&start).is_ok() && start.len() == 8)
+    Ok(update::bundle::Envelope::read(&start).is_ok() && start.len() == 8)
 }

@@ -1,13 +1,7 @@
 //! What these commands read and write: keys, heads, times.
 
-use crate::{
-    cli::exit::{Exit, Failure},
-    error::ToolError,
-    update::{
-        bundle::{Envelope, Fault, Head, Index, MAX_HEAD, MAX_MANIFEST},
-        trust::{MAX_SIGNED, PublicKey, Roots, SecretKey},
-    },
-};
+use crate::cli::exit::{Exit, Failure};
+use base::error::ToolError;
 use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
 use std::{
     fs::{File, OpenOptions},
@@ -16,6 +10,10 @@ use std::{
     path::{Path, PathBuf},
 };
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+use update::{
+    bundle::{Envelope, Fault, Head, Index, MAX_HEAD, MAX_MANIFEST},
+    trust::{MAX_SIGNED, PublicKey, Roots, SecretKey},
+};
 
 /// Longest file of a key: ours have 119 bytes.
 const MAX_KEY: u64 = 16 << 10;
@@ -108,7 +106,7 @@ pub(in crate::cli) fn secret_key(path: &Path) -> Result<SecretKey, Failure> {
 pub(in crate::cli) fn public_key(path: &Path) -> Result<PublicKey, Failure> {
     let bytes = read(path, MAX_KEY)?;
     let text = std::str::from_utf8(&bytes).ok().map(str::trim_end);
-    let digits = text.and_then(crate::update::bundle::Digest::from_hex);
+    let digits = text.and_then(update::bundle::Digest::from_hex);
     digits
         .map(|digits| PublicKey(digits.0))
         .ok_or_else(|| failed(path, "is no public key: 64 hexadecimal digits and nothing else"))
@@ -137,7 +135,7 @@ pub(in crate::cli) fn index(path: &Path, file: &mut File, envelope: &Envelope) -
 pub(in crate::cli) fn unverified_index(path: &Path) -> Result<Index, Failure> {
     let mut file = open(path)?;
     let envelope = head(path, &mut file)?;
-    let manifest = crate::update::bundle::Manifest::parse(&envelope.manifest)?;
+    let manifest = update::bundle::Manifest::parse(&envelope.manifest)?;
     Ok(Index::unverified(index(path, &mut file, &envelope)?, &manifest, &envelope)?)
 }
 
@@ -170,7 +168,7 @@ pub(in crate::cli) fn created(told: Option<u64>) -> Result<u64, Failure> {
 
 /// Says that a release made later than tomorrow is refused everywhere. A warning only: the clock of an offline machine may be wrong.
 pub(in crate::cli) fn warn_of_future(created: u64) {
-    if created > now().saturating_add(crate::update::AHEAD) {
+    if created > now().saturating_add(update::AHEAD) {
         eprintln!(
             "warning: it says that it was made at {}, and it is {} here: devices refuse it until then",
             shown(created),

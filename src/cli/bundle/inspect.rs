@@ -1,11 +1,9 @@
 //! `raspi-mcp bundle inspect`
 
 use super::files::{self, shown};
-use crate::{
-    cli::{exit::Failure, say::outln},
-    update::bundle::{Digest, Manifest},
-};
+use crate::cli::{exit::Failure, say::outln};
 use std::path::PathBuf;
+use update::bundle::{Digest, Manifest};
 
 #[derive(clap::Args)]
 pub struct Args {

@@ -1,15 +1,13 @@
 //! `raspi-mcp bundle keygen`
 
 use super::files;
-use crate::{
-    base64url,
-    cli::{
-        exit::{Exit, Failure},
-        say::outln,
-    },
-    update::{bundle::Digest, trust::SecretKey},
+use crate::cli::{
+    exit::{Exit, Failure},
+    say::outln,
 };
+use base::base64url;
 use std::path::PathBuf;
+use update::{bundle::Digest, trust::SecretKey};
 
 #[derive(clap::Args)]
 pub struct Args {

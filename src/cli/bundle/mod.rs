@@ -11,7 +11,7 @@ mod trust;
 mod verify;
 
 use super::{exit::Failure, say::outln};
-use crate::config::keys::KEYS;
+use contract::config::keys::KEYS;
 
 #[derive(clap::Args)]
 pub struct Args {

@@ -1,17 +1,15 @@
 //! `raspi-mcp bundle sign`
 
 use super::files;
-use crate::{
-    cli::{exit::Failure, say::outln},
-    update::{
-        bundle::{self, Fault},
-        trust,
-    },
-};
+use crate::cli::{exit::Failure, say::outln};
 use std::{
     fs::OpenOptions,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
+};
+use update::{
+    bundle::{self, Fault},
+    trust,
 };
 
 #[derive(clap::Args)]

@@ -1,17 +1,15 @@
 //! `raspi-mcp bundle verify`
 
 use super::files;
-use crate::{
-    cli::{exit::Failure, say::outln},
-    update::{
-        AHEAD,
-        bundle::{Fault, Image, ImageKind, Index, Manifest, Unpacker, check_boot},
-    },
-};
+use crate::cli::{exit::Failure, say::outln};
 use std::{
     fs::File,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
+};
+use update::{
+    AHEAD,
+    bundle::{Fault, Image, ImageKind, Index, Manifest, Unpacker, check_boot},
 };
 
 #[derive(clap::Args)]

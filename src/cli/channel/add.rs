@@ -1,16 +1,14 @@
 //! `raspi-mcp channel publish`
 
 use super::Place;
-use crate::{
-    cli::{bundle::files, exit::Failure},
-    update::{
-        AHEAD,
-        bundle::{Digest, Manifest},
-        channel::{Change, Index, MAX_NOTES, Offer, Rollout, Tree, publish, salt},
-        trust::MAX_SIGNED,
-    },
-};
+use crate::cli::{bundle::files, exit::Failure};
 use std::path::{Path, PathBuf};
+use update::{
+    AHEAD,
+    bundle::{Digest, Manifest},
+    channel::{Change, Index, MAX_NOTES, Offer, Rollout, Tree, publish, salt},
+    trust::MAX_SIGNED,
+};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -110,7 +108,7 @@ fn check(
     place: &Place,
     path: &Path,
     file: &std::fs::File,
-    envelope: &crate::update::bundle::Envelope,
+    envelope: &update::bundle::Envelope,
     manifest: &Manifest,
 ) -> Result<(), Failure> {
     // By this machine's clock, whatever --created says: a device would have to wait as long.

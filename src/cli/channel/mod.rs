@@ -5,11 +5,11 @@ mod add;
 mod show;
 
 use super::{bundle::files, exit::Failure, say::outln};
-use crate::update::{
+use std::path::PathBuf;
+use update::{
     AHEAD,
     channel::{Change, Index, Tree, publish},
 };
-use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub struct Args {

@@ -3,12 +3,12 @@
 use crate::{
     cli::{bundle::files, exit::Failure, say::outln},
     terminal::printable,
-    update::{
-        channel::{INDEX, Index},
-        trust::{MAX_SIGNED, Purpose, Signed},
-    },
 };
 use std::path::PathBuf;
+use update::{
+    channel::{INDEX, Index},
+    trust::{MAX_SIGNED, Purpose, Signed},
+};
 
 #[derive(clap::Args)]
 pub struct Args {

@@ -6,10 +6,8 @@ use super::{
     exit::{Exit, Failure},
     say::outln,
 };
-use crate::{
-    clock,
-    fleet::{self, Inventory, Report},
-};
+use crate::fleet::{self, Inventory, Report};
+use base::clock;
 use serde::Serialize;
 use std::path::PathBuf;
 

@@ -1,19 +1,15 @@
 //! How an installation goes, on a terminal as a bar, elsewhere as a line for each phase.
 
-use crate::{
-    cli::say::errln,
-    terminal::printable,
-    update::{
-        job::{Release, phase_word},
-        status::Phase,
-    },
-    updating::carry::Told,
-};
+use crate::{cli::say::errln, terminal::printable, updating::carry::Told};
 use futures::future::{BoxFuture, FutureExt, ready};
 use std::{
     io::{IsTerminal, Write, stderr},
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
+};
+use update::{
+    job::{Release, phase_word},
+    status::Phase,
 };
 
 /// Characters of the bar.

@@ -2,24 +2,26 @@
 
 use super::{agreed, authorization, bar::Bar};
 use crate::{
-    agent::{
-        AgentLink, UpdateTool,
-        operations::update::{GetUpdateStatus, InstallRequest, RebootIntoRequest, RebootIntoUpdate},
-    },
     cli::{exit::Failure, say::outln},
+    terminal::printable,
+    updating::carry::{Bundle, Carry},
+};
+use agent::{
+    AgentLink, UpdateTool,
+    operations::update::{GetUpdateStatus, InstallRequest, RebootIntoRequest, RebootIntoUpdate},
+};
+use base::{
     clock::Wall,
-    config::Settings,
     error::ToolError,
     os::{
         Root,
         clock::{self, Zone},
     },
-    terminal::printable,
-    update::{Place, status::RestartPlan},
-    update_client::{Limits, Line, Source},
-    updating::carry::{Bundle, Carry},
 };
+use contract::config::Settings;
 use std::path::{Path, PathBuf};
+use update::{Place, status::RestartPlan};
+use update_client::{Limits, Line, Source};
 
 const TOOL: UpdateTool = UpdateTool::UpdateServer;
 

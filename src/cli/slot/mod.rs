@@ -11,16 +11,16 @@ use super::{
     sources,
 };
 use crate::{
-    agent::{
-        AgentLink, Authorization, Client,
-        operations::update::{GetUpdateStatus, MarkGood, MarkGoodRequest, RollBack, RollBackRequest},
-        peer::CONSOLE,
-    },
-    config::Settings,
     registry::Registry,
     terminal::{self, printable},
 };
+use agent::{
+    AgentLink, Authorization, Client,
+    operations::update::{GetUpdateStatus, MarkGood, MarkGoodRequest, RollBack, RollBackRequest},
+    peer::CONSOLE,
+};
 use clap::Subcommand;
+use contract::config::Settings;
 use std::io::{self, BufRead, IsTerminal, Write};
 
 #[derive(clap::Args)]

@@ -1,11 +1,9 @@
 //! Both slots and the last update, for a person.
 
-use crate::{
-    clock::Stamp,
-    terminal::printable,
-    update::{job::phase_word, status::UpdateStatus},
-};
+use crate::terminal::printable;
+use base::clock::Stamp;
 use std::fmt::Write;
+use update::{job::phase_word, status::UpdateStatus};
 
 /// The whole text, without the last line's end.
 pub fn drawn(status: &UpdateStatus) -> String {

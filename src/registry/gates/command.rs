@@ -1,14 +1,14 @@
 //! The command that opens the gates, as a person can run it.
 
-use crate::{
+use crate::registry::{
+    refusal::{self, Named},
+    tool::Entry,
+};
+use base::os::systemd::ServiceName;
+use contract::{
     access::{caller::Caller, way},
     config::{is_full_path, is_grantable},
     meta::Mode,
-    os::systemd::ServiceName,
-    registry::{
-        refusal::{self, Named},
-        tool::Entry,
-    },
     values::{Address, Pin},
 };
 use serde_json::Value;

@@ -2,16 +2,20 @@
 
 use super::{Gate, Opener, command};
 use crate::{
-    access::{caller::Caller, policy::Policy},
-    agent::units::allow,
-    config::Grant,
-    error::ToolError,
-    hw::i2c::Want,
-    os::{glob::Glob, systemd::ServiceName},
     registry::{refusal::Named, tool::Entry},
-    values::{Address, Pin},
     world::World,
 };
+use agent::units::allow;
+use base::{
+    error::ToolError,
+    os::{glob::Glob, systemd::ServiceName},
+};
+use contract::{
+    access::{caller::Caller, policy::Policy},
+    config::Grant,
+    values::{Address, Pin},
+};
+use hw::i2c::Want;
 use serde_json::Value;
 
 /// The list of what the namespace may reach, where the call names something of it.

@@ -8,11 +8,9 @@ mod command;
 mod list;
 
 use super::{refusal::Named, tool::Entry};
-use crate::{
-    access::{caller::Caller, policy::Policy, way},
-    error::ToolError,
-    world::World,
-};
+use crate::world::World;
+use base::error::ToolError;
+use contract::access::{caller::Caller, policy::Policy, way};
 use serde_json::{Value, json};
 
 /// Who opens a closed gate.
@@ -63,7 +61,7 @@ pub(super) fn tell(
     args: Option<&Value>,
     error: &mut ToolError,
 ) {
-    if error.code != crate::error::ErrorCode::PermissionDenied {
+    if error.code != base::error::ErrorCode::PermissionDenied {
         return;
     }
     let policy = world.policy.held();
@@ -126,7 +124,7 @@ fn role(policy: &Policy, entry: &Entry, caller: &Caller) -> Gate {
 fn namespace(policy: &Policy, entry: &Entry, caller: &Caller) -> Gate {
     let (meta, name) = (entry.meta, entry.name());
     let disabled = [name, meta.namespace()].into_iter().find(|name| policy.disabled.contains(*name));
-    let fundamental = meta.tier == crate::meta::Tier::Fundamental;
+    let fundamental = meta.tier == contract::meta::Tier::Fundamental;
     let (by, closed) = if let Some(disabled) = disabled {
         ("tools.disable", Some((format!("tools.disable has \"{disabled}\""), Opener::Owner)))
     } else if policy.restricted && !fundamental {

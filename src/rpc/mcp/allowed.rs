@@ -1,6 +1,8 @@
 //! Tells clients that the list of tools is another, once `raspi-mcp allow` or `revoke` has changed what may be called.
 
-use crate::{access::policy::Policy, os::folders::Folders, registry::context::Change, rpc::door::Server};
+use crate::{registry::context::Change, rpc::door::Server};
+use base::os::folders::Folders;
+use contract::access::policy::Policy;
 use std::{path::PathBuf, sync::Arc};
 
 /// Waits for changes of `folder`, where the fragments are, until the server stops. Calls look for themselves and need none of this.

@@ -1,18 +1,16 @@
 //! Carries messages between a connection and rmcp's service, which thinks it has a transport of its own.
 
 use super::{fault::complete, handler::Handler};
-use crate::{
-    access::caller::Caller,
-    error::ToolError,
-    rpc::{
-        batch::Out,
-        door::{Server, is_mcp},
-        envelope::{self, Content, Fault, INVALID_PARAMS, INVALID_REQUEST, Id, Message},
-        outbox::Outbox,
-        reply,
-        running::{Entered, Running},
-    },
+use crate::rpc::{
+    batch::Out,
+    door::{Server, is_mcp},
+    envelope::{self, Content, Fault, INVALID_PARAMS, INVALID_REQUEST, Id, Message},
+    outbox::Outbox,
+    reply,
+    running::{Entered, Running},
 };
+use base::error::ToolError;
+use contract::access::caller::Caller;
 use rmcp::{
     RoleServer,
     model::{

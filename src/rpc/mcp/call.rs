@@ -2,8 +2,6 @@
 
 use super::{ear::PeerEar, peer::RmcpPeer, provider::until_gone};
 use crate::{
-    access::caller::Caller,
-    error::ToolError,
     log::rank,
     registry::{pipeline::Call, progress::Progress},
     resources::{
@@ -12,6 +10,8 @@ use crate::{
     },
     rpc::{door::Server, params::MODERN, ticket},
 };
+use base::error::ToolError;
+use contract::access::caller::Caller;
 use rmcp::{
     ErrorData, RoleServer,
     model::{CallToolRequestParams, CallToolResponse, ErrorCode, ProgressNotificationParam, ProgressToken},
@@ -38,7 +38,7 @@ pub fn is_modern(context: &RequestContext<RoleServer>) -> bool {
 /// Runs one call to its answer.
 ///
 /// # Errors
-/// -32602 for a tool that is not there, and the errors that MCP prescribes ([`crate::error::ToolError::protocol`]).
+/// -32602 for a tool that is not there, and the errors that MCP prescribes ([`base::error::ToolError::protocol`]).
 pub async fn run(
     server: &Arc<Server>,
     with: With,

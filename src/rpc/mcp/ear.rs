@@ -1,10 +1,7 @@
 //! Subscribers' ends: news on its way to a client, in both eras. Nothing here logs, see [`Ear`].
 
-use crate::{
-    access::{caller::Caller, presence::Presence},
-    log::Since,
-    resources::subscription::Ear,
-};
+use crate::{log::Since, resources::subscription::Ear};
+use contract::access::{caller::Caller, presence::Presence};
 use futures::future::BoxFuture;
 use rmcp::{
     Peer, RoleServer,

@@ -7,14 +7,14 @@ use super::{
     provider::{self, Asked},
 };
 use crate::{
-    access::caller::Caller,
-    error::ToolError,
     registry::listing::descriptor,
     rpc::{
         door::Server,
         running::{Entered, Running},
     },
 };
+use base::error::ToolError;
+use contract::access::caller::Caller;
 #[expect(deprecated)] // As the handler's methods below.
 use rmcp::model::SetLevelRequestParams;
 use rmcp::{

@@ -1,15 +1,13 @@
 //! rmcp's Streamable HTTP service, fed with requests that the front door has read and judged.
 
 use super::{handler::Handler, sessions::Sessions};
-use crate::{
-    access::caller::Caller,
-    rpc::{door::Server, params::InitializeParams},
-};
+use crate::rpc::{door::Server, params::InitializeParams};
 use axum::{
     body::Body,
     http::{HeaderValue, Request, Response, header, request::Parts},
 };
 use bytes::Bytes;
+use contract::access::caller::Caller;
 use futures::{FutureExt, future::BoxFuture};
 use http_body_util::Full;
 use rmcp::transport::streamable_http_server::{

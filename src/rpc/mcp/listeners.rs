@@ -1,12 +1,10 @@
 //! Clients that want to hear of changes, and telling them.
 
-use crate::{
-    access::{
-        caller::Caller,
-        shares::{Held, LISTENS, Pool, Rule},
-    },
-    error::ToolError,
-    registry::context::Change,
+use crate::registry::context::Change;
+use base::error::ToolError;
+use contract::access::{
+    caller::Caller,
+    shares::{Held, LISTENS, Pool, Rule},
 };
 use futures::future::{join, join_all};
 use rmcp::{

@@ -1,12 +1,12 @@
 //! The client's end of a conversation, for tools and approvals that ask it something.
 
 use crate::{
-    access::caller::Caller,
-    error::{ErrorCode, ToolError},
     log::rank,
     registry::context::{Change, Peer as Port, Work},
     rpc::door::Server,
 };
+use base::error::{ErrorCode, ToolError};
+use contract::access::caller::Caller;
 use futures::future::BoxFuture;
 use rmcp::{
     Peer, RoleServer,

@@ -4,7 +4,7 @@
 //! rmcp's own idle clock.
 
 use super::super::{params::InitializeParams, session::Session};
-use crate::access::{
+use contract::access::{
     caller::Caller,
     shares::{Full, Rule, is_admin},
 };
@@ -228,7 +228,7 @@ impl SessionManager for Sessions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{access::caller::Door, meta::Role};
+    use contract::{access::caller::Door, meta::Role};
 
     fn client(name: &str, role: Role) -> Caller {
         Caller::new(name, role, Door::Http)

@@ -1,13 +1,11 @@
 //! Work that goes on after the answer: rmcp's task manager behind our port.
 
 use super::fault::fault;
-use crate::{
-    access::{
-        caller::Caller,
-        shares::{Held, Pool, Rule, TASKS},
-    },
-    error::ToolError,
-    registry::context::{Task, TaskEnd, Work},
+use crate::registry::context::{Task, TaskEnd, Work};
+use base::error::ToolError;
+use contract::access::{
+    caller::Caller,
+    shares::{Held, Pool, Rule, TASKS},
 };
 use futures::future::BoxFuture;
 use rmcp::{
@@ -108,7 +106,7 @@ fn internal(why: String) -> TaskExit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{access::caller::Door, meta::Role};
+    use contract::{access::caller::Door, meta::Role};
 
     #[tokio::test]
     async fn a_task_is_its_caller_s_and_one_caller_leaves_tasks_for_others() {

@@ -5,12 +5,12 @@ use super::{
     taking::{self, Asked, LONGEST_NAME, Taken},
 };
 use crate::{
-    error::ToolError,
-    hw::camera::{Format, Size},
-    meta::{Effect, Meta},
     registry::{context::Context, tool::Tool},
     tools::{files::bounded_or_null, within},
 };
+use base::error::ToolError;
+use contract::meta::{Effect, Meta};
+use hw::camera::{Format, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,16 +1,16 @@
 //! What a caller is told when there is no picture: what, where, and what next.
 
 use super::taking::LIMIT;
-use crate::{
-    agent::operations::holders::{HoldersRequest, ListHolders},
+use crate::registry::context::Context;
+use agent::operations::holders::{HoldersRequest, ListHolders};
+use base::{
     error::{ErrorCode, ToolError},
-    hw::camera::{Camera, Fault, Holder, Trouble},
     os::{
         blocking,
         processes::holders::{self, DeviceNumber},
     },
-    registry::context::Context,
 };
+use hw::camera::{Camera, Fault, Holder, Trouble};
 use serde_json::json;
 
 /// The refusal that `trouble` with `camera` means to the caller of `tool`.

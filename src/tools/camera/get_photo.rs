@@ -1,21 +1,17 @@
 //! `camera.get_photo`: a photo that was taken before; also what is behind `raspi://camera/photos/{name}` and `GET /photos/{name}`.
 
 use super::image;
-use crate::{
-    clock,
-    error::ToolError,
-    hw::camera::{
-        Format,
-        album::{NAMES, PhotoName},
-    },
-    meta::{Meta, Role, Tier},
-    os::blocking,
-    registry::{
-        context::Context,
-        tool::{Blob, Tool},
-    },
+use crate::registry::{
+    context::Context,
+    tool::{Blob, Tool},
 };
+use base::{clock, error::ToolError, os::blocking};
 use bytes::Bytes;
+use contract::meta::{Meta, Role, Tier};
+use hw::camera::{
+    Format,
+    album::{NAMES, PhotoName},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::Value;

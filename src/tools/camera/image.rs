@@ -2,7 +2,8 @@
 //! its own for pictures, which models see; there the same megabytes once more in `structuredContent` and a third time in the
 //! text would be paid for as text and read by nobody, so both leave that field out.
 
-use crate::{base64url, hw::camera::Format};
+use base::base64url;
+use hw::camera::Format;
 use serde::Serialize;
 use serde_json::{Value, json};
 

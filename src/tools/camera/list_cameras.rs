@@ -2,12 +2,12 @@
 
 use super::{fault, taking::allows};
 use crate::{
-    error::ToolError,
-    hw::camera::{Backend, Camera, Sizes, port::Pixels},
-    meta::Meta,
     registry::{context::Context, tool::Tool},
     tools::none::NoArgs,
 };
+use base::error::ToolError;
+use contract::meta::Meta;
+use hw::camera::{Backend, Camera, Sizes, port::Pixels};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -2,13 +2,12 @@
 
 use super::taking::{self, Asked, LONGEST_NAME, Taken};
 use crate::{
-    error::ToolError,
-    hw::camera::{Format, Size},
-    meta::{Effect, Meta},
-    os::blocking,
     registry::{context::Context, tool::Tool},
     tools::files::bounded_or_null,
 };
+use base::{error::ToolError, os::blocking};
+use contract::meta::{Effect, Meta};
+use hw::camera::{Format, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

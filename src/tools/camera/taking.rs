@@ -1,12 +1,9 @@
 //! What taking a photo and capturing a picture have in common: which camera, whether it may be used, and how it went.
 
 use super::fault;
-use crate::{
-    clock,
-    error::ToolError,
-    hw::camera::{Camera, Format, Shot, Size, Trouble, Wish},
-    registry::context::Context,
-};
+use crate::registry::context::Context;
+use base::{clock, error::ToolError};
+use hw::camera::{Camera, Format, Shot, Size, Trouble, Wish};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::{Duration, Instant};

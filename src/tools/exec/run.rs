@@ -2,26 +2,30 @@
 
 use super::variables::{self, Variables};
 use crate::{
-    access::{
-        commands::{ARG_BYTES, DEFAULT_TIMEOUT_MS, MOST_ARGS, STDIN_BYTES, TIMEOUT_MS, Wanted, judge},
-        question::quoted,
-    },
-    agent::{
-        AgentLink,
-        exec::{Ending, output::Chunk},
-        operations::commands::{
-            AFTER_LIMIT, CommandEnd, CommandRef, CommandRequest, ReadOutput, RunCommand, StopCommand, without_input,
-        },
-    },
-    base64url, canonical,
-    error::{ErrorCode, ToolError},
-    meta::Meta,
     registry::{
         context::Context,
         progress::{Piece, Update},
         tool::Tool,
     },
     tools::bounded,
+};
+use agent::{
+    AgentLink,
+    exec::{Ending, output::Chunk},
+    operations::commands::{
+        AFTER_LIMIT, CommandEnd, CommandRef, CommandRequest, ReadOutput, RunCommand, StopCommand, without_input,
+    },
+};
+use base::{
+    base64url, canonical,
+    error::{ErrorCode, ToolError},
+};
+use contract::{
+    access::{
+        commands::{ARG_BYTES, DEFAULT_TIMEOUT_MS, MOST_ARGS, STDIN_BYTES, TIMEOUT_MS, Wanted, judge},
+        question::quoted,
+    },
+    meta::Meta,
 };
 use ring::rand::{SecureRandom, SystemRandom};
 use schemars::JsonSchema;

@@ -1,6 +1,6 @@
 //! `env` of `exec.run`: a map (docs/contract/exec.md), or a list of names and values, which models' SDKs can describe.
 
-use crate::access::commands::{ARG_BYTES, MOST_ENV};
+use contract::access::commands::{ARG_BYTES, MOST_ENV};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
     Deserialize, Deserializer,

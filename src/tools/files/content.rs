@@ -1,6 +1,6 @@
 //! What is in a file, as JSON can carry it: text or base64, and the tag that names one content.
 
-use crate::{base64url, error::ToolError};
+use base::{base64url, error::ToolError};
 use ring::digest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ pub fn etag(bytes: &[u8]) -> String {
 
 /// The same of a digest.
 pub fn tag(digest: digest::Digest) -> String {
-    crate::canonical::hex(digest.as_ref())
+    base::canonical::hex(digest.as_ref())
 }
 
 /// Base64 with padding (RFC 4648, section 4).

@@ -6,12 +6,11 @@ use super::{
     remove,
 };
 use crate::{
-    error::ToolError,
-    meta::{Effect, Meta},
-    os::blocking,
     registry::{context::Context, tool::Tool},
     tools::bounded,
 };
+use base::{error::ToolError, os::blocking};
+use contract::meta::{Effect, Meta};
 use rustix::fs::FileType;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

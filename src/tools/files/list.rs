@@ -10,19 +10,21 @@ use super::{
     walk::{Step, walk},
 };
 use crate::{
-    error::ToolError,
-    meta::Meta,
-    os::{
-        beneath::Beneath,
-        blocking::{self, Stop},
-        glob::{self, Glob},
-    },
     registry::{context::Context, tool::Tool},
     tools::{
         bounded, empty,
         page::{Limit, Offset, Pagination},
     },
 };
+use base::{
+    error::ToolError,
+    os::{
+        beneath::Beneath,
+        blocking::{self, Stop},
+        glob::{self, Glob},
+    },
+};
+use contract::meta::Meta;
 use rustix::{
     fs::{FileType, OFlags, fstat, readlinkat},
     io::Errno,
@@ -298,7 +300,7 @@ fn bare(place: &Place, path: &Path, kind: Kind) -> Listed {
         name_base64: name.to_str().is_none().then(|| to_base64(name.as_bytes())),
         r#type: kind,
         size: 0,
-        mtime: crate::clock::stamp(time::OffsetDateTime::UNIX_EPOCH),
+        mtime: base::clock::stamp(time::OffsetDateTime::UNIX_EPOCH),
         mode: 0,
         target: None,
     }

@@ -1,7 +1,7 @@
 //! `files.*`: files in the folders that the configuration opens (`[[files.roots]]`), and nowhere else.
 //!
 //! The server does this with its own user's rights; the agent has no part in it. [`place`] turns a path into a root and names
-//! below it, [`crate::os::beneath`] has the kernel resolve them.
+//! below it, [`base::os::beneath`] has the kernel resolve them.
 
 mod content;
 mod delete;
@@ -15,7 +15,8 @@ mod walk;
 mod whole;
 mod write;
 
-use crate::{clock, registry::tool::Entry};
+use crate::registry::tool::Entry;
+use base::clock;
 use rustix::fs::Stat;
 use serde::{Deserialize, Deserializer, de::Error};
 use time::OffsetDateTime;

@@ -1,10 +1,10 @@
 //! Where a path argument points: which root, what below it, and how a fault there is told.
 
 use super::reach::reach;
-use crate::{
+use crate::registry::context::Context;
+use base::{
     error::{ErrorCode, ToolError},
     os::{beneath::Beneath, roots::FolderRoot},
-    registry::context::Context,
 };
 use rustix::io::Errno;
 use std::{

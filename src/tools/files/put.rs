@@ -7,7 +7,7 @@ use super::{
     read::kind_words,
     size, whole,
 };
-use crate::{
+use base::{
     clock,
     error::{ErrorCode, ToolError},
     os::{

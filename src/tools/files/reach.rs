@@ -1,7 +1,9 @@
 //! The folders that a call may reach: the configured roots, and those that a grant opens to its tool for its caller.
 
 use super::place::Want;
-use crate::{config::FileRoot, os::roots::FolderRoot, registry::context::Context};
+use crate::registry::context::Context;
+use base::os::roots::FolderRoot;
+use contract::config::FileRoot;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::Arc;

@@ -9,15 +9,17 @@ use super::{
     whole::{self, Whole},
 };
 use crate::{
+    registry::{context::Context, tool::Tool},
+    tools::bounded,
+};
+use base::{
     error::{ErrorCode, ToolError},
-    meta::Meta,
     os::{
         beneath::Found,
         blocking::{self, Stop},
     },
-    registry::{context::Context, tool::Tool},
-    tools::bounded,
 };
+use contract::meta::Meta;
 use rustix::fs::{FileType, Stat};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};

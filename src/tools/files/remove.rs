@@ -7,7 +7,7 @@ use super::{
     walk::{DEEPEST, Step, walk},
     whole,
 };
-use crate::{
+use base::{
     error::{ErrorCode, ToolError},
     os::{
         beneath::{Beneath, Found, named},

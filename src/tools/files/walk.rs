@@ -1,6 +1,6 @@
 //! Goes through a folder and what is below it, holding one descriptor a level and no list of names.
 
-use crate::{
+use base::{
     error::ToolError,
     os::{
         beneath::{Beneath, named},

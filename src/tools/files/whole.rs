@@ -1,7 +1,7 @@
 //! Reads a file once from its beginning to its end: for its tag, and for the part of it that is wanted.
 
 use super::{content::tag, place::Place};
-use crate::{
+use base::{
     error::{ErrorCode, ToolError},
     os::blocking::Stop,
 };

@@ -7,12 +7,11 @@ use super::{
     put::{self, How, Put},
 };
 use crate::{
-    error::ToolError,
-    meta::{Effect, Meta},
-    os::blocking,
     registry::{context::Context, tool::Tool},
     tools::bounded,
 };
+use base::{error::ToolError, os::blocking};
+use contract::meta::{Effect, Meta};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::json;

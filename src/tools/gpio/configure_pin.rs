@@ -1,14 +1,10 @@
 //! `gpio.configure_pin`: takes a pin as input or output.
 
 use super::{begin, info::PinInfo, lasts, lease_seconds, look, permit, pin, refusal::told, value::Value};
-use crate::{
-    error::ToolError,
-    hw::line::{Pull, Take},
-    meta::Meta,
-    os::blocking,
-    registry::{context::Context, tool::Tool},
-    values::Pin,
-};
+use crate::registry::{context::Context, tool::Tool};
+use base::{error::ToolError, os::blocking};
+use contract::{meta::Meta, values::Pin};
+use hw::line::{Pull, Take};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -4,20 +4,16 @@ use super::{
     pwm_info::PwmInfo,
     refusal::{broken, told},
 };
-use crate::{
-    clock,
-    error::ToolError,
-    hw::{
-        gpio::{
-            Lines,
-            lease::{Back, HeldBy, Owner},
-            rules::Safe,
-            shown::Shown,
-        },
-        line::{Fault, Function, Level, Pull},
+use base::{clock, error::ToolError, os::clock::monotonic};
+use contract::values::Pin;
+use hw::{
+    gpio::{
+        Lines,
+        lease::{Back, HeldBy, Owner},
+        rules::Safe,
+        shown::Shown,
     },
-    os::clock::monotonic,
-    values::Pin,
+    line::{Fault, Function, Level, Pull},
 };
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,12 +1,9 @@
 //! `gpio.list_pins`: the pins that may be used, and how each is now.
 
 use super::{begin, info::PinInfo, look, refusal::broken, usable};
-use crate::{
-    error::ToolError,
-    meta::Meta,
-    registry::{context::Context, tool::Tool},
-    values::Pin,
-};
+use crate::registry::{context::Context, tool::Tool};
+use base::error::ToolError;
+use contract::{meta::Meta, values::Pin};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

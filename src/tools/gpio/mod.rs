@@ -12,14 +12,11 @@ mod value;
 mod wait_for_edge;
 mod write_pin;
 
-use crate::{
-    access::way,
-    agent::operations::pins::ReadPins,
-    error::ToolError,
-    hw::gpio::lease::Owner,
-    registry::{context::Context, tool::Entry},
-    values::Pin,
-};
+use crate::registry::{context::Context, tool::Entry};
+use agent::operations::pins::ReadPins;
+use base::error::ToolError;
+use contract::{access::way, values::Pin};
+use hw::gpio::lease::Owner;
 use serde::{Deserialize, Deserializer, de::Error};
 use std::time::Duration;
 

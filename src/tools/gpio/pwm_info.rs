@@ -1,6 +1,6 @@
 //! PWM as callers see it.
 
-use crate::hw::pwm::{Jitter, Report, Slot};
+use hw::pwm::{Jitter, Report, Slot};
 use schemars::JsonSchema;
 use serde::Serialize;
 

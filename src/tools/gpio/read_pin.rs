@@ -5,13 +5,9 @@ use super::{
     info::{PinInfo, unread},
     look, permit, pin,
 };
-use crate::{
-    clock,
-    error::ToolError,
-    meta::Meta,
-    registry::{context::Context, tool::Tool},
-    values::Pin,
-};
+use crate::registry::{context::Context, tool::Tool};
+use base::{clock, error::ToolError};
+use contract::{meta::Meta, values::Pin};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,13 +1,11 @@
 //! Refusals of the lines, as answers.
 
-use crate::{
-    error::{ErrorCode, ToolError},
-    hw::{
-        gpio::refusal::Refusal,
-        line::Fault,
-        pwm::{self, Without, software},
-    },
-    values::Pin,
+use base::error::{ErrorCode, ToolError};
+use contract::values::Pin;
+use hw::{
+    gpio::refusal::Refusal,
+    line::Fault,
+    pwm::{self, Without, software},
 };
 use std::io;
 

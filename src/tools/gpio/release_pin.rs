@@ -1,12 +1,11 @@
 //! `gpio.release_pin`: gives a pin back.
 
 use super::{begin, info::PinInfo, look, permit, pin, refusal::told};
-use crate::{
+use crate::registry::{context::Context, tool::Tool};
+use base::{error::ToolError, os::blocking};
+use contract::{
     access::way,
-    error::ToolError,
     meta::{Meta, Role},
-    os::blocking,
-    registry::{context::Context, tool::Tool},
     values::Pin,
 };
 use schemars::JsonSchema;

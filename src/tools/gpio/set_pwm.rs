@@ -7,20 +7,15 @@ use super::{
     pwm_info::{PwmInfo, Requested},
     refusal::told,
 };
-use crate::{
-    clock,
-    error::ToolError,
-    hw::{
-        gpio::{lease::HeldBy, wave::Waved},
-        pwm::{
-            Wave,
-            port::{HIGHEST_HZ, LOWEST_HZ},
-        },
+use crate::registry::{context::Context, tool::Tool};
+use base::{clock, error::ToolError, os::blocking};
+use contract::{meta::Meta, values::Pin};
+use hw::{
+    gpio::{lease::HeldBy, wave::Waved},
+    pwm::{
+        Wave,
+        port::{HIGHEST_HZ, LOWEST_HZ},
     },
-    meta::Meta,
-    os::blocking,
-    registry::{context::Context, tool::Tool},
-    values::Pin,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};

@@ -1,7 +1,7 @@
 //! A level as callers write it: `"high"` and `"low"`, or 1 and 0 (docs/contract/gpio.md). It is answered in
 //! the form it was given.
 
-use crate::hw::line::Level;
+use hw::line::Level;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::{borrow::Cow, fmt};

@@ -7,15 +7,12 @@ use super::{
     refusal::{broken, told},
     within,
 };
-use crate::{
-    error::ToolError,
-    hw::{
-        gpio::listen::Listening,
-        line::{Edge, Fault, Level},
-    },
-    meta::Meta,
-    registry::{context::Context, tool::Tool},
-    values::Pin,
+use crate::registry::{context::Context, tool::Tool};
+use base::error::ToolError;
+use contract::{meta::Meta, values::Pin};
+use hw::{
+    gpio::listen::Listening,
+    line::{Edge, Fault, Level},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};

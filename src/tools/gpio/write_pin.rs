@@ -8,15 +8,13 @@ use super::{
     value::Value,
     within,
 };
-use crate::{
-    clock,
-    error::ToolError,
-    hw::gpio::{lease::HeldBy, rules::Safe},
+use crate::registry::{context::Context, tool::Tool};
+use base::{clock, error::ToolError, os::blocking};
+use contract::{
     meta::{Effect, Meta},
-    os::blocking,
-    registry::{context::Context, tool::Tool},
     values::Pin,
 };
+use hw::gpio::{lease::HeldBy, rules::Safe};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::time::Duration;

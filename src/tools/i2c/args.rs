@@ -1,13 +1,13 @@
 //! Arguments that these tools share: the parser's half of their bounds.
 
-use crate::{config::HIGHEST_I2C_BUS, values::Address};
+use contract::{config::HIGHEST_I2C_BUS, values::Address};
 use serde::{Deserialize, Deserializer, de::Error};
 
 /// Most bytes of one transfer in either direction (docs/contract/i2c.md; an SMBus block).
-pub const BYTES: usize = crate::hw::i2c::BLOCK;
+pub const BYTES: usize = hw::i2c::BLOCK;
 /// 7 bits: what answers promise. Arguments take those of devices only, [`LOWEST`] to [`HIGHEST`].
 pub const ADDRESS: u8 = 127;
-pub use crate::hw::i2c::{HIGHEST, LOWEST};
+pub use hw::i2c::{HIGHEST, LOWEST};
 
 pub fn bus<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     match u32::deserialize(deserializer)? {

@@ -2,14 +2,14 @@
 
 use super::{TOOLS, granted, mark, scan_bus::InUse};
 use crate::{
-    error::ToolError,
-    hw::{
-        i2c::{Attempt, Bus},
-        model::{I2cBus, Profile},
-    },
-    meta::Meta,
     registry::{context::Context, tool::Tool},
     tools::none::NoArgs,
+};
+use base::error::ToolError;
+use contract::meta::Meta;
+use hw::{
+    i2c::{Attempt, Bus},
+    model::{I2cBus, Profile},
 };
 use schemars::JsonSchema;
 use serde::Serialize;

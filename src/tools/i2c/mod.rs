@@ -1,6 +1,6 @@
 //! `i2c.*`: buses, who is on them, and transfers with one device (docs/contract/i2c.md).
 //!
-//! The server does this itself, as a member of the group i2c; the agent has no part in it. [`crate::hw::i2c`] has the buses, the
+//! The server does this itself, as a member of the group i2c; the agent has no part in it. [`hw::i2c`] has the buses, the
 //! list of what may be reached, and the words for what goes wrong.
 
 mod args;
@@ -10,12 +10,10 @@ mod scan_bus;
 mod transfer;
 mod write;
 
-use crate::{
-    error::ToolError,
-    hw::i2c::{Addresses, Want},
-    registry::{context::Context, tool::Entry},
-    values::Address,
-};
+use crate::registry::{context::Context, tool::Entry};
+use base::error::ToolError;
+use contract::values::Address;
+use hw::i2c::{Addresses, Want};
 
 pub static TOOLS: &[Entry] = &[
     Entry::of::<list_buses::ListBuses>(),

@@ -1,14 +1,10 @@
 //! `i2c.scan_bus`: who answers on a bus (docs/contract/i2c.md), asked by i2cdetect's rules.
 
 use super::{args, granted, mark};
-use crate::{
-    config::HIGHEST_I2C_BUS,
-    error::ToolError,
-    hw::i2c::{Addresses, Fault, Holder},
-    meta::Meta,
-    registry::{context::Context, tool::Tool},
-    values::Address,
-};
+use crate::registry::{context::Context, tool::Tool};
+use base::error::ToolError;
+use contract::{config::HIGHEST_I2C_BUS, meta::Meta, values::Address};
+use hw::i2c::{Addresses, Fault, Holder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

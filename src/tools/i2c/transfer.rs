@@ -4,14 +4,10 @@ use super::{
     args::{self, ADDRESS, BYTES, HIGHEST, LOWEST},
     mark, permit, write,
 };
-use crate::{
-    config::HIGHEST_I2C_BUS,
-    error::ToolError,
-    hw::i2c::Want,
-    meta::Meta,
-    registry::{context::Context, tool::Tool},
-    values::Address,
-};
+use crate::registry::{context::Context, tool::Tool};
+use base::error::ToolError;
+use contract::{config::HIGHEST_I2C_BUS, meta::Meta, values::Address};
+use hw::i2c::Want;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

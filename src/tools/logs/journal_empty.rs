@@ -1,6 +1,7 @@
 //! Why `logs.query_journal` has found nothing: a unit nobody knows, a journal that began with this boot, or a filter.
 
-use crate::{os::systemd::properties, registry::context::Context, tools::empty};
+use crate::{registry::context::Context, tools::empty};
+use base::os::systemd::properties;
 use std::time::Duration;
 
 /// systemd answers within milliseconds; an empty answer is not worth a longer wait.

@@ -1,7 +1,7 @@
 //! A page of journal lines as callers see them: secrets masked, long messages cut, the whole of it bounded.
 
 use super::journal_args::Priority;
-use crate::{clock, os::journal::Line, redact::redact_text};
+use base::{clock, os::journal::Line, redact::redact_text};
 use schemars::JsonSchema;
 use serde::Serialize;
 use time::OffsetDateTime;

@@ -6,13 +6,15 @@ use super::{
     journal_page::{Page, Shown, Source, own_log},
 };
 use crate::{
-    clock,
-    error::ToolError,
-    meta::Meta,
-    os::journal::{Ended, Query, Reading},
     registry::{context::Context, progress::Update, tool::Tool},
     tools::{page::Limit, time::Moment},
 };
+use base::{
+    clock,
+    error::ToolError,
+    os::journal::{Ended, Query, Reading},
+};
+use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{io, time::Duration};

@@ -1,9 +1,7 @@
 //! `logs.get_recent_app_logs`: the newest lines of the server's own log.
 
 use crate::{
-    error::ToolError,
     log::Line,
-    meta::Meta,
     registry::{context::Context, tool::Tool},
     tools::{
         empty,
@@ -11,6 +9,8 @@ use crate::{
         time::Moment,
     },
 };
+use base::error::ToolError;
+use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

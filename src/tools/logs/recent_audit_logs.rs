@@ -1,17 +1,18 @@
 //! `logs.get_recent_audit_logs`: who called what, and how it ended.
 
 use crate::{
-    access::way,
     audit::Filter,
-    clock,
-    error::ToolError,
-    meta::{Meta, Role},
     registry::{context::Context, tool::Tool},
     tools::{
         empty,
         page::{Limit, Offset, Pagination},
         time::Moment,
     },
+};
+use base::{clock, error::ToolError};
+use contract::{
+    access::way,
+    meta::{Meta, Role},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

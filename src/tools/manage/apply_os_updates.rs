@@ -4,14 +4,12 @@ use super::{
     under_way::{Begun, begin, follow},
     update_args::{HASH, LONGEST_PLAN, PLAN, hash, plan},
 };
-use crate::{
-    error::ToolError,
-    meta::Meta,
-    registry::{context::Context, tool::Tool},
-    update::{bundle::Digest, job::Wanted},
-};
+use crate::registry::{context::Context, tool::Tool};
+use base::error::ToolError;
+use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use update::{bundle::Digest, job::Wanted};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

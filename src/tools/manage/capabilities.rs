@@ -1,11 +1,11 @@
 //! `manage.get_capabilities`: versions of the contract (docs/contract/manage.md).
 
 use crate::{
-    error::ToolError,
-    meta::Meta,
     registry::{context::Context, listing::TOOLING_VERSION, tool::Tool},
     tools::none::NoArgs,
 };
+use base::error::ToolError;
+use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -1,12 +1,9 @@
 //! `manage.check_for_updates`: what the channel has for this device (docs/contract/manage.md).
 
 use super::update_args::{CHANNEL, LONGEST_CHANNEL, channel};
-use crate::{
-    clock::Stamp,
-    error::ToolError,
-    meta::Meta,
-    registry::{context::Context, tool::Tool},
-};
+use crate::registry::{context::Context, tool::Tool};
+use base::{clock::Stamp, error::ToolError};
+use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

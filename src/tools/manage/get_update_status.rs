@@ -1,19 +1,18 @@
 //! `manage.get_update_status`: the job, the slots, and how the last update ended.
 
 use crate::{
-    clock::Stamp,
-    error::ToolError,
-    meta::Meta,
     registry::{context::Context, tool::Tool},
     tools::{common_status::CommonStatus, none::NoArgs},
-    update::{
-        job::phase_word,
-        status::{Attempt, SlotStatus},
-    },
     updating::Standing,
 };
+use base::{clock::Stamp, error::ToolError};
+use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::Serialize;
+use update::{
+    job::phase_word,
+    status::{Attempt, SlotStatus},
+};
 
 #[derive(Serialize, JsonSchema)]
 pub struct Out {

@@ -1,14 +1,14 @@
 //! `manage.mark_good`: commits a trial before its time, where every check agrees (notes on updates, rule 5).
 
 use crate::{
-    agent::operations::update::{self, GetUpdateStatus, MarkGoodRequest},
-    error::ToolError,
-    meta::Meta,
     registry::{context::Context, tool::Tool},
     tools::none::NoArgs,
-    update::{Slot, status::SlotState},
     updating::in_trial,
 };
+use ::update::{Slot, status::SlotState};
+use agent::operations::update::{self, GetUpdateStatus, MarkGoodRequest};
+use base::error::ToolError;
+use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::Serialize;
 

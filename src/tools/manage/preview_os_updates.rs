@@ -1,15 +1,12 @@
 //! `manage.preview_os_updates`: the plan of an OS update, which is a whole image (docs/contract/manage.md).
 
 use super::update_args::{CHANNEL, LONGEST_CHANNEL, channel};
-use crate::{
-    clock::Stamp,
-    error::ToolError,
-    meta::Meta,
-    registry::{context::Context, tool::Tool},
-    update::{Slot, bundle::Digest, job::Wanted},
-};
+use crate::registry::{context::Context, tool::Tool};
+use base::{clock::Stamp, error::ToolError};
+use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use update::{Slot, bundle::Digest, job::Wanted};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

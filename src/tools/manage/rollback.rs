@@ -1,14 +1,12 @@
 //! `manage.rollback`: ends an update that is under way, or goes back to the other slot.
 
-use crate::{
-    agent::operations::update::{RollBack, RollBackRequest},
-    error::ToolError,
-    meta::Meta,
-    registry::{context::Context, tool::Tool},
-    update::Slot,
-};
+use crate::registry::{context::Context, tool::Tool};
+use agent::operations::update::{RollBack, RollBackRequest};
+use base::error::ToolError;
+use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use update::Slot;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -1,19 +1,17 @@
 //! `manage.get_server_status`: the server's version, settings and halves (docs/contract/manage.md).
 
 use crate::{
-    agent::{
-        self, PowerAction,
-        operations::status::GetStatus,
-        power::{PastPower, PowerOutcome},
-    },
-    audit::rfc3339,
-    clock,
-    error::ToolError,
-    meta::Meta,
     registry::{context::Context, listing::TOOLING_VERSION, tool::Tool},
     tools::{common_status::CommonStatus, none::NoArgs},
     world::World,
 };
+use agent::{
+    self, PowerAction,
+    operations::status::GetStatus,
+    power::{PastPower, PowerOutcome},
+};
+use base::{clock, error::ToolError};
+use contract::{audit::rfc3339, meta::Meta};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};

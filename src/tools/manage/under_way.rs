@@ -1,22 +1,21 @@
 //! An update under way, as the two tools that begin one follow and answer it.
 
 use crate::{
-    agent::operations::update::GetUpdateStatus,
-    error::ToolError,
-    os::blocking,
     registry::context::{Context, TaskEnd, Work},
     tools::common_status::CommonStatus,
-    update::{
-        job::{Jobs, Kept, Order, Wanted},
-        status::Phase,
-    },
     updating::{Summary, Updating, job_id},
 };
+use agent::operations::update::GetUpdateStatus;
+use base::{error::ToolError, os::blocking};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
+use update::{
+    job::{Jobs, Kept, Order, Wanted},
+    status::Phase,
+};
 
 /// Whoever cannot be told of progress gets an answer after so long; the update goes on. Clients give up on a silent call after 60 s at
 /// times (the default of MCP's TypeScript SDK), proxies after 30 s.
@@ -202,5 +201,5 @@ fn result(payload: &Value) -> Value {
 
 /// As progress names what a call is doing.
 fn phase(phase: Phase) -> &'static str {
-    crate::update::job::phase_word(phase)
+    update::job::phase_word(phase)
 }

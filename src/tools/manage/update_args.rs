@@ -1,8 +1,9 @@
 //! Names of channels, versions and hashes, as arguments give them.
 
-use crate::{config::sections::update::is_version, update::bundle::Digest};
+use contract::config::sections::update::is_version;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de::Error};
+use update::bundle::Digest;
 
 pub const LONGEST_CHANNEL: usize = 64;
 pub const CHANNEL: &str = "^[a-z0-9_-]+$";

@@ -4,14 +4,12 @@ use super::{
     under_way::{Begun, begin, follow},
     update_args::{Channel, LONGEST_VERSION, VERSION, version},
 };
-use crate::{
-    error::ToolError,
-    meta::Meta,
-    registry::{context::Context, tool::Tool},
-    update::job::Wanted,
-};
+use crate::registry::{context::Context, tool::Tool};
+use base::error::ToolError;
+use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use update::job::Wanted;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

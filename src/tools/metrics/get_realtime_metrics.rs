@@ -2,14 +2,14 @@
 
 use super::shown::Readings;
 use crate::{
-    error::ToolError,
-    meta::Meta,
     registry::{context::Context, tool::Tool},
     tools::{
         none::NoArgs,
         system::health_snapshot::{self, HealthSnapshot},
     },
 };
+use base::error::ToolError;
+use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -6,9 +6,6 @@ use super::{
     why,
 };
 use crate::{
-    clock,
-    error::ToolError,
-    meta::Meta,
     registry::{context::Context, tool::Tool},
     sampling::metric::Set,
     tools::{
@@ -17,6 +14,8 @@ use crate::{
         time::Moment,
     },
 };
+use base::{clock, error::ToolError};
+use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

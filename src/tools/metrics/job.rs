@@ -1,13 +1,10 @@
 //! A sampling job as answers show it, and the names of jobs and metrics as arguments give them.
 
-use crate::{
-    clock::Stamp,
-    error::ToolError,
-    sampling::{
-        Status,
-        metric::{METRICS, Metric},
-    },
+use crate::sampling::{
+    Status,
+    metric::{METRICS, Metric},
 };
+use base::{clock::Stamp, error::ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 

@@ -2,14 +2,14 @@
 
 use super::{job::JobStatus, why};
 use crate::{
-    error::ToolError,
-    meta::Meta,
     registry::{context::Context, tool::Tool},
     tools::{
         empty,
         page::{Limit, Offset, Pagination},
     },
 };
+use base::error::ToolError;
+use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

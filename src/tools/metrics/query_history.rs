@@ -6,9 +6,6 @@ use super::{
     why,
 };
 use crate::{
-    clock::{self, Stamp},
-    error::ToolError,
-    meta::Meta,
     registry::{context::Context, tool::Tool},
     sampling::{
         Cell, Series, Span,
@@ -16,6 +13,11 @@ use crate::{
     },
     tools::time::Moment,
 };
+use base::{
+    clock::{self, Stamp},
+    error::ToolError,
+};
+use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 use std::collections::{BTreeMap, BTreeSet};

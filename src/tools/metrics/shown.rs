@@ -1,9 +1,7 @@
 //! A sample as answers show it: a field for each metric of the table that could be measured.
 
-use crate::{
-    clock::Stamp,
-    sampling::metric::{Kind, METRICS, Sample},
-};
+use crate::sampling::metric::{Kind, METRICS, Sample};
+use base::clock::Stamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Map, Value, json};

@@ -2,12 +2,12 @@
 
 use super::job::{self, JobStatus, LONGEST, METRIC_NAME, MOST_NAMES, PATTERN};
 use crate::{
-    error::ToolError,
-    meta::Meta,
     registry::{context::Context, tool::Tool},
     sampling::{Request, metric::Set},
     tools::within,
 };
+use base::error::ToolError;
+use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 
@@ -56,7 +56,7 @@ impl Tool for StartSamplingJob {
         description: "Keep this machine's numbers at an interval from now on, also after a restart.\n\nUse when: something is to be watched over hours or days.\n\nReturns: the job and its job_id.\n\nNote: samples reach the card every 5 minutes; a power cut loses the newest.",
         dry_run: true,
         estimated_tokens: 250,
-        effect: crate::meta::Effect::Write { destructive: false, idempotent: false },
+        effect: contract::meta::Effect::Write { destructive: false, idempotent: false },
         tags: &["metrics", "history", "sampling"],
         ..Meta::WRITE
     };

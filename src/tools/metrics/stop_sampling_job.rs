@@ -1,11 +1,9 @@
 //! `metrics.stop_sampling_job`: ends a job (docs/contract/metrics.md).
 
 use super::job::{self, JobStatus, LONGEST, PATTERN};
-use crate::{
-    error::ToolError,
-    meta::{Effect, Meta},
-    registry::{context::Context, tool::Tool},
-};
+use crate::registry::{context::Context, tool::Tool};
+use base::error::ToolError;
+use contract::meta::{Effect, Meta};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -1,11 +1,10 @@
 //! Why `metrics.*` has no samples to show: no job, none of that metric, or none at that time.
 
 use crate::{
-    clock::Stamp,
-    error::ToolError,
     registry::context::Context,
     sampling::{Status, metric::Set},
 };
+use base::{clock::Stamp, error::ToolError};
 use std::ops::Range;
 
 /// One sentence. `metrics` are those that were asked for, `times` milliseconds since 1970 UTC, `job` the one job that was

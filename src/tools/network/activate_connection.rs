@@ -2,15 +2,17 @@
 
 use super::change::{Profile, profiles};
 use crate::{
-    agent::operations::network::{
-        self, ACTIVATION, CONFIRM_SECONDS, ConnectionRequest, DEFAULT_CONFIRM_SECONDS, LONGEST_DEVICE, LONGEST_NAME,
-        is_device, is_name,
-    },
-    audit::rfc3339,
-    error::ToolError,
-    meta::{Effect, Meta},
     registry::{context::Context, tool::Tool},
     tools::system::mark,
+};
+use agent::operations::network::{
+    self, ACTIVATION, CONFIRM_SECONDS, ConnectionRequest, DEFAULT_CONFIRM_SECONDS, LONGEST_DEVICE, LONGEST_NAME,
+    is_device, is_name,
+};
+use base::error::ToolError;
+use contract::{
+    audit::rfc3339,
+    meta::{Effect, Meta},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};

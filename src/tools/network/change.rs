@@ -1,9 +1,7 @@
 //! A change of the network that goes back unless somebody confirms it, as answers show it.
 
-use crate::{
-    agent::{connections::Change, network},
-    audit::rfc3339,
-};
+use agent::{connections::Change, network};
+use contract::audit::rfc3339;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -2,12 +2,12 @@
 
 use super::change::{Profile, profiles};
 use crate::{
-    agent::operations::network::{self, ConfirmRequest},
-    error::ToolError,
-    meta::Meta,
     registry::{context::Context, tool::Tool},
     tools::system::mark,
 };
+use agent::operations::network::{self, ConfirmRequest};
+use base::error::ToolError;
+use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

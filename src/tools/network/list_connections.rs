@@ -1,18 +1,20 @@
 //! `network.list_connections`: the profiles NetworkManager knows, active or not, without their secrets.
 
 use crate::{
-    error::ToolError,
-    meta::Meta,
-    os::network_manager::{
-        Objects,
-        profile::{self, state_name},
-    },
     registry::{context::Context, tool::Tool},
     tools::{
         empty,
         page::{Limit, Offset, Pagination},
     },
 };
+use base::{
+    error::ToolError,
+    os::network_manager::{
+        Objects,
+        profile::{self, state_name},
+    },
+};
+use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
@@ -121,7 +123,7 @@ impl From<profile::Profile> for Connection {
             ssid: from.ssid,
             ipv4_method: from.ipv4_method,
             ipv6_method: from.ipv6_method,
-            last_active: last.and_then(|s| OffsetDateTime::from_unix_timestamp(s).ok()).map(crate::clock::stamp),
+            last_active: last.and_then(|s| OffsetDateTime::from_unix_timestamp(s).ok()).map(base::clock::stamp),
         }
     }
 }

@@ -2,12 +2,14 @@
 
 use super::target::{self, Family, LONGEST, PATTERN, is_target};
 use crate::{
-    error::ToolError,
-    meta::Meta,
-    os::icmp::{Echo, Refusal},
     registry::{context::Context, tool::Tool},
     tools::{system::rounded, within},
 };
+use base::{
+    error::ToolError,
+    os::icmp::{Echo, Refusal},
+};
+use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use std::{net::SocketAddr, time::Duration};

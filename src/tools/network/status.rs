@@ -2,20 +2,22 @@
 
 use super::change::Pending;
 use crate::{
-    agent::operations::status,
-    clock,
-    error::{ErrorCode, ToolError},
-    meta::Meta,
-    os::network_manager::{
-        Objects,
-        state::{self, Connectivity},
-    },
     registry::{context::Context, tool::Tool},
     tools::{
         none::NoArgs,
         system::interfaces::{Gateway, Link, Network, Reach},
     },
 };
+use agent::operations::status;
+use base::{
+    clock,
+    error::{ErrorCode, ToolError},
+    os::network_manager::{
+        Objects,
+        state::{self, Connectivity},
+    },
+};
+use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! Whom `network.ping` asks: an address, or a name that is looked up.
 
-use crate::{
-    agent::operations::network::is_device,
+use agent::operations::network::is_device;
+use base::{
     error::ToolError,
     os::{Root, icmp::is_one_machine},
 };
@@ -121,7 +121,7 @@ fn about(error: ToolError, target: &str) -> ToolError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorCode;
+    use base::error::ErrorCode;
 
     fn refused(target: &str, family: Family) -> ErrorCode {
         let root = Root::system();

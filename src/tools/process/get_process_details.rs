@@ -2,14 +2,16 @@
 
 use super::{measured::Measured, summary::ProcessSummary};
 use crate::{
-    agent::operations::process::{InspectProcess, InspectRequest},
-    error::{ErrorCode, ToolError},
-    machine::unreadable,
-    meta::Meta,
-    os::processes::{detail::Detail, is_gone, stat::TICKS},
     registry::{context::Context, tool::Tool},
     tools::{system::rounded, within},
 };
+use agent::operations::process::{InspectProcess, InspectRequest};
+use base::{
+    error::{ErrorCode, ToolError},
+    os::processes::{detail::Detail, is_gone, stat::TICKS},
+};
+use contract::meta::Meta;
+use hw::machine::unreadable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::io;

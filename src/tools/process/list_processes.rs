@@ -6,10 +6,6 @@ use super::{
     summary::ProcessSummary,
 };
 use crate::{
-    error::ToolError,
-    machine::unreadable,
-    meta::Meta,
-    os::processes::is_gone,
     registry::{context::Context, tool::Tool},
     tools::{
         empty,
@@ -17,6 +13,9 @@ use crate::{
         system::rounded,
     },
 };
+use base::{error::ToolError, os::processes::is_gone};
+use contract::meta::Meta;
+use hw::machine::unreadable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,15 +1,15 @@
 //! All processes of one moment, and an earlier one that their processor time is compared with.
 
 use super::summary::Scale;
-use crate::{
+use crate::registry::context::Context;
+use base::{
     error::ToolError,
-    machine::unreadable,
     os::processes::{
         Proc, Stat,
         load::{SHORTEST, Since},
     },
-    registry::context::Context,
 };
+use hw::machine::unreadable;
 
 pub struct Measured {
     pub scale: Scale,

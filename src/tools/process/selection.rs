@@ -1,12 +1,10 @@
 //! Which processes, in which order (docs/contract/process.md).
 
 use super::summary::{Scale, Status, full_name};
-use crate::{
-    os::{
-        glob::Glob,
-        processes::{Proc, Stat, load::Since},
-    },
-    tools::bounded,
+use crate::tools::bounded;
+use base::os::{
+    glob::Glob,
+    processes::{Proc, Stat, load::Since},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};

@@ -2,17 +2,19 @@
 
 use super::get_process_details::{LARGEST_PID, absent};
 use crate::{
-    agent::{
-        SignalName,
-        operations::process::{self, SignalRequest},
-    },
-    error::{ErrorCode, ToolError},
-    machine::unreadable,
-    meta::{Effect, Meta},
-    os::processes::{Proc, is_gone},
     registry::{context::Context, tool::Tool},
     tools::{process::summary::Scale, within},
 };
+use agent::{
+    SignalName,
+    operations::process::{self, SignalRequest},
+};
+use base::{
+    error::{ErrorCode, ToolError},
+    os::processes::{Proc, is_gone},
+};
+use contract::meta::{Effect, Meta};
+use hw::machine::unreadable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,15 +1,15 @@
 //! One process of a list (docs/contract/process.md).
 
-use crate::{
+use crate::tools::system::rounded;
+use base::{
     error::ToolError,
-    machine::{Machine, unreadable},
     os::{
         meminfo,
         processes::{Proc, Stat, environment, load::Since, stat::TICKS},
         uptime::Uptime,
     },
-    tools::system::rounded,
 };
+use hw::machine::{Machine, unreadable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, collections::HashMap, io, time::Duration};

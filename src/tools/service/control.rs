@@ -1,20 +1,20 @@
 //! What the tools that act on a service have in common.
 
 use super::{permit, service_name};
-use crate::{
-    agent::{
-        operations::service::{ControlRequest, ControlUnit, Controlled, WAIT},
-        units::{Action, JobMode},
-    },
+use crate::registry::context::Context;
+use agent::{
+    operations::service::{ControlRequest, ControlUnit, Controlled, WAIT},
+    units::{Action, JobMode},
+};
+use base::{
     clock,
     error::{ErrorCode, ToolError},
-    meta::{Effect, Meta},
     os::systemd::{
         list::Status,
         name::{LONGEST, PATTERN},
     },
-    registry::context::Context,
 };
+use contract::meta::{Effect, Meta};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;

@@ -4,16 +4,18 @@ use super::{
     control::{self, act},
     permit, service_name,
 };
-use crate::{
-    access::way,
-    agent::{
-        operations::service::{ControlRequest, State},
-        units::{Action, JobMode},
-    },
+use crate::registry::{context::Context, tool::Tool};
+use agent::{
+    operations::service::{ControlRequest, State},
+    units::{Action, JobMode},
+};
+use base::{
     error::ToolError,
-    meta::{Meta, Role},
     os::systemd::name::{LONGEST, PATTERN},
-    registry::{context::Context, tool::Tool},
+};
+use contract::{
+    access::way,
+    meta::{Meta, Role},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,9 @@
 //! `service.get_status`: everything about one service (docs/contract/service.md).
 
 use super::{running::Running, service_name};
-use crate::{
+use crate::registry::{context::Context, tool::Tool};
+use base::{
     error::{ErrorCode, ToolError},
-    meta::Meta,
     os::systemd::{
         Properties, ServiceName,
         enabled::is_enabled,
@@ -12,8 +12,8 @@ use crate::{
         properties::{self, Answer},
     },
     redact::{MASK, is_secret_name, redact_text},
-    registry::{context::Context, tool::Tool},
 };
+use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -187,7 +187,7 @@ pub(super) fn unknown(given: &str) -> ToolError {
 /// All that systemd says of it.
 ///
 /// # Errors
-/// `not_found` for a name that systemd takes for none of a unit, else as [`crate::os::bus::Bus::call`].
+/// `not_found` for a name that systemd takes for none of a unit, else as [`base::os::bus::Bus::call`].
 pub(super) async fn look(cx: &Context, name: &ServiceName, given: &str) -> Result<Answer, ToolError> {
     properties::of_unit(&cx.world.machine.bus, name.as_str()).await.map_err(|error| {
         let is_no_unit = matches!(error.code, ErrorCode::NotFound | ErrorCode::InvalidArgument);

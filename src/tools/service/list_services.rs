@@ -2,8 +2,15 @@
 
 use super::running::Running;
 use crate::{
+    registry::{context::Context, tool::Tool},
+    tools::{
+        empty,
+        page::{Limit, Offset, Pagination},
+    },
+    world::World,
+};
+use base::{
     error::ToolError,
-    meta::Meta,
     os::{
         glob::Glob,
         systemd::{
@@ -13,13 +20,8 @@ use crate::{
             properties,
         },
     },
-    registry::{context::Context, tool::Tool},
-    tools::{
-        empty,
-        page::{Limit, Offset, Pagination},
-    },
-    world::World,
 };
+use contract::meta::Meta;
 use futures::future::try_join_all;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};

@@ -16,10 +16,10 @@ mod validate_unit_file;
 
 pub use list_services::names;
 
-use crate::{
+use crate::registry::{context::Context, tool::Entry};
+use base::{
     error::ToolError,
     os::systemd::{ServiceName, name},
-    registry::{context::Context, tool::Entry},
 };
 use serde::{Deserialize, Deserializer, de::Error};
 
@@ -53,5 +53,5 @@ fn permit(cx: &Context, tool: &str, given: &str, verb: &str) -> Result<(), ToolE
     if policy.grants(tool, Some(&cx.caller.principal)).any(|grant| grant.has_unit(name.as_str())) {
         return Ok(());
     }
-    crate::agent::units::allow::check(&cx.world.settings.service.allow, &[name.as_str().to_owned()], verb)
+    agent::units::allow::check(&cx.world.settings.service.allow, &[name.as_str().to_owned()], verb)
 }

@@ -1,11 +1,9 @@
 //! What a running service uses, from its properties.
 
-use crate::{
-    os::{
-        clock::monotonic,
-        systemd::{Properties, resident},
-    },
-    registry::context::Context,
+use crate::registry::context::Context;
+use base::os::{
+    clock::monotonic,
+    systemd::{Properties, resident},
 };
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -5,16 +5,16 @@ use super::{
     control_service::{check_override, permit_override},
     permit, service_name, validate,
 };
-use crate::{
-    agent::operations::service::{EnableRequest, EnableUnit},
+use crate::registry::{context::Context, tool::Tool};
+use agent::operations::service::{EnableRequest, EnableUnit};
+use base::{
     error::ToolError,
-    meta::Meta,
     os::systemd::{
         enabled::is_enabled,
         name::{LONGEST, PATTERN},
     },
-    registry::{context::Context, tool::Tool},
 };
+use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

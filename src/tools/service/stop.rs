@@ -1,12 +1,10 @@
 //! `service.stop`: the short form of `service.control_service` that stops.
 
 use super::control::{self, Args, Out};
-use crate::{
-    agent::units::Action,
-    error::ToolError,
-    meta::Meta,
-    registry::{context::Context, tool::Tool},
-};
+use crate::registry::{context::Context, tool::Tool};
+use agent::units::Action;
+use base::error::ToolError;
+use contract::meta::Meta;
 
 pub struct Stop;
 

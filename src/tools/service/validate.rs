@@ -2,7 +2,8 @@
 //! machine of what it names.
 
 use super::get_status::{look, unknown};
-use crate::{
+use crate::{registry::context::Context, world::World};
+use base::{
     error::ToolError,
     os::{
         Root,
@@ -10,8 +11,6 @@ use crate::{
         groups,
         systemd::{MANAGER, Properties, SERVICE, ServiceName, unit_file::UnitFile},
     },
-    registry::context::Context,
-    world::World,
 };
 use std::os::unix::fs::PermissionsExt;
 use zbus::ObjectPath;
@@ -45,7 +44,7 @@ impl Report {
 /// Judges the service called `given`.
 ///
 /// # Errors
-/// `not_found` when there is none, else as [`crate::os::bus::Bus::call`].
+/// `not_found` when there is none, else as [`base::os::bus::Bus::call`].
 pub(super) async fn report(cx: &Context, given: &str) -> Result<Report, ToolError> {
     let (world, name) = (&cx.world, &ServiceName::parse(given)?);
     let answer = look(cx, name, given).await?;

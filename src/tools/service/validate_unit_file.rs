@@ -1,12 +1,12 @@
 //! `service.validate_unit_file`: whether a service's file makes sense here (docs/contract/service.md).
 
 use super::{service_name, validate};
-use crate::{
+use crate::registry::{context::Context, tool::Tool};
+use base::{
     error::ToolError,
-    meta::Meta,
     os::systemd::name::{LONGEST, PATTERN},
-    registry::{context::Context, tool::Tool},
 };
+use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,13 +1,12 @@
 //! `system.get_basic_info`: what this machine is (docs/contract/system.md).
 
 use crate::{
-    clock,
-    error::ToolError,
-    machine::{Machine, unreadable},
-    meta::Meta,
     registry::{context::Context, tool::Tool},
     tools::none::NoArgs,
 };
+use base::{clock, error::ToolError};
+use contract::meta::Meta;
+use hw::machine::{Machine, unreadable};
 use schemars::JsonSchema;
 use serde::Serialize;
 

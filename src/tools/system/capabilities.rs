@@ -2,16 +2,16 @@
 
 use super::modules::{self, Found};
 use crate::{
-    agent::operations::status::GetStatus,
-    error::ToolError,
-    hw::{
-        board::Board,
-        model::{BootFlow, Kind},
-    },
-    meta::{Meta, Stability},
     registry::{context::Context, tool::Tool},
     tools::none::NoArgs,
     world::World,
+};
+use agent::operations::status::GetStatus;
+use base::error::ToolError;
+use contract::meta::{Meta, Stability};
+use hw::{
+    board::Board,
+    model::{BootFlow, Kind},
 };
 use schemars::JsonSchema;
 use serde::Serialize;

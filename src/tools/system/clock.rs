@@ -1,14 +1,16 @@
 //! `system.get_clock`: what time it is here, and whether to believe it (docs/contract/system.md).
 
 use crate::{
-    clock as stamp,
-    error::ToolError,
-    machine::{Machine, unreadable},
-    meta::Meta,
-    os::{clock, ids, malformed},
     registry::{context::Context, tool::Tool},
     tools::none::NoArgs,
 };
+use base::{
+    clock as stamp,
+    error::ToolError,
+    os::{clock, ids, malformed},
+};
+use contract::meta::Meta;
+use hw::machine::{Machine, unreadable};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::Duration;

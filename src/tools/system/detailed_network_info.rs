@@ -2,10 +2,12 @@
 
 use super::interfaces::{Interface, Network};
 use crate::{
+    registry::{context::Context, tool::Tool},
+    tools::page::{Limit, Offset, Pagination},
+};
+use base::{
     clock,
     error::ToolError,
-    machine::unreadable,
-    meta::Meta,
     os::{
         Root,
         net::{
@@ -13,9 +15,9 @@ use crate::{
             socket::{self, Protocol, Socket},
         },
     },
-    registry::{context::Context, tool::Tool},
-    tools::page::{Limit, Offset, Pagination},
 };
+use contract::meta::Meta;
+use hw::machine::unreadable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! How full each file system is, and what to say of one that is nearly full.
 
 use super::rates::rounded;
-use crate::os::{
+use base::os::{
     file_systems::{FileSystem, Found},
     mounts::Space,
 };

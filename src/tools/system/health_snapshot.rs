@@ -7,12 +7,6 @@ use super::{
     wear::{self, CardWear, LastReset, ThrottlingHistory},
 };
 use crate::{
-    clock,
-    error::ToolError,
-    hw::{firmware::Throttled, temperature},
-    machine::unreadable,
-    meta::Meta,
-    os::{activity::Interval, clock as os_clock, cpufreq, file_systems, loadavg, meminfo, mounts},
     registry::{context::Context, tool::Tool},
     sampling::{
         look::{FLAGS, Looker, flags, moved},
@@ -21,6 +15,13 @@ use crate::{
     tools::none::NoArgs,
     world::World,
 };
+use base::{
+    clock,
+    error::ToolError,
+    os::{activity::Interval, clock as os_clock, cpufreq, file_systems, loadavg, meminfo, mounts},
+};
+use contract::meta::Meta;
+use hw::{firmware::Throttled, machine::unreadable, temperature};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::{collections::BTreeMap, fmt::Display, io};

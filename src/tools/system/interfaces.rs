@@ -1,9 +1,9 @@
 //! What `system.get_network_info`, `system.get_detailed_network_info` and `network.get_status` say about interfaces
 //! (docs/contract/system.md).
 
-use crate::{
+use crate::world::World;
+use base::{
     error::ToolError,
-    machine::unreadable,
     os::{
         Root,
         net::{
@@ -16,8 +16,8 @@ use crate::{
         net_dev,
         network_manager::radio::{self, Radio},
     },
-    world::World,
 };
+use hw::machine::unreadable;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -200,7 +200,7 @@ impl Network {
         let radios = match known.iter().any(|each| each.kind == Kind::Wifi) {
             true => radio::all(&world.machine.bus).await.unwrap_or_else(|fault| {
                 // A machine without NetworkManager knows less; that is no fault of its.
-                if fault.code != crate::error::ErrorCode::CapabilityMissing {
+                if fault.code != base::error::ErrorCode::CapabilityMissing {
                     or_none("wifi", fault.message);
                 }
                 Vec::new()

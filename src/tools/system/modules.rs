@@ -1,10 +1,8 @@
 //! What this machine has that tools could use: a table of probes.
 
-use crate::{
-    hw::{
-        devices::{Device, Devices},
-        i2c::{Bus, Port},
-    },
+use hw::{
+    devices::{Device, Devices},
+    i2c::{Bus, Port},
     machine::Machine,
 };
 

@@ -2,12 +2,11 @@
 
 use super::interfaces::{Gateway, Interface, Network};
 use crate::{
-    clock,
-    error::ToolError,
-    meta::Meta,
     registry::{context::Context, tool::Tool},
     tools::none::NoArgs,
 };
+use base::{clock, error::ToolError};
+use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;

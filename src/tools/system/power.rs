@@ -1,21 +1,19 @@
 //! What `system.reboot` and `system.shutdown` have in common: the agent does it in a while, and it can be taken back.
 
-use crate::{
-    agent::{
-        PowerAction,
-        operations::power::{self, PowerRequest},
-    },
-    audit::rfc3339,
-    error::ToolError,
-    registry::context::Context,
+use crate::registry::context::Context;
+use agent::{
+    PowerAction,
+    operations::power::{self, PowerRequest},
 };
+use base::error::ToolError;
+use contract::audit::rfc3339;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
 /// Longest reason, in characters.
 const REASON: usize = 200;
 /// Longest delay, in seconds.
-const DELAY: u32 = crate::agent::power::MAX_DELAY_SECONDS;
+const DELAY: u32 = agent::power::MAX_DELAY_SECONDS;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -1,6 +1,6 @@
 //! Network and disk traffic a second, from two readings of the counters (docs/contract/system.md).
 
-use crate::os::{
+use base::os::{
     Root,
     activity::Interval,
     diskstats::Disk,

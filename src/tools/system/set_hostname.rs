@@ -1,15 +1,13 @@
 //! `system.set_hostname`: the name this machine goes by, set by the agent.
 
 use super::power::mark;
-use crate::{
-    agent::{
-        hostname::{LONGEST, PATTERN, is_label},
-        operations::hostname::{self as operation, HostnameRequest},
-    },
-    error::ToolError,
-    meta::Meta,
-    registry::{context::Context, tool::Tool},
+use crate::registry::{context::Context, tool::Tool};
+use agent::{
+    hostname::{LONGEST, PATTERN, is_label},
+    operations::{hostname as operation, hostname::HostnameRequest},
 };
+use base::error::ToolError;
+use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 

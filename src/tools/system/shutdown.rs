@@ -1,12 +1,10 @@
 //! `system.shutdown`: switches the device off in a while, done by the agent (docs/contract/system.md).
 
 use super::power::{self, Args, Out, call};
-use crate::{
-    agent::PowerAction,
-    error::ToolError,
-    meta::{Meta, Mode},
-    registry::{context::Context, tool::Tool},
-};
+use crate::registry::{context::Context, tool::Tool};
+use agent::PowerAction;
+use base::error::ToolError;
+use contract::meta::{Meta, Mode};
 
 pub struct Shutdown;
 

@@ -1,6 +1,6 @@
 //! The firmware's throttling word as an answer shows it.
 
-use crate::hw::firmware::Throttled;
+use hw::firmware::Throttled;
 use schemars::JsonSchema;
 use serde::Serialize;
 

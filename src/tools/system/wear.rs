@@ -1,15 +1,17 @@
 //! What a snapshot of health says of the past: throttling, the wear of the card, why the machine started.
 
 use super::rates::rounded;
-use crate::{
+use crate::sampling::power::{Seen, Story};
+use base::{
     clock::Stamp,
-    hw::reset::{self, Cause},
-    machine::Machine,
     os::{
         cards::{self, Spare},
         diskstats::Disk,
     },
-    sampling::power::{Seen, Story},
+};
+use hw::{
+    machine::Machine,
+    reset::{self, Cause},
 };
 use schemars::JsonSchema;
 use serde::Serialize;

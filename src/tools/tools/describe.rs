@@ -1,14 +1,12 @@
 //! `tools.describe`: everything about a few tools, for clients whose list leaves some of it out.
 
-use crate::{
-    error::ToolError,
-    meta::Meta,
-    registry::{
-        context::Context,
-        listing::{Limits, at_run_time},
-        tool::{Entry, Tool},
-    },
+use crate::registry::{
+    context::Context,
+    listing::{Limits, at_run_time},
+    tool::{Entry, Tool},
 };
+use base::error::ToolError;
+use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::{Map, Value};

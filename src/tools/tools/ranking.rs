@@ -4,7 +4,7 @@
 //! nothing. One word in common is enough to be found; BM25 puts the rarer words and the more telling columns first.
 
 use super::spelling::Vocabulary;
-use crate::meta::Meta;
+use contract::meta::Meta;
 use rusqlite::{Connection, params};
 
 /// `tool: word word ...`, a line for each tool.

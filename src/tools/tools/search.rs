@@ -2,12 +2,11 @@
 
 use super::ranking::{self, Ranking};
 use crate::{
-    error::ToolError,
-    meta::{Meta, Role, Tier},
-    os::blocking,
     registry::{context::Context, tool::Tool},
     tools::page::{Limit, Offset, Pagination},
 };
+use base::{error::ToolError, os::blocking};
+use contract::meta::{Meta, Role, Tier};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! Misspelled words of a question: the known word that was probably meant.
 
-use crate::config::nearest_within;
+use contract::config::nearest_within;
 use std::collections::BTreeSet;
 
 /// All words that a question could mean.

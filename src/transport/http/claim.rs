@@ -10,17 +10,15 @@ use super::{
     post::{self, closing, json},
     refused::{AtTheDoor, gather_later, record},
 };
-use crate::{
-    access::token,
-    agent::operations::claim::{Claim, ClaimRequest, ConfirmClaim, ShownToken},
-    appliance::{Code, claim::claimed_already},
-    error::{ErrorCode, ToolError},
-};
+use agent::operations::claim::{Claim, ClaimRequest, ConfirmClaim, ShownToken};
+use appliance::{Code, claim::claimed_already};
 use axum::{
     body::Body,
     extract::Request,
     http::{HeaderValue, Method, Response, StatusCode, header},
 };
+use base::error::{ErrorCode, ToolError};
+use contract::access::token;
 use serde::Deserialize;
 use serde_json::{Value, json as object};
 use std::{sync::Arc, time::Instant};

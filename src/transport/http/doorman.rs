@@ -1,19 +1,19 @@
 //! Who sent a request: by bearer token, by JWT, or as an anonymous peer of the loopback interface.
 
-use crate::{
+use crate::authentication::{
+    jwt::{self, Validator},
+    tokens::{Tokens, principal},
+};
+use axum::http::{HeaderMap, header};
+use base::error::{ErrorCode, ToolError};
+use contract::{
     access::{
         caller::{Caller, Door},
         token,
     },
-    authentication::{
-        jwt::{self, Validator},
-        tokens::{Tokens, principal},
-    },
     config::{Owners, Settings, TokenSetting, is_loopback},
-    error::{ErrorCode, ToolError},
     meta::Role,
 };
-use axum::http::{HeaderMap, header};
 use time::OffsetDateTime;
 
 /// Judges requests by the configuration.

@@ -1,7 +1,7 @@
 //! Host and Origin: a web page that rebinds a name to this machine must not reach it (MCP, "Security Warning").
 
-use crate::error::ToolError;
 use axum::http::{HeaderMap, Uri, header, uri::Authority};
+use base::error::ToolError;
 
 /// Names under which a loopback listener may be addressed.
 const LOOPBACK: &[&str] = &["localhost", "127.0.0.1", "[::1]", "::1"];

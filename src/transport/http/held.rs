@@ -1,8 +1,8 @@
 //! The body of an answer, which keeps its connection in use until it has left.
 
-use crate::access::seats::InUse;
 use axum::body::{Body, HttpBody};
 use bytes::Bytes;
+use contract::access::seats::InUse;
 use hyper::body::{Frame, SizeHint};
 use std::{
     pin::Pin,

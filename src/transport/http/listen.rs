@@ -1,13 +1,12 @@
 //! The TCP listener: beyond loopback only with TLS, capped, no delayed small writes.
 
 use super::{App, held::Held, peer::Peer, stream::Stream};
-use crate::{
-    access::seats::{Seat, Seats},
-    authentication::refusals::Network,
-    config::{Settings, is_loopback},
-    rpc::connection::PARTING,
-};
+use crate::{authentication::refusals::Network, rpc::connection::PARTING};
 use axum::body::Body;
+use contract::{
+    access::seats::{Seat, Seats},
+    config::{Settings, is_loopback},
+};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::net::sockopt;

@@ -1,12 +1,12 @@
 //! Who gives tokens for this server: OAuth 2.0 Protected Resource Metadata (RFC 9728), as MCP clients look for it.
 
-use crate::{config::Jwt, meta::Role};
 use axum::{
     body::Body,
     http::{HeaderValue, Response, Uri, header},
     response::IntoResponse,
 };
 use bytes::Bytes;
+use contract::{config::Jwt, meta::Role};
 use serde_json::json;
 
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";

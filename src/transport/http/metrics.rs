@@ -5,12 +5,10 @@
 
 use super::App;
 use crate::{
-    hw::temperature,
     metrics::{
         Refused,
         text::{CONTENT_TYPE, Kind, Text},
     },
-    os::{file_systems, mounts::Space, own},
     registry::listing::TOOLING_VERSION,
     world::World,
 };
@@ -19,6 +17,8 @@ use axum::{
     http::{HeaderValue, Response, header},
     response::IntoResponse,
 };
+use base::os::{file_systems, mounts::Space, own};
+use hw::temperature;
 
 /// The page.
 pub async fn page(app: &App) -> Response<Body> {

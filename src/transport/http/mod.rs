@@ -21,15 +21,7 @@ pub use metadata::Metadata;
 pub use peer::Peer;
 
 use crate::{
-    access::{
-        caller::{Caller, Door},
-        presence::Presence,
-        seats::Seat,
-        shares::is_admin,
-    },
     authentication::refusals::Refusals,
-    config::Settings,
-    error::ToolError,
     metrics::Refused,
     rpc::{
         connection::PARTING,
@@ -45,6 +37,16 @@ use axum::{
     extract::{FromRequestParts, Request, WebSocketUpgrade},
     http::{HeaderValue, Method, Response, StatusCode, header},
     response::IntoResponse,
+};
+use base::error::ToolError;
+use contract::{
+    access::{
+        caller::{Caller, Door},
+        presence::Presence,
+        seats::Seat,
+        shares::is_admin,
+    },
+    config::Settings,
 };
 use doorman::{Known, Unknown};
 use futures::StreamExt;

@@ -5,8 +5,6 @@
 
 use super::{App, post};
 use crate::{
-    access::caller::Caller,
-    error::ToolError,
     registry::pipeline::{Call, Finished},
     tools::camera::GET_PHOTO,
 };
@@ -16,6 +14,8 @@ use axum::{
     http::{HeaderMap, HeaderValue, Response, StatusCode, header},
     response::IntoResponse,
 };
+use base::error::ToolError;
+use contract::access::caller::Caller;
 use serde_json::json;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;

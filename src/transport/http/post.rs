@@ -5,8 +5,6 @@ use super::{
     body::{self, Unread},
 };
 use crate::{
-    access::caller::Caller,
-    error::{ErrorCode, ToolError},
     metrics::Refused,
     rpc::{
         batch,
@@ -28,7 +26,9 @@ use axum::{
     http::{HeaderValue, Method, Response, StatusCode, header, request::Parts},
     response::IntoResponse,
 };
+use base::error::{ErrorCode, ToolError};
 use bytes::Bytes;
+use contract::access::caller::Caller;
 use http_body_util::BodyExt;
 use serde_json::value::RawValue;
 use std::sync::Arc;

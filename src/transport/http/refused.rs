@@ -2,16 +2,18 @@
 
 use super::{App, doorman::Unknown, peer::Peer, post};
 use crate::{
-    audit::Record,
     authentication::refusals::{Network, Tally, WINDOW},
-    canonical, clock,
-    error::{ErrorCode, ToolError},
     rpc::door::Server,
 };
 use axum::{
     body::Body,
     http::{HeaderValue, Response, StatusCode, header},
 };
+use base::{
+    canonical, clock,
+    error::{ErrorCode, ToolError},
+};
+use contract::audit::Record;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Instant};
 use time::OffsetDateTime;

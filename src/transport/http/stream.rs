@@ -1,6 +1,7 @@
 //! A connection's bytes, through TLS or as they are.
 
-use crate::{access::seats::Seat, tls::shown::Shown, transport::write_deadline::Paced};
+use crate::{tls::shown::Shown, transport::write_deadline::Paced};
+use contract::access::seats::Seat;
 use std::{
     io::{self, IoSlice},
     pin::Pin,
@@ -128,7 +129,8 @@ impl AsyncWrite for Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{certificate, config::Tls};
+    use appliance::certificate;
+    use contract::config::Tls;
     use tokio::net::TcpListener;
 
     /// What becomes of a connection whose client does `what`.

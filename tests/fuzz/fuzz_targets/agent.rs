@@ -9,11 +9,9 @@
 mod oracle;
 
 use libfuzzer_sys::fuzz_target;
-use raspi_mcp::{
-    agent::{Agent, AgentSettings, Peer, Platform, converse, machine::SimulatedMachine, system_clock},
-    config::{Places, Settings},
-    os::Root,
-};
+use agent::{Agent, AgentSettings, Peer, Platform, converse, machine::SimulatedMachine, system_clock};
+use contract::config::{Places, Settings};
+use base::os::Root;
 use std::{sync::Arc, time::Duration};
 use tempfile::TempDir;
 use tokio::{

@@ -6,9 +6,12 @@
 
 #![no_main]
 
-use raspi_mcp::agent::operations as op;
+use agent::operations as op;
 use libfuzzer_sys::fuzz_target;
-use raspi_mcp::{audit::{Beginning, Extension, Filter, Head, KnownHeads, recent_file, verify}, base64url, agent::{Agent, AgentLink, AgentSettings, Platform, heads, machine::SimulatedMachine, system_clock}, config::{Places, Settings}, os::Root};
+use contract::{audit::{Beginning, Extension, Head, KnownHeads}, config::{Places, Settings}};
+use raspi_mcp::audit::{Filter, recent_file, verify};
+use base::{base64url, os::Root};
+use agent::{Agent, AgentLink, AgentSettings, Platform, heads, machine::SimulatedMachine, system_clock};
 use rusqlite::{Connection, params};
 use std::{fs, sync::Arc};
 use tempfile::TempDir;

@@ -6,12 +6,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use raspi_mcp::update::{
-    bundle::{
-        Block, Digest, Envelope, Head, ImageKind, Index, MAX_HEAD, MAX_INDEX, MAX_MANIFEST, Manifest, check_boot, unpack,
-    },
-    trust::{Purpose, Role, RootFile, Roots, SecretKey, Signed},
-};
+use update::{bundle::{Block, Digest, Envelope, Head, ImageKind, Index, MAX_HEAD, MAX_INDEX, MAX_MANIFEST, Manifest, check_boot, unpack}, trust::{Purpose, Role, RootFile, Roots, SecretKey, Signed}};
 
 thread_local! {
     static KEYS: [SecretKey; 2] = [7, 8].map(key);

@@ -10,7 +10,8 @@
 mod oracle;
 
 use libfuzzer_sys::fuzz_target;
-use raspi_mcp::{access::caller::{Caller, Door}, config::{AgentChoice, BoardChoice, Places, Settings}, daemon::{self, Running, Serve}, log::Ring, registry::Registry, meta::Role, rpc::mcp::provider::ToolsOnly, transport::lines};
+use contract::{access::caller::{Caller, Door}, config::{AgentChoice, BoardChoice, Places, Settings}, meta::Role};
+use raspi_mcp::{daemon::{self, Running, Serve}, log::Ring, registry::Registry, rpc::mcp::provider::ToolsOnly, transport::lines};
 use std::{sync::Arc, time::Duration};
 use tempfile::TempDir;
 use tokio::{

@@ -1,9 +1,12 @@
 //! The audit: what is kept, and that every way of changing it afterwards shows.
 
-use raspi_mcp::{
-    audit::{Approval, Audit, Filter, Head, KnownHeads, Record, Report, changed::Changed, verify, verify_file},
-    error::ErrorCode,
+use base::error::ErrorCode;
+use contract::{
+    audit::{Approval, Head, KnownHeads, Record, changed::Changed},
     meta::Role,
+};
+use raspi_mcp::{
+    audit::{Audit, Filter, Report, verify, verify_file},
     store::Store,
 };
 use rusqlite::Connection;

@@ -2,16 +2,18 @@
 
 use super::call;
 use crate::served::{Door, Pi, Wire, process::command, soon};
-use raspi_mcp::{
+use base::error::{ErrorCode, ToolError};
+use contract::{
     access::caller::Door as In,
+    audit::{Approval, Record, changed::Changed},
+    meta::Role,
+};
+use raspi_mcp::{
     audit::{
-        Approval, Audit, Filter, Record,
-        changed::Changed,
+        Audit, Filter,
         ledger::{Entry, Ledger},
         recent_file, verify_file,
     },
-    error::{ErrorCode, ToolError},
-    meta::Role,
     registry::Registry,
     store::Store,
 };

@@ -2,8 +2,8 @@
 //! counts for clients that the owner listed, for one call as it was shown, once.
 
 use crate::served::{Answer, Door, Pi, Wire, modern_meta, token};
-use raspi_mcp::agent::operations as op;
-use raspi_mcp::meta::Role;
+use agent::operations as op;
+use contract::meta::Role;
 use serde_json::{Value, json};
 
 const DOORS: [Door; 4] = [Door::Stdio, Door::Unix, Door::Http, Door::Ws];

@@ -1,13 +1,13 @@
 //! JWTs: the examples of the specifications, and everything that must not pass for one.
 
 use crate::served::issuer::Issuer;
-use raspi_mcp::{
+use base::base64url::{decode, encode};
+use contract::{
     access::token::EARLIEST,
-    authentication::jwt::{Fault, Keys, Signer, Validator},
-    base64url::{decode, encode},
     config::{Places, Settings},
     meta::Role,
 };
+use raspi_mcp::authentication::jwt::{Fault, Keys, Signer, Validator};
 use serde_json::{Value, json};
 use std::fs;
 use time::{Duration, OffsetDateTime};

@@ -1,11 +1,9 @@
 //! What a person is shown of a call: all of it, and no text of a caller that looks like something else.
 
-use raspi_mcp::{
-    access::question::{ALL_BYTES, Mark, TEXT_BYTES, check, lines, quoted, shown},
-    agent::AskRequest,
-    error::ErrorCode,
-    registry::Registry,
-};
+use agent::AskRequest;
+use base::error::ErrorCode;
+use contract::access::question::{ALL_BYTES, Mark, TEXT_BYTES, check, lines, quoted, shown};
+use raspi_mcp::registry::Registry;
 use serde_json::{Value, json};
 
 /// As the server asks about that call, without a secret field or content that may be cut.
@@ -49,10 +47,7 @@ fn above_64_kib_content_is_cut_with_length_hash_and_both_ends_and_anything_else_
     assert_eq!((&kept["path"], &kept["content"]), (&json!("a"), &Value::Null));
     let Mark::Cut { bytes, sha256, head, tail } = &marks["/content"] else { panic!("{marks:?}") };
     assert_eq!(*bytes, long.len());
-    assert_eq!(
-        *sha256,
-        raspi_mcp::canonical::hex(ring::digest::digest(&ring::digest::SHA256, long.as_bytes()).as_ref())
-    );
+    assert_eq!(*sha256, base::canonical::hex(ring::digest::digest(&ring::digest::SHA256, long.as_bytes()).as_ref()));
     assert!(long.starts_with(head.as_str()) && long.ends_with(tail.as_str()) && head.len() > 2000 && tail.len() > 2000);
     let page = lines(&AskRequest { marks: marks.clone(), ..asked(kept) }, 80);
     assert!(page.contains(&format!("content = <cut: {bytes} bytes, SHA-256 \"")), "{page}");
@@ -103,7 +98,7 @@ fn every_argument_whose_name_sounds_secret_is_declared_so() {
     for entry in Registry::new(raspi_mcp::tools::NAMESPACES).entries() {
         let schema = entry.input_schema();
         for (name, schema) in schema["properties"].as_object().unwrap() {
-            let secret = raspi_mcp::redact::is_secret_name(name);
+            let secret = base::redact::is_secret_name(name);
             assert!(!secret || schema["writeOnly"] == true, "{}: a person would be shown {name}", entry.name());
         }
     }

@@ -2,10 +2,13 @@
 
 use super::call;
 use crate::served::{Door, Pi, calls, process::Process, soon, token};
-use raspi_mcp::{
+use contract::{
     access::caller::{Caller, Door as In},
-    audit::{Audit, Filter, Record, unfinished, verify_file},
+    audit::Record,
     meta::Role,
+};
+use raspi_mcp::{
+    audit::{Audit, Filter, unfinished, verify_file},
     store::{Durability, Store},
 };
 use rusqlite::Connection;
@@ -83,10 +86,10 @@ async fn long_arguments_are_kept_as_length_hash_and_beginning() {
     let args = json!({ "text": 7, "long": vec!["y".repeat(250); 60] });
     pi.call("test.echo", args.clone()).await.failed("invalid_argument");
     let record = pi.audited(|record| record["tool"] == "test.echo").await;
-    let sha256 = raspi_mcp::canonical::sha256_hex(&args);
+    let sha256 = base::canonical::sha256_hex(&args);
     let said = &record["args"]["arguments_left_out"];
     assert_eq!((&record["args_sha256"], &said["sha256"]), (&json!(sha256), &json!(sha256)), "{record}");
-    assert_eq!(said["bytes"], raspi_mcp::canonical::to_string(&args).len());
+    assert_eq!(said["bytes"], base::canonical::to_string(&args).len());
     assert!(said["head"].as_str().unwrap().starts_with("{\"text\":7,"), "{record}");
 }
 

@@ -1,6 +1,6 @@
 //! What may be written down, and what may not.
 
-use raspi_mcp::redact::{is_secret_name, redact, redact_own, redact_text};
+use base::redact::{is_secret_name, redact, redact_own, redact_text};
 use serde_json::{Value, json};
 
 #[test]

@@ -1,9 +1,9 @@
 //! A token from its making to its end: printed once, pasted into the configuration, presented, expired.
 
 use crate::config::Machine;
-use raspi_mcp::{
+use base::error::ErrorCode;
+use contract::{
     access::token::{EARLIEST, Fault, PREFIX, Token, judge, run_new},
-    error::ErrorCode,
     meta::Role,
 };
 use std::collections::BTreeSet;

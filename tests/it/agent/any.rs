@@ -2,8 +2,8 @@
 //! does not allow is done.
 
 use super::{oracle, *};
+use agent::converse;
 use proptest::prelude::*;
-use raspi_mcp::agent::converse;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::UnixStream,

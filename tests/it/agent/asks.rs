@@ -1,7 +1,8 @@
 //! Asking a person: once, for this call, for a while.
 
 use super::*;
-use raspi_mcp::{agent::AskState, error::ErrorCode};
+use agent::AskState;
+use base::error::ErrorCode;
 
 #[tokio::test(start_paused = true)]
 async fn the_server_waits_and_wakes_when_a_person_answers() {
@@ -225,9 +226,9 @@ async fn nobody_is_asked_about_arguments_nobody_can_read() {
 async fn asks_that_are_as_many_and_as_long_as_can_be_reach_the_person() {
     let pi = Pi::now();
     let stop = tokio_util::sync::CancellationToken::new();
-    let listener = raspi_mcp::agent::bind(&pi.settings.socket, false).unwrap();
-    let serving = tokio::spawn(raspi_mcp::agent::serve(listener, pi.agent(), stop.clone()));
-    let link = AgentLink::Socket(raspi_mcp::agent::Client::new(&pi.settings.socket));
+    let listener = agent::bind(&pi.settings.socket, false).unwrap();
+    let serving = tokio::spawn(agent::serve(listener, pi.agent(), stop.clone()));
+    let link = AgentLink::Socket(agent::Client::new(&pi.settings.socket));
     for n in 0..32 {
         // Of control characters JSON makes six bytes each: the most that a line takes.
         let args = json!({"n": n, "a": "\u{1}".repeat(8_000), "b": "x".repeat(48_000)});

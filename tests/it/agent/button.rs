@@ -1,13 +1,11 @@
 //! A finger on the approval button, and what comes of it. The two seconds are real ones: the kernel stamps the edges.
 
 use super::{Pi, ask, kernel_update};
-use raspi_mcp::agent::operations as op;
-use raspi_mcp::{
-    agent::{Ask, AskState},
-    config::Approval,
-    hw::line::Level,
-    values::Pin,
-};
+use agent::operations as op;
+use agent::{Ask, AskState};
+use contract::{config::Approval, values::Pin};
+use hw::line::Level;
+use raspi_mcp::registry::Registry;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -221,4 +219,12 @@ async fn a_button_to_the_supply_works_the_other_way_round() {
     let asked = opened(&pi, "system.reboot", 1).await;
     pi.gpio.drive(pin(BUTTON), Some(Level::High));
     assert_eq!(state(&pi, &asked, Duration::from_secs(10)).await.state, AskState::Approved);
+}
+
+#[test]
+fn a_button_may_answer_every_tool_of_today() {
+    let registry = Registry::new(raspi_mcp::tools::NAMESPACES);
+    let closed: Vec<&str> =
+        registry.entries().map(|entry| entry.name()).filter(|name| !::agent::answerable(name)).collect();
+    assert_eq!(closed, [""; 0], "a tool that a button may not answer is named here, on purpose");
 }

@@ -1,15 +1,19 @@
 //! Calls that go all the way: pipeline, ask, person, agent, audit.
 
 use super::*;
-use raspi_mcp::{
+use contract::{
     access::caller::{Caller, Door},
+    config::{Places, Settings},
+    meta::{Mode, Role},
+};
+use hw::{
+    board::{Board, Choice},
+    machine::Machine,
+};
+use raspi_mcp::{
     approval::Asking,
     audit::Audit,
-    config::{Places, Settings},
-    hw::board::{Board, Choice},
     log::Ring,
-    machine::Machine,
-    meta::{Mode, Role},
     registry::{
         Registry,
         bounds::Bounds,
@@ -204,7 +208,7 @@ async fn arguments_of_a_reboot_have_bounds() {
 
 #[tokio::test]
 async fn without_an_agent_nothing_reboots_and_reads_go_on() {
-    let server = Server::before(Pi::now(), |pi| AgentLink::Socket(raspi_mcp::agent::Client::new(&pi.settings.socket)));
+    let server = Server::before(Pi::now(), |pi| AgentLink::Socket(agent::Client::new(&pi.settings.socket)));
     let error = server.admin("system.reboot", json!({})).await.unwrap_err();
     assert_eq!(error.code.symbol(), "unavailable");
     assert!(error.hint.unwrap().contains("systemctl start raspi-mcp-agent"));

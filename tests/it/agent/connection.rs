@@ -6,14 +6,12 @@ use crate::{
     network_manager::{HOME, NetworkManager, OFFICE},
     private_bus::PrivateBus,
 };
-use raspi_mcp::{
-    agent::{
-        network::{Network, RealNetwork, SimulatedNetwork},
-        operations::network::{ConfirmRequest, ConnectionRequest},
-    },
-    error::ErrorCode,
-    meta::Mode,
+use agent::{
+    network::{Network, RealNetwork, SimulatedNetwork},
+    operations::network::{ConfirmRequest, ConnectionRequest},
 };
+use base::error::ErrorCode;
+use contract::meta::Mode;
 
 /// A simulated machine with an agent, and a network that outlives it.
 struct Net {

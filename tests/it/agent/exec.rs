@@ -1,16 +1,15 @@
 //! Commands: the agent's own list, the guard, and an orphan maker that does all it can to stay.
 
 use super::*;
-use raspi_mcp::{
-    agent::{
-        bind,
-        exec::{Ending, Guarded},
-        operations::commands::{CommandEnd, CommandRef, CommandRequest, without_input},
-        serve,
-    },
-    base64url,
+use agent::{
+    bind,
+    exec::{Ending, Guarded},
+    operations::commands::{CommandEnd, CommandRef, CommandRequest, without_input},
+    serve,
+};
+use base::{base64url, error::ErrorCode};
+use contract::{
     config::{CommandSetting, Exec},
-    error::ErrorCode,
     meta::Mode,
 };
 use std::{collections::BTreeMap, path::PathBuf, time::Instant};
@@ -57,7 +56,7 @@ pub(super) fn real(change: impl FnOnce(&mut AgentSettings)) -> Pi {
     pi.agent = None;
     let platform = Platform {
         runner: Arc::new(Guarded::with(env!("CARGO_BIN_EXE_raspi-mcp").into())),
-        ..Platform::new(raspi_mcp::agent::system_clock(), Arc::new(SimulatedMachine::new("first boot")))
+        ..Platform::new(agent::system_clock(), Arc::new(SimulatedMachine::new("first boot")))
     };
     pi.agent = Some(Agent::start(pi.settings.clone(), platform).unwrap());
     pi
@@ -202,7 +201,7 @@ async fn orphans_end_with_the_connection() {
     let listener = bind(&pi.settings.socket, false).unwrap();
     let serving = tokio::spawn(serve(listener, pi.agent(), stop.clone()));
     // A server that is killed leaves nothing but a closed connection.
-    let server = AgentLink::Socket(raspi_mcp::agent::Client::new(&pi.settings.socket));
+    let server = AgentLink::Socket(agent::Client::new(&pi.settings.socket));
     let request = sh(ORPHANS);
     let id = request.id.clone();
     let running = tokio::spawn(async move { server.call_within::<op::commands::RunCommand>(request, PATIENCE).await });

@@ -1,7 +1,7 @@
 //! The firmware's mailbox: asked by the agent alone, for the server alone.
 
 use super::*;
-use raspi_mcp::error::ErrorCode;
+use base::error::ErrorCode;
 
 #[tokio::test]
 async fn a_simulated_machine_has_none() {

@@ -1,11 +1,10 @@
 //! The agent's knowledge of the audit: what it takes, what it keeps, and what it gives up.
 
 use super::*;
+use base::{base64url, canonical::hex, error::ErrorCode};
+use contract::audit::{Beginning, Extension, Head, KnownHeads, Position};
 use raspi_mcp::{
-    audit::{Audit, Beginning, Extension, Head, KnownHeads, Position, verify_file},
-    base64url,
-    canonical::hex,
-    error::ErrorCode,
+    audit::{Audit, verify_file},
     store::Store,
 };
 use sha2::{Digest, Sha256};
@@ -252,7 +251,7 @@ async fn every_change_of_the_agents_own_file_shows_until_it_is_accepted() {
             chain.grow(1, "");
         }
         change(&file(&pi), how);
-        let read = raspi_mcp::agent::heads::read(&pi.dir.path().join("agent")).unwrap();
+        let read = agent::heads::read(&pi.dir.path().join("agent")).unwrap();
         assert!(read.forged > 0, "{kind}");
         for _ in 0..2 {
             pi.restart_agent();
@@ -279,7 +278,7 @@ async fn half_a_line_is_a_power_cut_and_costs_no_other() {
     pi.restart_agent();
     let known = pi.server().get::<op::audit::ListHeads>().await.unwrap();
     assert_eq!((known.forged, newest(&pi.server()).await), (0, vec![chain.head()]));
-    let read = raspi_mcp::agent::heads::read(&pi.dir.path().join("agent")).unwrap();
+    let read = agent::heads::read(&pi.dir.path().join("agent")).unwrap();
     assert_eq!(read.chains.len(), 1, "root can read them without an agent");
 }
 

@@ -1,8 +1,8 @@
 //! Who has a camera open: told to the server alone, about cameras alone.
 
 use super::*;
+use agent::{machine::Machine, operations::holders::HoldersRequest};
 use futures::future::BoxFuture;
-use raspi_mcp::agent::{machine::Machine, operations::holders::HoldersRequest};
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 use std::{fs, os::unix::fs::symlink};
 
@@ -76,7 +76,7 @@ async fn a_process_that_has_it_open_is_named() {
     fs::write(dir.path().join("sys/class/video4linux/video7/dev"), "1:3\n").unwrap();
     let settings = AgentSettings { simulated: false, ..Pi::settings_in(dir.path()) };
     let real = Arc::new(Real(SimulatedMachine::new("first boot")));
-    let agent = Agent::start(settings, Platform::new(raspi_mcp::agent::system_clock(), real)).unwrap();
+    let agent = Agent::start(settings, Platform::new(agent::system_clock(), real)).unwrap();
     let link = AgentLink::InProcess(agent);
     let holders = |device: &str| {
         let (link, device) = (&link, device.to_owned());

@@ -2,16 +2,13 @@
 
 use super::*;
 use crate::private_bus::PrivateBus;
-use futures::StreamExt;
-use raspi_mcp::{
-    agent::{
-        machine::{Machine, RealMachine},
-        operations::hostname::HostnameRequest,
-    },
-    error::ErrorCode,
-    meta::Mode,
-    os::bus::Object,
+use agent::{
+    machine::{Machine, RealMachine},
+    operations::hostname::HostnameRequest,
 };
+use base::{error::ErrorCode, os::bus::Object};
+use contract::meta::Mode;
+use futures::StreamExt;
 use std::sync::Mutex;
 use zbus::{MessageStream, message::Type};
 

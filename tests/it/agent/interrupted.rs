@@ -5,16 +5,16 @@ use super::{
     exec::{commands, real, until},
     *,
 };
-use futures::future::BoxFuture;
-use raspi_mcp::{
-    access::caller::{Caller, Door},
-    agent::{
-        Client, bind, serve,
-        units::{Action, Install, JobEnd, JobMode, Unit},
-    },
-    meta::Mode,
-    registry::pipeline::{Call, Finished},
+use agent::{
+    Client, bind, serve,
+    units::{Action, Install, JobEnd, JobMode, Unit},
 };
+use contract::{
+    access::caller::{Caller, Door},
+    meta::Mode,
+};
+use futures::future::BoxFuture;
+use raspi_mcp::registry::pipeline::{Call, Finished};
 use std::{
     io,
     path::{Path, PathBuf},

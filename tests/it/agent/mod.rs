@@ -22,22 +22,20 @@ mod units;
 pub mod update;
 mod wire;
 
-use raspi_mcp::agent::operations as op;
-use raspi_mcp::{
-    agent::{
-        Agent, AgentLink, AgentPolicy, AgentSettings, Ask, AskRequest, Authorization, BootClock, CardPort, Clock,
-        Operation, Peer, Platform, PowerAction, Standing,
-        machine::SimulatedMachine,
-        units::{SimulatedUnits, Units},
-    },
-    appliance::Folder,
-    audit::Approval,
-    canonical,
-    config::{Places, UpdateSettings, key::Section},
-    error::ToolError,
-    hw::{gpio::SimulatedGpio, line::Port},
-    os::Root,
+use agent::operations as op;
+use agent::{
+    Agent, AgentLink, AgentPolicy, AgentSettings, Ask, AskRequest, Authorization, BootClock, CardPort, Clock,
+    Operation, Peer, Platform, PowerAction, Standing,
+    machine::SimulatedMachine,
+    units::{SimulatedUnits, Units},
 };
+use appliance::Folder;
+use base::{canonical, error::ToolError, os::Root};
+use contract::{
+    audit::Approval,
+    config::{Places, UpdateSettings, key::Section},
+};
+use hw::{gpio::SimulatedGpio, line::Port};
 use serde_json::{Value, json};
 use std::{
     sync::{
@@ -77,7 +75,7 @@ impl Pi {
     /// One whose clock shows this very moment, and stands.
     pub fn now() -> Self {
         let pi = Self::new();
-        pi.now_ms.store(raspi_mcp::agent::system_clock()(), Ordering::SeqCst);
+        pi.now_ms.store(agent::system_clock()(), Ordering::SeqCst);
         pi
     }
 
@@ -88,7 +86,7 @@ impl Pi {
         AgentSettings {
             state_dir: dir.join("agent"),
             socket: dir.join("run/agent.sock"),
-            places: raspi_mcp::config::PlaceSettings {
+            places: contract::config::PlaceSettings {
                 state_dir: dir.join("state"),
                 runtime_dir: dir.join("run"),
                 agent_state_dir: dir.join("agent"),

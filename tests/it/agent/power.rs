@@ -1,15 +1,12 @@
 //! Reboots: judged, scheduled, cancelled, resumed, never lost silently.
 
 use super::*;
-use raspi_mcp::{
-    agent::{
-        machine::{Machine, RealMachine},
-        power::PowerOutcome,
-    },
-    error::ErrorCode,
-    meta::Mode,
-    os::bus::Bus,
+use agent::{
+    machine::{Machine, RealMachine},
+    power::PowerOutcome,
 };
+use base::{error::ErrorCode, os::bus::Bus};
+use contract::meta::Mode;
 
 /// A machine whose policy lets reboots through without asking.
 fn trusting() -> Pi {

@@ -4,7 +4,8 @@ use super::{
     heads::{audit_of, followed, write},
     *,
 };
-use raspi_mcp::audit::{KnownHeads, Report, verify};
+use contract::audit::KnownHeads;
+use raspi_mcp::audit::{Report, verify};
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
@@ -64,7 +65,7 @@ fn rehash(db: &Connection, from: i64, through: i64) {
         _ => db
             .query_row(cut, [], |row| row.get::<_, String>(0))
             .ok()
-            .and_then(|text| raspi_mcp::canonical::from_hex(&text))
+            .and_then(|text| base::canonical::from_hex(&text))
             .unwrap_or_default(),
     };
     for (seq, hash, body) in rows {

@@ -1,11 +1,9 @@
 //! The agent behind its socket: who is let in, what a bad line gets, and what its absence looks like.
 
 use super::*;
-use raspi_mcp::{
-    agent::{AskState, Client, bind, serve},
-    error::ErrorCode,
-    hw::board::{Board, Choice},
-};
+use agent::{AskState, Client, bind, serve};
+use base::error::ErrorCode;
+use hw::board::{Board, Choice};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
     net::UnixStream,
@@ -94,7 +92,7 @@ async fn a_server_with_a_user_of_its_own_reaches_the_agent_before_a_simulated_bo
         let stopped = stop.clone();
         let running = tokio::spawn(async move {
             let board = Board::detect(Choice::Simulated, &settings.root).unwrap();
-            raspi_mcp::agent::run(settings, &board, stopped, move || ready.send(()).unwrap_or_default()).await
+            agent::run(settings, &board, stopped, move || ready.send(()).unwrap_or_default()).await
         });
         is_ready.await.unwrap();
         let permissions = std::fs::metadata(&socket).unwrap().permissions();

@@ -2,15 +2,12 @@
 
 use super::*;
 use crate::private_bus::{FakeSystemd, FakeUnit, PrivateBus};
-use raspi_mcp::{
-    agent::{
-        operations::service::{ControlRequest, Controlled, EnableRequest, Enabled},
-        units::{Action, JobEnd, JobMode, RealUnits},
-    },
-    error::ErrorCode,
-    meta::Mode,
-    os::systemd::list::Status,
+use agent::{
+    operations::service::{ControlRequest, Controlled, EnableRequest, Enabled},
+    units::{Action, JobEnd, JobMode, RealUnits},
 };
+use base::{error::ErrorCode, os::systemd::list::Status};
+use contract::meta::Mode;
 
 fn control(service_name: &str, action: Action) -> ControlRequest {
     ControlRequest {

@@ -2,21 +2,19 @@
 
 use super::*;
 use crate::update::{BLOCK, HARDWARE, PRODUCT, a_bundle, a_bundle_of, a_plan, a_root, an_image, envelope, opened};
-use raspi_mcp::{
-    agent::{
-        Card, HealthReport, UpdateTool,
-        operations::update::{InstallRequest, MarkGoodRequest, RebootIntoRequest, RollBackRequest},
-        units::{Action, JobMode},
-    },
-    error::ErrorCode,
-    meta::Mode,
-    update::{
-        Slot,
-        bundle::Plan,
-        install::{Armed, Finished, Install},
-        simulated,
-        status::{Phase, RestartPlan, SlotState, UpdateStatus},
-    },
+use agent::{
+    Card, HealthReport, UpdateTool,
+    operations::update::{InstallRequest, MarkGoodRequest, RebootIntoRequest, RollBackRequest},
+    units::{Action, JobMode},
+};
+use base::error::ErrorCode;
+use contract::meta::Mode;
+use update::{
+    Slot,
+    bundle::Plan,
+    install::{Armed, Finished, Install},
+    simulated,
+    status::{Phase, RestartPlan, SlotState, UpdateStatus},
 };
 
 const BOOT: usize = 256 << 10;
@@ -357,8 +355,8 @@ async fn a_person_at_a_console_keeps_a_trial_once_what_was_missed_is_there() {
     pi.settings.update.health_units = vec!["backup.service".into()];
     pi.start();
     let (link, stop) = (pi.server(), tokio_util::sync::CancellationToken::new());
-    let listener = raspi_mcp::agent::bind(&pi.settings.socket, false).unwrap();
-    let serving = tokio::spawn(raspi_mcp::agent::serve(listener, pi.agent(), stop.clone()));
+    let listener = agent::bind(&pi.settings.socket, false).unwrap();
+    let serving = tokio::spawn(agent::serve(listener, pi.agent(), stop.clone()));
     install(&link, request(&json!({}), None), &bundle("2.0.0", 2)).await.unwrap();
     link.call::<op::update::RebootIntoUpdate>(restart(&json!({}))).await.unwrap();
     restarted(&pi, 1).await;
@@ -444,7 +442,7 @@ async fn what_a_person_took_back_is_for_a_person_only() {
     let status = link.get::<op::update::GetUpdateStatus>().await.unwrap();
     assert!(slot(&status, Slot::A).2 && status.blocked[0].by_person, "{status:?}");
     let itself = InstallRequest {
-        authorization: Some(raspi_mcp::agent::Authorization {
+        authorization: Some(agent::Authorization {
             principal: "update.automatic".into(),
             ..authorization(&json!({}), None)
         }),

@@ -2,10 +2,10 @@
 
 use super::{close, gates, grant, open};
 use crate::served::{Door, Pi, Wire};
-use raspi_mcp::{
+use base::error::ErrorCode;
+use contract::{
     access::caller::{Caller, Door as Way},
     config::{Grant, Sources},
-    error::ErrorCode,
     meta::Role,
 };
 use serde_json::{Value, json};

@@ -6,13 +6,15 @@ mod walk;
 mod write;
 
 use crate::served::{Door, Pi, Wire, soon, token};
-use raspi_mcp::agent::operations as op;
-use raspi_mcp::{
+use agent::operations as op;
+use base::error::ToolError;
+use contract::{
     access::caller::{Caller, Door as Way},
-    allow::{self, Change, Done},
     config::{Grant, Sources, fragment_of},
-    error::ToolError,
     meta::{Meta, Role},
+};
+use raspi_mcp::{
+    allow::{self, Change, Done},
     registry::Registry,
 };
 use serde_json::{Value, json};
@@ -179,7 +181,7 @@ async fn a_person_is_warned_of_a_release_in_the_other_slot_that_would_not_unders
     let world = &pi.server().pipeline.world;
     let folder = &world.settings.places.agent_state_dir;
     let mut status = world.agent.get::<op::update::GetUpdateStatus>().await.unwrap();
-    let at = |running| move |slot: &raspi_mcp::update::status::SlotStatus| slot.running == running;
+    let at = |running| move |slot: &update::status::SlotStatus| slot.running == running;
     let (ours, other) =
         (status.slots.iter().position(at(true)).unwrap(), status.slots.iter().position(at(false)).unwrap());
     // The release that runs has said it.
@@ -191,7 +193,7 @@ async fn a_person_is_warned_of_a_release_in_the_other_slot_that_would_not_unders
         }
     };
     soon(kept).await;
-    assert_eq!(raspi_mcp::agent::knows(folder, &status.slots[ours], "tools.allow"), Some(true));
+    assert_eq!(agent::knows(folder, &status.slots[ours], "tools.allow"), Some(true));
     status.slots[other].version = None;
     assert_eq!(allow::warning(&status, folder), None, "there is no other release");
     status.slots[other].version = Some("1.0.0".into());

@@ -1,11 +1,13 @@
 //! The writer: what it writes, beside whom, and when it writes nothing.
 
 use super::{close, grant, open, perform};
+use base::error::ErrorCode;
+use contract::{
+    config::{self, Places, Sources, fragment_of},
+    meta::Mode,
+};
 use raspi_mcp::{
     allow::{Way, all},
-    config::{self, Places, Sources, fragment_of},
-    error::ErrorCode,
-    meta::Mode,
     registry::Registry,
 };
 use std::{fs, os::unix::fs::MetadataExt};

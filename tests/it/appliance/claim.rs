@@ -2,16 +2,16 @@
 
 use super::fresh::Fresh;
 use crate::served::soon;
-use raspi_mcp::{
-    agent::{
-        boot_clock,
-        operations::claim::{Claimed, OWNER},
-    },
-    claim::{client, show::Show, uri::Claim},
+use agent::{
+    boot_clock,
+    operations::claim::{Claimed, OWNER},
+};
+use base::{
     error::{ErrorCode, ToolError},
-    meta::Role,
     os::Root,
 };
+use contract::meta::Role;
+use raspi_mcp::claim::{client, show::Show, uri::Claim};
 use serde_json::json;
 use std::{
     fs,
@@ -222,7 +222,7 @@ async fn the_screen_shows_the_way_in_until_somebody_came() {
     assert!(seen.contains(&command) && seen.contains("https://raspi-mcp.local:8443"), "{seen}");
     assert!(seen.contains('▀') && !seen.contains("127.0.0.1"), "{seen}");
     // A wrong code is seen at once, and nothing polls.
-    assert_eq!(up.brings(&raspi_mcp::appliance::Code::mint().unwrap()).await.0, 403);
+    assert_eq!(up.brings(&appliance::Code::mint().unwrap()).await.0, 403);
     soon(shown("4 tries are left")).await;
     let token = up.offered(&code).await;
     assert_eq!(up.shows(&token).await.0, 200);

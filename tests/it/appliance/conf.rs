@@ -1,7 +1,7 @@
 //! What was prepared, as both halves read it: after the image, before the site.
 
 use super::{Machine, token};
-use raspi_mcp::{
+use contract::{
     config::{Places, Sources, load, load_agent},
     meta::Role,
 };

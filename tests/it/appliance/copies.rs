@@ -8,19 +8,17 @@ use crate::{
         cut::{Cutter, Dice},
     },
 };
-use raspi_mcp::agent::operations as op;
-use raspi_mcp::{
-    agent::{
-        Agent, AgentLink, AgentSettings, Card, CardPort, Platform,
-        machine::SimulatedMachine,
-        operations::claim::{ClaimRequest, OWNER, ShownToken},
-        system_clock,
-    },
-    appliance::Identity,
-    meta::Role,
-    update::{disk::Area, slots::Store},
+use agent::operations as op;
+use agent::{
+    Agent, AgentLink, AgentSettings, Card, CardPort, Platform,
+    machine::SimulatedMachine,
+    operations::claim::{ClaimRequest, OWNER, ShownToken},
+    system_clock,
 };
+use appliance::Identity;
+use contract::meta::Role;
 use std::{sync::Arc, time::Duration};
+use update::{disk::Area, slots::Store};
 
 const BOTH: [[u64; 2]; 2] = [[1, 2], [2, 1]];
 const MANY: usize = 16;

@@ -3,7 +3,9 @@
 
 use super::{Content, Machine, card, has, token, torn};
 use crate::update::powercut::cut::{Cutter, Dice};
-use raspi_mcp::{appliance::Identity, meta::Role, update::slots::Store};
+use appliance::Identity;
+use contract::meta::Role;
+use update::slots::Store;
 
 const FILE: &str = "raspi-mcp.toml";
 const MANY: usize = 60;

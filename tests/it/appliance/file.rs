@@ -2,7 +2,9 @@
 
 use super::{Machine, has, token};
 use crate::update::{a_key, a_root, a_root_file, signed};
-use raspi_mcp::{appliance::provisioning::Provisioning, meta::Role, update::trust::Purpose};
+use appliance::provisioning::Provisioning;
+use contract::meta::Role;
+use update::trust::Purpose;
 
 const FILE: &str = "raspi-mcp.toml";
 
@@ -172,7 +174,7 @@ fn every_field_says_what_it_wants_and_secrets_are_never_repeated() {
 
 #[test]
 fn a_root_of_trust_has_to_be_signed_and_of_this_product() {
-    let other = |change: &dyn Fn(&mut raspi_mcp::update::trust::RootFile)| {
+    let other = |change: &dyn Fn(&mut update::trust::RootFile)| {
         let mut file = a_root_file(1);
         change(&mut file);
         let text = serde_json::to_vec(&file).unwrap();

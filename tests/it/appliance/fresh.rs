@@ -7,24 +7,24 @@
 //! ```
 
 use crate::served::{Door, Wire, secure::pinned, soon};
-use raspi_mcp::{
-    agent::Card,
-    appliance::{
-        Code, Folder, Identity,
-        prepare::{Site, prepare},
-    },
+use agent::Card;
+use appliance::{
+    Code, Folder, Identity,
     certificate::Fingerprint,
-    config::{self, Flag, Places, Settings, Sources},
+    prepare::{Site, prepare},
+};
+use base::os::Root;
+use contract::config::{self, Flag, Places, Settings, Sources};
+use raspi_mcp::{
     daemon::{self, Running, Serve},
     log::Ring,
-    os::Root,
     registry::Registry,
     rpc::mcp::appliance::Appliance,
-    update::slots::{State, Store},
 };
 use serde_json::{Value, json};
 use std::{fs, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 use tempfile::TempDir;
+use update::slots::{State, Store};
 
 /// Longer than this machine has been on.
 const FAR: Duration = Duration::from_secs(1 << 40);

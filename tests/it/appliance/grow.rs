@@ -1,13 +1,12 @@
 //! The rest of the card for the data partition: cards made sector by sector, read back as the kernel reads them, and cut at every write.
 
-use raspi_mcp::{
-    appliance::grow::{
-        FileSystem, Programs, grow,
-        table::{Bytes, Sector, Span, Table},
-    },
+use appliance::grow::{
+    FileSystem, Programs, grow,
+    table::{Bytes, Sector, Span, Table},
+};
+use base::{
     error::{ErrorCode, ToolError},
     os::Root,
-    update::disk::Layout,
 };
 use std::{
     cell::RefCell,
@@ -15,6 +14,7 @@ use std::{
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
 };
+use update::disk::Layout;
 
 const MIB: u64 = (1 << 20) / 512;
 /// Of the partitions 1 to 3 and 5 to 8, in MiB.
@@ -419,7 +419,7 @@ impl Machine {
         self.disk().write_all_at(&superblock, start * 512 + 1024).unwrap();
     }
 
-    fn grows(&self) -> Result<raspi_mcp::appliance::grow::Report, ToolError> {
+    fn grows(&self) -> Result<appliance::grow::Report, ToolError> {
         self.started.borrow_mut().clear();
         grow(&Root::at(self.folder.path()), &layout(), self, false)
     }
@@ -438,7 +438,7 @@ fn the_first_boot_writes_the_table_tells_the_kernel_and_grows_the_file_system() 
     assert_eq!((plan.file_system, plan.sectors.len(), machine.card()), (FileSystem::DryRun, 3, card.clone()));
 
     let report = machine.grows().unwrap();
-    assert_eq!(report, raspi_mcp::appliance::grow::Report { file_system: FileSystem::Grown, ..plan });
+    assert_eq!(report, appliance::grow::Report { file_system: FileSystem::Grown, ..plan });
     assert_eq!((report.device.as_str(), report.before, report.after), ("mmcblk0p8", 64 << 20, 164 << 20));
     assert_eq!(machine.started(), ["partx --update --nr 8 /dev/mmcblk0", "resize2fs /dev/mmcblk0p8"]);
     assert_eq!(machine.card(), card.grown());

@@ -12,23 +12,18 @@ mod reset;
 mod starts;
 
 use crate::update::{PRODUCT, powercut::card::Card};
-use raspi_mcp::{
-    access::token::Token,
-    appliance::{
-        Claim, Folder, Identity, Standing,
-        prepare::{Prepared, Site, prepare},
-    },
-    config::TokenSetting,
-    error::ToolError,
-    meta::Role,
-    os::Root,
-    update::{
-        boot::fat::make,
-        disk::{Access, Area, Disk},
-        slots::{State, Store},
-    },
+use appliance::{
+    Claim, Folder, Identity, Standing,
+    prepare::{Prepared, Site, prepare},
 };
+use base::{error::ToolError, os::Root};
+use contract::{access::token::Token, config::TokenSetting, meta::Role};
 use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::Path, time::Duration};
+use update::{
+    boot::fat::make,
+    disk::{Access, Area, Disk},
+    slots::{State, Store},
+};
 
 pub const WINDOW: Duration = Duration::from_secs(900);
 /// Bytes of the agent-state area: in its second and third quarter is a copy each.

@@ -2,7 +2,8 @@
 
 use super::{Machine, card, token};
 use crate::update::powercut::cut::{Cutter, Dice};
-use raspi_mcp::{meta::Role, update::disk::Area};
+use contract::meta::Role;
+use update::disk::Area;
 
 const CONNECTION: &str = "etc/NetworkManager/system-connections/office.nmconnection";
 

@@ -1,13 +1,10 @@
 //! Starts of a machine that is told nothing: a key, a claim, and a record that may be torn.
 
 use super::{Machine, QUARTER, WINDOW, files, mode, owner};
-use raspi_mcp::{
-    appliance::{Code, Refusal},
-    certificate::Fingerprint,
-    update::{disk::Area, slots::Store},
-};
+use appliance::{Code, Refusal, certificate::Fingerprint};
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 use std::time::Duration;
+use update::{disk::Area, slots::Store};
 
 const NOW: Duration = Duration::from_secs(30);
 
@@ -112,7 +109,7 @@ fn once_it_has_an_owner_there_is_no_claim_and_the_owner_is_known_at_each_start()
     assert_eq!(machine.identity().fingerprint(), fingerprint);
 }
 
-fn owner_hash(identity: &raspi_mcp::appliance::Identity) -> String {
+fn owner_hash(identity: &appliance::Identity) -> String {
     identity.tokens[0].sha256.hex()
 }
 

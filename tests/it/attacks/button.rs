@@ -2,12 +2,8 @@
 //! to the network. And the finger itself, through all of both halves.
 
 use crate::served::{Door, Pi, Wire, soon};
-use raspi_mcp::{
-    config::Settings,
-    hw::{gpio::SimulatedGpio, line::Level},
-    meta::Role,
-    values::Pin,
-};
+use contract::{config::Settings, meta::Role, values::Pin};
+use hw::{gpio::SimulatedGpio, line::Level};
 use serde_json::{Value, json};
 use std::time::Duration;
 

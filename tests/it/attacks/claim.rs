@@ -5,11 +5,10 @@ use crate::{
     appliance::fresh::{Fresh, Up},
     served::{Door, Wire, request, secure::Owner, soon},
 };
+use appliance::{Code, certificate::Fingerprint};
+use base::error::ErrorCode;
 use raspi_mcp::{
-    appliance::Code,
-    certificate::Fingerprint,
     claim::{client, uri::Claim},
-    error::ErrorCode,
     tls::pin,
 };
 use serde_json::{Value, json};
@@ -173,7 +172,7 @@ async fn another_machine_gets_no_code() {
     let count = Arc::clone(&heard);
     let config = {
         let folder = owner.folder().join("tls");
-        let tls = raspi_mcp::config::Tls {
+        let tls = contract::config::Tls {
             enabled: true,
             certificate: folder.join("certificate.pem"),
             key: folder.join("key.pem"),
@@ -279,10 +278,10 @@ async fn before_the_claim_every_door_serves_nobody() {
         let (ours, theirs) = tokio::io::duplex(4096);
         let (reader, writer) = tokio::io::split(theirs);
         let server = Arc::clone(&up.running.server);
-        let caller = raspi_mcp::access::caller::Caller::new(
+        let caller = contract::access::caller::Caller::new(
             "stdio",
-            raspi_mcp::meta::Role::Admin,
-            raspi_mcp::access::caller::Door::Stdio,
+            contract::meta::Role::Admin,
+            contract::access::caller::Door::Stdio,
         );
         server.tasks.clone().spawn(raspi_mcp::transport::lines::serve(server, caller, reader, writer));
         let (reader, writer) = tokio::io::split(ours);

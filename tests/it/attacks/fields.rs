@@ -4,7 +4,8 @@ use crate::{
     contract::{oracle::oracle, probe},
     served::{Door, Pi, calls},
 };
-use raspi_mcp::{audit::Filter, config::Settings, meta::Mode, registry::Registry};
+use contract::{config::Settings, meta::Mode};
+use raspi_mcp::{audit::Filter, registry::Registry};
 use serde_json::{Value, json};
 
 /// What somebody would try who wants out of a field: of a path, an option, a unit's name, a shell word, a line, a C string.

@@ -1,11 +1,9 @@
 //! Ten thousand wrong tokens: told to wait, counted, and forgotten; nobody else notices.
 
 use crate::served::{process::Process, secure::pinned, soon, token};
-use raspi_mcp::{
-    audit::{Filter, recent_file},
-    certificate::Fingerprint,
-    meta::Role,
-};
+use appliance::certificate::Fingerprint;
+use contract::meta::Role;
+use raspi_mcp::audit::{Filter, recent_file};
 use serde_json::Value;
 use std::{collections::BTreeMap, fs, net::SocketAddr, time::Instant};
 use tempfile::TempDir;

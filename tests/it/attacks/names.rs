@@ -4,7 +4,7 @@ use crate::served::{
     request,
     secure::{Owner, Secure},
 };
-use raspi_mcp::os::{Root, kernel};
+use base::os::{Root, kernel};
 use serde_json::json;
 
 /// The status of a call under these headers, with the right token: a browser that was tricked may have it, too.

@@ -4,7 +4,7 @@ use crate::{
     served::{Door, Pi, soon, token},
     tools::camera::{enabled, folder},
 };
-use raspi_mcp::meta::Role;
+use contract::meta::Role;
 use serde_json::json;
 use std::{fs, os::unix::fs::symlink};
 use tokio::{

@@ -4,8 +4,8 @@ use crate::{
     served::{Answer, Pi},
     tools::camera::{CARD, enabled, folder},
 };
-use raspi_mcp::agent::operations as op;
-use raspi_mcp::{
+use agent::operations as op;
+use contract::{
     config::Settings,
     meta::{Mode, Role},
 };

@@ -2,14 +2,14 @@
 
 use super::goodbye;
 use crate::served::{Pi, Wire, process::Process, request, secure, soon};
-use raspi_mcp::{
+use contract::{
     access::token,
-    cli::{
-        exit::Exit,
-        token::{Wanted, list, make, revoke},
-    },
     config::{self, Places, Settings, Sources, TokenFiles},
     meta::Role,
+};
+use raspi_mcp::cli::{
+    exit::Exit,
+    token::{Wanted, list, make, revoke},
 };
 use serde_json::{Value, json};
 use std::{fs, net::SocketAddr, path::PathBuf};

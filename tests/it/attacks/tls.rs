@@ -5,10 +5,8 @@ use crate::served::{
     secure::{Owner, Secure, pinned},
     soon,
 };
-use raspi_mcp::{
-    certificate::{self, Fingerprint},
-    tls::{pin, provider, shown},
-};
+use appliance::certificate::{self, Fingerprint};
+use raspi_mcp::tls::{pin, provider, shown};
 use rustls::{
     ClientConfig, ServerConfig,
     pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject},

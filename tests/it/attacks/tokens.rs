@@ -8,7 +8,7 @@ use crate::served::{
     secure::{Owner, Secure},
     soon, token,
 };
-use raspi_mcp::meta::Role;
+use contract::meta::Role;
 use reqwest::{RequestBuilder, Response};
 use serde_json::{Value, json};
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! `raspi-mcp agent`, `approve` and `audit` as programs, on a machine of their own.
 
-use raspi_mcp::agent::operations as op;
-use raspi_mcp::agent::{AgentLink, AskRequest, Client};
+use agent::operations as op;
+use agent::{AgentLink, AskRequest, Client};
 use serde_json::json;
 use std::{
     fs,
@@ -165,7 +165,7 @@ async fn a_killed_agent_is_followed_by_one_that_knows_what_was_scheduled() {
         marks: Default::default(),
         tool: "system.reboot".into(),
         summary: "reboot".into(),
-        args_sha256: raspi_mcp::canonical::sha256_hex(&args),
+        args_sha256: base::canonical::sha256_hex(&args),
         args,
         principal: "stdio".into(),
     };
@@ -176,10 +176,10 @@ async fn a_killed_agent_is_followed_by_one_that_knows_what_was_scheduled() {
         .await
         .unwrap();
     let reboot = op::power::PowerRequest {
-        action: raspi_mcp::agent::PowerAction::Reboot,
+        action: agent::PowerAction::Reboot,
         delay_seconds: 600,
         reason: None,
-        authorization: raspi_mcp::agent::Authorization {
+        authorization: agent::Authorization {
             principal: "stdio".into(),
             args_sha256: request.args_sha256,
             ask_id: Some(asked.id),

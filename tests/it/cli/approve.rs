@@ -1,9 +1,9 @@
 //! A person at the console, looking at what callers want.
 
 use crate::agent::{Pi, ask};
-use raspi_mcp::agent::operations as op;
+use agent::operations as op;
+use agent::{AgentLink, AskState, Client, bind, serve};
 use raspi_mcp::{
-    agent::{AgentLink, AskState, Client, bind, serve},
     cli::approve::{Args, converse},
     terminal::printable,
 };

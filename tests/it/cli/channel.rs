@@ -2,12 +2,10 @@
 
 use crate::served::{process::command, soon};
 use crate::update::{LATER, NOW, PRODUCT, a_boot, a_bundle, a_key, a_root, an_image, roots};
-use raspi_mcp::{
-    base64url,
-    update::channel::{Accepted, Wanted, accept},
-};
+use base::base64url;
 use std::{fs, path::Path};
 use tempfile::TempDir;
+use update::channel::{Accepted, Wanted, accept};
 
 /// The machine of a publisher: a key, a root of trust, two releases.
 struct Desk(TempDir);
@@ -197,8 +195,7 @@ async fn what_lies_in_the_future_is_neither_published_nor_good() {
     // A root of trust and a release that hold long enough not to be refused for that.
     let mut root = crate::update::a_root_file(1);
     root.expires = now + 4000 * 86_400;
-    let root =
-        crate::update::signed(raspi_mcp::update::trust::Purpose::Root, &serde_json::to_vec(&root).unwrap(), &[1, 2]);
+    let root = crate::update::signed(update::trust::Purpose::Root, &serde_json::to_vec(&root).unwrap(), &[1, 2]);
     fs::write(desk.path("long.signed"), root).unwrap();
     for (name, created) in [("today", now + 3600), ("future", now + 2 * 86_400)] {
         let mut plan = crate::update::a_plan(if name == "today" { "3.0.0" } else { "3.1.0" }, created);
@@ -228,6 +225,6 @@ async fn what_lies_in_the_future_is_neither_published_nor_good() {
     assert!(code == Some(5) && why.contains("expired"), "made by then, and expired: {code:?} {why}");
 }
 
-fn roots_channel() -> raspi_mcp::update::bundle::Digest {
+fn roots_channel() -> update::bundle::Digest {
     crate::update::a_root_file(1).channel.keys[0]
 }

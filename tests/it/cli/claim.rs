@@ -4,7 +4,9 @@ use crate::{
     appliance::fresh::{Fresh, Up},
     served::{process::command, soon},
 };
-use raspi_mcp::{access::token, appliance::Code, claim::uri::Claim};
+use appliance::Code;
+use contract::access::token;
+use raspi_mcp::claim::uri::Claim;
 use std::{fs, os::unix::fs::PermissionsExt};
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;

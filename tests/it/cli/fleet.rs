@@ -9,7 +9,8 @@ use crate::{
     },
     tools::manage::web::{Web, admin, looks_at, slot, until},
 };
-use raspi_mcp::{certificate::Fingerprint, config::Settings, meta::Role};
+use appliance::certificate::Fingerprint;
+use contract::{config::Settings, meta::Role};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};

@@ -1,8 +1,8 @@
 //! `raspi-mcp approve` on a terminal of the test's own: what was typed before the question is no answer to it.
 
 use crate::agent::{Pi, ask};
-use raspi_mcp::agent::operations as op;
-use raspi_mcp::agent::{AgentLink, AskState, Client, bind, serve};
+use agent::operations as op;
+use agent::{AgentLink, AskState, Client, bind, serve};
 use rustix::{
     io::Errno,
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},

@@ -1,7 +1,7 @@
 //! The privileged half believes the image, the site and its own folder, and nobody else.
 
 use super::Machine;
-use raspi_mcp::{config::BoardChoice, meta::Mode};
+use contract::{config::BoardChoice, meta::Mode};
 use std::{fs, os::unix::fs::MetadataExt, os::unix::fs::PermissionsExt};
 
 const OWN: &str = "/var/lib/raspi-mcp-agent/conf.d/50-own.toml";
@@ -75,15 +75,15 @@ fn a_place_in_the_environment_is_the_servers_alone_and_known_for_one() {
     ] {
         let pi = Machine::new().variable(variable, "/tmp/other");
         assert_eq!(pi.starts().places.differences(&pi.agent_starts().places).len(), 1, "{variable}");
-        assert_eq!(raspi_mcp::config::place_of(variable).as_deref(), Some(key));
+        assert_eq!(contract::config::place_of(variable).as_deref(), Some(key));
     }
-    assert_eq!(raspi_mcp::config::place_of("RASPI_MCP__LOG__LEVEL"), None);
-    assert_eq!(raspi_mcp::config::place_of("PLACES__STATE_DIR"), None);
+    assert_eq!(contract::config::place_of("RASPI_MCP__LOG__LEVEL"), None);
+    assert_eq!(contract::config::place_of("PLACES__STATE_DIR"), None);
     // And where only the server has it, the two differ by that key.
     let pi = Machine::new().variable("RASPI_MCP__PLACES__AGENT_SOCKET", "/tmp/other.sock");
     let told = pi.starts().places;
-    let told = told
-        .differences(&raspi_mcp::config::PlaceSettings { agent_socket: pi.path("/run/agent.sock"), ..told.clone() });
+    let told =
+        told.differences(&contract::config::PlaceSettings { agent_socket: pi.path("/run/agent.sock"), ..told.clone() });
     assert!(
         told.len() == 1 && told[0].starts_with("places.agent_socket is /tmp/other.sock for the server and "),
         "{told:?}"

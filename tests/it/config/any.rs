@@ -1,8 +1,8 @@
 //! Whatever is written, the answer is settings or faults with a place: never a panic, never silence.
 
 use super::Machine;
+use contract::config::{self, keys::KEYS};
 use proptest::prelude::*;
-use raspi_mcp::config::{self, keys::KEYS};
 
 /// Text made of the pieces configuration is made of, and of rubbish.
 fn text() -> impl Strategy<Value = String> {

@@ -1,7 +1,7 @@
 //! Who wins: image, site, state, environment, flags, each over the one before.
 
 use super::Machine;
-use raspi_mcp::config::{BoardChoice, LogLevel};
+use contract::config::{BoardChoice, LogLevel};
 use std::net::SocketAddr;
 
 #[test]

@@ -15,7 +15,7 @@ mod table;
 mod tokens;
 mod update;
 
-use raspi_mcp::{
+use contract::{
     config::{self, Flag, Places, Settings, Sources},
     meta::Mode,
 };

@@ -1,6 +1,6 @@
 //! Where things are: the system's folders on an appliance, the user's own on a PC.
 
-use raspi_mcp::config::Places;
+use contract::config::Places;
 use std::path::PathBuf;
 
 const PASSWD: &str =

@@ -89,7 +89,7 @@ fn namespaces_and_tools_are_known_by_name() {
 
 #[test]
 fn a_tool_in_policy_needs_no_quotes() {
-    use raspi_mcp::meta::Mode;
+    use contract::meta::Mode;
     let settings = Machine::new().site("[policy]\nsystem.reboot = \"deny\"\n\"gpio.write_pin\" = \"ask\"\n").starts();
     assert_eq!(settings.policy.get("system.reboot"), Some(&Mode::Deny));
     assert_eq!(settings.policy.get("gpio.write_pin"), Some(&Mode::Ask));

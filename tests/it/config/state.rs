@@ -1,7 +1,7 @@
 //! What the server wrote itself may narrow, never widen; what it does not understand is set aside.
 
 use super::Machine;
-use raspi_mcp::meta::{Mode, Role};
+use contract::meta::{Mode, Role};
 
 const STATE: &str = "/var/lib/raspi-mcp/conf.d/50-state.toml";
 

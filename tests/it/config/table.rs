@@ -1,14 +1,12 @@
 //! The table of keys, tested as data: complete, described, true to its own bounds, and its documents current.
 
 use super::Machine;
-use raspi_mcp::config::{
+use contract::config::{
     Places, Settings, docs,
     keys::{InState, KEYS, NAMESPACES, SECTIONS, section_of},
 };
-use raspi_mcp::{
-    meta::{Mode, Tier},
-    registry::Registry,
-};
+use contract::meta::{Mode, Tier};
+use raspi_mcp::registry::Registry;
 use serde_json::Value;
 use std::{collections::BTreeSet, fs, path::Path};
 

@@ -1,7 +1,7 @@
 //! Bearer tokens in the configuration: by hash, by name, never repeated in an error.
 
 use super::Machine;
-use raspi_mcp::meta::Role;
+use contract::meta::Role;
 use time::macros::datetime;
 
 const SITE: &str = "/etc/raspi-mcp/10-site.toml";

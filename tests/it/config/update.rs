@@ -1,7 +1,7 @@
 //! `[update]`: what may be written there, and what the server may change of it.
 
 use super::Machine;
-use raspi_mcp::config::Flow;
+use contract::config::Flow;
 
 const SITE: &str = "/etc/raspi-mcp/10-site.toml";
 

@@ -7,10 +7,10 @@ mod modern;
 mod tasks;
 
 use crate::served::{Door, Pi};
+use contract::config::{Places, Settings};
 use fixtures::FIXTURES;
 use raspi_mcp::{
     cli::exit::Exit,
-    config::{Places, Settings},
     registry::{Registry, listing::descriptor},
 };
 use serde_json::{Value, json};

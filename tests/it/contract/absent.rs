@@ -5,7 +5,8 @@ use super::{
     tools::{allow_everything, arguments},
 };
 use crate::served::{Door, Pi};
-use raspi_mcp::{canonical, registry::Registry};
+use base::canonical;
+use raspi_mcp::registry::Registry;
 use serde_json::{Map, Value, json};
 
 /// The properties that `args` has not, each with what `value` makes of its schema.

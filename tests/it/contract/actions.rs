@@ -1,12 +1,12 @@
 //! What tools do, and that a policy is about that: the table is complete, and a word about one name holds for the others.
 
-use raspi_mcp::{
+use agent::AgentPolicy;
+use contract::{
     access::policy::Policy,
     actions::{ACTIONS, DOES, Does, of_call},
-    agent::AgentPolicy,
     meta::{Meta, Mode},
-    registry::Registry,
 };
+use raspi_mcp::registry::Registry;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

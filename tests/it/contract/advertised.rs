@@ -2,7 +2,8 @@
 
 use super::{made::with_made, oracle, probe, tools::each};
 use crate::served::Pi;
-use raspi_mcp::{registry::Registry, schema::Checker};
+use contract::schema::Checker;
+use raspi_mcp::registry::Registry;
 use serde_json::{Value, json};
 use std::fs;
 

@@ -5,12 +5,12 @@ use super::{
     tools::{allow_everything, arguments},
 };
 use crate::served::Pi;
-use raspi_mcp::{
+use base::error::{ErrorCode, ToolError};
+use contract::{
     access::caller::{Caller, Door as In},
-    error::{ErrorCode, ToolError},
     meta::Role,
-    registry::{Registry, pipeline::Call, tool::Entry},
 };
+use raspi_mcp::registry::{Registry, pipeline::Call, tool::Entry};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 

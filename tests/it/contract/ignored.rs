@@ -119,8 +119,8 @@ async fn an_argument_that_would_be_ignored_is_refused_and_named() {
 async fn nobody_is_asked_about_a_call_whose_arguments_do_not_fit_each_other() {
     let pi = Pi::standard(|settings| {
         allow_everything(settings);
-        settings.policy.insert("system.reboot".into(), raspi_mcp::meta::Mode::Ask);
-        settings.policy.insert("camera.capture".into(), raspi_mcp::meta::Mode::Ask);
+        settings.policy.insert("system.reboot".into(), contract::meta::Mode::Ask);
+        settings.policy.insert("camera.capture".into(), contract::meta::Mode::Ask);
         settings.approval.wait_seconds = 1;
     })
     .await;

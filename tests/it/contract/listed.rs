@@ -2,10 +2,8 @@
 
 use super::{made::with_made, oracle, probe, tools::each};
 use crate::served::{Door, Pi};
-use raspi_mcp::{
-    registry::{Registry, listing::descriptor},
-    schema::projection,
-};
+use contract::schema::projection;
+use raspi_mcp::registry::{Registry, listing::descriptor};
 use serde_json::{Value, json};
 
 /// Why something that fits `whole` might not fit `part`, which has these keywords only.

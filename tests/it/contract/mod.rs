@@ -17,9 +17,9 @@ mod tools;
 mod widens;
 mod written;
 
+use contract::access::policy::Policy;
 use oracle::oracle;
 use raspi_mcp::{
-    access::policy::Policy,
     cli,
     registry::{Registry, tool::Entry},
 };

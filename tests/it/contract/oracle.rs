@@ -1,8 +1,8 @@
 //! What executes schemas here, beside the official word: the `jsonschema` crate, at 2020-12 with formats.
 
 use super::probe;
+use contract::schema::Checker;
 use proptest::prelude::*;
-use raspi_mcp::schema::Checker;
 use serde_json::{Map, Value, json};
 
 /// The crate's validator of `schema`.

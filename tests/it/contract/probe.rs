@@ -1,10 +1,8 @@
 //! Arguments at the edges of a schema: what the schema accepts the parser must accept, and the reverse.
 
 use super::oracle;
-use raspi_mcp::{
-    registry::{Registry, tool::Entry},
-    schema::Checker,
-};
+use contract::schema::Checker;
+use raspi_mcp::registry::{Registry, tool::Entry};
 use serde_json::{Map, Value, json};
 
 /// Tries every probe of `entry`; returns how many there were and where schema and parser differ.

@@ -2,12 +2,12 @@
 
 use super::tools::{allow_everything, arguments};
 use crate::served::{Door, Pi, token};
-use raspi_mcp::{
+use contract::{
     access::caller::{Caller, Door as In},
     config::Settings,
     meta::{Mode, Role},
-    registry::{Registry, tool::Entry},
 };
+use raspi_mcp::registry::{Registry, tool::Entry};
 use serde_json::{Value, json};
 
 /// What a refused call is about, by the names of its arguments.

@@ -5,12 +5,12 @@ use crate::{
     served::{Door, Pi},
     tools::manage::web::{Web, looks_at},
 };
-use raspi_mcp::config::{FileRoot, Settings};
-use raspi_mcp::{
+use contract::config::{FileRoot, Settings};
+use contract::{
     meta::{Mode, Tier},
-    registry::{Registry, tool::Entry},
     schema::Checker,
 };
+use raspi_mcp::registry::{Registry, tool::Entry};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -100,9 +100,9 @@ fn defaults_are_as_careful_as_the_tier_says() {
         let (meta, name) = (entry.meta, entry.name());
         match meta.tier {
             Tier::Fundamental => assert!(!meta.effect.is_write() && meta.mode == Mode::Allow, "{name}"),
-            Tier::Advanced => assert!(meta.role > raspi_mcp::meta::Role::ReadOnly, "{name}"),
+            Tier::Advanced => assert!(meta.role > contract::meta::Role::ReadOnly, "{name}"),
             Tier::Professional => {
-                assert!(meta.mode != Mode::Allow && meta.role == raspi_mcp::meta::Role::Admin, "{name}");
+                assert!(meta.mode != Mode::Allow && meta.role == contract::meta::Role::Admin, "{name}");
             }
         }
     }
@@ -229,7 +229,7 @@ async fn every_tool_answers_a_real_call_as_its_schema_says() {
             continue;
         }
         let executed = oracle(&entry.output_schema());
-        let listed = oracle(&raspi_mcp::schema::projection(&entry.output_schema()));
+        let listed = oracle(&contract::schema::projection(&entry.output_schema()));
         let faults: Vec<String> =
             executed.iter_errors(answer.ok()).map(|fault| format!("{}: {fault}", fault.instance_path())).collect();
         assert!(faults.is_empty(), "{}: {faults:#?}\n{:#}", entry.name(), answer.ok());

@@ -35,7 +35,7 @@ pub fn broken(old: &Value, new: &Value) -> Vec<String> {
 /// The arguments that a descriptor promises to accept: all that it advertises, and more where `accepts` says so.
 fn executed(descriptor: &Value) -> Value {
     let accepts = descriptor["accepts"].as_object().cloned().unwrap_or_default();
-    raspi_mcp::schema::advertised::executed(descriptor["inputSchema"].clone(), accepts)
+    contract::schema::advertised::executed(descriptor["inputSchema"].clone(), accepts)
 }
 
 /// Whatever `old` accepts, `new` must accept.

@@ -1,10 +1,8 @@
 //! `docs/contract` against the registry and the error table: what is written there is what there is.
 
 use super::here;
-use raspi_mcp::{
-    error::ErrorCode,
-    registry::{Registry, tool::Entry},
-};
+use base::error::ErrorCode;
+use raspi_mcp::registry::{Registry, tool::Entry};
 use std::{collections::BTreeSet, fs};
 
 fn page(name: &str) -> String {

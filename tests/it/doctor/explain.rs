@@ -1,12 +1,9 @@
 //! Which settings hold and who set them; what doctor says of a configuration that is not understood.
 
 use crate::config::Machine;
-use raspi_mcp::{
-    config::{self, keys::KEYS},
-    doctor::{Account, State, Subject, examine},
-    error::ToolError,
-    os::Root,
-};
+use base::{error::ToolError, os::Root};
+use contract::config::{self, keys::KEYS};
+use raspi_mcp::doctor::{Account, State, Subject, examine};
 
 fn subject(machine: &Machine) -> Subject {
     Subject {

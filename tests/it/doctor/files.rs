@@ -1,10 +1,8 @@
 //! The folders of `files.*`: there and reachable, and what doctor says when they are not.
 
 use super::{Machine, mode};
-use raspi_mcp::{
-    config::{FileRoot, Grant},
-    doctor::State,
-};
+use contract::config::{FileRoot, Grant};
+use raspi_mcp::doctor::State;
 
 impl Machine {
     /// A root at /srv/data, as the configuration names it.

@@ -6,13 +6,12 @@ mod network;
 mod update;
 
 use crate::trees::Copied;
+use agent::{Status, protocol::PROTOCOL};
+use base::{error::ToolError, os::Root};
+use contract::config::{self, PlaceSettings, Places, Settings, Sources};
 use raspi_mcp::{
-    agent::{Status, protocol::PROTOCOL},
     cli::doctor::told,
-    config::{self, PlaceSettings, Places, Settings, Sources},
     doctor::{Account, Finding, Report, State, Subject, examine},
-    error::ToolError,
-    os::Root,
 };
 use std::{
     fs,

@@ -2,7 +2,9 @@
 
 use super::Machine;
 use crate::served::{issuer, token};
-use raspi_mcp::{certificate, config::Settings, doctor::State, meta::Role};
+use appliance::certificate;
+use contract::{config::Settings, meta::Role};
+use raspi_mcp::doctor::State;
 
 impl Machine {
     fn settings(&mut self) -> &mut Settings {

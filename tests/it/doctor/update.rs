@@ -4,23 +4,20 @@ use crate::{
     config::Machine,
     update::{LATER, NOW, a_bundle_of, a_plan, a_root, an_image, opened},
 };
-use raspi_mcp::{
-    config,
-    doctor::{
-        Finding, State,
-        update::{Preflight, preflight},
-    },
-    error::ToolError,
-    hw::firmware::Throttled,
-    os::Root,
-    update::{
-        Slot,
-        bundle::{Manifest, Plan},
-        status::{Attempt, Phase, SlotState, SlotStatus, UpdateStatus},
-    },
+use base::{error::ToolError, os::Root};
+use contract::config;
+use hw::firmware::Throttled;
+use raspi_mcp::doctor::{
+    Finding, State,
+    update::{Preflight, preflight},
 };
 use std::{fs, path::Path};
 use tempfile::TempDir;
+use update::{
+    Slot,
+    bundle::{Manifest, Plan},
+    status::{Attempt, Phase, SlotState, SlotStatus, UpdateStatus},
+};
 
 fn status() -> UpdateStatus {
     let slot = |slot, running| SlotStatus {
@@ -179,7 +176,7 @@ fn keys_room_and_configuration() {
 
 /// A release with those settings, or one that does not say.
 fn release(known: &[&str]) -> Manifest {
-    let boot = raspi_mcp::update::simulated::boot_image(256 << 10, "2.0.0").unwrap();
+    let boot = update::simulated::boot_image(256 << 10, "2.0.0").unwrap();
     let plan = Plan { config_keys: known.iter().map(|key| (*key).to_owned()).collect(), ..a_plan("2.0.0", 2) };
     opened(&a_bundle_of(&plan, &boot, &an_image(64 << 10, 1), &[11, 12])).0.manifest
 }

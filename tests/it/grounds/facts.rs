@@ -1,7 +1,7 @@
 //! What may differ between two honest machines, by its place in an answer. Everything else is compared to the letter.
 
 use Kind::{Flag, List, Number, Object, Text, Time};
-use raspi_mcp::error::ERROR_META;
+use base::error::ERROR_META;
 use serde_json::{Value, json};
 
 /// What stands in its place: its type, which is checked here; its detail is checked by the tool's schema.

@@ -1,12 +1,10 @@
 //! The throttling word, by each way there is.
 
 use crate::trees::{Copied, machine, machine_as, tree};
-use raspi_mcp::{
-    hw::{
-        board::{Board, Choice, Part},
-        firmware::{Firmware, Throttled, throttled_by_mailbox},
-    },
-    os::Root,
+use base::os::Root;
+use hw::{
+    board::{Board, Choice, Part},
+    firmware::{Firmware, Throttled, throttled_by_mailbox},
 };
 use std::{future::ready, io, time::Duration};
 

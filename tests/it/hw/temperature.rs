@@ -1,12 +1,10 @@
 //! The temperature, by each of the four steps (docs/contract/system.md).
 
 use crate::trees::{Copied, machine, machine_as, tree};
-use raspi_mcp::{
-    hw::{
-        board::Choice,
-        temperature::{self, Reading, Source},
-    },
+use hw::{
+    board::Choice,
     machine::Machine,
+    temperature::{self, Reading, Source},
 };
 use std::io;
 
@@ -68,7 +66,7 @@ async fn a_simulated_board_has_its_own() {
 #[tokio::test]
 async fn this_machine_answers_or_has_no_sensor() {
     // Whatever this machine is, sysinfo's step must neither fail nor invent.
-    let here = machine_as(Choice::Linux, raspi_mcp::os::Root::system());
+    let here = machine_as(Choice::Linux, base::os::Root::system());
     if let Some(reading) = measured(&here).await.unwrap() {
         assert!((-60.0..200.0).contains(&reading.celsius), "{reading:?}");
     }

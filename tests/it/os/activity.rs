@@ -1,7 +1,7 @@
 //! Two readings make an interval: from an earlier call where there is one of the right age, else by waiting.
 
 use crate::trees::Copied;
-use raspi_mcp::os::activity::Activity;
+use base::os::activity::Activity;
 use std::time::Duration;
 use tokio::time::{Instant, advance};
 

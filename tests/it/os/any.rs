@@ -2,11 +2,9 @@
 
 use super::faults::READERS;
 use crate::trees::Copied;
+use base::os::{Root, hwmon, mounts, os_release};
+use hw::board::{Board, Choice};
 use proptest::{prelude::*, test_runner::TestRunner};
-use raspi_mcp::{
-    hw::board::{Board, Choice},
-    os::{Root, hwmon, mounts, os_release},
-};
 
 /// Text made of what such files are made of: the words of real ones, numbers up to the largest, and nonsense.
 fn lines() -> impl Strategy<Value = Vec<u8>> {

@@ -1,7 +1,7 @@
 //! Time zones: linked, copied, named, missing, broken.
 
 use crate::trees::Copied;
-use raspi_mcp::os::clock;
+use base::os::clock;
 use std::io::ErrorKind;
 
 /// 2026-01-15 and 2026-07-15, noon UTC.

@@ -1,7 +1,7 @@
 //! Every reader says which file is missing and which one it does not understand, on every tree.
 
 use crate::trees::{Copied, tree};
-use raspi_mcp::os::*;
+use base::os::*;
 use std::io::{self, ErrorKind};
 
 const TREES: [&str; 5] = ["pi-zero-2-w", "pi-3b", "pi-4b", "pi-5", "pc"];

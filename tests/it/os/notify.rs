@@ -1,6 +1,6 @@
 //! What the service manager hears, on a real socket.
 
-use raspi_mcp::os::notify::Manager;
+use base::os::notify::Manager;
 use std::{
     collections::BTreeMap,
     ffi::OsString,

@@ -1,7 +1,7 @@
 //! Every reader on every tree reads what the capture says.
 
 use crate::trees::tree;
-use raspi_mcp::os::*;
+use base::os::*;
 use std::time::Duration;
 
 #[test]

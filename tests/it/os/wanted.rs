@@ -1,7 +1,7 @@
 //! A service that is up for a moment is told from one that starts with the machine.
 
 use crate::private_bus::{FakeSystemd, FakeUnit, PrivateBus};
-use raspi_mcp::{error::ErrorCode, os::systemd::wanted};
+use base::{error::ErrorCode, os::systemd::wanted};
 
 #[tokio::test]
 async fn only_what_something_up_pulls_in_starts_with_the_machine() {

@@ -1,11 +1,13 @@
 //! Looking at the machine: only while somebody listens, and only what moved is news.
 
 use crate::{pi::Pi, trees::Copied};
+use contract::{
+    access::caller::{Caller, Door},
+    meta::Role,
+};
 use futures::future::BoxFuture;
 use raspi_mcp::{
-    access::caller::{Caller, Door},
     log::Since,
-    meta::Role,
     resources::{Address, book::Book, courier, subscription::Ear},
 };
 use std::{

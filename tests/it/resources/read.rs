@@ -2,9 +2,11 @@
 
 use super::{content, conversation, modern, read};
 use crate::served::{Door, Pi};
-use raspi_mcp::{
+use contract::{
     access::caller::{Caller, Door as In},
     meta::Role,
+};
+use raspi_mcp::{
     registry::Registry,
     resources::{Parameter, RESOURCES},
 };

@@ -6,11 +6,13 @@ use crate::{
     served::soon,
     trees::{machine, tree},
 };
+use contract::{
+    access::caller::{Caller, Door},
+    meta::Role,
+};
 use futures::future::BoxFuture;
 use raspi_mcp::{
-    access::caller::{Caller, Door},
     log::Since,
-    meta::Role,
     resources::{Address, book::Book, courier, subscription::Ear},
 };
 use std::sync::Arc;

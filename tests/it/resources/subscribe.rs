@@ -2,11 +2,11 @@
 
 use super::{DOORS, conversation, modern, read};
 use crate::served::{Answer, Door, Pi, Wire, modern_meta, soon};
-use raspi_mcp::{
+use contract::{
     access::caller::{Caller, Door as In},
     meta::Role,
-    resources::book::{IN_ALL, PER_CONVERSATION},
 };
+use raspi_mcp::resources::book::{IN_ALL, PER_CONVERSATION};
 use serde_json::{Value, json};
 
 #[track_caller]

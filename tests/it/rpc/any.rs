@@ -2,14 +2,14 @@
 
 use super::oracle::{self, Answers};
 use crate::served::{Pi, soon};
-use proptest::prelude::*;
-use raspi_mcp::{
+use contract::{
     access::caller::{Caller, Door},
     meta::Role,
-    rpc::{
-        envelope::{self, Content},
-        frame::{Frame, Framer},
-    },
+};
+use proptest::prelude::*;
+use raspi_mcp::rpc::{
+    envelope::{self, Content},
+    frame::{Frame, Framer},
 };
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

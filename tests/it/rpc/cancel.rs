@@ -1,7 +1,7 @@
 //! Withdrawing a request: exactly one answer, which says so, and only the caller's own requests.
 
 use crate::served::{Door, Pi, Wire};
-use raspi_mcp::{
+use contract::{
     access::caller::{Caller, Door as In},
     meta::Role,
 };

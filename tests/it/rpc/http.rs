@@ -1,7 +1,7 @@
 //! What only HTTP has: hosts, origins, content types, sessions, small writes.
 
 use crate::served::{Door, Pi, request, soon};
-use raspi_mcp::meta::Role;
+use contract::meta::Role;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use tokio::{

@@ -1,7 +1,7 @@
 //! Writes that are withdrawn, or whose time is up, while they run: what the answer, its `_meta` and the audit say about them.
 
 use crate::served::{Answer, Door, Pi, Wire, soon};
-use raspi_mcp::{config::Settings, meta::Role};
+use contract::{config::Settings, meta::Role};
 use serde_json::{Value, json};
 
 async fn pi(change: impl FnOnce(&mut Settings)) -> Pi {

@@ -1,7 +1,7 @@
 //! `tools/list`: pages, filters, spellings, roles.
 
 use crate::served::{Door, Pi, Wire};
-use raspi_mcp::{config::ToolNames, meta::Role};
+use contract::{config::ToolNames, meta::Role};
 use serde_json::{Value, json};
 
 /// Their canonical names.
@@ -78,7 +78,7 @@ async fn each_role_is_shown_what_it_could_use() {
     ];
     for (role, yes, no) in shown {
         let mut wire =
-            pi.stdio(raspi_mcp::access::caller::Caller::new(role.name(), role, raspi_mcp::access::caller::Door::Stdio));
+            pi.stdio(contract::access::caller::Caller::new(role.name(), role, contract::access::caller::Door::Stdio));
         let all = list(&mut wire, json!({})).await;
         assert!(yes.iter().all(|name| all.contains(&(*name).to_owned())), "{role:?}: {all:?}");
         assert!(!no.iter().any(|name| all.contains(&(*name).to_owned())), "{role:?}: {all:?}");

@@ -27,7 +27,7 @@ async fn answers_say_how_long_they_took_and_echo_the_correlation_id() {
 async fn a_write_says_whether_it_changed_anything_and_whether_it_was_simulated() {
     let pi = Pi::with(|settings| {
         settings.tools.enable.insert("test".into());
-        settings.access.loopback_role = raspi_mcp::meta::Role::Admin;
+        settings.access.loopback_role = contract::meta::Role::Admin;
     })
     .await;
     for mut wire in pi.on_all(&[crate::served::Door::Stdio, crate::served::Door::Http, crate::served::Door::Ws]).await {

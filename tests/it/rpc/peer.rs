@@ -1,11 +1,11 @@
 //! rmcp's own client as the other end, on every transport and in both eras.
 
 use crate::served::{Pi, soon};
-use futures::{Sink, SinkExt, Stream, StreamExt, future};
-use raspi_mcp::{
+use contract::{
     access::caller::{Caller, Door as In},
     meta::Role,
 };
+use futures::{Sink, SinkExt, Stream, StreamExt, future};
 use rmcp::{
     RoleClient, Service, ServiceExt,
     model::{
@@ -47,7 +47,7 @@ async fn converse<S: Service<RoleClient>>(client: RunningService<RoleClient, S>,
     let refused = soon(call("test.echo", json!({"text": 7}))).await.unwrap();
     assert_eq!(refused.is_error, Some(true));
     assert_eq!(refused.structured_content, None);
-    let error = &refused.meta.unwrap().0[raspi_mcp::error::ERROR_META];
+    let error = &refused.meta.unwrap().0[base::error::ERROR_META];
     assert_eq!(error["error_code"], "invalid_argument");
     assert!(soon(call("no.such.tool", json!({}))).await.is_err());
     if pings {

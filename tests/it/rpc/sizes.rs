@@ -1,8 +1,8 @@
 //! Sizes at their edges, and senders and readers that take their time.
 
 use crate::served::{Door, PATIENCE, Pi, soon};
-use raspi_mcp::access::caller::{Caller, Door as In};
-use raspi_mcp::meta::Role;
+use contract::access::caller::{Caller, Door as In};
+use contract::meta::Role;
 use serde_json::json;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -1,7 +1,7 @@
 //! Stopping: what runs may finish, what takes too long is cancelled, and nobody who does not read holds it up.
 
 use crate::served::{Door, Pi, Wire, process::Process, request, soon};
-use raspi_mcp::{
+use contract::{
     access::caller::{Caller, Door as In},
     meta::Role,
 };

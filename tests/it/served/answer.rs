@@ -1,7 +1,7 @@
 //! What came back, and what a test expects of it.
 
 use super::Door;
-use raspi_mcp::error::ERROR_META;
+use base::error::ERROR_META;
 use serde_json::Value;
 
 /// One message from the server, with the HTTP status it came under.

@@ -1,12 +1,10 @@
 //! Tools that a test controls: they wait, fail, panic, report, grow and write when told.
 
-use raspi_mcp::{
-    error::ToolError,
-    meta::{Effect, Meta, Mode, Role, Tier},
-    registry::{
-        context::Context,
-        tool::{Entry, Tool},
-    },
+use base::error::ToolError;
+use contract::meta::{Effect, Meta, Mode, Role, Tier};
+use raspi_mcp::registry::{
+    context::Context,
+    tool::{Entry, Tool},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -160,7 +158,7 @@ tool!(Panics, Nothing => Done, Meta { name: "test.panic", title: "Panic", ..TEST
 });
 
 tool!(PanicsElsewhere, Nothing => Done, Meta { name: "test.panic_elsewhere", title: "Panic elsewhere", ..TEST }, |_cx, _args| {
-    raspi_mcp::os::blocking::run("test", |_| panic!("the test tool does it in another thread")).await
+    base::os::blocking::run("test", |_| panic!("the test tool does it in another thread")).await
 });
 
 #[derive(Deserialize, JsonSchema)]

@@ -1,6 +1,7 @@
 //! Somebody who makes JWTs for a server under test, good ones and bad ones.
 
-use raspi_mcp::{base64url::encode, config::Settings};
+use base::base64url::encode;
+use contract::config::Settings;
 use ring::{
     hmac,
     rand::SystemRandom,

@@ -18,15 +18,17 @@ pub use answer::Answer;
 pub use wire::{Wire, modern_meta, request};
 
 use crate::conformance::fixtures;
+use agent::operations as op;
 use bench::Bench;
-use raspi_mcp::agent::operations as op;
-use raspi_mcp::{
+use contract::{
     access::{caller::Caller, token::Token},
-    audit::Filter,
     config::{self, AgentChoice, BoardChoice, Flag, Places, Reload, Settings, Sources, TokenSetting},
+    meta::Role,
+};
+use raspi_mcp::{
+    audit::Filter,
     daemon::{self, Running, Serve},
     log::Ring,
-    meta::Role,
     registry::{Registry, tool::Entry},
     rpc::{
         door::Server,
@@ -149,7 +151,7 @@ impl Pi {
     /// A new conversation through `door`.
     pub async fn on(&self, door: Door) -> Wire {
         match door {
-            Door::Stdio => self.stdio(Caller::new("stdio", self.stdio_role(), raspi_mcp::access::caller::Door::Stdio)),
+            Door::Stdio => self.stdio(Caller::new("stdio", self.stdio_role(), contract::access::caller::Door::Stdio)),
             Door::Unix => {
                 let path = &self.running.server.pipeline.world.settings.socket.path;
                 let (reader, writer) = tokio::net::UnixStream::connect(path).await.unwrap().into_split();

@@ -1,12 +1,12 @@
 //! A server on all interfaces, as its owner would open it: TLS with a certificate of its own, and a token.
 
 use super::{Door, Pi, Wire};
-use raspi_mcp::{
-    certificate::{self, Fingerprint},
+use appliance::certificate::{self, Fingerprint};
+use contract::{
     config::{Settings, TokenSetting},
     meta::Role,
-    tls::pin,
 };
+use raspi_mcp::tls::pin;
 use std::{net::SocketAddr, path::Path};
 use tempfile::TempDir;
 

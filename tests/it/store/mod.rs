@@ -1,14 +1,12 @@
 //! The store: what opening does with files in every condition, and what a query is told.
 
+use base::error::ErrorCode;
 use futures::FutureExt;
-use raspi_mcp::{
-    error::ErrorCode,
-    store::{Opened, Store},
-};
+use raspi_mcp::store::{Opened, Store};
 use std::{fs, path::Path};
 use tempfile::tempdir;
 
-async fn remember(store: &Store, word: &str) -> Result<(), raspi_mcp::error::ToolError> {
+async fn remember(store: &Store, word: &str) -> Result<(), base::error::ToolError> {
     let word = word.to_owned();
     store
         .run(move |db| {

@@ -1,11 +1,11 @@
 //! `tools.describe`: everything about tools that a list shows in part.
 
 use crate::served::{Door, Pi};
-use raspi_mcp::{
+use contract::{
     access::caller::{Caller, Door as In},
     meta::Role,
-    registry::{Registry, listing::descriptor},
 };
+use raspi_mcp::registry::{Registry, listing::descriptor};
 use serde_json::json;
 
 #[tokio::test]

@@ -1,8 +1,8 @@
 //! `exec.run` on a simulated machine: the list, what callers get back and when, and who is asked.
 
 use crate::served::{Door, Pi, soon};
-use raspi_mcp::agent::operations as op;
-use raspi_mcp::{
+use agent::operations as op;
+use contract::{
     config::{CommandSetting, Settings},
     meta::Mode,
 };

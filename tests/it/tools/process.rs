@@ -1,16 +1,12 @@
 //! `process.*` on this very machine: the test looks at processes it has made.
 
 use crate::served::{Answer, Pi};
-use raspi_mcp::{
-    agent::{
-        SignalName,
-        processes::{Processes, RealProcesses},
-    },
-    config::AgentChoice,
-    error::ErrorCode,
-    meta::Role,
-    os::Root,
+use agent::{
+    SignalName,
+    processes::{Processes, RealProcesses},
 };
+use base::{error::ErrorCode, os::Root};
+use contract::{config::AgentChoice, meta::Role};
 use serde_json::{Value, json};
 use std::{
     net::TcpListener,

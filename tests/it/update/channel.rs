@@ -5,20 +5,18 @@ use super::{
     origin::{Authority, Conduct, Origin},
     roots, signed,
 };
-use raspi_mcp::{
-    error::{ErrorCode, ToolError},
-    update::{
-        bundle::Digest,
-        channel::{
-            Accepted, Change, Choice, Device, DeviceId, Index, Offer, Revoked, Rollout, Seen, Tree, Wanted, Why,
-            accept, choose, publish, recall, remember,
-        },
-        trust::Purpose,
-    },
-    update_client::look,
-};
+use base::error::{ErrorCode, ToolError};
 use std::fs;
 use tempfile::TempDir;
+use update::{
+    bundle::Digest,
+    channel::{
+        Accepted, Change, Choice, Device, DeviceId, Index, Offer, Revoked, Rollout, Seen, Tree, Wanted, Why, accept,
+        choose, publish, recall, remember,
+    },
+    trust::Purpose,
+};
+use update_client::look;
 
 const DAY: u64 = 86_400;
 
@@ -157,7 +155,7 @@ fn a_replay_a_fork_and_a_freeze_are_refused() {
 }
 
 /// A root of trust whose channel keys are these.
-fn rotated(keys: &[u8]) -> raspi_mcp::update::trust::Roots {
+fn rotated(keys: &[u8]) -> update::trust::Roots {
     let mut file = a_root_file(2);
     file.keys = [1, 2, 3, 11, 12, 13].iter().chain(keys).map(|number| super::a_key(*number).public()).collect();
     file.channel.keys = super::ids(keys);

@@ -4,16 +4,7 @@ use super::{
     origin::{Authority, Conduct},
     sample::{HEAD, Sample, noise},
 };
-use raspi_mcp::{
-    clock::Wall,
-    error::ErrorCode,
-    update::{
-        Place,
-        bundle::Digest,
-        channel::window::{Window, Windows},
-    },
-    update_client::{Limits, Line, Order, Source, Spool, download, small, sweep},
-};
+use base::{clock::Wall, error::ErrorCode};
 use std::{
     fs,
     sync::{
@@ -23,6 +14,12 @@ use std::{
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
+use update::{
+    Place,
+    bundle::Digest,
+    channel::window::{Window, Windows},
+};
+use update_client::{Limits, Line, Order, Source, Spool, download, small, sweep};
 
 #[tokio::test]
 async fn all_of_a_bundle_comes_from_a_server_into_the_spool() {
@@ -504,7 +501,7 @@ async fn a_small_file_comes_whole_from_whoever_has_a_good_one() {
     let line = authority.line();
     let places = || vec![first.place("/stable/index"), second.place("/stable/index")];
     let judge = |bytes: Vec<u8>| {
-        if bytes == b"good" { Ok(bytes) } else { Err(raspi_mcp::error::ToolError::invalid("it is not good")) }
+        if bytes == b"good" { Ok(bytes) } else { Err(base::error::ToolError::invalid("it is not good")) }
     };
     assert_eq!(small(&line, places(), 100, judge).await.unwrap(), b"good");
     let error = small(&line, places(), 3, judge).await.unwrap_err();

@@ -4,16 +4,14 @@ use super::{
     origin::{Authority, Conduct, Origin, Request},
     sample::{HEAD, Sample},
 };
-use raspi_mcp::{
-    error::{ErrorCode, ToolError},
-    update_client::{Line, Source, download},
-};
+use base::error::{ErrorCode, ToolError};
 use std::{
     fs,
     sync::Arc,
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
+use update_client::{Line, Source, download};
 
 /// A download that has come half of its way from an honest server.
 struct Half {

@@ -1,15 +1,10 @@
 //! The server's jobs: one at a time, told, kept, cancelled, resumed.
 
-use futures::future::BoxFuture;
-use raspi_mcp::{
+use base::{
     clock::Wall,
     error::{ErrorCode, ToolError},
-    update::{
-        bundle::Digest,
-        job::{Engine, Jobs, Kept, MOST_RESUMES, Order, Release, State, Tell, Wanted},
-        status::Phase,
-    },
 };
+use futures::future::BoxFuture;
 use std::{
     path::Path,
     sync::{
@@ -19,6 +14,11 @@ use std::{
 };
 use tempfile::TempDir;
 use tokio::sync::Notify;
+use update::{
+    bundle::Digest,
+    job::{Engine, Jobs, Kept, MOST_RESUMES, Order, Release, State, Tell, Wanted},
+    status::Phase,
+};
 
 /// Goes step by step, when a test lets it.
 #[derive(Default)]

@@ -4,24 +4,12 @@
 
 use super::*;
 use crate::agent::{Pi, authorization, update::install};
-use raspi_mcp::agent::operations as op;
-use raspi_mcp::{
-    agent::{
-        Agent, AgentLink, Card, CardPort, Client, Platform, UpdateTool, bind, machine::SimulatedMachine,
-        operations::update::InstallRequest, serve,
-    },
-    meta::Mode,
-    update::{
-        Slot,
-        disk::{Area, FolderDisk},
-        install::{
-            Install,
-            hooks::{Point, Unwatched, Watch},
-        },
-        simulated,
-        status::{RestartPlan, SlotState},
-    },
+use agent::operations as op;
+use agent::{
+    Agent, AgentLink, Card, CardPort, Client, Platform, UpdateTool, bind, machine::SimulatedMachine,
+    operations::update::InstallRequest, serve,
 };
+use contract::meta::Mode;
 use std::{
     env, fs,
     path::{Path, PathBuf},
@@ -38,6 +26,16 @@ use tokio::{
     process::{Child, Command},
 };
 use tokio_util::sync::CancellationToken;
+use update::{
+    Slot,
+    disk::{Area, FolderDisk},
+    install::{
+        Install,
+        hooks::{Point, Unwatched, Watch},
+    },
+    simulated,
+    status::{RestartPlan, SlotState},
+};
 
 const FOLDER: &str = "KILL_FOLDER";
 const POINT: &str = "KILL_POINT";
@@ -171,7 +169,7 @@ impl Machine {
     async fn goes_on(&self) -> usize {
         let _agent = self.agent("", 0).await;
         let link = link(self.0.path());
-        let state = |status: &raspi_mcp::update::status::UpdateStatus| status.slots[1].state;
+        let state = |status: &update::status::UpdateStatus| status.slots[1].state;
         let sent = if state(&link.get::<op::update::GetUpdateStatus>().await.unwrap()) == SlotState::Armed {
             link.get::<op::update::ResumeUpdate>().await.unwrap();
             0
@@ -230,7 +228,7 @@ async fn a_server_half_killed_midway_is_followed_by_another() {
         loop {
             match link.install(request()).await {
                 Ok(_) => break,
-                Err(error) if error.code == raspi_mcp::error::ErrorCode::Conflict => tokio::task::yield_now().await,
+                Err(error) if error.code == base::error::ErrorCode::Conflict => tokio::task::yield_now().await,
                 Err(error) => panic!("{error}"),
             }
         }

@@ -1,11 +1,10 @@
 //! What tests of updates are made of: keys, a root of trust, boot images and bundles, the same bytes in every run.
 
-use raspi_mcp::update::{
-    bundle::{self, Envelope, Head, Index, Plan, tree},
-    trust,
-    trust::{Purpose, Release, Role, RootFile, Roots, SecretKey, Signed},
-};
 use std::io::Cursor;
+use update::{
+    bundle::{self, Envelope, Head, Index, Plan, tree},
+    trust::{self, Purpose, Release, Role, RootFile, Roots, SecretKey, Signed},
+};
 
 /// 2026-11-22T00:00:00Z: `created` of all bundles and roots here.
 pub const NOW: u64 = 1_795_305_600;
@@ -151,5 +150,5 @@ pub fn a_boot(size: usize, files: &[(&str, &[u8])]) -> Vec<u8> {
 
 /// The boot image of a simulated machine's system.
 pub fn a_boot_of(version: &str) -> Vec<u8> {
-    raspi_mcp::update::simulated::boot_image(128 << 10, version).unwrap()
+    update::simulated::boot_image(128 << 10, version).unwrap()
 }

@@ -1,10 +1,8 @@
 //! A web space that serves updates: TLS with a certificate of an authority of its own, ranges, tags; and every way to misbehave.
 
-use raspi_mcp::{
+use base::{
     clock::Wall,
     os::{Root, clock},
-    update::Place,
-    update_client::{Limits, Line},
 };
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::{
@@ -28,6 +26,8 @@ use tokio::{
     time::sleep,
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
+use update::Place;
+use update_client::{Limits, Line};
 
 /// A request as it came.
 #[derive(Clone, Debug)]

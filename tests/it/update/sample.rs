@@ -1,11 +1,9 @@
 //! Blocks to fetch, without a bundle around them: what `fetch` sees of one.
 
-use raspi_mcp::{
-    os::blocking::Stop,
-    update::bundle::Digest,
-    update_client::{Piece, Pieces, Source, Spool},
-};
+use base::os::blocking::Stop;
 use std::{ops::Range, path::Path, sync::Arc};
+use update::bundle::Digest;
+use update_client::{Piece, Pieces, Source, Spool};
 
 /// A file of some head and then blocks of all lengths; every tenth is one of zeros and has no bytes.
 pub struct Sample {
@@ -69,7 +67,7 @@ impl Sample {
         self.try_spool(dir, 0).unwrap()
     }
 
-    pub fn try_spool(self: &Arc<Self>, dir: &Path, reserve: u64) -> Result<Spool, raspi_mcp::error::ToolError> {
+    pub fn try_spool(self: &Arc<Self>, dir: &Path, reserve: u64) -> Result<Spool, base::error::ToolError> {
         Spool::open(dir, &Digest::of(&self.file), self.pieces(), self.all(), reserve, &Stop::of("test"))
     }
 
@@ -80,12 +78,8 @@ impl Sample {
         }
     }
 
-    pub async fn download(
-        self: &Arc<Self>,
-        source: &Arc<Source>,
-        dir: &Path,
-    ) -> Result<Spool, raspi_mcp::error::ToolError> {
-        raspi_mcp::update_client::download(source, &self.pieces(), self.spool(dir), self.all(), |_| {}).await
+    pub async fn download(self: &Arc<Self>, source: &Arc<Source>, dir: &Path) -> Result<Spool, base::error::ToolError> {
+        update_client::download(source, &self.pieces(), self.spool(dir), self.all(), |_| {}).await
     }
 }
 

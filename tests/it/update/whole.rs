@@ -5,19 +5,19 @@ use super::{
     origin::{Authority, Conduct, Origin},
     roots, signed,
 };
-use raspi_mcp::{
+use base::{
     error::{ErrorCode, ToolError},
     os::blocking::Stop,
-    update::{
-        Place,
-        bundle::{self, Digest},
-        channel::{Choice, Device, Index, Offer, Rollout, Wanted, choose},
-        trust::{Purpose, Release},
-    },
-    update_client::{Front, Pieces, Source, Spool, download, look},
 };
 use std::{collections::HashSet, fs, sync::Arc};
 use tempfile::TempDir;
+use update::{
+    Place,
+    bundle::{self, Digest},
+    channel::{Choice, Device, Index, Offer, Rollout, Wanted, choose},
+    trust::{Purpose, Release},
+};
+use update_client::{Front, Pieces, Source, Spool, download, look};
 
 /// Every `step`th block is another.
 fn changed(image: &[u8], step: usize) -> Vec<u8> {

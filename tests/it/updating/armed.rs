@@ -5,16 +5,14 @@ use crate::agent::{
     authorization,
     update::{install, request, restart},
 };
-use raspi_mcp::agent::operations as op;
-use raspi_mcp::{
-    agent::{
-        PowerAction,
-        operations::{power::PowerRequest, update::RollBackRequest},
-    },
-    update::{
-        job::{Order, State, Wanted},
-        status::{RestartPlan, SlotState},
-    },
+use agent::operations as op;
+use agent::{
+    PowerAction,
+    operations::{power::PowerRequest, update::RollBackRequest},
+};
+use update::{
+    job::{Order, State, Wanted},
+    status::{RestartPlan, SlotState},
 };
 
 fn order() -> Order {
@@ -22,7 +20,7 @@ fn order() -> Order {
         id: "ordered".into(),
         tool: "manage.update_server".into(),
         principal: "token:fleet".into(),
-        args_sha256: raspi_mcp::canonical::sha256_hex(&json!({})),
+        args_sha256: base::canonical::sha256_hex(&json!({})),
         ask_id: None,
         wanted: Wanted { channel: "stable".into(), ..Wanted::default() },
         old_version: None,

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::agent::update::{healthy, install, request, restart};
-use raspi_mcp::agent::operations as op;
+use agent::operations as op;
 use serde_json::json;
 
 /// A device that has committed 1.1.0 just now, and an owner who wants to hear of it within six hours. Nobody else looks at the channel.

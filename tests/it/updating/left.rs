@@ -1,15 +1,15 @@
 //! An install that was left (its server ended, its job was cancelled) while the agent still writes what it has of it.
 
 use super::*;
-use raspi_mcp::update::job::{Order, Wanted};
 use serde_json::json;
+use update::job::{Order, Wanted};
 
 fn order(principal: &str) -> Order {
     Order {
         id: format!("of-{principal}"),
         tool: "manage.update_server".into(),
         principal: principal.into(),
-        args_sha256: raspi_mcp::canonical::sha256_hex(&json!({})),
+        args_sha256: base::canonical::sha256_hex(&json!({})),
         ask_id: None,
         wanted: Wanted { channel: "stable".into(), ..Wanted::default() },
         old_version: None,

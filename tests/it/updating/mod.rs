@@ -17,31 +17,22 @@ use crate::{
     tools::manage::web::{Web, looks_at},
     update::envelope,
 };
-use raspi_mcp::agent::operations as op;
-use raspi_mcp::{
-    agent::{self, Agent, AgentLink, AgentSettings, CardPort, UpdateTool, machine::SimulatedMachine},
-    audit::Audit,
+use agent::operations as op;
+use agent::{self, Agent, AgentLink, AgentSettings, CardPort, UpdateTool, machine::SimulatedMachine};
+use base::{
     clock::Wall,
-    config::{Places, Settings, sections::update::UpdateSettings},
     error::ErrorCode,
-    hw::board::{Board, Choice},
-    log::Ring,
-    machine::Machine,
-    meta::Mode,
     os::{Root, bus::Bus},
-    store::Store,
-    update::{
-        channel::{
-            recall,
-            window::{Window, Windows},
-        },
-        install::Install,
-        job::{Jobs, Kept},
-        status::{Phase, UpdateStatus},
-    },
-    updating::Updating,
-    world::World,
 };
+use contract::{
+    config::{Places, Settings, sections::update::UpdateSettings},
+    meta::Mode,
+};
+use hw::{
+    board::{Board, Choice},
+    machine::Machine,
+};
+use raspi_mcp::{audit::Audit, log::Ring, store::Store, updating::Updating, world::World};
 use serde_json::json;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tempfile::TempDir;
@@ -50,6 +41,15 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
+use update::{
+    channel::{
+        recall,
+        window::{Window, Windows},
+    },
+    install::Install,
+    job::{Jobs, Kept},
+    status::{Phase, UpdateStatus},
+};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);

@@ -1,7 +1,7 @@
 //! Rounds: the device looks at its channel by itself, and does what its owner's configuration says.
 
 use super::*;
-use raspi_mcp::agent::operations as op;
+use agent::operations as op;
 
 /// Every six hours, and what is found is installed.
 fn automatic(update: &mut UpdateSettings) {
@@ -110,7 +110,7 @@ async fn a_download_that_outlasts_the_window_restarts_the_device_in_the_next_one
 
 #[tokio::test(start_paused = true)]
 async fn what_waits_for_its_restart_can_be_taken_back() {
-    use raspi_mcp::agent::operations::update::RollBackRequest;
+    use agent::operations::update::RollBackRequest;
     let mut device = Device::at(0, late_lines);
     device.web.release("1.1.0", 11, "x");
     device.serve();

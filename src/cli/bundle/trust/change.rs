@@ -1,14 +1,12 @@
 //! Making a root: the first, or one after another.
 
 use super::files;
-use crate::{
-    cli::{exit::Failure, say::outln},
-    update::{
-        bundle::Digest,
-        trust::{MAX_SIGNED, Purpose, Role, RootFile, Roots, Signed},
-    },
-};
+use crate::cli::{exit::Failure, say::outln};
 use std::path::{Path, PathBuf};
+use update::{
+    bundle::Digest,
+    trust::{MAX_SIGNED, Purpose, Role, RootFile, Roots, Signed},
+};
 
 #[derive(clap::Args)]
 pub struct Args {

@@ -4,14 +4,12 @@ mod change;
 mod show;
 
 use super::files;
-use crate::{
-    cli::{exit::Failure, say::outln},
-    update::{
-        bundle::Digest,
-        trust::{MAX_SIGNED, Purpose, Roots, Signed},
-    },
-};
+use crate::cli::{exit::Failure, say::outln};
 use std::path::PathBuf;
+use update::{
+    bundle::Digest,
+    trust::{MAX_SIGNED, Purpose, Roots, Signed},
+};
 
 #[derive(clap::Args)]
 pub struct Args {

@@ -1,11 +1,9 @@
 //! Showing what a device would hold.
 
 use super::files;
-use crate::{
-    cli::{exit::Failure, say::outln},
-    update::trust::Purpose,
-};
+use crate::cli::{exit::Failure, say::outln};
 use std::path::PathBuf;
+use update::trust::Purpose;
 
 pub(super) fn run(paths: &[PathBuf]) -> Result<(), Failure> {
     let roots = files::chain(paths)?;

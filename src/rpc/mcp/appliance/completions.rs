@@ -2,12 +2,12 @@
 
 use super::{super::fault::fault as plain, Asked, fault};
 use crate::{
-    error::{ErrorCode, ToolError},
     prompts::Prompt,
     resources::{RESOURCES, Resource},
     tools::service,
-    values::Pin,
 };
+use base::error::{ErrorCode, ToolError};
+use contract::values::Pin;
 use rmcp::{
     ErrorData,
     model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference},

@@ -11,11 +11,9 @@ use super::{
     provider::{Answer, Asked, Provider},
     tasks::Tasks,
 };
-use crate::{
-    access::caller::Caller,
-    error::ToolError,
-    rpc::{door::Server, listing},
-};
+use crate::rpc::{door::Server, listing};
+use base::error::ToolError;
+use contract::access::caller::Caller;
 use futures::FutureExt;
 use rmcp::{
     ErrorData,

@@ -2,11 +2,13 @@
 
 use super::{Asked, fault, hints};
 use crate::{
-    base64url,
-    error::{ErrorCode, ToolError},
     registry::pipeline::{Call, Finished},
     resources::{Address, RESOURCES, Resource as Known},
     rpc::mcp::provider::until_gone,
+};
+use base::{
+    base64url,
+    error::{ErrorCode, ToolError},
 };
 use rmcp::{
     ErrorData,

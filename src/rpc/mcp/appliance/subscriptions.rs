@@ -2,8 +2,6 @@
 
 use super::{super::fault::fault as plain, Asked, fault, resources};
 use crate::{
-    access::caller::Caller,
-    error::ToolError,
     log::rank,
     registry::pipeline::Call,
     resources::{
@@ -17,6 +15,8 @@ use crate::{
         mcp::ear::{PeerEar, SinkEar},
     },
 };
+use base::error::ToolError;
+use contract::access::caller::Caller;
 use rmcp::{
     ErrorData,
     model::{ErrorCode, RequestId, SubscriptionFilter},

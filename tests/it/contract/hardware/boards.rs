@@ -1,7 +1,7 @@
 //! The boards that assertions run on: how the server is configured there, and whose hand is outside.
 
 use super::hand::{self, GpioSim, Hand, Header, KernelScene, KernelWires, Slave, kernel_scope::KernelScope};
-use raspi_mcp::hw::{board::Board, model::Kind};
+use hw::{board::Board, model::Kind};
 
 /// One board.
 pub struct Setup {

@@ -1,16 +1,13 @@
 //! What holds of the approval button on every board that can be pressed: the agent has the lines, and two seconds approve.
 
 use super::{Bench, assertions, hand::Lines};
-use raspi_mcp::agent::operations as op;
-use raspi_mcp::{
-    agent::{
-        Agent, AgentLink, AgentSettings, Ask, AskRequest, AskState, Platform, machine::SimulatedMachine, system_clock,
-    },
-    canonical,
-    config::Approval,
-    hw::gpio::header,
-    os::Root,
+use agent::operations as op;
+use agent::{
+    Agent, AgentLink, AgentSettings, Ask, AskRequest, AskState, Platform, machine::SimulatedMachine, system_clock,
 };
+use base::{canonical, os::Root};
+use contract::config::Approval;
+use hw::gpio::header;
 use serde_json::{Value, json};
 use std::{
     sync::Arc,

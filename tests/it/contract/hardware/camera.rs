@@ -5,7 +5,7 @@ use super::{
     hand::{Camera, Hand, Scene},
     picture::{decoded, from_base64, shows},
 };
-use raspi_mcp::hw::model::Kind;
+use hw::model::Kind;
 use serde_json::{Value, json};
 
 assertions! {

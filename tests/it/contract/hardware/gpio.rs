@@ -1,7 +1,8 @@
 //! What holds of pins, edges and leases on every board.
 
 use super::{Bench, assertions, hand::Lines};
-use raspi_mcp::{hw::model::Kind, meta::Role};
+use contract::meta::Role;
+use hw::model::Kind;
 use serde_json::{Value, json};
 use std::{fs, time::Duration};
 

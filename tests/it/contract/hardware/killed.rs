@@ -2,7 +2,7 @@
 //! in that process; its twin is in `tests/it/tools/gpio`.
 
 use super::{Assertion, Bench};
-use raspi_mcp::hw::model::Kind;
+use hw::model::Kind;
 use serde_json::{Value, json};
 use std::{
     env,

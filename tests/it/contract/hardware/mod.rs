@@ -17,16 +17,15 @@ pub mod picture;
 mod pwm;
 
 use crate::pi::{Answer, Pi};
-use hand::Hand;
-use raspi_mcp::{
+use base::os::Root;
+use contract::{
     access::caller::Door,
     config::{self, Places, Sources},
-    hw::board::Board,
-    machine::Machine,
     meta::{Mode, Role},
-    os::Root,
-    registry::Registry,
 };
+use hand::Hand;
+use hw::{board::Board, machine::Machine};
+use raspi_mcp::registry::Registry;
 use serde_json::Value;
 use std::{future::Future, path::Path, pin::Pin};
 use tempfile::TempDir;

@@ -51,5 +51,5 @@ pub fn from_base64(text: &str) -> Vec<u8> {
             other => other,
         })
         .collect();
-    raspi_mcp::base64url::decode(&url).unwrap()
+    base::base64url::decode(&url).unwrap()
 }

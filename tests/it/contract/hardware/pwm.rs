@@ -1,7 +1,7 @@
 //! What holds of PWM, by hardware and by software on every board.
 
 use super::{Bench, assertions, hand::Scope};
-use raspi_mcp::meta::Role;
+use contract::meta::Role;
 use serde_json::{Value, json};
 
 assertions! {

@@ -2,7 +2,7 @@
 
 use super::{enabled, folder, from_base64, image, shows_the_card};
 use crate::served::{Door, Pi, soon, token};
-use raspi_mcp::meta::Role;
+use contract::meta::Role;
 use serde_json::{Value, json};
 use std::fs;
 

@@ -2,7 +2,7 @@
 
 use super::{CARD, WEBCAM, enabled, folder, pi, scene, small};
 use crate::served::{Door, Pi, soon};
-use raspi_mcp::hw::camera::{Holder, simulated::Trouble};
+use hw::camera::{Holder, simulated::Trouble};
 use serde_json::json;
 use std::{fs, time::Duration};
 

@@ -11,7 +11,8 @@ use crate::{
     contract::hardware::picture,
     served::{Answer, Pi},
 };
-use raspi_mcp::{config::Settings, hw::camera::simulated::Simulated, meta::Role};
+use contract::{config::Settings, meta::Role};
+use hw::camera::simulated::Simulated;
 use serde_json::{Value, json};
 use std::{path::PathBuf, sync::Arc};
 

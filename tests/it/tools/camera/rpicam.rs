@@ -1,13 +1,11 @@
 //! `rpicam-still`, by a program that takes its options: what it is told, and that nothing of it is left.
 
-use raspi_mcp::{
-    hw::camera::{
-        Camera, Fault, Format, Size, Wish,
-        develop::develop,
-        port::{Port, Until},
-        rpicam::Rpicam,
-    },
-    os::{Root, blocking::Stop},
+use base::os::{Root, blocking::Stop};
+use hw::camera::{
+    Camera, Fault, Format, Size, Wish,
+    develop::develop,
+    port::{Port, Until},
+    rpicam::Rpicam,
 };
 use std::{
     fs,
@@ -40,7 +38,7 @@ impl Fake {
         self.dir.path().join(name)
     }
 
-    fn take(&self, format: Format, until: &Until) -> Result<raspi_mcp::hw::camera::Shot, Fault> {
+    fn take(&self, format: Format, until: &Until) -> Result<hw::camera::Shot, Fault> {
         let wish = Wish { size: Size::new(48, 32), format, quality: 77, warmup: 30, max_bytes: 100_000 };
         self.port.take(&camera(), &wish, until, &mut |raw| develop(raw, &wish))
     }
@@ -52,7 +50,7 @@ fn camera() -> Camera {
         name: "imx708".into(),
         driver: "libcamera".into(),
         bus: "/base/soc/i2c0mux/i2c@1/imx708@1a".into(),
-        backend: raspi_mcp::hw::camera::Backend::Rpicam,
+        backend: hw::camera::Backend::Rpicam,
         modes: Vec::new(),
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     pi::Pi as Captured,
     served::{Door, Pi},
 };
-use raspi_mcp::meta::Role;
+use contract::meta::Role;
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::PermissionsExt};
 

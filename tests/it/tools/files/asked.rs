@@ -1,12 +1,9 @@
 //! Writing where policy asks: a person sees the very content, and the yes is for it alone.
 
 use super::Files;
-use raspi_mcp::agent::operations as op;
-use raspi_mcp::{
-    access::question::lines,
-    agent::{AgentLink, Client},
-    meta::Mode,
-};
+use agent::operations as op;
+use agent::{AgentLink, Client};
+use contract::{access::question::lines, meta::Mode};
 use serde_json::json;
 
 /// The person's way in.

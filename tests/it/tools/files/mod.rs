@@ -8,7 +8,7 @@ mod read;
 mod write;
 
 use crate::served::{Answer, Pi};
-use raspi_mcp::config::{FileRoot, Settings};
+use contract::config::{FileRoot, Settings};
 use ring::digest;
 use serde_json::Value;
 use std::{

@@ -227,7 +227,7 @@ async fn writing_is_off_until_it_is_switched_on_and_the_root_allows_it() {
     assert!(refused["hint"].as_str().unwrap().contains("writable = true"));
     let files = Files::with(|settings| settings.tools.enable.clear()).await;
     files.call("files.write", json!({ "path": "x", "content": "" })).await.failed("permission_denied");
-    let files = Files::with(|settings| settings.access.stdio_role = raspi_mcp::meta::Role::ReadOnly).await;
+    let files = Files::with(|settings| settings.access.stdio_role = contract::meta::Role::ReadOnly).await;
     let answer = files.call("files.write", json!({ "path": "x", "content": "" })).await;
     assert_eq!(answer.failed("permission_denied")["details"]["required_role"], "ops_rw");
     assert_eq!(files.everything(), [] as [&str; 0]);

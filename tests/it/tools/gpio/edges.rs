@@ -2,7 +2,7 @@
 
 use super::{board, board_with, is_let_go, pin, stdio};
 use crate::served::{Door, Pi, soon};
-use raspi_mcp::hw::{gpio::SimulatedGpio, line::Level};
+use hw::{gpio::SimulatedGpio, line::Level};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};

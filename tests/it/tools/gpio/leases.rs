@@ -2,7 +2,7 @@
 
 use super::{becomes, board, board_with, is_let_go, pin, stdio};
 use crate::served::Door;
-use raspi_mcp::hw::line::Level;
+use hw::line::Level;
 use serde_json::json;
 
 #[tokio::test]
@@ -42,7 +42,7 @@ async fn one_pin_has_one_owner_at_a_time() {
 
 #[tokio::test]
 async fn force_is_for_administrators() {
-    use raspi_mcp::{
+    use contract::{
         access::caller::{Caller, Door as In},
         meta::Role,
     };

@@ -8,11 +8,8 @@ mod time;
 mod write;
 
 use crate::served::{Door, Pi, Wire};
-use raspi_mcp::{
-    config::Settings,
-    hw::{gpio::SimulatedGpio, line::Level},
-    values::Pin,
-};
+use contract::{config::Settings, values::Pin};
+use hw::{gpio::SimulatedGpio, line::Level};
 
 /// A server whose callers may drive pins, and the board it drives them on.
 pub async fn board() -> (Pi, SimulatedGpio) {
@@ -24,7 +21,7 @@ pub async fn board_with(change: impl FnOnce(&mut Settings)) -> (Pi, SimulatedGpi
         settings.tools.enable.insert("gpio".into());
         settings.limits.writes_per_minute = 100_000;
         settings.limits.reads_per_minute = 100_000;
-        settings.access.loopback_role = raspi_mcp::meta::Role::Admin;
+        settings.access.loopback_role = contract::meta::Role::Admin;
         change(settings);
     })
     .await;

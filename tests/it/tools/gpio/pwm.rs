@@ -2,15 +2,13 @@
 
 use super::{becomes, board, board_with, is_let_go, pin, stdio};
 use crate::served::{Door, Pi};
-use raspi_mcp::{
-    config::{Places, Settings},
-    hw::{
-        board::{Board, Choice},
-        gpio::{Lines, lease::Owner, refusal::Refusal},
-        line::{Level, Take},
-        pwm::{Fault, SimulatedPwm, Wave},
-    },
-    os::Root,
+use base::os::Root;
+use contract::config::{Places, Settings};
+use hw::{
+    board::{Board, Choice},
+    gpio::{Lines, lease::Owner, refusal::Refusal},
+    line::{Level, Take},
+    pwm::{Fault, SimulatedPwm, Wave},
 };
 use serde_json::{Value, json};
 use std::sync::Arc;

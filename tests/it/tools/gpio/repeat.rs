@@ -5,20 +5,20 @@ use super::{
     time::{Desk, SECOND, http},
 };
 use crate::served::{Door, Pi};
-use raspi_mcp::{
+use contract::{
     access::{
         caller::{Caller, Door as In},
         presence::Presence,
     },
     config::{Owners, TokenSetting},
-    hw::{
-        gpio::{
-            lease::{HeldBy, Owner},
-            refusal::Refusal,
-        },
-        line::{Level, Pull, Take},
-    },
     meta::Role,
+};
+use hw::{
+    gpio::{
+        lease::{HeldBy, Owner},
+        refusal::Refusal,
+    },
+    line::{Level, Pull, Take},
 };
 use serde_json::{Value, json};
 use std::time::Duration;

@@ -1,15 +1,15 @@
 //! Times: levels that are taken back, leases that run out. On a clock that runs when everybody waits.
 
 use super::pin;
-use raspi_mcp::{
+use base::os::Root;
+use contract::{
     access::presence::Presence,
     config::{GpioSettings, Places, Revert, Settings},
-    hw::{
-        board::{Board, Choice},
-        gpio::{Lines, SimulatedGpio, lease::Owner, refusal::Refusal},
-        line::{Level, Pull, Take},
-    },
-    os::Root,
+};
+use hw::{
+    board::{Board, Choice},
+    gpio::{Lines, SimulatedGpio, lease::Owner, refusal::Refusal},
+    line::{Level, Pull, Take},
 };
 use std::{sync::Arc, time::Duration};
 use tempfile::TempDir;
@@ -41,7 +41,7 @@ impl Desk {
     /// The server is killed and started again, on the same board.
     pub fn after_a_kill(&self) -> Arc<Lines> {
         let mut board = Board::detect(Choice::Simulated, &Root::system()).unwrap();
-        let mut wires = raspi_mcp::hw::board::Simulated::default();
+        let mut wires = hw::board::Simulated::default();
         wires.gpio = self.board.clone();
         board.simulated = Some(Arc::new(wires));
         Lines::new(&self.places.gpio, Default::default(), &Root::system(), &board.pins(), &self.places.places)

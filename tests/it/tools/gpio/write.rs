@@ -2,7 +2,7 @@
 
 use super::{board, board_with, pin, stdio};
 use crate::served::Door;
-use raspi_mcp::hw::line::Level;
+use hw::line::Level;
 use serde_json::json;
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! The list of what may be reached: by bus and address, reading and writing apart.
 
 use super::Scene;
-use raspi_mcp::config::{BusSetting, Settings};
+use contract::config::{BusSetting, Settings};
 use serde_json::json;
 
 fn listed(settings: &mut Settings) {

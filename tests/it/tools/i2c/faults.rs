@@ -1,7 +1,7 @@
 //! What goes wrong on a bus, each told so that one knows what to do next.
 
 use super::Scene;
-use raspi_mcp::hw::i2c::simulated::Trouble;
+use hw::i2c::simulated::Trouble;
 use serde_json::json;
 
 #[tokio::test]

@@ -8,7 +8,8 @@ mod scan;
 mod transfers;
 
 use crate::served::{Door, Pi, Wire};
-use raspi_mcp::{config::Settings, hw::i2c::simulated::Buses};
+use contract::config::Settings;
+use hw::i2c::simulated::Buses;
 use serde_json::{Value, json};
 
 /// A server whose I2C tools are all on, the hand that moves what is on its buses, and a conversation.

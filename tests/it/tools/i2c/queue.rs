@@ -2,12 +2,10 @@
 
 use super::Scene;
 use crate::served::Door;
+use contract::values::Address;
 use futures::future::join_all;
-use raspi_mcp::hw::i2c::simulated::Trouble;
-use raspi_mcp::{
-    hw::i2c::{Allow, I2c, PATIENCE, simulated},
-    values::Address,
-};
+use hw::i2c::simulated::Trouble;
+use hw::i2c::{Allow, I2c, PATIENCE, simulated};
 use serde_json::json;
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! `i2c.scan_bus`: i2cdetect's rules, and never what belongs to a driver.
 
 use super::Scene;
-use raspi_mcp::hw::i2c::{
+use hw::i2c::{
     Addresses, Functions,
     simulated::{SMBUS, Trouble},
 };

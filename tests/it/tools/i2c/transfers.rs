@@ -1,7 +1,7 @@
 //! Reads, writes and transfers that work: on an adapter of plain I2C, and on one of SMBus alone.
 
 use super::Scene;
-use raspi_mcp::hw::i2c::simulated::{BCM2835, SMBUS};
+use hw::i2c::simulated::{BCM2835, SMBUS};
 use serde_json::json;
 
 #[tokio::test]

@@ -6,13 +6,10 @@ use crate::{
     private_bus::{FakeSystemd, FakeUnit, PrivateBus},
     served::soon,
 };
-use raspi_mcp::{
-    config::BoardChoice,
-    hw::board::Board,
-    machine::Machine,
-    os::Root,
-    registry::progress::{Progress, Update},
-};
+use base::os::Root;
+use contract::config::BoardChoice;
+use hw::{board::Board, machine::Machine};
+use raspi_mcp::registry::progress::{Progress, Update};
 use serde_json::{Value, json};
 use std::{
     fs,

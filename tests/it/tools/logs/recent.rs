@@ -1,7 +1,7 @@
 //! `logs.get_recent_app_logs` and `logs.get_recent_audit_logs` where there is nothing to show.
 
 use crate::pi::Pi;
-use raspi_mcp::{access::caller::Door, meta::Role};
+use contract::{access::caller::Door, meta::Role};
 use serde_json::json;
 
 #[tokio::test]

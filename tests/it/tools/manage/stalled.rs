@@ -12,18 +12,16 @@ use crate::{
     },
     updating::Standstill,
 };
-use raspi_mcp::{
-    meta::Mode,
-    update::{
-        job::{Jobs, Kept, State},
-        status::Phase,
-    },
-};
+use contract::meta::Mode;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::Notify,
     time::{Instant, advance, pause, resume},
+};
+use update::{
+    job::{Jobs, Kept, State},
+    status::Phase,
 };
 
 /// Text that does not become much smaller: some blocks of it have to be fetched.

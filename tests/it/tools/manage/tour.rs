@@ -2,7 +2,7 @@
 
 use super::web::{Web, admin, slot, until};
 use crate::served::Door;
-use raspi_mcp::meta::Mode;
+use contract::meta::Mode;
 use serde_json::json;
 
 #[tokio::test]
@@ -129,10 +129,10 @@ async fn a_person_is_asked_and_only_administrators_may_ask() {
     }
     // Looking asks nobody.
     wire.call("manage.update_server", json!({"dry_run": true})).await.ok();
-    let reader = raspi_mcp::access::caller::Caller::new(
+    let reader = contract::access::caller::Caller::new(
         "reader",
-        raspi_mcp::meta::Role::OpsRw,
-        raspi_mcp::access::caller::Door::Stdio,
+        contract::meta::Role::OpsRw,
+        contract::access::caller::Door::Stdio,
     );
     let mut reader = pi.stdio(reader);
     for tool in ["update_server", "apply_os_updates", "rollback", "mark_good"] {

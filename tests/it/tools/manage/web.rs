@@ -4,18 +4,15 @@ use crate::{
     served::{Answer, Door, Pi, Wire},
     update::{a_boot_of, a_bundle_of, a_plan, a_root_file, signed},
 };
-use raspi_mcp::{
-    config::Settings,
-    meta::Mode,
-    update::{
-        bundle::Digest,
-        channel::{Index, Offer, Rollout},
-        trust::Purpose,
-    },
-};
+use contract::{config::Settings, meta::Mode};
 use serde_json::{Value, json};
 use std::{fs, path::Path, time::Duration};
 use tempfile::TempDir;
+use update::{
+    bundle::Digest,
+    channel::{Index, Offer, Rollout},
+    trust::Purpose,
+};
 
 pub const SIMULATED: &str = "raspi-mcp,simulated";
 

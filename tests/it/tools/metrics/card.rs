@@ -123,7 +123,7 @@ async fn a_store_that_cannot_be_opened_is_an_answer_and_no_hang() {
     let tree = crate::trees::Copied::of("pi-5");
     let home = tempfile::tempdir().unwrap();
     std::fs::create_dir(home.path().join("store.db")).unwrap();
-    let wall = raspi_mcp::clock::Wall::of(|| super::START);
+    let wall = base::clock::Wall::of(|| super::START);
     let pi = crate::pi::Pi::living_in(crate::trees::machine(tree.root()), home.path(), wall);
     for (tool, args) in [
         ("metrics.start_sampling_job", json!({"interval_seconds": 5})),
@@ -142,7 +142,7 @@ async fn a_store_that_cannot_be_opened_is_an_answer_and_no_hang() {
 async fn samples_take_no_more_than_they_may() {
     let mut scene = Scene::new().await;
     let store = scene.pi.world.store.clone();
-    let wall = raspi_mcp::clock::Wall::of(|| super::START);
+    let wall = base::clock::Wall::of(|| super::START);
     let world = std::sync::Arc::get_mut(&mut scene.pi.world).unwrap();
     world.sampling = raspi_mcp::sampling::Sampling::new(store, 4000, wall);
     scene.pi.world.sampling.close().await.unwrap();

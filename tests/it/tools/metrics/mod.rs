@@ -15,7 +15,7 @@ use crate::{
     pi::{Answer, Pi},
     trees::{Copied, machine},
 };
-use raspi_mcp::clock::Wall;
+use base::clock::Wall;
 use serde_json::{Value, json};
 use std::{
     path::Path,
@@ -126,5 +126,5 @@ async fn start(tree: &Copied, home: &Path, wall: &Wall) -> Pi {
 
 /// `2026-01-15T14:MM:SS.000Z`
 pub fn at(seconds: i64) -> String {
-    raspi_mcp::clock::Stamp(START + seconds * 1000).to_string()
+    base::clock::Stamp(START + seconds * 1000).to_string()
 }

@@ -2,7 +2,7 @@
 //! machine: what the agent does is in tests/it/agent/units.rs.
 
 use crate::served::{Door, Pi};
-use raspi_mcp::{
+use contract::{
     access::caller::{Caller, Door as In},
     config::Settings,
     meta::{Mode, Role},

@@ -4,7 +4,7 @@ use crate::{
     pi::Pi,
     trees::{Copied, machine, machine_as, tree},
 };
-use raspi_mcp::hw::board::Choice;
+use hw::board::Choice;
 use serde_json::json;
 
 const TOOL: &str = "system.get_capabilities";

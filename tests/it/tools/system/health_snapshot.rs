@@ -4,10 +4,8 @@ use crate::{
     pi::Pi,
     trees::{Copied, machine, machine_as, tree},
 };
-use raspi_mcp::{
-    clock::Wall,
-    hw::board::{Choice, Part},
-};
+use base::clock::Wall;
+use hw::board::{Choice, Part};
 use serde_json::{Value, json};
 use std::{
     sync::{

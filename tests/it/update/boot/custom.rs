@@ -1,14 +1,7 @@
 //! Configured commands: started as they are, bounded in time and words.
 
 use super::Told as Says;
-use raspi_mcp::{
-    error::ErrorCode,
-    update::{
-        Slot,
-        boot::custom::Custom,
-        boot::{BootFlow, Tries},
-    },
-};
+use base::error::ErrorCode;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     process::{Pid, PidfdFlags, pidfd_open},
@@ -19,6 +12,10 @@ use std::{
     path::Path,
     sync::Arc,
     time::{Duration, Instant},
+};
+use update::{
+    Slot,
+    boot::{BootFlow, Tries, custom::Custom},
 };
 
 const LIMIT: Duration = Duration::from_secs(20);

@@ -1,15 +1,17 @@
 //! Cards that fail: reads that end in EIO, writes that are taken and lost.
 
 use super::{Told, card, layout, read, write};
-use raspi_mcp::{
-    error::{ErrorCode, ToolError},
-    update::{
-        Slot,
-        boot::{BootFlow, Tryboot, Uboot, erase, fat::make, tryboot::canonical, tryboot::restore},
-        disk::{Access, Area, Device, Disk, MemoryDisk},
-    },
-};
+use base::error::{ErrorCode, ToolError};
 use std::{io, sync::Arc};
+use update::{
+    Slot,
+    boot::{
+        BootFlow, Tryboot, Uboot, erase,
+        fat::make,
+        tryboot::{canonical, restore},
+    },
+    disk::{Access, Area, Device, Disk, MemoryDisk},
+};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Way {

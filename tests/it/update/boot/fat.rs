@@ -1,12 +1,15 @@
 //! The FAT reader: every kind, long names, and whatever somebody wrote there.
 
 use proptest::prelude::*;
-use raspi_mcp::update::{
-    boot::fat::{Fat, Kind, make},
-    boot::{LONGEST_HEAD, head_of_image, head_to_zero},
+use std::collections::BTreeMap;
+use update::{
+    boot::{
+        LONGEST_HEAD,
+        fat::{Fat, Kind, make},
+        head_of_image, head_to_zero,
+    },
     disk::{Access, Area, Device, Disk, MemoryDisk},
 };
-use std::collections::BTreeMap;
 
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;

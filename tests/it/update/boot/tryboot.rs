@@ -1,21 +1,21 @@
 //! The flow of a Raspberry Pi 4 and newer: autoboot.txt in its sector; and what comes of it in the model of the bootloader.
 
 use super::{Told, card, layout, read, write};
+use base::error::ErrorCode;
 use proptest::prelude::*;
-use raspi_mcp::{
-    error::ErrorCode,
-    update::{
-        Slot,
-        boot::fat::make,
-        boot::tryboot::{Autoboot, Flag, canonical},
-        boot::{BootFlow, Tryboot},
-        disk::{Area, Disk, Event, MemoryDisk},
-        firmware::{Generation, Outcome, TrybootFirmware},
-    },
-};
 use std::{
     io,
     sync::{Arc, Mutex},
+};
+use update::{
+    Slot,
+    boot::{
+        BootFlow, Tryboot,
+        fat::make,
+        tryboot::{Autoboot, Flag, canonical},
+    },
+    disk::{Area, Disk, Event, MemoryDisk},
+    firmware::{Generation, Outcome, TrybootFirmware},
 };
 
 fn flow(disk: &MemoryDisk, told: &Told, flag: Option<Flag>) -> Tryboot {

@@ -1,18 +1,18 @@
 //! The flow of boards with U-Boot: two raw copies, the older one written; and what comes of it in the model of boot.cmd.
 
 use super::{Told, card, read, write};
+use base::error::ErrorCode;
 use proptest::prelude::*;
-use raspi_mcp::{
-    error::ErrorCode,
-    update::{
-        Slot,
-        boot::uboot::{COPY, State, crc32},
-        boot::{BootFlow, Tries, Uboot},
-        disk::{Area, Disk, Event, MemoryDisk},
-        firmware::{Outcome, UbootFirmware},
-    },
-};
 use std::{io::ErrorKind, sync::Arc};
+use update::{
+    Slot,
+    boot::{
+        BootFlow, Tries, Uboot,
+        uboot::{COPY, State, crc32},
+    },
+    disk::{Area, Disk, Event, MemoryDisk},
+    firmware::{Outcome, UbootFirmware},
+};
 
 fn flow(disk: &MemoryDisk, told: &Told) -> Uboot {
     Uboot::new(Arc::new(disk.clone()), Arc::new(told.clone()))
@@ -239,12 +239,12 @@ mod boot_cmd {
 
     #[test]
     fn garbage_a_slot_that_does_not_load_loses_all_its_boots_at_once() {
-        let no_kernel = raspi_mcp::update::boot::fat::make(
+        let no_kernel = update::boot::fat::make(
             64 << 10,
             &[("slot.env", b"slot_kernel=Image\n"), ("Image", b"this is not a kernel")],
         )
         .unwrap();
-        let no_initrd = raspi_mcp::update::boot::fat::make(
+        let no_initrd = update::boot::fat::make(
             64 << 10,
             &[("slot.env", b"slot_kernel=Image\nslot_initrd=initrd\n"), ("Image", &read(&card(), Area::Boot(Slot::A)))],
         );

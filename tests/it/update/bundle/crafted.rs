@@ -1,11 +1,11 @@
 //! Bundles that no builder makes, properly signed: what a signer who is careless, or whose tools were bent, could publish.
 
 use crate::update::{a_boot, a_bundle_of, a_key, a_plan, an_image, envelope, roots};
-use raspi_mcp::update::{
+use serde_json::{Value, json};
+use update::{
     bundle::{Digest, ENTRY, Envelope, Fault, Index},
     trust::{Purpose, Release},
 };
-use serde_json::{Value, json};
 
 /// Few blocks, so that a test can bend each of them.
 pub const BLOCK: u32 = 64 << 10;
@@ -19,7 +19,7 @@ pub struct Crafted {
 impl Crafted {
     /// Of a sound bundle: a root image of two blocks and a half, and a boot image of 4 MiB.
     pub fn sound() -> Self {
-        let plan = raspi_mcp::update::bundle::Plan { block_size: BLOCK, ..a_plan("1.2.3", 7) };
+        let plan = update::bundle::Plan { block_size: BLOCK, ..a_plan("1.2.3", 7) };
         let bundle = a_bundle_of(&plan, &a_boot(4 << 20, &[]), &an_image(160 << 10, 5), &[]);
         let envelope = envelope(&bundle);
         let (index, blocks) = (envelope.index_at as usize, envelope.blocks_at as usize);
@@ -67,7 +67,7 @@ impl Crafted {
         let block = self.index().unwrap().block(0);
         let length = (block.stored.end - block.stored.start) as usize;
         let mut raw = vec![1; 9];
-        let said = raspi_mcp::update::bundle::unpack(&block, &self.blocks[..length], &mut raw);
+        let said = update::bundle::unpack(&block, &self.blocks[..length], &mut raw);
         (said, raw)
     }
 }

@@ -2,10 +2,9 @@
 
 use super::crafted::Crafted;
 use crate::update::{a_boot, a_bundle, a_key, an_image, envelope, roots};
-use raspi_mcp::update::{
+use update::{
     bundle::{Digest, Envelope, Fault, Head, MAX_HEAD, MAX_SIGNATURES, PREAMBLE, Signature},
-    trust,
-    trust::Purpose,
+    trust::{self, Purpose},
 };
 
 fn a_small_bundle() -> Vec<u8> {

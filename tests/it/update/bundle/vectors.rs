@@ -1,12 +1,12 @@
 //! The vectors of docs/bundle-format.md: `BLESS=1` writes them, and a reader in another language, made by the document, agrees.
 
 use crate::update::{NOW, a_boot, a_bundle_of, a_key, a_plan, a_root, a_root_file, envelope, roots, signed};
-use raspi_mcp::update::{
+use serde_json::{Value, json};
+use std::{env, fs, path::PathBuf, process::Command};
+use update::{
     bundle::{Envelope, Fault, Head, Plan, unpack},
     trust::{Purpose, Roots},
 };
-use serde_json::{Value, json};
-use std::{env, fs, path::PathBuf, process::Command};
 
 fn folder() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/bundles"))
@@ -123,7 +123,7 @@ fn they_are_what_is_committed_and_what_is_said_of_them_is_said() {
         let said = match name.rsplit_once('.').unwrap().1 {
             "bundle" | "head" => head(&bytes).and_then(|head| roots().verify_release(&head)).map(drop),
             "channel" => {
-                let read = raspi_mcp::update::trust::Signed::parse(&bytes, Purpose::Channel).unwrap();
+                let read = update::trust::Signed::parse(&bytes, Purpose::Channel).unwrap();
                 roots().verify_channel(&read.text, &read.signatures).map(drop)
             }
             _ if name.contains('1') => Roots::parse(&bytes).map(drop),
@@ -147,7 +147,7 @@ fn the_sound_bundle_holds_the_root_image() {
     let at = head(&bundle).unwrap();
     let index = release.index(bundle[at.index_at as usize..at.blocks_at as usize].to_vec()).unwrap();
     let mut whole = Vec::new();
-    for n in index.range(raspi_mcp::update::bundle::ImageKind::Root) {
+    for n in index.range(update::bundle::ImageKind::Root) {
         let (block, mut raw) = (index.block(n), Vec::new());
         unpack(&block, &bundle[block.stored.start as usize..block.stored.end as usize], &mut raw).unwrap();
         whole.extend(raw);

@@ -1,13 +1,11 @@
 //! A folder of files as a card.
 
-use raspi_mcp::{
-    error::ErrorCode,
-    update::{
-        Slot,
-        disk::{Access, Area, Disk, FolderDisk},
-    },
-};
+use base::error::ErrorCode;
 use std::{fs, io::ErrorKind, os::unix::fs::PermissionsExt};
+use update::{
+    Slot,
+    disk::{Access, Area, Disk, FolderDisk},
+};
 
 const BOOT: Area = Area::Boot(Slot::A);
 

@@ -1,13 +1,11 @@
 //! dist/layout.toml is the one truth: the bench's disk and the script agree with it.
 
-use raspi_mcp::{
-    error::ErrorCode,
-    update::{
-        Slot,
-        disk::{Area, Layout},
-    },
-};
+use base::error::ErrorCode;
 use std::{fs, path::Path};
+use update::{
+    Slot,
+    disk::{Area, Layout},
+};
 
 const MIB: u64 = 1 << 20;
 

@@ -1,18 +1,17 @@
 //! Block devices by sysfs, in a tree of files: finding the card, and refusing what somebody else has.
 
-use raspi_mcp::{
+use base::{
     error::{ErrorCode, ToolError},
     os::Root,
-    update::{
-        Slot,
-        disk::real::root_slot,
-        disk::{Access, Area, Device, Disk, Layout, RealDisk},
-    },
 };
 use std::{
     fs,
     io::ErrorKind,
     path::{Path, PathBuf},
+};
+use update::{
+    Slot,
+    disk::{Access, Area, Device, Disk, Layout, RealDisk, real::root_slot},
 };
 
 const MIB: u64 = 1 << 20;

@@ -6,28 +6,26 @@ mod rows;
 mod spine;
 
 use super::*;
-use raspi_mcp::{
-    error::ToolError,
-    update::{
-        Reckoning, Slot,
-        boot::{BootFlow, ResetCause},
-        disk::{Area, Disk, Layout, MemoryDisk},
-        firmware::Outcome,
-        install::{
-            Armed, Engine, Finish, Machine, Record, Site,
-            hooks::{Unwatched, Watch},
-            judge,
-        },
-        simulated::{self, Board, Chain, Simulated},
-        slots::{self, Here, Ledger, Limits, Settled, Standing, State, clock::floor},
-    },
-};
+use base::error::ToolError;
 use std::{
     collections::BTreeSet,
     sync::{
         Arc, Mutex,
         atomic::{AtomicI64, AtomicU32, Ordering},
     },
+};
+use update::{
+    Reckoning, Slot,
+    boot::{BootFlow, ResetCause},
+    disk::{Area, Disk, Layout, MemoryDisk},
+    firmware::Outcome,
+    install::{
+        Armed, Engine, Finish, Machine, Record, Site,
+        hooks::{Unwatched, Watch},
+        judge,
+    },
+    simulated::{self, Board, Chain, Simulated},
+    slots::{self, Here, Ledger, Limits, Settled, Standing, State, clock::floor},
 };
 
 pub const BOOT: usize = 256 << 10;
@@ -214,6 +212,6 @@ impl Pi {
     }
 }
 
-pub fn open(disk: &MemoryDisk, area: Area) -> Box<dyn raspi_mcp::update::disk::Device> {
-    disk.open(area, raspi_mcp::update::disk::Access::Shared).unwrap()
+pub fn open(disk: &MemoryDisk, area: Area) -> Box<dyn update::disk::Device> {
+    disk.open(area, update::disk::Access::Shared).unwrap()
 }

@@ -1,12 +1,10 @@
 //! Steps 1 and 2 of notes, row by row: what is refused before anything is written, each with its reason.
 
 use super::*;
-use raspi_mcp::{
-    error::ErrorCode,
-    update::{
-        bundle::Plan,
-        disk::{Access, Device},
-    },
+use base::error::ErrorCode;
+use update::{
+    bundle::Plan,
+    disk::{Access, Device},
 };
 
 fn made(change: impl FnOnce(&mut Plan)) -> Vec<u8> {
@@ -117,7 +115,7 @@ fn row_2_what_was_made_in_the_future_is_refused_and_a_clock_that_nobody_set_hold
 
 #[test]
 fn an_image_that_is_not_the_one_that_was_signed_is_never_armed_though_every_block_is() {
-    use raspi_mcp::update::bundle::{Digest, Envelope, Manifest};
+    use update::bundle::{Digest, Envelope, Manifest};
     for image in [0, 1] {
         let pi = Pi::new(Chain::Tryboot);
         pi.start(ResetCause::PowerOn);
@@ -129,7 +127,7 @@ fn an_image_that_is_not_the_one_that_was_signed_is_never_armed_though_every_bloc
         let text = serde_json::to_vec(&manifest).unwrap();
         let mut forged = Envelope::new(text, head.blocks_at - head.index_at, blocks).unwrap();
         for key in [11, 12] {
-            raspi_mcp::update::trust::sign(&mut forged, &a_key(key)).unwrap();
+            update::trust::sign(&mut forged, &a_key(key)).unwrap();
         }
         let bad = [forged.encode().unwrap(), good[head.index_at as usize..].to_vec()].concat();
         let error = pi.install(&bad).0.unwrap_err();
@@ -251,7 +249,7 @@ fn rule_14_a_boot_image_that_would_flash_the_board_is_never_armed() {
 
 /// A bundle with another boot image than the builder was given, signed all the same: whoever has the keys can build what ours does not.
 fn forged(good: &[u8], boot: &[u8]) -> Vec<u8> {
-    use raspi_mcp::update::bundle::{Digest, ENTRY, Envelope, ImageKind, Manifest};
+    use update::bundle::{Digest, ENTRY, Envelope, ImageKind, Manifest};
     let head = envelope(good);
     let index = opened(good).1;
     let (mut entries, mut blocks) = (Vec::new(), Vec::new());
@@ -277,7 +275,7 @@ fn forged(good: &[u8], boot: &[u8]) -> Vec<u8> {
     let text = serde_json::to_vec(&manifest).unwrap();
     let mut envelope = Envelope::new(text, entries.len() as u64, blocks.len() as u64).unwrap();
     for key in [11, 12] {
-        raspi_mcp::update::trust::sign(&mut envelope, &a_key(key)).unwrap();
+        update::trust::sign(&mut envelope, &a_key(key)).unwrap();
     }
     [envelope.encode().unwrap(), entries, blocks].concat()
 }

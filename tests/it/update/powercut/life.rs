@@ -5,22 +5,20 @@ use super::{
     card::{Card, Event},
 };
 use crate::update::{NOW, a_bundle_of, a_plan, opened, with_tree};
-use raspi_mcp::{
-    error::ToolError,
-    update::{
-        Slot,
-        boot::{BootFlow, ResetCause},
-        disk::{Access, Area, Disk},
-        firmware::Outcome,
-        install::{Engine, Finish, Record, Site, hooks::Unwatched},
-        simulated::{Chain, areas, boot_image, factory},
-        slots::{self, Here, Ledger, Limits, Settled, Standing, State, Step},
-        status::Attempt,
-    },
-};
+use base::error::ToolError;
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex},
+};
+use update::{
+    Slot,
+    boot::{BootFlow, ResetCause},
+    disk::{Access, Area, Disk},
+    firmware::Outcome,
+    install::{Engine, Finish, Record, Site, hooks::Unwatched},
+    simulated::{Chain, areas, boot_image, factory},
+    slots::{self, Here, Ledger, Limits, Settled, Standing, State, Step},
+    status::Attempt,
 };
 
 pub const BOOT: usize = 64 << 10;
@@ -255,6 +253,6 @@ impl Life {
     }
 }
 
-fn bundle_plan(version: &str, counter: u64, revoke_below: Option<u64>) -> raspi_mcp::update::bundle::Plan {
-    raspi_mcp::update::bundle::Plan { block_size: BLOCK, revoke_below, ..a_plan(version, counter) }
+fn bundle_plan(version: &str, counter: u64, revoke_below: Option<u64>) -> update::bundle::Plan {
+    update::bundle::Plan { block_size: BLOCK, revoke_below, ..a_plan(version, counter) }
 }

@@ -11,12 +11,12 @@ use card::Event;
 use cut::{Cutter, Dice};
 use judge::{Bounds, Judge, about};
 use life::{Life, Recording};
-use raspi_mcp::update::{Slot, boot::ResetCause, disk::Area, simulated::Chain};
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     io::Write,
     time::Instant,
 };
+use update::{Slot, boot::ResetCause, disk::Area, simulated::Chain};
 
 /// Distinct states of each boot chain, at least: twice that in all.
 const LEAST: usize = 55_000;

@@ -10,7 +10,16 @@ mod overlay;
 use cuts::{Chain, Counts, Plan, cut};
 use log::{Event, Log};
 use overlay::{Overlay, SECTOR, WHOLE};
-use raspi_mcp::update::{
+use std::{
+    fs,
+    io::{self, Cursor},
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+use update::{
     Slot,
     boot::{BootFlow, ResetCause, Tries, head_of_image, uboot::State},
     bundle::Digest,
@@ -19,15 +28,6 @@ use raspi_mcp::update::{
     simulated::{self, Board, Simulated, boot_image, factory},
     slots::{
         Asked, Candidate, Here, Ledger, Limits, Standing, arm, begin_writing, commit, committed, verified, written,
-    },
-};
-use std::{
-    fs,
-    io::{self, Cursor},
-    path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering},
     },
 };
 

@@ -4,14 +4,14 @@
 use super::machine::{FREE, Machine, NOW, candidate};
 use crate::update::boot::{BOOT, ROOT};
 use proptest::prelude::*;
-use raspi_mcp::update::{
+use std::{collections::BTreeSet, io};
+use update::{
     Slot,
     boot::ResetCause,
     disk::{Access, Area, Disk, MemoryDisk},
     simulated::{Chain, boot_image},
     slots::{self, MOST_ARMINGS, Standing},
 };
-use std::{collections::BTreeSet, io};
 
 #[derive(Clone, Debug)]
 enum Deed {

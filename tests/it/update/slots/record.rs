@@ -1,17 +1,15 @@
 //! The record on the card: torn, garbage, of a newer version, on a card that takes nothing.
 
 use super::machine::NOW;
-use raspi_mcp::{
-    error::ErrorCode,
-    update::{
-        Slot,
-        disk::{Access, Area, Disk, Event, MemoryDisk},
-        slots::{State, Store},
-        status::{Attempt, Phase, SlotState},
-    },
-};
+use base::error::ErrorCode;
 use serde_json::{Value, json};
 use std::io;
+use update::{
+    Slot,
+    disk::{Access, Area, Disk, Event, MemoryDisk},
+    slots::{State, Store},
+    status::{Attempt, Phase, SlotState},
+};
 
 const SIZE: usize = 64 << 10;
 const COPIES: [u64; 2] = [16 << 10, 32 << 10];
@@ -253,7 +251,7 @@ fn every_field_comes_back_as_it_was() {
         finished_ms: None,
     });
     state.kept.insert("identity".into(), (0..=255).collect());
-    state.update = Some(super::table::pending(raspi_mcp::update::slots::Stage::Trial, Slot::B, "x"));
+    state.update = Some(super::table::pending(update::slots::Stage::Trial, Slot::B, "x"));
     (state.revoke_below, state.time_floor, state.installs_ms) = (u64::MAX, 5, vec![i64::MIN, NOW]);
     state.roots = vec!["{}".into()];
     saved(&disk, &[]).save(&disk, &state).unwrap();

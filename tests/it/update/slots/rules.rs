@@ -1,16 +1,14 @@
 //! The rules of updates that the slots keep, each by name, on both boot chains.
 
 use super::machine::{FREE, Machine, NOW, asked, candidate};
-use raspi_mcp::{
-    error::ErrorCode,
-    update::{
-        Slot,
-        boot::{Evidence, ResetCause},
-        disk::{Access, Area, Disk},
-        simulated::Chain,
-        slots::{self, Asked, Candidate, Case, Limits, Standing, Step, counter},
-        status::{Phase, SlotState},
-    },
+use base::error::ErrorCode;
+use update::{
+    Slot,
+    boot::{Evidence, ResetCause},
+    disk::{Access, Area, Disk},
+    simulated::Chain,
+    slots::{self, Asked, Candidate, Case, Limits, Standing, Step, counter},
+    status::{Phase, SlotState},
 };
 
 fn both(test: impl Fn(Machine, Chain)) {

@@ -1,6 +1,7 @@
 //! Rule 1: the table of docs/update.md is the table of the code, has no hole and no row that never decides.
 
-use raspi_mcp::update::{
+use std::{collections::BTreeSet, fs};
+use update::{
     Slot,
     boot::{Evidence, ResetCause, Tries},
     bundle::Digest,
@@ -10,7 +11,6 @@ use raspi_mcp::update::{
     },
     status::SlotState,
 };
-use std::{collections::BTreeSet, fs};
 
 const DOC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/update.md");
 

@@ -1,11 +1,11 @@
 //! Signatures that are not enough.
 
 use crate::update::{a_boot, a_bundle, a_key, an_image, envelope, ids, roots};
-use raspi_mcp::update::{
+use std::sync::LazyLock;
+use update::{
     bundle::{Envelope, Fault, Signature},
     trust::Purpose,
 };
-use std::sync::LazyLock;
 
 /// Built once, since it is what every signature here is over.
 static UNSIGNED: LazyLock<Envelope> =
@@ -117,7 +117,7 @@ fn a_channels_index_is_signed_by_channel_keys_only() {
 
 #[test]
 fn a_fault_says_what_where_and_what_next() {
-    let error = raspi_mcp::error::ToolError::from(signed_by(vec![good(11)]).unwrap_err());
+    let error = base::error::ToolError::from(signed_by(vec![good(11)]).unwrap_err());
     assert_eq!(error.code.symbol(), "verification_failed");
     assert_eq!(error.details["fault"], "threshold");
     assert!(error.message.contains("1 of the 2 keys"), "{}", error.message);

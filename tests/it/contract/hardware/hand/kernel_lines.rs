@@ -2,7 +2,7 @@
 
 use super::{Held, Lines};
 use gpio_cdev::{Chip, LineRequestFlags};
-use raspi_mcp::hw::board::Board;
+use hw::board::Board;
 use rppal::gpio::{Gpio, Level};
 use std::{
     collections::BTreeMap,
@@ -108,7 +108,7 @@ impl Header {
     /// When the board is no Raspberry Pi that we know.
     pub fn wired(board: &Board) -> Self {
         let chip = board.profile.expect("a known Raspberry Pi").header_chip;
-        let functions = if chip == raspi_mcp::hw::model::Chip::Rp1 { ["i2c1", "i2c1"] } else { ["SDA1", "SCL1"] };
+        let functions = if chip == hw::model::Chip::Rp1 { ["i2c1", "i2c1"] } else { ["SDA1", "SCL1"] };
         Self::of(chip.label(), [2, 3].into_iter().zip(functions).collect(), &WIRED)
     }
 

@@ -11,7 +11,7 @@ pub use kernel_scene::KernelScene;
 pub use kernel_wires::KernelWires;
 pub use simulated::hand as simulated;
 
-use raspi_mcp::hw::model::Kind;
+use hw::model::Kind;
 use std::any::Any;
 
 /// What is outside a board, part by part; `None` is a part that this board does not have.

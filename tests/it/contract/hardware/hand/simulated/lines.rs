@@ -1,10 +1,8 @@
 //! The header of the simulated board.
 
 use crate::contract::hardware::hand::{Held, Lines};
-use raspi_mcp::{
-    hw::{gpio::SimulatedGpio, line::Level},
-    values::Pin,
-};
+use contract::values::Pin;
+use hw::{gpio::SimulatedGpio, line::Level};
 
 pub struct Simulated(pub SimulatedGpio);
 

@@ -6,7 +6,7 @@ mod scope;
 mod wires;
 
 use super::Hand;
-use raspi_mcp::hw::{board::Board, model::Kind};
+use hw::{board::Board, model::Kind};
 
 /// The hand of a simulated board.
 pub fn hand(board: &Board) -> Hand {

@@ -1,7 +1,7 @@
 //! What is before the simulated cameras.
 
 use crate::contract::hardware::hand::{Camera, Held, Scene};
-use raspi_mcp::hw::camera::{
+use hw::camera::{
     Holder,
     simulated::{Simulated, Trouble},
 };

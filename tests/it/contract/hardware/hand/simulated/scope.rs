@@ -1,10 +1,8 @@
 //! What comes out of the simulated board's PWM.
 
 use crate::contract::hardware::hand::{Held, Scope, kernel_scope::sampled};
-use raspi_mcp::{
-    hw::{gpio::SimulatedGpio, pwm::SimulatedPwm},
-    values::Pin,
-};
+use contract::values::Pin;
+use hw::{gpio::SimulatedGpio, pwm::SimulatedPwm};
 
 pub struct Simulated {
     pub channels: SimulatedPwm,

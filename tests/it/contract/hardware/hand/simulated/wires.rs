@@ -1,7 +1,7 @@
 //! The buses of the simulated board: the header's, and one of SMBus alone that the hand plugs in.
 
 use crate::contract::hardware::hand::{Slave, Wires};
-use raspi_mcp::hw::i2c::simulated::{Buses, SMBUS};
+use hw::i2c::simulated::{Buses, SMBUS};
 
 pub struct Simulated {
     buses: Buses,

@@ -1,0 +1,116 @@
+//! Who gets a connection of the agent's socket, and what those get who do not.
+//!
+//! Everybody may connect, so a refusal must cost little: one write that does not wait, no task, no sync of the card. The
+//! server's user, root and the other approvers have places of their own: none of them can take those of another.
+
+use super::{
+    context::Agent,
+    peer::{Peer, Standing},
+    protocol::Reply,
+};
+use base::error::ToolError;
+use std::{
+    collections::HashMap,
+    io::Write,
+    sync::{Arc, Mutex, PoisonError},
+};
+use tokio::net::UnixStream;
+
+/// Connections of one user at a time: the server needs one, an approver one each.
+const MAX_PER_USER: usize = 8;
+/// Connections of all approvers but root.
+const MAX_APPROVERS: usize = 16;
+
+/// The peer on the other end and its place.
+///
+/// # Errors
+/// `permission_denied` for those who have no business here, `resource_exhausted` for those who have every place they may.
+pub(super) fn admit(agent: &Agent, seats: &Arc<Seats>, stream: &UnixStream) -> Result<(Peer, Seat), ToolError> {
+    let cred = stream
+        .peer_cred()
+        .map_err(|error| ToolError::denied(format!("the kernel does not say who is calling: {error}")))?;
+    let peer = Peer::judge(&agent.settings, cred.uid(), cred.gid(), cred.pid())
+        .inspect_err(|error| agent.log.note_stranger(cred.uid(), error))?;
+    let seat = seats.take(&peer).inspect_err(|error| agent.log.note_crowd(&peer, error))?;
+    Ok((peer, seat))
+}
+
+/// Says why and hangs up. Does not wait: the reply fits into the socket's buffer, and whoever does not read it misses it.
+pub(super) fn turn_away(stream: UnixStream, error: ToolError) {
+    let Ok(mut line) = serde_json::to_vec(&Reply::new(None, Err(error))) else { return };
+    line.push(b'\n');
+    // Not through the runtime: it would first wait for the socket to be writable.
+    if let Ok(mut stream) = stream.into_std() {
+        let _ = stream.write(&line);
+    }
+}
+
+/// How many connections each user has.
+#[derive(Default)]
+pub(super) struct Seats(Mutex<HashMap<u32, Taken>>);
+
+struct Taken {
+    count: usize,
+    /// Counts among the approvers: neither the server nor root.
+    approver: bool,
+}
+
+/// One of them, given back when dropped.
+pub(super) struct Seat(Arc<Seats>, u32);
+
+impl Seats {
+    fn take(self: &Arc<Self>, peer: &Peer) -> Result<Seat, ToolError> {
+        let mut users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let approver = peer.standing == Standing::Approver && peer.uid != 0;
+        let approvers: usize = users.values().filter(|taken| taken.approver).map(|taken| taken.count).sum();
+        let mine = users.get(&peer.uid).map_or(0, |taken| taken.count);
+        if mine >= MAX_PER_USER || approver && approvers >= MAX_APPROVERS {
+            return Err(ToolError::exhausted("the agent has no room for another connection")
+                .with("limit", MAX_APPROVERS)
+                .with("limit_per_user", MAX_PER_USER)
+                .hint("close one"));
+        }
+        users.entry(peer.uid).or_insert(Taken { count: 0, approver }).count += 1;
+        Ok(Seat(Arc::clone(self), peer.uid))
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut users = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(taken) = users.get_mut(&self.1) {
+            taken.count -= 1;
+            if taken.count == 0 {
+                users.remove(&self.1);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn peer(uid: u32, standing: Standing) -> Peer {
+        Peer { uid, name: format!("uid {uid}"), standing }
+    }
+
+    #[test]
+    fn neither_the_server_nor_approvers_can_take_the_places_of_root_or_of_each_other() {
+        let seats = Arc::new(Seats::default());
+        let mut held = Vec::new();
+        let mut fill = |who: &Peer| {
+            let before = held.len();
+            while let Ok(seat) = seats.take(who) {
+                held.push(seat);
+            }
+            held.len() - before
+        };
+        assert_eq!(fill(&peer(900, Standing::Server)), 8);
+        assert_eq!([1000, 1001, 1002].map(|uid| fill(&peer(uid, Standing::Approver))), [8, 8, 0]);
+        assert_eq!(fill(&peer(0, Standing::Approver)), 8);
+        drop(held);
+        assert!(seats.0.lock().unwrap().is_empty(), "nothing is kept of who has left");
+        assert!(seats.take(&peer(1002, Standing::Approver)).is_ok());
+    }
+}

@@ -1,0 +1,344 @@
+//! Questions to a person: opened by the server, answered out of band, good for one call with exactly these arguments.
+//!
+//! ```text
+//! pending --answer--> approved --redeem--> consumed
+//!    |  \---answer--> denied      \
+//!    |---withdraw---> withdrawn    \--expiry--> expired
+//!    \---expiry, agent restart----------------> expired
+//! ```
+
+//!
+//! Times run out by the clock of the boot, which nobody can set back; the wall's clock only names them for people.
+
+mod ask;
+
+pub(super) use ask::BoundCall;
+pub use ask::normal_id;
+pub use ask::{Ask, AskRequest, AskState};
+
+use self::ask::{demand, new_id};
+use super::{
+    clock::{BootClock, Clock},
+    files,
+};
+use base::error::ToolError;
+use contract::{access::question, audit::Approval};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{sync::Notify, time::Instant};
+
+/// What a person can keep an eye on; more are refused.
+const MAX_PENDING: usize = 32;
+/// One caller must not crowd out the others.
+const MAX_PENDING_PER_PRINCIPAL: usize = 4;
+/// Settled asks that are remembered, so that a late look still gets an answer.
+const MAX_SETTLED: usize = 64;
+/// How far the shown end of an ask may be from the real one before it is named anew: the wall's clock was set.
+const DRIFT_MS: i64 = 1000;
+
+/// All asks, in memory and in the agent's folder.
+pub(super) struct Asks {
+    path: PathBuf,
+    clock: Clock,
+    boot: BootClock,
+    expiry: Duration,
+    all: Mutex<BTreeMap<String, Kept>>,
+    changed: Arc<Notify>,
+    /// How many were opened.
+    opened: AtomicU64,
+}
+
+/// An ask and its times, since power-on.
+#[derive(Clone)]
+struct Kept {
+    ask: Ask,
+    since: Duration,
+    until: Duration,
+}
+
+impl Asks {
+    /// Reads the asks of the agent before. Nobody knows whether their callers still wait: what was open is expired.
+    pub(super) fn load(
+        folder: &Path,
+        clock: &Clock,
+        boot: &BootClock,
+        expiry: Duration,
+        faults: &mut Vec<String>,
+    ) -> Self {
+        let (now_ms, now) = (clock(), boot());
+        let path = folder.join("asks.json");
+        let mut all = BTreeMap::new();
+        match files::read(&path) {
+            Ok(None) => {}
+            Ok(Some(bytes)) => match serde_json::from_slice::<Vec<Ask>>(&bytes) {
+                Ok(asks) => {
+                    for mut ask in asks {
+                        if ask.is_open() {
+                            settle(&mut ask, AskState::Expired);
+                        }
+                        // A no goes on for what was left of it, by a clock that may have been set: at most its whole time.
+                        let left = u64::try_from(ask.expires_ms.saturating_sub(now_ms)).unwrap_or(0);
+                        let until = now + Duration::from_millis(left).min(expiry);
+                        all.insert(ask.id.clone(), Kept { ask, since: Duration::ZERO, until });
+                    }
+                }
+                Err(error) => faults.push(format!("{} is unreadable ({error}); open asks are lost", path.display())),
+            },
+            Err(error) => faults.push(error.message),
+        }
+        let (clock, boot) = (Arc::clone(clock), Arc::clone(boot));
+        Self { path, clock, boot, expiry, all: Mutex::new(all), changed: Arc::default(), opened: AtomicU64::new(0) }
+    }
+
+    /// Opens a question, or finds the same one: still open, or denied a moment ago. Says whether it is new.
+    ///
+    /// # Errors
+    /// `resource_exhausted` beyond 32 pending, or 4 of one principal; `content_too_large` for arguments nobody can judge.
+    pub(super) fn open(&self, request: AskRequest) -> Result<(Ask, bool), ToolError> {
+        question::check(&request.tool, &request.args, &request.marks)?;
+        for (name, text) in [("tool", &request.tool), ("summary", &request.summary), ("principal", &request.principal)]
+        {
+            question::short(name, text)?;
+        }
+        let (mut all, now) = self.lock();
+        let same = all.values().find(|kept| {
+            let ask = &kept.ask;
+            let same = ask.request.tool == request.tool
+                && ask.request.principal == request.principal
+                && ask.request.args_sha256 == request.args_sha256;
+            same && (ask.is_open() || ask.state == AskState::Denied && now < kept.until)
+        });
+        if let Some(same) = same {
+            return Ok((same.ask.clone(), false));
+        }
+        let pending = |kept: &&Kept| kept.ask.state == AskState::Pending;
+        let mine = all.values().filter(pending).filter(|kept| kept.ask.request.principal == request.principal).count();
+        if mine >= MAX_PENDING_PER_PRINCIPAL || all.values().filter(pending).count() >= MAX_PENDING {
+            return Err(ToolError::exhausted(format!(
+                "{mine} approvals asked for by {} already wait",
+                request.principal
+            ))
+            .with("limit_per_principal", MAX_PENDING_PER_PRINCIPAL)
+            .with("limit", MAX_PENDING)
+            .hint("wait until a person has answered them with `raspi-mcp approve`"));
+        }
+        let mut id = new_id()?;
+        while all.contains_key(&id) {
+            id = new_id()?;
+        }
+        let created_ms = (self.clock)();
+        let expires_ms = created_ms.saturating_add(millis(self.expiry));
+        let ask =
+            Ask { id: id.clone(), request, created_ms, expires_ms, state: AskState::Pending, by: None, how: None };
+        all.insert(id.clone(), Kept { ask: ask.clone(), since: now, until: now + self.expiry });
+        forget_old(&mut all);
+        if let Err(error) = self.save(&all) {
+            all.remove(&id);
+            return Err(error);
+        }
+        self.opened.fetch_add(1, Ordering::Relaxed);
+        self.changed.notify_waiters();
+        Ok((ask, true))
+    }
+
+    /// The ask as it is once it is answered, or after `wait`.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub(super) async fn wait(&self, id: &str, wait: Duration) -> Result<Ask, ToolError> {
+        let until = Instant::now() + wait;
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            // Registered before the look, so that an answer in between is not missed.
+            changed.as_mut().enable();
+            let (kept, now) = {
+                let (all, now) = self.lock();
+                (self.get(&all, id)?, now)
+            };
+            let left = until.saturating_duration_since(Instant::now());
+            if kept.ask.state != AskState::Pending || left.is_zero() {
+                return Ok(kept.ask);
+            }
+            let to_expiry = kept.until.saturating_sub(now).max(Duration::from_millis(1));
+            // Either way round the loop looks again.
+            let _ = tokio::time::timeout(left.min(to_expiry), changed).await;
+        }
+    }
+
+    /// What waits for an answer, the oldest first.
+    pub(super) fn pending(&self) -> Vec<Ask> {
+        self.waiting().0
+    }
+
+    /// What waits, when the first of them runs out, and how many were ever opened.
+    pub(super) fn waiting(&self) -> (Vec<Ask>, Option<Duration>, u64) {
+        let (all, now) = self.lock();
+        let mut kept: Vec<&Kept> = all.values().filter(|kept| kept.ask.state == AskState::Pending).collect();
+        kept.sort_by_key(|kept| kept.since);
+        let left = kept.iter().map(|kept| kept.until.saturating_sub(now)).min();
+        let asks = kept.into_iter().map(|kept| kept.ask.clone()).collect();
+        (asks, left, self.opened.load(Ordering::Relaxed))
+    }
+
+    /// Told whenever an ask comes, is answered or goes; not when its time runs out.
+    pub(super) fn changed(&self) -> Arc<Notify> {
+        Arc::clone(&self.changed)
+    }
+
+    /// A person's answer.
+    ///
+    /// # Errors
+    /// `not_found`; `failed_precondition` when it no longer waits.
+    pub(super) fn answer(&self, id: &str, approve: bool, by: &str, how: &str) -> Result<Ask, ToolError> {
+        self.change(id, |kept, now| {
+            let ask = &mut kept.ask;
+            demand(ask, AskState::Pending)?;
+            if approve {
+                ask.state = AskState::Approved;
+            } else {
+                settle(ask, AskState::Denied);
+            }
+            ask.by = Some(by.to_owned());
+            ask.how = Some(how.to_owned());
+            ask.expires_ms = (self.clock)().saturating_add(millis(self.expiry));
+            kept.until = now + self.expiry;
+            Ok(())
+        })
+    }
+
+    /// A person's no to what another person approved, as long as it was not used.
+    ///
+    /// # Errors
+    /// `not_found`; `permission_denied` when there is no such approval any more.
+    pub(super) fn take_back(&self, id: &str, by: &str, how: &str) -> Result<Ask, ToolError> {
+        self.change(id, |kept, now| {
+            let ask = &mut kept.ask;
+            demand(ask, AskState::Approved)?;
+            settle(ask, AskState::Denied);
+            (ask.by, ask.how) = (Some(by.to_owned()), Some(how.to_owned()));
+            ask.expires_ms = (self.clock)().saturating_add(millis(self.expiry));
+            kept.until = now + self.expiry;
+            Ok(())
+        })
+    }
+
+    /// The caller no longer waits.
+    ///
+    /// # Errors
+    /// `not_found`; `failed_precondition` when it was answered already.
+    pub(super) fn withdraw(&self, id: &str) -> Result<Ask, ToolError> {
+        self.change(id, |kept, _| {
+            demand(&kept.ask, AskState::Pending)?;
+            settle(&mut kept.ask, AskState::Withdrawn);
+            Ok(())
+        })
+    }
+
+    /// Judges whether ask `id` lets this call through and, with `consume`, uses it up.
+    ///
+    /// # Errors
+    /// `not_found`; `permission_denied` when it is for another call, was denied, or was used before.
+    pub(super) fn redeem(&self, id: &str, call: &BoundCall<'_>, consume: bool) -> Result<(Ask, Approval), ToolError> {
+        let judge = |ask: &Ask| {
+            call.matches(ask)?;
+            demand(ask, AskState::Approved)
+        };
+        let ask = if consume {
+            self.change(id, |kept, _| {
+                judge(&kept.ask)?;
+                settle(&mut kept.ask, AskState::Consumed);
+                Ok(())
+            })?
+        } else {
+            let ask = self.get(&self.lock().0, id)?.ask;
+            judge(&ask)?;
+            ask
+        };
+        let approval = Approval {
+            ask_id: ask.id.clone(),
+            by: ask.by.clone().unwrap_or_default(),
+            how: ask.how.clone().unwrap_or_default(),
+        };
+        Ok((ask, approval))
+    }
+
+    fn change(
+        &self,
+        id: &str,
+        edit: impl FnOnce(&mut Kept, Duration) -> Result<(), ToolError>,
+    ) -> Result<Ask, ToolError> {
+        let (mut all, now) = self.lock();
+        let before = self.get(&all, id)?;
+        let mut after = before.clone();
+        edit(&mut after, now)?;
+        let (id, ask) = (after.ask.id.clone(), after.ask.clone());
+        all.insert(id.clone(), after);
+        if let Err(error) = self.save(&all) {
+            // What is not on the card has not happened.
+            all.insert(id, before);
+            return Err(error);
+        }
+        self.changed.notify_waiters();
+        Ok(ask)
+    }
+
+    fn get(&self, all: &BTreeMap<String, Kept>, id: &str) -> Result<Kept, ToolError> {
+        all.get(&normal_id(id)).cloned().ok_or_else(|| {
+            ToolError::not_found(format!("there is no ask {id}"))
+                .with("ask_id", id)
+                .hint("`raspi-mcp approve --list` shows those that wait")
+        })
+    }
+
+    fn save(&self, all: &BTreeMap<String, Kept>) -> Result<(), ToolError> {
+        let asks: Vec<&Ask> = all.values().map(|kept| &kept.ask).collect();
+        let json = serde_json::to_vec(&asks).map_err(|error| ToolError::internal(format!("asks: {error}")))?;
+        files::replace(&self.path, &json)
+    }
+
+    /// The asks as they are now, and the time since power-on: time that has run out has run out.
+    fn lock(&self) -> (MutexGuard<'_, BTreeMap<String, Kept>>, Duration) {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let (now, now_ms) = ((self.boot)(), (self.clock)());
+        for kept in all.values_mut().filter(|kept| kept.ask.is_open()) {
+            if now >= kept.until {
+                settle(&mut kept.ask, AskState::Expired);
+                continue;
+            }
+            let ends_ms = now_ms.saturating_add(millis(kept.until.saturating_sub(now)));
+            if ends_ms.abs_diff(kept.ask.expires_ms) > DRIFT_MS.unsigned_abs() {
+                kept.ask.expires_ms = ends_ms;
+            }
+        }
+        (all, now)
+    }
+}
+
+/// Ends an ask. Nobody needs its arguments any more, which may be long, and secret.
+fn settle(ask: &mut Ask, state: AskState) {
+    ask.state = state;
+    ask.request.args = serde_json::Value::Null;
+    ask.request.marks.clear();
+}
+
+/// Drops the oldest settled asks beyond the bound.
+fn forget_old(all: &mut BTreeMap<String, Kept>) {
+    let settled = all.values().filter(|kept| !kept.ask.is_open());
+    let mut settled: Vec<_> = settled.map(|kept| (kept.since, kept.ask.created_ms, kept.ask.id.clone())).collect();
+    settled.sort();
+    for (.., id) in settled.iter().take(settled.len().saturating_sub(MAX_SETTLED)) {
+        all.remove(id);
+    }
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}

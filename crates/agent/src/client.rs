@@ -1,0 +1,229 @@
+//! The server's end of the socket: connects when needed, connects again when the agent has restarted.
+
+use super::{
+    operations::{
+        Answer, AnyRequest, Operation,
+        hello::{Greeting, Hello},
+    },
+    protocol::{Reply, Request},
+    wire::{Line, read_line, write_line},
+};
+use base::{error::ToolError, os::blocking};
+use std::{
+    collections::HashMap,
+    io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::{
+    io::BufReader,
+    net::{
+        UnixStream,
+        unix::{OwnedReadHalf, OwnedWriteHalf},
+    },
+    sync::oneshot,
+    task::AbortHandle,
+};
+
+/// How long the agent may take for anything but a wait; it syncs a few small files at most.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+/// Longest answer: a list of 32 asks with their arguments.
+const MAX_ANSWER: usize = 4 * 1024 * 1024;
+
+/// A connection to the agent's socket that is made when it is needed. Cheap to clone.
+#[derive(Clone)]
+pub struct Client(Arc<Inner>);
+
+struct Inner {
+    path: PathBuf,
+    connection: tokio::sync::Mutex<Option<Arc<Connection>>>,
+}
+
+struct Connection {
+    writer: tokio::sync::Mutex<OwnedWriteHalf>,
+    waiting: Arc<Mutex<Waiting>>,
+    reader: AbortHandle,
+}
+
+#[derive(Default)]
+struct Waiting {
+    next_id: u64,
+    closed: bool,
+    /// Why, when the agent said so before it closed.
+    refusal: Option<ToolError>,
+    answers: HashMap<u64, oneshot::Sender<Result<Answer, ToolError>>>,
+}
+
+impl Client {
+    /// A client of the socket at `path`. Does not connect yet.
+    pub fn new(path: &Path) -> Self {
+        Self(Arc::new(Inner { path: path.to_owned(), connection: tokio::sync::Mutex::new(None) }))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// Asks for the operation `O` and waits for its answer; `wait` is how long the agent is asked to wait before it answers.
+    ///
+    /// # Errors
+    /// The agent's own; `unavailable` when it does not answer. An operation without an answer may have been done.
+    pub async fn call<O: Operation>(&self, request: O::Request, wait: Duration) -> Result<O::Answer, ToolError> {
+        let lost = |fault: String| {
+            let error = self.offline(fault);
+            if O::CHANGES { error.maybe_changed() } else { error }
+        };
+        let connection = blocking::unless_told(O::name(&request), self.connection()).await??;
+        let answer = connection.request(AnyRequest::of::<O>(request), wait + ANSWER_TIMEOUT).await.map_err(lost)??;
+        match answer.read::<O>() {
+            Ok(Some(answer)) => Ok(answer),
+            Ok(None) => Err(ToolError::internal("the agent answered another question")),
+            Err(error) => {
+                connection.give_up();
+                Err(lost(format!("its answer cannot be read: {error}")))
+            }
+        }
+    }
+
+    /// A connection of its own, not greeted yet.
+    ///
+    /// # Errors
+    /// `unavailable`.
+    pub(super) async fn connect(&self) -> Result<UnixStream, ToolError> {
+        UnixStream::connect(&self.0.path).await.map_err(|error| self.offline(error.to_string()))
+    }
+
+    async fn connection(&self) -> Result<Arc<Connection>, ToolError> {
+        let mut slot = self.0.connection.lock().await;
+        if let Some(connection) = &*slot
+            && !connection.is_closed()
+        {
+            return Ok(Arc::clone(connection));
+        }
+        *slot = None;
+        let stream = self.connect().await?;
+        let connection = Arc::new(Connection::start(stream));
+        let hello = AnyRequest::of::<Hello>(Greeting::ours());
+        connection.request(hello, ANSWER_TIMEOUT).await.map_err(|fault| self.offline(fault))??;
+        *slot = Some(Arc::clone(&connection));
+        Ok(connection)
+    }
+
+    fn offline(&self, fault: String) -> ToolError {
+        ToolError::unavailable(format!("the agent does not answer on {}: {fault}", self.0.path.display()))
+            .with("path", self.0.path.display().to_string())
+            .hint("start the agent: systemctl start raspi-mcp-agent")
+    }
+}
+
+impl Connection {
+    fn start(stream: UnixStream) -> Self {
+        let (reader, writer) = stream.into_split();
+        let waiting = Arc::new(Mutex::new(Waiting::default()));
+        let listen = tokio::spawn(listen(reader, Arc::clone(&waiting)));
+        Self { writer: tokio::sync::Mutex::new(writer), waiting, reader: listen.abort_handle() }
+    }
+
+    fn is_closed(&self) -> bool {
+        lock(&self.waiting).closed
+    }
+
+    /// Ends it: the other end does not speak this protocol.
+    fn give_up(&self) {
+        let mut waiting = lock(&self.waiting);
+        waiting.closed = true;
+        waiting.answers.clear();
+    }
+
+    /// The outer error is the connection's, the inner the agent's.
+    async fn request(&self, op: AnyRequest, limit: Duration) -> Result<Result<Answer, ToolError>, String> {
+        let (send, answer) = oneshot::channel();
+        let id = {
+            let mut waiting = lock(&self.waiting);
+            if waiting.closed {
+                return waiting.refusal.clone().map(Err).ok_or_else(|| "it closed the connection".into());
+            }
+            waiting.next_id += 1;
+            let id = waiting.next_id;
+            waiting.answers.insert(id, send);
+            id
+        };
+        // Forgotten when the caller leaves, too.
+        let _forget = Forget(&self.waiting, id);
+        let written = write_line(&mut *self.writer.lock().await, &Request { id, op }).await;
+        if let Err(error) = written {
+            if error.kind() != io::ErrorKind::TimedOut {
+                // Whoever hangs up may have said why before: heard first, which ends with the connection.
+                let _ = tokio::time::timeout(limit, answer).await;
+            }
+            let mut waiting = lock(&self.waiting);
+            waiting.closed = true;
+            return waiting.refusal.clone().map(Err).ok_or_else(|| error.to_string());
+        }
+        match tokio::time::timeout(limit, answer).await {
+            Ok(Ok(result)) => Ok(result),
+            Ok(Err(_)) => {
+                let refusal = lock(&self.waiting).refusal.clone();
+                refusal.map(Err).ok_or_else(|| "it closed the connection".into())
+            }
+            Err(_) => Err(format!("no answer within {} s", limit.as_secs())),
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.reader.abort();
+    }
+}
+
+struct Forget<'a>(&'a Mutex<Waiting>, u64);
+
+impl Drop for Forget<'_> {
+    fn drop(&mut self) {
+        lock(self.0).answers.remove(&self.1);
+    }
+}
+
+/// Gives each answer to the request it belongs to, until the agent closes.
+async fn listen(reader: OwnedReadHalf, waiting: Arc<Mutex<Waiting>>) {
+    let result = give_out(reader, &waiting).await;
+    let mut waiting = lock(&waiting);
+    waiting.closed = true;
+    // Dropping the senders tells those who wait.
+    waiting.answers.clear();
+    if let Err(error) = result {
+        tracing::debug!(target: "agent", %error, "connection to the agent ended");
+    }
+}
+
+async fn give_out(reader: OwnedReadHalf, waiting: &Mutex<Waiting>) -> io::Result<()> {
+    let mut reader = BufReader::with_capacity(4096, reader);
+    let mut line = Vec::new();
+    loop {
+        match read_line(&mut reader, &mut line, MAX_ANSWER).await? {
+            Line::End => return Ok(()),
+            Line::TooLong => return Err(io::Error::other("an answer over the protocol's limit")),
+            Line::Whole => {}
+        }
+        let reply: Reply = serde_json::from_slice(&line)?;
+        let id = reply.id;
+        let result = reply.into_result();
+        let mut waiting = lock(waiting);
+        match id {
+            Some(id) => {
+                if let Some(answer) = waiting.answers.remove(&id) {
+                    // Whoever asked may have left.
+                    let _ = answer.send(result);
+                }
+            }
+            // Without a number: about the connection itself.
+            None => waiting.refusal = result.err(),
+        }
+    }
+}
+
+fn lock(waiting: &Mutex<Waiting>) -> std::sync::MutexGuard<'_, Waiting> {
+    waiting.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,130 @@
+//! The agent itself: its parts put together at start, and operations done for a peer.
+
+use super::{
+    asks::Asks,
+    button::Button,
+    claims::Claims,
+    connections::Connections,
+    context::{Agent, Context},
+    exec::Commands,
+    files,
+    heads::Heads,
+    installer::{Installer, Means},
+    log::OpLog,
+    operations::{self, Answer, AnyRequest, Operation, commands::open_to_others},
+    peer::Peer,
+    platform::Platform,
+    power::Power,
+    settings::AgentSettings,
+};
+use base::{error::ToolError, watched::Watched};
+use std::{
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+};
+
+impl Agent {
+    /// Reads what the agent before left and goes on from there. Must be called inside the runtime.
+    ///
+    /// # Errors
+    /// `unavailable` when its folder cannot be used, `conflict` when another agent uses it.
+    pub fn start(settings: AgentSettings, platform: Platform) -> Result<Arc<Self>, ToolError> {
+        let Platform { clock, boot_clock, machine, runner, processes, units, network, header, gpio, update } = platform;
+        let folder = settings.state_dir.as_path();
+        files::make_folder(folder)?;
+        let lock = files::lock(folder)?;
+        let mut faults = Vec::new();
+        let simulated = machine.is_simulated();
+        if !runner.is_simulated() {
+            faults.extend(open_to_others(&settings.exec));
+        }
+        let button = Button::take(&settings, gpio, &mut faults);
+        let card = Installer::open(&settings, update, &clock, &mut faults);
+        let policy = {
+            let (reload, start) = (settings.reload.clone(), settings.policy.clone());
+            let make = move |_: &[PathBuf]| reload.read().map(|settings| start.renewed(&settings));
+            Watched::after(settings.policy.clone(), settings.reload.files.clone(), make)
+        };
+        let asks = Asks::load(folder, &clock, &boot_clock, settings.policy.ask_expiry, &mut faults);
+        let per_hour = settings.policy.reboots_per_hour;
+        let power = Power::load(folder, Arc::clone(&clock), Arc::clone(&machine), per_hour, &mut faults)?;
+        let connections = Connections::load(folder, Arc::clone(&clock), network, &mut faults)?;
+        let heads = Heads::load(folder, Arc::clone(&clock), settings.audit_max_bytes, settings.simulated)?;
+        let means = Means { power: power.clone(), units: Arc::clone(&units), runner: Arc::clone(&runner), simulated };
+        let installer = Installer::load(&settings, card, means, Arc::clone(&clock), &mut faults)?;
+        let agent = Arc::new(Self {
+            policy,
+            asks: Arc::new(asks),
+            machine,
+            power,
+            runner,
+            commands: Commands::default(),
+            processes,
+            units,
+            connections,
+            heads,
+            log: Arc::new(OpLog::new(folder, Arc::clone(&clock))),
+            claims: Claims::new(settings.identity.clone(), boot_clock),
+            installer,
+            started_ms: clock(),
+            simulated,
+            clock,
+            faults,
+            header,
+            button: OnceLock::new(),
+            _lock: lock,
+            settings,
+        });
+        for fault in &agent.faults {
+            tracing::error!(target: "agent", fault, "found at start");
+        }
+        if let Some(button) = button {
+            agent.button.get_or_init(|| button.watch(&agent.asks, &agent.log));
+        }
+        agent.installer.begin();
+        Ok(agent)
+    }
+
+    pub fn settings(&self) -> &AgentSettings {
+        &self.settings
+    }
+
+    /// Does the operation `O` for `peer`.
+    ///
+    /// # Errors
+    /// Those of the operation; `permission_denied` when `peer` may not ask for it.
+    pub async fn perform<O: Operation>(
+        self: &Arc<Self>,
+        peer: &Peer,
+        request: O::Request,
+    ) -> Result<O::Answer, ToolError> {
+        operations::perform::<O>(&self.context(peer), request).await
+    }
+
+    /// Does whatever `peer` asks for.
+    ///
+    /// # Errors
+    /// As [`Agent::perform`].
+    pub async fn handle(self: &Arc<Self>, peer: &Peer, request: AnyRequest) -> Result<Answer, ToolError> {
+        request.perform(self.context(peer)).await
+    }
+
+    pub(super) fn context<'a>(self: &'a Arc<Self>, peer: &'a Peer) -> Context<'a> {
+        Context { agent: self, peer }
+    }
+
+    /// Sees each start of the machine from now on: of a simulated one, which this process outlives.
+    pub fn starts(&self) -> tokio::sync::watch::Receiver<u32> {
+        self.installer.starts()
+    }
+
+    /// Keeps a copy of the network's connections for as long as it is polled.
+    pub async fn keep_connections(&self) {
+        self.installer.keep_connections().await;
+    }
+
+    /// Whether this agent answers to nobody but its own user, before a simulated board.
+    pub fn is_simulated(&self) -> bool {
+        self.simulated
+    }
+}

@@ -1,0 +1,75 @@
+//! The runner of a machine without systemd: a guard for each command.
+
+use super::{Plan, Runner, Started, guard::Guard};
+use crate::guard::Order;
+use base::{base64url, error::ToolError};
+use futures::future::BoxFuture;
+use std::{io, os::fd::OwnedFd, path::PathBuf, process::Stdio};
+use tokio::net::{UnixStream, unix::pipe};
+
+/// Starts `raspi-mcp guard` for each command.
+pub struct Guarded {
+    guard: PathBuf,
+}
+
+impl Default for Guarded {
+    /// This very program, also when its file was replaced by an update.
+    fn default() -> Self {
+        Self { guard: "/proc/self/exe".into() }
+    }
+}
+
+impl Guarded {
+    /// With the guard of another program: a test's own has none.
+    pub fn with(guard: PathBuf) -> Self {
+        Self { guard }
+    }
+
+    async fn begin(&self, plan: &Plan) -> io::Result<Started> {
+        let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+        ours.set_nonblocking(true)?;
+        let (stdout, out) = io::pipe()?;
+        let (stderr, err) = io::pipe()?;
+        let child = tokio::process::Command::new(&self.guard)
+            .arg("guard")
+            .env_clear()
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::from(OwnedFd::from(out)))
+            .stderr(Stdio::from(OwnedFd::from(err)))
+            .spawn()?;
+        let mut guard = Guard::new(child, UnixStream::from_std(ours)?);
+        let account =
+            (plan.account.uid != rustix::process::geteuid().as_raw()).then_some((plan.account.uid, plan.account.gid));
+        let mut order = serde_json::to_vec(&Order {
+            id: plan.id.clone(),
+            program: plan.program.clone(),
+            args: plan.args.clone(),
+            cwd: plan.cwd.clone(),
+            env: plan.env.clone(),
+            stdin: base64url::encode(&plan.stdin),
+            account,
+        })?;
+        order.push(b'\n');
+        guard.order(&order).await?;
+        Ok(Started {
+            stdout: Box::new(pipe::Receiver::from_owned_fd(stdout.into())?),
+            stderr: Box::new(pipe::Receiver::from_owned_fd(stderr.into())?),
+            process: Box::new(guard),
+        })
+    }
+}
+
+impl Runner for Guarded {
+    fn start<'a>(&'a self, plan: &'a Plan) -> BoxFuture<'a, Result<Started, ToolError>> {
+        Box::pin(async move {
+            if !plan.network {
+                return Err(ToolError::missing("a command without the network needs systemd on this machine")
+                    .hint("set network = true for it in [[exec.commands]]"));
+            }
+            self.begin(plan).await.map_err(|error| {
+                ToolError::unavailable(format!("a guard for the command could not be started: {error}"))
+                    .hint("the machine may be out of processes, memory or descriptors")
+            })
+        })
+    }
+}

@@ -1,0 +1,167 @@
+//! The runner of a machine with systemd: a transient unit for each command, in a slice of its own.
+//!
+//! systemd starts it, so it inherits nothing of the agent: not its sandbox, not its missing network. Its control group holds
+//! every process it makes, whatever they do about sessions and parents, and ends as a whole: when the first process ends,
+//! when it is stopped, when its time is up, and when the agent's own unit ends (`BindsTo=`). Properties:
+//! org.freedesktop.systemd1(5), systemd.exec(5), systemd.kill(5).
+
+mod properties;
+mod watch;
+
+use super::{Ending, Plan, Process, Runner, Started};
+use base::{
+    error::ToolError,
+    os::bus::{Bus, Object},
+};
+use futures::future::BoxFuture;
+use std::{
+    io::{self, Seek, Write},
+    os::fd::OwnedFd,
+    sync::Arc,
+    time::Duration,
+};
+use tokio::net::unix::pipe;
+use watch::Watch;
+
+const MANAGER: Object<'static> = Object {
+    service: "org.freedesktop.systemd1",
+    path: "/org/freedesktop/systemd1",
+    interface: "org.freedesktop.systemd1.Manager",
+};
+/// Every unit of ours begins so; the agent takes nothing from processes whose control group has this in its path.
+const PREFIX: &str = "raspi-mcp-exec-";
+/// Stopping takes two seconds for the stubborn; systemd that needs ten more is in trouble.
+const END: Duration = Duration::from_secs(12);
+
+/// Starts commands as units.
+pub struct Transient {
+    bus: Arc<Bus>,
+    /// The agent's own unit, to which those of commands are bound.
+    agent: Option<String>,
+}
+
+impl Transient {
+    /// systemd's of this machine.
+    pub fn system() -> Self {
+        Self { bus: Arc::new(Bus::system()), agent: own_unit() }
+    }
+
+    async fn begin(&self, plan: &Plan) -> Result<Started, ToolError> {
+        let failed = |error: io::Error| ToolError::unavailable(format!("no pipes for the command: {error}"));
+        let (stdout, out) = io::pipe().map_err(failed)?;
+        let (stderr, err) = io::pipe().map_err(failed)?;
+        let input = given(&plan.stdin).map_err(failed)?;
+        let name = format!("{PREFIX}{}.service", plan.id);
+        let watch = Watch::start(&self.bus, &name).await?;
+        let properties = properties::of(plan, self.agent.as_deref(), input, out.into(), err.into())?;
+        let none: Vec<(&str, Vec<(&str, zbus::Variant<'_>)>)> = Vec::new();
+        self.bus.call(MANAGER, "StartTransientUnit", &(&name, "fail", properties, none)).await?;
+        // From here on it runs, and must be ended when nobody wants it any more.
+        let process = Box::new(Unit { bus: Arc::clone(&self.bus), name, watch, ending: None });
+        Ok(Started {
+            stdout: Box::new(pipe::Receiver::from_owned_fd(stdout.into()).map_err(failed)?),
+            stderr: Box::new(pipe::Receiver::from_owned_fd(stderr.into()).map_err(failed)?),
+            process,
+        })
+    }
+}
+
+impl Runner for Transient {
+    fn start<'a>(&'a self, plan: &'a Plan) -> BoxFuture<'a, Result<Started, ToolError>> {
+        Box::pin(self.begin(plan))
+    }
+
+    fn sweep(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            if let Err(error) = self.swept().await {
+                tracing::warn!(target: "agent", %error, "could not look for commands of an agent before");
+            }
+        })
+    }
+}
+
+impl Transient {
+    async fn swept(&self) -> Result<(), ToolError> {
+        // Units in any state, by their names. Lists, not arrays: those would go out as structures.
+        let (states, names) = (Vec::<&str>::new(), vec![format!("{PREFIX}*.service")]);
+        let answer = self.bus.call(MANAGER, "ListUnitsByPatterns", &(states, names)).await?;
+        type Row<'a> = (
+            &'a str,
+            &'a str,
+            &'a str,
+            &'a str,
+            &'a str,
+            &'a str,
+            zbus::ObjectPath<'a>,
+            u32,
+            &'a str,
+            zbus::ObjectPath<'a>,
+        );
+        let body = answer.body();
+        let rows: Vec<Row<'_>> = body
+            .deserialize()
+            .map_err(|error| ToolError::unavailable(format!("systemd's list of units cannot be read: {error}")))?;
+        for (name, ..) in rows {
+            tracing::warn!(target: "agent", unit = name, "a command of an agent before this one is ended");
+            stop(&self.bus, name).await;
+        }
+        Ok(())
+    }
+}
+
+struct Unit {
+    bus: Arc<Bus>,
+    name: String,
+    watch: Watch,
+    ending: Option<Result<Ending, ToolError>>,
+}
+
+impl Process for Unit {
+    fn ended(&mut self) -> BoxFuture<'_, Result<Ending, ToolError>> {
+        Box::pin(async {
+            if self.ending.is_none() {
+                self.ending = Some(self.watch.ended().await);
+            }
+            self.ending.clone().unwrap_or_else(|| Err(ToolError::internal("no ending")))
+        })
+    }
+
+    fn stop(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(stop(&self.bus, &self.name))
+    }
+}
+
+impl Drop for Unit {
+    fn drop(&mut self) {
+        if self.ending.is_none() {
+            let (bus, name) = (Arc::clone(&self.bus), std::mem::take(&mut self.name));
+            tokio::spawn(async move { stop(&bus, &name).await });
+        }
+    }
+}
+
+async fn stop(bus: &Bus, name: &str) {
+    if let Err(error) = bus.call(MANAGER, "StopUnit", &(name, "replace")).await {
+        // It has ended already, or systemd does not answer: then its own time limit ends it.
+        tracing::debug!(target: "agent", %error, unit = name, "not stopped");
+    }
+}
+
+/// What the command reads: a file in memory, so that nobody has to feed it. `None` for nothing to read.
+fn given(input: &[u8]) -> io::Result<Option<OwnedFd>> {
+    if input.is_empty() {
+        return Ok(None);
+    }
+    let memory = rustix::fs::memfd_create("stdin", rustix::fs::MemfdFlags::CLOEXEC)?;
+    let mut file = std::fs::File::from(memory);
+    file.write_all(input)?;
+    file.rewind()?;
+    Ok(Some(file.into()))
+}
+
+/// The service this process is: the last part of its control group's path.
+fn own_unit() -> Option<String> {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let unit = groups.lines().filter_map(|line| line.rsplit('/').next()).find(|name| name.ends_with(".service"))?;
+    Some(unit.to_owned())
+}

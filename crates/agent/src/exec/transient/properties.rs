@@ -1,0 +1,96 @@
+//! What the unit of a command is like.
+
+use super::{super::Plan, END};
+use crate::exec::GRACE;
+use base::error::ToolError;
+use std::{os::fd::OwnedFd, path::Path, time::Duration};
+use zbus::{Fd, Variant};
+
+type Property = (&'static str, Variant<'static>);
+
+/// The properties of `plan`'s unit, for StartTransientUnit.
+///
+/// # Errors
+/// `internal` when a path is no text.
+pub(super) fn of(
+    plan: &Plan,
+    agent: Option<&str>,
+    stdin: Option<OwnedFd>,
+    stdout: OwnedFd,
+    stderr: OwnedFd,
+) -> Result<Vec<Property>, ToolError> {
+    let program = text(&plan.program)?;
+    let argv: Vec<String> = std::iter::once(program.clone()).chain(plan.args.iter().cloned()).collect();
+    let env: Vec<String> = plan.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let hidden =
+        plan.hidden.iter().map(|path| Ok(format!("-{}", text(path)?))).collect::<Result<Vec<_>, ToolError>>()?;
+    let writable =
+        plan.writable.iter().map(|path| Ok(format!("-{}", text(path)?))).collect::<Result<Vec<_>, ToolError>>()?;
+    // A root in somebody's home would be empty otherwise.
+    let home = if writable.iter().any(|path| at_home(path)) { "read-only" } else { "yes" };
+    let mut properties: Vec<Property> = vec![
+        ("Description", Variant::from(format!("raspi-mcp exec.run: {program}"))),
+        ("Slice", Variant::from("raspi-mcp-exec.slice")),
+        ("CollectMode", Variant::from("inactive-or-failed")),
+        ("Type", Variant::from("exec")),
+        // "no-env-expand": `$HOME` in an argument is those five letters, as it was when the patterns were matched.
+        ("ExecStartEx", Variant::from(vec![(program, argv, vec!["no-env-expand".to_owned()])])),
+        ("User", Variant::from(plan.account.name.clone())),
+        ("WorkingDirectory", Variant::from(text(&plan.cwd)?)),
+        ("Environment", Variant::from(env)),
+        ("StandardOutputFileDescriptor", Variant::Fd(Fd::Owned(stdout))),
+        ("StandardErrorFileDescriptor", Variant::Fd(Fd::Owned(stderr))),
+        // The end of it, all of it.
+        ("KillMode", Variant::from("control-group")),
+        ("SendSIGKILL", Variant::from(true)),
+        ("TimeoutStopUSec", micros(GRACE)),
+        // Should the agent lose count.
+        ("RuntimeMaxUSec", micros(plan.limit + END)),
+        ("TasksMax", Variant::from(256_u64)),
+        ("LimitCORE", Variant::from(0_u64)),
+        ("OOMPolicy", Variant::from("kill")),
+        // What it may do, and see.
+        ("UMask", Variant::from(0o077_u32)),
+        ("NoNewPrivileges", Variant::from(true)),
+        ("CapabilityBoundingSet", Variant::from(0_u64)),
+        ("PrivateTmp", Variant::from(true)),
+        ("PrivateDevices", Variant::from(true)),
+        ("PrivateNetwork", Variant::from(!plan.network)),
+        ("ProtectSystem", Variant::from("strict")),
+        ("ProtectHome", Variant::from(home)),
+        ("ProtectControlGroups", Variant::from(true)),
+        ("ProtectKernelLogs", Variant::from(true)),
+        ("ProtectKernelModules", Variant::from(true)),
+        ("ProtectKernelTunables", Variant::from(true)),
+        ("ProtectClock", Variant::from(true)),
+        ("RestrictNamespaces", Variant::from(0_u64)),
+        ("RestrictRealtime", Variant::from(true)),
+        ("RestrictSUIDSGID", Variant::from(true)),
+        ("LockPersonality", Variant::from(true)),
+        ("RemoveIPC", Variant::from(true)),
+        ("ReadWritePaths", Variant::from(writable)),
+        ("InaccessiblePaths", Variant::from(hidden)),
+    ];
+    if let Some(stdin) = stdin {
+        properties.push(("StandardInputFileDescriptor", Variant::Fd(Fd::Owned(stdin))));
+    }
+    if let Some(agent) = agent {
+        // Bound to it: an agent that is killed takes its commands with it. After it: they end first when both do.
+        properties.push(("BindsTo", Variant::from(vec![agent.to_owned()])));
+        properties.push(("After", Variant::from(vec![agent.to_owned()])));
+    }
+    Ok(properties)
+}
+
+fn text(path: &Path) -> Result<String, ToolError> {
+    let text = path.to_str().ok_or_else(|| ToolError::internal(format!("{} is no UTF-8", path.display())))?;
+    Ok(text.to_owned())
+}
+
+fn at_home(path: &str) -> bool {
+    ["-/home", "-/root", "-/run/user"].iter().any(|home| path.starts_with(home))
+}
+
+fn micros(time: Duration) -> Variant<'static> {
+    Variant::from(u64::try_from(time.as_micros()).unwrap_or(u64::MAX))
+}

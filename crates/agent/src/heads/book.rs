@@ -1,0 +1,182 @@
+//! The chains the agent knows, in memory: how far each was recomputed, and where it may begin.
+
+use base::error::{ErrorCode, ToolError};
+use contract::audit::{AcceptedGap, Checkpoint, Head};
+use sha2::{Digest, Sha256};
+
+/// Positions of one chain that are kept beside the newest. They say where a rewritten chain differs, and where it may be cut.
+const MAX_MARKS: usize = 128;
+/// Checkpoints of one chain that are kept: the newest counts, unless the server had no time to follow it.
+const MAX_CHECKPOINTS: usize = 8;
+/// Chains that no owner gave up. A full table takes no new one.
+pub(super) const MAX_CHAINS: usize = 24;
+/// Gaps that an owner accepted; the oldest is forgotten first, the log of operations has it for longer.
+pub(super) const MAX_GAPS: usize = 32;
+/// What a record takes beside its body, in the store's own count.
+const OVERHEAD: u64 = 80;
+
+pub(super) type Hash = [u8; 32];
+
+/// A record's number, its hash, and the bytes of the chain up to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    pub seq: i64,
+    pub hash: Hash,
+    pub bytes: u64,
+}
+
+/// One chain.
+pub(super) struct Chain {
+    pub name: String,
+    pub store: String,
+    pub began_ms: i64,
+    pub newest_ms: i64,
+    /// Where it begins now: what came before is gone with our leave, or was gone when we first saw it.
+    pub base: Option<Mark>,
+    pub marks: Vec<Mark>,
+    pub newest: Mark,
+    /// The record after `newest`, as far as it came, and its bytes.
+    open: Option<(Sha256, u64)>,
+    pub checkpoints: Vec<Checkpoint>,
+    /// Heads that the version before took as they came, until the chain was recomputed past them.
+    pub old: Vec<Mark>,
+    /// `newest` is in the file.
+    pub written: bool,
+    /// Marks that are not.
+    pub unwritten: Vec<Mark>,
+}
+
+impl Chain {
+    pub fn new(name: String, store: String, ts_ms: i64) -> Self {
+        let newest = Mark { seq: 0, hash: [0; 32], bytes: 0 };
+        Self {
+            name,
+            store,
+            began_ms: ts_ms,
+            newest_ms: ts_ms,
+            base: None,
+            marks: Vec::new(),
+            newest,
+            open: None,
+            checkpoints: Vec::new(),
+            old: Vec::new(),
+            written: true,
+            unwritten: Vec::new(),
+        }
+    }
+
+    /// Begins where the server says that its records begin.
+    pub fn begin(&mut self, seq: i64, hash: Hash) {
+        let base = Mark { seq, hash, bytes: 0 };
+        self.base = Some(base);
+        self.newest = base;
+    }
+
+    /// Bytes of the record after the newest that have come.
+    pub fn part(&self) -> u64 {
+        self.open.as_ref().map_or(0, |(_, bytes)| *bytes)
+    }
+
+    /// Recomputes the hash over `bytes` of the next record.
+    ///
+    /// # Errors
+    /// `conflict` when that is not the record an older version of the agent saw.
+    pub fn hear(&mut self, bytes: &[u8], goes_on: bool, step: u64) -> Result<(), ToolError> {
+        let (hash, before) = self.open.take().unwrap_or_else(|| (Sha256::new().chain_update(self.newest.hash), 0));
+        let hash = hash.chain_update(bytes);
+        let length = before + bytes.len() as u64;
+        if goes_on {
+            self.open = Some((hash, length));
+            return Ok(());
+        }
+        let (seq, hash) = (self.newest.seq + 1, hash.finalize().into());
+        if self.old.iter().any(|mark| mark.seq == seq && mark.hash != hash) {
+            return Err(ToolError::new(
+                ErrorCode::Conflict,
+                format!("record {seq} is not the one the agent was told of"),
+            )
+            .with("seq", seq)
+            .hint("run `raspi-mcp audit verify`: records were rewritten"));
+        }
+        self.old.retain(|mark| mark.seq > seq);
+        self.advance(Mark { seq, hash, bytes: self.newest.bytes + length + OVERHEAD }, step);
+        Ok(())
+    }
+
+    /// Goes on to `mark`; what was the newest is kept when it is far enough from the one kept before it.
+    pub fn advance(&mut self, mark: Mark, step: u64) {
+        let kept = self.marks.last().or(self.base.as_ref()).map_or(0, |kept| kept.bytes);
+        if self.newest.bytes.saturating_sub(kept) >= step && self.newest.bytes > kept {
+            self.marks.push(self.newest);
+            self.unwritten.push(self.newest);
+        }
+        if self.marks.len() > MAX_MARKS {
+            // Every second one: they stay spread over the whole chain.
+            let mut at = 0;
+            self.marks.retain(|_| {
+                at += 1;
+                at % 2 == 0
+            });
+        }
+        self.newest = mark;
+        self.written = false;
+    }
+
+    /// The first mark that frees `free` bytes and leaves at least `keep`; else the last that leaves so much.
+    pub fn cut(&self, free: u64, keep: u64) -> Option<Mark> {
+        let base = self.base.as_ref().map_or(0, |base| base.bytes);
+        let mut may = self.marks.iter().filter(|mark| self.newest.bytes.saturating_sub(mark.bytes) >= keep);
+        may.clone().find(|mark| mark.bytes - base >= free).or_else(|| may.next_back()).copied()
+    }
+
+    pub fn add(&mut self, checkpoint: Checkpoint, at: Mark) {
+        self.base = Some(at);
+        self.marks.retain(|mark| mark.seq > at.seq);
+        self.checkpoints.push(checkpoint);
+        if self.checkpoints.len() > MAX_CHECKPOINTS {
+            self.checkpoints.remove(0);
+        }
+    }
+
+    /// The bytes that are not cut off yet.
+    pub fn bytes(&self) -> u64 {
+        self.newest.bytes - self.base.as_ref().map_or(0, |base| base.bytes)
+    }
+
+    /// The newest that is known of it.
+    pub fn last(&self) -> Mark {
+        self.old.last().copied().filter(|old| old.seq > self.newest.seq).unwrap_or(self.newest)
+    }
+
+    pub fn head(&self, mark: Mark) -> Head {
+        Head { chain: self.name.clone(), seq: mark.seq, hash: base::canonical::hex(&mark.hash) }
+    }
+}
+
+/// Everything that is remembered.
+#[derive(Default)]
+pub(super) struct Book {
+    /// The one that moved last at the end.
+    pub chains: Vec<Chain>,
+    /// With whether the chain has a record of it.
+    pub gaps: Vec<(AcceptedGap, bool)>,
+    pub forged: u64,
+}
+
+impl Book {
+    pub fn find(&mut self, chain: &str) -> Option<&mut Chain> {
+        self.chains.iter_mut().find(|known| known.name == chain)
+    }
+
+    /// Gives `gap` up for good: its chain is no longer missed.
+    pub fn accept(&mut self, gap: AcceptedGap, noted: bool) {
+        self.chains.retain(|known| known.name != gap.last.chain);
+        if gap.last.chain.is_empty() {
+            self.forged = 0;
+        }
+        self.gaps.push((gap, noted));
+        if self.gaps.len() > MAX_GAPS {
+            self.gaps.remove(0);
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! The agent's file of chains: one line for each thing that was learned, each under a key the server never sees.
+//!
+//! The code of a line covers that of the line before it, so that no line can be changed, moved or taken out of the middle.
+//! Lines of the version before, which have codes of their own, are still read.
+
+use super::book::{Book, Chain, Hash, Mark};
+use base::canonical::{from_hex, hex};
+use contract::audit::{AcceptedGap, Checkpoint, Head};
+use ring::hmac;
+use serde::{Deserialize, Serialize};
+
+/// The first line of a file.
+const KEEPER: &str = "keeper";
+const CHAIN: &str = "chain";
+const HEAD: &str = "head";
+const OLD: &str = "old";
+const CHECKPOINT: &str = "checkpoint";
+const GAP: &str = "gap";
+const NOTED: &str = "noted";
+const FORGED: &str = "forged";
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Line {
+    kind: String,
+    ts_ms: i64,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    chain: String,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    seq: i64,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    hash: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    text: String,
+    /// Bytes of the chain so far, or a number of lines.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    bytes: i64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    removed: i64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's `skip_serializing_if` gives a reference")]
+fn is_zero(number: &i64) -> bool {
+    *number == 0
+}
+
+/// As version 1.0 wrote them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OldLine {
+    chain: String,
+    seq: i64,
+    hash: String,
+    ts_ms: i64,
+    mac: String,
+}
+
+impl Line {
+    pub fn keeper(ts_ms: i64) -> Self {
+        Self { kind: KEEPER.into(), ts_ms, ..Self::default() }
+    }
+
+    pub fn chain(chain: &Chain) -> Self {
+        let base = chain.base.unwrap_or(chain.newest);
+        Self { text: chain.store.clone(), ..Self::at(CHAIN, chain, base, chain.began_ms) }
+    }
+
+    pub fn head(chain: &Chain, mark: Mark) -> Self {
+        Self::at(HEAD, chain, mark, chain.newest_ms)
+    }
+
+    fn at(kind: &str, chain: &Chain, mark: Mark, ts_ms: i64) -> Self {
+        Self {
+            kind: kind.into(),
+            ts_ms,
+            chain: chain.name.clone(),
+            seq: mark.seq,
+            hash: hex(&mark.hash),
+            bytes: i64::try_from(mark.bytes).unwrap_or(i64::MAX),
+            ..Self::default()
+        }
+    }
+
+    pub fn checkpoint(checkpoint: &Checkpoint, bytes: u64) -> Self {
+        Self {
+            kind: CHECKPOINT.into(),
+            ts_ms: checkpoint.ts_ms,
+            chain: checkpoint.chain.clone(),
+            seq: checkpoint.through_seq,
+            hash: checkpoint.through_hash.clone(),
+            text: checkpoint.why.clone(),
+            bytes: i64::try_from(bytes).unwrap_or(i64::MAX),
+            removed: checkpoint.removed,
+        }
+    }
+
+    pub fn gap(gap: &AcceptedGap) -> Self {
+        let Head { chain, seq, hash } = gap.last.clone();
+        Self { kind: GAP.into(), ts_ms: gap.ts_ms, chain, seq, hash, text: gap.by.clone(), ..Self::default() }
+    }
+
+    /// The chain has a record of that gap.
+    pub fn noted(signature: &str, ts_ms: i64) -> Self {
+        Self { kind: NOTED.into(), ts_ms, text: signature.into(), ..Self::default() }
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        let bytes = u64::try_from(self.bytes).ok()?;
+        Some(Mark { seq: self.seq, hash: parse(&self.hash)?, bytes })
+    }
+}
+
+/// 32 bytes of hexadecimal digits.
+pub(super) fn parse(text: &str) -> Option<Hash> {
+    from_hex(text)?.try_into().ok()
+}
+
+/// What the agent signs, as text under its key.
+pub(super) fn sign(key: &hmac::Key, parts: &[&str]) -> String {
+    hex(hmac::sign(key, parts.join("\n").as_bytes()).as_ref())
+}
+
+/// Signs a checkpoint.
+pub(super) fn signed(key: &hmac::Key, mut checkpoint: Checkpoint) -> Checkpoint {
+    let Checkpoint { chain, through_seq, through_hash, removed, why, ts_ms, .. } = &checkpoint;
+    let numbers = [through_seq, removed, ts_ms].map(i64::to_string);
+    checkpoint.signature = sign(key, &["checkpoint", chain, &numbers[0], through_hash, &numbers[1], why, &numbers[2]]);
+    checkpoint
+}
+
+/// Signs for a gap.
+pub(super) fn accepted(key: &hmac::Key, last: Head, by: &str, ts_ms: i64) -> AcceptedGap {
+    let signature = sign(key, &["gap", &last.chain, &last.seq.to_string(), &last.hash, by, &ts_ms.to_string()]);
+    AcceptedGap { last, by: by.to_owned(), ts_ms, signature }
+}
+
+/// The code of the line before, to which the next one is tied.
+#[derive(Clone, Default)]
+pub(super) struct Tie(String);
+
+const MAC: &str = ",\"mac\":\"";
+
+impl Tie {
+    /// `line` as it stands in the file.
+    pub fn write(&mut self, key: &hmac::Key, line: &Line) -> String {
+        // Strings and numbers: there is nothing in it that JSON cannot say.
+        let json = serde_json::to_string(line).expect("a line is plain data");
+        self.0 = sign(key, &[&self.0, &json]);
+        format!("{}{MAC}{}\"}}", &json[..json.len() - 1], self.0)
+    }
+
+    /// The line in `text`; `None` for what is none, `Err` for one that was changed, or does not follow the one before.
+    fn read(&mut self, key: &hmac::Key, text: &str) -> Option<Result<Line, ()>> {
+        let (front, mac) = text.strip_suffix("\"}")?.rsplit_once(MAC)?;
+        let json = format!("{front}}}");
+        let line: Line = serde_json::from_str(&json).ok()?;
+        let fits =
+            from_hex(mac).is_some_and(|mac| hmac::verify(key, format!("{}\n{json}", self.0).as_bytes(), &mac).is_ok());
+        self.0 = mac.to_owned();
+        Some(if fits { Ok(line) } else { Err(()) })
+    }
+}
+
+/// What a file says.
+pub(super) struct Content {
+    pub book: Book,
+    pub tie: Tie,
+    /// It has lines of the version before, or none at all.
+    pub old: bool,
+}
+
+/// Reads `lines`. `simulated` says that old lines may be of any user's server, and not of this machine's.
+pub(super) fn read(key: &hmac::Key, lines: &[String], step: u64, simulated: bool) -> Content {
+    let mut content = Content { book: Book::default(), tie: Tie::default(), old: false };
+    let (mut begun, mut half) = (false, false);
+    for text in lines {
+        match content.tie.read(key, text) {
+            Some(Ok(line)) => {
+                begun |= line.kind == KEEPER;
+                learn(&mut content.book, key, line, step);
+            }
+            Some(Err(())) => content.book.forged += 1,
+            None => match serde_json::from_str::<OldLine>(text) {
+                Ok(line) => {
+                    content.old = true;
+                    read_old(&mut content.book, key, line, simulated);
+                }
+                // Half a line: a power cut.
+                Err(_) => half = true,
+            },
+        }
+    }
+    // Every file begins with a line of ours: without it somebody took the beginning away.
+    if !(begun || content.old || half && lines.len() == 1) {
+        content.book.forged += 1;
+        content.old = true;
+    }
+    content
+}
+
+fn read_old(book: &mut Book, key: &hmac::Key, line: OldLine, simulated: bool) {
+    let message = format!("{}\n{}\n{}\n{}", line.chain, line.seq, line.hash, line.ts_ms);
+    let fits = from_hex(&line.mac).is_some_and(|mac| hmac::verify(key, message.as_bytes(), &mac).is_ok());
+    let (true, Some(hash)) = (fits, parse(&line.hash)) else {
+        book.forged += 1;
+        return;
+    };
+    let store = if simulated { "of the version before" } else { "" };
+    let at = book.chains.iter().position(|known| known.name == line.chain).unwrap_or_else(|| {
+        book.chains.push(Chain::new(line.chain.clone(), store.to_owned(), line.ts_ms));
+        book.chains.len() - 1
+    });
+    let chain = &mut book.chains[at];
+    keep_old(chain, Mark { seq: line.seq, hash, bytes: 0 }, line.ts_ms);
+}
+
+fn keep_old(chain: &mut Chain, mark: Mark, ts_ms: i64) {
+    /// As many as the version before handed out.
+    const MAX_OLD: usize = 256;
+    if mark.seq > chain.newest.seq {
+        chain.old.retain(|old| old.seq < mark.seq);
+        chain.old.push(mark);
+        chain.newest_ms = ts_ms;
+        if chain.old.len() > MAX_OLD {
+            chain.old.remove(0);
+        }
+    }
+}
+
+fn learn(book: &mut Book, key: &hmac::Key, line: Line, step: u64) {
+    match line.kind.as_str() {
+        FORGED => book.forged += u64::try_from(line.bytes).unwrap_or(0),
+        GAP => {
+            let last = Head { chain: line.chain, seq: line.seq, hash: line.hash };
+            book.accept(accepted(key, last, &line.text, line.ts_ms), false);
+        }
+        NOTED => {
+            book.gaps.iter_mut().filter(|(gap, _)| gap.signature == line.text).for_each(|(_, noted)| *noted = true)
+        }
+        CHAIN => {
+            let Some(mark) = line.mark() else { return };
+            let chain = match book.chains.iter().position(|known| known.name == line.chain) {
+                Some(at) => &mut book.chains[at],
+                None => {
+                    book.chains.push(Chain::new(line.chain, String::new(), line.ts_ms));
+                    book.chains.last_mut().expect("just pushed")
+                }
+            };
+            chain.store = line.text;
+            chain.began_ms = line.ts_ms;
+            chain.base = Some(mark);
+            chain.newest = mark;
+        }
+        HEAD => {
+            let (Some(mark), Some(chain)) = (line.mark(), book.find(&line.chain)) else { return };
+            chain.old.retain(|old| old.seq > mark.seq);
+            chain.advance(mark, step);
+            chain.newest_ms = line.ts_ms;
+            chain.written = true;
+            chain.unwritten.clear();
+        }
+        OLD => {
+            let Some(mark) = line.mark() else { return };
+            if book.find(&line.chain).is_none() {
+                book.chains.push(Chain::new(line.chain.clone(), line.text, line.ts_ms));
+            }
+            if let Some(chain) = book.find(&line.chain) {
+                keep_old(chain, mark, line.ts_ms);
+            }
+        }
+        CHECKPOINT => {
+            let (Some(mark), Some(chain)) = (line.mark(), book.find(&line.chain)) else { return };
+            let checkpoint = Checkpoint {
+                chain: line.chain,
+                through_seq: line.seq,
+                through_hash: line.hash,
+                removed: line.removed,
+                why: line.text,
+                ts_ms: line.ts_ms,
+                signature: String::new(),
+            };
+            chain.add(signed(key, checkpoint), mark);
+        }
+        _ => {}
+    }
+}
+
+/// Everything in `book` as the lines of a new file.
+pub(super) fn written(book: &Book, ts_ms: i64) -> Vec<Line> {
+    let mut lines = vec![Line::keeper(ts_ms)];
+    if book.forged > 0 {
+        let bytes = i64::try_from(book.forged).unwrap_or(i64::MAX);
+        lines.push(Line { kind: FORGED.into(), ts_ms, bytes, ..Line::default() });
+    }
+    // Gaps first: they take away the chain of their name, and one that began again comes after.
+    for (gap, noted) in &book.gaps {
+        lines.push(Line::gap(gap));
+        if *noted {
+            lines.push(Line::noted(&gap.signature, ts_ms));
+        }
+    }
+    for chain in &book.chains {
+        if let Some(base) = chain.base {
+            lines.push(Line::chain(chain));
+            lines.extend(chain.checkpoints.iter().map(|checkpoint| Line::checkpoint(checkpoint, base.bytes)));
+            let marks = chain.marks.iter().chain([&chain.newest]).filter(|mark| mark.seq > base.seq);
+            lines.extend(marks.map(|mark| Line::head(chain, *mark)));
+        }
+        let old = chain
+            .old
+            .iter()
+            .map(|mark| Line { text: chain.store.clone(), ..Line::at(OLD, chain, *mark, chain.newest_ms) });
+        lines.extend(old);
+    }
+    lines
+}

@@ -1,0 +1,66 @@
+//! What the agent says of the chains it knows.
+
+use super::{
+    KEY, LINES,
+    book::{Book, Mark},
+    file, unknown,
+};
+use crate::files::{self, Lines};
+use base::{canonical::hex, error::ToolError};
+use contract::audit::{Checkpoint, KnownChain, KnownHeads, Position};
+use ring::hmac;
+use std::path::Path;
+
+/// What is known in an agent's `folder`, for whoever may read it while no agent runs. Makes nothing.
+///
+/// # Errors
+/// `unavailable` when the files cannot be read, `not_found` when there are none.
+pub fn read(folder: &Path) -> Result<KnownHeads, ToolError> {
+    let bytes = files::read(&folder.join(KEY))?
+        .ok_or_else(|| ToolError::not_found(format!("no agent has kept anything in {}", folder.display())))?;
+    let key = hmac::Key::new(hmac::HMAC_SHA256, &bytes);
+    let book = file::read(&key, &Lines::new(folder.join(LINES), u64::MAX).read()?, u64::MAX, false).book;
+    Ok(known(&book, book.forged))
+}
+
+/// What is told of a book to whoever verifies.
+pub(super) fn known(book: &Book, forged: u64) -> KnownHeads {
+    let mut known = KnownHeads { forged, ..KnownHeads::default() };
+    for chain in &book.chains {
+        let newest = [chain.newest].into_iter().filter(|newest| newest.seq > 0 && chain.base.is_some());
+        let marks = chain.marks.iter().copied().chain(newest).chain(chain.old.iter().copied());
+        known.heads.extend(marks.map(|mark| chain.head(mark)));
+        let first =
+            chain.base.filter(|base| base.seq > 0 && chain.checkpoints.is_empty()).map(|base: Mark| Checkpoint {
+                chain: chain.name.clone(),
+                through_seq: base.seq,
+                through_hash: hex(&base.hash),
+                removed: base.seq,
+                why: "gone before the agent saw the chain".into(),
+                ts_ms: chain.began_ms,
+                signature: String::new(),
+            });
+        known.chains.push(KnownChain {
+            chain: chain.name.clone(),
+            store: chain.store.clone(),
+            last_ms: chain.newest_ms,
+            proven: chain.base.is_some(),
+            beginnings: first.into_iter().chain(chain.checkpoints.iter().cloned()).collect(),
+        });
+    }
+    known
+}
+
+/// What the server is told after each step.
+pub(super) fn answer(book: &Book, chain: &str) -> Result<Position, ToolError> {
+    let this = book.chains.iter().find(|known| known.name == chain).ok_or_else(|| unknown(chain))?;
+    let missing = book.chains.iter().filter(|other| other.store == this.store && other.name != this.name);
+    let head = this.head(this.newest);
+    Ok(Position {
+        seq: head.seq,
+        hash: head.hash,
+        part: this.part(),
+        missing: missing.map(|other| other.head(other.last())).collect(),
+        accepted: book.gaps.iter().filter(|(_, noted)| !noted).map(|(gap, _)| gap.clone()).collect(),
+    })
+}

@@ -1,0 +1,122 @@
+//! What of this machine an update works on: its card and boot chain, or those of a simulated machine.
+
+use crate::AgentSettings;
+use base::{error::ToolError, os::Root};
+use contract::config::sections::update::Flow;
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+use update::{
+    Slot,
+    boot::{BootFlow, Wanted, of_machine},
+    disk::{Access, Area, Disk, FolderDisk, Layout, RealDisk},
+    simulated,
+};
+
+/// Sizes of a simulated machine's areas, in bytes: sparse, and quickly hashed.
+const BOOT: u64 = 256 << 10;
+const ROOT: u64 = 4 << 20;
+/// What a simulated machine has in both slots before its first update.
+const FACTORY: &str = "factory";
+/// What a bundle for a simulated machine has among its hardware.
+const SIMULATED: &str = "raspi-mcp,simulated";
+
+/// The card and what boots from it.
+#[derive(Clone)]
+pub struct Card {
+    pub disk: Arc<dyn Disk>,
+    pub flow: Arc<dyn BootFlow>,
+    /// The layout's name.
+    pub layout: String,
+    /// Device-tree compatibles of the board.
+    pub hardware: Vec<String>,
+    /// The board restarts only in here.
+    pub board: Option<Arc<simulated::Board>>,
+}
+
+impl Card {
+    /// That of the machine the settings speak of.
+    ///
+    /// # Errors
+    /// `capability_missing` where there are no two slots; what else stands in the way.
+    pub fn of(settings: &AgentSettings) -> Result<Self, ToolError> {
+        if settings.simulated { Self::simulated(&settings.state_dir.join("card")) } else { Self::real(settings) }
+    }
+
+    /// A simulated machine's, in a folder of sparse files that is made when it is not there.
+    ///
+    /// # Errors
+    /// Those of the folder.
+    pub fn simulated(folder: &Path) -> Result<Self, ToolError> {
+        let layout = Layout::shipped()?;
+        let fresh = !folder.exists();
+        let disk = FolderDisk::create(folder, simulated::areas(BOOT, ROOT)).map_err(|error| {
+            ToolError::unavailable(format!("the simulated card {} cannot be made: {error}", folder.display()))
+                .hint("check the space on and the permissions of the agent's state directory")
+        })?;
+        if fresh {
+            let root = format!("the root of the simulated machine, as the {FACTORY} made it\n");
+            simulated::factory(&disk, &layout, &simulated::boot_image(BOOT as usize, FACTORY)?, root.as_bytes())?;
+        }
+        let disk: Arc<dyn Disk> = Arc::new(disk);
+        let start = base::clock::millis(time::OffsetDateTime::now_utc());
+        let count = AtomicU32::new(0);
+        let ids = Box::new(move || format!("simulated-{start}-{}", count.fetch_add(1, Ordering::Relaxed) + 1));
+        let board = simulated::Board::power_on(Arc::clone(&disk), layout.clone(), simulated::Chain::Tryboot, ids);
+        let name = layout.name.clone();
+        let flow = Arc::new(simulated::Simulated::new(Arc::clone(&board), layout));
+        Ok(Self { disk, flow, layout: name, hardware: vec![SIMULATED.into()], board: Some(board) })
+    }
+
+    /// What the simulated system in `slot` is sick of: a line `sick: why` in the first 4 KiB of its root, which is text there.
+    pub fn sickness(&self, slot: Slot) -> Option<String> {
+        let device = self.disk.open(Area::Root(slot), Access::Read).ok()?;
+        let mut head = vec![0; 4096];
+        device.read(0, &mut head).ok()?;
+        let text = String::from_utf8_lossy(&head).into_owned();
+        text.lines().find_map(|line| line.strip_prefix("sick: ")).map(|why| why.trim_end_matches('\0').to_owned())
+    }
+
+    fn real(settings: &AgentSettings) -> Result<Self, ToolError> {
+        let (root, update) = (&settings.root, &settings.update);
+        let file = root.path(&update.layout.display().to_string());
+        if !file.exists() {
+            return Err(ToolError::missing(format!(
+                "this machine has no two slots: there is no layout at {}",
+                file.display()
+            ))
+            .with("path", file.display().to_string())
+            .hint("updates need an image with the layout of docs/boot.md; update.layout names its file"));
+        }
+        let layout = Layout::read(&file)?;
+        let disk = RealDisk::new(root.clone(), layout.clone());
+        disk.card()?;
+        let disk: Arc<dyn Disk> = Arc::new(disk);
+        let wanted = match update.flow {
+            Flow::Auto => Wanted::Auto,
+            Flow::Tryboot => Wanted::Tryboot,
+            Flow::Uboot => Wanted::Uboot,
+            Flow::Custom => Wanted::Custom(update.flow_command.clone()),
+        };
+        let flow = of_machine(root, &layout, &wanted, Arc::clone(&disk))?;
+        Ok(Self { disk, flow: flow.into(), layout: layout.name, hardware: compatibles(root), board: None })
+    }
+}
+
+/// The board's, most specific first; a machine without a device tree is a generic one of its architecture.
+fn compatibles(root: &Root) -> Vec<String> {
+    let bytes = root.read_bytes("proc/device-tree/compatible").unwrap_or_default();
+    let mut found: Vec<String> = bytes
+        .split(|byte| *byte == 0)
+        .filter(|name| !name.is_empty())
+        .map(|name| String::from_utf8_lossy(name).into_owned())
+        .collect();
+    if found.is_empty() {
+        found.push(format!("generic-{}", std::env::consts::ARCH));
+    }
+    found
+}

@@ -1,0 +1,188 @@
+//! Verdicts about this boot: the server half's and the agent's own. A trial is committed when both find nothing wrong, and by
+//! nobody's word alone.
+
+use super::{Installer, System};
+use base::{error::ToolError, os::blocking};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use update::{
+    health::own::{self, Wants},
+    slots::{self, Standing},
+};
+
+/// Most problems one report of health may name; more would not be read by anybody.
+pub const MAX_PROBLEMS: usize = 16;
+/// Longest of them, in bytes.
+pub const MAX_PROBLEM: usize = 300;
+
+/// The file that says that this boot was found healthy.
+const HEALTHY: &str = "healthy";
+
+/// The server half's verdict about this boot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HealthReport {
+    pub healthy: bool,
+    /// What does not work that did before; at most 16, each at most 300 bytes.
+    pub problems: Vec<String>,
+    /// The old slot was offline as well: no reason to block the version.
+    pub offline: bool,
+}
+
+/// What the agent makes of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HealthTaken {
+    /// This boot is a trial that has not been committed.
+    pub trial: bool,
+    /// It was, and this report committed it.
+    pub committed: bool,
+    /// What the agent itself still misses.
+    pub problems: Vec<String>,
+    /// Seconds the trial has left.
+    pub seconds_left: Option<u64>,
+}
+
+impl Installer {
+    /// Takes the server half's verdict; commits the trial when the agent's own is as good.
+    pub(crate) async fn report_health(&self, report: HealthReport) -> Result<HealthTaken, ToolError> {
+        check(&report)?;
+        let system = self.system()?;
+        let trial = matches!(&*system.standing(), Standing::Trial(_));
+        let own = if report.healthy || trial { self.problems().await } else { Vec::new() };
+        let healthy = report.healthy && own.is_empty();
+        let offline = report.offline;
+        {
+            let mut now = self.boot.now();
+            now.report = Some(report);
+            now.own.clone_from(&own);
+        }
+        let mut committed = false;
+        match (trial, healthy) {
+            (true, true) => {
+                self.commit(&system).await?;
+                committed = true;
+            }
+            (true, false) => {}
+            (false, _) if matches!(&*system.standing(), Standing::RolledBack) => {
+                let (agent, online) = (Arc::clone(&system), !offline);
+                let now = (self.clock)();
+                blocking::run("update", move |_| judge_old(&agent, online, now)).await?;
+                self.boot.over();
+                self.boot.now().offline = offline;
+                self.plan_changed(false);
+            }
+            (false, true) => self.tell_chain(&system, false).await?,
+            (false, false) => {}
+        }
+        let seconds_left = self.boot.seconds_left();
+        Ok(HealthTaken { trial: trial && !committed, committed, problems: own, seconds_left })
+    }
+
+    /// What the agent itself misses on this machine.
+    pub(crate) async fn problems(&self) -> Vec<String> {
+        own::problems(self, &self.wants()).await
+    }
+
+    /// What the agent looks at itself.
+    fn wants(&self) -> Wants {
+        let update = &self.settings.update;
+        Wants {
+            units: update.health_units.clone(),
+            commands: update.health_commands.clone(),
+            server: self.settings.server_socket.clone(),
+        }
+    }
+
+    pub(crate) async fn commit(&self, system: &Arc<System>) -> Result<(), ToolError> {
+        let (system, now) = (Arc::clone(system), (self.clock)());
+        blocking::run("update", move |_| {
+            let mut standing = system.standing();
+            let Standing::Trial(trial) = &*standing else {
+                return Err(ToolError::precondition("the trial ended meanwhile").hint("ask for the update's status"));
+            };
+            let now_known = system.reckoned();
+            let mut ledger = system.record.ledger();
+            if now_known.fresh {
+                let step = slots::clock::not_after(ledger.state(), now_known.latest());
+                ledger.perform(&step)?;
+            }
+            let step = slots::commit(ledger.state(), trial, &ledger.evidence())?;
+            ledger.perform(&step)?;
+            let step = slots::committed(ledger.state(), &ledger.evidence(), now)?;
+            ledger.perform(&step)?;
+            *standing = Standing::Normal;
+            Ok(())
+        })
+        .await?;
+        self.boot.over();
+        self.boot.now().told = true;
+        self.mark_healthy();
+        Ok(())
+    }
+
+    /// Once a boot: the boot chain's count is filled up, and a slot that was passed over to becomes the default.
+    pub(crate) async fn tell_chain(&self, system: &Arc<System>, by_person: bool) -> Result<(), ToolError> {
+        if self.boot.now().told && !by_person {
+            return Ok(());
+        }
+        let (system, now) = (Arc::clone(system), (self.clock)());
+        blocking::run("update", move |_| {
+            let mut standing = system.standing();
+            if matches!(*standing, Standing::Unrecorded | Standing::Elsewhere | Standing::Halves) && !by_person {
+                return Ok(());
+            }
+            let mut ledger = system.record.ledger();
+            let step = slots::healthy(ledger.state(), &ledger.evidence(), &standing, by_person, now)?;
+            ledger.perform(&step)?;
+            if matches!(*standing, Standing::Walked | Standing::Unrecorded) {
+                *standing = Standing::Normal;
+            }
+            Ok(())
+        })
+        .await?;
+        self.boot.now().told = true;
+        self.mark_healthy();
+        Ok(())
+    }
+
+    /// Leaves word of it for dist/systemd/raspi-mcp-trial.service, beside the socket, until the next boot. Without it that would only
+    /// restart a system once more than needed.
+    fn mark_healthy(&self) {
+        let Some(folder) = self.settings.socket.parent() else { return };
+        if let Err(error) = std::fs::write(folder.join(HEALTHY), []) {
+            tracing::error!(target: "agent", %error, "nobody else can see that this boot is healthy");
+        }
+    }
+
+    /// After a failed trial, when nobody said how the old slot is.
+    pub(super) fn judge_old_slot(&self, system: &System, online: bool) {
+        if let Err(error) = judge_old(system, online, (self.clock)()) {
+            tracing::error!(target: "agent", %error, "what becomes of the version that failed its trial");
+        }
+    }
+}
+
+fn judge_old(system: &System, online: bool, now_ms: i64) -> Result<(), ToolError> {
+    let mut ledger = system.record.ledger();
+    let step = slots::judge_old(ledger.state(), &ledger.evidence(), online, now_ms)?;
+    ledger.perform(&step)?;
+    let armed = ledger.state().update.is_some();
+    drop(ledger);
+    *system.standing() = if armed { Standing::Armed } else { Standing::Normal };
+    Ok(())
+}
+
+/// The bounds of every field, again: the server's word counts for nothing here.
+fn check(report: &HealthReport) -> Result<(), ToolError> {
+    if report.problems.len() > MAX_PROBLEMS || report.problems.iter().any(|problem| problem.len() > MAX_PROBLEM) {
+        return Err(ToolError::invalid(format!(
+            "a report of health names {MAX_PROBLEMS} problems of {MAX_PROBLEM} bytes at most"
+        ))
+        .with("parameter", "problems"));
+    }
+    if report.healthy && !report.problems.is_empty() {
+        return Err(ToolError::invalid("who is healthy has no problems").with("parameter", "problems"));
+    }
+    Ok(())
+}

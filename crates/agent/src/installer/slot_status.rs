@@ -1,0 +1,87 @@
+//! All the agent says of updates, in the words that everybody shares.
+
+use super::System;
+use update::{
+    Slot,
+    boot::Evidence,
+    slots::{Blocked, Pending, Stage, Standing, State, clock},
+    status::{BlockedRelease, SlotState, SlotStatus, UpdateStatus},
+};
+
+impl System {
+    /// What is known now. Reads the card: call it where that may block.
+    pub fn status(&self, seconds_left: Option<u64>) -> UpdateStatus {
+        let trouble = trouble(&self.standing());
+        let ledger = self.record.ledger();
+        let (state, seen) = (ledger.state(), ledger.evidence());
+        let mut faults: Vec<String> = ledger.faults().iter().chain(&seen.faults).cloned().collect();
+        faults.extend(trouble);
+        UpdateStatus {
+            flow: self.card.flow.name().into(),
+            slots: Slot::BOTH.into_iter().map(|slot| of_slot(slot, state, &seen)).collect(),
+            last_attempt: state.last_attempt.clone(),
+            counter_floor: update::slots::floor(state, self.record.running_counter),
+            time_floor: clock::floor(state, self.machine.built),
+            trial_seconds_left: seconds_left,
+            restart: state.update.as_ref().filter(|update| update.stage == Stage::Armed).map(|update| update.restart),
+            layout: self.card.layout.clone(),
+            hardware: self.card.hardware.clone(),
+            blocked: state.blocked.iter().map(of_blocked).chain(state.update.as_ref().and_then(judged)).collect(),
+            faults,
+            simulated: self.settings.simulated,
+        }
+    }
+}
+
+fn of_blocked(blocked: &Blocked) -> BlockedRelease {
+    BlockedRelease {
+        version: blocked.version.clone(),
+        manifest_sha256: blocked.manifest.to_string(),
+        reason: blocked.reason.clone(),
+        by_person: blocked.by_person,
+    }
+}
+
+/// A release that failed its trial, while it is found out whether that was its fault: not to be installed meanwhile either.
+fn judged(update: &Pending) -> Option<BlockedRelease> {
+    let why = update.verdict.as_ref().map_or("its trial failed", |verdict| &verdict.reason);
+    Some(BlockedRelease {
+        version: update.version.clone(),
+        manifest_sha256: update.manifest.filter(|_| update.stage == Stage::RolledBack)?.to_string(),
+        reason: format!("{why} (whether this system does any better is being found out)"),
+        by_person: false,
+    })
+}
+
+fn of_slot(slot: Slot, state: &State, seen: &Evidence) -> SlotStatus {
+    let record = state.slots.of(slot);
+    let running = seen.running() == Some(slot);
+    // What is armed comes next, where it will come by itself.
+    let next = if record.state == SlotState::Armed { seen.armed == Some(slot) } else { seen.default == Some(slot) };
+    let armed_other = state.slots.of(slot.other()).state == SlotState::Armed && seen.armed == Some(slot.other());
+    SlotStatus {
+        slot,
+        state: record.state,
+        running,
+        next: next && !armed_other,
+        version: record.version.clone(),
+        counter: record.counter,
+        note: record.note.clone(),
+    }
+}
+
+/// What a person should see to.
+fn trouble(standing: &Standing) -> Option<String> {
+    match standing {
+        Standing::Elsewhere => Some("this system runs from neither slot".into()),
+        Standing::Halves => Some("boot files and root are of different slots".into()),
+        Standing::Walked => {
+            Some("the boot chain passed its default slot over; once healthy, the running slot becomes it".into())
+        }
+        Standing::Unrecorded => {
+            Some("nothing is recorded of the running slot: manage.mark_good makes it the default".into())
+        }
+        Standing::Restart(why) => Some(format!("the machine has to restart: {why}")),
+        Standing::Normal | Standing::Interrupted | Standing::Armed | Standing::Trial(_) | Standing::RolledBack => None,
+    }
+}

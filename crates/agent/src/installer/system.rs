@@ -1,0 +1,209 @@
+//! A machine with two slots: its card and boot chain, what is recorded of them, and where this boot stands.
+
+use super::{
+    Installer,
+    card::Card,
+    image::{self, Image},
+    planned_restart::into,
+};
+use crate::{clock::Clock, machine::PowerAction, power::Restarts, settings::AgentSettings};
+use base::{error::ToolError, os::clock::synchronized};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use update::{
+    Reckoning,
+    boot::ResetCause,
+    install::{Judged, Machine, Record, Site, hooks::Watch, judge::judge},
+    slots::{self, Here, Ledger, Limits, Pending, Settled, Stage, Standing},
+    status::RestartPlan,
+    trust::{Release, Roots},
+};
+
+/// A machine with two slots.
+pub(crate) struct System {
+    pub card: Card,
+    pub record: Record,
+    pub machine: Machine,
+    pub(super) settings: AgentSettings,
+    image: Image,
+    standing: Mutex<Standing>,
+    clock: Clock,
+    /// Who is told of a start of a simulated machine.
+    again: OnceLock<Weak<Installer>>,
+}
+
+impl System {
+    pub(super) fn open(
+        settings: &AgentSettings,
+        card: Card,
+        clock: Clock,
+        faults: &mut Vec<String>,
+    ) -> Result<Self, ToolError> {
+        let ledger = Ledger::open(Arc::clone(&card.disk), Arc::clone(&card.flow))?;
+        faults.extend(ledger.faults().iter().cloned());
+        let image = if settings.simulated {
+            Image { created: Image::default().floor(), ..Image::default() }
+        } else {
+            Image::read(&settings.root, faults)
+        };
+        let update = &settings.update;
+        let machine = Machine {
+            product: update.product.clone(),
+            channel: update.channel.clone(),
+            layout: card.layout.clone(),
+            hardware: card.hardware.clone(),
+            bootloader_built: card.flow.bootloader_built(),
+            has_eeprom: card.flow.name() == "tryboot",
+            built: image.created,
+        };
+        let limits = Limits {
+            installs_a_day: update.installs_per_day,
+            reboots_an_hour: u32::try_from(settings.policy.reboots_per_hour).unwrap_or(u32::MAX),
+        };
+        let record = Record {
+            ledger: Arc::new(Mutex::new(ledger)),
+            clock: Arc::clone(&clock),
+            running_counter: image.counter,
+            limits,
+            restart: RestartPlan::Waits,
+        };
+        let (standing, settings) = (Mutex::new(Standing::Elsewhere), settings.clone());
+        Ok(Self { card, record, machine, settings, image, standing, clock, again: OnceLock::new() })
+    }
+
+    /// Decides where this boot stands, and does what follows from it on the card.
+    pub fn settle(&self, faults: &mut Vec<String>) {
+        let here = Here { now_ms: (self.clock)(), version: self.image.version.clone(), counter: self.image.counter };
+        let (Settled { case, standing, .. }, done) = self.record.ledger().settle(&here);
+        if let Err(error) = done {
+            faults.push(format!("updates: what this start asks for could not be done: {}", error.message));
+        }
+        tracing::info!(target: "agent", ?case, ?standing, "where this machine stands");
+        *self.standing() = standing;
+    }
+
+    /// Where this boot stands. Whoever needs the ledger as well locks it after this.
+    pub fn standing(&self) -> MutexGuard<'_, Standing> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The newest root of trust.
+    ///
+    /// # Errors
+    /// `failed_precondition` when the image has none.
+    pub fn roots(&self) -> Result<Roots, ToolError> {
+        image::roots(&self.settings.root, &self.settings.update.trust, &self.record.ledger().state().roots)
+    }
+
+    /// Whether the simulated system that runs says of itself that it is sick.
+    ///
+    /// # Errors
+    /// What it is sick of.
+    pub fn simulated_health(&self) -> Result<(), String> {
+        let running = self.record.ledger().evidence().running();
+        running.and_then(|slot| self.card.sickness(slot)).map_or(Ok(()), Err)
+    }
+
+    /// What time it is, as far as that can be believed.
+    pub fn reckoned(&self) -> Reckoning {
+        // A simulated machine's clock is this one's, which is somebody's PC.
+        let synchronised = self.settings.simulated || synchronized(&self.settings.root) == Some(true);
+        let floor = slots::clock::floor(self.record.ledger().state(), self.machine.built);
+        Reckoning::of((self.clock)().div_euclid(1000), synchronised, floor)
+    }
+
+    /// Judges the head of a bundle; writes nothing.
+    ///
+    /// # Errors
+    /// Those of [`judge`]; `failed_precondition` without a root of trust.
+    pub fn judge(&self, head: &[u8]) -> Result<(Release, Judged), ToolError> {
+        let roots = self.roots()?;
+        let verdict = judge(head, &roots, &self.machine, &self.record, self.reckoned())?;
+        let (release, manifest) = (verdict.release, |release: &Release| release.manifest.clone());
+        let about = manifest(&release);
+        let resumes = self.record.resumes(self.record.ledger().state(), &release);
+        let judged = Judged {
+            version: about.version,
+            counter: about.counter,
+            channel: about.channel,
+            manifest_sha256: release.digest,
+            target: verdict.target,
+            total_bytes: about.images.iter().map(|image| image.size).sum(),
+            resumes,
+            notes: verdict.notes,
+            simulated: self.settings.simulated,
+        };
+        Ok((release, judged))
+    }
+
+    /// Where the engine works, watched by `watch`; `restart`: what is planned for when it is done.
+    pub fn site(&self, watch: Arc<dyn Watch>, restart: RestartPlan) -> Site {
+        Site {
+            disk: Arc::clone(&self.card.disk),
+            record: Record { restart, ..self.record.clone() },
+            watch,
+            simulated: self.settings.simulated,
+        }
+    }
+
+    /// What the next restart has to hand to the firmware to start what is armed.
+    pub fn trial_argument(&self) -> Option<String> {
+        self.card.flow.trial_argument().map(str::to_owned)
+    }
+
+    /// The update that is armed, and not tried.
+    pub fn armed(&self) -> Option<Pending> {
+        let ledger = self.record.ledger();
+        ledger.state().update.clone().filter(|update| update.stage == Stage::Armed)
+    }
+
+    pub(super) fn belongs_to(&self, installer: Weak<Installer>) {
+        // Once, at start.
+        let _ = self.again.set(installer);
+    }
+}
+
+impl Restarts for System {
+    /// The marker of an orderly restart (rule 3): the next start tells it from a crash.
+    fn before(&self, action: PowerAction, argument: Option<&str>) {
+        let told = argument.is_some() || self.card.flow.trial_argument().is_none();
+        // Power that is switched off takes the flag with it: nothing is tried then.
+        let trial = action == PowerAction::Reboot && told && self.armed().is_some();
+        let mut ledger = self.record.ledger();
+        // What may be restarted how often was judged when it was asked for; the marker is due either way.
+        let limits = Limits { reboots_an_hour: u32::MAX, ..self.record.limits };
+        let seen = ledger.evidence();
+        let step = slots::restarting(ledger.state(), &seen, trial, "asked for", limits, (self.clock)());
+        if let Err(error) = step.and_then(|step| ledger.perform(&step)) {
+            tracing::error!(target: "agent", %error, "a restart without its marker: the next start may take it for a crash");
+        }
+    }
+
+    fn argument(&self) -> Option<String> {
+        self.armed().and_then(|_| self.trial_argument())
+    }
+
+    fn cancelled(&self, reason: Option<&str>) {
+        // Only the restart into it: any other may have been for something else.
+        if self.armed().is_none_or(|update| reason != Some(&*into(&update.version))) {
+            return;
+        }
+        let why = "its restart was cancelled: it waits for an order, or for any other restart";
+        if let Err(error) = self.record.step(|state| slots::plan_restart(state, RestartPlan::Waits, why)) {
+            tracing::error!(target: "agent", %error, "that a restart was cancelled could not be recorded");
+        }
+    }
+
+    fn simulated(&self, _argument: Option<&str>) {
+        let Some(board) = &self.card.board else { return };
+        let outcome = board.restart(ResetCause::Watchdog);
+        tracing::info!(target: "agent", ?outcome, "the simulated machine starts anew");
+        let mut faults = Vec::new();
+        self.settle(&mut faults);
+        for fault in faults {
+            tracing::error!(target: "agent", fault, "found at a simulated start");
+        }
+        if let Some(installer) = self.again.get().and_then(Weak::upgrade) {
+            installer.begin_boot();
+        }
+    }
+}

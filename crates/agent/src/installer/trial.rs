@@ -1,0 +1,156 @@
+//! What is due in this boot: the trial's deadline, and the restart that ends what must not go on. Whatever the server half says or does
+//! not say, the deadline comes.
+
+use super::{Installer, health::HealthReport};
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{sync::watch, task::AbortHandle, time::Instant};
+use update::slots::{self, Standing};
+
+/// Before a restart that the last start found due: a log gets onto the card, a person may see it.
+const BREATH: Duration = Duration::from_secs(1);
+
+/// This boot, as far as updates go.
+#[derive(Default)]
+pub(crate) struct Boot {
+    now: Mutex<Now>,
+    /// Counts the starts of the machine that this agent saw: more than one where it is simulated.
+    starts: watch::Sender<u32>,
+    /// Counts changes of what is armed and planned.
+    plans: watch::Sender<u32>,
+    at_once: AtomicBool,
+}
+
+#[derive(Default)]
+pub(crate) struct Now {
+    deadline: Option<Instant>,
+    timer: Option<AbortHandle>,
+    /// What the server half said last.
+    pub report: Option<HealthReport>,
+    /// What the agent itself missed then.
+    pub own: Vec<String>,
+    /// The boot chain was told that all is well.
+    pub told: bool,
+    /// The system runs that a failed trial left, and is offline as well: what is armed again waits until the server half says otherwise.
+    pub offline: bool,
+}
+
+impl Boot {
+    pub(crate) fn now(&self) -> MutexGuard<'_, Now> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn plan_changes(&self) -> watch::Receiver<u32> {
+        self.plans.subscribe()
+    }
+
+    pub(super) fn tell_plan(&self, at_once: bool) {
+        self.at_once.fetch_or(at_once, Ordering::SeqCst);
+        self.plans.send_modify(|changes| *changes = changes.wrapping_add(1));
+    }
+
+    /// Whether what is planned need not wait; says it once.
+    pub(super) fn plan_at_once(&self) -> bool {
+        self.at_once.swap(false, Ordering::SeqCst)
+    }
+
+    /// What a trial has left; `None` when none runs.
+    pub fn seconds_left(&self) -> Option<u64> {
+        self.now().deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()).as_secs())
+    }
+
+    /// Nothing is due any more.
+    pub(super) fn over(&self) {
+        let mut now = self.now();
+        now.deadline = None;
+        if let Some(timer) = now.timer.take() {
+            timer.abort();
+        }
+    }
+
+    fn begin(&self, deadline: Option<Instant>, timer: Option<AbortHandle>) {
+        self.over();
+        *self.now() = Now { deadline, timer, ..Now::default() };
+        self.starts.send_modify(|starts| *starts += 1);
+        self.tell_plan(false);
+    }
+}
+
+impl Installer {
+    /// Sees each start of the machine from now on: of a simulated one, which this process outlives.
+    pub fn starts(&self) -> watch::Receiver<u32> {
+        self.boot.starts.subscribe()
+    }
+
+    /// Sees to what this boot asks for. Called once at start, and again when a simulated machine started anew. Inside the runtime.
+    pub(crate) fn begin_boot(self: &Arc<Self>) {
+        let Ok(system) = self.system() else { return };
+        let limit = Duration::from_secs(self.settings.update.health_deadline_seconds);
+        let (wait, shown) = match &*system.standing() {
+            Standing::Trial(_) => (limit, true),
+            Standing::RolledBack => (limit, false),
+            Standing::Restart(_) => (BREATH, false),
+            _ => return self.boot.begin(None, None),
+        };
+        let (installer, deadline) = (Arc::downgrade(self), Instant::now() + wait);
+        let task = tokio::spawn(async move {
+            tokio::time::sleep_until(deadline).await;
+            if let Some(installer) = installer.upgrade() {
+                installer.due().await;
+            }
+        });
+        self.boot.begin(shown.then_some(deadline), Some(task.abort_handle()));
+    }
+
+    async fn due(&self) {
+        let Ok(system) = self.system() else { return };
+        let on_trial = matches!(&*system.standing(), Standing::Trial(_));
+        // Nothing is locked meanwhile: a trial that proves itself in these seconds is committed, and this task is over.
+        let log = if on_trial { self.log_tail().await } else { None };
+        let standing = system.standing();
+        match &*standing {
+            Standing::Trial(trial) => {
+                let reason = self.why_not();
+                tracing::error!(target: "agent", reason, "the trial's time is up: back to the other slot");
+                // A card that cannot be written is no reason to stay: the restart is what leads back.
+                let condemned =
+                    system.record.step(|state| slots::condemn(state, trial, &reason, false, log.as_deref()));
+                if let Err(error) = condemned {
+                    tracing::error!(target: "agent", %error, "the trial ends without a note of why");
+                }
+            }
+            Standing::Restart(why) => {
+                tracing::error!(target: "agent", why, "what runs must not go on");
+            }
+            Standing::RolledBack => {
+                // Nobody of the old version's server half spoke either: not the new version's fault.
+                drop(standing);
+                self.judge_old_slot(&system, false);
+                self.plan_changed(false);
+                return;
+            }
+            _ => return,
+        }
+        drop(standing);
+        if let Err(error) = self.means.power.restart_now() {
+            tracing::error!(target: "agent", %error, "the restart that is due");
+        }
+    }
+
+    /// Why a trial was not committed, for `last_attempt`.
+    fn why_not(&self) -> String {
+        let now = self.boot.now();
+        let limit = self.settings.update.health_deadline_seconds;
+        let mut problems: Vec<String> = match &now.report {
+            None => vec!["the server said nothing".into()],
+            Some(report) => report.problems.clone(),
+        };
+        problems.extend(now.own.iter().cloned());
+        format!("not healthy within {limit} s: {}", problems.join("; "))
+    }
+}

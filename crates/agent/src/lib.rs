@@ -1,0 +1,73 @@
+//! The privileged half: a short list of typed operations over a unix socket, or in the same process on a simulated
+//! board.
+//!
+//! It trusts nothing the network half says about permission: it asks the kernel who is calling, judges each operation
+//! by its own copy of the policy, keeps the approvals itself, and writes its own log.
+//!
+//! Imports go one way, from the end of this list to its start:
+//!
+//! | modules | what they are |
+//! | --- | --- |
+//! | `clock`, `files`, `wire`, `hostname` | time, the agent's folder, lines of a socket |
+//! | `exec`, `machine`, `network`, `processes`, `units`, `header` | ports of the machine, real and simulated |
+//! | `policy`, `settings`, `authorization`, `peer` | who may do what |
+//! | `asks`, `log`, `heads`, `power`, `connections`, `claims`, `installer`, `button` | the parts, each of which keeps one thing |
+//! | `platform`, `context` | all ports; the agent as the sum of its parts |
+//! | [`operations`] | what it can be asked for, one file each |
+//! | `core`, `protocol` | an operation done for a peer; requests and answers as lines |
+//! | `admission`, `server`, `client`, `link`, `start` | both ends of the socket |
+
+mod admission;
+pub mod asks;
+mod authorization;
+mod button;
+mod claims;
+mod client;
+mod clock;
+pub mod connections;
+pub mod context;
+mod core;
+pub mod exec;
+mod files;
+#[cfg(feature = "guard")]
+pub mod guard;
+mod header;
+pub mod heads;
+pub mod hostname;
+mod installer;
+mod link;
+mod log;
+pub mod machine;
+pub mod network;
+pub mod operations;
+pub mod peer;
+mod platform;
+pub mod policy;
+pub mod power;
+pub mod processes;
+pub mod protocol;
+mod server;
+mod settings;
+mod start;
+pub mod units;
+mod wire;
+
+pub use asks::{Ask, AskRequest, AskState};
+pub use authorization::Authorization;
+pub use button::answerable;
+pub use client::Client;
+pub use clock::{BootClock, Clock, boot_clock, system_clock};
+pub use context::Agent;
+pub use installer::{
+    Card, CardPort, DEAD_MAN, HealthReport, HealthTaken, MAX_PROBLEM, MAX_PROBLEMS, UpdateTool, knows,
+};
+pub use link::AgentLink;
+pub use machine::PowerAction;
+pub use operations::{Operation, status::Status};
+pub use peer::{Peer, Standing};
+pub use platform::Platform;
+pub use policy::AgentPolicy;
+pub use processes::SignalName;
+pub use server::{bind, converse, serve};
+pub use settings::AgentSettings;
+pub use start::{in_process, run};

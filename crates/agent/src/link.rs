@@ -1,0 +1,100 @@
+//! The one way the server reaches the agent, wherever the agent is.
+
+mod open_install;
+
+use super::{
+    client::Client,
+    context::Agent,
+    installer::UpdateTool,
+    operations::{Operation, update::InstallRequest},
+    peer::Peer,
+    server::converse,
+};
+use base::{error::ToolError, os::blocking};
+use std::{sync::Arc, time::Duration};
+use tokio::net::UnixStream;
+use update::{
+    install::{Install, Judged},
+    status::RestartPlan,
+};
+
+/// The server's agent. Cheap to clone.
+#[derive(Clone)]
+pub enum AgentLink {
+    /// A process of its own, behind its socket.
+    Socket(Client),
+    /// In this process, before a simulated board.
+    InProcess(Arc<Agent>),
+    /// Could not be started here, and why: every operation says so.
+    Offline(ToolError),
+}
+
+impl AgentLink {
+    /// Has the agent do the operation `O` ([`super::operations`]).
+    ///
+    /// # Errors
+    /// The operation's; `unavailable` when the agent does not answer; `cancelled` when this call was told to end before something
+    /// was begun that cannot be stopped.
+    pub async fn call<O: Operation>(&self, request: O::Request) -> Result<O::Answer, ToolError> {
+        let wait = O::patience(&request);
+        self.call_within::<O>(request, wait).await
+    }
+
+    /// As [`AgentLink::call`], for an operation whose request has no fields.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn get<O: Operation<Request: Default>>(&self) -> Result<O::Answer, ToolError> {
+        self.call::<O>(O::Request::default()).await
+    }
+
+    /// As [`AgentLink::call`], for an operation whose request does not say how long it may wait: at most `wait` and some seconds.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn call_within<O: Operation>(&self, request: O::Request, wait: Duration) -> Result<O::Answer, ToolError> {
+        if O::CHANGES {
+            blocking::go_on(O::name(&request))?;
+        }
+        match self {
+            Self::Socket(client) => client.call::<O>(request, wait).await,
+            Self::InProcess(agent) => agent.perform::<O>(&Peer::in_process(), request).await,
+            Self::Offline(error) => Err(error.clone()),
+        }
+    }
+
+    /// Has the agent judge the head of a bundle, and writes nothing.
+    ///
+    /// # Errors
+    /// Those of [`AgentLink::install`]; the agent's refusal.
+    pub async fn judge_bundle(&self, tool: UpdateTool, head: &[u8]) -> Result<Judged, ToolError> {
+        let stream = self.install(InstallRequest { tool, authorization: None, restart: RestartPlan::Waits }).await?;
+        Install::begin(stream, head).await.map(|(_, judged)| judged)
+    }
+
+    /// Opens an install stream, for [`Install::begin`].
+    ///
+    /// # Errors
+    /// `conflict` when an update is under way.
+    pub async fn install(&self, request: InstallRequest) -> Result<UnixStream, ToolError> {
+        let stream = match self {
+            Self::Socket(client) => client.connect().await?,
+            Self::InProcess(agent) => {
+                let (ours, theirs) = UnixStream::pair()
+                    .map_err(|error| ToolError::unavailable(format!("no pair of sockets: {error}")))?;
+                tokio::spawn(converse(Arc::clone(agent), Peer::in_process(), theirs));
+                ours
+            }
+            Self::Offline(error) => return Err(error.clone()),
+        };
+        open_install::open(stream, request).await
+    }
+
+    /// Starts of the simulated machine, where it is in this process.
+    pub fn starts(&self) -> Option<tokio::sync::watch::Receiver<u32>> {
+        match self {
+            Self::InProcess(agent) => Some(agent.starts()),
+            Self::Socket(_) | Self::Offline(_) => None,
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The server's end of the hand-over: a connection of its own, greeted, asked for an install, and then a stream.
+
+use crate::{
+    operations::{
+        AnyRequest,
+        hello::{Greeting, Hello},
+        update::{Install, InstallRequest},
+    },
+    protocol::{Reply, Request},
+    wire::{Line, MAX_LINE, read_line, write_line},
+};
+use base::error::ToolError;
+use std::{io, time::Duration};
+use tokio::{io::BufReader, net::UnixStream};
+
+/// As for every short operation of the agent's.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// Greets the agent at the other end of `stream` and has it take the stream for an install.
+///
+/// # Errors
+/// The agent's own: `conflict` when an update is under way, `capability_missing` where this machine has no slots; `unavailable`
+/// when it does not answer.
+pub(super) async fn open(mut stream: UnixStream, request: InstallRequest) -> Result<UnixStream, ToolError> {
+    ask(&mut stream, 1, AnyRequest::of::<Hello>(Greeting::ours())).await?;
+    ask(&mut stream, 2, AnyRequest::of::<Install>(request)).await?;
+    Ok(stream)
+}
+
+async fn ask(stream: &mut UnixStream, id: u64, op: AnyRequest) -> Result<(), ToolError> {
+    let lost = |error: io::Error| ToolError::unavailable(format!("the agent does not take an update: {error}"));
+    let mut line = Vec::new();
+    let asked = async {
+        write_line(stream, &Request { id, op }).await?;
+        // The agent says nothing after an answer until it is asked again: what is buffered here is this line.
+        read_line(&mut BufReader::with_capacity(4096, stream), &mut line, MAX_LINE).await
+    };
+    let heard = tokio::time::timeout(ANSWER, asked)
+        .await
+        .map_err(|_| ToolError::unavailable(format!("the agent does not answer within {} s", ANSWER.as_secs())))?;
+    match heard.map_err(lost)? {
+        Line::Whole => {
+            let reply: Reply = serde_json::from_slice(&line).map_err(|error| lost(error.into()))?;
+            reply.into_result().map(drop)
+        }
+        Line::End | Line::TooLong => Err(lost(io::ErrorKind::UnexpectedEof.into())),
+    }
+}

@@ -1,0 +1,228 @@
+//! What the agent's operations act on: this machine, or a simulated one.
+
+mod naming;
+
+use base::{
+    error::ToolError,
+    os::{Root, bus::Bus},
+};
+use futures::future::{BoxFuture, FutureExt, ready};
+use serde::{Deserialize, Serialize};
+use std::{
+    process::{Command, Stdio},
+    sync::{Mutex, PoisonError},
+};
+
+/// How the machine goes down.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PowerAction {
+    /// It comes up again.
+    #[default]
+    Reboot,
+    /// It stays down until somebody at the device gives it power.
+    Shutdown,
+}
+
+impl PowerAction {
+    pub const ALL: [Self; 2] = [Self::Reboot, Self::Shutdown];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Reboot => "reboot",
+            Self::Shutdown => "shutdown",
+        }
+    }
+    /// The one tool that may ask for it.
+    pub fn tool(self) -> &'static str {
+        match self {
+            Self::Reboot => "system.reboot",
+            Self::Shutdown => "system.shutdown",
+        }
+    }
+}
+
+/// A machine that can be restarted, switched off and named.
+pub trait Machine: Send + Sync {
+    /// Starts to go down and returns; services stop in order after that.
+    ///
+    /// # Errors
+    /// `unavailable` when the machine cannot be told.
+    fn go_down(&self, action: PowerAction) -> Result<(), ToolError>;
+    /// The same for a restart that hands `argument` to the firmware (reboot(2), `LINUX_REBOOT_CMD_RESTART2`).
+    ///
+    /// # Errors
+    /// As above.
+    fn restart_with(&self, argument: &str) -> Result<(), ToolError>;
+    /// The name it goes by now.
+    ///
+    /// # Errors
+    /// `unavailable` when it cannot be read.
+    fn hostname(&self) -> Result<String, ToolError>;
+    /// Names it, now and for every later start; what it is called already is left alone.
+    ///
+    /// # Errors
+    /// `unavailable` when that cannot be kept, or the machine is not called so afterwards; those of [`Bus::call`].
+    fn set_hostname<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), ToolError>>;
+    /// Names this start of the machine: another one after every restart.
+    fn boot_id(&self) -> String;
+    fn is_simulated(&self) -> bool;
+}
+
+/// The machine this process runs on.
+pub struct RealMachine {
+    pub root: Root,
+    pub bus: Bus,
+}
+
+impl Machine for RealMachine {
+    fn go_down(&self, action: PowerAction) -> Result<(), ToolError> {
+        let verb = match action {
+            PowerAction::Reboot => "reboot",
+            PowerAction::Shutdown => "poweroff",
+        };
+        // Not over the bus, which a machine that needs a restart may have lost: systemctl also asks the first process itself.
+        // `--no-block` answers as soon as systemd has queued it; systemd then stops services in order, this one too.
+        self.run("systemctl", &["--no-block", verb])
+    }
+
+    fn restart_with(&self, argument: &str) -> Result<(), ToolError> {
+        // systemd 257 and later refuse it as a word of its own; older ones know the option as well (systemctl(1), since 246).
+        self.run("systemctl", &["--no-block", "reboot", &format!("--reboot-argument={argument}")])
+    }
+
+    fn hostname(&self) -> Result<String, ToolError> {
+        self.root
+            .line("proc/sys/kernel/hostname")
+            .map_err(|error| ToolError::unavailable(format!("the host name cannot be read: {error}")))
+    }
+
+    fn set_hostname<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), ToolError>> {
+        Box::pin(naming::set(self, name))
+    }
+
+    fn boot_id(&self) -> String {
+        boot_id(&self.root)
+    }
+
+    fn is_simulated(&self) -> bool {
+        false
+    }
+}
+
+impl RealMachine {
+    /// Runs one of systemd's own tools. By absolute path: the agent is root, a search path is somebody's choice.
+    fn run(&self, name: &str, args: &[&str]) -> Result<(), ToolError> {
+        let program =
+            ["usr/bin", "bin"].into_iter().map(|folder| self.root.path(folder).join(name)).find(|path| path.exists());
+        let Some(program) = program else {
+            return Err(ToolError::unavailable(format!("there is no {name} on this machine"))
+                .hint("images without systemd are not supported yet"));
+        };
+        let output = Command::new(&program)
+            .args(args)
+            .env_clear()
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| ToolError::unavailable(format!("cannot run {}: {error}", program.display())))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said: String = String::from_utf8_lossy(&output.stderr).trim().chars().take(200).collect();
+        Err(ToolError::unavailable(format!("{name} {} failed: {said}", args.join(" ")))
+            .hint("look at `systemctl status` on the device"))
+    }
+}
+
+/// A machine that only notes what was asked of it.
+#[derive(Default)]
+pub struct SimulatedMachine {
+    boot_id: String,
+    reboots: Mutex<u32>,
+    shutdowns: Mutex<u32>,
+    name: Mutex<String>,
+    /// What the last restart handed to the firmware.
+    argument: Mutex<Option<String>>,
+    /// What the next reboot says instead, for tests.
+    fault: Mutex<Option<ToolError>>,
+}
+
+impl SimulatedMachine {
+    /// A machine in its start number `boot_id`.
+    pub fn new(boot_id: impl Into<String>) -> Self {
+        Self { boot_id: boot_id.into(), name: Mutex::new("simulated".into()), ..Self::default() }
+    }
+
+    /// A simulated machine that starts anew when this one does.
+    pub fn on(root: &Root) -> Self {
+        Self::new(boot_id(root))
+    }
+
+    /// How often it was restarted.
+    pub fn reboots(&self) -> u32 {
+        *self.reboots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How often it was switched off.
+    pub fn shutdowns(&self) -> u32 {
+        *self.shutdowns.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the last restart handed to the firmware, if anything.
+    pub fn argument(&self) -> Option<String> {
+        self.argument.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Makes the next restart fail.
+    pub fn fail_next(&self, error: ToolError) {
+        *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+    }
+}
+
+impl Machine for SimulatedMachine {
+    fn go_down(&self, action: PowerAction) -> Result<(), ToolError> {
+        if let Some(error) = self.fault.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            return Err(error);
+        }
+        let count = match action {
+            PowerAction::Reboot => &self.reboots,
+            PowerAction::Shutdown => &self.shutdowns,
+        };
+        *count.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        *self.argument.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        Ok(())
+    }
+
+    fn restart_with(&self, argument: &str) -> Result<(), ToolError> {
+        self.go_down(PowerAction::Reboot)?;
+        *self.argument.lock().unwrap_or_else(PoisonError::into_inner) = Some(argument.to_owned());
+        Ok(())
+    }
+
+    fn hostname(&self) -> Result<String, ToolError> {
+        Ok(self.name.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
+    fn set_hostname<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), ToolError>> {
+        name.clone_into(&mut self.name.lock().unwrap_or_else(PoisonError::into_inner));
+        ready(Ok(())).boxed()
+    }
+
+    fn boot_id(&self) -> String {
+        self.boot_id.clone()
+    }
+
+    fn is_simulated(&self) -> bool {
+        true
+    }
+}
+
+/// The kernel's boot id and, since containers have that of their host, when the first process began (proc_pid_stat(5),
+/// field 22). Without procfs there is neither: then every start of the agent looks like the same boot.
+fn boot_id(root: &Root) -> String {
+    let kernel = root.line("proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let stat = root.read("proc/1/stat").unwrap_or_default();
+    // The name of the process is in brackets and may hold anything; field 3 comes after it.
+    let began = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_whitespace().nth(22 - 3));
+    format!("{kernel} {}", began.unwrap_or_default())
+}

@@ -1,0 +1,82 @@
+//! This machine's network, by NetworkManager.
+
+use super::{Checkpoint, Network, Plan, Profile, named};
+use base::{
+    error::ToolError,
+    os::{
+        bus::Bus,
+        network_manager::{
+            Objects,
+            activation::{self, device},
+            profile,
+        },
+    },
+};
+use futures::future::BoxFuture;
+use std::time::Duration;
+
+/// Active profiles that an answer names at most: as many as a machine has interfaces, and seldom five.
+const MOST_ACTIVE: usize = 32;
+
+/// NetworkManager, over the bus.
+pub struct RealNetwork {
+    pub bus: Bus,
+}
+
+impl Network for RealNetwork {
+    fn plan<'a>(&'a self, wanted: &'a str, interface: Option<&'a str>) -> BoxFuture<'a, Result<Plan, ToolError>> {
+        Box::pin(async move {
+            let objects = Objects::read(&self.bus).await?;
+            let all = profile::all(&self.bus, &objects).await?;
+            let found = named(&all, wanted, |each| (&each.uuid, &each.name))?;
+            if let Some(interface) = interface {
+                device(&objects, interface)?;
+                if let Some(only) = found.interface.as_deref().filter(|only| *only != interface) {
+                    return Err(ToolError::invalid(format!("{} is for {only} alone", found.name))
+                        .with("parameter", "device")
+                        .with("provided_value", interface)
+                        .hint("leave device out"));
+                }
+            }
+            let before = profile::active(&objects);
+            Ok(Plan {
+                profile: Profile { uuid: found.uuid.clone(), name: found.name.clone(), interfaces: Vec::new() },
+                path: found.path.clone(),
+                device: interface.map(str::to_owned),
+                before: before
+                    .into_iter()
+                    .take(MOST_ACTIVE)
+                    .map(|active| Profile { uuid: active.uuid, name: active.name, interfaces: active.interfaces })
+                    .collect(),
+            })
+        })
+    }
+
+    fn checkpoint(&self, timeout: Duration) -> BoxFuture<'_, Result<Checkpoint, ToolError>> {
+        Box::pin(activation::checkpoint(&self.bus, timeout))
+    }
+
+    fn activate<'a>(&'a self, plan: &'a Plan) -> BoxFuture<'a, Result<Vec<String>, ToolError>> {
+        Box::pin(async move {
+            let objects = Objects::read(&self.bus).await?;
+            activation::activate(&self.bus, &objects, &plan.path, plan.device.as_deref()).await
+        })
+    }
+
+    fn revert_in<'a>(&'a self, to: &'a Checkpoint, timeout: Duration) -> BoxFuture<'a, Result<(), ToolError>> {
+        Box::pin(activation::revert_in(&self.bus, to, timeout))
+    }
+
+    fn stands<'a>(&'a self, checkpoint: &'a Checkpoint) -> BoxFuture<'a, Result<bool, ToolError>> {
+        Box::pin(activation::stands(&self.bus, checkpoint))
+    }
+
+    fn end<'a>(&'a self, checkpoint: &'a Checkpoint, keep: bool) -> BoxFuture<'a, Result<(), ToolError>> {
+        Box::pin(async move {
+            match keep {
+                true => activation::keep(&self.bus, checkpoint).await,
+                false => activation::revert(&self.bus, checkpoint).await,
+            }
+        })
+    }
+}

@@ -1,0 +1,146 @@
+//! A network of two profiles and two interfaces that only remembers, and goes back when its time is up like the real one.
+
+use super::{Checkpoint, Network, Plan, Profile, named};
+use base::error::{ErrorCode, ToolError};
+use futures::future::{BoxFuture, FutureExt, ready};
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// UUID, name and interface of each profile.
+const PROFILES: [(&str, &str, &str); 3] = [
+    ("00000000-0000-4000-8000-000000000001", "simulated-wired", "eth0"),
+    ("00000000-0000-4000-8000-000000000002", "simulated-static", "eth0"),
+    ("00000000-0000-4000-8000-000000000003", "simulated-wifi", "wlan0"),
+];
+
+/// At first "simulated-wired" is active on eth0.
+pub struct SimulatedNetwork(Mutex<State>);
+
+struct State {
+    active: Vec<Profile>,
+    made: i64,
+    back: Option<(Checkpoint, Instant, Vec<Profile>)>,
+    fault: Option<ToolError>,
+}
+
+impl Default for SimulatedNetwork {
+    fn default() -> Self {
+        Self(Mutex::new(State { active: vec![profile(0)], made: 0, back: None, fault: None }))
+    }
+}
+
+fn profile(at: usize) -> Profile {
+    let (uuid, name, interface) = PROFILES[at];
+    Profile { uuid: uuid.into(), name: name.into(), interfaces: vec![interface.into()] }
+}
+
+impl SimulatedNetwork {
+    /// Names of the profiles that are active now.
+    pub fn active(&self) -> Vec<String> {
+        self.lock().active.iter().map(|profile| profile.name.clone()).collect()
+    }
+
+    /// Makes the next activation fail.
+    pub fn fail_next(&self, error: ToolError) {
+        self.lock().fault = Some(error);
+    }
+
+    /// The state as it is now: what was to go back has gone back.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, _, before)) = state.back.take_if(|(_, at, _)| Instant::now() >= *at) {
+            state.active = before;
+        }
+        state
+    }
+}
+
+impl State {
+    fn stands(&self, checkpoint: &Checkpoint) -> bool {
+        self.back.as_ref().is_some_and(|(each, _, _)| each == checkpoint)
+    }
+}
+
+fn gone() -> ToolError {
+    ToolError::not_found("the change has been taken back or confirmed already")
+}
+
+impl Network for SimulatedNetwork {
+    fn plan<'a>(&'a self, wanted: &'a str, device: Option<&'a str>) -> BoxFuture<'a, Result<Plan, ToolError>> {
+        let found = named(&PROFILES, wanted, |(uuid, name, _)| (uuid, name)).and_then(|(uuid, name, interface)| {
+            if device.is_some_and(|device| device != *interface) {
+                return Err(ToolError::invalid(format!("{name} is for {interface} alone")).with("parameter", "device"));
+            }
+            Ok(Plan {
+                profile: Profile { uuid: (*uuid).into(), name: (*name).into(), interfaces: Vec::new() },
+                path: (*interface).into(),
+                device: device.map(str::to_owned),
+                before: self.lock().active.clone(),
+            })
+        });
+        ready(found).boxed()
+    }
+
+    fn checkpoint(&self, timeout: Duration) -> BoxFuture<'_, Result<Checkpoint, ToolError>> {
+        let mut state = self.lock();
+        let made = if state.back.is_some() {
+            Err(ToolError::new(ErrorCode::Conflict, "another change of the network waits to be confirmed"))
+        } else {
+            state.made += 1;
+            let checkpoint = Checkpoint { path: "/simulated".into(), created: state.made };
+            let before = state.active.clone();
+            state.back = Some((checkpoint.clone(), Instant::now() + timeout, before));
+            Ok(checkpoint)
+        };
+        ready(made).boxed()
+    }
+
+    fn activate<'a>(&'a self, plan: &'a Plan) -> BoxFuture<'a, Result<Vec<String>, ToolError>> {
+        let mut state = self.lock();
+        // Whatever was on that interface is not any more, also when nothing takes its place.
+        state.active.retain(|active| !active.interfaces.contains(&plan.path));
+        let done = match state.fault.take() {
+            Some(fault) => Err(fault),
+            None => {
+                let interfaces = vec![plan.path.clone()];
+                state.active.push(Profile { interfaces: interfaces.clone(), ..plan.profile.clone() });
+                Ok(interfaces)
+            }
+        };
+        ready(done).boxed()
+    }
+
+    fn revert_in<'a>(&'a self, to: &'a Checkpoint, timeout: Duration) -> BoxFuture<'a, Result<(), ToolError>> {
+        let mut state = self.lock();
+        let done = match &mut state.back {
+            Some((checkpoint, at, _)) if checkpoint == to => {
+                *at = Instant::now() + timeout;
+                Ok(())
+            }
+            _ => Err(gone()),
+        };
+        ready(done).boxed()
+    }
+
+    fn stands<'a>(&'a self, checkpoint: &'a Checkpoint) -> BoxFuture<'a, Result<bool, ToolError>> {
+        ready(Ok(self.lock().stands(checkpoint))).boxed()
+    }
+
+    fn end<'a>(&'a self, checkpoint: &'a Checkpoint, keep: bool) -> BoxFuture<'a, Result<(), ToolError>> {
+        let mut state = self.lock();
+        let done = if state.stands(checkpoint) {
+            if let Some((_, _, before)) = state.back.take()
+                && !keep
+            {
+                state.active = before;
+            }
+            Ok(())
+        } else {
+            Err(gone())
+        };
+        ready(done).boxed()
+    }
+}

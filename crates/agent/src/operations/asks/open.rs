@@ -1,0 +1,32 @@
+//! Opens an ask, or finds the same one when it still stands.
+
+use crate::{
+    asks::{Ask, AskRequest},
+    context::Context,
+    log::ATTEMPTS,
+    machine::PowerAction,
+    operations::Operation,
+};
+use base::error::ToolError;
+
+/// Nobody is asked for what the agent would refuse anyway.
+pub struct OpenAsk;
+
+impl Operation for OpenAsk {
+    const TAG: &'static str = "open_ask";
+    const ANSWER: &'static str = "ask";
+    type Request = AskRequest;
+    type Answer = Ask;
+
+    async fn run(cx: &Context<'_>, request: AskRequest) -> Result<Ask, ToolError> {
+        cx.policy().check_ask(&request.tool, &request.args)?;
+        if PowerAction::ALL.iter().any(|action| action.tool() == request.tool) {
+            cx.power.check()?;
+        }
+        let (ask, new) = cx.asks.open(request)?;
+        if new {
+            cx.log.attempt("ask opened", cx.peer, ATTEMPTS, || cx.log.about_ask(&ask));
+        }
+        Ok(ask)
+    }
+}

@@ -1,0 +1,42 @@
+//! Judges an approved ask for one call.
+
+use crate::{
+    asks::{AskState, BoundCall},
+    context::Context,
+    operations::Operation,
+    policy::AgentPolicy,
+};
+use base::error::ToolError;
+use contract::audit::Approval;
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "struct variant Op::RedeemAsk")]
+pub struct RedeemRequest {
+    pub id: String,
+    pub tool: String,
+    pub principal: String,
+    /// SHA-256 of the canonical JSON of the arguments.
+    pub args_sha256: String,
+}
+
+/// Uses the approval up; for a tool whose calls become an operation of the agent's, that operation does it.
+pub struct RedeemAsk;
+
+impl Operation for RedeemAsk {
+    const TAG: &'static str = "redeem_ask";
+    const ANSWER: &'static str = "approval";
+    type Request = RedeemRequest;
+    type Answer = Approval;
+
+    async fn run(cx: &Context<'_>, request: RedeemRequest) -> Result<Approval, ToolError> {
+        let RedeemRequest { id, tool, principal, args_sha256 } = &request;
+        let call = BoundCall { tool, principal, args_sha256 };
+        // The agent's own operations redeem theirs when they are done.
+        let (ask, approval) = cx.asks.redeem(id, &call, !AgentPolicy::is_operation(tool))?;
+        if ask.state == AskState::Consumed {
+            cx.log.note_ask("ask used", cx.peer, &ask)?;
+        }
+        Ok(approval)
+    }
+}

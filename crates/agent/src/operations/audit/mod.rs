@@ -1,0 +1,24 @@
+//! What the agent does for the audit: recomputes its chain, signs what may go, and takes an owner's word for what is gone
+//! ([`crate::heads`]).
+
+mod accept_gap;
+mod extend;
+mod heads;
+mod position;
+mod room;
+
+pub use accept_gap::{AcceptGap, GapRequest};
+pub use extend::ExtendAudit;
+pub use heads::{HeadsRequest, ListHeads};
+pub use position::FindPosition;
+pub use room::MakeRoom;
+
+use crate::{context::Context, log::ATTEMPTS};
+use base::error::ToolError;
+use serde_json::json;
+
+/// Notes what the server said of a chain that does not fit what is known of it.
+fn doubt(cx: &Context<'_>, error: &ToolError) {
+    let about = || json!({ "reason": error.message, "details": error.details });
+    cx.log.attempt("audit refused", cx.peer, ATTEMPTS, about);
+}

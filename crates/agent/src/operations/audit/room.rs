@@ -1,0 +1,22 @@
+//! A checkpoint, behind which records may go.
+
+use crate::{context::Context, log::ATTEMPTS, operations::Operation};
+use base::error::ToolError;
+use contract::audit::{Checkpoint, RoomRequest};
+use serde_json::json;
+
+/// Signs which of the oldest records may go.
+pub struct MakeRoom;
+
+impl Operation for MakeRoom {
+    const TAG: &'static str = "audit_room";
+    const ANSWER: &'static str = "checkpoint";
+    type Request = RoomRequest;
+    type Answer = Checkpoint;
+
+    async fn run(cx: &Context<'_>, request: RoomRequest) -> Result<Checkpoint, ToolError> {
+        let checkpoint = cx.heads.make_room(&request)?;
+        cx.log.attempt("audit trimmed", cx.peer, ATTEMPTS, || json!(checkpoint));
+        Ok(checkpoint)
+    }
+}

@@ -1,0 +1,81 @@
+//! A code that is to prove whose this machine is.
+
+use super::{claim_log, explained};
+use crate::{claims::Claims, context::Context, operations::Operation};
+use appliance::{
+    Code, Identity, Refusal,
+    claim::{PARTING, claimed_already},
+};
+use base::{error::ToolError, os::blocking};
+use contract::access::token::Token;
+use serde::{Deserialize, Serialize};
+use std::{
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
+
+/// A code that somebody brought.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimRequest {
+    pub code: String,
+    /// Where from, by the server's word: for the log.
+    pub from: String,
+}
+
+/// The token that answers the right one.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Offered {
+    pub token: String,
+    /// How long it may be shown, seconds.
+    pub confirm_within_seconds: u64,
+}
+
+/// Takes a try for a code; the right one is answered with a token that counts once it is shown.
+///
+/// # Errors
+/// `permission_denied` for a wrong code; `invalid_argument` for what is no code, which costs no try; `resource_exhausted` after five
+/// wrong ones; `failed_precondition` when there is an owner, or the window is over; `unavailable` when something cannot be kept: then
+/// nothing was given out.
+pub struct Claim;
+
+impl Operation for Claim {
+    const TAG: &'static str = "claim";
+    const ANSWER: &'static str = "offered";
+    const WAITS: bool = true;
+    type Request = ClaimRequest;
+    type Answer = Offered;
+
+    fn patience(_request: &ClaimRequest) -> Duration {
+        crate::operations::CARD
+    }
+
+    async fn run(cx: &Context<'_>, request: ClaimRequest) -> Result<Offered, ToolError> {
+        let (system, Claims { folder, boot, turn }) = (cx.installer.system()?, &cx.claims);
+        let (folder, boot, turn) = (folder.clone(), Arc::clone(boot), Arc::clone(turn));
+        let log = claim_log(cx, &request.from);
+        blocking::run("claim", move |_| {
+            let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+            if Identity::of(system.record.ledger().state()).0.claimed {
+                return Err(claimed_already());
+            }
+            let code = Code::parse(&request.code)?;
+            let (token, now) = (Token::mint()?, boot());
+            let until = match folder.attempt(&code, token.sha256(), now)? {
+                Ok(until) => until,
+                Err(refusal) => {
+                    // Only what was a try: nothing else would be written down each time.
+                    if let Refusal::Wrong { .. } = refusal {
+                        log("claim", "wrong", Some(refusal))?;
+                    }
+                    return Err(explained(refusal));
+                }
+            };
+            log("claim", "offered", None)?;
+            let confirm_within_seconds = until.saturating_add(PARTING).saturating_sub(now).as_secs();
+            Ok(Offered { token: token.reveal().to_owned(), confirm_within_seconds })
+        })
+        .await
+    }
+}

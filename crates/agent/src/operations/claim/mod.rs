@@ -1,0 +1,66 @@
+//! Who owns this machine: a code that only somebody before it can know, five tries a power-on, and a token that counts once it was shown
+//! (docs/claim.md says why).
+//!
+//! The server half carries codes and tokens here, and no tool leads to it. Everything is one after the other, under one lock, and every try is
+//! spent in a file before its code is looked at: neither many requests at once nor a restart of the agent makes more of them.
+
+mod bring;
+mod confirm;
+
+pub use bring::{Claim, ClaimRequest, Offered};
+pub use confirm::{Claimed, ConfirmClaim, ShownToken};
+
+use crate::{context::Context, log::OpLog, peer::Peer};
+use appliance::Refusal;
+use base::error::ToolError;
+use serde_json::json;
+use std::{fmt, sync::Arc};
+
+/// What the owner's token is called: in the audit, too.
+pub const OWNER: &str = "owner";
+/// An address has at most 45 letters.
+const LONGEST_FROM: usize = 64;
+
+macro_rules! secret {
+    ($($kind:ident),*) => { $(
+        /// Shows no secret.
+        impl fmt::Debug for $kind {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(concat!(stringify!($kind), "(…)"))
+            }
+        }
+    )* };
+}
+secret!(ClaimRequest, Offered, ShownToken);
+
+/// A line of this agent's log, of a claim that came from there.
+fn claim_log(
+    cx: &Context<'_>,
+    from: &str,
+) -> impl Fn(&str, &str, Option<Refusal>) -> Result<(), ToolError> + Send + 'static {
+    let (log, peer): (Arc<OpLog>, Peer) = (Arc::clone(&cx.log), cx.peer.clone());
+    let from: String = from.chars().filter(|letter| !letter.is_control()).take(LONGEST_FROM).collect();
+    move |what, outcome, refusal| {
+        let tries_left = match refusal {
+            Some(Refusal::Wrong { tries_left }) => Some(tries_left),
+            _ => None,
+        };
+        log.write(what, &peer, json!({ "from": from, "outcome": outcome, "tries_left": tries_left }))
+    }
+}
+
+fn explained(refusal: Refusal) -> ToolError {
+    const RESTART: &str = "take the power from the machine and give it back: it then shows a new code";
+    match refusal {
+        Refusal::Closed => ToolError::precondition("no claim is open on this machine").hint(RESTART),
+        Refusal::Late => ToolError::precondition("the time for a claim is over").hint(RESTART),
+        Refusal::Spent => ToolError::exhausted("too many wrong codes: no more are looked at").hint(RESTART),
+        Refusal::Wrong { tries_left } => {
+            ToolError::denied(format!("that is not the code; {tries_left} tries are left"))
+                .with("tries_left", tries_left)
+                .hint("is it the code of this machine, and of this start? Each start shows another one")
+        }
+        Refusal::Unknown => ToolError::denied("that is not the token that was given out last")
+            .hint("bring the code again: it gives another token, as long as none was confirmed"),
+    }
+}

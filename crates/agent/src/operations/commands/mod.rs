@@ -1,0 +1,23 @@
+//! Commands of the agent's own list: run, listened to, stopped.
+
+mod input;
+mod output;
+mod plan;
+mod run;
+mod stop;
+mod way;
+
+pub use input::{digest, without_input};
+pub use output::{CommandOutput, ReadOutput};
+pub(crate) use plan::open_to_others;
+pub use run::{AFTER_LIMIT, CommandEnd, CommandRequest, RunCommand};
+pub use stop::StopCommand;
+
+use serde::{Deserialize, Serialize};
+
+/// One that runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommandRef {
+    pub id: String,
+}

@@ -1,0 +1,163 @@
+//! What the machine has to say about an allowed command: its program, its folder, its account.
+
+use super::way::{self, Fault};
+use crate::{
+    context::Context,
+    exec::{Account, Plan},
+};
+use base::{
+    error::{ErrorCode, ToolError},
+    os::groups,
+};
+use contract::{
+    access::commands::{Allowed, outside},
+    config::{CommandSetting, Exec, sections::exec::is_ours},
+};
+use std::{
+    ffi::OsStr,
+    fs, io,
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
+    path::{Path, PathBuf},
+};
+
+/// What the machine has to say about an allowed command: its program, its folder, its account.
+pub(super) fn plan(cx: &Context<'_>, id: &str, allowed: Allowed, stdin: Vec<u8>) -> Result<Plan, ToolError> {
+    let simulated = cx.runner.is_simulated();
+    let Allowed { program, args, user, roots, cwd, mut env, network, limit } = allowed;
+    let account = if simulated { Account { name: user, uid: 0, gid: 0 } } else { account(cx, user)? };
+    let mut plan = Plan {
+        id: id.to_owned(),
+        program,
+        args,
+        cwd,
+        env: Vec::new(),
+        stdin,
+        network,
+        writable: roots.clone(),
+        hidden: cx.settings.hidden_from_commands(),
+        limit,
+        account,
+    };
+    if !simulated {
+        plan.program = trusted(&plan.program)?;
+        plan.cwd = inside(&plan.cwd, &roots)?;
+    }
+    let home = plan.cwd.display().to_string();
+    let fixed = [
+        ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+        ("LANG", "C.UTF-8"),
+        ("HOME", home.as_str()),
+        ("USER", plan.account.name.as_str()),
+        ("LOGNAME", plan.account.name.as_str()),
+        ("RASPI_MCP_EXEC_ID", id),
+    ];
+    env.retain(|(name, _)| name != "RASPI_MCP_EXEC_ID" && name != "USER" && name != "LOGNAME");
+    for (name, value) in fixed {
+        if !env.iter().any(|(given, _)| given == name) {
+            env.push((name.to_owned(), value.to_owned()));
+        }
+    }
+    plan.env = env;
+    Ok(plan)
+}
+
+/// The account commands run under: there, and neither root's, nor the server's, nor an approver's.
+fn account(cx: &Context<'_>, name: String) -> Result<Account, ToolError> {
+    let root = &cx.settings.root;
+    let Some((uid, gid)) = groups::user_ids(root, &name) else {
+        return Err(ToolError::precondition(format!("there is no account {name} to run commands under"))
+            .with("user", name)
+            .hint("systemd-sysusers makes it from dist/sysusers.d, or name another in exec.user"));
+    };
+    let refuse = |why: &str| {
+        Err(ToolError::denied(format!("nothing is run as {name}: {why}"))
+            .with("user", name.clone())
+            .hint("set exec.user to an account of its own"))
+    };
+    let own = rustix::process::geteuid().as_raw();
+    if uid == 0 {
+        return refuse("it is root");
+    } else if cx.settings.server_uid == Some(uid) {
+        return refuse("it is the server's account");
+    } else if own != 0 && own != uid {
+        return refuse("the agent is not root");
+    } else if groups::contains(root, &cx.settings.approver_group, uid, gid) {
+        return refuse("it may approve calls");
+    }
+    Ok(Account { name, uid, gid })
+}
+
+/// Programs of the list that others than root could put something else in the place of, each with the reason.
+pub(crate) fn open_to_others(exec: &Exec) -> Vec<String> {
+    let judge = |command: &CommandSetting| trusted(&command.program).err();
+    let refused = exec.commands.iter().filter_map(judge).filter(|error| error.code == ErrorCode::PermissionDenied);
+    refused.map(|error| error.advice()).collect()
+}
+
+/// The program once links are resolved: a file that runs, that nobody but root could have put there, and not ours. So is what
+/// a script names as its interpreter.
+fn trusted(program: &Path) -> Result<PathBuf, ToolError> {
+    let path = trusted_file(program)?;
+    let mut file = path.clone();
+    // As many as the kernel follows (binfmt_script, BINPRM_MAX_RECURSION).
+    for _ in 0..5 {
+        let Some(interpreter) = interpreter(&file) else { break };
+        file = trusted_file(&interpreter)?;
+    }
+    Ok(path)
+}
+
+/// What the first line of a script says that runs it. One by a relative path is found where the command runs, which may be
+/// anybody's: the kernel's own answer to it is an error that nobody understands, so it is looked for from the root here.
+fn interpreter(script: &Path) -> Option<PathBuf> {
+    let mut head = [0; 256];
+    let length = fs::File::open(script).and_then(|mut file| io::Read::read(&mut file, &mut head)).ok()?;
+    let line = head[..length].strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let mut words = line.split(|byte| matches!(byte, b' ' | b'\t' | 0)).filter(|word| !word.is_empty());
+    Some(Path::new("/").join(OsStr::from_bytes(words.next()?)))
+}
+
+fn trusted_file(program: &Path) -> Result<PathBuf, ToolError> {
+    let shown = program.display().to_string();
+    let refuse = |error: ToolError| Err(error.with("resource", shown.clone()));
+    let path = match way::followed(program) {
+        Ok(path) => path,
+        Err(Fault::Open(at)) => {
+            let why = format!("{shown} could be replaced by others than root, who may write {}", at.display());
+            return refuse(ToolError::denied(why).hint("chown root and chmod go-w that, or name another program"));
+        }
+        Err(Fault::Io(error)) => return refuse(ToolError::not_found(format!("there is no program {shown}: {error}"))),
+    };
+    let (own, file) = (fs::metadata("/proc/self/exe"), fs::metadata(&path));
+    let Ok(file) = file else {
+        return refuse(ToolError::not_found(format!("the program {shown} cannot be looked at")));
+    };
+    if is_ours(&path) || own.is_ok_and(|own| (own.dev(), own.ino()) == (file.dev(), file.ino())) {
+        return refuse(ToolError::denied("raspi-mcp is never run as a command"));
+    }
+    if !file.is_file() || file.mode() & 0o111 == 0 {
+        return refuse(ToolError::precondition(format!("{shown} is no program")));
+    }
+    if !way::is_closed(&file) {
+        return refuse(
+            ToolError::denied(format!("{shown} could be changed by others than root"))
+                .hint("chown root and chmod go-w, or name another program"),
+        );
+    }
+    Ok(path)
+}
+
+/// The working directory once links are resolved; still in a root, that is.
+fn inside(cwd: &Path, roots: &[PathBuf]) -> Result<PathBuf, ToolError> {
+    let missing = |error: io::Error| {
+        ToolError::not_found(format!("the working directory {} cannot be used: {error}", cwd.display()))
+            .with("parameter", "cwd")
+            .hint("make the folder, for the account commands run under")
+    };
+    let path = fs::canonicalize(cwd).map_err(missing)?;
+    let roots_there: Vec<PathBuf> = roots.iter().filter_map(|root| fs::canonicalize(root).ok()).collect();
+    if roots.is_empty() || roots_there.iter().any(|root| path.starts_with(root)) {
+        return Ok(path);
+    }
+    Err(outside(roots))
+}

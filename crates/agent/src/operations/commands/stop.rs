@@ -1,0 +1,23 @@
+//! The end of a command that runs.
+
+use super::CommandRef;
+use crate::{
+    context::Context,
+    operations::{Done, Operation},
+};
+use base::error::ToolError;
+
+/// Asks all of it to end; how it ended is the answer to the request that runs it.
+pub struct StopCommand;
+
+impl Operation for StopCommand {
+    const TAG: &'static str = "stop_command";
+    const ANSWER: &'static str = "done";
+    type Request = CommandRef;
+    type Answer = Done;
+
+    async fn run(cx: &Context<'_>, request: CommandRef) -> Result<Done, ToolError> {
+        cx.commands.find(&request.id)?.stop.cancel();
+        Ok(Done {})
+    }
+}

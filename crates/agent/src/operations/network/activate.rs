@@ -1,0 +1,157 @@
+//! Activating a profile of the network, so that it goes back by itself.
+
+use super::{ACTIVATION, CONFIRM_SECONDS, DEFAULT_CONFIRM_SECONDS, LONGEST_NAME, is_device, is_name};
+use crate::{
+    authorization::Authorization, connections::Pending, context::Context, network::Profile, operations::Operation,
+};
+use base::error::{ErrorCode, ToolError};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+const TOOL: &str = "network.activate_connection";
+
+/// A profile to be activated.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConnectionRequest {
+    /// Its UUID or name.
+    pub connection: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    pub confirm_seconds: u32,
+    /// Judge it and change nothing.
+    pub dry_run: bool,
+    #[serde(rename = "warrant")]
+    pub authorization: Authorization,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Connected {
+    pub profile: Profile,
+    /// What was active before.
+    pub before: Vec<Profile>,
+    /// When it goes back, milliseconds since 1970; `None` after a dry run.
+    pub confirm_by_ms: Option<i64>,
+    pub simulated: bool,
+}
+
+/// Activates a profile; it goes back unless it is confirmed.
+pub struct ActivateConnection;
+
+impl Operation for ActivateConnection {
+    const TAG: &'static str = "activate_connection";
+    const ANSWER: &'static str = "connected";
+    const WAITS: bool = true;
+    const CHANGES: bool = true;
+    type Request = ConnectionRequest;
+    type Answer = Connected;
+
+    fn patience(_request: &ConnectionRequest) -> Duration {
+        ACTIVATION * 2
+    }
+
+    fn was_shown(request: &ConnectionRequest, args: &Value) -> bool {
+        let seconds = args.get("confirm_seconds").map_or(Some(DEFAULT_CONFIRM_SECONDS.into()), Value::as_u64);
+        let device = args.get("device").filter(|device| !device.is_null());
+        args.get("connection") == Some(&json!(request.connection))
+            && device == request.device.as_ref().map(|device| json!(device)).as_ref()
+            && seconds == Some(request.confirm_seconds.into())
+    }
+
+    async fn run(cx: &Context<'_>, request: ConnectionRequest) -> Result<Connected, ToolError> {
+        let result = activate(cx, &request).await;
+        cx.noted(Self::TAG, json!(request), result)
+    }
+}
+
+async fn activate(cx: &Context<'_>, request: &ConnectionRequest) -> Result<Connected, ToolError> {
+    cx.policy().check(TOOL)?;
+    check(request)?;
+    let (connections, network) = (&cx.connections, &cx.connections.network);
+    let _turn = connections.turn.try_lock().map_err(|_| {
+        ToolError::new(ErrorCode::Conflict, "another change of the network is under way")
+            .hint("wait a minute; network.get_status shows what waits to be confirmed")
+    })?;
+    connections.must_be_free().await?;
+    let plan = network.plan(&request.connection, request.device.as_deref()).await?;
+    let before = plan.before.clone();
+    if request.dry_run {
+        return Ok(Connected { profile: plan.profile, before, confirm_by_ms: None, simulated: cx.simulated });
+    }
+    cx.admit(TOOL, &request.authorization, |args| ActivateConnection::was_shown(request, args))?;
+    // Written before it is done: where it fails the connection is taken back, and was away all the same.
+    cx.log.note("activate_connection begins", cx.peer, json!(request), None)?;
+
+    let confirm = Duration::from_secs(request.confirm_seconds.into());
+    let longest = ACTIVATION + confirm;
+    let checkpoint = network.checkpoint(longest).await?;
+    let mut pending = Pending {
+        checkpoint,
+        profile: plan.profile.clone(),
+        before: before.clone(),
+        confirm_by_ms: in_ms(cx, longest),
+        principal: request.authorization.principal.clone(),
+    };
+    // On the card before the act: what cannot be confirmed later must not be begun.
+    if let Err(error) = connections.keep(Some(pending.clone())) {
+        network.end(&pending.checkpoint, false).await?;
+        return Err(error);
+    }
+    let done = tokio::time::timeout(ACTIVATION, network.activate(&plan)).await;
+    let interfaces = match done.unwrap_or_else(|_| Err(slow())) {
+        Ok(interfaces) => interfaces,
+        Err(error) => {
+            // Back at once rather than in a while; where that fails, in a while.
+            let reverted = network.end(&pending.checkpoint, false).await;
+            if reverted.is_ok() {
+                connections.keep(None).map_err(ToolError::maybe_changed)?;
+            }
+            let error = error.with("reverted", reverted.is_ok());
+            // It was away for a moment, and is not back for sure.
+            return Err(if reverted.is_ok() { error } else { error.with("changed", "unknown") });
+        }
+    };
+    pending.profile.interfaces = interfaces;
+    // The time to confirm begins now, not with the attempt. Where that cannot be said, the later date holds.
+    if network.revert_in(&pending.checkpoint, confirm).await.is_ok() {
+        pending.confirm_by_ms = in_ms(cx, confirm);
+    }
+    connections.keep(Some(pending.clone())).map_err(|error| error.with("changed", true))?;
+    let (profile, confirm_by_ms) = (pending.profile, Some(pending.confirm_by_ms));
+    Ok(Connected { profile, before, confirm_by_ms, simulated: cx.simulated })
+}
+
+/// The wall's clock in `time`, milliseconds since 1970.
+fn in_ms(cx: &Context<'_>, time: Duration) -> i64 {
+    (cx.clock)().saturating_add(i64::try_from(time.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// The bounds of every field, again: the server's word counts for nothing here.
+fn check(request: &ConnectionRequest) -> Result<(), ToolError> {
+    if !is_name(&request.connection) {
+        return Err(ToolError::invalid("this cannot be the name of a connection")
+            .with("parameter", "connection")
+            .hint(format!("1 to {LONGEST_NAME} characters, none of them a control character")));
+    }
+    if request.device.as_deref().is_some_and(|device| !is_device(device)) {
+        return Err(ToolError::invalid("this cannot be the name of an interface").with("parameter", "device"));
+    }
+    if !CONFIRM_SECONDS.contains(&request.confirm_seconds) {
+        return Err(ToolError::invalid(format!(
+            "{} to {} s can be given to confirm",
+            CONFIRM_SECONDS.start(),
+            CONFIRM_SECONDS.end()
+        ))
+        .with("parameter", "confirm_seconds")
+        .with("provided_value", request.confirm_seconds));
+    }
+    Ok(())
+}
+
+fn slow() -> ToolError {
+    ToolError::precondition(format!("the connection was not active within {} s", ACTIVATION.as_secs()))
+        .hint("no answer from the other side: look at cable, password or DHCP server")
+}

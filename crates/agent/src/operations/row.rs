@@ -1,0 +1,203 @@
+//! An operation as a row of the table: requests and answers of all of them as one type, for the socket.
+
+use super::operation::Operation;
+use crate::{context::Context, log::REFUSALS, peer::Callers};
+use base::error::ToolError;
+use futures::future::BoxFuture;
+use serde::{
+    Deserialize, Serialize, Serializer,
+    de::{DeserializeOwned, Error as _, VariantAccess},
+    ser::SerializeMap,
+};
+use serde_json::{
+    json,
+    value::{RawValue, to_raw_value},
+};
+use std::{any::Any, fmt, marker::PhantomData};
+
+/// The request of one operation, whose type its row knows.
+type Fields = Box<dyn Any + Send + Sync>;
+
+/// One operation.
+pub struct Row {
+    /// Its name on the wire.
+    pub tag: &'static str,
+    /// The name of its answer on the wire.
+    pub answer: &'static str,
+    pub callers: Callers,
+    /// See [`Operation::WAITS`].
+    pub waits: bool,
+    /// See [`Operation::CHANGES`].
+    pub changes: bool,
+    write: fn(&dyn Any) -> serde_json::Result<Box<RawValue>>,
+    run: for<'a> fn(Context<'a>, Fields) -> BoxFuture<'a, Result<Answer, ToolError>>,
+}
+
+impl Row {
+    pub(super) const fn of<O: Operation>() -> Self {
+        Self {
+            tag: O::TAG,
+            answer: O::ANSWER,
+            callers: O::CALLERS,
+            waits: O::WAITS,
+            changes: O::CHANGES,
+            write: |fields| to_raw_value(&fields.downcast_ref::<O::Request>()),
+            run: |cx, fields| {
+                Box::pin(async move {
+                    let request = fields.downcast::<O::Request>().map_err(|_| mixed_up(O::TAG))?;
+                    Answer::of::<O>(&perform::<O>(&cx, *request).await?)
+                })
+            },
+        }
+    }
+}
+
+/// Does an operation for a peer, if that one may ask for it.
+///
+/// # Errors
+/// `permission_denied` when it may not; those of the operation.
+pub(crate) async fn perform<O: Operation>(cx: &Context<'_>, request: O::Request) -> Result<O::Answer, ToolError> {
+    let name = O::name(&request);
+    if let Err(error) = cx.peer.may(name, O::CALLERS) {
+        let refused = || json!({ "operation": name, "reason": error.message });
+        cx.log.attempt("refused", cx.peer, REFUSALS, refused);
+        return Err(error);
+    }
+    O::run(cx, request).await
+}
+
+/// A request of any operation: `{TAG: request}`.
+pub struct AnyRequest {
+    row: &'static Row,
+    fields: Fields,
+}
+
+impl AnyRequest {
+    /// That of the operation `O`.
+    pub fn of<O: Operation>(request: O::Request) -> Self {
+        // A constant: nothing is made anew.
+        let row = const { &Row::of::<O>() };
+        Self { row, fields: Box::new(request) }
+    }
+
+    /// Reads the fields of `O`.
+    pub(super) fn read<'de, O: Operation, A: VariantAccess<'de>>(fields: A) -> Result<Self, A::Error> {
+        fields.newtype_variant_seed(PhantomData::<O::Request>).map(Self::of::<O>)
+    }
+
+    pub fn row(&self) -> &'static Row {
+        self.row
+    }
+
+    /// Its fields, where it is a request of `O`.
+    ///
+    /// # Errors
+    /// The request, where it is another operation's.
+    pub fn take<O: Operation>(self) -> Result<O::Request, Self> {
+        if self.row.tag != O::TAG {
+            return Err(self);
+        }
+        let Self { row, fields } = self;
+        fields.downcast::<O::Request>().map(|request| *request).map_err(|fields| Self { row, fields })
+    }
+
+    /// As [`perform`], for whatever operation it is of.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) async fn perform(self, cx: Context<'_>) -> Result<Answer, ToolError> {
+        (self.row.run)(cx, self.fields).await
+    }
+}
+
+impl fmt::Debug for AnyRequest {
+    /// The name alone: some requests have secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("AnyRequest").field(&self.row.tag).finish()
+    }
+}
+
+impl Serialize for AnyRequest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let fields = (self.row.write)(&*self.fields).map_err(serde::ser::Error::custom)?;
+        let mut map = serializer.serialize_map(Some(1))?;
+        map.serialize_entry(self.row.tag, &fields)?;
+        map.end()
+    }
+}
+
+/// An answer of any operation: `{ANSWER: answer}`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Answer(Box<RawValue>);
+
+impl Answer {
+    /// That of the operation `O`.
+    ///
+    /// # Errors
+    /// `internal` when it cannot be written as JSON.
+    pub fn of<O: Operation>(answer: &O::Answer) -> Result<Self, ToolError> {
+        to_raw_value(&Tagged { tag: O::ANSWER, value: answer })
+            .map(Self)
+            .map_err(|error| ToolError::internal(format!("the answer of {}: {error}", O::TAG)))
+    }
+
+    /// The answer, where it is one of `O`; `None` where it is another operation's.
+    ///
+    /// # Errors
+    /// What is wrong with its fields.
+    pub fn read<O: Operation>(&self) -> serde_json::Result<Option<O::Answer>> {
+        let tagged: Named<'_> = serde_json::from_str(self.0.get())?;
+        if tagged.tag != O::ANSWER { Ok(None) } else { parse::<O::Answer>(tagged.value).map(Some) }
+    }
+}
+
+fn parse<T: DeserializeOwned>(value: &RawValue) -> serde_json::Result<T> {
+    serde_json::from_str(value.get())
+}
+
+/// `{tag: value}`, to be written.
+struct Tagged<'a, T> {
+    tag: &'static str,
+    value: &'a T,
+}
+
+impl<T: Serialize> Serialize for Tagged<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(1))?;
+        map.serialize_entry(self.tag, self.value)?;
+        map.end()
+    }
+}
+
+/// `{tag: value}`, as it was read.
+struct Named<'a> {
+    tag: String,
+    value: &'a RawValue,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Named<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct One<'a>(PhantomData<&'a ()>);
+        impl<'de: 'a, 'a> serde::de::Visitor<'de> for One<'a> {
+            type Value = Named<'a>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object with one field")
+            }
+
+            fn visit_map<M: serde::de::MapAccess<'de>>(self, mut map: M) -> Result<Named<'a>, M::Error> {
+                let (tag, value) = map.next_entry()?.ok_or_else(|| M::Error::custom("an answer without a name"))?;
+                if map.next_key::<String>()?.is_some() {
+                    return Err(M::Error::custom("an answer with two names"));
+                }
+                Ok(Named { tag, value })
+            }
+        }
+        deserializer.deserialize_map(One(PhantomData))
+    }
+}
+
+fn mixed_up(tag: &str) -> ToolError {
+    ToolError::internal(format!("a request of another operation was given to {tag}"))
+}

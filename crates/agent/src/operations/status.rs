@@ -1,0 +1,81 @@
+//! What the agent says about itself.
+
+use super::Operation;
+use crate::{
+    button::Grip,
+    connections::Change,
+    context::Context,
+    peer::Callers,
+    power::{PastPower, Scheduled},
+    wire::PROTOCOL,
+};
+use base::error::ToolError;
+use contract::{audit::Head, config::PlaceSettings};
+use serde::{Deserialize, Serialize};
+
+/// What the agent says about itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Status {
+    pub version: String,
+    pub protocol: u32,
+    /// Privileged operations act on a simulated machine.
+    pub simulated: bool,
+    pub started_ms: i64,
+    pub pending_asks: usize,
+    #[serde(default)]
+    pub power: Option<Scheduled>,
+    #[serde(default)]
+    pub last_power: Option<PastPower>,
+    /// A change of the network that goes back unless it is confirmed.
+    #[serde(default)]
+    pub network_change: Option<Change>,
+    /// The newest audit head the agent has.
+    #[serde(default)]
+    pub audit_head: Option<Head>,
+    /// What went wrong at start, for health.
+    #[serde(default)]
+    pub faults: Vec<String>,
+    /// Where it believes both halves to be; an agent of an older version does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub places: Option<PlaceSettings>,
+}
+
+impl Status {
+    /// Where the agent and the server with these places do not agree.
+    pub fn differences(&self, server: &PlaceSettings) -> Vec<String> {
+        self.places.as_ref().map(|places| server.differences(places)).unwrap_or_default()
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "struct variant Op::Status")]
+pub struct StatusRequest {}
+
+/// The agent's state.
+pub struct GetStatus;
+
+impl Operation for GetStatus {
+    const TAG: &'static str = "status";
+    const ANSWER: &'static str = "status";
+    const CALLERS: Callers = Callers::Anyone;
+    type Request = StatusRequest;
+    type Answer = Status;
+
+    async fn run(cx: &Context<'_>, _request: StatusRequest) -> Result<Status, ToolError> {
+        let trouble = cx.button.get().and_then(Grip::trouble);
+        Ok(Status {
+            version: env!("CARGO_PKG_VERSION").into(),
+            protocol: PROTOCOL,
+            simulated: cx.simulated,
+            started_ms: cx.started_ms,
+            pending_asks: cx.asks.pending().len(),
+            power: cx.power.pending(),
+            last_power: cx.power.last(),
+            network_change: cx.connections.shown().map(Into::into),
+            audit_head: cx.heads.last(),
+            faults: cx.faults.iter().cloned().chain(trouble).chain(cx.policy.fault()).collect(),
+            places: Some(cx.settings.places.clone()),
+        })
+    }
+}

@@ -1,0 +1,220 @@
+//! One install stream, from its head to its end: reads frames, drives the engine, answers. On a thread of its own.
+
+use super::{InstallRequest, admit_install};
+use crate::{
+    context::{Agent, Context},
+    installer::{InstallGuard, System},
+    peer::Peer,
+};
+use base::error::{ErrorCode, ToolError, WireError};
+use serde_json::json;
+use std::{
+    os::unix::net::UnixStream,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use update::{
+    bundle::{Index, MAX_HEAD},
+    install::{
+        Armed, Engine, Finish, Judged,
+        frame::{self, HEADER, Kind, Progress},
+        hooks::{Point, Watch},
+    },
+    slots::Standing,
+    trust::Release,
+};
+
+/// From the first byte of a frame to its last; between frames the server may take its time (it fetches).
+const FRAME: Duration = Duration::from_secs(60);
+
+/// A stream that an agent has taken.
+pub(crate) struct Session {
+    pub agent: Arc<Agent>,
+    pub system: Arc<System>,
+    pub peer: Peer,
+    pub request: InstallRequest,
+    /// One install at a time.
+    pub guard: InstallGuard,
+}
+
+/// How it ended.
+enum End {
+    Judged(Judged),
+    Armed(Armed),
+    /// The server went or did not want it any more.
+    Left,
+}
+
+impl Session {
+    /// Serves the stream to its end.
+    pub fn run(self, stream: UnixStream) {
+        let line = Arc::new(Line { stream, write: Mutex::new(()), outer: Arc::clone(self.agent.installer.watch()) });
+        let ended = self.serve(&line);
+        let version = self.guard.version();
+        let Self { agent, peer, request, guard, .. } = self;
+        let (what, outcome) = match &ended {
+            Ok(End::Judged(_) | End::Armed(_)) => ("install", "ok"),
+            Ok(End::Left) => ("install left", "paused"),
+            Err(error) => ("install", error.code.symbol()),
+        };
+        // A look is like any other read.
+        if request.authorization.is_some() {
+            let reason = ended.as_ref().err().map(|error| error.message.clone());
+            let note = json!({ "request": request, "version": version, "outcome": outcome, "reason": reason });
+            if let Err(error) = agent.log.write(what, &peer, note) {
+                tracing::error!(target: "agent", %error, "log");
+            }
+        }
+        // Before the last word: whoever hears it may come with the next wish at once.
+        drop(guard);
+        let (kind, json) = match ended {
+            Ok(End::Judged(judged)) => (Kind::Judged, json_of(&judged)),
+            Ok(End::Armed(armed)) => (Kind::Armed, json_of(&armed)),
+            Ok(End::Left) => return,
+            Err(error) => (Kind::Failed, json_of(&WireError::from(error))),
+        };
+        // Who has left does not need it.
+        if let Ok(json) = json {
+            let _ = line.say(kind, &json);
+        }
+    }
+
+    fn serve(&self, line: &Arc<Line>) -> Result<End, ToolError> {
+        let mut payload = Vec::new();
+        let Some(Kind::Head) = line.hear(&mut payload)? else { return Err(expected("the head")) };
+        let (release, judged) = self.system.judge(&payload)?;
+        self.guard.is_of(&judged.version);
+        if self.request.authorization.is_some() {
+            let cx = Context { agent: &self.agent, peer: &self.peer };
+            admit_install(&cx, &self.request, &self.system, &release)?;
+        }
+        if self.request.authorization.is_none() {
+            return Ok(End::Judged(judged));
+        }
+        line.say(Kind::Judged, &json_of(&judged)?)?;
+        let Some(index) = self.index(line, &release, &mut payload)? else { return Ok(End::Left) };
+        self.install(line, release, index, &judged, payload)
+    }
+
+    /// The pieces of the index, put together: as long as the manifest says, and no longer.
+    fn index(&self, line: &Line, release: &Release, payload: &mut Vec<u8>) -> Result<Option<Index>, ToolError> {
+        let size = release.manifest.index.size as usize;
+        let mut bytes = Vec::new();
+        bytes.reserve_exact(size);
+        while bytes.len() < size {
+            match line.hear(payload)? {
+                Some(Kind::Index) if bytes.len() + payload.len() <= size => bytes.extend_from_slice(payload),
+                Some(Kind::Index) => return Err(ToolError::invalid("the index is longer than the manifest says")),
+                None | Some(Kind::Cancel) => return Ok(None),
+                Some(_) => return Err(expected("the index")),
+            }
+        }
+        Ok(Some(release.index(bytes)?))
+    }
+
+    fn install(
+        &self,
+        line: &Arc<Line>,
+        release: Release,
+        index: Index,
+        judged: &Judged,
+        mut payload: Vec<u8>,
+    ) -> Result<End, ToolError> {
+        let site = self.system.site(Arc::clone(line) as _, self.request.restart);
+        let mut engine = Engine::prepare(site, release, index, judged.target)?;
+        line.say(Kind::Wanted, engine.wanted().bytes())?;
+        loop {
+            match line.hear(&mut payload) {
+                Ok(Some(Kind::Block)) => {
+                    let Some((n, stored)) = payload.split_first_chunk::<4>() else { return Err(expected("a block")) };
+                    engine.block(u32::from_le_bytes(*n), stored)?;
+                }
+                Ok(Some(Kind::Finish)) => match engine.finish()? {
+                    Finish::More(wanted) => line.say(Kind::Wanted, wanted.bytes())?,
+                    Finish::Armed(armed) => {
+                        *self.system.standing() = Standing::Armed;
+                        self.agent.installer.plan_changed(false);
+                        return Ok(End::Armed(armed));
+                    }
+                },
+                Ok(None | Some(Kind::Cancel)) => return engine.pause().map(|()| End::Left),
+                Ok(Some(_)) => return engine.pause().and(Err(expected("a block"))),
+                Err(error) => return engine.pause().and(Err(error)),
+            }
+        }
+    }
+}
+
+/// The stream, both ways.
+struct Line {
+    stream: UnixStream,
+    /// Frames do not interleave.
+    write: Mutex<()>,
+    outer: Arc<dyn Watch>,
+}
+
+impl Line {
+    /// The next frame; `None` at the end.
+    fn hear(&self, payload: &mut Vec<u8>) -> Result<Option<Kind>, ToolError> {
+        let wait = |limit| self.stream.set_read_timeout(limit).map_err(|error| frame::broken(&error));
+        wait(None)?;
+        let mut first = [0];
+        // Looked at, not taken: the bound of a frame's time starts with its first byte.
+        if self.peek(&mut first, false)? == 0 {
+            return Ok(None);
+        }
+        wait(Some(FRAME))?;
+        frame::read(&mut &self.stream, payload)
+    }
+
+    fn say(&self, kind: Kind, payload: &[u8]) -> Result<(), ToolError> {
+        let _turn = self.write.lock().unwrap_or_else(PoisonError::into_inner);
+        frame::write(&mut &self.stream, kind, payload)
+    }
+
+    fn peek(&self, into: &mut [u8], now: bool) -> Result<usize, ToolError> {
+        use rustix::net::{RecvFlags, recv};
+        let flags = if now { RecvFlags::PEEK | RecvFlags::DONTWAIT } else { RecvFlags::PEEK };
+        loop {
+            match recv(&self.stream, &mut *into, flags) {
+                Ok((_, length)) => return Ok(length),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(frame::broken(&error.into())),
+            }
+        }
+    }
+}
+
+impl Watch for Line {
+    fn passed(&self, point: Point) {
+        self.outer.passed(point);
+    }
+
+    fn progress(&self, progress: &Progress) {
+        self.outer.progress(progress);
+        if let Ok(json) = serde_json::to_vec(progress) {
+            // A server that is gone is noticed by `stopped`.
+            let _ = self.say(Kind::Progress, &json);
+        }
+    }
+
+    /// Whether the server is gone, or its next frame says that it does not want this any more.
+    fn stopped(&self) -> bool {
+        let mut header = [0; HEADER];
+        match self.peek(&mut header, true) {
+            Ok(0) => true,
+            Ok(HEADER) => matches!(frame::parse(header, true), Ok((Kind::Cancel, _))),
+            _ => self.outer.stopped(),
+        }
+    }
+}
+
+fn expected(what: &str) -> ToolError {
+    ToolError::new(ErrorCode::InvalidArgument, format!("an install stream has {what} here"))
+        .with("longest_head", MAX_HEAD)
+        .hint("both halves come from one package: restart the one that is still the old version")
+}
+
+fn json_of(value: &impl serde::Serialize) -> Result<Vec<u8>, ToolError> {
+    serde_json::to_vec(value).map_err(|error| ToolError::internal(format!("a frame: {error}")))
+}

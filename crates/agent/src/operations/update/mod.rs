@@ -1,0 +1,20 @@
+//! Updates: installing, restarting into what was installed, the trial of it, and the ways back.
+
+mod install;
+mod mark_good;
+mod reboot_into;
+mod report_health;
+mod resume;
+mod roll_back;
+mod status;
+mod trust_root;
+
+pub use install::{Install, InstallRequest};
+pub(crate) use install::{begin, may_take_over, take_over};
+pub use mark_good::{MarkGood, MarkGoodRequest, MarkedGood};
+pub use reboot_into::{RebootIntoRequest, RebootIntoUpdate};
+pub use report_health::ReportHealth;
+pub use resume::{ResumeRequest, ResumeUpdate};
+pub use roll_back::{RollBack, RollBackRequest, RolledBack};
+pub use status::{GetUpdateStatus, UpdateStatusRequest};
+pub use trust_root::TrustRoot;

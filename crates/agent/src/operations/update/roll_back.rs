@@ -1,0 +1,211 @@
+//! The ways back: out of a trial, away from what is armed or half written, or to the version that ran before.
+
+use crate::{
+    authorization::Authorization,
+    context::Context,
+    installer::{System, into},
+    machine::PowerAction,
+    operations::{CARD, Operation},
+    peer::{Callers, Standing as Who},
+};
+use base::{error::ToolError, os::blocking};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::{sync::Arc, time::Duration};
+use update::{
+    Slot,
+    slots::{self, Act, Stage, Standing, State, Step},
+    status::{Phase, SlotState},
+};
+
+const TOOL: &str = "manage.rollback";
+/// The answer has to reach whoever asked.
+const SOON: u32 = 2;
+
+/// What a rollback would do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// The trial is condemned, and a plain restart ends it.
+    OutOfTrial,
+    /// What is armed is not tried; what is half written is given up.
+    Forget,
+    /// The other slot is tried.
+    ToOther,
+}
+
+/// The way back: out of a trial, away from an armed slot, or to the slot that ran before a commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RollBackRequest {
+    /// Judge it and change nothing.
+    pub dry_run: bool,
+    #[serde(rename = "warrant")]
+    pub authorization: Authorization,
+}
+
+/// What becomes of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RolledBack {
+    /// What runs now.
+    pub from: Slot,
+    pub from_version: Option<String>,
+    /// What will run.
+    pub to: Slot,
+    pub to_version: Option<String>,
+    /// Whether the machine restarts for it; an armed slot is just not tried.
+    pub restarts: bool,
+    pub simulated: bool,
+}
+
+/// Goes back: out of a trial, away from what is armed, or to the other slot.
+pub struct RollBack;
+
+impl Operation for RollBack {
+    const TAG: &'static str = "roll_back";
+    const ANSWER: &'static str = "rolled_back";
+    // At the console: who may approve an update may take one back.
+    const CALLERS: Callers = Callers::Anyone;
+    const WAITS: bool = true;
+    const CHANGES: bool = true;
+    type Request = RollBackRequest;
+    type Answer = RolledBack;
+
+    fn patience(_request: &RollBackRequest) -> Duration {
+        CARD
+    }
+
+    fn was_shown(_request: &RollBackRequest, args: &Value) -> bool {
+        args.get("dry_run").is_none_or(|dry| *dry != json!(true))
+    }
+
+    async fn run(cx: &Context<'_>, request: RollBackRequest) -> Result<RolledBack, ToolError> {
+        let result = roll_back(cx, &request).await;
+        cx.noted(Self::TAG, json!(request), result)
+    }
+}
+
+async fn roll_back(cx: &Context<'_>, request: &RollBackRequest) -> Result<RolledBack, ToolError> {
+    let system = cx.installer.system()?;
+    let due = cx.installer.dead_man_is_due(&system, &request.authorization.principal);
+    if !due {
+        cx.allows(TOOL, &request.authorization)?;
+    }
+    cx.installer.lock.must_be_free()?;
+    let looked = Arc::clone(&system);
+    let (way, rolled) = blocking::run("update", move |_| plan(&looked)).await?;
+    if rolled.restarts {
+        cx.power.check()?;
+    }
+    if request.dry_run {
+        return Ok(rolled);
+    }
+    // Before the approval is used up.
+    let log = if way == Way::OutOfTrial { cx.installer.log_tail().await } else { None };
+    if cx.peer.standing != Who::Approver && !due {
+        cx.admit(TOOL, &request.authorization, |args| RollBack::was_shown(request, args))?;
+    }
+    let now = (cx.clock)();
+    let by = format!("rolled back by {}", request.authorization.principal);
+    let done = Arc::clone(&system);
+    let reason = by.clone();
+    blocking::run("update", move |_| perform(&done, way, &reason, log.as_deref(), now, due)).await?;
+    cx.installer.plan_changed(false);
+    if rolled.restarts {
+        let other = way == Way::ToOther;
+        let argument = if other { system.trial_argument() } else { None };
+        let why = if other { into(rolled.to_version.as_deref().unwrap_or("factory")) } else { by };
+        let principal = request.authorization.principal.clone();
+        let scheduled = cx.power.schedule_with(PowerAction::Reboot, SOON, Some(why), principal, argument);
+        scheduled.map_err(|error| if other { cx.installer.later(error) } else { error })?;
+    }
+    Ok(rolled)
+}
+
+fn plan(system: &System) -> Result<(Way, RolledBack), ToolError> {
+    // Before the ledger, as everywhere: two locks have one order.
+    let in_trial = matches!(&*system.standing(), Standing::Trial(_));
+    let ledger = system.record.ledger();
+    let (state, seen) = (ledger.state(), ledger.evidence());
+    let running = seen.running().ok_or_else(|| {
+        ToolError::missing("this system runs from neither slot of the card")
+            .hint("`raspi-mcp doctor --update` shows what is found")
+    })?;
+    let stage = state.update.as_ref().map(|update| update.stage);
+    let way = match stage {
+        _ if in_trial => Way::OutOfTrial,
+        Some(Stage::Writing | Stage::Written | Stage::Verified | Stage::Armed) => Way::Forget,
+        _ => Way::ToOther,
+    };
+    if way == Way::ToOther {
+        // Says why not, before anybody is asked.
+        let _ = slots::roll_back(state, &seen, "", 0)?;
+    }
+    let version = |slot: Slot| state.slots.of(slot).version.clone();
+    let to = if way == Way::Forget { running } else { running.other() };
+    let rolled = RolledBack {
+        from: running,
+        from_version: version(running),
+        to,
+        to_version: version(to),
+        restarts: way != Way::Forget,
+        simulated: system.card.board.is_some(),
+    };
+    Ok((way, rolled))
+}
+
+/// `by_itself`: nobody asked for it.
+fn perform(
+    system: &System,
+    way: Way,
+    reason: &str,
+    log: Option<&str>,
+    now_ms: i64,
+    by_itself: bool,
+) -> Result<(), ToolError> {
+    match way {
+        Way::OutOfTrial => {
+            let standing = system.standing();
+            let Standing::Trial(trial) = &*standing else {
+                return Err(ToolError::precondition("the trial ended meanwhile").hint("ask for the update's status"));
+            };
+            system.record.step(|state| slots::condemn(state, trial, reason, true, log))
+        }
+        Way::Forget => system.record.step(|state| forget(state, reason, now_ms, by_itself)),
+        Way::ToOther => {
+            let mut ledger = system.record.ledger();
+            let mut step = slots::roll_back(ledger.state(), &ledger.evidence(), reason, now_ms)?;
+            if let Some(update) = step.state.as_mut().and_then(|state| state.update.as_mut()) {
+                update.by_itself = by_itself;
+            }
+            ledger.perform(&step)
+        }
+    }
+}
+
+/// What is armed or half written is nothing any more; the running slot never was anything else than the default.
+fn forget(state: &State, reason: &str, now_ms: i64, by_itself: bool) -> Result<Step, ToolError> {
+    let Some(update) = &state.update else { return Ok(Step::default()) };
+    let mut next = state.clone();
+    if !by_itself && update.kind == slots::Kind::Install {
+        next.taken_back(update, reason);
+    }
+    if update.stage != Stage::Armed {
+        return slots::failed(&next, update.target, reason, now_ms);
+    }
+    let (target, kind) = (update.target, update.kind);
+    next.update = None;
+    let record = next.slots.of_mut(target);
+    let back = kind == slots::Kind::Rollback;
+    // A version that was to be gone back to is as good as it was.
+    record.state = if back { SlotState::Good } else { SlotState::Bad };
+    record.barred = !back;
+    record.note = (!back).then(|| reason.to_owned());
+    if let Some(attempt) = &mut next.last_attempt {
+        attempt.phase = Phase::RolledBack;
+        attempt.reason = reason.to_owned();
+        attempt.finished_ms = Some(now_ms);
+    }
+    let after = if back { Vec::new() } else { vec![Act::ZeroHead(target)] };
+    Ok(Step { before: vec![Act::Disarm], state: Some(next), after })
+}

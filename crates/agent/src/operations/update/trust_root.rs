@@ -1,0 +1,63 @@
+//! A newer root of trust: taken by the rules of the one before it, whoever brings it, and kept where the server cannot reach.
+
+use crate::{
+    context::Context,
+    operations::{CARD, Operation},
+};
+use base::{error::ToolError, os::blocking};
+use serde_json::json;
+use std::time::Duration;
+use update::{slots::Step, trust::Roots};
+
+/// Roots that are kept beyond the image's; an image that is this far behind brings newer ones itself.
+const MOST: usize = 64;
+
+/// Takes `next`, the whole file of a signed root of trust, when it follows the one that counts now; returns its version. Taken
+/// twice it is taken once.
+///
+/// # Errors
+/// `verification_failed` when it does not follow: too few signatures of the old keys or of the new ones, another product, a number
+/// left out. `resource_exhausted` beyond the bound.
+pub struct TrustRoot;
+
+impl Operation for TrustRoot {
+    const TAG: &'static str = "trust_root";
+    const ANSWER: &'static str = "trusted_root";
+    const WAITS: bool = true;
+    /// The whole file.
+    type Request = String;
+    type Answer = u64;
+
+    fn patience(_request: &String) -> Duration {
+        CARD
+    }
+
+    async fn run(cx: &Context<'_>, next: String) -> Result<u64, ToolError> {
+        let taken = take(cx, next).await;
+        let version = taken.as_ref().ok();
+        cx.noted(Self::TAG, json!({ "version": version }), taken)
+    }
+}
+
+async fn take(cx: &Context<'_>, next: String) -> Result<u64, ToolError> {
+    let system = cx.installer.system()?;
+    blocking::run("update", move |_| {
+        let now = system.roots()?;
+        let known = Roots::unverified(next.as_bytes()).map_err(ToolError::from)?.0.version();
+        if known == now.version() && system.record.ledger().state().roots.last() == Some(&next) {
+            return Ok(known);
+        }
+        let version = now.accept(next.as_bytes()).map_err(ToolError::from)?.version();
+        system.record.step(|state| {
+            if state.roots.len() >= MOST {
+                return Err(ToolError::exhausted(format!("{MOST} roots of trust are kept beyond the image's"))
+                    .hint("install a newer image, which brings a newer root itself"));
+            }
+            let mut state = state.clone();
+            state.roots.push(next.clone());
+            Ok(Step { state: Some(state), ..Step::default() })
+        })?;
+        Ok(version)
+    })
+    .await
+}

@@ -1,0 +1,125 @@
+//! Who is on the other end of the agent's socket, by the kernel's word, and what they may do.
+
+use super::{authorization::Authorization, settings::AgentSettings};
+use base::{
+    error::ToolError,
+    os::{Root, groups},
+};
+use std::fmt;
+
+/// Who an operation at a console is for.
+pub const CONSOLE: &str = "console";
+
+/// What a peer is to the agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The network half: opens asks and runs operations, never answers.
+    Server,
+    /// uid 0 or a member of the approver group: looks at asks and answers them.
+    Approver,
+    /// The agent's own user before a simulated board: both.
+    SimulatedOwner,
+}
+
+/// Who may ask for an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Callers {
+    /// Every peer that was let in.
+    Anyone,
+    /// Those who may answer asks, at the machine; `command` is what they run for it.
+    Approvers { command: &'static str },
+    /// The network half alone.
+    Server,
+}
+
+/// One peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peer {
+    pub uid: u32,
+    /// The user's name, or "uid 1000".
+    pub name: String,
+    pub standing: Standing,
+}
+
+impl Peer {
+    /// The server in the agent's own process, on a simulated board.
+    pub fn in_process() -> Self {
+        Self { uid: rustix::process::getuid().as_raw(), name: "this process".into(), standing: Standing::Server }
+    }
+
+    /// Judges the user `uid` with primary group `gid`, running as process `pid`.
+    ///
+    /// # Errors
+    /// `permission_denied` for users who have no business here, and for anything started by an exec tool.
+    pub fn judge(settings: &AgentSettings, uid: u32, gid: u32, pid: Option<i32>) -> Result<Self, ToolError> {
+        let name = groups::user_name(&settings.root, uid).unwrap_or_else(|| format!("uid {uid}"));
+        if pid.is_some_and(|pid| runs_for_exec(&settings.root, pid)) {
+            return Err(
+                ToolError::denied("commands started through raspi-mcp may not talk to its agent").with("uid", uid)
+            );
+        }
+        let standing = if settings.simulated && uid == rustix::process::getuid().as_raw() {
+            Standing::SimulatedOwner
+        } else if settings.server_uid == Some(uid) {
+            // Before the test for root: a server that runs as root may still not answer its own asks.
+            Standing::Server
+        } else if uid == 0 || groups::contains(&settings.root, &settings.approver_group, uid, gid) {
+            Standing::Approver
+        } else {
+            return Err(ToolError::denied(format!("{name} may not talk to the agent"))
+                .with("uid", uid)
+                .hint(format!("approvers are root and the members of group {}", settings.approver_group)));
+        };
+        Ok(Self { uid, name, standing })
+    }
+
+    /// Whether this peer may ask for the operation called `name`, which takes requests from `callers`.
+    ///
+    /// # Errors
+    /// `permission_denied` saying who may.
+    pub fn may(&self, name: &str, callers: Callers) -> Result<(), ToolError> {
+        let owner = self.standing == Standing::SimulatedOwner;
+        let (who, hint) = match callers {
+            Callers::Anyone => return Ok(()),
+            Callers::Approvers { .. } if owner || self.standing == Standing::Approver => return Ok(()),
+            Callers::Server if owner || self.standing == Standing::Server => return Ok(()),
+            Callers::Approvers { command } => {
+                ("an approver", format!("run `{command}` as root or as a member of the approver group"))
+            }
+            Callers::Server => ("the server's user", "call the tool through the server".to_owned()),
+        };
+        Err(ToolError::denied(format!("{name} needs {who}; {} is not", self.name))
+            .with("operation", name)
+            .with("uid", self.uid)
+            .hint(hint))
+    }
+
+    /// A person with all rights on the machine itself, at `raspi-mcp slot`: there is nobody else to be asked.
+    pub fn is_root(&self) -> bool {
+        self.standing == Standing::Approver && self.uid == 0
+    }
+
+    /// Whether an operation with this authorization is that person's own: root's, or, before a simulated board, the user's who says so.
+    pub fn is_at_the_console(&self, authorization: &Authorization) -> bool {
+        self.is_root() || self.standing == Standing::SimulatedOwner && authorization.principal == CONSOLE
+    }
+
+    /// How an answer by this peer is recorded.
+    pub fn how(&self) -> &'static str {
+        match self.standing {
+            Standing::SimulatedOwner => "raspi-mcp approve; simulated board, same user",
+            _ => "raspi-mcp approve",
+        }
+    }
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.name, self.uid)
+    }
+}
+
+/// Whether the process stands in the control group that exec tools put their commands in.
+fn runs_for_exec(root: &Root, pid: i32) -> bool {
+    root.read(&format!("proc/{pid}/cgroup")).is_ok_and(|text| text.contains("/raspi-mcp-exec"))
+}

@@ -1,0 +1,205 @@
+//! The agent's own judgement of an operation: mode of its tool, namespace, and the ask it needs.
+
+use base::error::ToolError;
+use contract::{
+    actions::{Ruling, Words},
+    config::{Grant, Settings},
+    meta::Mode,
+};
+use serde_json::Value;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+/// The tools whose calls become an operation of the agent's, and what its policy is when the configuration is silent. It redeems
+/// their asks itself. A shutdown, which nobody far away can take back, has to be named.
+const TOOLS: &[(&str, Mode)] = &[
+    ("system.reboot", Mode::Ask),
+    ("system.shutdown", Mode::Deny),
+    ("system.set_hostname", Mode::Allow),
+    ("process.send_signal", Mode::Allow),
+    ("exec.run", Mode::Ask),
+    ("service.control_service", Mode::Allow),
+    ("service.start", Mode::Allow),
+    ("service.stop", Mode::Allow),
+    ("service.restart", Mode::Allow),
+    ("service.set_enabled", Mode::Allow),
+    ("network.activate_connection", Mode::Allow),
+    ("network.confirm_connection", Mode::Allow),
+    ("manage.update_server", Mode::Ask),
+    ("manage.apply_os_updates", Mode::Ask),
+    ("manage.rollback", Mode::Ask),
+    ("manage.mark_good", Mode::Ask),
+];
+
+/// The agent's copy of the policy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentPolicy {
+    /// What the configuration says about a tool; what it does not name keeps the default of the table above.
+    pub modes: BTreeMap<String, Mode>,
+    /// Namespaces whose write tools are switched on.
+    pub namespaces: BTreeSet<String>,
+    /// Tools and namespaces switched off.
+    pub disabled: BTreeSet<String>,
+    /// Tools that are open one at a time. For whom, is the server's to judge: it knows the caller.
+    pub grants: Vec<Grant>,
+    /// Services that tools may touch, with `*` and `?`.
+    pub services: Vec<String>,
+    /// MCP clients whose elicitation counts as a person's answer.
+    pub elicitation_clients: Vec<String>,
+    /// Parts of the configuration that were not understood: nothing is done until they are mended.
+    pub faults: Vec<String>,
+    /// A machine that reboots more often cannot be reached to be repaired.
+    pub reboots_per_hour: usize,
+    /// How long an ask may wait for its answer, and an answer for its use.
+    pub ask_expiry: Duration,
+}
+
+impl Default for AgentPolicy {
+    fn default() -> Self {
+        Self {
+            modes: BTreeMap::new(),
+            namespaces: BTreeSet::new(),
+            disabled: BTreeSet::new(),
+            grants: Vec::new(),
+            services: Vec::new(),
+            elicitation_clients: Vec::new(),
+            faults: Vec::new(),
+            reboots_per_hour: 4,
+            ask_expiry: Duration::from_secs(300),
+        }
+    }
+}
+
+impl AgentPolicy {
+    /// What `settings` say of it, which must come from [`contract::config::load_agent`] where there is a real machine to protect.
+    pub fn of(settings: &Settings, simulated: bool) -> Self {
+        Self {
+            modes: settings.policy.clone(),
+            namespaces: settings.tools.enable.clone(),
+            disabled: settings.tools.disable.clone(),
+            grants: settings.tools.allow.clone(),
+            services: settings.service.allowed(simulated),
+            elicitation_clients: settings.approval.elicitation_clients.clone(),
+            faults: settings.restricted.clone(),
+            ask_expiry: Duration::from_secs(settings.approval.expire_seconds),
+            ..Self::default()
+        }
+    }
+
+    /// With what a running agent takes of its configuration anew: `[tools]` and `[policy]`.
+    #[must_use]
+    pub fn renewed(&self, settings: &Settings) -> Self {
+        Self {
+            modes: settings.policy.clone(),
+            namespaces: settings.tools.enable.clone(),
+            disabled: settings.tools.disable.clone(),
+            grants: settings.tools.allow.clone(),
+            faults: settings.restricted.clone(),
+            ..self.clone()
+        }
+    }
+
+    fn grants<'a>(&'a self, tool: &'a str) -> impl Iterator<Item = &'a Grant> {
+        self.grants.iter().filter(move |grant| grant.tool == tool)
+    }
+
+    /// The services that `tool` may touch, with `*` and `?`.
+    pub fn services(&self, tool: &str) -> Vec<String> {
+        let granted = self.grants(tool).flat_map(|grant| &grant.units);
+        self.services.iter().chain(granted).cloned().collect()
+    }
+
+    /// Whether a call of `tool` becomes an operation of the agent's.
+    pub fn is_operation(tool: &str) -> bool {
+        TOOLS.iter().any(|(name, _)| *name == tool)
+    }
+
+    /// What this policy says about a call of `tool`, by all that it does. A tool it does not know is asked about.
+    pub fn ruling(&self, tool: &str, args: &Value) -> Ruling<'_> {
+        let silent = TOOLS.iter().find(|(name, _)| *name == tool).map_or(Mode::Ask, |(_, mode)| *mode);
+        Words { modes: &self.modes, disabled: &self.disabled }.judge(tool, args, silent)
+    }
+
+    /// As [`AgentPolicy::check_call`], for a tool whose calls all do the same.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn check(&self, tool: &str) -> Result<Mode, ToolError> {
+        self.check_call(tool, &Value::Null)
+    }
+
+    /// Whether the agent does this for anybody, and whether a person has to be asked first.
+    ///
+    /// # Errors
+    /// `permission_denied` naming the setting that stands in the way.
+    pub fn check_call(&self, tool: &str, args: &Value) -> Result<Mode, ToolError> {
+        if let Some(fault) = self.faults.first() {
+            return Err(ToolError::denied(format!("the agent does not understand its configuration: {fault}"))
+                .with("tool", tool)
+                .hint("mend the fragment and restart raspi-mcp-agent"));
+        }
+        let namespace = tool.split_once('.').map_or(tool, |(namespace, _)| namespace);
+        if self.disabled.contains(tool) || self.disabled.contains(namespace) {
+            return Err(ToolError::denied(format!("the agent's configuration switches {tool} off"))
+                .with("tool", tool)
+                .hint("take it out of tools.disable in /etc/raspi-mcp and restart raspi-mcp-agent"));
+        }
+        if !self.namespaces.contains(namespace) && self.grants(tool).next().is_none() {
+            return Err(ToolError::denied(format!("the agent's configuration does not enable namespace {namespace}"))
+                .with("tool", tool)
+                .with("namespace", namespace)
+                .hint(format!("`raspi-mcp allow {tool}`, run as root on the device, opens it for both halves")));
+        }
+        let ruling = self.ruling(tool, args);
+        if ruling.mode == Mode::Deny { Err(denied(tool, &ruling)) } else { Ok(ruling.mode) }
+    }
+
+    /// Whether a person may be asked about a call. Of what the server does itself only what is denied here is not.
+    ///
+    /// # Errors
+    /// `permission_denied` naming the setting that stands in the way.
+    pub fn check_ask(&self, tool: &str, args: &Value) -> Result<(), ToolError> {
+        if Self::is_operation(tool) {
+            return self.check_call(tool, args).map(drop);
+        }
+        let ruling = self.ruling(tool, args);
+        if ruling.mode == Mode::Deny { Err(denied(tool, &ruling)) } else { Ok(()) }
+    }
+
+    /// Whether the agent reads this for anybody: reads need no namespace and no person.
+    ///
+    /// # Errors
+    /// `permission_denied` naming the setting that stands in the way.
+    pub fn check_read(&self, tool: &str) -> Result<(), ToolError> {
+        let words = Words { modes: &self.modes, disabled: &self.disabled };
+        if words.judge(tool, &Value::Null, Mode::Allow).mode == Mode::Deny {
+            return Err(ToolError::denied(format!("the agent's configuration switches {tool} off"))
+                .with("tool", tool)
+                .hint("see tools.disable and policy in /etc/raspi-mcp, and restart raspi-mcp-agent"));
+        }
+        Ok(())
+    }
+
+    /// Whether an answer through MCP client `client` counts: some clients answer by themselves.
+    ///
+    /// # Errors
+    /// `permission_denied` unless the configuration lists it.
+    pub fn check_elicitation(&self, client: &str) -> Result<(), ToolError> {
+        if self.elicitation_clients.iter().any(|listed| listed == client) {
+            return Ok(());
+        }
+        Err(ToolError::denied(format!("answers through {client} do not count as a person's"))
+            .with("client", client)
+            .hint("approve on the device with `raspi-mcp approve`, or list the client in approval.elicitation_clients"))
+    }
+}
+
+fn denied(tool: &str, ruling: &Ruling<'_>) -> ToolError {
+    let source = ruling.source().unwrap_or_else(|| format!("policy.\"{tool}\""));
+    ToolError::denied(format!("the agent's policy denies {tool}"))
+        .with("tool", tool)
+        .with("decided_by", source.clone())
+        .hint(format!("{source} in /etc/raspi-mcp decides this"))
+}

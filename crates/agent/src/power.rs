@@ -1,0 +1,398 @@
+//! Scheduled reboots and shutdowns. One at a time, cancellable, on the card before it is answered, and never lost
+//! silently: an agent that starts later either keeps the date or says in its status why not.
+
+mod scheduled;
+
+pub use scheduled::{PastPower, PowerOutcome, Scheduled};
+
+use super::{
+    clock::Clock,
+    files,
+    machine::{Machine, PowerAction},
+};
+use base::error::{ErrorCode, ToolError};
+use serde::{Deserialize, Serialize};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::Duration,
+};
+use tokio::task::AbortHandle;
+
+/// Longest delay (docs/contract/system.md).
+pub const MAX_DELAY_SECONDS: u32 = 600;
+/// How late a date may still be kept after the agent was away; later, somebody may have come to rely on the machine.
+const GRACE_MS: i64 = 600_000;
+/// Even "now" leaves the answer the time to reach its caller.
+const SHORTEST: Duration = Duration::from_millis(500);
+const HOUR_MS: i64 = 3_600_000;
+/// systemd forces a reboot that does not come by itself after as long (reboot.target's JobTimeoutSec).
+const STUCK_MS: i64 = HOUR_MS / 2;
+
+#[derive(Default, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OnCard {
+    #[serde(default)]
+    pending: Option<Pending>,
+    #[serde(default)]
+    last: Option<PastPower>,
+    /// When reboots were begun, within the last hour.
+    #[serde(default)]
+    recent_ms: Vec<i64>,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pending {
+    scheduled: Scheduled,
+    /// The start of the machine it was scheduled in.
+    boot_id: String,
+    /// The machine has been told.
+    begun: bool,
+    /// What the firmware is handed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    argument: Option<String>,
+}
+
+#[derive(Default)]
+struct Now {
+    card: OnCard,
+    timer: Option<AbortHandle>,
+}
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Power(Arc<Inner>);
+
+struct Inner {
+    path: PathBuf,
+    clock: Clock,
+    machine: Arc<dyn Machine>,
+    per_hour: usize,
+    now: Mutex<Now>,
+    /// Who is told of restarts.
+    told: OnceLock<Arc<dyn Restarts>>,
+}
+
+/// Who has to know of a restart that is in order.
+pub(super) trait Restarts: Send + Sync {
+    /// The machine is told now: what comes next is no crash.
+    fn before(&self, action: PowerAction, argument: Option<&str>);
+    /// What an ordinary restart has to hand the firmware: into what is armed, where there is something.
+    fn argument(&self) -> Option<String>;
+    /// A reboot that was scheduled for `reason` was taken back.
+    fn cancelled(&self, reason: Option<&str>);
+    /// A simulated machine was told, with that argument: it starts anew, with all that follows.
+    fn simulated(&self, argument: Option<&str>);
+}
+
+impl Power {
+    /// Reads what the agent before left, and keeps its date or says why not. Must be called inside the runtime.
+    pub(super) fn load(
+        folder: &Path,
+        clock: Clock,
+        machine: Arc<dyn Machine>,
+        per_hour: usize,
+        faults: &mut Vec<String>,
+    ) -> Result<Self, ToolError> {
+        let path = folder.join("power.json");
+        let card = match files::read(&path)? {
+            None => OnCard::default(),
+            Some(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|error| {
+                faults.push(format!("{} is unreadable ({error}); a scheduled reboot may be lost", path.display()));
+                OnCard::default()
+            }),
+        };
+        let power = Self(Arc::new(Inner {
+            path,
+            clock,
+            machine,
+            per_hour,
+            now: Mutex::new(Now { card, timer: None }),
+            told: OnceLock::new(),
+        }));
+        if let Err(error) = power.resume() {
+            faults.push(error.message);
+        }
+        Ok(power)
+    }
+
+    fn resume(&self) -> Result<(), ToolError> {
+        let mut now = self.lock();
+        let Some(pending) = now.card.pending.clone() else { return Ok(()) };
+        let restarted = pending.boot_id != self.0.machine.boot_id();
+        let late_ms = (self.0.clock)() - pending.scheduled.at_ms;
+        let (outcome, note) = match (restarted, pending.begun) {
+            (true, true) => (PowerOutcome::Done, None),
+            (true, false) => (PowerOutcome::Overtaken, Some("the machine restarted before the time".to_owned())),
+            (false, true) => (PowerOutcome::Failed, Some("the machine was told to go down and did not".to_owned())),
+            (false, false) if late_ms > GRACE_MS => {
+                (PowerOutcome::Missed, Some(format!("the agent was not running until {} s after it", late_ms / 1000)))
+            }
+            (false, false) => {
+                tracing::warn!(target: "agent", at_ms = pending.scheduled.at_ms, action = pending.scheduled.action.name(), "resumed");
+                self.arm(&mut now, &pending);
+                return Ok(());
+            }
+        };
+        tracing::warn!(target: "agent", ?outcome, note, "what the run before had scheduled");
+        self.settle(&mut now, outcome, note)
+    }
+
+    /// Schedules a reboot or shutdown; it is on the card when this returns.
+    ///
+    /// # Errors
+    /// `conflict` when one is scheduled already, `resource_exhausted` after too many in an hour, `invalid_argument` for
+    /// a delay over 600 s, `unavailable` when it cannot be written down.
+    pub(super) fn schedule(
+        &self,
+        action: PowerAction,
+        delay_seconds: u32,
+        reason: Option<String>,
+        principal: String,
+    ) -> Result<Scheduled, ToolError> {
+        self.schedule_with(action, delay_seconds, reason, principal, None)
+    }
+
+    /// As [`Power::schedule`], for a restart that hands the firmware an `argument`.
+    ///
+    /// # Errors
+    /// As there.
+    pub(super) fn schedule_with(
+        &self,
+        action: PowerAction,
+        delay_seconds: u32,
+        reason: Option<String>,
+        principal: String,
+        argument: Option<String>,
+    ) -> Result<Scheduled, ToolError> {
+        if delay_seconds > MAX_DELAY_SECONDS {
+            return Err(ToolError::invalid(format!("a {} can wait {MAX_DELAY_SECONDS} s at most", action.name()))
+                .with("parameter", "delay_seconds")
+                .with("provided_value", delay_seconds));
+        }
+        let now_ms = (self.0.clock)();
+        let mut now = self.lock();
+        self.give_up(&mut now, now_ms);
+        self.may_schedule(&mut now.card, now_ms)?;
+        let scheduled = Scheduled {
+            action,
+            at_ms: now_ms + i64::from(delay_seconds) * 1000,
+            reason,
+            principal,
+            simulated: self.0.machine.is_simulated(),
+        };
+        let pending =
+            Pending { scheduled: scheduled.clone(), boot_id: self.0.machine.boot_id(), begun: false, argument };
+        let mut card = now.card.clone();
+        card.pending = Some(pending.clone());
+        self.save(&card)?;
+        now.card = card;
+        self.arm(&mut now, &pending);
+        Ok(scheduled)
+    }
+
+    /// Whether one could be scheduled now, without doing it: so that no approval is used up for nothing.
+    ///
+    /// # Errors
+    /// As [`Power::schedule`].
+    pub(super) fn check(&self) -> Result<(), ToolError> {
+        let (now_ms, mut now) = ((self.0.clock)(), self.lock());
+        self.give_up(&mut now, now_ms);
+        self.may_schedule(&mut now.card, now_ms)
+    }
+
+    fn may_schedule(&self, card: &mut OnCard, now_ms: i64) -> Result<(), ToolError> {
+        if let Some(pending) = &card.pending {
+            let action = pending.scheduled.action;
+            return Err(ToolError::new(ErrorCode::Conflict, format!("a {} is scheduled already", action.name()))
+                .with("action", action.name())
+                .with("at", contract::audit::rfc3339(pending.scheduled.at_ms))
+                .with("principal", pending.scheduled.principal.clone())
+                .hint(format!("cancel it first: {} with cancel = true", action.tool())));
+        }
+        // By distance, not by order: a clock that was wrong must not lock the machine up.
+        card.recent_ms.retain(|at| (now_ms - at).abs() < HOUR_MS);
+        if card.recent_ms.len() >= self.0.per_hour {
+            let oldest = card.recent_ms.iter().min().map_or(now_ms, |oldest| oldest.saturating_add(HOUR_MS));
+            let minutes = oldest.saturating_sub(now_ms).max(0).unsigned_abs().div_ceil(60_000);
+            return Err(ToolError::exhausted(format!(
+                "{} reboots within the hour; no more are begun",
+                card.recent_ms.len()
+            ))
+            .with("limit_per_hour", self.0.per_hour)
+            .with("retry_after_minutes", minutes)
+            .hint(format!(
+                "the next one is possible in {minutes} minutes; find out meanwhile why reboots do not help"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Takes a scheduled `action` back; says whether there was one.
+    ///
+    /// # Errors
+    /// `conflict` when it has begun, or is the other action; `unavailable` when that cannot be written down.
+    pub(super) fn cancel(&self, action: PowerAction) -> Result<bool, ToolError> {
+        let mut now = self.lock();
+        match &now.card.pending {
+            None => return Ok(false),
+            Some(Pending { scheduled, .. }) if scheduled.action != action => {
+                let (has, tool) = (scheduled.action.name(), scheduled.action.tool());
+                return Err(ToolError::new(ErrorCode::Conflict, format!("a {has} is scheduled, no {}", action.name()))
+                    .hint(format!("cancel it with {tool}")));
+            }
+            Some(pending) if pending.begun => {
+                let why = format!("the {} has begun and cannot be cancelled", action.name());
+                return Err(ToolError::new(ErrorCode::Conflict, why));
+            }
+            Some(_) => {}
+        }
+        let reason = now.card.pending.as_ref().and_then(|pending| pending.scheduled.reason.clone());
+        self.settle(&mut now, PowerOutcome::Cancelled, None)?;
+        if let Some(timer) = now.timer.take() {
+            timer.abort();
+        }
+        drop(now);
+        if let Some(told) = self.0.told.get().filter(|_| action == PowerAction::Reboot) {
+            told.cancelled(reason.as_deref());
+        }
+        Ok(true)
+    }
+
+    /// How long no reboot can be scheduled, as far as that is known; `None`: one can now.
+    pub(super) fn wait(&self) -> Option<Duration> {
+        let (now_ms, mut now) = ((self.0.clock)(), self.lock());
+        self.give_up(&mut now, now_ms);
+        let pending = now.card.pending.as_ref().map(|pending| {
+            let after = if pending.begun { STUCK_MS } else { HOUR_MS / 60 };
+            pending.scheduled.at_ms.saturating_add(after)
+        });
+        let free = pending.or_else(|| {
+            let recent = || now.card.recent_ms.iter().filter(|at| (now_ms - **at).abs() < HOUR_MS);
+            let full = recent().count() >= self.0.per_hour;
+            full.then(|| recent().min().map_or(now_ms, |oldest| oldest.saturating_add(HOUR_MS)))
+        });
+        free.map(|at| Duration::from_millis(u64::try_from(at.saturating_sub(now_ms)).unwrap_or(0)))
+    }
+
+    /// A machine that was told to go down and is still there after so long does not go: the next order is a new one.
+    fn give_up(&self, now: &mut Now, now_ms: i64) {
+        let stuck = |pending: &Pending| pending.begun && (now_ms - pending.scheduled.at_ms).abs() >= STUCK_MS;
+        if now.card.pending.as_ref().is_some_and(stuck) {
+            let note = Some("the machine was told to go down and did not".to_owned());
+            if let Err(error) = self.settle(now, PowerOutcome::Failed, note) {
+                tracing::error!(target: "agent", %error, "that a restart never came could not be noted");
+            }
+        }
+    }
+
+    pub(super) fn pending(&self) -> Option<Scheduled> {
+        self.lock().card.pending.as_ref().map(|pending| pending.scheduled.clone())
+    }
+
+    pub(super) fn last(&self) -> Option<PastPower> {
+        self.lock().card.last.clone()
+    }
+
+    fn arm(&self, now: &mut Now, pending: &Pending) {
+        let wait = u64::try_from(pending.scheduled.at_ms - (self.0.clock)()).unwrap_or(0);
+        let power = self.clone();
+        let task = tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(wait).max(SHORTEST)).await;
+            power.fire();
+        });
+        now.timer = Some(task.abort_handle());
+    }
+
+    /// Tells who has to know of restarts, from now on.
+    pub(super) fn tell(&self, told: Arc<dyn Restarts>) {
+        // Once, at start.
+        let _ = self.0.told.set(told);
+    }
+
+    /// Restarts the machine now, whatever is scheduled and however often it was: for a trial that did not prove itself, where staying
+    /// up is the greater evil.
+    ///
+    /// # Errors
+    /// `unavailable` when the machine cannot be told.
+    pub(super) fn restart_now(&self) -> Result<(), ToolError> {
+        if let Some(told) = self.0.told.get() {
+            told.before(PowerAction::Reboot, None);
+        }
+        self.0.machine.go_down(PowerAction::Reboot)?;
+        if let Some(told) = self.0.told.get()
+            && self.0.machine.is_simulated()
+        {
+            told.simulated(None);
+        }
+        Ok(())
+    }
+
+    fn fire(&self) {
+        let argument = self.go_down();
+        // Not while the lock is held: whoever is told may ask for the next restart.
+        if let Some(argument) = argument
+            && let Some(told) = self.0.told.get()
+        {
+            told.simulated(argument.as_deref());
+        }
+    }
+
+    /// Has the machine go down; gives the argument it went with when it is a simulated one that restarts.
+    fn go_down(&self) -> Option<Option<String>> {
+        let mut now = self.lock();
+        let at = (self.0.clock)();
+        let pending = now.card.pending.as_mut()?;
+        pending.begun = true;
+        let (action, mut argument) = (pending.scheduled.action, pending.argument.clone());
+        if action == PowerAction::Reboot && argument.is_none() {
+            argument = self.0.told.get().and_then(|told| told.argument());
+        }
+        now.card.recent_ms.push(at);
+        // Written before the act, or the next start would take it for one still to come. A card that cannot be
+        // written is no reason to stay up: a reboot may be what it needs.
+        if let Err(error) = self.save(&now.card) {
+            tracing::error!(target: "agent", %error, action = action.name(), "begun without a note of it");
+        }
+        if let Some(told) = self.0.told.get() {
+            told.before(action, argument.as_deref());
+        }
+        let told = match &argument {
+            Some(argument) => self.0.machine.restart_with(argument),
+            None => self.0.machine.go_down(action),
+        };
+        let restarted = told.is_ok() && action == PowerAction::Reboot;
+        let outcome = match told {
+            Ok(()) if self.0.machine.is_simulated() => (PowerOutcome::Simulated, None),
+            // The machine goes down now; the next start of the agent settles this.
+            Ok(()) => return None,
+            Err(error) => (PowerOutcome::Failed, Some(error.message)),
+        };
+        tracing::warn!(target: "agent", outcome = ?outcome.0, note = outcome.1, "{}", action.name());
+        if let Err(error) = self.settle(&mut now, outcome.0, outcome.1) {
+            tracing::error!(target: "agent", %error, "the outcome of a {} could not be noted", action.name());
+        }
+        restarted.then_some(argument)
+    }
+
+    /// Moves what is pending to the past.
+    fn settle(&self, now: &mut Now, outcome: PowerOutcome, note: Option<String>) -> Result<(), ToolError> {
+        let mut card = now.card.clone();
+        if let Some(pending) = card.pending.take() {
+            card.last = Some(PastPower { scheduled: pending.scheduled, outcome, note });
+        }
+        self.save(&card)?;
+        now.card = card;
+        Ok(())
+    }
+
+    fn save(&self, card: &OnCard) -> Result<(), ToolError> {
+        let json = serde_json::to_vec(card).map_err(|error| ToolError::internal(format!("power.json: {error}")))?;
+        files::replace(&self.0.path, &json)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Now> {
+        self.0.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,50 @@
+//! What travels between the halves: one JSON object a line, at most 128 KiB, versioned.
+//!
+//! A request is `{"id": 7, "op": {"power": {...}}}`, its answer `{"id": 7, "ok": {...}}` or `{"id": 7, "error":
+//! {...}}`. The first request of a connection is `hello`; without it, or with another protocol, nothing else is done.
+//! Answers come in the order they are ready, so a long wait holds nothing up. What can be asked is in [`super::operations`].
+
+pub use super::wire::{MAX_LINE, PROTOCOL};
+
+use super::operations::{Answer, AnyRequest};
+use base::error::{ToolError, WireError};
+use serde::{Deserialize, Serialize};
+
+/// A line of the server's.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    pub id: u64,
+    pub op: AnyRequest,
+}
+
+/// An answer line.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reply {
+    /// `None` when the line had no readable id.
+    pub id: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ok: Option<Answer>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<WireError>,
+}
+
+impl Reply {
+    pub fn new(id: Option<u64>, result: Result<Answer, ToolError>) -> Self {
+        match result {
+            Ok(answer) => Self { id, ok: Some(answer), error: None },
+            Err(error) => Self { id, ok: None, error: Some(error.into()) },
+        }
+    }
+
+    /// # Errors
+    /// The agent's; `internal` when it is neither a result nor an error.
+    pub fn into_result(self) -> Result<Answer, ToolError> {
+        match (self.ok, self.error) {
+            (Some(answer), None) => Ok(answer),
+            (None, Some(error)) => Err(error.into()),
+            _ => Err(ToolError::internal("the agent's answer is neither a result nor an error")),
+        }
+    }
+}

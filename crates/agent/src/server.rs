@@ -1,0 +1,185 @@
+//! The agent's socket: who may connect, how many, and one answer for every line.
+
+use super::{
+    admission::{Seats, admit, turn_away},
+    context::Agent,
+    operations::{Answer, Done, hello::Hello, update},
+    peer::Peer,
+    protocol::{Reply, Request},
+    wire::{LINE_TIMEOUT, Line, MAX_LINE, read_line, write_line},
+};
+use base::error::{ErrorCode, ToolError};
+use serde_json::Value;
+use std::{fs, io, os::unix::fs::PermissionsExt, path::Path, sync::Arc};
+use tokio::{
+    io::BufReader,
+    net::{UnixListener, UnixStream, unix::OwnedWriteHalf},
+    sync::Semaphore,
+    task::JoinSet,
+};
+use tokio_util::sync::CancellationToken;
+
+/// Requests of one connection that may be under way: every pending ask may be waited for.
+const MAX_IN_FLIGHT: usize = 40;
+
+/// Listens at `path`, in the place of a socket nobody answers any more.
+///
+/// Everybody may connect where `open` is set, since the kernel names every caller and [`Peer::judge`] decides.
+///
+/// # Errors
+/// `conflict` when somebody answers there, `unavailable` when the folder cannot be used.
+pub fn bind(path: &Path, open: bool) -> Result<UnixListener, ToolError> {
+    let failed = |error: io::Error| {
+        ToolError::unavailable(format!("the agent cannot listen on {}: {error}", path.display()))
+            .with("path", path.display().to_string())
+            .hint("check the runtime directory's owner and permissions")
+    };
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(failed)?;
+    }
+    if path.exists() {
+        if std::os::unix::net::UnixStream::connect(path).is_ok() {
+            return Err(ToolError::new(ErrorCode::Conflict, format!("an agent already answers on {}", path.display()))
+                .with("path", path.display().to_string())
+                .hint("stop it first: systemctl stop raspi-mcp-agent"));
+        }
+        fs::remove_file(path).map_err(failed)?;
+    }
+    let listener = UnixListener::bind(path).map_err(failed)?;
+    let mode = if open { 0o666 } else { 0o600 };
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(failed)?;
+    Ok(listener)
+}
+
+/// Serves `agent` on `listener` until `stop`.
+pub async fn serve(listener: UnixListener, agent: Arc<Agent>, stop: CancellationToken) {
+    let seats = Arc::new(Seats::default());
+    let mut connections = JoinSet::new();
+    loop {
+        let stream = tokio::select! {
+            () = stop.cancelled() => return,
+            // Reaped as they end; a connection's task has nothing to report.
+            Some(_) = connections.join_next() => continue,
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    // Out of descriptors, most likely. The peer is still queued: wait until a connection ends.
+                    tracing::warn!(target: "agent", %error, "accept failed");
+                    if connections.join_next().await.is_none() {
+                        tokio::task::yield_now().await;
+                    }
+                    continue;
+                }
+            },
+        };
+        match admit(&agent, &seats, &stream) {
+            Ok((peer, seat)) => {
+                let agent = Arc::clone(&agent);
+                connections.spawn(async move {
+                    let result = converse(agent, peer, stream).await;
+                    drop(seat);
+                    if let Err(error) = result {
+                        tracing::debug!(target: "agent", %error, "connection ended");
+                    }
+                });
+            }
+            Err(error) => turn_away(stream, error),
+        }
+    }
+}
+
+type Writer = Arc<tokio::sync::Mutex<OwnedWriteHalf>>;
+
+/// Serves one peer until it hangs up: one answer for every line.
+///
+/// # Errors
+/// When the peer does not read, or does not end a line, in time.
+pub async fn converse(agent: Arc<Agent>, peer: Peer, stream: UnixStream) -> io::Result<()> {
+    let (reader, writer) = stream.into_split();
+    let mut reader = BufReader::with_capacity(4096, reader);
+    let writer: Writer = Arc::new(tokio::sync::Mutex::new(writer));
+    let in_flight = Arc::new(Semaphore::new(MAX_IN_FLIGHT));
+    // Dropped with the connection: what still waits for this peer ends.
+    let mut waits = JoinSet::new();
+    let mut line = Vec::new();
+    let mut greeted = false;
+    loop {
+        while waits.try_join_next().is_some() {}
+        let next = read_line(&mut reader, &mut line, MAX_LINE);
+        let next = match greeted {
+            true => next.await?,
+            // Whoever says nothing is not kept: a place is for those who ask something.
+            false => tokio::time::timeout(LINE_TIMEOUT, next).await.map_err(io::Error::from)??,
+        };
+        let (id, op) = match next {
+            Line::End => return Ok(()),
+            Line::TooLong => {
+                let error =
+                    ToolError::new(ErrorCode::ContentTooLarge, format!("a message has {MAX_LINE} bytes at most"));
+                answer(&writer, None, Err(error)).await?;
+                continue;
+            }
+            Line::Whole => match serde_json::from_slice::<Request>(&line) {
+                Ok(request) => (request.id, request.op),
+                Err(error) => {
+                    let id = serde_json::from_slice::<Value>(&line).ok().and_then(|value| value["id"].as_u64());
+                    answer(&writer, id, Err(ToolError::invalid(format!("not a request of this protocol: {error}"))))
+                        .await?;
+                    continue;
+                }
+            },
+        };
+        if !greeted {
+            let result = match op.take::<Hello>() {
+                Ok(hello) => agent.perform::<Hello>(&peer, hello).await.and_then(|ours| Answer::of::<Hello>(&ours)),
+                Err(_) => Err(ToolError::precondition("a connection begins with hello")),
+            };
+            greeted = result.is_ok();
+            answer(&writer, Some(id), result).await?;
+            continue;
+        }
+        let op = match op.take::<update::Install>() {
+            Err(other) => other,
+            Ok(request) => {
+                let free = Arc::strong_count(&writer) == 1;
+                let session = update::may_take_over(&reader, free)
+                    .and_then(|()| update::begin(&agent.context(&peer), request))
+                    .and_then(|session| Ok((session, Answer::of::<update::Install>(&Done {})?)));
+                let (session, taken) = match session {
+                    Ok(session) => session,
+                    Err(error) => {
+                        answer(&writer, Some(id), Err(error)).await?;
+                        continue;
+                    }
+                };
+                answer(&writer, Some(id), Ok(taken)).await?;
+                // Nobody else has it: nothing is under way.
+                let Some(writer) = Arc::into_inner(writer) else { return Ok(()) };
+                return update::take_over(reader, writer.into_inner(), move |stream| session.run(stream)).await;
+            }
+        };
+        let Ok(permit) = Arc::clone(&in_flight).try_acquire_owned() else {
+            let error =
+                ToolError::exhausted("too many requests of this connection are under way").with("limit", MAX_IN_FLIGHT);
+            answer(&writer, Some(id), Err(error)).await?;
+            continue;
+        };
+        let (agent, peer, writer) = (Arc::clone(&agent), peer.clone(), Arc::clone(&writer));
+        if op.row().waits {
+            waits.spawn(async move {
+                let _permit = permit;
+                let result = agent.handle(&peer, op).await;
+                // A peer that has left does not need it.
+                let _ = answer(&writer, Some(id), result).await;
+            });
+        } else {
+            // Everything else is short, and in order.
+            let result = agent.handle(&peer, op).await;
+            answer(&writer, Some(id), result).await?;
+        }
+    }
+}
+
+async fn answer(writer: &Writer, id: Option<u64>, result: Result<Answer, ToolError>) -> io::Result<()> {
+    write_line(&mut *writer.lock().await, &Reply::new(id, result)).await
+}

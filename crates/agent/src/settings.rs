@@ -1,0 +1,95 @@
+//! What the agent is told at start: from the image, /etc and its own folder, never from the server's.
+
+use super::policy::AgentPolicy;
+use appliance::Folder;
+use base::os::{Root, groups};
+use contract::config::{
+    Approval, Exec, PlaceSettings, Reload, SERVER_USER, Settings, sections::update::UpdateSettings,
+};
+use std::path::PathBuf;
+
+/// Everything the agent needs to know.
+#[derive(Clone, Debug)]
+pub struct AgentSettings {
+    /// The agent's own folder, out of the server's reach.
+    pub state_dir: PathBuf,
+    pub socket: PathBuf,
+    /// The places of both halves, as its own sources have them.
+    pub places: PlaceSettings,
+    /// The user the network half runs as; `None` when there is no such user on this machine.
+    pub server_uid: Option<u32>,
+    /// Members may answer asks.
+    pub approver_group: String,
+    /// The machine behind is a simulated one: nothing here touches the real one.
+    pub simulated: bool,
+    /// What it is at start.
+    pub policy: AgentPolicy,
+    /// How the policy is made again when `raspi-mcp allow` has changed the configuration.
+    pub reload: Reload,
+    /// The commands it runs.
+    pub exec: Exec,
+    /// Names of processes it sends no signal.
+    pub protected_processes: Vec<String>,
+    /// The server's own folders and sockets.
+    pub server_places: Vec<PathBuf>,
+    /// The button and its LED, if any.
+    pub approval: Approval,
+    /// Which GPIO chip they are on: label or device file, empty for the header's.
+    pub gpio_chip: String,
+    /// Its card, its channel, and how a new system proves itself.
+    pub update: UpdateSettings,
+    /// Size of the server's audit, beyond which the oldest records may go.
+    pub audit_max_bytes: u64,
+    /// Where the server answers, when it does on a socket.
+    pub server_socket: Option<PathBuf>,
+    /// What is prepared of this machine's identity at each start, with the claim that is open.
+    pub identity: Folder,
+    /// Where the root file system is, for `/etc/passwd`, `/etc/group` and `/proc`.
+    pub root: Root,
+}
+
+impl AgentSettings {
+    /// The agent's part of `settings`, which must come from [`contract::config::load_agent`] where there is a real machine
+    /// to protect.
+    pub fn of(settings: &Settings, simulated: bool, root: Root) -> Self {
+        Self {
+            state_dir: settings.places.agent_state_dir.clone(),
+            socket: settings.places.agent_socket.clone(),
+            places: settings.places.clone(),
+            server_uid: groups::user_id(&root, SERVER_USER),
+            approver_group: settings.access.approver_group.clone(),
+            simulated,
+            policy: AgentPolicy::of(settings, simulated),
+            reload: Reload::default(),
+            exec: settings.exec.clone(),
+            protected_processes: settings.process.protected.clone(),
+            server_places: vec![
+                settings.places.state_dir.clone(),
+                settings.places.runtime_dir.clone(),
+                settings.socket.path.clone(),
+                settings.tls.key.clone(),
+            ],
+            approval: settings.approval.clone(),
+            gpio_chip: settings.gpio.chip.clone(),
+            update: settings.update.clone(),
+            audit_max_bytes: settings.audit.max_bytes,
+            server_socket: settings.socket.enabled.then(|| settings.socket.path.clone()),
+            identity: Folder::at(&settings.identity_dir),
+            root,
+        }
+    }
+
+    /// What commands must not see: sockets, state, configuration and this program.
+    pub fn hidden_from_commands(&self) -> Vec<PathBuf> {
+        let own = ["/etc/raspi-mcp", "/usr/bin/raspi-mcp", "/run/raspi-mcp", "/run/raspi-mcp-agent", appliance::FOLDER]
+            .map(PathBuf::from);
+        let agent = [self.state_dir.clone(), self.socket.clone()];
+        let program = std::env::current_exe().ok();
+        own.into_iter().chain(program).chain(agent).chain(self.server_places.iter().cloned()).collect()
+    }
+
+    /// Whether the network half has a user of its own, who must reach this one's socket.
+    pub fn serves_another_user(&self) -> bool {
+        self.server_uid.is_some_and(|uid| uid != rustix::process::getuid().as_raw())
+    }
+}

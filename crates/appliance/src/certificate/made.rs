@@ -1,0 +1,109 @@
+//! A certificate of this machine's own making, for owners without one: ECDSA P-256, known to clients by its fingerprint.
+
+use super::Fingerprint;
+use base::{
+    error::ToolError,
+    os::{Root, groups},
+};
+use contract::config::{SERVER_USER, Tls};
+use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose};
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::Path,
+};
+use time::macros::datetime;
+
+/// What was made.
+pub struct Made {
+    pub fingerprint: Fingerprint,
+    /// Names and addresses that clients may use.
+    pub names: Vec<String>,
+}
+
+/// Makes a key and a certificate for `names` and puts them where the configuration says, key first, each in one step.
+///
+/// # Errors
+/// `failed_precondition` when there is one and it is not to be replaced; `invalid_argument` for a name that cannot
+/// stand in a certificate; `unavailable` when a file cannot be written.
+pub fn init(tls: &Tls, names: Vec<String>, replace: bool) -> Result<Made, ToolError> {
+    for path in [&tls.certificate, &tls.key] {
+        if !replace && path.exists() {
+            return Err(ToolError::precondition(format!("there is {} already", path.display())).hint(
+                "`raspi-mcp tls show` says its fingerprint; --replace makes a new one, which clients then have to be told",
+            ));
+        }
+    }
+    let Pair { certificate, key, fingerprint } = make(names.clone())?;
+    put(&tls.key, key.as_bytes(), 0o600)?;
+    put(&tls.certificate, certificate.as_bytes(), 0o644)?;
+    Ok(Made { fingerprint, names })
+}
+
+/// A certificate and its key, both PEM.
+pub struct Pair {
+    pub certificate: String,
+    pub key: String,
+    pub fingerprint: Fingerprint,
+}
+
+/// Makes a key and a certificate of its own for `names`.
+///
+/// # Errors
+/// `invalid_argument` for a name that cannot stand in a certificate; `internal` without randomness.
+pub fn make(names: Vec<String>) -> Result<Pair, ToolError> {
+    let refused = |error: rcgen::Error| ToolError::invalid(format!("no certificate for {}: {error}", names.join(", ")));
+    let key = KeyPair::generate().map_err(|error| ToolError::internal(format!("no key was made: {error}")))?;
+    let mut params = CertificateParams::new(names.clone()).map_err(refused)?;
+    params.distinguished_name.push(DnType::CommonName, "raspi-mcp");
+    params.is_ca = IsCa::ExplicitNoCa;
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    // A Pi has no battery for its clock and may be in 1970 when this runs: fixed dates, and a fingerprint does not age.
+    params.not_before = datetime!(2020-01-01 00:00 UTC);
+    params.not_after = datetime!(2049-12-31 23:59:59 UTC);
+    let certificate = params.self_signed(&key).map_err(refused)?;
+    Ok(Pair {
+        certificate: certificate.pem(),
+        key: key.serialize_pem(),
+        fingerprint: Fingerprint::of(certificate.der()),
+    })
+}
+
+/// Writes beside the target and renames: a running server sees the old file or the new one, and nobody but its user ever
+/// sees the key.
+fn put(path: &Path, bytes: &[u8], mode: u32) -> Result<(), ToolError> {
+    let failed = |error: io::Error| {
+        ToolError::unavailable(format!("cannot write {}: {error}", path.display()))
+            .hint("run it as root, or as the user of the server")
+    };
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let owner = server_user();
+    if !folder.exists() {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
+        give(folder, owner).map_err(failed)?;
+    }
+    let beside = path.with_extension("new");
+    let _ = fs::remove_file(&beside);
+    let write = || -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&beside)?;
+        file.write_all(bytes)?;
+        give(&beside, owner)?;
+        file.sync_all()?;
+        fs::rename(&beside, path)
+    };
+    write().map_err(|error| {
+        let _ = fs::remove_file(&beside);
+        failed(error)
+    })
+}
+
+/// Root makes it for the user that the server runs under.
+fn server_user() -> Option<u32> {
+    rustix::process::geteuid().is_root().then(|| groups::user_id(&Root::system(), SERVER_USER)).flatten()
+}
+
+fn give(path: &Path, owner: Option<u32>) -> io::Result<()> {
+    owner.map_or(Ok(()), |uid| std::os::unix::fs::lchown(path, Some(uid), None))
+}

@@ -1,0 +1,192 @@
+//! Whose machine this is and how it is reached: what must survive everything but a physical reset.
+//!
+//! JSON in the agent-state area, under [`KEY`] of [`State::kept`]. Fields of a newer version are kept, so that an older one that
+//! ran in between loses nothing. What can be read of it is taken; what cannot be is a fault, and the field is left alone.
+
+use crate::certificate::{self, Fingerprint};
+use base::error::ToolError;
+use contract::config::TokenSetting;
+use rustls::pki_types::{CertificateDer, pem::PemObject};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use update::{bundle::Digest, slots::State};
+
+/// Where it is in [`State::kept`].
+pub const KEY: &str = "identity";
+
+/// The identity. Its debug form shows no secret.
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Identity {
+    /// Somebody owns it: nothing but a physical reset takes that back.
+    pub claimed: bool,
+    /// PEM of the certificate the server shows, made at the first boot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<String>,
+    /// PEM of its private key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// What it is called in the network: a host name of one label.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wifi: Option<Wifi>,
+    /// Who may call: hashes, never a token.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tokens: Vec<TokenSetting>,
+    #[serde(skip_serializing_if = "Channel::is_nothing")]
+    pub update: Channel,
+    /// SHA-256 of the provisioning file that was recorded and may still be on partition 1, whole or in part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub erasing: Option<Digest>,
+    /// Fields of a newer version.
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
+}
+
+/// The wireless network it belongs to.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Wifi {
+    /// 1 to 32 bytes (IEEE 802.11).
+    pub ssid: String,
+    /// 8 to 63 printable letters, or the 64 hexadecimal digits of the key itself; empty: an open network.
+    pub secret: String,
+    /// Two capital letters (ISO 3166-1), or empty.
+    pub country: String,
+    /// It does not say its name.
+    pub hidden: bool,
+}
+
+/// Where releases come from, and whose are taken.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Channel {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mirrors: Vec<String>,
+    /// The signed root of trust, in place of the image's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trust: Option<String>,
+}
+
+impl Channel {
+    fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Identity {
+    /// That of a state, and what is wrong with it. A machine without one has the empty one: unclaimed, without a key.
+    pub fn of(state: &State) -> (Self, Vec<String>) {
+        let Some(bytes) = state.kept.get(KEY) else { return (Self::default(), Vec::new()) };
+        match serde_json::from_slice::<Map<String, Value>>(bytes) {
+            Ok(map) => Self::from_map(map),
+            // Whoever wrote it owned the machine: not a state in which anybody may claim it.
+            Err(error) => {
+                let fault = format!("the recorded identity cannot be read: {error}");
+                (Self { claimed: true, ..Self::default() }, vec![fault])
+            }
+        }
+    }
+
+    /// Field by field: one that is not what this version knows costs that one alone, and stays in the record as it is.
+    fn from_map(mut map: Map<String, Value>) -> (Self, Vec<String>) {
+        let mut faults = Vec::new();
+        let mut unread = Map::new();
+        let mut known = Self::default();
+        for name in ["claimed", "certificate", "key", "name", "wifi", "tokens", "update", "erasing"] {
+            let Some(value) = map.remove(name) else { continue };
+            let alone = Map::from_iter([(name.to_owned(), value.clone())]);
+            match serde_json::from_value::<Self>(Value::Object(alone)) {
+                Ok(one) => known.take(name, one),
+                Err(error) => {
+                    faults.push(format!("the recorded identity's {name} is not what this version knows: {error}"));
+                    // It says somehow that there is an owner.
+                    known.claimed |= name == "claimed";
+                    unread.insert(format!("unread_{name}"), value);
+                }
+            }
+        }
+        map.extend(unread);
+        (Self { more: map, ..known }, faults)
+    }
+
+    fn take(&mut self, name: &str, one: Self) {
+        match name {
+            "claimed" => self.claimed = one.claimed,
+            "certificate" => self.certificate = one.certificate,
+            "key" => self.key = one.key,
+            "name" => self.name = one.name,
+            "wifi" => self.wifi = one.wifi,
+            "tokens" => self.tokens = one.tokens,
+            "update" => self.update = one.update,
+            _ => self.erasing = one.erasing,
+        }
+    }
+
+    /// The state with this identity in it; nothing else of it changes.
+    #[must_use]
+    pub fn in_state(&self, state: &State) -> State {
+        let mut next = state.clone();
+        // Texts and maps of texts: nothing in them can fail.
+        next.kept.insert(KEY.into(), serde_json::to_vec(self).unwrap_or_default());
+        next
+    }
+
+    /// Whether two states say the same of it, so that either may be lost. What is left of a file that was taken, the next start finds by
+    /// itself.
+    pub fn is_same(one: &State, other: &State) -> bool {
+        let plain = |state: &State| {
+            let (identity, faults) = Self::of(state);
+            faults.is_empty().then_some(Self { erasing: None, ..identity })
+        };
+        one.kept.get(KEY) == other.kept.get(KEY) || plain(one).is_some_and(|identity| Some(identity) == plain(other))
+    }
+
+    /// Whether it has what TLS needs.
+    pub const fn has_key(&self) -> bool {
+        self.certificate.is_some() && self.key.is_some()
+    }
+
+    /// Makes key and certificate.
+    ///
+    /// # Errors
+    /// `internal` when the system has no randomness to give.
+    pub fn make_key(&mut self) -> Result<(), ToolError> {
+        // Clients know it by its fingerprint, and the server by any address they come to; a name may be given later.
+        let names = ["raspi-mcp", "raspi-mcp.local", "localhost"].map(str::to_owned).to_vec();
+        let made = certificate::make(names)?;
+        (self.certificate, self.key) = (Some(made.certificate), Some(made.key));
+        Ok(())
+    }
+
+    /// What clients pin; `None` without a certificate that is one.
+    pub fn fingerprint(&self) -> Option<Fingerprint> {
+        let pem = self.certificate.as_ref()?;
+        CertificateDer::from_pem_slice(pem.as_bytes()).ok().map(|der| Fingerprint::of(&der))
+    }
+
+    /// It belongs to whoever has this token from now on.
+    pub fn belongs_to(&mut self, token: TokenSetting) {
+        self.claimed = true;
+        self.tokens.retain(|other| other.name != token.name);
+        self.tokens.push(token);
+    }
+}
+
+impl std::fmt::Debug for Identity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Identity");
+        shown.field("claimed", &self.claimed).field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Wifi {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Wifi").field("ssid", &self.ssid).finish_non_exhaustive()
+    }
+}

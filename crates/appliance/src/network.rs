@@ -1,0 +1,105 @@
+//! What the network is told of the identity at each boot: NetworkManager's file of the wireless connection, the country of the radio, the
+//! host's name.
+
+use super::{Identity, Wifi};
+use base::os::{Root, host_name, whole};
+use std::{
+    fs,
+    io::{self, Write},
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
+};
+
+/// In `/run`: a connection of the same id in /etc, changed by its owner, counts instead (NetworkManager, nm-settings-keyfile(5)).
+const CONNECTIONS: &str = "run/NetworkManager/system-connections";
+const CONNECTION: &str = "raspi-mcp.nmconnection";
+/// Read when the module is loaded (modprobe.d(5)): it takes its country only then.
+const MODPROBE: &str = "run/modprobe.d";
+const COUNTRY: &str = "raspi-mcp.conf";
+const HOSTNAME: &str = "proc/sys/kernel/hostname";
+/// Names nobody gave: an image's.
+const NO_NAMES: [&str; 3] = ["localhost", "raspi-mcp", "(none)"];
+
+/// Writes all of it below `root`.
+///
+/// # Errors
+/// One fault for each thing that could not be written; the others are.
+pub fn apply(root: &Root, identity: &Identity) -> Vec<String> {
+    let wifi = identity.wifi.as_ref();
+    let country = wifi.filter(|wifi| !wifi.country.is_empty());
+    let country = country.map(|wifi| format!("options cfg80211 ieee80211_regdom={}\n", wifi.country));
+    let mut faults = Vec::new();
+    let mut done = |what: &str, result: io::Result<()>| {
+        faults.extend(result.err().map(|error| format!("{what} cannot be set: {error}")));
+    };
+    done("the wireless connection", put(root, CONNECTIONS, CONNECTION, 0o600, wifi.map(connection)));
+    done("the radio's country", put(root, MODPROBE, COUNTRY, 0o644, country));
+    done("the host's name", identity.name.as_ref().map_or(Ok(()), |name| name_host(root, name)));
+    faults
+}
+
+fn put(root: &Root, folder: &str, name: &str, mode: u32, content: Option<String>) -> io::Result<()> {
+    let path = root.path(folder).join(name);
+    let Some(content) = content else {
+        return whole::remove(&path);
+    };
+    fs::DirBuilder::new().recursive(true).mode(0o755).create(root.path(folder))?;
+    whole::replace(&path, 0o600, |file| {
+        file.write_all(content.as_bytes())?;
+        file.set_permissions(fs::Permissions::from_mode(mode))
+    })
+}
+
+/// A name that somebody gave the machine since is that person's, and stays. The file is written first, and in place: it is mounted where it
+/// lies, and systemd-hostnamed, which NetworkManager starts, takes the name from there whatever the kernel's is.
+fn name_host(root: &Root, name: &str) -> io::Result<()> {
+    let given = host_name::kept(root);
+    if given.as_deref() != Some(name) {
+        if given.is_some_and(|given| !NO_NAMES.contains(&given.as_str())) {
+            return Ok(());
+        }
+        host_name::keep(root, name)?;
+    }
+    let path = root.path(HOSTNAME);
+    if fs::read_to_string(&path).is_ok_and(|now| now.trim() == name) {
+        return Ok(());
+    }
+    fs::OpenOptions::new().write(true).truncate(true).open(path)?.write_all(name.as_bytes())
+}
+
+/// The connection as a key file of NetworkManager's (nm-settings-keyfile(5)). The name goes as numbers and the secret escaped, so that
+/// neither can say anything but itself.
+fn connection(wifi: &Wifi) -> String {
+    let ssid: String = wifi.ssid.bytes().map(|byte| format!("{byte};")).collect();
+    let hidden = if wifi.hidden { "hidden=true\n" } else { "" };
+    let mut text = format!(
+        "# Written by `raspi-mcp prepare` at each start.\n[connection]\nid=raspi-mcp\nuuid={}\ntype=wifi\n\n\
+         [wifi]\nmode=infrastructure\nssid={ssid}\n{hidden}",
+        uuid(wifi)
+    );
+    if !wifi.secret.is_empty() {
+        // Of GLib's key files: a backslash begins an escape, and spaces at the start would be lost.
+        let secret = wifi.secret.replace('\\', "\\\\").replace(' ', "\\s");
+        text.push_str(&format!("\n[wifi-security]\nkey-mgmt=wpa-psk\npsk={secret}\n"));
+    }
+    text.push_str("\n[ipv4]\nmethod=auto\n\n[ipv6]\nmethod=auto\n");
+    text
+}
+
+/// The same for the same network: by it NetworkManager knows the connection again. As RFC 9562 has one made from a hash (version 8).
+fn uuid(wifi: &Wifi) -> String {
+    let sum = ring::digest::digest(&ring::digest::SHA256, &[b"raspi-mcp wifi\0", wifi.ssid.as_bytes()].concat());
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&sum.as_ref()[..16]);
+    bytes[6] = bytes[6] & 0x0f | 0x80;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let hex = base::canonical::hex(&bytes);
+    format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+}
+
+/// Where partition 8 is lost, the initramfs says so here.
+pub const DATA_LOST: &str = "run/raspi-mcp-data-lost";
+
+/// Why there is no data partition at this boot, where there is none.
+pub fn data_lost(root: &Root) -> Option<String> {
+    root.has(DATA_LOST).then(|| root.line(DATA_LOST).unwrap_or_else(|_| "nobody says why".into()))
+}

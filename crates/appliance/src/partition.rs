@@ -1,0 +1,49 @@
+//! Files of people's on partition 1, read and erased in place through the block device: nobody mounts it for writing on a running system.
+
+use base::error::ToolError;
+use std::io;
+use update::{
+    boot::{erase, fat::Fat},
+    disk::{Access, Area, Disk},
+};
+
+/// A file as it was found.
+pub enum Found {
+    Nothing,
+    /// Empty, or erased: all zeros.
+    Blank,
+    Bytes(Vec<u8>),
+    /// It is there, and why it cannot be read.
+    Unreadable(String),
+}
+
+/// Looks for a file in the root directory.
+///
+/// # Errors
+/// `failed_precondition` when partition 1 is no FAT, `unavailable` when the card cannot be read.
+pub fn find(disk: &dyn Disk, name: &str) -> Result<Found, ToolError> {
+    let device = disk.open(Area::Config, Access::Read)?;
+    let failed = |fault: io::Error| {
+        let why = format!("partition 1 cannot be read: {fault}");
+        let error = match fault.kind() {
+            io::ErrorKind::InvalidData => ToolError::precondition(why),
+            _ => ToolError::unavailable(why),
+        };
+        error.hint("write partition 1 anew; the agent restores what the machine starts by")
+    };
+    let fat = Fat::of(&*device).map_err(failed)?;
+    let Some(entry) = fat.find(&*device, name).map_err(failed)? else { return Ok(Found::Nothing) };
+    Ok(match fat.text(&*device, &entry) {
+        Ok(bytes) if bytes.iter().all(|byte| *byte == 0) => Found::Blank,
+        Ok(bytes) => Found::Bytes(bytes),
+        Err(fault) => Found::Unreadable(fault.to_string()),
+    })
+}
+
+/// Erases it, where it is there.
+///
+/// # Errors
+/// Those of [`erase`].
+pub fn forget(disk: &dyn Disk, name: &str) -> Result<(), ToolError> {
+    erase(disk, name).map(drop)
+}

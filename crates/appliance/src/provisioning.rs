@@ -1,0 +1,265 @@
+//! `raspi-mcp.toml` on the first partition: what an owner tells a machine before its first start (docs/first-boot.md).
+//!
+//! Read as a whole or not at all. Whatever is wrong is said with its line; what was written for a secret is never repeated.
+
+use super::{Identity, Wifi, words};
+use contract::{
+    config::{Entry, Fault, Found, Origin, Position, TokenSetting, Written, document, keys, meant, quoted},
+    meta::Role,
+};
+use serde_json::Value;
+use update::trust::Roots;
+
+/// Its name on partition 1.
+pub const FILE: &str = "raspi-mcp.toml";
+
+/// Every key there is. Those that the configuration has as well mean the same in both, and are checked as there.
+pub const KEYS: [&str; 11] = [
+    "name",
+    "wifi.ssid",
+    "wifi.passphrase",
+    "wifi.psk",
+    "wifi.country",
+    "wifi.hidden",
+    "access.tokens",
+    "update.channel",
+    "update.url",
+    "update.mirrors",
+    "update.trust",
+];
+const SECTIONS: [&str; 3] = ["wifi", "access", "update"];
+/// What was written for one of these is never repeated.
+const SECRETS: [&str; 2] = ["wifi.passphrase", "wifi.psk"];
+
+/// What the file says, checked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Provisioning(Identity);
+
+/// A file in the reading.
+struct Reading<'a> {
+    product: &'a str,
+    says: Identity,
+    wifi: Option<Option<Position>>,
+    ssid: Option<String>,
+    passphrase: Option<String>,
+    psk: Option<String>,
+    faults: Vec<Fault>,
+}
+
+impl Provisioning {
+    /// Reads the file of a machine whose images are of `product`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, each with its place.
+    pub fn parse(bytes: &[u8], product: &str) -> Result<Self, Vec<Fault>> {
+        let one = |at, message: String| vec![Fault::new(Origin::file(FILE).at(at), message)];
+        // Editors of Windows put these three bytes first.
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            one(None, format!("is not UTF-8 from byte {} on; save it as UTF-8", error.valid_up_to()))
+        })?;
+        let entries = document(text)
+            .map_err(|wrong| wrong.into_iter().flat_map(|(at, message)| one(at, message)).collect::<Vec<_>>())?;
+        let (says, faults) = (Identity::default(), Vec::new());
+        let mut reading = Reading { product, says, wifi: None, ssid: None, passphrase: None, psk: None, faults };
+        reading.table("", &entries);
+        reading.together();
+        if reading.faults.is_empty() { Ok(Self(reading.says)) } else { Err(reading.faults) }
+    }
+
+    /// The identity with what the file says over it; what it does not speak of stays. A token makes it somebody's.
+    #[must_use]
+    pub fn over(&self, identity: &Identity) -> Identity {
+        let Self(says) = self;
+        let mut next = identity.clone();
+        next.name = says.name.clone().or(next.name);
+        next.wifi = says.wifi.clone().or(next.wifi);
+        next.update.channel = says.update.channel.clone().or(next.update.channel);
+        next.update.trust = says.update.trust.clone().or(next.update.trust);
+        // Mirrors are those of an address: they come and go with it.
+        if says.update.url.is_some() {
+            next.update.url.clone_from(&says.update.url);
+            next.update.mirrors.clone_from(&says.update.mirrors);
+        }
+        says.tokens.iter().for_each(|token| next.belongs_to(token.clone()));
+        next
+    }
+}
+
+impl Reading<'_> {
+    fn fault(&mut self, at: Option<Position>, message: impl Into<String>) {
+        self.faults.push(Fault::new(Origin::file(FILE).at(at), message));
+    }
+
+    fn table(&mut self, section: &str, entries: &[Entry]) {
+        for Entry { key, key_at, found } in entries {
+            let name = if section.is_empty() { key.clone() } else { format!("{section}.{key}") };
+            match &found.value {
+                Written::Table(inner) if SECTIONS.contains(&&*name) => {
+                    if name == "wifi" {
+                        self.wifi = Some(*key_at);
+                    }
+                    self.table(&name, inner);
+                }
+                // A misspelt section: each of its keys has a better guess than the section.
+                Written::Table(inner) if section.is_empty() && !KEYS.contains(&&*name) && !inner.is_empty() => {
+                    self.table(&name, inner);
+                }
+                _ if SECTIONS.contains(&&*name) => {
+                    self.fault(*key_at, format!("{name} is a section; write [{name}] and its keys below it"));
+                }
+                _ => self.value(&name, *key_at, found),
+            }
+        }
+    }
+
+    fn value(&mut self, name: &str, key_at: Option<Position>, found: &Found) {
+        let at = found.at.or(key_at);
+        match name {
+            "name" => self.says.name = self.text(name, at, found, words::host, words::HOST),
+            "wifi.ssid" => self.ssid = self.text(name, at, found, words::ssid, words::SSID),
+            "wifi.passphrase" => self.passphrase = self.text(name, at, found, words::passphrase, words::PASSPHRASE),
+            "wifi.psk" => self.psk = self.text(name, at, found, words::psk, words::PSK),
+            "wifi.country" => {
+                let country = self.text(name, at, found, words::country, words::COUNTRY);
+                self.wifi_of().country = country.unwrap_or_default();
+            }
+            "wifi.hidden" => match found.value {
+                Written::Boolean(hidden) => self.wifi_of().hidden = hidden,
+                _ => self.fault(at, format!("wifi.hidden must be true or false, not {}", found.shown())),
+            },
+            "access.tokens" => {
+                if let Some(Ok(tokens)) = self.configured(name, found).map(serde_json::from_value::<Vec<TokenSetting>>)
+                {
+                    self.tokens(tokens, at);
+                }
+            }
+            "update.channel" => {
+                self.says.update.channel =
+                    self.configured(name, found).and_then(|value| Some(value.as_str()?.to_owned())).filter(|channel| {
+                        let good = contract::config::is_name(channel, 64);
+                        if !good {
+                            let message = "update.channel must be 1 to 64 characters from a-z, 0-9, \"_\" and \"-\"";
+                            self.fault(at, message);
+                        }
+                        good
+                    });
+            }
+            "update.url" => {
+                let expected = "an address like \"https://updates.example.org/pi\"";
+                let good = |url: &str| url.len() <= 512 && contract::config::sections::update::is_https(url);
+                self.says.update.url = self.text(name, at, found, good, expected);
+            }
+            "update.mirrors" => {
+                let mirrors = self.configured(name, found).map(serde_json::from_value::<Vec<String>>);
+                self.says.update.mirrors = mirrors.and_then(Result::ok).unwrap_or_default();
+                if self.says.update.mirrors.len() > 8 {
+                    self.fault(at, "update.mirrors has more than 8 addresses");
+                }
+            }
+            "update.trust" => self.trust(at, found),
+            _ => {
+                let near = meant(name, KEYS);
+                let all = if near.is_empty() { format!("; there are {}", KEYS.join(", ")) } else { near };
+                self.fault(key_at, format!("unknown key {}{all}", quoted(name)));
+            }
+        }
+    }
+
+    fn wifi_of(&mut self) -> &mut Wifi {
+        self.says.wifi.get_or_insert_default()
+    }
+
+    fn text(
+        &mut self,
+        name: &str,
+        at: Option<Position>,
+        found: &Found,
+        good: impl Fn(&str) -> bool,
+        expected: &str,
+    ) -> Option<String> {
+        let text = found.good_text(good);
+        if text.is_none() {
+            let instead = match SECRETS.contains(&name) {
+                true => format!("; this is {} that is not", found.kind()),
+                false => format!(", not {}", found.shown()),
+            };
+            self.fault(at, format!("{name} must be {expected}{instead}"));
+        }
+        text
+    }
+
+    /// A key that the configuration has too, checked as there.
+    fn configured(&mut self, name: &str, found: &Found) -> Option<Value> {
+        let mut wrong = Vec::new();
+        let value = keys::find(name)?.kind.check(name, found, &[], &mut wrong);
+        wrong.into_iter().for_each(|(at, message)| self.fault(at, message));
+        value
+    }
+
+    /// Somebody has to be able to do everything, or the machine would have an owner who owns nothing.
+    fn tokens(&mut self, tokens: Vec<TokenSetting>, at: Option<Position>) {
+        if tokens.len() > 16 {
+            return self.fault(at, "there are more than 16 tokens");
+        }
+        if let Some(twice) =
+            tokens.iter().enumerate().find(|(n, one)| tokens[..*n].iter().any(|other| other.name == one.name))
+        {
+            return self.fault(at, format!("there are two tokens named {}; names must differ", twice.1.name));
+        }
+        if !tokens.iter().any(|token| token.role == Role::Admin && token.expires.is_none()) {
+            return self.fault(at, "no token has the role admin and no end: nobody would own this machine");
+        }
+        self.says.tokens = tokens;
+    }
+
+    /// The text of a signed root of trust. What is signed is its exact bytes; the lines' ends of Windows and one empty line more are not
+    /// what anybody signed.
+    fn trust(&mut self, at: Option<Position>, found: &Found) {
+        let Written::Text(text) = &found.value else {
+            return self.fault(at, format!("update.trust must be the text of a signed root, not {}", found.kind()));
+        };
+        let plain = text.replace("\r\n", "\n");
+        let tries = [plain.as_str(), plain.trim_end_matches('\n')];
+        let mut read = tries.iter().map(|text| (text, Roots::parse(text.as_bytes())));
+        let first = read.next();
+        match first.into_iter().chain(read).max_by_key(|(_, roots)| roots.is_ok()) {
+            Some((text, Ok(roots))) if roots.product() == self.product => {
+                self.says.update.trust = Some((*text).to_owned());
+            }
+            Some((_, Ok(roots))) => {
+                let (is, wanted) = (quoted(roots.product()), quoted(self.product));
+                self.fault(
+                    at,
+                    format!("update.trust is for the product {is}, and this machine's images are of {wanted}"),
+                );
+            }
+            Some((_, Err(error))) => self.fault(at, format!("update.trust is no signed root of trust: {error}")),
+            None => {}
+        }
+    }
+
+    /// Rules between the keys.
+    fn together(&mut self) {
+        let (at, ssid) = (self.wifi.flatten(), self.ssid.take());
+        let secret = self.passphrase.is_some() || self.psk.is_some();
+        if self.passphrase.is_some() && self.psk.is_some() {
+            self.fault(at, "wifi has a passphrase and a psk; write one of them");
+        }
+        match ssid {
+            Some(ssid) => {
+                let secret = self.passphrase.take().or(self.psk.take()).unwrap_or_default();
+                let wifi = self.wifi_of();
+                (wifi.ssid, wifi.secret) = (ssid, secret);
+            }
+            // Where the name itself was wrong, that was said.
+            None if (self.wifi.is_some() || secret) && self.faults.is_empty() => {
+                self.fault(at, "wifi has no ssid: which network is it?");
+            }
+            None => {}
+        }
+        if !self.says.update.mirrors.is_empty() && self.says.update.url.is_none() && self.faults.is_empty() {
+            self.fault(None, "update.mirrors are copies of update.url, which is not there");
+        }
+    }
+}

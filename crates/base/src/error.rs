@@ -1,0 +1,275 @@
+//! Every way a call can fail, in one table: the code for programs, the sentence for people.
+//!
+//! docs/contract/errors.md is this table: one symbolic code, the JSON-RPC code of a bare call, the code string, the number
+//! of the slash dialect and the HTTP status used before dispatch.
+
+mod wire;
+
+pub use wire::WireError;
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+macro_rules! error_table {
+    ($($(#[$doc:meta])* $name:ident = $symbol:literal, $rpc:literal, $code:literal, $number:literal, $http:literal;)*) => {
+        /// The class of a failed call. Stable: clients branch on it.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum ErrorCode { $($(#[$doc])* $name,)* }
+
+        impl ErrorCode {
+            /// Every code, in the order of the table.
+            pub const ALL: &'static [ErrorCode] = &[$(ErrorCode::$name,)*];
+            /// `error_code`: the symbolic name (docs/contract/errors.md).
+            pub const fn symbol(self) -> &'static str { match self { $(Self::$name => $symbol,)* } }
+            /// JSON-RPC `error.code` of a bare method call.
+            pub const fn rpc(self) -> i32 { match self { $(Self::$name => $rpc,)* } }
+            /// `code`: the constant (docs/contract/errors.md).
+            pub const fn constant(self) -> &'static str { match self { $(Self::$name => $code,)* } }
+            /// JSON-RPC `error.code` of the slash dialect (docs/contract/errors.md).
+            pub const fn number(self) -> i32 { match self { $(Self::$name => $number,)* } }
+            /// HTTP status of a refusal that happens before dispatch.
+            pub const fn http(self) -> u16 { match self { $(Self::$name => $http,)* } }
+        }
+    };
+}
+
+error_table! {
+    /// The arguments do not fit the schema, or do not fit each other.
+    InvalidArgument = "invalid_argument", -32602, "INVALID_REQUEST", 1003, 400;
+    /// No valid credentials came with the call.
+    Unauthenticated = "unauthenticated", -32002, "UNAUTHORIZED", 1002, 401;
+    /// The caller is known and may not do this.
+    PermissionDenied = "permission_denied", -32001, "FORBIDDEN", 1002, 403;
+    /// The named thing does not exist.
+    NotFound = "not_found", -32003, "NOT_FOUND", 1001, 404;
+    /// The machine is not in a state that allows this; `hint` says how to get there.
+    FailedPrecondition = "failed_precondition", -32004, "FAILED_PRECONDITION", 1003, 409;
+    /// Somebody else changed it first (ETag, concurrent update).
+    Conflict = "conflict", -32007, "CONFLICT", 1005, 409;
+    /// A rate, queue, space or count limit was reached.
+    ResourceExhausted = "resource_exhausted", -32005, "QUEUE_OVERLOADED", 1004, 429;
+    /// The request or the answer is larger than the limit.
+    ContentTooLarge = "content_too_large", -32008, "CONTENT_TOO_LARGE", 1007, 413;
+    /// Something this call depends on does not answer (agent, bus, service).
+    Unavailable = "unavailable", -32006, "UNAVAILABLE", 1006, 503;
+    /// This machine does not have it (no camera, no such bus).
+    CapabilityMissing = "capability_missing", -32009, "CAPABILITY_MISSING", 1006, 501;
+    /// The tool's time was up; `timeoutMs` says how long it had.
+    Timeout = "timeout", -32010, "TOOL_TIMEOUT", -32603, 504;
+    /// The caller withdrew the request.
+    Cancelled = "cancelled", -32011, "CANCELLED", -32603, 499;
+    /// A signature or hash does not match.
+    VerificationFailed = "verification_failed", -32012, "DOWNLOAD_VERIFY_FAILED", 1003, 422;
+    /// A bug here. The log has the cause under the call's id.
+    Internal = "internal", -32099, "INTERNAL", -32603, 500;
+}
+
+impl Serialize for ErrorCode {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(self.symbol())
+    }
+}
+
+impl ErrorCode {
+    /// The code whose symbolic name is `symbol`, if there is one.
+    pub fn from_symbol(symbol: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|code| code.symbol() == symbol)
+    }
+}
+
+/// Where programs find the object of a failed `tools/call` in its `_meta`. It is not in `structuredContent`: that has to fit the tool's
+/// output schema, and clients that check it threw the message away.
+pub const ERROR_META: &str = "io.raspi-mcp/error";
+
+/// A failed call: what happened, where, and what to do next.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{}: {message}", code.symbol())]
+pub struct ToolError {
+    pub code: ErrorCode,
+    /// One sentence for a person.
+    pub message: String,
+    /// Names the parameter or resource, for programs.
+    pub details: Map<String, Value>,
+    /// What to do next.
+    pub hint: Option<String>,
+    /// Only with [`ErrorCode::Timeout`]: how long the tool had, in milliseconds.
+    pub timeout_ms: Option<u64>,
+    /// What `tools/call` of MCP answers in place of a result that says `isError`. One box, since every result has room for it.
+    pub instead: Option<Box<Instead>>,
+}
+
+/// See [`ToolError::protocol`] and [`ToolError::or_input`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Instead {
+    Protocol(Protocol),
+    /// A whole result of 2026-07-28.
+    Input(Value),
+}
+
+/// A JSON-RPC error that MCP prescribes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Protocol {
+    pub code: i32,
+    pub data: Value,
+}
+
+impl ToolError {
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), details: Map::new(), hint: None, timeout_ms: None, instead: None }
+    }
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::InvalidArgument, message)
+    }
+    /// `parameter` would be ignored, since `why`. Accepted and ignored is forbidden (docs/contract/README.md).
+    pub fn ignored(parameter: &str, why: &str) -> Self {
+        Self::invalid(format!("{parameter} would be ignored: {why}"))
+            .with("parameter", parameter)
+            .with("path", format!("/{parameter}"))
+            .hint(format!("leave {parameter} out, or give it its default"))
+    }
+    pub fn denied(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::PermissionDenied, message)
+    }
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::NotFound, message)
+    }
+    pub fn precondition(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::FailedPrecondition, message)
+    }
+    pub fn exhausted(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::ResourceExhausted, message)
+    }
+    pub fn unavailable(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::Unavailable, message)
+    }
+    pub fn missing(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::CapabilityMissing, message)
+    }
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::Internal, message)
+    }
+    /// The tool had `limit` and needed longer.
+    pub fn timeout(tool: &str, limit: std::time::Duration) -> Self {
+        let ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+        let mut error = Self::new(ErrorCode::Timeout, format!("{tool} did not finish within {ms} ms and was stopped"));
+        error.timeout_ms = Some(ms);
+        error.hint = Some("ask for less, or raise limits.request_timeout_seconds".into());
+        error
+    }
+    pub fn cancelled(tool: &str) -> Self {
+        Self::new(ErrorCode::Cancelled, format!("{tool} was cancelled by its caller"))
+    }
+
+    /// For an error after which it is not known whether the deed was done: says so, unless it says better already.
+    #[must_use]
+    pub fn maybe_changed(mut self) -> Self {
+        if matches!(self.code, ErrorCode::Unavailable | ErrorCode::Timeout | ErrorCode::Internal) {
+            self.details.entry("changed").or_insert("unknown".into());
+        }
+        self
+    }
+
+    /// Whether it came after something was changed, or may have been: `changed` in `details` is true or `"unknown"`.
+    pub fn may_have_changed(&self) -> bool {
+        self.details.get("changed").is_some_and(|changed| *changed != Value::Bool(false))
+    }
+
+    /// Adds one field to `details`.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.details.insert(key.to_owned(), value.into());
+        self
+    }
+    /// Makes `tools/call` answer with this JSON-RPC error rather than with a result that says `isError`: the request itself
+    /// is at fault, in a way that MCP has a code for (-32021 for a capability the client lacks, say). For tools that
+    /// converse ([`contract::meta::Meta::interactive`]): rmcp gives the answer the HTTP status that belongs to it.
+    #[must_use]
+    pub fn protocol(mut self, code: i32, data: impl Into<Value>) -> Self {
+        self.instead = Some(Box::new(Instead::Protocol(Protocol { code, data: data.into() })));
+        self
+    }
+    /// Number and `data` of that JSON-RPC error. MCP says what `data` of its own errors is; those of JSON-RPC have what
+    /// docs/contract/errors.md says as well.
+    pub fn as_protocol(&self) -> Option<(i32, Value)> {
+        let Some(Instead::Protocol(Protocol { code, data })) = self.instead.as_deref() else { return None };
+        let mut data = data.clone();
+        if let (-32700..=-32600, Some(fields), Value::Object(more)) = (*code, data.as_object_mut(), self.data()) {
+            for (name, value) in more {
+                fields.entry(name).or_insert(value);
+            }
+        }
+        Some((*code, data))
+    }
+    /// Answers clients of 2026-07-28 with this whole result, which asks for input, and everybody else with the error.
+    #[must_use]
+    pub fn or_input(mut self, result: Value) -> Self {
+        self.instead = Some(Box::new(Instead::Input(result)));
+        self
+    }
+    /// That result.
+    pub fn as_input(&self) -> Option<&Value> {
+        match self.instead.as_deref()? {
+            Instead::Input(result) => Some(result),
+            Instead::Protocol(_) => None,
+        }
+    }
+    /// Says what to do next.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// What happened and what to do next, in one sentence.
+    pub fn advice(&self) -> String {
+        match &self.hint {
+            Some(hint) => format!("{}; {hint}", self.message),
+            None => self.message.clone(),
+        }
+    }
+
+    /// The object of a failed `tools/call`: `{message, code, error_code, details, hint?, timeoutMs?}`.
+    pub fn payload(&self) -> Value {
+        let mut body = json!({
+            "message": self.message,
+            "code": self.code.constant(),
+            "error_code": self.code.symbol(),
+            "details": self.details,
+        });
+        self.extend(&mut body);
+        body
+    }
+
+    /// The result of a `tools/call` that failed: its text, and the same object in `_meta`.
+    pub fn result(&self) -> Value {
+        let payload = self.payload();
+        let text = payload.to_string();
+        json!({ "content": [{ "type": "text", "text": text }], "isError": true, "_meta": { ERROR_META: payload } })
+    }
+
+    /// The error object of a `tools/call` result that failed, by this server or one before it, which had it as `structuredContent`.
+    pub fn in_result(result: &Value) -> &Value {
+        let now = &result["_meta"][ERROR_META];
+        if now.is_null() { &result["structuredContent"] } else { now }
+    }
+
+    /// `error.data` of a failed bare call: `{error_code, message, details, hint?, timeoutMs?}`.
+    pub fn data(&self) -> Value {
+        let mut body = json!({
+            "error_code": self.code.symbol(),
+            "message": self.message,
+            "details": self.details,
+        });
+        self.extend(&mut body);
+        body
+    }
+
+    fn extend(&self, body: &mut Value) {
+        if let Some(hint) = &self.hint {
+            body["hint"] = json!(hint);
+        }
+        if let Some(ms) = self.timeout_ms {
+            body["timeoutMs"] = json!(ms);
+        }
+    }
+}

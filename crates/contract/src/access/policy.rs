@@ -1,0 +1,158 @@
+//! The server half's policy: which tools are on, for whom, and which ask a person first.
+//!
+//! The agent half has a copy of its own (`agent/policy.rs`) and does not trust this one.
+
+use crate::{
+    access::{caller::Caller, way},
+    actions::{Does, Ruling, Words, of_call},
+    config::{Grant, Settings},
+    meta::{Environment, Meta, Mode, Tier},
+};
+use base::error::ToolError;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Decisions per tool, made from the configuration: at start, and again when `raspi-mcp allow` has changed it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Policy {
+    pub environment: Environment,
+    /// Namespaces whose write tiers are on.
+    pub enabled: BTreeSet<String>,
+    /// Tools or namespaces that are off.
+    pub disabled: BTreeSet<String>,
+    /// What the configuration says about tools and actions.
+    pub modes: BTreeMap<String, Mode>,
+    /// Tools that are open one at a time.
+    pub grants: Vec<Grant>,
+    /// The configuration was not understood: only the fundamental tier runs.
+    pub restricted: bool,
+}
+
+impl Policy {
+    /// Read-only until configured otherwise.
+    pub fn read_only() -> Self {
+        Self {
+            environment: Environment::Prod,
+            enabled: BTreeSet::new(),
+            disabled: BTreeSet::new(),
+            modes: BTreeMap::new(),
+            grants: Vec::new(),
+            restricted: false,
+        }
+    }
+
+    /// What the configuration decides.
+    pub fn of(settings: &Settings) -> Self {
+        Self {
+            environment: settings.environment,
+            enabled: settings.tools.enable.clone(),
+            disabled: settings.tools.disable.clone(),
+            modes: settings.policy.clone(),
+            grants: settings.tools.allow.clone(),
+            restricted: settings.is_restricted(),
+        }
+    }
+
+    /// The grants of `tool` that hold for `caller`; `None` is any caller that has the role.
+    pub fn grants<'a>(&'a self, tool: &'a str, caller: Option<&'a str>) -> impl Iterator<Item = &'a Grant> {
+        self.grants.iter().filter(move |grant| grant.tool == tool && grant.is_for(caller))
+    }
+
+    /// Whether a grant names `caller`: then its tools are not only those of its role.
+    pub fn names(&self, caller: &str) -> bool {
+        self.grants.iter().any(|grant| grant.callers.iter().any(|one| one == caller))
+    }
+
+    /// Whether `caller` has the role that the tool wants, or a grant that names it.
+    pub fn has_role(&self, meta: &Meta, caller: &Caller) -> bool {
+        caller.role >= meta.role
+            || self.grants(meta.name, Some(&caller.principal)).any(|grant| !grant.callers.is_empty())
+    }
+
+    /// Whether the tool's namespace is on, for `caller`.
+    pub fn has_namespace(&self, meta: &Meta, caller: Option<&str>) -> bool {
+        meta.tier == Tier::Fundamental
+            || self.enabled.contains(meta.namespace())
+            || self.grants(meta.name, caller).next().is_some()
+    }
+
+    /// What the configuration says.
+    pub fn words(&self) -> Words<'_> {
+        Words { modes: &self.modes, disabled: &self.disabled }
+    }
+
+    /// Allow, ask or deny, from the configuration or the tool's declaration; of a tool whose calls differ, for the mildest.
+    pub fn mode(&self, meta: &Meta) -> Mode {
+        self.words().judge_mildest(meta.name, meta.mode).mode
+    }
+
+    /// Whether a call with these arguments runs, or a person is asked first: by what it does, not by its name.
+    ///
+    /// # Errors
+    /// `permission_denied` naming the word that stands in the way.
+    pub fn judge(&self, meta: &Meta, args: &Value) -> Result<Mode, ToolError> {
+        let ruling = self.words().judge(meta.name, args, meta.mode);
+        if ruling.mode != Mode::Deny {
+            return Ok(ruling.mode);
+        }
+        Err(denied(meta, &ruling, &of_call(meta.name, args)).with("tool", meta.name))
+    }
+
+    /// Why a tool is off for everybody, or `None` when it is on.
+    pub fn off(&self, meta: &Meta) -> Option<ToolError> {
+        self.off_for(meta, None)
+    }
+
+    /// As [`Policy::off`], for one caller: a grant may name it.
+    pub fn off_for(&self, meta: &Meta, caller: Option<&str>) -> Option<ToolError> {
+        let name = meta.name;
+        let mildest = self.words().judge_mildest(name, meta.mode);
+        let error = if self.disabled.contains(name) || self.disabled.contains(meta.namespace()) {
+            ToolError::denied(format!("{name} is switched off by the configuration (tools.disable)"))
+        } else if self.restricted && meta.tier != Tier::Fundamental {
+            ToolError::denied(format!("{name} is off: part of the configuration was not understood"))
+                .hint("manage.get_server_status lists the faults; mend the fragment and restart the server")
+        } else if !self.has_namespace(meta, caller) {
+            ToolError::denied(format!("{name} changes this device and its namespace is not enabled")).hint(format!(
+                "the owner opens it with `raspi-mcp allow {name}`, or all of its namespace with tools.enable"
+            ))
+        } else if !meta.environments.contains(&self.environment) {
+            ToolError::denied(format!("{name} does not run in environment {:?}", self.environment))
+        } else if mildest.mode == Mode::Deny {
+            denied(meta, &mildest, &Does::of(name).map_or_else(Vec::new, Does::all))
+        } else {
+            return None;
+        };
+        Some(error.with("tool", name))
+    }
+
+    /// Whether this caller may use this tool at all.
+    ///
+    /// # Errors
+    /// `permission_denied` with `details.tool`, and `required_role` when the role is what is missing.
+    pub fn admit(&self, meta: &Meta, caller: &Caller) -> Result<(), ToolError> {
+        if !self.has_role(meta, caller) {
+            let (name, needs, has) = (meta.name, meta.role.name(), caller.role.name());
+            return Err(ToolError::denied(format!("{name} needs role {needs}; this caller is {has}"))
+                .with("tool", name)
+                .with("required_role", needs)
+                .with("role", has)
+                .hint(way::to_a_role(caller, meta.role)));
+        }
+        self.off_for(meta, Some(&caller.principal)).map_or(Ok(()), Err)
+    }
+}
+
+/// The refusal of a call that does `actions`.
+fn denied(meta: &Meta, ruling: &Ruling<'_>, actions: &[&str]) -> ToolError {
+    let (name, source) = (meta.name, ruling.source());
+    let error = match source.as_ref().filter(|_| ruling.name != Some(name)) {
+        None => ToolError::denied(format!("{name} is denied by policy"))
+            .hint(format!("the owner can set policy.\"{name}\" to \"ask\" in the configuration of both halves")),
+        Some(source) => {
+            ToolError::denied(format!("{name} is denied: it does {}, and {source} forbids that", actions.join(", ")))
+                .hint("the owner can change that line in the configuration of both halves; `raspi-mcp tools --policy` shows what it holds for")
+        }
+    };
+    error.with("decided_by", source.unwrap_or_else(|| "default".into()))
+}

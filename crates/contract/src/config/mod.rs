@@ -1,0 +1,105 @@
+//! Configuration: fragments of TOML, variables and flags, merged into one validated [`Settings`].
+//!
+//! Order, later over earlier: image, an appliance's identity (`/run/raspi-mcp-identity`), site (`/etc/raspi-mcp`), state,
+//! environment, flags. What the server itself can write (state) may only narrow. Anything that is not understood is an error with its place: in the image, the site,
+//! the environment or a flag the server refuses to start; a state fragment is set aside and the settings are
+//! [`Settings::restricted`]. Each setting is declared once, in its section ([`declare`]); `keys.rs` has the list.
+
+mod assignment;
+mod declare;
+pub mod docs;
+mod draft;
+mod explain;
+mod fault;
+mod found;
+mod fragment;
+pub mod key;
+pub mod keys;
+mod kind;
+mod load;
+mod nearest;
+mod owners;
+mod places;
+pub mod prepared;
+mod reload;
+pub mod sections;
+mod settings;
+mod table_setting;
+mod tables;
+mod together;
+mod token;
+mod token_files;
+mod tokens;
+mod words;
+
+pub use assignment::{Assignment, variable_of};
+pub use explain::{InForce, explain};
+pub use fault::{Fault, Faults, Origin, Position};
+pub use found::{Entry, Found, Written, quoted};
+pub use fragment::{Fragment, read_file as read_fragment};
+pub use fragment::{document, read_text};
+pub use kind::KnownTools;
+pub use kind::{Complaint, meant};
+pub use load::{load, load_agent, place_of};
+pub use nearest::{nearest, nearest_within};
+pub use owners::Owners;
+pub use places::{Places, SERVER_USER};
+pub use reload::{Reload, fragment_of};
+pub use sections::{
+    Access, Approval, AuditLog, Exec, Files, GpioSettings, Http, I2cSettings, Jwt, Limits, Log, LogLevel, LogTarget,
+    PlaceSettings, Policy, Process, SAME_PLACES, Service, Socket, Tls, Tools, UpdateSettings,
+    allow::{Grant, is_caller},
+    exec::{CommandSetting, EXEC_USER},
+    files::{FileRoot, is_grantable, wrong_grants},
+    gpio::{PwmPin, Revert},
+    i2c::{BusSetting, HIGHEST_BUS as HIGHEST_I2C_BUS},
+    update::Flow,
+};
+pub use settings::*;
+pub use tables::Tables;
+pub use token::{Sha256, TokenSetting};
+pub use token_files::{KeptToken, TokenFiles};
+pub use words::{full_path as is_full_path, is_loopback, is_name};
+
+use crate::meta::Mode;
+use std::path::PathBuf;
+
+/// One command-line flag that sets a key.
+#[derive(Clone, Debug)]
+pub struct Flag {
+    /// `section.key`.
+    pub key: String,
+    pub value: String,
+    /// As the person typed it, `--http`: errors name it.
+    pub flag: String,
+}
+
+/// Everything configuration is made from.
+#[derive(Clone, Debug)]
+pub struct Sources {
+    pub places: Places,
+    /// `--config FILE`: read in place of the site folder.
+    pub file: Option<PathBuf>,
+    /// A file of the site folder as it would be: read in place of what is there, to check it before it is written.
+    pub instead: Option<(PathBuf, String)>,
+    /// Variables; only those that start with `RASPI_MCP__` count.
+    pub env: Vec<(String, String)>,
+    pub flags: Vec<Flag>,
+    /// The tools of this build and the policy each has by itself: `policy` may name no other.
+    pub tools: Vec<(&'static str, Mode)>,
+}
+
+impl Sources {
+    /// Files alone: no variables, no flags.
+    pub fn new(places: Places, tools: Vec<(&'static str, Mode)>) -> Self {
+        Self { places, file: None, instead: None, env: Vec::new(), flags: Vec::new(), tools }
+    }
+
+    /// The variables of this process that set something. A value that is not UTF-8 cannot match any key's bounds.
+    pub fn process_env() -> Vec<(String, String)> {
+        std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.to_string_lossy().into_owned())))
+            .filter(|(name, _)| name.starts_with(assignment::PREFIX))
+            .collect()
+    }
+}

@@ -1,0 +1,185 @@
+//! `[[tools.allow]]`: tools that the owner opened one at a time, with what each may reach. `raspi-mcp allow` writes them.
+//!
+//! A grant only ever adds: it opens its tool's namespace for that tool alone, and each list entry for that tool alone. `policy` and
+//! `tools.disable` stay above it.
+
+use super::files::is_grantable;
+use crate::{
+    config::{
+        found::{Found, Written},
+        kind::{Complaint, Kind, KnownTools, meant},
+        table_setting::TableSetting,
+        words::full_path,
+    },
+    values::{Address, Addresses},
+};
+use base::os::glob::Glob;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::{collections::BTreeSet, path::Path};
+
+/// One tool that is open, for whom and for what.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grant {
+    pub tool: String,
+    /// Callers, as the audit names them, who may call it whatever their role. Empty: whoever has the role.
+    #[serde(default, rename = "for", skip_serializing_if = "Vec::is_empty")]
+    pub callers: Vec<String>,
+    /// Broadcom numbers, 2 to 27.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub pins: BTreeSet<u8>,
+    /// Services, with `*` and `?`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub units: Vec<String>,
+    /// Cameras, with `*` and `?`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cameras: Vec<String>,
+    /// I2C devices: `"1:0x48"`, `"1:0x50-0x57"`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<String>,
+    /// Folders of `files.*`, as full paths; they are entered only where no part of the path is a symbolic link.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+    /// Who granted it; for people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub by: String,
+    /// When, UTC; for people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub at: String,
+}
+
+impl Grant {
+    /// Whether it holds for `caller`; `None` is any caller that has the role.
+    pub fn is_for(&self, caller: Option<&str>) -> bool {
+        self.callers.is_empty() || caller.is_some_and(|caller| self.callers.iter().any(|one| one == caller))
+    }
+
+    /// Whether it has that unit, by its full name.
+    pub fn has_unit(&self, unit: &str) -> bool {
+        self.units.iter().any(|pattern| Glob::of_bytes(pattern).fits(unit))
+    }
+
+    /// The devices of one bus that it has.
+    pub fn addresses(&self, bus: u32) -> Addresses {
+        let of_bus = self.devices.iter().filter_map(|text| device(text)).filter(|(on, _)| *on == bus);
+        of_bus.fold(Addresses::default(), |all, (_, addresses)| all.and(addresses))
+    }
+
+    /// Whether it has that device.
+    pub fn has_device(&self, bus: u32, address: Address) -> bool {
+        self.addresses(bus).holds(address)
+    }
+}
+
+/// The parts of `"1:0x50-0x57"`.
+fn device(text: &str) -> Option<(u32, Addresses)> {
+    let (bus, addresses) = text.split_once(':')?;
+    let bus = bus.parse().ok().filter(|bus| *bus <= super::i2c::HIGHEST_BUS)?;
+    Some((bus, Addresses::parse(addresses).ok()?))
+}
+
+/// Whether that names a caller as the audit does.
+pub fn is_caller(text: &str) -> bool {
+    let plain = |rest: &str| (1..=128).contains(&rest.len()) && !rest.contains(|c: char| c.is_control() || c == '"');
+    match text.split_once(':') {
+        None => matches!(text, "stdio" | "loopback"),
+        Some(("uid", number)) => number.parse::<u32>().is_ok(),
+        Some(("token" | "jwt", name)) => plain(name),
+        Some(_) => false,
+    }
+}
+
+/// More than the tools there are, each for a few callers.
+const MOST: usize = 256;
+const LINE_BYTES: usize = 128;
+
+/// `tools.allow`.
+pub const GRANTS: TableSetting = TableSetting {
+    key: "tools.allow",
+    noun: "grant",
+    most: MOST,
+    named: false,
+    secret: false,
+    required: &["tool"],
+    optional: &["for", "pins", "units", "cameras", "devices", "paths", "by", "at"],
+    check_field,
+    example: "\
+#[[tools.allow]]
+#tool = \"gpio.write_pin\"
+#pins = [17]
+#for = [\"token:laptop\"]
+",
+};
+
+fn check_field(field: &str, found: &Found, tools: &KnownTools) -> Option<Result<Value, Complaint>> {
+    Some(match (field, &found.value) {
+        ("tool", Written::Text(text)) if tools.iter().any(|(tool, _)| tool == text) => Ok(text.as_str().into()),
+        ("tool", _) => {
+            let text = if let Written::Text(text) = &found.value { text.as_str() } else { "" };
+            let near = meant(text, tools.iter().map(|(tool, _)| *tool));
+            Err((found.at, format!("tools.allow.tool must be a tool of this version, not {}{near}", found.shown())))
+        }
+        ("for", _) => {
+            let hint =
+                "callers as the audit names them: \"token:NAME\", \"loopback\", \"stdio\", \"uid:1000\", \"jwt:NAME\"";
+            texts(found, "tools.allow.for", hint, is_caller)
+        }
+        ("pins", _) => Kind::Pins.check_field("tools.allow.pins", found, tools),
+        ("units", _) => Kind::Services.check_field("tools.allow.units", found, tools),
+        ("cameras", _) => Kind::Cameras.check_field("tools.allow.cameras", found, tools),
+        ("devices", _) => {
+            let hint = "I2C devices as \"1:0x48\" or \"1:0x50-0x57\"";
+            texts(found, "tools.allow.devices", hint, |text| device(text).is_some())
+        }
+        ("paths", _) => {
+            let hint = "full paths of folders like \"/srv/notes\", without \"..\" and apart from /etc, /run, /dev, /proc and /sys";
+            texts(found, "tools.allow.paths", hint, |text| full_path(text) && is_grantable(Path::new(text)))
+        }
+        ("by" | "at", Written::Text(text)) if text.len() <= LINE_BYTES && !text.contains(char::is_control) => {
+            Ok(text.as_str().into())
+        }
+        ("by" | "at", _) => {
+            Err((found.at, format!("tools.allow.{field} must be one line of at most {LINE_BYTES} bytes")))
+        }
+        _ => return None,
+    })
+}
+
+fn texts(found: &Found, name: &str, what: &str, good: impl Fn(&str) -> bool) -> Result<Value, Complaint> {
+    let Written::List(items) = &found.value else {
+        return Err((found.at, format!("{name} must be a list of {what}, not {}", found.shown())));
+    };
+    if items.len() > 64 {
+        return Err((found.at, format!("{name} has {} entries; at most 64 are allowed", items.len())));
+    }
+    let one = |item: &Found| match item.good_text(&good) {
+        Some(text) => Ok(Value::from(text)),
+        None => Err((item.at, format!("{name} must be {what}; {} is none", item.shown()))),
+    };
+    items.iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn callers_are_named_as_in_the_audit() {
+        for good in ["stdio", "loopback", "uid:0", "uid:1000", "token:laptop", "jwt:alice@example.org"] {
+            assert!(is_caller(good), "{good}");
+        }
+        for bad in ["", "laptop", "uid:", "uid:x", "uid:-1", "token:", "root:1", "token:a\nb"] {
+            assert!(!is_caller(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_grant_holds_for_its_callers_and_its_devices() {
+        let grant = Grant { callers: vec!["token:a".into()], devices: vec!["1:0x50-0x57".into()], ..Grant::default() };
+        assert!(grant.is_for(Some("token:a")) && !grant.is_for(Some("token:b")) && !grant.is_for(None));
+        assert!(Grant::default().is_for(None) && Grant::default().is_for(Some("token:b")));
+        let at = |number| Address::new(number).unwrap();
+        assert!(grant.has_device(1, at(0x57)) && !grant.has_device(1, at(0x58)) && !grant.has_device(2, at(0x57)));
+        assert_eq!([device("1"), device("x:0x48"), device("1:0x80"), device("9999999999:0x48")], [None; 4]);
+    }
+}

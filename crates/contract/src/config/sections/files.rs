@@ -1,0 +1,180 @@
+//! `[[files.roots]]`: the folders that `files.*` may reach, and the check that none of them lays open what is not for it.
+
+use crate::config::{
+    declare::section,
+    found::{Found, Written},
+    key::InState,
+    kind::{Complaint, GIB, KIB, Kind, KnownTools, bytes},
+    settings::Settings,
+    table_setting::TableSetting,
+    words::{full_path, is_name},
+};
+use base::os::{real_path::resolved, roots::FolderRoot};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+section! {
+    /// The folders of `files.*`. Without one, those tools reach nothing.
+    [files] pub struct Files {
+        /// Folders, one `[[files.roots]]` each; relative paths begin in the first. None may overlap another, state,
+        /// configuration, `/run`, `/dev`, `/proc` or `/sys`. As a service, a writable one also needs `ReadWritePaths=`
+        /// in a drop-in (`systemctl edit raspi-mcp`).
+        roots: Vec<FileRoot> = Vec::new(), Kind::Tables(&ROOTS), InState::Never;
+    }
+}
+
+/// A folder that `files.*` may reach.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileRoot {
+    /// What callers call it; unique.
+    pub name: String,
+    /// A full path.
+    pub path: PathBuf,
+    /// Whether files may be written and deleted there.
+    #[serde(default)]
+    pub writable: bool,
+    /// The largest file that is read or written there, in bytes.
+    #[serde(default = "default_max_bytes")]
+    pub max_bytes: u64,
+}
+
+impl FileRoot {
+    /// A folder of a grant, called by its path.
+    pub fn granted(path: &str, writable: bool) -> Self {
+        Self { name: path.to_owned(), path: path.into(), writable, max_bytes: DEFAULT_MAX_BYTES }
+    }
+
+    /// The way into it. Links in its path are followed now and never again.
+    pub fn folder(&self) -> FolderRoot {
+        FolderRoot {
+            name: self.name.clone(),
+            path: self.path.clone(),
+            writable: self.writable,
+            max_bytes: self.max_bytes,
+            resolved: resolved(&self.path),
+        }
+    }
+
+    /// The way into the folder of a grant. Its path is taken as it is written: one that has a symbolic link in it cannot be opened.
+    pub fn granted_folder(path: &str, writable: bool) -> FolderRoot {
+        let Self { name, path, writable, max_bytes } = Self::granted(path, writable);
+        FolderRoot { name, resolved: path.clone(), path, writable, max_bytes }
+    }
+}
+
+/// A file is hashed whole to be read, and a Pi 4 hashes 200 MB a second.
+const DEFAULT_MAX_BYTES: u64 = 16 << 20;
+const MAX_BYTES: Kind = bytes(KIB, GIB);
+/// Every call names them all when it is refused; more than a person sets up by hand.
+const MOST: usize = 32;
+
+fn default_max_bytes() -> u64 {
+    DEFAULT_MAX_BYTES
+}
+
+/// `files.roots`.
+pub const ROOTS: TableSetting = TableSetting {
+    key: "files.roots",
+    noun: "root",
+    most: MOST,
+    named: true,
+    secret: false,
+    required: &["name", "path"],
+    optional: &["writable (false)", "max_bytes (16 MiB)"],
+    check_field,
+    example: "\
+#[[files.roots]]
+#name = \"data\"
+#path = \"/srv/raspi-mcp\"
+#writable = true
+#max_bytes = 16777216
+",
+};
+
+fn check_field(field: &str, found: &Found, tools: &KnownTools) -> Option<Result<Value, Complaint>> {
+    let refuse = |message: String| Err((found.at, message));
+    Some(match (field, &found.value) {
+        ("name", Written::Text(text)) if is_name(text, 64) => Ok(text.as_str().into()),
+        ("name", _) => refuse("files.roots.name must be 1 to 64 characters from a-z, 0-9, \"_\" and \"-\"".into()),
+        ("path", Written::Text(text)) if full_path(text) => Ok(text.as_str().into()),
+        ("path", _) => refuse(format!("files.roots.path must be {}, not {}", Kind::Folder.expected(), found.shown())),
+        ("writable", _) => Kind::Bool.check_field("files.roots.writable", found, tools),
+        ("max_bytes", _) => MAX_BYTES.check_field("files.roots.max_bytes", found, tools),
+        _ => return None,
+    })
+}
+
+/// Folders of the system that no root may overlap.
+const SYSTEM: [&str; 4] = ["/run", "/dev", "/proc", "/sys"];
+
+/// What is not for callers, and where it is once symbolic links are resolved.
+fn guarded<'a>(settings: &'a Settings, configuration: &'a [PathBuf]) -> Vec<(&'static str, PathBuf)> {
+    let places = &settings.places;
+    let own = [
+        ("the state", &places.state_dir),
+        ("the sockets", &places.runtime_dir),
+        ("the agent's state", &places.agent_state_dir),
+        ("the agent's socket", &places.agent_socket),
+        ("the server's socket", &settings.socket.path),
+        ("the private key", &settings.tls.key),
+        ("the certificate", &settings.tls.certificate),
+        ("the keys of [jwt]", &settings.jwt.keys_file),
+    ];
+    own.into_iter()
+        .map(|(what, path)| (what, path.as_path()))
+        .chain(configuration.iter().map(|path| ("the configuration", path.as_path())))
+        .chain(SYSTEM.iter().map(|path| ("the system's own files", Path::new(path))))
+        .map(|(what, path)| (what, resolved(path)))
+        .collect()
+}
+
+fn overlap(one: &Path, other: &Path) -> bool {
+    one.starts_with(other) || other.starts_with(one)
+}
+
+/// Whether a folder may be granted, as far as that depends on nothing that this machine's owner has set: never one that overlaps
+/// `/etc` or [`SYSTEM`].
+pub fn is_grantable(folder: &Path) -> bool {
+    !SYSTEM.iter().chain(&["/etc"]).any(|path| overlap(folder, Path::new(path)))
+}
+
+/// Every granted folder that overlaps with what is not for callers. No symbolic link is looked at: a folder that is reached by one
+/// is not entered, and nobody who makes a link can put a grant's file aside.
+pub fn wrong_grants(settings: &Settings, configuration: &[PathBuf]) -> Vec<String> {
+    let guarded = guarded(settings, configuration);
+    let paths = settings.tools.allow.iter().flat_map(|grant| grant.paths.iter().map(move |path| (&grant.tool, path)));
+    let wrong = |(tool, shown): (&String, &String)| {
+        let path = Path::new(shown);
+        let (what, other) = guarded.iter().find(|(_, other)| overlap(path, other))?;
+        let other = other.display();
+        Some(format!("tools.allow: {tool} has {shown}, which overlaps {what} in {other}; name another folder"))
+    };
+    paths.filter_map(wrong).collect()
+}
+
+/// Every root that overlaps with what is not for callers, or with another root, in either direction: `configuration` is
+/// where the configuration was read from. Paths are compared once symbolic links are resolved.
+pub fn overlaps(settings: &Settings, configuration: &[PathBuf]) -> Vec<String> {
+    let guarded = guarded(settings, configuration);
+    let mut faults = Vec::new();
+    let mut seen: Vec<(&FileRoot, PathBuf)> = Vec::new();
+    for root in &settings.files.roots {
+        let (name, path) = (&root.name, resolved(&root.path));
+        let shown = root.path.display();
+        if let Some((what, other)) = guarded.iter().find(|(_, other)| overlap(&path, other)) {
+            faults.push(format!(
+                "files.roots: {name} is {shown}, which overlaps {what} in {}; give it a folder of its own",
+                other.display()
+            ));
+        }
+        if let Some((other, _)) = seen.iter().find(|(_, other)| overlap(&path, other)) {
+            let (theirs, there) = (&other.name, other.path.display());
+            faults.push(format!(
+                "files.roots: {name} is {shown}, which overlaps {theirs} in {there}; a file must have one root"
+            ));
+        }
+        seen.push((root, path));
+    }
+    faults
+}

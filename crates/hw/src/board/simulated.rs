@@ -1,0 +1,138 @@
+//! A Raspberry Pi that exists in memory: it holds state, changes with time, and can be told to fail.
+
+use crate::{
+    camera::simulated::Simulated as SimulatedCameras, gpio::SimulatedGpio, i2c::simulated::Buses, pwm::SimulatedPwm,
+};
+use std::{
+    collections::BTreeMap,
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+/// A part of the board that can be told to fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    Temperature,
+    Throttling,
+}
+
+/// The state of a simulated board.
+#[derive(Debug, Default)]
+pub struct Simulated {
+    /// Its lines.
+    pub gpio: SimulatedGpio,
+    /// Its PWM channels.
+    pub pwm: SimulatedPwm,
+    /// Its cameras.
+    pub camera: Arc<SimulatedCameras>,
+    state: Mutex<State>,
+    /// Its I2C buses, and what is on them.
+    pub i2c: Buses,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// `None`: it rises and falls by itself.
+    celsius: Option<f64>,
+    throttled: u32,
+    failing: BTreeMap<Part, String>,
+}
+
+/// A board on a desk: about this warm, a few degrees up and down every ten minutes.
+const MEAN_CELSIUS: f64 = 47.0;
+const SWING_CELSIUS: f64 = 3.0;
+const SWING_PERIOD: Duration = Duration::from_secs(600);
+
+impl Simulated {
+    /// The processor's temperature when the machine has been up for `uptime`: the same for the same moment.
+    ///
+    /// # Errors
+    /// When told to [`Simulated::fail`].
+    pub fn celsius(&self, uptime: Duration) -> io::Result<f64> {
+        let state = self.working(Part::Temperature)?;
+        let phase = (uptime.as_secs_f64() / SWING_PERIOD.as_secs_f64() + 0.25).fract();
+        // A triangle: a sine would be the only thing in the binary that loads libm (0.6 MB of resident memory).
+        let wave = if phase < 0.5 { 4.0 * phase - 1.0 } else { 3.0 - 4.0 * phase };
+        // Millidegrees, as a thermal zone counts.
+        let alive = MEAN_CELSIUS + SWING_CELSIUS * wave;
+        Ok(state.celsius.unwrap_or((alive * 1000.0).round() / 1000.0))
+    }
+
+    /// The firmware's throttling word, 0 until set.
+    ///
+    /// # Errors
+    /// When told to [`Simulated::fail`].
+    pub fn throttled(&self) -> io::Result<u32> {
+        Ok(self.working(Part::Throttling)?.throttled)
+    }
+
+    /// Holds the temperature at `celsius` from now on.
+    pub fn set_celsius(&self, celsius: f64) {
+        self.state().celsius = Some(celsius);
+    }
+
+    /// Sets what is so now (bits 0-3); as on the firmware, what has been so since boot (bits 16-19) stays.
+    pub fn set_throttled_now(&self, now: u32) {
+        let mut state = self.state();
+        let now = now & 0xf;
+        state.throttled = (state.throttled & 0xf_0000) | now << 16 | now;
+    }
+
+    /// From now on `part` answers with `why`.
+    pub fn fail(&self, part: Part, why: &str) {
+        self.state().failing.insert(part, why.to_owned());
+    }
+
+    /// `part` works again.
+    pub fn heal(&self, part: Part) {
+        self.state().failing.remove(&part);
+    }
+
+    fn working(&self, part: Part) -> io::Result<MutexGuard<'_, State>> {
+        let state = self.state();
+        match state.failing.get(&part) {
+            Some(why) => Err(io::Error::other(why.clone())),
+            None => Ok(state),
+        }
+    }
+
+    /// Every change is one assignment, so a panic elsewhere cannot have left it half done.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alive_and_the_same_for_the_same_moment() {
+        let board = Simulated::default();
+        let at = |seconds| board.celsius(Duration::from_secs(seconds)).unwrap();
+        assert_eq!((at(0), at(150), at(450)), (47.0, 50.0, 44.0));
+        assert_eq!(at(75), at(75));
+        board.set_celsius(81.5);
+        assert_eq!(at(75), 81.5);
+    }
+
+    #[test]
+    fn what_has_happened_stays() {
+        let board = Simulated::default();
+        board.set_throttled_now(0b0101);
+        assert_eq!(board.throttled().unwrap(), 0x5_0005);
+        board.set_throttled_now(0);
+        assert_eq!(board.throttled().unwrap(), 0x5_0000);
+    }
+
+    #[test]
+    fn fails_when_told_and_heals() {
+        let board = Simulated::default();
+        board.fail(Part::Temperature, "the sensor has come off");
+        assert_eq!(board.celsius(Duration::ZERO).unwrap_err().to_string(), "the sensor has come off");
+        assert!(board.throttled().is_ok());
+        board.heal(Part::Temperature);
+        assert!(board.celsius(Duration::ZERO).is_ok());
+    }
+}

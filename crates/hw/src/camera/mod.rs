@@ -1,0 +1,166 @@
+//! Cameras: those the kernel drives ([`v4l`]), those on the ribbon ([`rpicam`]), and a simulated board's ([`simulated`]).
+//!
+//! Nothing is kept between two pictures: a camera is opened for one and let go of. One picture is made at a time, which bounds
+//! the memory for all of them, on a thread where it may wait; it ends soon after nobody waits any more.
+
+pub mod album;
+mod card;
+pub mod develop;
+pub mod jpeg;
+mod negotiate;
+mod pixels;
+pub mod port;
+pub mod rpicam;
+mod rpicam_list;
+pub mod simulated;
+pub mod v4l;
+
+pub use port::{Backend, Camera, Fault, Format, Holder, Mode, Shot, Size, Sizes, Wish};
+
+use album::Album;
+use base::{
+    error::ToolError,
+    os::{
+        Root,
+        blocking::{self, Stop},
+        real_path::resolved,
+    },
+};
+use contract::config::sections::camera::CameraSettings;
+use port::{Port, Until};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::sync::Mutex;
+
+/// Every way to cameras on this board.
+pub struct Cameras {
+    ports: Vec<Arc<dyn Port>>,
+    /// Names, paths and places of cameras that may be used, with `*` and `?`.
+    allow: Vec<String>,
+    /// Held by whoever takes a picture.
+    turn: Arc<Mutex<()>>,
+    /// The photos that were kept.
+    pub album: Arc<Album>,
+}
+
+/// Why the board's cameras cannot be had: a fault, or an error that says all there is to say.
+#[derive(Debug)]
+pub enum Trouble {
+    Fault(Fault),
+    Error(ToolError),
+}
+
+impl Cameras {
+    /// The cameras of the machine under `root`, or those of a simulated board, as `settings` let them be used.
+    pub fn of(settings: &CameraSettings, simulated: Option<&Arc<simulated::Simulated>>, root: &Root) -> Self {
+        let ports: Vec<Arc<dyn Port>> = match simulated {
+            Some(cameras) => vec![Arc::new(Arc::clone(cameras))],
+            None => {
+                let on_the_ribbon = rpicam::Rpicam::find(root).map(|port| Arc::new(port) as Arc<dyn Port>);
+                // First those on the ribbon: who has one means it.
+                on_the_ribbon.into_iter().chain([Arc::new(v4l::V4l { root: root.clone() }) as Arc<dyn Port>]).collect()
+            }
+        };
+        Self::with(ports, settings, simulated.is_some())
+    }
+
+    /// Those of these ports.
+    pub fn with(ports: Vec<Arc<dyn Port>>, settings: &CameraSettings, simulated: bool) -> Self {
+        let CameraSettings { max_photos, max_bytes, max_age_days, .. } = *settings;
+        let album = Album::new(resolved(&settings.dir), max_photos as usize, max_bytes, max_age_days);
+        Self { ports, allow: settings.allowed(simulated), turn: Arc::default(), album: Arc::new(album) }
+    }
+
+    /// Whether the configuration lets this one be used.
+    pub fn allows(&self, camera: &Camera) -> bool {
+        camera.is_among(&self.allow)
+    }
+
+    /// The cameras that the configuration lets be used, with `*` and `?`.
+    pub fn allowed(&self) -> &[String] {
+        &self.allow
+    }
+
+    /// Whether the configuration lets any be used.
+    pub fn allows_any(&self) -> bool {
+        !self.allow.is_empty()
+    }
+
+    /// All there are, allowed or not.
+    ///
+    /// # Errors
+    /// When no way to cameras can be gone.
+    pub async fn list(&self, limit: Duration) -> Result<Vec<Camera>, Trouble> {
+        let ports = self.ports.clone();
+        self.run(limit, move |until| list(&ports, until)).await
+    }
+
+    /// The one called so by its id or name, allowed or not.
+    ///
+    /// # Errors
+    /// As [`Cameras::list`].
+    pub async fn find(&self, named: &str, limit: Duration) -> Result<Option<Camera>, Trouble> {
+        let (ports, named) = (self.ports.clone(), named.to_owned());
+        self.run(limit, move |until| {
+            for port in &ports {
+                match port.find(&named, until) {
+                    Ok(None) => {}
+                    Ok(found) => return Ok(found),
+                    Err(Fault::Cancelled) => return Err(Fault::Cancelled),
+                    // Another may know it; if none does, the list that follows says what is wrong.
+                    Err(fault) => tracing::debug!(target: "camera", backend = ?port.backend(), ?fault, "cannot look"),
+                }
+            }
+            Ok(None)
+        })
+        .await
+    }
+
+    /// A picture of `camera`, within `limit`. Waits for whoever takes one now.
+    ///
+    /// # Errors
+    /// See [`Fault`].
+    pub async fn take(&self, camera: Camera, wish: Wish, limit: Duration) -> Result<Shot, Trouble> {
+        let port = self.ports.iter().find(|port| port.backend() == camera.backend).cloned();
+        let port = port.ok_or(Trouble::Fault(Fault::Absent))?;
+        // The turn ends with the work, which may outlive the call by the time it takes to notice.
+        let turn =
+            blocking::unless_told("camera", Arc::clone(&self.turn).lock_owned()).await.map_err(Trouble::Error)?;
+        self.run(limit, move |until| {
+            let _turn = turn;
+            port.take(&camera, &wish, until, &mut |raw| develop::develop(raw, &wish))
+        })
+        .await
+    }
+
+    async fn run<T: Send + 'static>(
+        &self,
+        limit: Duration,
+        work: impl FnOnce(&Until) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, Trouble> {
+        let deadline = Instant::now() + limit;
+        let work = move |stop: &Stop| Ok(work(&Until { deadline, stop: stop.clone() }));
+        blocking::run("camera", work).await.map_err(Trouble::Error)?.map_err(Trouble::Fault)
+    }
+}
+
+/// What every port lists. One that fails is passed over while another has something.
+fn list(ports: &[Arc<dyn Port>], until: &Until) -> Result<Vec<Camera>, Fault> {
+    let (mut cameras, mut failed) = (Vec::new(), None);
+    for port in ports {
+        match port.list(until) {
+            Ok(found) => cameras.extend(found),
+            Err(Fault::Cancelled) => return Err(Fault::Cancelled),
+            Err(fault) => {
+                tracing::warn!(target: "camera", backend = ?port.backend(), ?fault, "cannot list its cameras");
+                failed = Some(fault);
+            }
+        }
+    }
+    match failed {
+        Some(fault) if cameras.is_empty() => Err(fault),
+        _ => Ok(cameras),
+    }
+}

@@ -1,0 +1,279 @@
+//! Cameras on the ribbon, through `rpicam-still`: their sensors give raw values, and what makes pictures of those is libcamera
+//! with the tuning of each sensor.
+//!
+//! The program runs as the leader of a process group of its own; the whole group is gone when this returns, however it does.
+//! Its options and its listing are those of rpicam-apps' documentation. Not proven on a sensor yet (docs/hardware.md).
+
+use super::{
+    port::{Backend, Camera, Develop, Fault, Format, Picture, Pixels, Port, Raw, Shot, Size, Until, Wish},
+    rpicam_list,
+};
+use base::os::Root;
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open},
+    time::Timespec,
+};
+use std::{
+    io::{self, Read},
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::process::CommandExt,
+    },
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    sync::OnceLock,
+    time::{Duration, Instant},
+};
+
+/// Raspberry Pi OS calls it the first since 2024, and the second before; by absolute path: what `PATH` holds does not matter.
+const PLACES: [&str; 2] = ["usr/bin/rpicam-still", "usr/bin/libcamera-still"];
+/// Longest run for a picture: libcamera takes two seconds to begin on a Zero 2 W, and long exposures come on top.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// Longest listing, in bytes: a camera has a dozen modes of some 80.
+const LONGEST_LIST: usize = 64 * 1024;
+/// Kept of what it complains about.
+const LONGEST_COMPLAINT: usize = 8 * 1024;
+/// It wants a time to settle, not a number of frames; it looks thirty times a second.
+const FRAME_MS: u32 = 34;
+/// Exposure and white balance take about half a second whatever the frames.
+const SETTLE_MS: u32 = 500;
+
+/// The program, where it is installed.
+pub struct Rpicam {
+    program: PathBuf,
+    /// What it listed: asking takes it a second, and ribbons are plugged in while the power is off.
+    listed: OnceLock<Vec<Camera>>,
+}
+
+impl Rpicam {
+    pub fn find(root: &Root) -> Option<Self> {
+        PLACES.iter().find(|place| root.has(place)).map(|place| Self::at(root.path(place)))
+    }
+
+    /// A program that takes the same options.
+    pub fn at(program: PathBuf) -> Self {
+        Self { program, listed: OnceLock::new() }
+    }
+
+    /// Runs it to its end; what it wrote, at most `limit` bytes.
+    fn run(&self, args: &[String], limit: usize, until: &Until) -> Result<Vec<u8>, Fault> {
+        let failed = |error: io::Error| Fault::Failed(format!("{} cannot be run: {error}", self.program.display()));
+        let child = Command::new(&self.program)
+            .args(args)
+            .env_clear()
+            // Its log goes to stderr; what is no error is of no use here.
+            .env("LIBCAMERA_LOG_LEVELS", "*:ERROR")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .map_err(failed)?;
+        let mut running = Running::new(child).map_err(failed)?;
+        let (output, complaint) = running.finish(limit, until)?;
+        let status = running.end().map_err(failed)?;
+        if status.success() {
+            return Ok(output);
+        }
+        Err(judged(&String::from_utf8_lossy(&complaint), &status.to_string()))
+    }
+}
+
+/// What it means when it fails: libcamera lets one process at a time have a camera.
+fn judged(complaint: &str, status: &str) -> Fault {
+    let mut said = complaint.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let has = |words: &[&str]| words.iter().any(|words| complaint.to_ascii_lowercase().contains(words));
+    if has(&["in use by another process", "device or resource busy", "failed to acquire camera"]) {
+        Fault::Busy(None)
+    } else if has(&["no cameras available", "selected camera is not available"]) {
+        Fault::Absent
+    } else {
+        let last: String = said.next().unwrap_or(status).chars().take(200).collect();
+        Fault::Failed(last)
+    }
+}
+
+impl Port for Rpicam {
+    fn backend(&self) -> Backend {
+        Backend::Rpicam
+    }
+
+    fn list(&self, until: &Until) -> Result<Vec<Camera>, Fault> {
+        if let Some(listed) = self.listed.get() {
+            return Ok(listed.clone());
+        }
+        match self.run(&["--list-cameras".into()], LONGEST_LIST, until) {
+            Ok(text) => {
+                let cameras = rpicam_list::parse(&String::from_utf8_lossy(&text));
+                // None may be one that is not ready yet.
+                if !cameras.is_empty() {
+                    // Somebody else's list of the same moment is as good.
+                    let _ = self.listed.set(cameras.clone());
+                }
+                Ok(cameras)
+            }
+            // Older releases fail when there is nothing to list.
+            Err(Fault::Absent) => Ok(Vec::new()),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    fn take(&self, camera: &Camera, wish: &Wish, until: &Until, develop: Develop<'_>) -> Result<Shot, Fault> {
+        let number = camera.id.strip_prefix("csi:").ok_or(Fault::Absent)?;
+        let bytes = self.run(&arguments(number, wish), wish.max_bytes, until)?;
+        let (picture, code) = match wish.format {
+            Format::Jpeg => {
+                let raw = Raw { pixels: Pixels::Mjpeg, size: wish.size, stride: 0, full_range: true, bytes: &bytes };
+                (develop(&raw)?, "JPEG")
+            }
+            // Made by the program of what the sensor gave, without a JPEG in between.
+            Format::Png => {
+                let size = png_size(&bytes).ok_or_else(|| Fault::Torn("what it wrote is no PNG".into()))?;
+                (Picture { bytes, format: Format::Png, size, passed_through: true }, "PNG")
+            }
+        };
+        Ok(Shot { picture, code: code.into(), warmup: None })
+    }
+}
+
+fn arguments(number: &str, wish: &Wish) -> Vec<String> {
+    let settle = (wish.warmup * FRAME_MS).max(SETTLE_MS);
+    let encoding = if wish.format == Format::Png { "png" } else { "jpg" };
+    let pairs = [
+        ("--camera", number.to_owned()),
+        ("--width", wish.size.width.to_string()),
+        ("--height", wish.size.height.to_string()),
+        ("--encoding", encoding.into()),
+        ("--quality", wish.quality.to_string()),
+        ("--timeout", settle.to_string()),
+        ("--thumb", "none".into()),
+        ("--verbose", "0".into()),
+        ("--output", "-".into()),
+    ];
+    pairs.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).chain(["--nopreview".to_owned()]).collect()
+}
+
+/// Width and height in the first chunk of a PNG (ISO/IEC 15948, 11.2.1).
+fn png_size(bytes: &[u8]) -> Option<Size> {
+    let rest = bytes.strip_prefix(b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR")?;
+    let number = |at: usize| Some(u32::from_be_bytes(rest.get(at..at + 4)?.try_into().ok()?));
+    Some(Size::new(number(0)?, number(4)?))
+}
+
+/// A started program and its group, which goes with this.
+struct Running {
+    child: Child,
+    /// Readable once the leader has ended, which is not waited for before its group is gone: its number cannot be another's.
+    leader: OwnedFd,
+    ended: bool,
+}
+
+impl Running {
+    fn new(mut child: Child) -> io::Result<Self> {
+        let leader = pid(&child).ok_or(io::ErrorKind::InvalidData.into());
+        match leader.and_then(|pid| Ok(pidfd_open(pid, PidfdFlags::empty())?)) {
+            Ok(leader) => Ok(Self { child, leader, ended: false }),
+            Err(error) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                Err(error)
+            }
+        }
+    }
+
+    /// Reads both of its streams until it has ended.
+    fn finish(&mut self, limit: usize, until: &Until) -> Result<(Vec<u8>, Vec<u8>), Fault> {
+        let since = Instant::now();
+        let (mut stdout, mut stderr) = (self.child.stdout.take(), self.child.stderr.take());
+        let (mut output, mut complaint) = (Vec::new(), Vec::new());
+        let failed = |error: io::Error| Fault::Failed(format!("its output cannot be read: {error}"));
+        loop {
+            let slice = until.slice(since, PATIENCE)?;
+            let (out, err, gone) =
+                self.ready(stdout.as_ref().map(AsFd::as_fd), stderr.as_ref().map(AsFd::as_fd), slice)?;
+            if out && more(&mut stdout, &mut output, limit + 1).map_err(failed)? > limit {
+                return Err(Fault::TooLarge { limit });
+            }
+            if err {
+                more(&mut stderr, &mut complaint, usize::MAX).map_err(failed)?;
+                // The end says why.
+                let excess = complaint.len().saturating_sub(LONGEST_COMPLAINT);
+                complaint.drain(..excess);
+            }
+            // Whoever else holds the streams open is not waited for.
+            if gone && !out && !err {
+                return Ok((output, complaint));
+            }
+        }
+    }
+
+    /// Which of the streams can be read, and whether the leader has ended.
+    fn ready(
+        &self,
+        stdout: Option<rustix::fd::BorrowedFd<'_>>,
+        stderr: Option<rustix::fd::BorrowedFd<'_>>,
+        slice: Duration,
+    ) -> Result<(bool, bool, bool), Fault> {
+        // A stream that has ended is no longer asked about: the leader stands in for it.
+        let leader = self.leader.as_fd();
+        let mut asked = [stdout.unwrap_or(leader), stderr.unwrap_or(leader), leader]
+            .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+        let wait = Timespec { tv_sec: slice.as_secs() as i64, tv_nsec: slice.subsec_nanos().into() };
+        match poll(&mut asked, Some(&wait)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(Fault::Failed(error.to_string())),
+        }
+        let ready = |n: usize| !asked[n].revents().is_empty();
+        Ok((stdout.is_some() && ready(0), stderr.is_some() && ready(1), ready(2)))
+    }
+
+    /// Ends whatever is left of the group, then takes the leader's status.
+    fn end(&mut self) -> io::Result<std::process::ExitStatus> {
+        if let Some(group) = pid(&self.child).filter(|_| !self.ended) {
+            // Nothing to do about a failure: the group is gone already.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        self.ended = true;
+        self.child.wait()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.ended {
+            let _ = self.end();
+        }
+    }
+}
+
+fn pid(child: &Child) -> Option<Pid> {
+    Pid::from_raw(child.id().cast_signed())
+}
+
+/// Reads what is there, up to `limit` in all; forgets the stream at its end. How much there is now.
+fn more(stream: &mut Option<impl Read>, into: &mut Vec<u8>, limit: usize) -> io::Result<usize> {
+    let mut piece = [0; 16 * 1024];
+    let Some(from) = stream else { return Ok(into.len()) };
+    match from.read(&mut piece) {
+        Ok(0) => *stream = None,
+        Ok(n) => into.extend_from_slice(&piece[..n.min(limit.saturating_sub(into.len()))]),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+        Err(error) => return Err(error),
+    }
+    Ok(into.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_told_apart_by_what_it_says() {
+        let busy = "[0:01:02] ERROR Camera camera.cpp:1020 Pipeline handler in use by another process\nERROR: *** failed to acquire camera /base/x ***";
+        assert_eq!(judged(busy, "1"), Fault::Busy(None));
+        assert_eq!(judged("ERROR: *** no cameras available ***\n", "255"), Fault::Absent);
+        assert_eq!(judged("\n  what now?  \n", "exit status: 1"), Fault::Failed("what now?".into()));
+        assert_eq!(judged("", "signal: 11"), Fault::Failed("signal: 11".into()));
+    }
+}

@@ -1,0 +1,315 @@
+//! Cameras that the kernel drives whole: USB cameras, and whatever else gives finished frames over Video4Linux.
+//!
+//! Frames come through buffers shared with the kernel and are read where they lie. The crate opens devices so that nothing it
+//! asks for ever waits; what waits is poll(2) alone, here, in slices with an end. It panics where a driver gives names that are
+//! no text or colours it has never heard of, hence [`caught`].
+
+use super::{
+    negotiate::{Choice, choose},
+    port::{Backend, Camera, Develop, Fault, Mode, Pixels, Port, Raw, Shot, Size, Sizes, Until, Wish},
+};
+use crate::devices::{Device as VideoNode, Devices};
+use base::os::Root;
+use rustix::io::Errno;
+use std::{
+    collections::BTreeSet,
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::{Duration, Instant},
+};
+use v4l::{
+    Device, FourCC,
+    buffer::{self, Type},
+    capability,
+    format::{Colorspace, Quantization},
+    framesize::FrameSizeEnum,
+    io::{mmap::Stream, traits::CaptureStream, traits::Stream as _},
+    video::Capture,
+};
+
+/// Frames the driver may be ahead of us. Four let a slow encoder lose none that it would have wanted.
+const BUFFERS: u32 = 4;
+/// Longest wait for one frame: cameras take up to three seconds to begin, and expose for one in the dark.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Frames that may come torn, one after the other, until it is given up.
+const TORN: u32 = 8;
+/// More formats, or sizes of one, no camera has.
+const MOST: usize = 64;
+
+/// Those of this machine.
+pub struct V4l {
+    pub root: Root,
+}
+
+impl Port for V4l {
+    fn backend(&self) -> Backend {
+        Backend::V4l2
+    }
+
+    fn list(&self, until: &Until) -> Result<Vec<Camera>, Fault> {
+        let mut buses = BTreeSet::new();
+        let mut cameras = Vec::new();
+        for node in Devices::read(&self.root).video.iter().filter(|device| device.is_camera()) {
+            until.slice(Instant::now(), PATIENCE)?;
+            // A camera has several nodes; the first that gives frames is the one.
+            if let Some(camera) = self.seen(node)
+                && (camera.bus.is_empty() || buses.insert(camera.bus.clone()))
+            {
+                cameras.push(camera);
+            }
+        }
+        Ok(cameras)
+    }
+
+    fn find(&self, named: &str, until: &Until) -> Result<Option<Camera>, Fault> {
+        // By its file it is found without waking the others.
+        let nodes = Devices::read(&self.root).video;
+        match nodes.iter().find(|node| node.path == named && node.is_camera()) {
+            Some(node) => Ok(self.seen(node)),
+            None => Ok(self.list(until)?.into_iter().find(|camera| camera.name == named)),
+        }
+    }
+
+    fn take(&self, camera: &Camera, wish: &Wish, until: &Until, develop: Develop<'_>) -> Result<Shot, Fault> {
+        caught(|| {
+            let device = self.open(&camera.id)?;
+            let choice = choose(&camera.modes, wish).ok_or_else(|| unfit(camera))?;
+            let format = set(&device, choice)?;
+            let frames = Frames::start(&device, until)?;
+            frames.shot(&format, wish, develop)
+        })
+    }
+}
+
+impl V4l {
+    fn open(&self, id: &str) -> Result<Device, Fault> {
+        Device::with_path(self.root.path(id)).map_err(|error| fault(&error, Fault::Absent))
+    }
+
+    /// A node as a camera, if it is one. Who may not open it still learns that it is there.
+    fn seen(&self, node: &VideoNode) -> Option<Camera> {
+        match caught(|| self.look(&node.path)) {
+            Ok(camera) => camera,
+            Err(Fault::Denied) => Some(Camera {
+                id: node.path.clone(),
+                name: node.name.clone().unwrap_or_default(),
+                driver: String::new(),
+                bus: String::new(),
+                backend: Backend::V4l2,
+                modes: Vec::new(),
+            }),
+            Err(fault) => {
+                tracing::debug!(target: "camera", device = node.path, ?fault, "left out");
+                None
+            }
+        }
+    }
+
+    /// What a node is, if it gives frames that are read here.
+    fn look(&self, path: &str) -> Result<Option<Camera>, Fault> {
+        let device = self.open(path)?;
+        let about = device.query_caps().map_err(|error| fault(&error, Fault::Absent))?;
+        // device_caps of struct v4l2_capability: what this node can do, not the whole device.
+        if !about.capabilities.contains(capability::Flags::VIDEO_CAPTURE | capability::Flags::STREAMING) {
+            return Ok(None);
+        }
+        let modes = modes(&device);
+        if !modes.iter().any(|mode| Pixels::of(&mode.code).is_some()) {
+            // Sensors on the ribbon: raw values that libcamera makes pictures of.
+            return Ok(None);
+        }
+        Ok(Some(Camera {
+            id: path.to_owned(),
+            name: about.card,
+            driver: about.driver,
+            bus: about.bus,
+            backend: Backend::V4l2,
+            modes,
+        }))
+    }
+}
+
+fn modes(device: &Device) -> Vec<Mode> {
+    let formats = device.enum_formats().unwrap_or_default();
+    let mode = |fourcc: FourCC| Mode {
+        code: fourcc.to_string().trim_end().to_owned(),
+        sizes: device
+            .enum_framesizes(fourcc)
+            .unwrap_or_default()
+            .iter()
+            .take(MOST)
+            .map(|size| sizes(&size.size))
+            .collect(),
+    };
+    formats.iter().take(MOST).map(|format| mode(format.fourcc)).collect()
+}
+
+fn sizes(size: &FrameSizeEnum) -> Sizes {
+    match size {
+        FrameSizeEnum::Discrete(one) => Sizes::One(Size::new(one.width, one.height)),
+        FrameSizeEnum::Stepwise(steps) => Sizes::Steps {
+            min: Size::new(steps.min_width, steps.min_height),
+            max: Size::new(steps.max_width, steps.max_height),
+            step: Size::new(steps.step_width.max(1), steps.step_height.max(1)),
+        },
+    }
+}
+
+fn unfit(camera: &Camera) -> Fault {
+    let codes: Vec<&str> = camera.modes.iter().map(|mode| mode.code.as_str()).collect();
+    Fault::Unfit(format!("it gives {}", if codes.is_empty() { "nothing".to_owned() } else { codes.join(", ") }))
+}
+
+/// What the driver made of the choice.
+struct Agreed {
+    code: String,
+    pixels: Pixels,
+    size: Size,
+    stride: usize,
+    full_range: bool,
+}
+
+fn set(device: &Device, choice: Choice<'_>) -> Result<Agreed, Fault> {
+    let code: [u8; 4] = choice.code.as_bytes().try_into().map_err(|_| Fault::Unfit(choice.code.to_owned()))?;
+    let wanted = v4l::Format::new(choice.size.width, choice.size.height, FourCC::new(&code));
+    let format = device.set_format(&wanted).map_err(|error| fault(&error, Fault::Unplugged))?;
+    let code = format.fourcc.to_string();
+    // One that lends its frames from somebody else keeps the format it has.
+    let pixels = Pixels::of(&code).ok_or_else(|| Fault::Unfit(format!("it insists on {code}")))?;
+    let least = match pixels {
+        Pixels::Mjpeg => 0,
+        Pixels::Yuyv | Pixels::Uyvy => format.width * 2,
+        Pixels::Rgb24 | Pixels::Bgr24 => format.width * 3,
+        Pixels::Nv12 | Pixels::Grey => format.width,
+    };
+    Ok(Agreed {
+        code,
+        pixels,
+        size: Size::new(format.width, format.height),
+        stride: format.stride.max(least) as usize,
+        full_range: match format.quantization {
+            Quantization::FullRange => true,
+            Quantization::LimitedRange => false,
+            // By default all of them are limited but this one (V4L2_MAP_QUANTIZATION_DEFAULT).
+            Quantization::Default => matches!(format.colorspace, Colorspace::JPEG),
+        },
+    })
+}
+
+/// A camera that gives frames. It stops when this is dropped.
+struct Frames<'a> {
+    stream: Stream<'a>,
+    until: &'a Until,
+    /// Some of its buffers are with the driver, so that poll(2) tells of frames.
+    begun: bool,
+}
+
+impl<'a> Frames<'a> {
+    fn start(device: &Device, until: &'a Until) -> Result<Self, Fault> {
+        let failed = |error: io::Error| fault(&error, Fault::Unplugged);
+        let mut stream = Stream::with_buffers(device, Type::VideoCapture, BUFFERS).map_err(failed)?;
+        stream.set_timeout(PATIENCE);
+        // The crate's own `next` would hand over all buffers, start and wait in one: handing over all but the first makes two
+        // steps of it, and the wait ours. A driver that has fewer buffers says so with EINVAL.
+        let begun =
+            (1..BUFFERS as usize).take_while(|index| CaptureStream::queue(&mut stream, *index).is_ok()).count() > 0;
+        if begun {
+            stream.start().map_err(failed)?;
+        }
+        Ok(Self { stream, until, begun })
+    }
+
+    /// Waits until there is a frame.
+    fn wait(&self) -> Result<(), Fault> {
+        let (handle, since) = (self.stream.handle(), Instant::now());
+        if !self.begun {
+            // The one buffer there is goes over with the crate's own wait.
+            return self.until.slice(since, PATIENCE).map(drop);
+        }
+        loop {
+            let slice = self.until.slice(since, PATIENCE)?;
+            match handle.poll(READABLE, slice.as_millis() as i32) {
+                Ok(0) => {}
+                Ok(_) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(fault(&error, Fault::Unplugged)),
+            }
+        }
+    }
+
+    fn shot(mut self, agreed: &Agreed, wish: &Wish, develop: Develop<'_>) -> Result<Shot, Fault> {
+        let (mut let_go, mut torn) = (0, 0);
+        loop {
+            self.wait()?;
+            let waited = Instant::now();
+            let (buffer, about) = self.stream.next().map_err(|error| match error.kind() {
+                io::ErrorKind::TimedOut => Fault::NoFrame { waited: waited.elapsed() },
+                _ => fault(&error, Fault::Unplugged),
+            })?;
+            self.begun = true;
+            if let_go < wish.warmup {
+                let_go += 1;
+                continue;
+            }
+            let came = buffer.get(..about.bytesused as usize).unwrap_or(buffer);
+            let raw = Raw {
+                pixels: agreed.pixels,
+                size: agreed.size,
+                stride: agreed.stride,
+                full_range: agreed.full_range,
+                bytes: came,
+            };
+            let made = if about.flags.contains(buffer::Flags::ERROR) {
+                Err(Fault::Torn("the driver marks the frame as damaged".into()))
+            } else {
+                develop(&raw)
+            };
+            match made {
+                Err(Fault::Torn(_)) if torn + 1 < TORN => torn += 1,
+                Err(fault) => return Err(fault),
+                Ok(picture) => return Ok(Shot { picture, code: agreed.code.clone(), warmup: Some(let_go) }),
+            }
+        }
+    }
+}
+
+/// `POLLIN`.
+const READABLE: i16 = 1;
+
+/// What an error of the kernel's means; `gone` when it says that there is no such device.
+fn fault(error: &io::Error, gone: Fault) -> Fault {
+    match Errno::from_io_error(error) {
+        Some(Errno::NOENT | Errno::NODEV | Errno::NXIO) => gone,
+        Some(Errno::ACCESS | Errno::PERM) => Fault::Denied,
+        Some(Errno::BUSY) => Fault::Busy(None),
+        _ => Fault::Failed(error.to_string()),
+    }
+}
+
+/// Runs `work`, and takes a panic of the crate for the driver's failure.
+fn caught<T>(work: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let why = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
+        Err(Fault::Failed(format!("the driver says what nobody expects: {}", why.unwrap_or("it cannot be said"))))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_the_kernel_are_told_apart() {
+        let of = |errno: Errno| fault(&errno.into(), Fault::Unplugged);
+        assert_eq!(of(Errno::NODEV), Fault::Unplugged);
+        assert_eq!(of(Errno::BUSY), Fault::Busy(None));
+        assert_eq!(of(Errno::ACCESS), Fault::Denied);
+        assert!(matches!(of(Errno::IO), Fault::Failed(_)));
+    }
+
+    #[test]
+    fn a_panic_of_the_crate_is_a_failure_of_the_driver() {
+        let fault = caught::<()>(|| panic!("Invalid {}", "colorspace")).unwrap_err();
+        assert_eq!(fault, Fault::Failed("the driver says what nobody expects: Invalid colorspace".into()));
+    }
+}

@@ -1,0 +1,24 @@
+//! What stands behind the pins of a board.
+
+use super::SimulatedGpio;
+use crate::{
+    model::{Kind, Profile},
+    pwm::SimulatedPwm,
+};
+
+/// How the pins of a board are reached: by the kernel, on a Raspberry Pi by its registers as well, or in memory.
+#[derive(Clone, Debug)]
+pub struct Hardware {
+    pub kind: Kind,
+    /// `None` for boards that are no Raspberry Pi and for models newer than the table.
+    pub profile: Option<&'static Profile>,
+    /// The pins of a simulated board.
+    pub simulated: Option<Twin>,
+}
+
+/// Handles to the pins and channels of a simulated board.
+#[derive(Clone, Debug)]
+pub struct Twin {
+    pub gpio: SimulatedGpio,
+    pub pwm: SimulatedPwm,
+}

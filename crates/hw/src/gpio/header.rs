@@ -1,0 +1,112 @@
+//! Which backend a board's header has: the simulated lines, or the character device, on Raspberry Pis with their registers
+//! beside it.
+
+use super::{cdev::Cdev, hardware::Hardware, registers::Registers, told::Told};
+use crate::line::{Fault, Function, Level, Line, Look, Port, Take};
+use crate::{devices::Devices, model::Kind};
+use base::os::Root;
+use contract::values::Pin;
+use std::{path::Path, sync::Arc};
+
+/// Opens the lines of the header. `wanted` is `gpio.chip`: label or device file, empty for the usual one. `told` is asked
+/// what a pin is where this process may not read the registers.
+///
+/// # Errors
+/// [`Fault::NoChip`], or why it cannot be opened.
+pub fn open(root: &Root, hardware: &Hardware, wanted: &str, told: &Arc<Told>) -> Result<Arc<dyn Port>, Fault> {
+    if let Some(twin) = &hardware.simulated {
+        return Ok(Arc::new(twin.gpio.clone()));
+    }
+    let chip = find(root, hardware, wanted)?;
+    if hardware.kind != Kind::RaspberryPi {
+        return Ok(Arc::new(chip));
+    }
+    let registers = Registers::open(hardware.profile)
+        .inspect_err(|why| tracing::debug!(why, "the registers of the pins are left to the agent"))
+        .ok();
+    Ok(Arc::new(Header { chip, registers, told: Arc::clone(told) }))
+}
+
+/// The lines alone, without the registers: for who takes a line of its own and looks at no other.
+///
+/// # Errors
+/// As [`open`].
+pub fn lines(root: &Root, hardware: &Hardware, wanted: &str) -> Result<Arc<dyn Port>, Fault> {
+    match &hardware.simulated {
+        Some(twin) => Ok(Arc::new(twin.gpio.clone())),
+        None => Ok(Arc::new(find(root, hardware, wanted)?)),
+    }
+}
+
+fn find(root: &Root, hardware: &Hardware, wanted: &str) -> Result<Cdev, Fault> {
+    let devices = Devices::read(root).gpio;
+    let missing = |what: String| {
+        let there = devices.iter().map(|device| device.described()).collect::<Vec<_>>().join(", ");
+        let there = if there.is_empty() { "none at all".into() } else { there };
+        Fault::NoChip(format!("this board has no GPIO chip {what}; there is {there}"))
+    };
+    if wanted.starts_with('/') {
+        return if Path::new(wanted).exists() { Cdev::open(Path::new(wanted)) } else { Err(missing(wanted.into())) };
+    }
+    let label = match (wanted, hardware.profile) {
+        ("", Some(profile)) => Some(profile.header_chip.label()),
+        ("", None) => None,
+        (wanted, _) => Some(wanted),
+    };
+    let mut refused = None;
+    for device in &devices {
+        match Cdev::open(Path::new(&device.path)) {
+            Ok(chip) if label.is_none_or(|label| chip.label() == label) => return Ok(chip),
+            Ok(_) => {}
+            Err(fault) => drop(refused.get_or_insert(fault)),
+        }
+    }
+    Err(refused.unwrap_or_else(|| missing(label.map(|label| format!("labelled {label}")).unwrap_or_default())))
+}
+
+/// The header of a Raspberry Pi.
+struct Header {
+    chip: Cdev,
+    registers: Option<Registers>,
+    told: Arc<Told>,
+}
+
+impl Header {
+    fn seen(&self, pin: Pin) -> Option<(Function, Level)> {
+        match &self.registers {
+            Some(registers) => registers.look(pin),
+            None => self.told.look(pin),
+        }
+    }
+}
+
+impl Port for Header {
+    fn name(&self) -> String {
+        self.chip.name()
+    }
+
+    fn reads_registers(&self) -> bool {
+        self.registers.is_some()
+    }
+
+    fn look(&self, pin: Pin) -> Result<Look, Fault> {
+        let mut look = self.chip.look(pin)?;
+        if let Some((function, level)) = self.seen(pin) {
+            look = Look { function, level: Some(level), ..look };
+        }
+        Ok(look)
+    }
+
+    fn take(&self, pin: Pin, how: Take, consumer: &str) -> Result<Box<dyn Line>, Fault> {
+        self.chip.take(pin, how, consumer)
+    }
+
+    /// Never by taking the line: letting go of it again would turn an alternate function into an input.
+    fn peek(&self, pin: Pin) -> Result<Level, Fault> {
+        self.seen(pin).map(|(_, level)| level).ok_or_else(|| {
+            Fault::Unsupported(
+                "the registers of the pins cannot be read, and taking a pin to read it would change it".into(),
+            )
+        })
+    }
+}

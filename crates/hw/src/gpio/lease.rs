@@ -1,0 +1,180 @@
+//! A line that is lent to a caller, and until when.
+
+use super::{ears::Ears, refusal::Refusal, repeat::Repetition};
+use crate::line::{Level, Line, Pull};
+use crate::pwm;
+use contract::access::{caller::Caller, presence::Presence};
+use std::{sync::Arc, time::Duration};
+use tokio::time::Instant;
+
+/// Whom a line is lent to: a principal on one of its connections; over HTTP the principal alone. Callers that the
+/// configuration gives to one owner (`access.owners`, `owner` of a token) are one, on whatever connection.
+#[derive(Clone, Debug)]
+pub struct Owner {
+    /// The credential that took it.
+    pub principal: String,
+    /// The name of its owner, where the configuration has one.
+    pub name: Option<String>,
+    pub presence: Option<Presence>,
+    /// Gone when that credential stops counting.
+    pub pass: Option<Presence>,
+}
+
+/// What ends a lease: the connection, time without use, or the end of what was ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum HeldBy {
+    // The end of the connection, also before its time.
+    Connection,
+    // Time without use.
+    Lease,
+    // The end of what was ordered, though its caller may have gone.
+    Schedule,
+}
+
+impl Owner {
+    pub fn of(caller: &Caller) -> Self {
+        Self {
+            principal: caller.principal.clone(),
+            name: caller.owner.clone(),
+            presence: caller.presence.as_ref().map(Presence::held),
+            pass: caller.pass.clone(),
+        }
+    }
+
+    pub fn is_gone(&self) -> bool {
+        self.presence.as_ref().is_some_and(Presence::is_gone)
+    }
+}
+
+/// What a lease does with its line.
+pub enum Drive {
+    Input {
+        line: Arc<dyn Line>,
+        pull: Pull,
+        ears: Ears,
+    },
+    Output {
+        line: Arc<dyn Line>,
+    },
+    /// A wave; by software on a line of ours, for a reason, by hardware on none.
+    Pwm {
+        wave: Arc<pwm::Running>,
+        line: Option<Arc<dyn Line>>,
+        without: Option<pwm::Without>,
+    },
+}
+
+impl Drive {
+    pub const fn mode(&self) -> &'static str {
+        match self {
+            Self::Input { .. } => "an input",
+            Self::Output { .. } => "an output",
+            Self::Pwm { .. } => "driven by PWM",
+        }
+    }
+    /// Whether we hold the line.
+    pub const fn has_line(&self) -> bool {
+        !matches!(self, Self::Pwm { line: None, .. })
+    }
+    pub fn close(&self) {
+        match self {
+            Self::Input { line, .. } => line.close(),
+            Self::Output { line } => line.close(),
+            Self::Pwm { wave, line, .. } => {
+                if let Err(fault) = wave.stop() {
+                    tracing::error!(%fault, "PWM could not be stopped");
+                }
+                if let Some(line) = line {
+                    line.close();
+                }
+            }
+        }
+    }
+}
+
+/// What follows when a written level has lasted as long as it should.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Back {
+    To(Level),
+    /// The lease ends: nobody had the pin before.
+    Safe,
+}
+
+/// One lease.
+pub struct Lease {
+    pub owner: Owner,
+    pub drive: Drive,
+    /// How long it lasts after each use; `None` as long as the connection.
+    pub lasts: Option<Duration>,
+    pub until: Option<Instant>,
+    pub revert: Option<(Instant, Back)>,
+    /// Levels that follow each other by themselves; then the lease ends with them.
+    pub repeat: Option<Repetition>,
+}
+
+impl Lease {
+    /// Whether `other` may use it as its own. What goes on without its connection belongs to all connections of its principal.
+    pub fn is_of(&self, other: &Owner) -> bool {
+        match (&self.owner.name, &other.name) {
+            (Some(name), Some(other)) => name == other,
+            (None, None) => {
+                self.owner.principal == other.principal
+                    && (self.owner.presence == other.presence || self.owner.is_gone())
+            }
+            _ => false,
+        }
+    }
+
+    /// It was used by its owner, perhaps on another connection than before: it lasts as long as is usual there.
+    pub fn used(&mut self, owner: &Owner, lasts: Option<Duration>) {
+        if self.owner.presence != owner.presence {
+            (self.owner, self.lasts) = (owner.clone(), None);
+        }
+        self.renew(lasts);
+    }
+
+    /// When it ends unless it is used; `None` where a connection alone ends it.
+    pub fn ends(&self) -> Option<Instant> {
+        if let Some(repeat) = &self.repeat {
+            return Some(repeat.ends);
+        }
+        let reverted = self.revert.filter(|(_, back)| *back == Back::Safe).map(|(at, _)| at);
+        [self.until, reverted].into_iter().flatten().min()
+    }
+
+    pub fn held_by(&self) -> HeldBy {
+        match (&self.repeat, &self.owner.presence, self.revert) {
+            (Some(_), ..) => HeldBy::Schedule,
+            (None, Some(_), _) => HeldBy::Connection,
+            (None, None, Some((_, Back::Safe))) => HeldBy::Schedule,
+            (None, None, _) => HeldBy::Lease,
+        }
+    }
+
+    /// It was used: it lasts anew.
+    pub fn renew(&mut self, lasts: Option<Duration>) {
+        if self.repeat.is_some() {
+            return;
+        }
+        self.lasts = lasts.or(self.lasts);
+        let after = self.revert.map(|(at, _)| at);
+        // Not before what it still has to do.
+        self.until =
+            self.lasts.map(|lasts| Instant::now() + lasts).map(|until| after.map_or(until, |at| until.max(at)));
+    }
+
+    /// The refusal of anybody else.
+    pub fn refusal(&self) -> Refusal {
+        let free_in = self.ends().map(|end| end.saturating_duration_since(Instant::now()));
+        Refusal::Lent { to: self.owner.principal.clone(), free_in }
+    }
+
+    /// The next moment something is due.
+    pub fn due(&self) -> Option<Instant> {
+        let revert = self.revert.map(|(at, _)| at);
+        let next = self.repeat.as_ref().map(|repeat| repeat.next);
+        [self.until, revert, next].into_iter().flatten().min()
+    }
+}

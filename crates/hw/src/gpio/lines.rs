@@ -1,0 +1,345 @@
+//! The lines of the header, lent to one caller at a time.
+//!
+//! Everything here is done under one lock and never waits: ioctls of the header's chips are writes to registers.
+
+use super::{
+    ears::Ears,
+    hardware::Hardware,
+    header,
+    lease::{Back, Drive, HeldBy, Lease, Owner},
+    listen::Watched,
+    record::Record,
+    refusal::Refusal,
+    rules::Rules,
+    told::Told,
+};
+use crate::line::{Fault, Function, Level, Line, Port, Pull, Take};
+use crate::pwm::Pwm;
+use base::os::Root;
+use contract::{
+    access::presence::Presence,
+    config::{GpioSettings, PlaceSettings, Revert},
+    values::Pin,
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::{
+    sync::{Notify, broadcast},
+    time::Instant,
+};
+
+/// What the kernel tells others who holds a line that we lend.
+pub(super) const CONSUMER: &str = "raspi-mcp";
+/// Changes that somebody who listens may be behind.
+const BEHIND: usize = 64;
+
+/// The lines of one board, as one server lends them.
+pub struct Lines {
+    pub rules: Rules,
+    pub(super) pwm: Pwm,
+    pub(super) told: Arc<Told>,
+    root: Root,
+    pub(super) hardware: Hardware,
+    chip: String,
+    state: Mutex<State>,
+    /// Pins of which something has changed that is no edge of an input.
+    altered: broadcast::Sender<Pin>,
+    pub(super) earlier: Notify,
+}
+
+pub(super) struct State {
+    /// Opened when it is first needed: a chip may come later than the server.
+    port: Option<Arc<dyn Port>>,
+    pub(super) leases: BTreeMap<Pin, Lease>,
+    /// Lines that nobody uses and that are driven to their safe level.
+    pub(super) resting: BTreeMap<Pin, Arc<dyn Line>>,
+    /// Inputs that nobody uses and somebody listens to.
+    pub(super) watched: BTreeMap<Pin, Watched>,
+    pub(super) record: Record,
+    /// What was put right at the start.
+    pub(super) recovered: Vec<Pin>,
+    /// When the keeper wakes; `None` while there is none.
+    pub(super) keeper: Option<Instant>,
+}
+
+/// What a write did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The level before, where it was known.
+    pub previous: Option<Level>,
+    /// When it is taken back, and to what.
+    pub revert: Option<(Instant, Back)>,
+    /// When its lease ends unless it is used.
+    pub ends: Option<Instant>,
+    pub held_by: HeldBy,
+}
+
+impl Lines {
+    /// `kept` are the agent's pins; `places` keep what must be known after a crash.
+    pub fn new(
+        settings: &GpioSettings,
+        kept: BTreeSet<u8>,
+        root: &Root,
+        hardware: &Hardware,
+        places: &PlaceSettings,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            rules: Rules::of(settings, kept, hardware.simulated.is_some()),
+            pwm: Pwm::of(root, hardware.profile, hardware.simulated.as_ref().map(|twin| &twin.pwm), settings),
+            told: Arc::default(),
+            root: root.clone(),
+            hardware: hardware.clone(),
+            chip: settings.chip.clone(),
+            state: Mutex::new(State {
+                port: None,
+                leases: BTreeMap::new(),
+                resting: BTreeMap::new(),
+                watched: BTreeMap::new(),
+                record: Record::new(places),
+                recovered: Vec::new(),
+                keeper: None,
+            }),
+            altered: broadcast::Sender::new(BEHIND),
+            earlier: Notify::new(),
+        })
+    }
+
+    /// The lines themselves.
+    ///
+    /// # Errors
+    /// When this board has none that we can open.
+    pub fn port(&self) -> Result<Arc<dyn Port>, Fault> {
+        self.port_of(&mut self.state())
+    }
+
+    /// Whether nobody has to tell us what a pin is, or there is nothing to be told of.
+    pub(super) fn reads_registers(&self) -> bool {
+        self.port().map_or(true, |port| port.reads_registers())
+    }
+
+    pub(super) fn port_of(&self, state: &mut State) -> Result<Arc<dyn Port>, Fault> {
+        match &state.port {
+            Some(port) => Ok(Arc::clone(port)),
+            None => {
+                Ok(Arc::clone(state.port.insert(header::open(&self.root, &self.hardware, &self.chip, &self.told)?)))
+            }
+        }
+    }
+
+    /// Makes a pin an input or an output of this owner's. An output that is one already only gets the level.
+    ///
+    /// # Errors
+    /// [`Refusal`]: then the pin is as it was, unless its line broke.
+    pub fn configure(
+        self: &Arc<Self>,
+        owner: &Owner,
+        pin: Pin,
+        how: Take,
+        lasts: Option<Duration>,
+    ) -> Result<(), Refusal> {
+        let mut state = self.state();
+        self.check_owner(&state, owner, pin)?;
+        let drive = self.redrive(&mut state, pin, how)?;
+        self.lend(&mut state, owner, pin, drive, lasts);
+        self.mind(&mut state, pin);
+        drop(state);
+        self.alter(pin);
+        Ok(())
+    }
+
+    /// Drives a pin; one that nobody has becomes this owner's output. With `duration` it is taken back by itself.
+    ///
+    /// # Errors
+    /// [`Refusal`]: then nothing has changed.
+    pub fn write(
+        self: &Arc<Self>,
+        owner: &Owner,
+        pin: Pin,
+        level: Level,
+        duration: Option<Duration>,
+        lasts: Option<Duration>,
+    ) -> Result<Written, Refusal> {
+        let mut state = self.state();
+        // A pulse upon a pulse only lasts longer: what comes back is what was before the first.
+        let pending = state.leases.get(&pin).and_then(|lease| match lease.repeat {
+            Some(_) => Some(Back::Safe),
+            None => lease.revert.map(|(_, back)| back),
+        });
+        let previous = self.drive(&mut state, owner, pin, level, lasts)?;
+        let Some(lease) = state.leases.get_mut(&pin) else { return Err(Refusal::NotLent) };
+        lease.repeat = None;
+        lease.revert = duration.map(|duration| {
+            let back = match self.rules.revert {
+                Revert::Previous => pending.unwrap_or_else(|| previous.map_or(Back::Safe, Back::To)),
+                Revert::Invert => Back::To(!level),
+            };
+            (Instant::now() + duration, back)
+        });
+        lease.used(owner, lasts);
+        let (revert, ends, held_by) = (lease.revert, lease.ends(), lease.held_by());
+        self.mind(&mut state, pin);
+        drop(state);
+        self.alter(pin);
+        Ok(Written { previous, revert, ends, held_by })
+    }
+
+    /// Puts a level on a pin of this owner's or of nobody's, which is lent to the owner then. The level before, where it was known.
+    pub(super) fn drive(
+        &self,
+        state: &mut State,
+        owner: &Owner,
+        pin: Pin,
+        level: Level,
+        lasts: Option<Duration>,
+    ) -> Result<Option<Level>, Refusal> {
+        self.check_owner(state, owner, pin)?;
+        let was_wave = self.end_wave(state, pin)?;
+        let previous = match state.leases.get(&pin).map(|lease| &lease.drive) {
+            Some(Drive::Output { line }) => {
+                let previous = line.level()?;
+                line.set(level)?;
+                Some(previous)
+            }
+            Some(drive @ Drive::Input { .. }) => return Err(Refusal::Is(drive.mode())),
+            // A wave was ended above; by hardware it had no line.
+            Some(Drive::Pwm { .. }) | None => {
+                // A bus or a serial port would lose its pin without a word; to configure it is to mean it.
+                if !was_wave && let Function::Alt(function) = self.port_of(state)?.look(pin)?.function {
+                    return Err(Refusal::Alt(function));
+                }
+                let drive = self.redrive(state, pin, Take::Output { level })?;
+                self.lend(state, owner, pin, drive, lasts);
+                None
+            }
+        };
+        Ok(previous.filter(|_| !was_wave))
+    }
+
+    /// The level of a pin, whoever has it. Use by its owner renews a lease.
+    ///
+    /// # Errors
+    /// [`Fault::Busy`] when another process holds it, [`Fault::Unsupported`] where an unused line cannot be read.
+    pub fn read(&self, owner: &Owner, pin: Pin) -> Result<Level, Fault> {
+        let mut state = self.state();
+        if let Some(lease) = state.leases.get_mut(&pin) {
+            if lease.is_of(owner) {
+                lease.renew(None);
+            }
+            return match &lease.drive {
+                Drive::Input { line, .. } => line.level(),
+                Drive::Output { line } | Drive::Pwm { line: Some(line), .. } => line.level(),
+                Drive::Pwm { line: None, .. } => self.port_of(&mut state)?.peek(pin),
+            };
+        }
+        if let Some(line) = state.resting.get(&pin) {
+            return line.level();
+        }
+        if let Some(watched) = state.watched.get(&pin) {
+            return watched.line.level();
+        }
+        self.port_of(&mut state)?.peek(pin)
+    }
+
+    /// Ends a lease: the pin goes to its safe state. `force` ends that of anybody. Says whether there was one.
+    ///
+    /// # Errors
+    /// [`Refusal::Lent`].
+    pub fn release(&self, owner: &Owner, pin: Pin, force: bool) -> Result<bool, Refusal> {
+        let mut state = self.state();
+        let Some(lease) = state.leases.get(&pin) else { return Ok(false) };
+        if !lease.is_of(owner) && !force {
+            return Err(lease.refusal());
+        }
+        let settled = self.settle(&mut state, pin);
+        drop(state);
+        self.alter(pin);
+        settled.map(|()| true).map_err(Refusal::from)
+    }
+
+    /// Pins of which something has changed, but for edges of inputs: to listen to those is [`Lines::listen`].
+    pub fn altered(&self) -> broadcast::Receiver<Pin> {
+        self.altered.subscribe()
+    }
+
+    pub(super) fn alter(&self, pin: Pin) {
+        // Nobody may listen.
+        let _ = self.altered.send(pin);
+    }
+
+    pub(super) fn check_owner(&self, state: &State, owner: &Owner, pin: Pin) -> Result<(), Refusal> {
+        if owner.is_gone() || owner.pass.as_ref().is_some_and(Presence::is_gone) {
+            return Err(Refusal::Gone);
+        }
+        match state.leases.get(&pin) {
+            Some(lease) if !lease.is_of(owner) => Err(lease.refusal()),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn lend(&self, state: &mut State, owner: &Owner, pin: Pin, drive: Drive, lasts: Option<Duration>) {
+        let mut lease = Lease { owner: owner.clone(), drive, lasts, until: None, revert: None, repeat: None };
+        lease.renew(None);
+        state.leases.insert(pin, lease);
+    }
+
+    /// Takes the line in another way than it is held now. An output stays held from the one to the other, without a gap.
+    pub(super) fn redrive(&self, state: &mut State, pin: Pin, how: Take) -> Result<Drive, Refusal> {
+        let port = self.port_of(state)?;
+        self.end_wave(state, pin)?;
+        if let Take::Output { level } = how {
+            state.record.driven(pin).map_err(Refusal::Record)?;
+            let held = match state.leases.get(&pin).map(|lease| &lease.drive) {
+                Some(Drive::Output { line }) => Some(line.set(level)),
+                _ => state.resting.get(&pin).map(|line| line.set(level)),
+            };
+            if let Some(set) = held {
+                set?;
+                let lease = state.leases.remove(&pin).map(|lease| lease.drive);
+                if let Some(Drive::Output { line }) = lease {
+                    return Ok(Drive::Output { line });
+                }
+                if let Some(line) = state.resting.remove(&pin) {
+                    return Ok(Drive::Output { line });
+                }
+            }
+        }
+        // The kernel gives a line to one holder: ours has to go first.
+        let before = state.leases.remove(&pin).map(|lease| lease.drive);
+        if let Some(drive) = &before {
+            drive.close();
+        }
+        if let Some(line) = state.resting.remove(&pin) {
+            line.close();
+        }
+        if let Some(watched) = state.watched.remove(&pin) {
+            watched.line.close();
+        }
+        let taken = port.take(pin, how, CONSUMER);
+        let line = match taken {
+            Ok(line) => line,
+            Err(fault) => {
+                // Nothing is driven yet, and the record must not say so; resting writes it anew.
+                state.record.let_go(pin);
+                if let Err(fault) = self.rest(state, pin) {
+                    tracing::warn!(pin = pin.bcm(), %fault, "is not in its safe state");
+                }
+                return Err(fault.into());
+            }
+        };
+        Ok(match how {
+            Take::Input { pull } => {
+                state.record.let_go(pin);
+                Drive::Input { line: line.into(), pull: pull.unwrap_or(Pull::None), ears: Ears::default() }
+            }
+            Take::Output { .. } => Drive::Output { line: line.into() },
+        })
+    }
+
+    /// No change is left half done, so a panic elsewhere leaves it whole.
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,93 @@
+//! Listening to an input, whoever has it, or nobody.
+
+use super::{
+    ears::Ears,
+    lease::Drive,
+    lines::{CONSUMER, Lines},
+    refusal::Refusal,
+};
+use crate::line::{Edge, Fault, Function, Level, Line, Take};
+use contract::values::Pin;
+use std::sync::Arc;
+use tokio::sync::broadcast::{self, error::RecvError};
+
+/// An input that is held for listeners only.
+pub struct Watched {
+    pub line: Arc<dyn Line>,
+    ears: Ears,
+}
+
+/// Somebody who listens to a pin. Dropped, it lets go of a line that was held for it alone.
+pub struct Listening {
+    lines: Arc<Lines>,
+    pin: Pin,
+    heard: Option<broadcast::Receiver<Edge>>,
+    line: Arc<dyn Line>,
+}
+
+impl Lines {
+    /// Edges of a pin from now on. A pin that nobody has must be an input, and stays one.
+    ///
+    /// # Errors
+    /// [`Refusal::Is`] when it is no input; the fault of its line.
+    pub fn listen(self: &Arc<Self>, pin: Pin) -> Result<Listening, Refusal> {
+        let mut state = self.state();
+        let (line, heard) = match state.leases.get(&pin).map(|lease| &lease.drive) {
+            Some(Drive::Input { line, ears, .. }) => (Arc::clone(line), ears.listen(line)),
+            Some(other) => return Err(Refusal::Is(other.mode())),
+            None if state.resting.contains_key(&pin) => return Err(Refusal::Is("an output")),
+            None => {
+                if !state.watched.contains_key(&pin) {
+                    let port = self.port_of(&mut state)?;
+                    let look = port.look(pin)?;
+                    match look.function {
+                        _ if look.held => return Err(Fault::Busy { consumer: look.consumer }.into()),
+                        Function::Input | Function::Unknown => {}
+                        Function::Output => return Err(Refusal::Is("an output")),
+                        Function::Alt(function) => return Err(Refusal::Alt(function)),
+                    }
+                    let line = port.take(pin, Take::Input { pull: None }, CONSUMER)?;
+                    state.watched.insert(pin, Watched { line: line.into(), ears: Ears::default() });
+                }
+                let Some(Watched { line, ears }) = state.watched.get(&pin) else { return Err(Refusal::NotLent) };
+                (Arc::clone(line), ears.listen(line))
+            }
+        };
+        drop(state);
+        Ok(Listening { lines: Arc::clone(self), pin, heard: Some(heard), line })
+    }
+}
+
+impl Listening {
+    /// The next edge; `None` when the pin has become something else.
+    pub async fn next(&mut self) -> Option<Edge> {
+        loop {
+            match self.heard.as_mut()?.recv().await {
+                Ok(edge) => return Some(edge),
+                // The newest are kept.
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    }
+
+    /// The level now.
+    ///
+    /// # Errors
+    /// Those of the line.
+    pub fn level(&self) -> Result<Level, Fault> {
+        self.line.level()
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.heard = None;
+        let mut state = self.lines.state();
+        if state.watched.get(&self.pin).is_some_and(|watched| watched.ears.count() == 0)
+            && let Some(watched) = state.watched.remove(&self.pin)
+        {
+            watched.line.close();
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What only a Raspberry Pi tells: what each pin of the header is now, and its level, read from the registers through rppal
+//! without touching the pin. The kernel's own interface knows neither for a line that nobody holds.
+
+use crate::line::{Function, Level};
+use crate::model::Profile;
+use contract::values::Pin;
+use rppal::gpio::{Gpio, Mode};
+
+/// The registers, by `/dev/gpiomem` (on a Raspberry Pi 5 `/dev/gpiomem0`), else by `/dev/mem`.
+pub struct Registers {
+    gpio: Gpio,
+    profile: Option<&'static Profile>,
+}
+
+impl Registers {
+    /// # Errors
+    /// rppal's words: this kernel has no such device, or this user may not open it.
+    pub fn open(profile: Option<&'static Profile>) -> Result<Self, String> {
+        let gpio = Gpio::new().map_err(|error| error.to_string())?;
+        Ok(Self { gpio, profile })
+    }
+
+    /// What the pin is, and the level on it.
+    pub fn look(&self, pin: Pin) -> Option<(Function, Level)> {
+        // Taking it is rppal's own bookkeeping; the pin itself stays as it is.
+        let found = self.gpio.get(pin.bcm()).ok()?;
+        let function = match found.mode() {
+            Mode::Input => Function::Input,
+            Mode::Output => Function::Output,
+            mode => Function::Alt(self.named(pin, mode)),
+        };
+        Some((function, Level::of(found.read() == rppal::gpio::Level::High)))
+    }
+
+    /// `PWM0`; where the data sheet is not known to us, `ALT5`.
+    fn named(&self, pin: Pin, mode: Mode) -> String {
+        let number = match mode {
+            Mode::Alt0 => 0,
+            Mode::Alt1 => 1,
+            Mode::Alt2 => 2,
+            Mode::Alt3 => 3,
+            Mode::Alt4 => 4,
+            Mode::Alt5 => 5,
+            Mode::Alt6 => 6,
+            Mode::Alt7 => 7,
+            Mode::Alt8 => 8,
+            Mode::Input | Mode::Output | Mode::Null => return "none".into(),
+        };
+        let names = self.profile.map(|profile| profile.functions(pin)).unwrap_or_default();
+        match names.get(number) {
+            Some(name) if !name.is_empty() => (*name).to_owned(),
+            _ => format!("ALT{number}"),
+        }
+    }
+}

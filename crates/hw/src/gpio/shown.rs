@@ -1,0 +1,83 @@
+//! How a pin is now, for those who want to look.
+
+use super::{
+    lease::{Back, Drive, HeldBy, Owner},
+    lines::Lines,
+};
+use crate::line::{Fault, Function, Level, Look, Pull};
+use crate::pwm;
+use contract::values::Pin;
+use tokio::time::Instant;
+
+/// One pin.
+#[derive(Debug)]
+pub struct Shown {
+    /// Without a consumer where that is us.
+    pub look: Look,
+    pub value: Option<Level>,
+    pub lease: Option<ShownLease>,
+}
+
+/// Its lease, if it has one.
+#[derive(Debug)]
+pub struct ShownLease {
+    pub owner: Owner,
+    /// Whether it is the viewer's.
+    pub yours: bool,
+    pub pull: Option<Pull>,
+    /// What it makes, when that is a wave.
+    pub wave: Option<pwm::Report>,
+    /// When it ends unless it is used.
+    pub ends: Option<Instant>,
+    pub held_by: HeldBy,
+    pub revert: Option<(Instant, Back)>,
+}
+
+impl Lines {
+    /// Looks without touching the pin.
+    ///
+    /// # Errors
+    /// When the chip cannot be asked.
+    pub fn show(&self, pin: Pin, viewer: &Owner) -> Result<Shown, Fault> {
+        let mut state = self.state();
+        let mut look = self.port_of(&mut state)?.look(pin)?;
+        let mut value = look.level;
+        let mut shown = None;
+        let mut ours = true;
+        if let Some(lease) = state.leases.get(&pin) {
+            let (function, level, pull) = match &lease.drive {
+                Drive::Input { line, pull, .. } => (Function::Input, Some(line.level()?), Some(*pull)),
+                Drive::Output { line } => (Function::Output, Some(line.level()?), None),
+                Drive::Pwm { line, .. } => {
+                    let level = line.as_ref().map_or(Ok(look.level), |line| line.level().map(Some))?;
+                    (Function::Output, level, None)
+                }
+            };
+            look.function = function;
+            value = level;
+            let wave = match &lease.drive {
+                Drive::Pwm { wave, .. } => Some(wave.glance().map_err(super::wave::as_line)?),
+                _ => None,
+            };
+            shown = Some(ShownLease {
+                owner: lease.owner.clone(),
+                yours: lease.is_of(viewer),
+                pull,
+                wave,
+                ends: lease.ends(),
+                held_by: lease.held_by(),
+                revert: lease.revert,
+            });
+        } else if let Some(line) = state.resting.get(&pin) {
+            value = Some(line.level()?);
+        } else if let Some(watched) = state.watched.get(&pin) {
+            value = Some(watched.line.level()?);
+        } else {
+            ours = false;
+        }
+        if ours {
+            look.consumer = None;
+        }
+        Ok(Shown { look, value, lease: shown })
+    }
+}

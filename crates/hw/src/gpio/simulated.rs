@@ -1,0 +1,265 @@
+//! The simulated twin: 28 lines in memory that follow the same rules as the kernel's. What is outside of them is moved by
+//! whoever holds the board: a test, the bench, `raspi-mcp serve` never.
+
+use crate::line::{Edge, Fault, Function, Level, Line, Look, Port, Pull, Take};
+use base::os::clock::monotonic;
+use contract::values::Pin;
+use std::{
+    collections::{BTreeMap, VecDeque},
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{self, Poll, Waker},
+};
+
+/// Edges that are kept for a holder, as in the kernel: newer ones are dropped.
+const KEPT_EDGES: usize = 16;
+
+/// What its pins are at power-on besides inputs: the bus and the serial port that Raspberry Pi OS has on the header. They stay so
+/// until they are taken.
+const FUNCTIONS: [(u8, &str); 4] = [(2, "SDA1"), (3, "SCL1"), (14, "TXD1"), (15, "RXD1")];
+
+/// The lines of a simulated board. Clones are handles to the same lines.
+#[derive(Clone, Debug, Default)]
+pub struct SimulatedGpio(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// Lines that are not as they are at power-on.
+    lines: BTreeMap<Pin, Wire>,
+    failing: Option<String>,
+    /// Counts the times that lines were taken: who closes later than another takes must not free it.
+    taken: u64,
+}
+
+#[derive(Debug, Default)]
+struct Wire {
+    /// What drives it from outside.
+    outside: Option<Level>,
+    pull: Option<Pull>,
+    holder: Option<Holder>,
+    /// It has been taken once, and is no bus or serial port any more.
+    taken: bool,
+    /// What it was left as by who held it last: an output stays one, as with `persist_gpio_outputs` of Raspberry Pi's kernel.
+    left: Option<Level>,
+}
+
+#[derive(Debug)]
+struct Holder {
+    number: u64,
+    consumer: String,
+    /// `None` is an input.
+    drives: Option<Level>,
+    edges: VecDeque<Edge>,
+    waker: Option<Waker>,
+}
+
+impl Wire {
+    fn drives(&self) -> Option<Level> {
+        self.holder.as_ref().map_or(self.left, |holder| holder.drives)
+    }
+
+    fn level(&self, pin: Pin) -> Level {
+        let pulled = match self.pull {
+            Some(Pull::Up) => Level::High,
+            Some(Pull::Down) => Level::Low,
+            // Without one, an open line keeps what it had last; here it had that.
+            Some(Pull::None) | None => Level::of(pin.pull_at_power_on() == Pull::Up),
+        };
+        self.drives().or(self.outside).unwrap_or(pulled)
+    }
+}
+
+impl SimulatedGpio {
+    /// Drives a line from outside, or with `None` lets go of it. An output wins: nothing is simulated that would burn.
+    pub fn drive(&self, pin: Pin, level: Option<Level>) {
+        self.alter(pin, |wire| wire.outside = level);
+    }
+
+    /// What is on the line, as a meter would show.
+    pub fn level(&self, pin: Pin) -> Level {
+        self.state().lines.entry(pin).or_default().level(pin)
+    }
+
+    /// Who holds the line, by its own name.
+    pub fn consumer(&self, pin: Pin) -> Option<String> {
+        let state = self.state();
+        state.lines.get(&pin)?.holder.as_ref().map(|holder| holder.consumer.clone())
+    }
+
+    /// Takes the line as another process would. It is let go of by dropping what comes back.
+    ///
+    /// # Errors
+    /// [`Fault::Busy`].
+    pub fn hold(&self, pin: Pin, consumer: &str) -> Result<Box<dyn Line>, Fault> {
+        self.take(pin, Take::Input { pull: None }, consumer)
+    }
+
+    /// Ends the holder of a line as SIGKILL does: the kernel frees the line, and nobody else hears of it.
+    pub fn kill_holder(&self, pin: Pin) {
+        self.alter(pin, |wire| wire.left = wire.holder.take().and_then(|holder| holder.drives));
+    }
+
+    /// From now on every access fails with `why`; `None` heals.
+    pub fn fail(&self, why: Option<&str>) {
+        self.state().failing = why.map(str::to_owned);
+    }
+
+    /// How many lines are held, by anybody.
+    pub fn held(&self) -> usize {
+        self.state().lines.values().filter(|wire| wire.holder.is_some()).count()
+    }
+
+    /// Changes a line, and lets an input notice.
+    fn alter<T>(&self, pin: Pin, change: impl FnOnce(&mut Wire) -> T) -> T {
+        let mut state = self.state();
+        let wire = state.lines.entry(pin).or_default();
+        let before = wire.level(pin);
+        let changed = change(wire);
+        let to = wire.level(pin);
+        if to != before
+            && let Some(holder) = &mut wire.holder
+            && holder.drives.is_none()
+        {
+            if holder.edges.len() < KEPT_EDGES {
+                holder.edges.push_back(Edge { to, at: monotonic() });
+            }
+            if let Some(waker) = holder.waker.take() {
+                waker.wake();
+            }
+        }
+        changed
+    }
+
+    fn working(&self) -> Result<MutexGuard<'_, State>, Fault> {
+        let state = self.state();
+        match &state.failing {
+            Some(why) => Err(Fault::Io(io::Error::other(why.clone()))),
+            None => Ok(state),
+        }
+    }
+
+    /// No change is left half done, so a panic elsewhere leaves it whole.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Port for SimulatedGpio {
+    fn name(&self) -> String {
+        "simulated lines".into()
+    }
+
+    fn look(&self, pin: Pin) -> Result<Look, Fault> {
+        let mut state = self.working()?;
+        let wire = state.lines.entry(pin).or_default();
+        let own = FUNCTIONS.iter().find(|(number, _)| *number == pin.bcm() && !wire.taken);
+        let function = match own {
+            Some((_, name)) => Function::Alt((*name).into()),
+            None if wire.drives().is_some() => Function::Output,
+            None => Function::Input,
+        };
+        let consumer = wire.holder.as_ref().map(|holder| holder.consumer.clone());
+        Ok(Look { function, level: Some(wire.level(pin)), held: consumer.is_some(), consumer })
+    }
+
+    fn take(&self, pin: Pin, how: Take, consumer: &str) -> Result<Box<dyn Line>, Fault> {
+        let mut state = self.working()?;
+        state.taken += 1;
+        let number = state.taken;
+        let wire = state.lines.entry(pin).or_default();
+        if let Some(holder) = &wire.holder {
+            return Err(Fault::Busy { consumer: Some(holder.consumer.clone()) });
+        }
+        let drives = match how {
+            Take::Input { pull } => {
+                wire.pull = pull.or(wire.pull);
+                wire.left = None;
+                None
+            }
+            Take::Output { level } => Some(level),
+        };
+        wire.taken = true;
+        let consumer = consumer.chars().take(31).collect();
+        wire.holder = Some(Holder { number, consumer, drives, edges: VecDeque::new(), waker: None });
+        Ok(Box::new(SimulatedLine { board: self.clone(), pin, number }))
+    }
+
+    fn peek(&self, pin: Pin) -> Result<Level, Fault> {
+        let mut state = self.working()?;
+        let wire = state.lines.entry(pin).or_default();
+        match &wire.holder {
+            Some(holder) => Err(Fault::Busy { consumer: Some(holder.consumer.clone()) }),
+            None => Ok(wire.level(pin)),
+        }
+    }
+}
+
+struct SimulatedLine {
+    board: SimulatedGpio,
+    pin: Pin,
+    number: u64,
+}
+
+impl SimulatedLine {
+    fn with<T>(&self, ask: impl FnOnce(&mut Holder) -> Result<T, Fault>) -> Result<T, Fault> {
+        let mut state = self.board.working()?;
+        let holder = state.lines.get_mut(&self.pin).and_then(|wire| wire.holder.as_mut());
+        ask(holder.filter(|holder| holder.number == self.number).ok_or(Fault::Closed)?)
+    }
+}
+
+impl Line for SimulatedLine {
+    fn level(&self) -> Result<Level, Fault> {
+        self.with(|_| Ok(()))?;
+        Ok(self.board.level(self.pin))
+    }
+
+    fn set(&self, level: Level) -> Result<(), Fault> {
+        self.with(|holder| match &mut holder.drives {
+            Some(drives) => {
+                *drives = level;
+                Ok(())
+            }
+            None => Err(Fault::Unsupported("an input cannot be driven".into())),
+        })
+    }
+
+    fn poll_edge(&self, cx: &mut task::Context<'_>) -> Poll<Result<Edge, Fault>> {
+        let next = self.with(|holder| {
+            let next = holder.edges.pop_front();
+            holder.waker = Some(cx.waker().clone());
+            Ok(next)
+        });
+        match next {
+            Ok(Some(edge)) => Poll::Ready(Ok(edge)),
+            Ok(None) => Poll::Pending,
+            Err(fault) => Poll::Ready(Err(fault)),
+        }
+    }
+
+    fn forget_edges(&self) {
+        let _ = self.with(|holder| {
+            holder.edges.clear();
+            Ok(())
+        });
+    }
+
+    fn close(&self) {
+        let mut state = self.board.state();
+        let Some(wire) = state.lines.get_mut(&self.pin) else { return };
+        if wire.holder.as_ref().is_none_or(|holder| holder.number != self.number) {
+            return;
+        }
+        let Some(holder) = wire.holder.take() else { return };
+        wire.left = holder.drives;
+        if let Some(waker) = holder.waker {
+            waker.wake();
+        }
+    }
+}
+
+impl Drop for SimulatedLine {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

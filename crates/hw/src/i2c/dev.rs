@@ -1,0 +1,98 @@
+//! The kernel's buses, through the crate i2cdev: `/dev/i2c-N`.
+
+use super::{
+    functions::{Functions, Way},
+    port::{Bus, Fault, Holder, Port},
+    sysfs,
+};
+use base::os::{Root, ioctl};
+use contract::values::Address;
+use i2cdev::{
+    core::{I2CDevice, I2CMessage, I2CTransfer},
+    linux::{LinuxI2CDevice, LinuxI2CError, LinuxI2CMessage},
+};
+use rustix::io::Errno;
+use std::{fs::File, io, path::PathBuf, time::Instant};
+
+/// The buses below a root.
+#[derive(Debug)]
+pub struct Dev {
+    root: Root,
+}
+
+impl Dev {
+    pub fn new(root: Root) -> Self {
+        Self { root }
+    }
+
+    fn path(&self, bus: u32) -> PathBuf {
+        self.root.path(&format!("dev/i2c-{bus}"))
+    }
+}
+
+impl Port for Dev {
+    fn buses(&self) -> Vec<Bus> {
+        sysfs::buses(&self.root)
+    }
+
+    fn holders(&self, bus: u32) -> Vec<Holder> {
+        sysfs::holders(&self.root, bus)
+    }
+
+    fn functions(&self, bus: u32) -> Result<Functions, Fault> {
+        // For reading and writing, as transfers need it: who may only read is told here.
+        let file = File::options().read(true).write(true).open(self.path(bus)).map_err(Fault::of_open)?;
+        ioctl::i2c_functions(&file).map(Functions).map_err(Fault::Other)
+    }
+
+    fn perform(&self, bus: u32, address: Address, way: Way, write: &[u8], read: &mut [u8]) -> Result<(), Fault> {
+        // I2C_SLAVE refuses what a driver has; I2C_RDWR on a bus alone (LinuxI2CBus) would not ask.
+        let mut device = LinuxI2CDevice::new(self.path(bus), address.number().into()).map_err(|fault| {
+            match io::Error::from(fault) {
+                fault if fault.raw_os_error() == Some(Errno::BUSY.raw_os_error()) => Fault::Held,
+                fault => Fault::of_open(fault),
+            }
+        })?;
+        let begun = Instant::now();
+        transfer(&mut device, way, write, read).map_err(|fault| Fault::of_transfer(fault.into(), begun.elapsed()))
+    }
+}
+
+fn transfer(device: &mut LinuxI2CDevice, way: Way, write: &[u8], read: &mut [u8]) -> Result<(), LinuxI2CError> {
+    match (way, write, read) {
+        (Way::Plain, [], read) => device.transfer(&mut [LinuxI2CMessage::read(read)]).map(drop),
+        (Way::Plain, write, []) => device.transfer(&mut [LinuxI2CMessage::write(write)]).map(drop),
+        (Way::Plain, write, read) => {
+            device.transfer(&mut [LinuxI2CMessage::write(write), LinuxI2CMessage::read(read)]).map(drop)
+        }
+        (Way::Quick, [], []) => device.smbus_write_quick(false),
+        (Way::ReceiveByte, [], [byte]) => device.smbus_read_byte().map(|data| *byte = data),
+        (Way::SendByte, [byte], []) => device.smbus_write_byte(*byte),
+        (Way::ReadByteData, [command], [byte]) => device.smbus_read_byte_data(*command).map(|data| *byte = data),
+        (Way::WriteByteData, [command, byte], []) => device.smbus_write_byte_data(*command, *byte),
+        (Way::ReadWordData, [command], [low, high]) => {
+            device.smbus_read_word_data(*command).map(|word| [*low, *high] = word.to_le_bytes())
+        }
+        (Way::WriteWordData, [command, low, high], []) => {
+            device.smbus_write_word_data(*command, u16::from_le_bytes([*low, *high]))
+        }
+        (Way::ReadBlock, [command], read) => {
+            let length = u8::try_from(read.len()).map_err(|_| misfit())?;
+            let data = device.smbus_read_i2c_block_data(*command, length)?;
+            // An adapter may give less than it was asked for.
+            if data.len() != read.len() {
+                let short = format!("{} bytes came where {} were asked for", data.len(), read.len());
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, short).into());
+            }
+            read.copy_from_slice(&data);
+            Ok(())
+        }
+        (Way::WriteBlock, [command, data @ ..], []) => device.smbus_write_i2c_block_data(*command, data),
+        _ => Err(misfit()),
+    }
+}
+
+/// A way with bytes it has no place for: a fault of ours.
+fn misfit() -> LinuxI2CError {
+    io::Error::new(io::ErrorKind::InvalidInput, "these bytes do not fit the protocol chosen for them").into()
+}

@@ -1,0 +1,136 @@
+//! I2C buses: who may speak, one at a time, and how a fault is told.
+//!
+//! A transfer may sleep for as long as its adapter likes, so it runs where that is allowed ([`base::os::blocking`]) and holds its
+//! bus until it is over, also when its caller has gone: however many ask, no more than one thread hangs on a bus that hangs.
+
+mod allow;
+mod dev;
+mod device;
+mod functions;
+mod port;
+mod scan;
+pub mod simulated;
+mod sysfs;
+mod told;
+
+pub use allow::{Allow, Allowed, Want};
+pub use contract::values::address::{Address, Addresses, HIGHEST, LOWEST};
+pub use dev::Dev;
+pub use functions::{BLOCK, Functions, Lack, Way};
+pub use port::{Bus, Fault, Holder, Port};
+pub use scan::Scan;
+pub use told::Attempt;
+
+use base::{
+    error::ToolError,
+    os::{Root, blocking},
+};
+use contract::config::I2cSettings;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
+};
+
+/// How long a call waits for its turn on a bus. The longest transfer of 64 bytes takes 6 ms at 100 kHz, and an adapter gives up
+/// after a second: whoever is ahead for longer than this hangs.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+/// The buses of this machine, as tools use them.
+pub struct I2c {
+    port: Arc<dyn Port>,
+    allow: Allow,
+    /// One place on each bus that was ever used.
+    turns: Mutex<BTreeMap<u32, Arc<Semaphore>>>,
+}
+
+impl I2c {
+    /// The buses of this machine; those of a simulated board.
+    pub fn of(settings: &I2cSettings, root: &Root, simulated: Option<&simulated::Buses>) -> Self {
+        let allow = Allow::of(settings, simulated.is_some());
+        match simulated {
+            Some(buses) => Self::on(Arc::new(buses.clone()), allow),
+            None => Self::on(Arc::new(Dev::new(root.clone())), allow),
+        }
+    }
+
+    pub fn on(port: Arc<dyn Port>, allow: Allow) -> Self {
+        Self { port, allow, turns: Mutex::default() }
+    }
+
+    pub fn allow(&self) -> &Allow {
+        &self.allow
+    }
+
+    /// What is there, without anything on a bus.
+    pub fn port(&self) -> &dyn Port {
+        &*self.port
+    }
+
+    /// Writes `write`, then reads `length` bytes, in one transfer; either may be nothing. `tool` is who wants it.
+    ///
+    /// # Errors
+    /// Those of [`Attempt::ended`].
+    pub async fn transfer(
+        &self,
+        tool: &'static str,
+        bus: u32,
+        address: Address,
+        write: Vec<u8>,
+        length: usize,
+    ) -> Result<Vec<u8>, ToolError> {
+        self.try_transfer(tool, bus, address, write, length).await?.map_err(|fault| self.told(bus, address, &fault))
+    }
+
+    async fn try_transfer(
+        &self,
+        tool: &'static str,
+        bus: u32,
+        address: Address,
+        write: Vec<u8>,
+        length: usize,
+    ) -> Result<Result<Vec<u8>, Fault>, ToolError> {
+        let ready = self.port.functions(bus);
+        let ready = ready.and_then(|functions| functions.way(write.len(), length).map_err(Fault::Lacks));
+        let (way, turn) = match ready {
+            Ok(way) => match blocking::unless_told(tool, self.turn(bus)).await? {
+                Ok(turn) => (way, turn),
+                Err(fault) => return Ok(Err(fault)),
+            },
+            Err(fault) => return Ok(Err(fault)),
+        };
+        let port = Arc::clone(&self.port);
+        blocking::run(tool, move |stop| {
+            let _turn = turn;
+            // The caller may have gone while this waited for a thread.
+            stop.check()?;
+            let mut read = vec![0; length];
+            let ended = port.perform(bus, address, way, &write, &mut read);
+            Ok(ended.map(|()| read))
+        })
+        .await
+    }
+
+    /// A place on the bus, kept until it is dropped.
+    async fn turn(&self, bus: u32) -> Result<OwnedSemaphorePermit, Fault> {
+        let place = {
+            // Only buses that exist get here, so there are as many places as adapters.
+            let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(turns.entry(bus).or_insert_with(|| Arc::new(Semaphore::new(1))))
+        };
+        match timeout(PATIENCE, place.acquire_owned()).await {
+            Ok(Ok(turn)) => Ok(turn),
+            // Nobody closes it; as an error it would be the same.
+            Ok(Err(_)) | Err(_) => Err(Fault::Queue(PATIENCE)),
+        }
+    }
+
+    fn told(&self, bus: u32, address: Address, fault: &Fault) -> ToolError {
+        let held = if matches!(fault, Fault::Held) { self.port.holders(bus) } else { Vec::new() };
+        let holder = held.iter().find(|holder| holder.address == address.number());
+        Attempt { bus, address: Some(address), driver: holder.map(|holder| holder.driver.as_str()) }.ended(fault)
+    }
+}

@@ -1,0 +1,227 @@
+//! Buses that exist in memory: they hold devices, count who comes, and can be told to fail.
+
+use super::{
+    Addresses,
+    device::Device,
+    functions::{Functions, Way},
+    port::{Bus, Fault, Holder, Port},
+};
+use contract::values::Address;
+use std::{
+    collections::BTreeMap,
+    io,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+/// How a simulated bus fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// Nobody acknowledges anything: the wire has come off.
+    Nack,
+    ArbitrationLost,
+    Busy,
+    /// The adapter gives up after its second.
+    Timeout,
+    /// The adapter's driver hangs, until [`Buses::heal`].
+    Hangs,
+}
+
+/// The buses of a simulated board; every handle is to the same ones.
+#[derive(Clone, Debug)]
+pub struct Buses(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<BTreeMap<u32, Adapter>>,
+    healed: Condvar,
+}
+
+#[derive(Debug)]
+struct Adapter {
+    name: &'static str,
+    functions: Functions,
+    devices: BTreeMap<u8, Device>,
+    holders: Vec<Holder>,
+    trouble: Option<Trouble>,
+    /// Who was spoken to.
+    touched: Addresses,
+    inside: usize,
+    most_inside: usize,
+}
+
+/// `I2C_TIMEOUT` of an adapter that nobody set up otherwise: one second (drivers/i2c/i2c-core-base.c).
+const ADAPTER_TIMEOUT: Duration = Duration::from_secs(1);
+/// `i2cdetect -F 1` on a Raspberry Pi 4.
+pub const BCM2835: Functions = Functions(0x0eff_0009);
+/// The SMBus controllers of PCs, and i2c-stub: quick, byte, byte data, word data, I2C block.
+pub const SMBUS: Functions = Functions(0x0c7f_0000);
+
+impl Default for Buses {
+    /// The bus of the header with some of what people connect: a thermometer (TMP102, 0x48), an EEPROM of 256 bytes (0x50),
+    /// a part that acknowledges its address and nothing else (0x2a), and a clock that a driver has (0x68).
+    fn default() -> Self {
+        let mut header = Adapter::new("bcm2835 (i2c@7e804000)", BCM2835);
+        header.devices.extend([(0x2a, Device::deaf()), (0x50, Device::memory()), (0x68, Device::memory())]);
+        header.holders = vec![Holder { address: 0x68, driver: "rtc-ds1307".into(), device: Some("ds3231".into()) }];
+        Self(Arc::new(Shared { state: Mutex::new(BTreeMap::from([(1, header)])), healed: Condvar::new() }))
+    }
+}
+
+impl Adapter {
+    /// With a thermometer.
+    fn new(name: &'static str, functions: Functions) -> Self {
+        Self {
+            name,
+            functions,
+            devices: BTreeMap::from([(0x48, Device::thermometer())]),
+            holders: Vec::new(),
+            trouble: None,
+            touched: Addresses::default(),
+            inside: 0,
+            most_inside: 0,
+        }
+    }
+}
+
+impl Buses {
+    /// Plugs in one more bus, with a thermometer on it at 0x48.
+    pub fn add(&self, bus: u32, name: &'static str, functions: Functions) {
+        self.state().insert(bus, Adapter::new(name, functions));
+    }
+
+    /// A 16-bit register of a device as its bytes go over the wire, without the wire; `None` where there is no device.
+    pub fn register(&self, bus: u32, address: u8, register: u8) -> Option<[u8; 2]> {
+        self.on(bus, |adapter| Some(adapter.devices.get(&address)?.peek(register)))?
+    }
+
+    /// Puts one.
+    pub fn set_register(&self, bus: u32, address: u8, register: u8, bytes: [u8; 2]) {
+        self.on(bus, |adapter| adapter.devices.get_mut(&address).map(|device| device.poke(register, bytes)));
+    }
+
+    /// From now on every transfer on `bus` fails so.
+    pub fn fail(&self, bus: u32, trouble: Trouble) {
+        self.on(bus, |adapter| adapter.trouble = Some(trouble));
+    }
+
+    /// `bus` works again, and what hangs goes on.
+    pub fn heal(&self, bus: u32) {
+        self.on(bus, |adapter| adapter.trouble = None);
+        self.0.healed.notify_all();
+    }
+
+    /// Gives the adapter of `bus` other abilities.
+    pub fn set_functions(&self, bus: u32, functions: Functions) {
+        self.on(bus, |adapter| adapter.functions = functions);
+    }
+
+    /// What the thermometers of `bus` measure from now on, in degrees Celsius.
+    pub fn set_celsius(&self, bus: u32, celsius: f64) {
+        self.on(bus, |adapter| adapter.devices.values_mut().for_each(|device| device.set_celsius(celsius)));
+    }
+
+    /// Every address that was spoken to since this was asked last.
+    pub fn touched(&self, bus: u32) -> Addresses {
+        self.on(bus, |adapter| std::mem::take(&mut adapter.touched)).unwrap_or_default()
+    }
+
+    /// The most transfers there ever were at the same time on `bus`.
+    pub fn most_at_once(&self, bus: u32) -> usize {
+        self.on(bus, |adapter| adapter.most_inside).unwrap_or_default()
+    }
+
+    /// Transfers that are on `bus` now.
+    pub fn inside(&self, bus: u32) -> usize {
+        self.on(bus, |adapter| adapter.inside).unwrap_or_default()
+    }
+
+    fn on<T>(&self, bus: u32, act: impl FnOnce(&mut Adapter) -> T) -> Option<T> {
+        self.state().get_mut(&bus).map(act)
+    }
+
+    /// Every change leaves the state whole, so a panic elsewhere cannot have left it half done.
+    fn state(&self) -> MutexGuard<'_, BTreeMap<u32, Adapter>> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Comes to the bus, and waits there as long as it hangs. What the trouble is now.
+    fn enter(&self, bus: u32, address: Address) -> Option<Trouble> {
+        let mut state = self.state();
+        if let Some(adapter) = state.get_mut(&bus) {
+            adapter.touched = adapter.touched.and([address].into_iter().collect());
+            adapter.inside += 1;
+            adapter.most_inside = adapter.most_inside.max(adapter.inside);
+        }
+        let trouble = state.get(&bus).and_then(|adapter| adapter.trouble);
+        let hangs = |state: &mut BTreeMap<u32, Adapter>| {
+            state.get(&bus).is_some_and(|adapter| adapter.trouble == Some(Trouble::Hangs))
+        };
+        state = self.0.healed.wait_while(state, hangs).unwrap_or_else(PoisonError::into_inner);
+        if let Some(adapter) = state.get_mut(&bus) {
+            adapter.inside -= 1;
+        }
+        trouble
+    }
+}
+
+impl Port for Buses {
+    fn buses(&self) -> Vec<Bus> {
+        let state = self.state();
+        state.iter().map(|(number, adapter)| Bus { number: *number, name: Some(adapter.name.into()) }).collect()
+    }
+
+    fn holders(&self, bus: u32) -> Vec<Holder> {
+        self.on(bus, |adapter| adapter.holders.clone()).unwrap_or_default()
+    }
+
+    fn functions(&self, bus: u32) -> Result<Functions, Fault> {
+        self.on(bus, |adapter| adapter.functions).ok_or(Fault::NoBus)
+    }
+
+    fn perform(&self, bus: u32, address: Address, way: Way, write: &[u8], read: &mut [u8]) -> Result<(), Fault> {
+        let number = address.number();
+        let held = |adapter: &mut Adapter| adapter.holders.iter().any(|holder| holder.address == number);
+        if self.on(bus, held).ok_or(Fault::NoBus)? {
+            return Err(Fault::Held);
+        }
+        match self.enter(bus, address) {
+            Some(Trouble::Nack) => return Err(Fault::Nack),
+            Some(Trouble::ArbitrationLost) => return Err(Fault::ArbitrationLost),
+            Some(Trouble::Busy) => return Err(Fault::Busy),
+            Some(Trouble::Timeout | Trouble::Hangs) => return Err(Fault::Timeout(ADAPTER_TIMEOUT)),
+            None => {}
+        }
+        let spoken = self.on(bus, |adapter| {
+            // What an adapter cannot do, its driver refuses; every way here ends as the same bytes on the wire.
+            if !adapter.functions.has(needed(way)) {
+                return Err(Fault::Refused(io::Error::from_raw_os_error(rustix::io::Errno::OPNOTSUPP.raw_os_error())));
+            }
+            let device = adapter.devices.get_mut(&number).ok_or(Fault::Nack)?;
+            if !write.is_empty() {
+                device.written(write).ok_or(Fault::Nack)?;
+            }
+            if !read.is_empty() {
+                device.read(read);
+            }
+            Ok(())
+        });
+        spoken.unwrap_or(Err(Fault::NoBus))
+    }
+}
+
+/// The functionality that a way belongs to.
+const fn needed(way: Way) -> Functions {
+    match way {
+        Way::Plain => Functions::I2C,
+        Way::Quick => Functions::QUICK,
+        Way::ReceiveByte => Functions::READ_BYTE,
+        Way::SendByte => Functions::WRITE_BYTE,
+        Way::ReadByteData => Functions::READ_BYTE_DATA,
+        Way::WriteByteData => Functions::WRITE_BYTE_DATA,
+        Way::ReadWordData => Functions::READ_WORD_DATA,
+        Way::WriteWordData => Functions::WRITE_WORD_DATA,
+        Way::ReadBlock => Functions::READ_I2C_BLOCK,
+        Way::WriteBlock => Functions::WRITE_I2C_BLOCK,
+    }
+}

@@ -1,0 +1,49 @@
+//! This machine: where its files are, which board it is, and what is kept between two calls.
+
+use crate::{
+    board::Board,
+    firmware::{Firmware, Mailbox},
+};
+use base::{
+    error::ToolError,
+    os::{Root, about::About, activity::Activity, bus::Bus, processes::load::Load, systemd::Systemd},
+};
+use std::io;
+
+/// Made once at start, shared by every tool that reads the machine.
+pub struct Machine {
+    pub root: Root,
+    pub board: Board,
+    pub firmware: Firmware,
+    pub about: About,
+    pub activity: Activity,
+    /// Processor time of each process, at earlier calls.
+    pub load: Load,
+    /// systemd, NetworkManager and others that are asked over D-Bus.
+    pub bus: Bus,
+    /// What is kept of systemd between calls.
+    pub systemd: Systemd,
+}
+
+impl Machine {
+    /// The machine under `root` with that board and the system's own bus. `mailbox` asks the firmware where this process may not.
+    pub fn new(root: Root, board: Board, mailbox: Option<Mailbox>) -> Self {
+        let firmware = Firmware::new(&root, &board, mailbox);
+        let (about, activity) = (About::new(root.clone()), Activity::default());
+        let (load, bus, systemd) = (Load::default(), Bus::system(), Systemd::default());
+        Self { root, board, firmware, about, activity, load, bus, systemd }
+    }
+}
+
+/// What a tool says when a source it cannot do without cannot be read: `capability_missing` where there is none,
+/// `unavailable` otherwise. `what` is what was wanted.
+pub fn unreadable(what: &str, fault: &io::Error) -> ToolError {
+    let message = format!("{what} cannot be read: {fault}");
+    match fault.kind() {
+        io::ErrorKind::NotFound => ToolError::missing(message).hint("is /proc mounted, and visible to this service?"),
+        io::ErrorKind::PermissionDenied => ToolError::unavailable(message)
+            .hint("let the server's user read it; the unit's sandbox settings may hide it (ProtectProc=, ProtectKernelTunables=)"),
+        _ => ToolError::unavailable(message).hint("try again; if it stays, this kernel writes a format we do not know"),
+    }
+    .with("resource", what)
+}

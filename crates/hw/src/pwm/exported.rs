@@ -1,0 +1,148 @@
+//! One channel of a PWM chip, by its files: set, changed and given back in an order that the kernel accepts.
+
+use super::port::{Channel, Fault, Wave};
+use base::os::Root;
+use rustix::io::Errno;
+use std::{
+    fs::OpenOptions,
+    io::{self, Write},
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+/// A channel, exported once it is `ours`.
+pub(super) struct Exported {
+    pub(super) root: Root,
+    /// `sys/class/pwm/pwmchip0`
+    pub(super) chip: String,
+    /// `sys/class/pwm/pwmchip0/pwm1`
+    pub(super) folder: String,
+    pub(super) number: u32,
+    /// Exported by us, or by a process of ours that is gone: to be given back.
+    pub(super) ours: AtomicBool,
+}
+
+impl Exported {
+    pub(super) fn begin(&self, wave: Wave) -> Result<(), Fault> {
+        let polarity = format!("{}/polarity", self.folder);
+        // Not every driver has it; where it is turned, high and low would be as well. It can be set while disabled.
+        if self.root.line(&polarity).is_ok_and(|polarity| polarity != "normal") {
+            write(&self.root, &polarity, "normal").map_err(|error| refused(error, &polarity))?;
+        }
+        self.shape(wave)?;
+        self.put("enable", 1)
+    }
+
+    fn shape(&self, wave: Wave) -> Result<(), Fault> {
+        for (file, value) in in_order(self.get("duty_cycle")?, wave) {
+            self.put(file, value)?;
+        }
+        Ok(())
+    }
+
+    fn get(&self, file: &str) -> Result<u64, Fault> {
+        let value = self.root.number(&format!("{}/{file}", self.folder))?;
+        Ok(value.unsigned_abs())
+    }
+
+    fn put(&self, file: &str, value: impl ToString) -> Result<(), Fault> {
+        let path = format!("{}/{file}", self.folder);
+        write(&self.root, &path, value).map_err(|error| refused(error, &path))
+    }
+}
+
+impl Channel for Exported {
+    fn set(&self, wave: Wave) -> Result<(), Fault> {
+        let before = self.now()?;
+        self.shape(wave).inspect_err(|_| {
+            // Half of it may have been taken. What ran can be run: the kernel made it before.
+            let _ = self.shape(before);
+        })
+    }
+
+    fn now(&self) -> Result<Wave, Fault> {
+        let (period, high) = (self.get("period")?, self.get("duty_cycle")?);
+        Wave::read(period, high).ok_or_else(|| Fault::Unsupported(format!("/{} has no period", self.folder)))
+    }
+
+    fn stop(&self) -> Result<(), Fault> {
+        if !self.ours.swap(false, Ordering::Relaxed) {
+            return Ok(());
+        }
+        // Low first: a driver may leave the level as it is when it is disabled.
+        let low = self.put("duty_cycle", 0).and_then(|()| self.put("enable", 0));
+        let unexport = format!("{}/unexport", self.chip);
+        write(&self.root, &unexport, self.number).map_err(|error| refused(error, &unexport))?;
+        low
+    }
+}
+
+impl Drop for Exported {
+    fn drop(&mut self) {
+        if let Err(fault) = self.stop() {
+            tracing::warn!(channel = self.folder, %fault, "a PWM channel could not be stopped");
+        }
+    }
+}
+
+/// The kernel refuses a duty cycle longer than the period, in between as well: whichever of the two leaves room goes first.
+fn in_order(high_now: u64, wave: Wave) -> [(&'static str, u128); 2] {
+    let (period, high) = (("period", wave.period().as_nanos()), ("duty_cycle", wave.high().as_nanos()));
+    if period.1 < u128::from(high_now) { [high, period] } else { [period, high] }
+}
+
+pub(super) fn write(root: &Root, file: &str, value: impl ToString) -> io::Result<()> {
+    OpenOptions::new().write(true).truncate(true).open(root.path(file))?.write_all(value.to_string().as_bytes())
+}
+
+/// What the kernel's numbers mean here.
+pub(super) fn refused(error: io::Error, file: &str) -> Fault {
+    match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::BUSY) => Fault::Busy("a driver of the kernel uses it".into()),
+        Some(Errno::ACCESS | Errno::PERM | Errno::ROFS) => {
+            Fault::NoRights(format!("/{file} cannot be written by this user: {error}"))
+        }
+        Some(Errno::INVAL | Errno::RANGE) => {
+            Fault::Unsupported(format!("the driver cannot make this wave: /{file}: {error}"))
+        }
+        _ => Fault::Io(io::Error::new(error.kind(), format!("/{file}: {error}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The kernel's own rule (`pwm_apply_might_sleep` in drivers/pwm/core.c), on the two values alone.
+    #[test]
+    fn the_high_part_never_exceeds_the_period_in_between() {
+        let (mut period, mut high) = (0, 0);
+        for (frequency, duty) in [
+            (10.0, 100.0),
+            (50_000.0, 100.0),
+            (1.0, 0.1),
+            (1.0, 100.0),
+            (2.0, 100.0),
+            (3.0, 1.0),
+            (4000.0, 100.0),
+            (4000.0, 0.0),
+        ] {
+            let next = Wave::of(frequency, duty).unwrap();
+            for (file, value) in in_order(high, next) {
+                *(if file == "period" { &mut period } else { &mut high }) = u64::try_from(value).unwrap();
+                assert!(high <= period && period > 0, "{file} on the way to {next:?}: {high} of {period}");
+            }
+            assert_eq!(Wave::read(period, high), Some(next));
+        }
+    }
+
+    #[test]
+    fn refusals_are_told_apart() {
+        let of = |errno: Errno| refused(errno.into(), "sys/class/pwm/pwmchip0/export");
+        assert!(matches!(of(Errno::BUSY), Fault::Busy(_)));
+        for errno in [Errno::ACCESS, Errno::PERM, Errno::ROFS] {
+            assert!(matches!(of(errno), Fault::NoRights(_)));
+        }
+        assert!(matches!(of(Errno::INVAL), Fault::Unsupported(_)));
+        assert!(matches!(of(Errno::IO), Fault::Io(_)));
+    }
+}

@@ -1,0 +1,201 @@
+//! What every backend of hardware PWM keeps, and the wave itself.
+//!
+//! Terms are the kernel's (Documentation/driver-api/pwm.rst): a *chip* has *channels*, each with a period and the part of it
+//! that is high, both in nanoseconds.
+
+use crate::line;
+use contract::values::Pin;
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use std::{fmt, io, time::Duration};
+
+/// Bounds of `gpio.set_pwm`, in hertz (docs/contract/gpio.md).
+pub const LOWEST_HZ: f64 = 1.0;
+pub const HIGHEST_HZ: f64 = 50_000.0;
+
+/// A square wave in whole nanoseconds, as the kernel counts. The high part is never longer than the period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wave {
+    period: Duration,
+    high: Duration,
+}
+
+impl Wave {
+    /// Both rounded to the nearest nanosecond. `None` outside of [`LOWEST_HZ`] to [`HIGHEST_HZ`] and 0 to 100 per cent, and for
+    /// what is no number.
+    pub fn of(frequency_hz: f64, duty_cycle_percent: f64) -> Option<Self> {
+        if !(LOWEST_HZ..=HIGHEST_HZ).contains(&frequency_hz) || !(0.0..=100.0).contains(&duty_cycle_percent) {
+            return None;
+        }
+        let period = 1e9 / frequency_hz;
+        let high = period * duty_cycle_percent / 100.0;
+        // Between 0 and 1e9 by the bounds above.
+        let whole = |nanoseconds: f64| Duration::from_nanos((nanoseconds + 0.5) as u64);
+        Some(Self { period: whole(period), high: whole(high).min(whole(period)) })
+    }
+
+    pub const fn period(self) -> Duration {
+        self.period
+    }
+    pub const fn high(self) -> Duration {
+        self.high
+    }
+    pub fn frequency_hz(self) -> f64 {
+        1.0 / self.period.as_secs_f64()
+    }
+    pub fn duty_cycle_percent(self) -> f64 {
+        self.high.as_secs_f64() / self.period.as_secs_f64() * 100.0
+    }
+    /// Always low or always high: nothing ever changes.
+    pub fn is_constant(self) -> bool {
+        self.high.is_zero() || self.high == self.period
+    }
+}
+
+/// One channel, by a name that stays the same over kernels and restarts: numbers of chips do not.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Slot {
+    /// The device of the chip: `fe20c000.pwm`.
+    pub chip: String,
+    pub channel: u32,
+}
+
+impl fmt::Display for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "channel {} of {}", self.channel, self.chip)
+    }
+}
+
+/// Why there is no hardware PWM on a pin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Without {
+    /// A sentence without its full stop.
+    pub why: String,
+    /// How to get it, where that is possible.
+    pub remedy: Option<String>,
+}
+
+impl Without {
+    /// The pin has none, and these have.
+    pub fn no_channel(pin: Pin, pins: &[Pin]) -> Self {
+        let numbers: Vec<String> = pins.iter().map(|pin| pin.bcm().to_string()).collect();
+        let others = match numbers.split_last() {
+            None => "nor has any other pin that we know of".into(),
+            Some((only, [])) => format!("GPIO {only} has"),
+            Some((last, others)) => format!("GPIO {} and {last} have", others.join(", ")),
+        };
+        Self { why: format!("GPIO {} has no hardware PWM, {others}", pin.bcm()), remedy: None }
+    }
+}
+
+/// Why a wave does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// Another program or a driver of the kernel has the channel.
+    #[error("{0}")]
+    Busy(String),
+    /// Another pin of ours runs on this channel.
+    #[error("it shares {slot} with GPIO {}, which runs", .pin.bcm())]
+    Shared { slot: Slot, pin: Pin },
+    /// The hardware or its driver cannot make this wave.
+    #[error("{0}")]
+    Unsupported(String),
+    /// The files are not ours to write.
+    #[error("{0}")]
+    NoRights(String),
+    /// Software cannot make it: too fast.
+    #[error("software makes at most {} Hz", super::software::HIGHEST_HZ)]
+    TooFast,
+    /// As many threads as there may be.
+    #[error("{} pins have software PWM already, which is as many as may have it at once", super::software::MOST)]
+    TooMany,
+    /// The line itself failed.
+    #[error("{0}")]
+    Line(#[from] line::Fault),
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+/// The hardware channels of a board.
+pub trait Port: Send + Sync {
+    /// The channel that drives the pin as it is now. `function` is what the pin's registers say; `None` when nobody can
+    /// read them.
+    ///
+    /// # Errors
+    /// [`Without`]: what stands against it.
+    fn route(&self, pin: Pin, function: Option<&line::Function>) -> Result<Slot, Without>;
+
+    /// The pins that can have hardware PWM on this board, routed or not.
+    fn pins(&self) -> Vec<Pin>;
+
+    /// Takes a channel and lets it run. Dropping the future leaves the channel as it was found.
+    ///
+    /// # Errors
+    /// [`Fault::Busy`], [`Fault::NoRights`], [`Fault::Unsupported`], or the kernel's.
+    fn open<'a>(&'a self, slot: &'a Slot, wave: Wave) -> BoxFuture<'a, Result<Box<dyn Channel>, Fault>>;
+
+    /// Stops a channel that an earlier process of ours left running, and whether it still was taken.
+    ///
+    /// # Errors
+    /// As [`Port::open`].
+    fn stop_left(&self, slot: &Slot) -> Result<bool, Fault>;
+}
+
+/// A channel that is held. Dropped, it stops.
+pub trait Channel: Send + Sync {
+    /// Changes the wave while it runs, without a gap.
+    ///
+    /// # Errors
+    /// [`Fault::Unsupported`]; the wave from before runs on then.
+    fn set(&self, wave: Wave) -> Result<(), Fault>;
+
+    /// What the kernel says it makes now, in its own rounding.
+    ///
+    /// # Errors
+    /// The kernel's.
+    fn now(&self) -> Result<Wave, Fault>;
+
+    /// Stops and gives the channel back; the pin is low, as far as the hardware drives it at all. Once is enough.
+    ///
+    /// # Errors
+    /// When the kernel refuses: the wave may go on.
+    fn stop(&self) -> Result<(), Fault>;
+}
+
+impl Wave {
+    /// As read from the kernel: `None` for a period of 0, which a channel has before it is set.
+    pub(super) fn read(period: u64, high: u64) -> Option<Self> {
+        (period > 0)
+            .then(|| Self { period: Duration::from_nanos(period), high: Duration::from_nanos(high.min(period)) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wave_is_whole_nanoseconds_within_its_bounds() {
+        let wave = Wave::of(50.0, 7.5).unwrap();
+        assert_eq!((wave.period(), wave.high()), (Duration::from_millis(20), Duration::from_micros(1500)));
+        assert_eq!((wave.frequency_hz(), wave.duty_cycle_percent()), (50.0, 7.5));
+        let third = Wave::of(30_000.0, 100.0 / 3.0).unwrap();
+        assert_eq!((third.period().as_nanos(), third.high().as_nanos()), (33_333, 11_111));
+        assert!(Wave::of(1.0, 0.0).unwrap().is_constant() && Wave::of(50_000.0, 100.0).unwrap().is_constant());
+        assert!(!Wave::of(50_000.0, 99.9).unwrap().is_constant());
+        for (frequency, duty) in [
+            (0.999, 50.0),
+            (50_000.1, 50.0),
+            (-1.0, 50.0),
+            (1e308, 50.0),
+            (f64::NAN, 50.0),
+            (f64::INFINITY, 50.0),
+            (100.0, -0.1),
+            (100.0, 100.1),
+            (100.0, f64::NAN),
+            (100.0, f64::NEG_INFINITY),
+        ] {
+            assert_eq!(Wave::of(frequency, duty), None, "{frequency} Hz, {duty} %");
+        }
+    }
+}

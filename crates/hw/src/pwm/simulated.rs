@@ -1,0 +1,149 @@
+//! The simulated twin: the two channels of a Raspberry Pi 4 in memory, each on two pins, routed until a test says otherwise.
+
+use super::port::{Channel, Fault, Port, Slot, Wave, Without};
+use crate::line::Function;
+use contract::values::Pin;
+use futures::{FutureExt, future::BoxFuture};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+const PINS: [(u64, u32); 4] = [(12, 0), (13, 1), (18, 0), (19, 1)];
+const CHIP: &str = "simulated.pwm";
+
+/// The channels of a simulated board. Clones are handles to the same ones.
+#[derive(Clone, Debug, Default)]
+pub struct SimulatedPwm(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    channels: BTreeMap<u32, Taken>,
+    /// Pins that are no PWM now.
+    unrouted: BTreeSet<Pin>,
+    failing: Option<String>,
+}
+
+#[derive(Debug)]
+struct Taken {
+    /// `None`: somebody else's.
+    wave: Option<Wave>,
+}
+
+impl SimulatedPwm {
+    /// What a channel makes now: what an oscilloscope shows on its pins.
+    pub fn wave(&self, channel: u32) -> Option<Wave> {
+        self.state().channels.get(&channel)?.wave
+    }
+
+    /// How many channels are taken, by anybody.
+    pub fn taken(&self) -> usize {
+        self.state().channels.len()
+    }
+
+    /// Makes the pin a plain GPIO, as without an overlay, or PWM again.
+    pub fn route_to(&self, pin: Pin, routed: bool) {
+        let mut state = self.state();
+        if routed {
+            state.unrouted.remove(&pin)
+        } else {
+            state.unrouted.insert(pin)
+        };
+    }
+
+    /// Another program takes the channel or, with `false`, gives it back.
+    pub fn take_away(&self, channel: u32, taken: bool) {
+        let mut state = self.state();
+        if taken {
+            state.channels.insert(channel, Taken { wave: None });
+        } else {
+            state.channels.remove(&channel);
+        }
+    }
+
+    /// From now on every access fails with `why`; `None` heals.
+    pub fn fail(&self, why: Option<&str>) {
+        self.state().failing = why.map(str::to_owned);
+    }
+
+    fn working(&self) -> Result<MutexGuard<'_, State>, Fault> {
+        let state = self.state();
+        match &state.failing {
+            Some(why) => Err(Fault::Io(io::Error::other(why.clone()))),
+            None => Ok(state),
+        }
+    }
+
+    /// No change is left half done, so a panic elsewhere leaves it whole.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self, channel: u32, wave: Wave) -> Result<Taking, Fault> {
+        let mut state = self.working()?;
+        if state.channels.contains_key(&channel) {
+            return Err(Fault::Busy("another program has exported it".into()));
+        }
+        state.channels.insert(channel, Taken { wave: Some(wave) });
+        Ok(Taking { board: self.clone(), channel })
+    }
+}
+
+impl Port for SimulatedPwm {
+    fn route(&self, pin: Pin, _: Option<&Function>) -> Result<Slot, Without> {
+        let found = PINS.iter().find(|(number, _)| *number == u64::from(pin.bcm()));
+        let Some((_, channel)) = found else {
+            return Err(Without::no_channel(pin, &self.pins()));
+        };
+        if self.state().unrouted.contains(&pin) {
+            let why = format!("GPIO {} is a plain GPIO now and not PWM{channel}", pin.bcm());
+            return Err(Without { why, remedy: Some("route it by the board's handle".into()) });
+        }
+        Ok(Slot { chip: CHIP.into(), channel: *channel })
+    }
+
+    fn pins(&self) -> Vec<Pin> {
+        PINS.iter().filter_map(|(number, _)| Pin::try_from(*number).ok()).collect()
+    }
+
+    fn open<'a>(&'a self, slot: &'a Slot, wave: Wave) -> BoxFuture<'a, Result<Box<dyn Channel>, Fault>> {
+        let taken = self.take(slot.channel, wave).map(|taken| Box::new(taken) as Box<dyn Channel>);
+        std::future::ready(taken).boxed()
+    }
+
+    fn stop_left(&self, slot: &Slot) -> Result<bool, Fault> {
+        Ok(self.working()?.channels.remove(&slot.channel).is_some())
+    }
+}
+
+struct Taking {
+    board: SimulatedPwm,
+    channel: u32,
+}
+
+impl Channel for Taking {
+    fn set(&self, wave: Wave) -> Result<(), Fault> {
+        let mut state = self.board.working()?;
+        state.channels.insert(self.channel, Taken { wave: Some(wave) });
+        Ok(())
+    }
+
+    fn now(&self) -> Result<Wave, Fault> {
+        let state = self.board.working()?;
+        let wave = state.channels.get(&self.channel).and_then(|taken| taken.wave);
+        wave.ok_or_else(|| Fault::Unsupported("the channel was given back".into()))
+    }
+
+    fn stop(&self) -> Result<(), Fault> {
+        self.board.working()?.channels.remove(&self.channel);
+        Ok(())
+    }
+}
+
+impl Drop for Taking {
+    fn drop(&mut self) {
+        // A board that fails keeps its channel running, as a real one might.
+        let _ = self.stop();
+    }
+}

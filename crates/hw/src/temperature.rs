@@ -1,0 +1,82 @@
+//! The processor's temperature, from the first of four sources that has it (docs/contract/system.md).
+
+use super::{board::Board, firmware::Firmware};
+use base::os::{Root, hwmon, thermal, uptime};
+use std::io;
+
+/// A temperature and where it came from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reading {
+    /// Degrees Celsius.
+    pub celsius: f64,
+    pub source: Source,
+}
+
+/// In the order they are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The simulated board; nothing else is asked then.
+    Simulated,
+    /// `/sys/class/thermal/thermal_zone0`
+    ThermalZone,
+    /// `vcgencmd measure_temp`
+    Vcgencmd,
+    /// `/sys/class/hwmon`
+    Hwmon,
+    /// Whatever the sysinfo crate still finds: other thermal zones, other layouts of hwmon.
+    Sysinfo,
+}
+
+/// The temperature; `None` where the machine has no sensor.
+///
+/// # Errors
+/// What the first source said, when there are sensors and none answers.
+pub async fn read(root: &Root, board: &Board, firmware: &Firmware) -> io::Result<Option<Reading>> {
+    let mut fault: Option<io::Error> = None;
+    let mut found = |source: Source, celsius: io::Result<f64>| match celsius {
+        Ok(celsius) => Some(Reading { celsius, source }),
+        Err(error) => {
+            if error.kind() != io::ErrorKind::NotFound {
+                fault.get_or_insert(error);
+            }
+            None
+        }
+    };
+    if let Some(simulated) = &board.simulated {
+        let celsius = simulated.celsius(uptime::read(root)?)?;
+        return Ok(Some(Reading { celsius, source: Source::Simulated }));
+    }
+    if let Some(reading) = found(Source::ThermalZone, thermal::zone(root, 0)) {
+        return Ok(Some(reading));
+    }
+    let measured = firmware.measured_celsius().await;
+    if let Some(reading) = measured.and_then(|celsius| found(Source::Vcgencmd, celsius)) {
+        return Ok(Some(reading));
+    }
+    if let Some(reading) = found(Source::Hwmon, processor(hwmon::temperatures(root))) {
+        return Ok(Some(reading));
+    }
+    if let Some(celsius) = from_sysinfo(root) {
+        return Ok(Some(Reading { celsius, source: Source::Sysinfo }));
+    }
+    fault.map_or(Ok(None), Err)
+}
+
+/// The sensor that is about the processor; else the first.
+fn processor(sensors: io::Result<Vec<hwmon::Sensor>>) -> io::Result<f64> {
+    let sensors = sensors?;
+    let about_cpu = |chip: &str| ["cpu", "coretemp", "k10temp", "soc"].iter().any(|name| chip.contains(name));
+    let chosen = sensors.iter().find(|sensor| about_cpu(&sensor.chip)).or(sensors.first());
+    chosen.map(|sensor| sensor.celsius).ok_or_else(|| io::ErrorKind::NotFound.into())
+}
+
+/// sysinfo reads this machine whatever the root is, so it is asked about this machine only.
+fn from_sysinfo(root: &Root) -> Option<f64> {
+    if !root.is_system() {
+        return None;
+    }
+    let components = sysinfo::Components::new_with_refreshed_list();
+    let measured =
+        components.iter().find_map(|component| component.temperature().filter(|celsius| celsius.is_finite()));
+    measured.map(f64::from)
+}

@@ -1,0 +1,69 @@
+//! The flow of this machine: the configured one, or the one that the machine shows signs of.
+
+use super::{
+    BootFlow, By, Custom, Machine, Tryboot, Uboot, custom,
+    tryboot::{Flag, SET_REBOOT_FLAGS},
+};
+use crate::{
+    boot::has_tryboot,
+    disk::{Disk, Layout},
+};
+use base::{
+    error::ToolError,
+    os::{Root, command_line::argument, ioctl},
+};
+use std::{fs::File, sync::Arc};
+
+/// Raspberry Pi's kernels have the firmware's mailbox here.
+const VCIO: &str = "dev/vcio";
+
+/// `update.flow`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Tryboot where the firmware tells of it, U-Boot where boot.cmd started the machine.
+    Auto,
+    Tryboot,
+    Uboot,
+    /// With its program.
+    Custom(String),
+}
+
+/// The flow of the machine that `root` stands for.
+///
+/// # Errors
+/// `capability_missing` when nothing says how this machine chooses its slot, `invalid_argument` for a program that is no full path.
+pub fn of_machine(
+    root: &Root,
+    layout: &Layout,
+    wanted: &Wanted,
+    disk: Arc<dyn Disk>,
+) -> Result<Box<dyn BootFlow>, ToolError> {
+    let machine = |by| Arc::new(Machine::new(root.clone(), layout.clone(), by));
+    let tryboot = || {
+        let flow = Tryboot::new(disk.clone(), layout.clone(), machine(By::DeviceTree), mailbox(root));
+        Box::new(flow.with_template(layout.config_template.clone()))
+    };
+    let uboot = || Box::new(Uboot::new(disk.clone(), machine(By::CommandLine)));
+    Ok(match wanted {
+        Wanted::Tryboot => tryboot(),
+        Wanted::Uboot => uboot(),
+        Wanted::Custom(program) => Box::new(Custom::new(program, machine(By::CommandLine), custom::LIMIT)?),
+        // boot.cmd's word first: U-Boot may hand on the device tree of a firmware that has tryboot.
+        Wanted::Auto if argument(root, "raspi_mcp.slot").is_some() => uboot(),
+        Wanted::Auto if has_tryboot(root) => tryboot(),
+        Wanted::Auto => {
+            return Err(ToolError::missing("nothing says how this machine chooses the system it starts")
+                .hint("updates of whole images need an image with two slots; for another boot chain set update.flow"));
+        }
+    })
+}
+
+fn mailbox(root: &Root) -> Option<Flag> {
+    let path = root.path(VCIO);
+    path.exists().then(|| -> Flag {
+        Arc::new(move |on| {
+            let vcio = File::options().read(true).write(true).open(&path)?;
+            ioctl::set_firmware_property(&vcio, SET_REBOOT_FLAGS, u32::from(on))
+        })
+    })
+}

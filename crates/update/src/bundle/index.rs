@@ -1,0 +1,170 @@
+//! The index: for each block its hashes and its place. 68 bytes a block, in memory as in the file.
+
+use super::{Digest, Envelope, Fault, Image, ImageKind, MAX_OVERHEAD, Manifest};
+use std::ops::Range;
+
+/// Bytes of an entry: length stored (4, little endian), SHA-256 stored, SHA-256 raw.
+pub const ENTRY: usize = 68;
+/// After how many blocks a place is kept; between them lengths are added up.
+const STRIDE: usize = 64;
+const WHAT: &str = "the index";
+
+/// The blocks of a bundle: those of the root image, then those of the boot image, each from its start.
+#[derive(Debug)]
+pub struct Index {
+    entries: Vec<u8>,
+    /// Where every [`STRIDE`]th block is stored.
+    places: Vec<u64>,
+    images: Vec<Image>,
+}
+
+/// One block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    pub image: ImageKind,
+    /// Bytes from the start of the area (and of the image).
+    pub at: u64,
+    /// Bytes of the raw block.
+    pub size: u32,
+    /// Where it is in the bundle, from its first byte; empty for a block of zeros.
+    pub stored: Range<u64>,
+    /// Of the stored bytes; 32 zeros for a block of zeros, which has none.
+    pub stored_sha256: Digest,
+    /// Of the raw block.
+    pub sha256: Digest,
+    /// Whether it is stored as nothing, and is `size` bytes of zero.
+    pub zero: bool,
+}
+
+impl Index {
+    /// Makes an index for showing and comparing what nobody has verified; [`crate::trust::Release::index`] is for the rest.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn unverified(bytes: Vec<u8>, manifest: &Manifest, envelope: &Envelope) -> Result<Self, Fault> {
+        Self::decode(bytes, manifest, envelope.blocks_at, envelope.total)
+    }
+
+    /// Makes an index of the bytes that `manifest` names by hash and length. Takes them over: 68 bytes a block are kept, and little more.
+    ///
+    /// # Errors
+    /// [`Fault::Hash`], and [`Fault::Malformed`] where somebody signed what the format does not allow.
+    pub(crate) fn decode(entries: Vec<u8>, manifest: &Manifest, blocks_at: u64, total: u64) -> Result<Self, Fault> {
+        if entries.len() as u64 != manifest.index.size || Digest::of(&entries) != manifest.index.sha256 {
+            return Err(Fault::Hash { what: WHAT.into() });
+        }
+        let mut index = Self { entries, places: Vec::new(), images: manifest.images.clone() };
+        let blocks = index.images.iter().try_fold(0u64, |sum, image| sum.checked_add(image.blocks()));
+        if blocks.and_then(|blocks| blocks.checked_mul(ENTRY as u64)) != Some(index.entries.len() as u64) {
+            return Err(Fault::malformed(WHAT, "its length is not that of the images' blocks"));
+        }
+        index.places.reserve_exact(index.entries.len() / ENTRY / STRIDE + 1);
+        let mut place = blocks_at;
+        let mut zeros = Zeros::default();
+        for n in 0..index.len() {
+            if (n as usize).is_multiple_of(STRIDE) {
+                index.places.push(place);
+            }
+            let wrong = |problem: &str| Fault::malformed(format!("block {n} of {WHAT}"), problem);
+            let (length, stored, raw) = index.entry(n);
+            let (_, _, size) = index.spot(n);
+            if length > size + MAX_OVERHEAD {
+                return Err(wrong("it is stored longer than any block of its size is"));
+            }
+            if length == 0 && (stored != Digest([0; 32]) || raw != zeros.digest(size)) {
+                return Err(wrong("nothing is stored for it, and it is not the block of zeros"));
+            }
+            place = place.checked_add(length.into()).ok_or_else(|| wrong("its place overflows"))?;
+        }
+        if place != total {
+            return Err(Fault::malformed(WHAT, format!("its blocks end at {place}, and the bundle at {total}")));
+        }
+        Ok(index)
+    }
+
+    /// How many blocks.
+    pub fn len(&self) -> u32 {
+        // MAX_INDEX bytes are fewer than 2^18 entries.
+        (self.entries.len() / ENTRY) as u32
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Block `n`.
+    ///
+    /// # Panics
+    /// When there is none: `n` is not below [`Index::len`].
+    pub fn block(&self, n: u32) -> Block {
+        let (image, at, size) = self.spot(n);
+        let (length, stored_sha256, sha256) = self.entry(n);
+        let before = n as usize / STRIDE * STRIDE;
+        let skipped: u64 = (before as u32..n).map(|n| u64::from(self.entry(n).0)).sum();
+        let start = self.places[n as usize / STRIDE] + skipped;
+        let stored = start..start + u64::from(length);
+        Block { image, at, size, stored, stored_sha256, sha256, zero: length == 0 }
+    }
+
+    /// All of them, in order.
+    pub fn blocks(&self) -> impl Iterator<Item = Block> + '_ {
+        (0..self.len()).map(|n| self.block(n))
+    }
+
+    /// The numbers of the blocks of one image.
+    pub fn range(&self, kind: ImageKind) -> Range<u32> {
+        let mut start = 0;
+        for image in &self.images {
+            let end = start + image.blocks() as u32;
+            if image.kind == kind {
+                return start..end;
+            }
+            start = end;
+        }
+        start..start
+    }
+
+    /// The bytes it was made of.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.entries
+    }
+
+    fn entry(&self, n: u32) -> (u32, Digest, Digest) {
+        let entry = &self.entries[n as usize * ENTRY..][..ENTRY];
+        let digest = |at: usize| {
+            let mut digest = [0; 32];
+            digest.copy_from_slice(&entry[at..at + 32]);
+            Digest(digest)
+        };
+        (u32::from_le_bytes([entry[0], entry[1], entry[2], entry[3]]), digest(4), digest(36))
+    }
+
+    /// Image, place in it and size of block `n`.
+    fn spot(&self, n: u32) -> (ImageKind, u64, u32) {
+        let mut rest = u64::from(n);
+        for image in &self.images {
+            if rest < image.blocks() {
+                let at = rest * u64::from(image.block_size);
+                // No more than block_size, which is a u32.
+                return (image.kind, at, (image.size - at).min(image.block_size.into()) as u32);
+            }
+            rest -= image.blocks();
+        }
+        panic!("block {n} of {}", self.len())
+    }
+}
+
+/// SHA-256 of so many zeros, for the two or three sizes that blocks of one bundle have.
+#[derive(Default)]
+pub(super) struct Zeros(Vec<(u32, Digest)>);
+
+impl Zeros {
+    pub(super) fn digest(&mut self, size: u32) -> Digest {
+        if let Some((_, digest)) = self.0.iter().find(|(known, _)| *known == size) {
+            return *digest;
+        }
+        let digest = Digest::of(&vec![0; size as usize]);
+        self.0.push((size, digest));
+        digest
+    }
+}

@@ -1,0 +1,31 @@
+//! Bundles: what an update is delivered as (docs/bundle-format.md).
+//!
+//! The order of trust is the order of the types: bytes of a network become an [`Envelope`] (nothing in it is believed), the root of
+//! trust makes a [`super::trust::Release`] of it (its manifest is), a release makes an [`Index`] of bytes whose hash it names, and a
+//! [`Block`] of that index says which hash stored bytes must have before [`unpack`] lets them near the decompressor.
+
+mod build;
+pub mod delta;
+mod digest;
+mod envelope;
+mod fault;
+mod forbidden;
+mod frame;
+mod index;
+mod manifest;
+mod signature;
+mod strict;
+pub mod tree;
+mod words;
+
+pub use build::{Built, Plan, Source, build};
+pub use digest::Digest;
+pub use envelope::{Envelope, Head, MAX_HEAD, MAX_SIGNATURES, PREAMBLE, SIGNATURES_SIZE};
+pub use fault::Fault;
+pub use forbidden::{check_boot, is_forbidden};
+pub use frame::{MAX_OVERHEAD, Unpacker, unpack};
+pub use index::{Block, ENTRY, Index};
+pub use manifest::{Image, ImageKind, IndexRef, MAX_INDEX, MAX_MANIFEST, Manifest};
+pub use signature::Signature;
+pub use strict::strict;
+pub use words::{is_time, is_version, is_word};

@@ -1,0 +1,112 @@
+//! Whether an index is to be believed: by its keys, for this product and channel, not older than one seen before, not expired.
+
+use super::{
+    Index, Seen,
+    seen::{Mark, joined},
+};
+use crate::{
+    Reckoning,
+    bundle::Digest,
+    trust::{Purpose, Roots, Signed},
+};
+use base::error::{ErrorCode, ToolError};
+/// An index that is believed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    pub index: Index,
+    pub seen: Seen,
+    /// Why it may not be the newest after all: the clock is not set.
+    pub doubt: Option<&'static str>,
+}
+
+/// What an index must be of.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    pub product: &'a str,
+    pub channel: &'a str,
+    /// The newest one seen so far; of another product or channel it does not count.
+    pub seen: Option<&'a Seen>,
+    /// The system's clock, in milliseconds since 1970.
+    pub clock_ms: i64,
+    /// Whether the clock was set from the network.
+    pub synchronised: bool,
+    /// Seconds since 1970 that are certain to have passed.
+    pub time_floor: u64,
+}
+
+/// Judges the bytes of an index.
+///
+/// # Errors
+/// `verification_failed` for a bad or missing signature, another product or channel, an index from the future, one older than what any
+/// key that still counts has signed (a replay) or another one under the same number; `failed_precondition` when it has expired (a freeze) or the root of trust has.
+pub fn accept(bytes: &[u8], roots: &Roots, wanted: &Wanted<'_>) -> Result<Accepted, ToolError> {
+    let signed = Signed::parse(bytes, Purpose::Channel)?;
+    let text = &signed.text;
+    let signers = roots.verify_channel(text, &signed.signatures)?;
+    let index = Index::parse(text)?;
+    let refuse = |message: String| {
+        Err(ToolError::new(ErrorCode::VerificationFailed, message)
+            .with("channel", index.channel.as_str())
+            .with("sequence", index.sequence)
+            .hint("nothing was installed; if it stays so, somebody answers in the publisher's place, or publishes by mistake"))
+    };
+    if (index.product.as_str(), index.channel.as_str()) != (wanted.product, wanted.channel) {
+        let (product, channel) = (wanted.product, wanted.channel);
+        return refuse(format!(
+            "the index there is that of {} {}, and {product} {channel} is wanted",
+            index.product, index.channel
+        ));
+    }
+    let reckoned = Reckoning::of(wanted.clock_ms.div_euclid(1000), wanted.synchronised, wanted.time_floor);
+    if index.created > reckoned.latest() {
+        return refuse(format!(
+            "the index was made in the future ({} seconds since 1970): look at this machine's clock",
+            index.created
+        ));
+    }
+    let sha256 = Digest::of(text);
+    let keys = &roots.role(Purpose::Channel).keys;
+    let same = |seen: &&Seen| seen.product == index.product && seen.channel == index.channel;
+    let marks = wanted.seen.filter(same).map_or_else(Vec::new, |seen| seen.known(keys));
+    for seen in &marks {
+        // What a key has signed that does not count any more is no number to go by.
+        let before = if keys.contains(&seen.key) { seen.sequence } else { 0 };
+        let now = index.sequence;
+        // A time that has not come yet was believed while the clock was not set: it holds nothing back.
+        let earlier = index.created < seen.created && seen.created <= reckoned.latest();
+        if now < before || earlier {
+            return refuse(format!("the channel went back from index {before} to {now}: an old one is being replayed"));
+        }
+        if now == before && sha256 != seen.sha256 {
+            return refuse(format!("there are two different indexes with number {now}"));
+        }
+    }
+    // Where the clock is not set, what the index says of its own making is later than any floor.
+    let now = reckoned.now.max(index.created);
+    roots.fresh(now)?;
+    if now >= index.expires {
+        return Err(ToolError::precondition(format!(
+            "the channel's index {} expired {} hours ago: it is no longer known which release is the newest",
+            index.sequence,
+            (now - index.expires) / 3600
+        ))
+        .with("expired", index.expires)
+        .hint(
+            "its publisher has to publish it anew; if others get a newer one, somebody holds it back on the way here",
+        ));
+    }
+    let (sequence, created) = (index.sequence, index.created);
+    // What lies a day ahead must not hold back what is published in between.
+    let seen_at = if reckoned.fresh { created.min(reckoned.now) } else { created };
+    let signed: Vec<Mark> = signers.iter().map(|&key| Mark { key, sequence, created: seen_at, sha256 }).collect();
+    let seen = Seen {
+        product: index.product.clone(),
+        channel: index.channel.clone(),
+        sequence,
+        created,
+        sha256,
+        checked_ms: wanted.clock_ms,
+        marks: joined(&signed, &marks),
+    };
+    Ok(Accepted { index, seen, doubt: reckoned.doubt() })
+}

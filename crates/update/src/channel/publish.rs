@@ -1,0 +1,89 @@
+//! The next index of a channel: the last one with one change, a higher number and new times.
+
+use super::{Index, MAX_OFFERS, Offer, Revoked};
+use crate::bundle::Digest;
+use base::error::ToolError;
+
+/// What is different in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Nothing but its times: so that it does not expire.
+    Renew,
+    /// One more release, in its place; the oldest goes where there are too many.
+    Add(Box<Offer>),
+    /// The share of devices that get a release.
+    Rollout {
+        version: String,
+        percent: u8,
+    },
+    Pause {
+        reason: String,
+    },
+    Resume,
+    /// A release that nobody should install any more.
+    Revoke {
+        version: String,
+        reason: String,
+    },
+}
+
+/// The index after `last`.
+///
+/// # Errors
+/// `invalid_argument` for a change that cannot be made; [`Index::encode`] has the rest.
+pub fn publish(mut last: Index, change: Change, created: u64, expires: u64) -> Result<Index, ToolError> {
+    if created < last.created {
+        return Err(ToolError::invalid(format!(
+            "the last index was made at {}, and this one at {created}: devices would take it for a replay",
+            last.created
+        ))
+        .hint("give a later --created"));
+    }
+    (last.sequence, last.created, last.expires) = (last.sequence + 1, created, expires);
+    match change {
+        Change::Renew => {}
+        Change::Pause { reason } => last.paused = Some(reason),
+        Change::Resume if last.paused.is_none() => return Err(ToolError::invalid("the channel is not paused")),
+        Change::Resume => last.paused = None,
+        Change::Rollout { version, percent } => find(&mut last, &version)?.rollout.percent = percent,
+        Change::Revoke { version, reason } => {
+            let manifest = find(&mut last, &version)?.manifest;
+            if last.revocation(&manifest).is_some() {
+                return Err(ToolError::invalid(format!("{version} is revoked already")));
+            }
+            last.revoked.push(Revoked { manifest, version, reason });
+        }
+        Change::Add(offer) => add(&mut last, *offer)?,
+    }
+    last.encode()?;
+    Ok(last)
+}
+
+fn add(index: &mut Index, offer: Offer) -> Result<(), ToolError> {
+    let taken =
+        |one: &&Offer| one.counter == offer.counter || one.version == offer.version || one.manifest == offer.manifest;
+    if let Some(other) = index.releases.iter().find(taken) {
+        return Err(ToolError::invalid(format!(
+            "{} with counter {} is in the channel already, and this is {} with counter {}",
+            other.version, other.counter, offer.version, offer.counter
+        ))
+        .hint("a release has a version and a counter of its own: build it with higher ones"));
+    }
+    let at = index.releases.partition_point(|one| one.counter > offer.counter);
+    index.releases.insert(at, offer);
+    index.releases.truncate(MAX_OFFERS);
+    Ok(())
+}
+
+fn find<'a>(index: &'a mut Index, version: &str) -> Result<&'a mut Offer, ToolError> {
+    let known: Vec<String> = index.releases.iter().map(|offer| offer.version.clone()).collect();
+    index.releases.iter_mut().find(|offer| offer.version == version).ok_or_else(|| {
+        ToolError::not_found(format!("the channel has no release {version}; it has {}", known.join(", ")))
+            .with("version", version)
+    })
+}
+
+/// The salt of a release's rollout: its own, and the same whenever it is published.
+pub fn salt(manifest: &Digest) -> String {
+    manifest.to_string()[..16].to_owned()
+}

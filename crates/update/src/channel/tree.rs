@@ -1,0 +1,159 @@
+//! The files of a channel on the disk of whoever publishes it: whatever reads them meanwhile finds the old index or the new one.
+
+use super::{INDEX, Index, ROOTS};
+use crate::{
+    bundle::is_word,
+    trust::{MAX_SIGNED, Purpose, Roots, SecretKey, Signed},
+};
+use base::{
+    error::{ErrorCode, ToolError},
+    os::{if_there, lock::Lock, whole},
+};
+use std::{
+    fs::{self, File},
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+/// The folder of bundles.
+const BUNDLES: &str = "bundles";
+
+/// A folder that is served as it is. One process has it at a time.
+#[derive(Debug)]
+pub struct Tree {
+    folder: PathBuf,
+    _lock: Lock,
+}
+
+impl Tree {
+    /// Opens or makes it.
+    ///
+    /// # Errors
+    /// `conflict` while somebody else publishes there, `unavailable` when it cannot be written.
+    pub fn open(folder: &Path) -> Result<Self, ToolError> {
+        fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
+        let lock = File::open(folder).map_err(|error| failed(folder, &error))?;
+        let lock = Lock::take(lock).map_err(|error| failed(folder, &error))?.ok_or_else(|| {
+            ToolError::new(ErrorCode::Conflict, format!("somebody else publishes in {} right now", folder.display()))
+                .hint("try again when they are done: each index has a number of its own")
+        })?;
+        Ok(Self { folder: folder.to_owned(), _lock: lock })
+    }
+
+    /// The index of `channel` that is there, whoever signed it.
+    ///
+    /// # Errors
+    /// `verification_failed` when it is none, `unavailable` when it cannot be read.
+    pub fn last(&self, channel: &str) -> Result<Option<Index>, ToolError> {
+        let path = self.index(channel)?;
+        let Some(bytes) = if_there(read(&path)).map_err(|error| failed(&path, &error))? else { return Ok(None) };
+        Ok(Some(Index::parse(&Signed::parse(&bytes, Purpose::Channel)?.text)?))
+    }
+
+    /// Signs `index` with `keys` and puts it in the place of the one before. `roots`: who has to be able to believe it.
+    ///
+    /// # Errors
+    /// `verification_failed` when devices would not; then nothing was written.
+    pub fn write(&self, index: &Index, keys: &[SecretKey], roots: Option<&Roots>) -> Result<PathBuf, ToolError> {
+        let text = index.encode()?;
+        let signatures = keys.iter().map(|key| key.sign(Purpose::Channel, &text)).collect();
+        let signed = Signed { purpose: Purpose::Channel, signatures, text };
+        if let Some(roots) = roots {
+            roots.verify_channel(&signed.text, &signed.signatures)?;
+            roots.fresh(index.created)?;
+        }
+        let bytes = signed.encode();
+        // As devices will read it: too long, or one key twice.
+        Signed::parse(&bytes, Purpose::Channel)?;
+        let path = self.index(&index.channel)?;
+        self.put(&path, &mut bytes.as_slice())?;
+        Ok(path)
+    }
+
+    /// Puts a root of trust where devices look for it, by its version.
+    ///
+    /// # Errors
+    /// As [`Roots::unverified`], and `conflict` when another one of that version is there.
+    pub fn put_root(&self, bytes: &[u8]) -> Result<PathBuf, ToolError> {
+        let (roots, _) = Roots::unverified(bytes)?;
+        let path = self.folder.join(ROOTS).join(format!("{}.signed", roots.version()));
+        match read(&path) {
+            Ok(there) if there == bytes => return Ok(path),
+            Ok(there) if Signed::parse(&there, Purpose::Root)?.text != Signed::parse(bytes, Purpose::Root)?.text => {
+                return Err(ToolError::new(
+                    ErrorCode::Conflict,
+                    format!("another root of trust is in {} already", path.display()),
+                )
+                .hint("a root of trust never changes: make the next version"));
+            }
+            _ => {}
+        }
+        self.put(&path, &mut &*bytes)?;
+        Ok(path)
+    }
+
+    /// Copies a bundle to where `name` says, and gives its address below the channel's base. A name that is taken must hold the same bytes.
+    ///
+    /// # Errors
+    /// `conflict` when it does not, `unavailable` when it cannot be copied.
+    pub fn put_bundle(&self, from: &Path, name: &str) -> Result<String, ToolError> {
+        let path = self.folder.join(BUNDLES).join(name);
+        let mut bundle = File::open(from).map_err(|error| failed(from, &error))?;
+        match File::open(&path) {
+            Ok(mut there) => {
+                if !same(&mut bundle, &mut there).map_err(|error| failed(&path, &error))? {
+                    return Err(ToolError::new(
+                        ErrorCode::Conflict,
+                        format!("{} is there already and is another bundle", path.display()),
+                    )
+                    .hint("a release never changes: build the next one with a higher version and counter"));
+                }
+            }
+            Err(_) => self.put(&path, &mut bundle)?,
+        }
+        Ok(format!("{BUNDLES}/{name}"))
+    }
+
+    fn index(&self, channel: &str) -> Result<PathBuf, ToolError> {
+        if !is_word(channel) || [ROOTS, BUNDLES].contains(&channel) {
+            return Err(ToolError::invalid(format!("{channel:?} cannot be the name of a channel"))
+                .hint("use a word of a-z, 0-9, \".\", \"_\" and \"-\", like stable"));
+        }
+        Ok(self.folder.join(channel).join(INDEX))
+    }
+
+    fn put(&self, path: &Path, from: &mut dyn Read) -> Result<(), ToolError> {
+        let folder = path.parent().unwrap_or(&self.folder);
+        // For a web server to read: the umask decides.
+        fs::create_dir_all(folder)
+            .and_then(|()| whole::replace(path, 0o666, |file| io::copy(from, file).map(drop)))
+            .map_err(|error| failed(path, &error))
+    }
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MAX_SIGNED as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn same(one: &mut File, other: &mut File) -> io::Result<bool> {
+    if one.metadata()?.len() != other.metadata()?.len() {
+        return Ok(false);
+    }
+    let (mut first, mut second) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+    loop {
+        let length = one.read(&mut first)?;
+        if length == 0 {
+            return Ok(true);
+        }
+        other.read_exact(&mut second[..length])?;
+        if first[..length] != second[..length] {
+            return Ok(false);
+        }
+    }
+}
+
+fn failed(path: &Path, error: &io::Error) -> ToolError {
+    ToolError::unavailable(format!("{}: {error}", path.display())).with("path", path.display().to_string())
+}

@@ -1,0 +1,71 @@
+//! What worked before: recorded by a healthy system right before it is left, and held against the trial.
+
+use super::Look;
+use base::os::{if_there, whole};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::BTreeSet,
+    fs::{self, File},
+    io::{self, Read, Write},
+    path::Path,
+};
+
+/// Longest file that is read: some hundred names.
+const MAX_FILE: u64 = 256 << 10;
+
+/// What worked. Only what did is in here: a cable that was not plugged in before need not be now.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Baseline {
+    /// The version that this was seen in.
+    pub version: String,
+    /// Milliseconds since 1970 UTC.
+    pub taken_ms: i64,
+    pub interfaces: BTreeSet<String>,
+    pub gateway: bool,
+    pub channel: bool,
+    pub units: BTreeSet<String>,
+}
+
+impl Baseline {
+    /// What `look` found to be working.
+    pub fn of(look: &Look, version: &str, taken_ms: i64) -> Self {
+        let good = |probes: &std::collections::BTreeMap<String, super::Probe>| {
+            probes.iter().filter(|(_, probe)| probe.is_ok()).map(|(name, _)| name.clone()).collect()
+        };
+        Self {
+            version: version.into(),
+            taken_ms,
+            interfaces: good(&look.interfaces),
+            gateway: matches!(look.gateway, Some(Ok(()))),
+            channel: matches!(look.channel, Some(Ok(()))),
+            units: good(&look.units),
+        }
+    }
+
+    /// Whether nothing of the network worked: then the network says nothing about the new system either.
+    pub fn was_offline(&self) -> bool {
+        self.interfaces.is_empty() && !self.gateway && !self.channel
+    }
+
+    /// The one that was kept in `file`; `None` when there is none.
+    ///
+    /// # Errors
+    /// When it cannot be read, or another version wrote it in another way.
+    pub fn load(file: &Path) -> io::Result<Option<Self>> {
+        let mut text = Vec::new();
+        let read = if_there(File::open(file).and_then(|open| open.take(MAX_FILE).read_to_end(&mut text)))?;
+        read.map(|_| Ok(serde_json::from_slice(&text)?)).transpose()
+    }
+
+    /// Replaces `file` as a whole.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn save(&self, file: &Path) -> io::Result<()> {
+        let folder = file.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder)?;
+        let text = serde_json::to_vec(self)?;
+        whole::replace(file, 0o600, |open| open.write_all(&text))
+    }
+}

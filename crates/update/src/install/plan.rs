@@ -1,0 +1,260 @@
+//! Which blocks are where already: what the comparison of target, running slot and index comes to. Nothing is written for it.
+
+use super::{
+    frame::{Progress, Wanted},
+    hooks::{Point, Watch},
+    writer::{Target, card},
+};
+use crate::{
+    bundle::{Block, Digest, ImageKind, Index, tree::Layout},
+    disk::Device,
+    status::Phase,
+};
+use base::error::ToolError;
+use std::{collections::BTreeMap, ops::Range};
+
+/// What has to be done for a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// The target has it; or it is written, or in the head that is written last.
+    There,
+    /// Zeros have to be written.
+    Zero,
+    /// The running slot has it, this many whole blocks from the start of its area: a file that grew moves those after it.
+    Copy(u32),
+    /// It is in the root's hash tree, and is computed when all the data is written.
+    Tree,
+    /// It has to be sent.
+    Send,
+}
+
+/// The head of the boot image: reserved sectors and FATs, without which no firmware finds a file. It is kept in memory until
+/// everything else is on the card and read back.
+pub(super) struct Head {
+    /// The blocks it is in: the first ones of the boot image.
+    pub blocks: Range<u32>,
+    /// Its bytes, all in all.
+    pub length: u64,
+    /// Those of its blocks that are not zero, by their place: most of a FAT is.
+    pub pieces: BTreeMap<u64, Vec<u8>>,
+}
+
+impl Head {
+    /// All its bytes, in their order, gaps of zeros included.
+    pub fn feed(&self, mut take: impl FnMut(&[u8])) {
+        const ZEROS: [u8; 4096] = [0; 4096];
+        let zeros = |from: u64, to: u64, take: &mut dyn FnMut(&[u8])| {
+            let mut at = from;
+            while at < to {
+                let length = (to - at).min(ZEROS.len() as u64);
+                take(&ZEROS[..length as usize]);
+                at += length;
+            }
+        };
+        let mut at = 0;
+        for (start, piece) in &self.pieces {
+            zeros(at, *start, &mut take);
+            take(piece);
+            at = start + piece.len() as u64;
+        }
+        zeros(at, self.length, &mut take);
+    }
+}
+
+/// One way a block.
+pub(super) struct Plan {
+    pub ways: Vec<Way>,
+    pub head: Head,
+    /// Bytes of both images.
+    pub total: u64,
+    /// Of them: there already, or zeros that are still to be written.
+    pub kept: u64,
+    /// The root's hash tree, while blocks of it wait to be computed.
+    pub tree: Option<Layout>,
+}
+
+/// What is compared: both slots and the index.
+pub(super) struct Sides<'a> {
+    pub target: &'a Target,
+    /// The running slot's boot and root; `None` when it cannot be read, and nothing is copied.
+    pub active: Option<&'a Target>,
+    pub index: &'a Index,
+    /// Bytes of the boot image's head.
+    pub head_bytes: u64,
+}
+
+impl Plan {
+    /// Reads the target, and the running slot where they differ.
+    ///
+    /// # Errors
+    /// `unavailable` when the target cannot be read; `cancelled`.
+    pub fn of(sides: &Sides<'_>, watch: &dyn Watch) -> Result<Self, ToolError> {
+        let index = sides.index;
+        let boot = index.range(ImageKind::Boot);
+        let inside = |n: &u32| index.block(*n).at < sides.head_bytes;
+        let head_end = boot.clone().take_while(inside).last().map_or(boot.start, |last| last + 1);
+        let total = [ImageKind::Root, ImageKind::Boot].into_iter().map(|image| size(index, image)).sum();
+        let mut plan = Self {
+            ways: Vec::with_capacity(index.len() as usize),
+            head: Head {
+                length: (boot.start..head_end).map(|n| u64::from(index.block(n).size)).sum(),
+                blocks: boot.start..head_end,
+                pieces: BTreeMap::new(),
+            },
+            total,
+            kept: 0,
+            tree: None,
+        };
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        let (mut done, mut told) = (0, 0);
+        for (n, block) in (0..).zip(index.blocks()) {
+            if watch.stopped() {
+                return Err(ToolError::cancelled("the update"));
+            }
+            let way = plan.way(sides, n, &block, &mut ours, &mut theirs)?;
+            plan.ways.push(way);
+            done += u64::from(block.size);
+            // A percent at a time, and at least every 4 MiB.
+            if done - told > (4 << 20) || done == total {
+                told = done;
+                watch.progress(&Progress { phase: Phase::Comparing, done, total });
+            }
+        }
+        for image in [ImageKind::Root, ImageKind::Boot] {
+            plan.find_moved(sides, image, watch)?;
+        }
+        plan.leave_tree(index);
+        watch.passed(Point::Compared);
+        Ok(plan)
+    }
+
+    /// Looks in the whole of the running slot for what it does not have in the same place. 16 bytes of memory for each block that is missing.
+    fn find_moved(&mut self, sides: &Sides<'_>, image: ImageKind, watch: &dyn Watch) -> Result<(), ToolError> {
+        let (index, range) = (sides.index, sides.index.range(image));
+        let Some(area) = sides.active.map(|active| active.area(image)) else { return Ok(()) };
+        let Some(first) = range.clone().next().map(|n| index.block(n)) else { return Ok(()) };
+        let short = |digest: Digest| u64::from_le_bytes(*digest.0.first_chunk().unwrap_or(&[0; 8]));
+        let missing = |n: &u32| self.ways[*n as usize] == Way::Send && !self.head.blocks.contains(n);
+        let mut wanted: Vec<(u64, u32)> =
+            range.clone().filter(missing).map(|n| (short(index.block(n).sha256), n)).collect();
+        wanted.sort_unstable();
+        // As much of the area as the new image has: what is after the old one is nobody's.
+        let places = area.size() / u64::from(first.size);
+        let mut bytes = Vec::new();
+        for place in 0..places.min(u64::from(range.end - range.start)) as u32 {
+            if wanted.is_empty() {
+                break;
+            }
+            if watch.stopped() {
+                return Err(ToolError::cancelled("the update"));
+            }
+            let there = Block { at: u64::from(place) * u64::from(first.size), ..first.clone() };
+            if fill(area, &there, &mut bytes).is_err() {
+                continue;
+            }
+            let digest = Digest::of(&bytes);
+            let start = wanted.partition_point(|(other, _)| *other < short(digest));
+            for (_, n) in wanted[start..].iter().take_while(|(other, _)| *other == short(digest)) {
+                if index.block(*n).sha256 == digest && self.ways[*n as usize] == Way::Send {
+                    self.ways[*n as usize] = Way::Copy(place);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What is missing of the root's hash tree is not asked for, where the root's size allows one. If it is none, it is asked for later.
+    fn leave_tree(&mut self, index: &Index) {
+        let Some(tree) = Layout::of(size(index, ImageKind::Root)) else { return };
+        for n in index.range(ImageKind::Root).rev().take_while(|n| index.block(*n).at >= tree.data) {
+            let way = &mut self.ways[n as usize];
+            if *way == Way::Send {
+                *way = Way::Tree;
+                self.tree = Some(tree);
+            }
+        }
+    }
+
+    fn way(
+        &mut self,
+        sides: &Sides<'_>,
+        n: u32,
+        block: &Block,
+        ours: &mut Vec<u8>,
+        theirs: &mut Vec<u8>,
+    ) -> Result<Way, ToolError> {
+        let head = self.head.blocks.contains(&n);
+        if head && block.zero {
+            // As it will be once the head is zeroed.
+            self.kept += u64::from(block.size);
+            return Ok(Way::There);
+        }
+        fill(sides.target.area(block.image), block, ours).map_err(|error| {
+            card(&format!("reading the target's {} area at {}", block.image.name(), block.at), &error)
+        })?;
+        if is(block, ours) {
+            self.kept += u64::from(block.size);
+            if head {
+                self.keep(block, ours);
+            }
+            return Ok(Way::There);
+        }
+        if block.zero {
+            return Ok(Way::Zero);
+        }
+        // What the running slot cannot give is asked of the server: no reason to stop.
+        let found = sides.active.is_some_and(|active| {
+            let area = active.area(block.image);
+            block.at + u64::from(block.size) <= area.size() && fill(area, block, theirs).is_ok() && is(block, theirs)
+        });
+        match (found, head) {
+            (true, true) => {
+                self.keep(block, theirs);
+                Ok(Way::There)
+            }
+            // All blocks of an image but its last have one size, so this is its place.
+            (true, false) => Ok(Way::Copy(n - sides.index.range(block.image).start)),
+            (false, _) => Ok(Way::Send),
+        }
+    }
+
+    /// Puts a block of the head where it belongs, in memory.
+    pub fn keep(&mut self, block: &Block, bytes: &[u8]) {
+        if bytes.iter().any(|byte| *byte != 0) {
+            self.head.pieces.insert(block.at, bytes.to_vec());
+        }
+    }
+
+    /// What has to be sent.
+    pub fn wanted(&self) -> Wanted {
+        let mut wanted = Wanted::none(self.ways.len() as u32);
+        for (n, way) in (0..).zip(&self.ways) {
+            wanted.set(n, *way == Way::Send);
+        }
+        wanted
+    }
+}
+
+/// Bytes of an image.
+fn size(index: &Index, image: ImageKind) -> u64 {
+    index.range(image).last().map_or(0, |last| {
+        let last = index.block(last);
+        last.at + u64::from(last.size)
+    })
+}
+
+/// Reads the bytes at a block's place.
+pub(super) fn fill(device: &dyn Device, block: &Block, into: &mut Vec<u8>) -> std::io::Result<()> {
+    fill_from(device, block.at, block.size, into)
+}
+
+/// Reads as many bytes from another place.
+pub(super) fn fill_from(device: &dyn Device, at: u64, size: u32, into: &mut Vec<u8>) -> std::io::Result<()> {
+    into.resize(size as usize, 0);
+    device.read(at, into)
+}
+
+/// Whether these are the block's bytes. Zeros are seen without a hash.
+pub(super) fn is(block: &Block, bytes: &[u8]) -> bool {
+    if block.zero { bytes.iter().all(|byte| *byte == 0) } else { Digest::of(bytes) == block.sha256 }
+}

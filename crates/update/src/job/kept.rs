@@ -1,0 +1,126 @@
+//! A job as it is kept, in a file that is replaced as a whole.
+
+use super::{Order, Release};
+use crate::status::Phase;
+use base::{
+    error::{ErrorCode, ToolError},
+    os::whole,
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    fs::{self, File},
+    io::{self, Read, Write},
+    path::Path,
+};
+
+/// Longest file that is read: one job is below 4 KiB.
+const MAX_FILE: u64 = 64 << 10;
+
+/// The newest job, and how it stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kept {
+    pub order: Order,
+    pub state: State,
+    pub phase: Phase,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub release: Option<Release>,
+    /// How often a server took it up again.
+    pub resumed: u32,
+    /// Milliseconds since 1970 UTC.
+    pub started_ms: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished_ms: Option<i64>,
+    /// 0 to 100.
+    pub percent: f64,
+    /// What it does now, or how it ended.
+    pub message: String,
+    /// The error it ended with: its symbol, and what to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_code: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// Whether it is the server's business any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    Running,
+    /// It is written and armed: the rest is the agent's to tell.
+    Armed,
+    Failed,
+}
+
+impl Kept {
+    pub fn new(order: Order, started_ms: i64) -> Self {
+        Self {
+            order,
+            state: State::Running,
+            phase: Phase::Checking,
+            release: None,
+            resumed: 0,
+            started_ms,
+            finished_ms: None,
+            percent: 0.0,
+            message: "looking for the release".into(),
+            error_code: None,
+            hint: None,
+        }
+    }
+
+    /// It has ended.
+    pub fn end(&mut self, done: Result<String, ToolError>, at_ms: i64) {
+        self.finished_ms = Some(at_ms);
+        match done {
+            Ok(next) => {
+                (self.state, self.phase, self.percent) = (State::Armed, Phase::Armed, 100.0);
+                self.message = next;
+            }
+            Err(error) => {
+                (self.state, self.phase) = (State::Failed, Phase::Failed);
+                self.error_code = Some(error.code.symbol().into());
+                self.message = error.message;
+                self.hint = error.hint;
+            }
+        }
+    }
+
+    /// The error it ended with.
+    pub fn error(&self) -> Option<ToolError> {
+        let code = self.error_code.as_deref()?;
+        let error = ToolError::new(ErrorCode::from_symbol(code).unwrap_or(ErrorCode::Internal), self.message.clone());
+        let error = error.with("job_id", self.order.id.clone());
+        Some(match &self.hint {
+            Some(hint) => error.hint(hint.clone()),
+            None => error,
+        })
+    }
+
+    /// What it does or how it ended, with what to do.
+    pub fn told(&self) -> String {
+        self.error().map_or_else(|| self.message.clone(), |error| error.advice())
+    }
+}
+
+/// What is in `file`; what cannot be read is told and counts as nothing.
+pub fn load(file: &Path) -> (Option<Kept>, Option<String>) {
+    let mut text = Vec::new();
+    let read = File::open(file).and_then(|open| open.take(MAX_FILE).read_to_end(&mut text));
+    match read {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => (None, None),
+        Err(error) => (None, Some(format!("{} cannot be read: {error}", file.display()))),
+        Ok(_) => match serde_json::from_slice(&text) {
+            Ok(kept) => (Some(kept), None),
+            Err(error) => (None, Some(format!("{} is not what this version writes: {error}", file.display()))),
+        },
+    }
+}
+
+/// Replaces `file` as a whole: a power cut leaves the old one or the new one.
+pub fn save(file: &Path, kept: &Kept) -> io::Result<()> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let text = serde_json::to_vec(kept)?;
+    whole::replace(file, 0o600, |open| open.write_all(&text))
+}

@@ -1,0 +1,266 @@
+//! The server's half of an update: one at a time, kept in a file, resumed after a restart of the server.
+//!
+//! A job belongs to the machine and not to the call that began it: a caller that goes away, a lost connection and a restart of the
+//! server do not end it. What it does is an [`Engine`]'s; that there is one of it, how far it is, and how it ended is here.
+
+mod kept;
+mod order;
+pub mod plan;
+mod tell;
+
+pub use kept::{Kept, State};
+pub use order::{AUTOMATIC, Order, Release, Wanted};
+pub use tell::Tell;
+
+use super::status::Phase;
+use base::{
+    clock::{Stamp, Wall},
+    error::{ErrorCode, ToolError},
+    os::blocking,
+};
+use futures::future::BoxFuture;
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+/// How often a job is taken up again after the server ended under it; an update that brings its own server down must not do so for ever.
+pub const MOST_RESUMES: u32 = 5;
+
+/// What brings a release to where the machine only has to restart.
+pub trait Engine: Send + Sync {
+    /// Does it all: finds, fetches, has it written and armed, and asks for the restart. Says how far it is by `tell`. Dropping the
+    /// future ends the work; what is written and fetched by then stays, and is not done again. Returns what comes next, in a sentence.
+    ///
+    /// # Errors
+    /// Why there is no update: nothing was tried.
+    fn run<'a>(&'a self, order: &'a Order, tell: &'a Tell) -> BoxFuture<'a, Result<String, ToolError>>;
+}
+
+/// The jobs of one server. Cheap to clone.
+#[derive(Clone)]
+pub struct Jobs(Arc<Inner>);
+
+struct Inner {
+    file: PathBuf,
+    wall: Wall,
+    now: Mutex<Now>,
+    /// Counts what could be told; see [`Jobs::changes`].
+    changed: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct Now {
+    kept: Option<Kept>,
+    /// Ends the job that runs.
+    cancel: Option<CancellationToken>,
+    /// The newest state could not be kept, and why.
+    fault: Option<String>,
+}
+
+impl Jobs {
+    /// With what the server before this one left in `folder`, which need not be there yet.
+    pub fn open(folder: &Path, wall: Wall) -> Self {
+        let file = folder.join("job.json");
+        let (kept, fault) = kept::load(&file);
+        let (changed, _) = watch::channel(0);
+        Self(Arc::new(Inner { file, wall, now: Mutex::new(Now { kept, cancel: None, fault }), changed }))
+    }
+
+    /// The newest job, whether it runs or has ended.
+    pub fn newest(&self) -> Option<Kept> {
+        self.lock().kept.clone()
+    }
+
+    /// Why the newest state could not be kept or read, and what to do.
+    pub fn fault(&self) -> Option<String> {
+        self.lock().fault.clone()
+    }
+
+    /// Sees every change of the newest job from now on.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.0.changed.subscribe()
+    }
+
+    /// Whether one runs now.
+    pub fn runs(&self) -> bool {
+        self.lock().cancel.is_some()
+    }
+
+    /// Whether [`Jobs::cancel`] would end one.
+    pub fn can_cancel(&self) -> bool {
+        let now = self.lock();
+        now.cancel.is_some() && now.kept.as_ref().is_some_and(|kept| kept.phase < Phase::Armed)
+    }
+
+    /// Whether one runs, for whom and since when.
+    ///
+    /// # Errors
+    /// `conflict` that says all that.
+    pub fn free(&self) -> Result<(), ToolError> {
+        let now = self.lock();
+        let Some(kept) = now.kept.as_ref().filter(|_| now.cancel.is_some()) else { return Ok(()) };
+        let since = Stamp(kept.started_ms);
+        let whose = &kept.order.principal;
+        Err(ToolError::new(
+            ErrorCode::Conflict,
+            format!("an update is under way already: {} of {whose}, since {since}, {}", kept.order.tool, kept.message),
+        )
+        .with("job_id", kept.order.id.clone())
+        .with("principal", whose.clone())
+        .with("started_at", since.to_string())
+        .with("phase", phase_word(kept.phase))
+        .hint("manage.get_update_status says how far it is; manage.rollback ends it"))
+    }
+
+    /// Begins a job. Must be called inside the runtime.
+    ///
+    /// # Errors
+    /// [`Jobs::free`]'s.
+    pub fn start(&self, order: Order, engine: Arc<dyn Engine>) -> Result<(), ToolError> {
+        self.free()?;
+        self.begin(Kept::new(order, self.0.wall.now_ms()), engine);
+        Ok(())
+    }
+
+    /// Goes on with the job that the server before this one did not finish, if there is one. Returns whether it does.
+    pub fn resume(&self, engine: Arc<dyn Engine>) -> bool {
+        let now = self.lock();
+        let Some(mut kept) = now.kept.clone().filter(|kept| kept.state == State::Running && now.cancel.is_none())
+        else {
+            return false;
+        };
+        drop(now);
+        if kept.resumed >= MOST_RESUMES {
+            let error = ToolError::unavailable(format!("the server ended {MOST_RESUMES} times while this update ran"))
+                .hint("look at the server's log: journalctl -u raspi-mcp; then begin it again");
+            kept.end(Err(error), self.0.wall.now_ms());
+            tokio::spawn(self.clone().put_down(kept));
+            return false;
+        }
+        kept.resumed += 1;
+        self.begin(kept, engine);
+        true
+    }
+
+    /// Ends the job that runs; says whether there was one to end. Once a slot is armed there is none: taking that back is
+    /// the agent's.
+    pub fn cancel(&self) -> bool {
+        self.cancel_if(|_| true)
+    }
+
+    /// The same, if the one that runs is of that name.
+    pub fn cancel_of(&self, id: &str) -> bool {
+        self.cancel_if(|kept| kept.order.id == id)
+    }
+
+    fn cancel_if(&self, is: impl FnOnce(&Kept) -> bool) -> bool {
+        let now = self.lock();
+        let (Some(token), Some(kept)) = (&now.cancel, &now.kept) else { return false };
+        let ends = kept.phase < Phase::Armed && is(kept);
+        if ends {
+            token.cancel();
+        }
+        ends
+    }
+
+    /// Returns when no job runs any more, with the newest.
+    pub async fn settled(&self) -> Option<Kept> {
+        let mut changes = self.changes();
+        loop {
+            if !self.runs() {
+                return self.newest();
+            }
+            // The sender lives as long as `self`.
+            let _ = changes.changed().await;
+        }
+    }
+
+    fn begin(&self, kept: Kept, engine: Arc<dyn Engine>) {
+        let token = CancellationToken::new();
+        let order = kept.order.clone();
+        {
+            let mut now = self.lock();
+            now.kept = Some(kept.clone());
+            now.cancel = Some(token.clone());
+        }
+        self.told();
+        let jobs = self.clone();
+        tokio::spawn(async move {
+            jobs.clone().put_down(kept).await;
+            let tell = Tell::new(jobs.clone());
+            let done = tokio::select! {
+                biased;
+                () = token.cancelled() => Err(ToolError::cancelled(&order.tool)),
+                done = engine.run(&order, &tell) => done,
+            };
+            jobs.end(done).await;
+        });
+    }
+
+    async fn end(&self, done: Result<String, ToolError>) {
+        let ended = self.lock().kept.clone().map(|mut kept| {
+            kept.end(done, self.0.wall.now_ms());
+            kept
+        });
+        if let Some(kept) = ended {
+            self.clone().put_down(kept).await;
+        }
+        self.lock().cancel = None;
+        self.told();
+    }
+
+    /// Takes a change in, in memory; says whether it has to be kept as well.
+    fn alter(&self, change: impl FnOnce(&mut Kept) -> bool) -> Option<Kept> {
+        let mut now = self.lock();
+        let kept = now.kept.as_mut()?;
+        let matters = change(kept);
+        let kept = matters.then(|| kept.clone());
+        drop(now);
+        self.told();
+        kept
+    }
+
+    /// Keeps `kept`, in memory and in the file. A file that cannot be written is told, and stops nothing: after a restart the
+    /// agent still knows how far its half is.
+    async fn put_down(self, kept: Kept) {
+        self.lock().kept = Some(kept.clone());
+        let file = self.0.file.clone();
+        let saved = blocking::run("update", move |_| {
+            kept::save(&file, &kept).map_err(|error| ToolError::unavailable(error.to_string()))
+        });
+        let fault =
+            saved.await.err().map(|error| format!("{} cannot be written: {}", self.0.file.display(), error.message));
+        if let Some(fault) = &fault {
+            tracing::error!(target: "update", fault, "a restart of the server would lose this update from sight");
+        }
+        self.lock().fault = fault;
+        self.told();
+    }
+
+    fn told(&self) {
+        self.0.changed.send_modify(|count| *count = count.wrapping_add(1));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Now> {
+        self.0.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// As it is written in answers.
+pub fn phase_word(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Checking => "checking",
+        Phase::Comparing => "comparing",
+        Phase::Fetching => "fetching",
+        Phase::Writing => "writing",
+        Phase::Verifying => "verifying",
+        Phase::Armed => "armed",
+        Phase::Trial => "trial",
+        Phase::Committed => "committed",
+        Phase::RolledBack => "rolled_back",
+        Phase::Failed => "failed",
+    }
+}

@@ -1,0 +1,183 @@
+//! Step 7 and what leads back to it: arming, restarting, arming again, and an operator's rollback, which is a trial like any other.
+
+use super::{
+    Act, Kind, Limits, MOST_ARMINGS, Orderly, Pending, Stage, State, Step, effects,
+    last_words::hear,
+    limits,
+    write::{at, bounded, set_phase, stage},
+};
+use crate::{
+    boot::Evidence,
+    status::{Attempt, Phase, RestartPlan, SlotState},
+};
+use base::error::ToolError;
+use serde_json::Map;
+
+/// The head is written: the target may be tried. The record first, then the boot chain: cut in between, the next boot finds it "armed, not
+/// tried" and arms it.
+///
+/// # Errors
+/// `failed_precondition` unless it was being written (whoever writes has read everything back by now), and when it was armed [`MOST_ARMINGS`] times already.
+pub fn arm(state: &State, seen: &Evidence) -> Result<Step, ToolError> {
+    let update = at(state, &[Stage::Writing, Stage::Written, Stage::Verified])?;
+    if update.armings >= MOST_ARMINGS {
+        return Err(ToolError::precondition(format!("version {} was armed {MOST_ARMINGS} times", update.version))
+            .hint("install another version"));
+    }
+    let (next, target) = armed_once_more(state, update.clone(), seen);
+    Ok(Step { state: Some(next), after: vec![Act::Arm(target)], ..Step::default() })
+}
+
+/// `state` with `update` in it, armed, which counts; and its slot.
+pub(super) fn armed_once_more(state: &State, mut update: Pending, seen: &Evidence) -> (State, crate::Slot) {
+    update.armings += 1;
+    let target = armed(&mut update, seen);
+    let mut next = State { update: Some(update), ..state.clone() };
+    let record = next.slots.of_mut(target);
+    record.state = SlotState::Armed;
+    record.barred = false;
+    next.orderly = None;
+    set_phase(&mut next, Phase::Armed);
+    (next, target)
+}
+
+/// Sets the stage; gives the target back.
+fn armed(update: &mut Pending, seen: &Evidence) -> crate::Slot {
+    update.stage = Stage::Armed;
+    update.armed_in.clone_from(&seen.boot_id);
+    update.verdict = None;
+    update.heard.clear();
+    hear(update, seen);
+    update.target
+}
+
+/// Tells the boot chain again what is armed and was not tried. Not another arming.
+///
+/// # Errors
+/// `failed_precondition` unless an update is armed.
+pub fn rearm(state: &State) -> Result<Step, ToolError> {
+    let target = at(state, &[Stage::Armed])?.target;
+    Ok(Step { after: vec![Act::Arm(target)], ..Step::default() })
+}
+
+/// When the machine restarts into what is armed, from now on; `why` is for `last_attempt` (empty: there is nothing to say).
+///
+/// # Errors
+/// `failed_precondition` unless an update is armed.
+pub fn plan_restart(state: &State, restart: RestartPlan, why: &str) -> Result<Step, ToolError> {
+    let step = stage(state, &[Stage::Armed], |update| update.restart = restart)?;
+    let mut next = step.state.unwrap_or_else(|| state.clone());
+    if let Some(attempt) = &mut next.last_attempt {
+        attempt.reason = bounded(why);
+    }
+    Ok(if next == *state { Step::default() } else { Step::to(next) })
+}
+
+/// The marker of an orderly restart, written before it: without it the next boot could not tell a lost flag from a trial that died.
+/// `trial` says whether it goes into the armed slot.
+///
+/// # Errors
+/// `resource_exhausted` by rule 16; `failed_precondition` for a trial that is not armed.
+pub fn restarting(
+    state: &State,
+    seen: &Evidence,
+    trial: bool,
+    reason: &str,
+    limits: Limits,
+    now_ms: i64,
+) -> Result<Step, ToolError> {
+    if trial {
+        at(state, &[Stage::Armed])?;
+    }
+    let mut next = state.clone();
+    next.reboots_ms = limits::reboot(limits, &state.reboots_ms, now_ms)?;
+    next.orderly = Some(Orderly { boot_id: seen.boot_id.clone(), trial, reason: bounded(reason) });
+    Ok(Step::to(next))
+}
+
+/// Rule 5: after a failed trial the old slot was looked at. Offline as well: it was not the update's fault, and it is armed again
+/// (at most [`MOST_ARMINGS`] times in all); else the version is blocked and its slot cannot be started any more.
+///
+/// # Errors
+/// `failed_precondition` unless a trial was rolled back and waits for this.
+pub fn judge_old(state: &State, seen: &Evidence, online: bool, now_ms: i64) -> Result<Step, ToolError> {
+    let verdict = &at(state, &[Stage::RolledBack])?.verdict;
+    let reason = verdict.as_ref().map(|verdict| verdict.reason.clone());
+    let reason = reason.unwrap_or_else(|| "its trial failed".into());
+    if online {
+        return Ok(effects::give_up(state, &reason, now_ms));
+    }
+    Ok(effects::arm_again(state, seen, &format!("{reason}; the old version is offline as well"), now_ms))
+}
+
+/// Back to the version of the other slot, as a trial that has to prove itself like any other. `reason` is why, for `last_attempt`.
+///
+/// # Errors
+/// `failed_precondition` while an update is under way (a trial that runs is ended by [`super::condemn`]), and when the other slot is not
+/// known to be good, or below `revoke_below`.
+pub fn roll_back(state: &State, seen: &Evidence, reason: &str, now_ms: i64) -> Result<Step, ToolError> {
+    if let Some(update) = &state.update {
+        return Err(ToolError::precondition(format!("the update to version {} is not over", update.version))
+            .hint("a trial that runs ends by rolling it back; one that is armed or being written is replaced by another install"));
+    }
+    let running = seen.running().filter(|running| seen.default == Some(*running));
+    let running = running.ok_or_else(|| {
+        ToolError::precondition("the boot chain does not have the running slot as its default")
+            .hint("wait until the running slot has been found healthy")
+    })?;
+    let target = running.other();
+    let record = state.slots.of(target);
+    // From the factory both slots are alike: nothing is recorded of the other one, and it starts.
+    let startable = matches!(record.state, SlotState::Good | SlotState::Unknown) && !record.barred;
+    if !startable {
+        let why = record.note.clone().unwrap_or_else(|| "nothing that can be started".into());
+        return Err(ToolError::precondition(format!("slot {target} holds nothing to go back to: {why}"))
+            .hint("install the version you want"));
+    }
+    if record.counter.unwrap_or(0) < state.revoke_below {
+        return Err(ToolError::precondition(format!("slot {target} holds a version that was revoked"))
+            .with("revoke_below", state.revoke_below)
+            .hint("install a newer version"));
+    }
+    let version = record.version.clone().unwrap_or_else(|| "factory".into());
+    let (counter, manifest) = (record.counter.unwrap_or(0), record.manifest);
+    let mut next = state.clone();
+    next.orderly = None;
+    let mut update = Pending {
+        kind: Kind::Rollback,
+        manifest,
+        version: version.clone(),
+        counter,
+        created: 0,
+        revoke_below: 0,
+        target,
+        stage: Stage::Armed,
+        armings: 1,
+        lost: 0,
+        armed_in: None,
+        trials: Vec::new(),
+        heard: Vec::new(),
+        verdict: None,
+        restart: RestartPlan::Soon,
+        by_itself: false,
+        done: 0,
+        more: Map::new(),
+    };
+    armed(&mut update, seen);
+    next.update = Some(update);
+    next.slots.of_mut(target).state = SlotState::Armed;
+    next.begin_attempt(Attempt {
+        version,
+        counter,
+        manifest_sha256: manifest.map(|manifest| manifest.to_string()).unwrap_or_default(),
+        target,
+        phase: Phase::Armed,
+        reason: bounded(reason),
+        reset_cause: None,
+        boot_ids: Vec::new(),
+        log_tail: None,
+        started_ms: now_ms,
+        finished_ms: None,
+    });
+    Ok(Step { state: Some(next), after: vec![Act::Arm(target)], ..Step::default() })
+}

@@ -1,0 +1,93 @@
+//! What rows of the table do, where several share it: giving a version up, and arming it again.
+
+use super::{
+    Act, Kind, MOST_ARMINGS, State, Step,
+    arm::armed_once_more,
+    write::{bounded, end_attempt},
+};
+use crate::{
+    Slot,
+    boot::Evidence,
+    status::{Phase, SlotState},
+};
+
+/// The update is over: blocked, and its slot cannot be started any more. A rollback that failed leaves its slot as it was. The other
+/// slot is the default before anything else: a head is only zeroed behind a default that stands.
+pub(super) fn give_up(state: &State, reason: &str, now_ms: i64) -> Step {
+    let mut next = state.clone();
+    let Some(update) = next.update.take() else { return Step::default() };
+    let (target, mut after) = (update.target, Vec::new());
+    if update.kind == Kind::Install {
+        if let Some(manifest) = update.manifest {
+            let by_person = update.verdict.as_ref().is_some_and(|verdict| verdict.by_person);
+            next.block(manifest, &update.version, &bounded(reason), by_person);
+        }
+        let record = next.slots.of_mut(target);
+        record.state = SlotState::Bad;
+        record.barred = true;
+        record.note = Some(bounded(reason));
+        after.push(Act::ZeroHead(target));
+    } else {
+        let record = next.slots.of_mut(target);
+        record.state = SlotState::Good;
+        record.note = Some(bounded(reason));
+    }
+    next.orderly = None;
+    end_attempt(&mut next, Phase::RolledBack, reason, now_ms);
+    Step { before: vec![Act::Default(target.other())], state: Some(next), after }
+}
+
+/// Another trial without another download, if it was armed less than [`MOST_ARMINGS`] times; else it is given up. The boot chain
+/// forgets the last trial before the record does: else a chain that counts would show this one as spent.
+pub(super) fn arm_again(state: &State, seen: &Evidence, reason: &str, now_ms: i64) -> Step {
+    let Some(update) = &state.update else { return Step::default() };
+    if update.armings >= MOST_ARMINGS {
+        return give_up(state, &format!("{reason}; it was armed {MOST_ARMINGS} times"), now_ms);
+    }
+    let (mut next, target) = armed_once_more(state, update.clone(), seen);
+    if let Some(attempt) = &mut next.last_attempt {
+        attempt.reason = bounded(reason);
+    }
+    Step { before: vec![Act::Default(target.other())], state: Some(next), after: vec![Act::Arm(target)] }
+}
+
+/// A boot of the target is remembered, in the record and in the attempt.
+pub(super) fn remember_trial(state: &mut State, seen: &Evidence) {
+    let id = seen.boot_id.clone().unwrap_or_else(|| "unknown".into());
+    let Some(update) = &mut state.update else { return };
+    if seen.boot_id.is_some() && update.trials.last() == Some(&id) {
+        return;
+    }
+    // One more than may be armed says "too often". A boot chain that forgets can start the target without ever being told to, and the
+    // record must not grow with every such start.
+    newest(&mut update.trials, id.clone(), usize::from(MOST_ARMINGS) + 1);
+    if let Some(attempt) = &mut state.last_attempt {
+        newest(&mut attempt.boot_ids, id, usize::from(MOST_ARMINGS));
+    }
+}
+
+/// Adds `id` to a list that keeps its newest `most`.
+fn newest(ids: &mut Vec<String>, id: String, most: usize) {
+    ids.push(id);
+    ids.drain(..ids.len().saturating_sub(most));
+}
+
+/// What restarted the machine out of the trial, in words, and whether that was asked for.
+pub(super) fn cause(state: &State, seen: &Evidence) -> (String, String) {
+    let last = state.update.as_ref().and_then(|update| update.trials.last());
+    if let Some(asked) =
+        state.orderly.as_ref().filter(|asked| !asked.trial && last.is_some() && asked.boot_id.as_ref() == last)
+    {
+        return ("orderly".into(), format!("a restart was asked for in the trial: {}", asked.reason));
+    }
+    let cause = seen.reset.map_or("unknown", |reset| reset.name());
+    (cause.into(), format!("the trial ended without a verdict (reset: {cause})"))
+}
+
+/// A record of a slot no longer carries what it is not.
+pub(super) fn good(state: &mut State, slot: Slot) {
+    let record = state.slots.of_mut(slot);
+    record.state = SlotState::Good;
+    record.note = None;
+    record.barred = false;
+}

@@ -1,0 +1,60 @@
+//! What follows once the running slot was found healthy, outside of a trial.
+
+use super::{Act, Standing, State, Step, effects::good, trial::finish};
+use crate::{Slot, boot::Evidence, status::SlotState};
+use base::error::ToolError;
+
+/// The running slot is healthy: where the boot chain counts, its count is filled up; the initramfs' count is zeroed; after a walk, the
+/// running slot becomes the default. `by_person`: a person says so too, without which an unrecorded slot becomes nothing.
+///
+/// # Errors
+/// `failed_precondition` in a trial (that is [`super::commit`]'s), and where nothing may be made the default.
+pub fn healthy(
+    state: &State,
+    seen: &Evidence,
+    standing: &Standing,
+    by_person: bool,
+    now_ms: i64,
+) -> Result<Step, ToolError> {
+    let refuse = |why: &str, hint: &str| Err(ToolError::precondition(why).hint(hint));
+    let Some(running) = seen.running() else {
+        return refuse("this system does not run from one slot of the card", "nothing can be marked good here");
+    };
+    match standing {
+        Standing::Normal | Standing::Interrupted | Standing::RolledBack => {
+            Ok(Step { before: Vec::new(), state: None, after: vec![Act::Default(running), Act::ClearCount] })
+        }
+        // Telling the chain its default again would disarm the other one.
+        Standing::Armed => Ok(Step { after: vec![Act::ClearCount], ..Step::default() }),
+        Standing::Walked => Ok(walked(state, seen, running, now_ms)),
+        Standing::Unrecorded if by_person => Ok(walked(state, seen, running, now_ms)),
+        Standing::Unrecorded => refuse("nothing is recorded of the running slot", "a person may mark it good"),
+        Standing::Trial(_) => refuse("a trial is committed, not marked", "commit it"),
+        Standing::Elsewhere | Standing::Halves => {
+            refuse("this system does not run from one slot of the card", "nothing can be marked good here")
+        }
+        Standing::Restart(why) => refuse(why, "restart"),
+    }
+}
+
+/// The default becomes the running slot, then that is recorded.
+fn walked(state: &State, seen: &Evidence, running: Slot, now_ms: i64) -> Step {
+    let ours = state.update.as_ref().is_some_and(|update| update.target == running);
+    let step =
+        if ours { finish(state, now_ms) } else { Step { after: vec![Act::ClearCount], ..Step::to(state.clone()) } };
+    let mut next = step.state.unwrap_or_else(|| state.clone());
+    good(&mut next, running);
+    let other = next.slots.of_mut(running.other());
+    // A chain that counts takes a default that runs low on boots for the other one already: it is dead when it has none.
+    let other_named = [seen.default, seen.armed].contains(&Some(running.other()));
+    let unstarted = match seen.tries {
+        Some(tries) => other_named && tries.of(running.other()) == 0,
+        None => seen.default == Some(running.other()),
+    };
+    let passed_over = unstarted && matches!(other.state, SlotState::Good | SlotState::Unknown);
+    if passed_over {
+        other.state = SlotState::Bad;
+        other.note = Some("it was the boot chain's default, and did not start".into());
+    }
+    Step { before: vec![Act::Default(running)], state: Some(next), after: step.after }
+}

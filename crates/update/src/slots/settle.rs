@@ -1,0 +1,252 @@
+//! What the agent does when it starts: the record and the boot chain's evidence decide, by the table, where this machine stands.
+
+use super::{
+    Act, MOST_ARMINGS, Stage, State, Step, Trial, Verdict,
+    effects::{arm_again, cause, give_up, good, remember_trial},
+    last_words::{hear, of_trial},
+    table::{self, Case, View},
+    trial::finish,
+    write::{bounded, end_attempt, set_phase},
+};
+use crate::{
+    Slot,
+    boot::Evidence,
+    status::{Phase, SlotState},
+};
+
+/// What else is known at start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Here {
+    /// Milliseconds since 1970, by this machine's clock.
+    pub now_ms: i64,
+    /// The running image's own version and counter, where it has them.
+    pub version: Option<String>,
+    pub counter: Option<u64>,
+}
+
+/// Where the machine stands.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It runs from neither slot: no updates here.
+    Elsewhere,
+    /// Boot files and root are of different slots.
+    Halves,
+    /// As it should be.
+    Normal,
+    /// As it should be, and an install can go on.
+    Interrupted,
+    /// The other slot is armed and waits for a restart.
+    Armed,
+    /// The running slot has to prove itself.
+    Trial(Trial),
+    /// The running slot is not the boot chain's default; once healthy it becomes it.
+    Walked,
+    /// A trial failed; whether this slot is online decides what becomes of it ([`super::judge_old`]).
+    RolledBack,
+    /// Restart plainly, now: what runs must not go on. With the reason.
+    Restart(String),
+    /// A slot runs of which nothing is recorded: only a person may make it the default.
+    Unrecorded,
+}
+
+/// What was decided.
+#[derive(Debug, PartialEq)]
+pub struct Settled {
+    /// The row of the table.
+    pub case: Case,
+    pub step: Step,
+    pub standing: Standing,
+}
+
+/// Decides by the table of docs/update.md. To be called once at each start of the agent, before anything else; performing the step and
+/// calling it again gives the same standing.
+pub fn settle(state: &State, seen: &Evidence, here: &Here) -> Settled {
+    let view = View::of(state, seen);
+    let case = table::row(view).map_or(Case::Elsewhere, |row| row.case);
+    let mut next = state.clone();
+    if let Some(running) = seen.running() {
+        learn(&mut next, running, here);
+    }
+    let (mut step, standing) = decide(case, next, seen, here);
+    bar(&mut step, state, seen, &standing);
+    if step.state.as_ref() == Some(state) {
+        step.state = None;
+    }
+    Settled { case, step, standing }
+}
+
+fn decide(case: Case, mut next: State, seen: &Evidence, here: &Here) -> (Step, Standing) {
+    let target = next.update.as_ref().map_or(Slot::A, |update| update.target);
+    let old = target.other();
+    let back = |seen: &Evidence| if seen.default == Some(old) { vec![] } else { vec![Act::Default(old)] };
+    let plain = Step::to;
+    match case {
+        Case::Elsewhere => (Step::default(), Standing::Elsewhere),
+        Case::Halves => (Step::default(), Standing::Halves),
+        Case::HalvesInTrial => condemned(next, seen, "boot files and root are of different slots"),
+        Case::TrialInDoubt => condemned(next, seen, "the boot partition or the root it runs from cannot be told"),
+        Case::TrialGoesOn => trial(next, seen),
+        Case::TrialBegins => begins(next, seen, here),
+        Case::TrialChainLost => {
+            let (mut step, standing) = begins(next, seen, here);
+            step.before = vec![Act::Default(old)];
+            (step, standing)
+        }
+        Case::CommittedUnrecorded => (finish(&next, here.now_ms), Standing::Normal),
+        Case::CommitCut => {
+            let step = finish(&next, here.now_ms);
+            (Step { before: vec![Act::Default(target)], ..step }, Standing::Normal)
+        }
+        Case::TargetByDefault if times(&next) < MOST_ARMINGS => {
+            remember_trial(&mut next, seen);
+            let reason = "the boot chain forgot its default, and started what was not to be started";
+            (Step { before: vec![Act::Default(old)], ..plain(next) }, Standing::Restart(reason.into()))
+        }
+        Case::TargetByDefault
+        | Case::TargetForOther
+        | Case::BadButDefault
+        | Case::Walked
+        | Case::WalkedLost
+        | Case::ChainLostUnproven
+        | Case::BothLost => (plain(next), Standing::Walked),
+        Case::Interrupted | Case::InterruptedChainLost => {
+            (Step { before: back(seen), ..plain(next) }, Standing::Interrupted)
+        }
+        Case::ArmedWaits => {
+            (Step { before: back(seen), after: vec![Act::Arm(target)], ..plain(next) }, Standing::Armed)
+        }
+        Case::ArmedNotTried => {
+            next.orderly = None;
+            if let Some(update) = &mut next.update {
+                update.armed_in.clone_from(&seen.boot_id);
+                hear(update, seen);
+                update.lost = update.lost.saturating_add(1);
+            }
+            if let Some(attempt) = &mut next.last_attempt {
+                attempt.reason = "armed, not tried: the machine restarted some other way, and the flag was lost".into();
+            }
+            (Step { before: back(seen), after: vec![Act::Arm(target)], ..plain(next) }, Standing::Armed)
+        }
+        Case::TrialDied => {
+            remember_trial(&mut next, &Evidence { boot_id: None, ..seen.clone() });
+            let (reset, _) = cause(&next, seen);
+            let words = of_trial(next.update.as_ref(), seen);
+            tell(&mut next, &reset, words);
+            let reason = format!("the trial died before the agent started (reset: {reset})");
+            standing_of(arm_again(&next, seen, &reason, here.now_ms))
+        }
+        Case::CommittedButDead => {
+            let words = of_trial(next.update.as_ref(), seen);
+            tell(&mut next, seen.reset.map_or("unknown", |reset| reset.name()), words);
+            (give_up(&next, "it was committed, and then it did not start", here.now_ms), Standing::Normal)
+        }
+        Case::RolledBack => rolled_back(next, seen, here),
+        Case::RolledBackWaits => (plain(next), Standing::RolledBack),
+        Case::Normal | Case::FirstStart | Case::ChainLost => {
+            let running = seen.running();
+            running.into_iter().for_each(|slot| good(&mut next, slot));
+            let before = running.filter(|_| case == Case::ChainLost).map(Act::Default).into_iter().collect();
+            (Step { before, ..plain(next) }, Standing::Normal)
+        }
+        // Not even what version runs: a write would say that the record is whole again.
+        Case::Unrecorded => (Step::default(), Standing::Unrecorded),
+    }
+}
+
+/// How often the target was started.
+fn times(state: &State) -> u8 {
+    state.update.as_ref().map_or(0, |update| u8::try_from(update.trials.len()).unwrap_or(u8::MAX))
+}
+
+/// A boot of the target that may be committed.
+fn begins(mut next: State, seen: &Evidence, here: &Here) -> (Step, Standing) {
+    let known = next.update.as_ref().is_some_and(|update| update.trials.last() == seen.boot_id.as_ref());
+    if !known && times(&next) >= MOST_ARMINGS {
+        return condemned(next, seen, &format!("it was started {MOST_ARMINGS} times already"));
+    }
+    remember_trial(&mut next, seen);
+    let Some(update) = &mut next.update else { return (Step::default(), Standing::Normal) };
+    update.stage = Stage::Trial;
+    hear(update, seen);
+    next.slots.of_mut(update.target).state = SlotState::Trial;
+    set_phase(&mut next, Phase::Trial);
+    if let Some(attempt) = &mut next.last_attempt {
+        attempt.finished_ms = None;
+        if attempt.started_ms == 0 {
+            attempt.started_ms = here.now_ms;
+        }
+    }
+    trial(next, seen)
+}
+
+/// The trial runs, unless it was condemned.
+fn trial(next: State, seen: &Evidence) -> (Step, Standing) {
+    let Some(update) = &next.update else { return (Step::default(), Standing::Normal) };
+    let standing = match &update.verdict {
+        Some(verdict) => Standing::Restart(verdict.reason.clone()),
+        None => Standing::Trial(Trial::new(update.target, seen.boot_id.clone())),
+    };
+    (Step::to(next), standing)
+}
+
+fn condemned(mut next: State, seen: &Evidence, reason: &str) -> (Step, Standing) {
+    remember_trial(&mut next, seen);
+    if let Some(update) = &mut next.update {
+        update.stage = Stage::Trial;
+        update.verdict.get_or_insert(Verdict { reason: reason.into(), by_person: false, log_tail: None });
+    }
+    set_phase(&mut next, Phase::Trial);
+    (Step::to(next), Standing::Restart(reason.into()))
+}
+
+fn rolled_back(mut next: State, seen: &Evidence, here: &Here) -> (Step, Standing) {
+    let (reset, why) = cause(&next, seen);
+    let words = of_trial(next.update.as_ref(), seen);
+    let Some(update) = &mut next.update else { return (Step::default(), Standing::Normal) };
+    let Some(verdict) = update.verdict.clone() else {
+        tell(&mut next, &reset, words);
+        return standing_of(arm_again(&next, seen, &why, here.now_ms));
+    };
+    update.stage = Stage::RolledBack;
+    tell(&mut next, &reset, verdict.log_tail.clone().or(words));
+    if verdict.by_person {
+        return (give_up(&next, &verdict.reason, here.now_ms), Standing::Normal);
+    }
+    end_attempt(&mut next, Phase::RolledBack, &verdict.reason, here.now_ms);
+    (Step::to(next), Standing::RolledBack)
+}
+
+/// Armed again, or given up.
+fn standing_of(step: Step) -> (Step, Standing) {
+    let armed = step.state.as_ref().is_some_and(|state| state.update.is_some());
+    (step, if armed { Standing::Armed } else { Standing::Normal })
+}
+
+fn tell(state: &mut State, reset: &str, log_tail: Option<String>) {
+    if let Some(attempt) = &mut state.last_attempt {
+        attempt.reset_cause = Some(bounded(reset));
+        attempt.log_tail = log_tail.or_else(|| attempt.log_tail.take());
+    }
+}
+
+/// The running image tells its version itself; what a record says otherwise was another image.
+fn learn(state: &mut State, running: Slot, here: &Here) {
+    let record = state.slots.of_mut(running);
+    if here.version.is_some() && record.version != here.version {
+        record.version.clone_from(&here.version);
+        record.manifest = None;
+        record.counter = here.counter;
+    }
+}
+
+/// A slot that must not be started and was left so by a cut: its head is zeroed now, behind a default that stands.
+fn bar(step: &mut Step, state: &State, seen: &Evidence, standing: &Standing) {
+    let Some(running) = seen.running() else { return };
+    let other = running.other();
+    let settled = step.state.as_ref().unwrap_or(state);
+    let stands = seen.default == Some(running) || step.before.contains(&Act::Default(running));
+    let calm = matches!(standing, Standing::Normal | Standing::Interrupted);
+    if stands && calm && settled.slots.of(other).barred && !step.after.contains(&Act::ZeroHead(other)) {
+        step.after.push(Act::ZeroHead(other));
+    }
+}

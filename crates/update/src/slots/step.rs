@@ -1,0 +1,100 @@
+//! A transition: what is done before it is recorded, the record, what is done after. Acts can be done twice.
+
+use super::{State, Store};
+use crate::{
+    Slot,
+    boot::{BootFlow, head_to_zero},
+    disk::{Access, Area, Disk},
+};
+use base::error::ToolError;
+use std::io;
+
+/// A deed on the card that a transition asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Tell the boot chain that this slot is the default ([`BootFlow::commit`]).
+    Default(Slot),
+    /// Have it tried once ([`BootFlow::arm`]).
+    Arm(Slot),
+    /// Take that back ([`BootFlow::disarm`]).
+    Disarm,
+    /// Zero the head of the slot's boot area, so that nothing starts from it. Never the default slot.
+    ZeroHead(Slot),
+    /// Zero the initramfs' count of boots that were never found healthy.
+    ClearCount,
+}
+
+/// A transition, decided and not yet done.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[must_use]
+pub struct Step {
+    pub before: Vec<Act>,
+    /// `None`: what is recorded stays.
+    pub state: Option<State>,
+    pub after: Vec<Act>,
+}
+
+impl Step {
+    /// Only the record changes.
+    pub fn to(state: State) -> Self {
+        Self { state: Some(state), ..Self::default() }
+    }
+    /// Nothing to do.
+    pub fn is_nothing(&self) -> bool {
+        self.before.is_empty() && self.state.is_none() && self.after.is_empty()
+    }
+}
+
+/// Does it: what is before, one write of the state, what is after. Stops at the first failure, with everything after it undone; the
+/// next boot settles from there.
+///
+/// # Errors
+/// Those of [`BootFlow`] and [`Store::save`]; `failed_precondition` for a head that must not be zeroed.
+pub fn perform(disk: &dyn Disk, flow: &dyn BootFlow, store: &mut Store, step: &Step) -> Result<(), ToolError> {
+    step.before.iter().try_for_each(|act| act.perform(disk, flow))?;
+    if let Some(state) = &step.state {
+        // Whoever decides about slots has seen what was lost, and has said what holds now.
+        store.save(disk, &State { lost: false, ..state.clone() })?;
+    }
+    step.after.iter().try_for_each(|act| act.perform(disk, flow))
+}
+
+impl Act {
+    fn perform(self, disk: &dyn Disk, flow: &dyn BootFlow) -> Result<(), ToolError> {
+        match self {
+            Self::Default(slot) => flow.commit(slot),
+            Self::Arm(slot) => flow.arm(slot),
+            Self::Disarm => flow.disarm(),
+            Self::ZeroHead(slot) => zero_head(disk, flow, slot),
+            Self::ClearCount => super::counter::clear(disk),
+        }
+    }
+}
+
+/// Sector 0 first and alone: when the rest is torn, it is no file system already. Does nothing where that is so.
+fn zero_head(disk: &dyn Disk, flow: &dyn BootFlow, slot: Slot) -> Result<(), ToolError> {
+    let seen = flow.evidence();
+    if seen.default != Some(slot.other()) || seen.running() == Some(slot) {
+        return Err(ToolError::precondition(format!(
+            "slot {slot} runs or is the boot chain's default: its head stays"
+        ))
+        .hint("make the other slot the default first"));
+    }
+    let device = disk.open(Area::Boot(slot), Access::Exclusive)?;
+    let failed = |error: io::Error| {
+        ToolError::unavailable(format!("the head of slot {slot} cannot be zeroed: {error}"))
+            .with("area", Area::Boot(slot).name())
+            .hint("the next boot tries again; the card may be worn out")
+    };
+    let mut first = [0; 512];
+    device.read_back(0, &mut first).map_err(failed)?;
+    if first == [0; 512] {
+        return Ok(());
+    }
+    let head = head_to_zero(&first, device.size());
+    device.write(0, &[0; 512]).and_then(|()| device.flush()).map_err(failed)?;
+    let rest = usize::try_from(head).unwrap_or(0).saturating_sub(512);
+    device.write(512, &vec![0; rest]).and_then(|()| device.flush()).map_err(failed)?;
+    device.read_back(0, &mut first).map_err(failed)?;
+    if first == [0; 512] { Ok(()) } else { Err(failed(io::Error::other("it reads back as it was"))) }
+}

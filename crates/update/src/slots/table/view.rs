@@ -1,0 +1,79 @@
+//! Evidence and record in the words of the table.
+
+use super::{Set, View, flag, place, recorded, since};
+use crate::{
+    Slot,
+    boot::{Evidence, ResetCause},
+    slots::{Stage, State},
+    status::SlotState,
+};
+
+/// So often the power may fail between arming and the restart, before that counts as an attempt as well: no loop is without an end.
+const MOST_LOST: u8 = 16;
+
+impl View {
+    /// The evidence and the record in the table's words.
+    pub fn of(state: &State, seen: &Evidence) -> Self {
+        let running = seen.running().or(seen.root);
+        let target = state.update.as_ref().map(|update| update.target).or_else(|| running.map(Slot::other));
+        let place = |slot: Option<Slot>| match slot {
+            None => place::NONE,
+            Some(slot) if Some(slot) == target => place::T,
+            Some(_) => place::O,
+        };
+        Self {
+            flag: if seen.trial == Some(true) { flag::YES } else { flag::NO },
+            booted: place(seen.booted),
+            root: place(seen.root),
+            default: place(named(state, seen, running)),
+            recorded: record(state, running),
+            since: when(state, seen),
+        }
+    }
+}
+
+/// The default that the boot chain names. One that counts no longer names a slot whose boots are spent; where nothing is on trial, that
+/// slot was the default and did not start.
+fn named(state: &State, seen: &Evidence, running: Option<Slot>) -> Option<Slot> {
+    let spent = |slot: &Slot| seen.tries.is_some_and(|tries| tries.of(*slot) == 0);
+    let passed_over = seen.armed.filter(|slot| state.update.is_none() && Some(*slot) != running && spent(slot));
+    passed_over.or(seen.default)
+}
+
+fn record(state: &State, running: Option<Slot>) -> Set {
+    use recorded::{ARMED, BAD, COMMITTING, GOOD, LOST, ROLLED_BACK, TRIAL, UNKNOWN, WRITING};
+    match state.update.as_ref().map(|update| update.stage) {
+        Some(Stage::Writing | Stage::Written | Stage::Verified) => WRITING,
+        Some(Stage::Armed) => ARMED,
+        Some(Stage::Trial) => TRIAL,
+        Some(Stage::Committing) => COMMITTING,
+        Some(Stage::RolledBack) => ROLLED_BACK,
+        None if state.lost => LOST,
+        None => match running.map(|slot| state.slots.of(slot).state) {
+            Some(SlotState::Good) => GOOD,
+            Some(SlotState::Unknown) | None => UNKNOWN,
+            Some(_) => BAD,
+        },
+    }
+}
+
+fn when(state: &State, seen: &Evidence) -> Set {
+    let Some(update) = &state.update else { return since::NOW };
+    let this = |id: Option<&String>| id.is_some() && id == seen.boot_id.as_ref();
+    if update.stage != Stage::Armed {
+        return if this(update.trials.last()) { since::NOW } else { since::TRIED };
+    }
+    if this(update.armed_in.as_ref()) {
+        return since::NOW;
+    }
+    let asked = state.orderly.as_ref().is_some_and(|orderly| orderly.trial);
+    // A chain that counts knows better than the marker, unless it forgot.
+    let counted = seen.tries.map(|tries| (seen.armed == Some(update.target), tries.of(update.target)));
+    let tried = match counted {
+        Some((true, left)) => left == 0,
+        Some((false, _)) => asked,
+        // Without a marker only lost power proves that the flag was lost; anything else may have been the trial's end.
+        None => asked || seen.reset != Some(ResetCause::PowerOn) || update.lost >= MOST_LOST,
+    };
+    if tried { since::TRIED } else { since::UNTRIED }
+}

@@ -1,0 +1,83 @@
+//! Keys: Ed25519, by ring.
+
+use super::Purpose;
+use crate::bundle::{Digest, Signature};
+use ring::{
+    rand::SystemRandom,
+    signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey},
+};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The public half. As text: 64 hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PublicKey(pub [u8; 32]);
+
+impl Serialize for PublicKey {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        Digest(self.0).serialize(out)
+    }
+}
+
+impl<'de> Deserialize<'de> for PublicKey {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        // 32 bytes with one spelling, as digests are.
+        Digest::deserialize(from).map(|bytes| Self(bytes.0))
+    }
+}
+
+impl PublicKey {
+    /// What signatures and roles call it: its SHA-256.
+    pub fn id(&self) -> Digest {
+        Digest::of(&self.0)
+    }
+
+    /// Whether `signature` is this key's, over `bytes`, for `purpose`.
+    pub fn verifies(&self, purpose: Purpose, bytes: &[u8], signature: &Signature) -> bool {
+        signature.key_id == self.id()
+            && UnparsedPublicKey::new(&ED25519, self.0).verify(&purpose.message(bytes), &signature.signature).is_ok()
+    }
+}
+
+/// The secret half; lives in a file of the person who signs, never on a device.
+pub struct SecretKey(Ed25519KeyPair);
+
+impl SecretKey {
+    /// A new one, as PKCS #8 version 2 (RFC 5958).
+    ///
+    /// # Errors
+    /// When the system has no randomness to give.
+    pub fn generate() -> Result<Vec<u8>, String> {
+        Ed25519KeyPair::generate_pkcs8(&SystemRandom::new())
+            .map(|document| document.as_ref().to_vec())
+            .map_err(|_| "the system gave no random bytes".into())
+    }
+
+    /// From PKCS #8, version 2 as made here, or 1 as `openssl genpkey -algorithm ed25519` makes it.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn from_pkcs8(der: &[u8]) -> Result<Self, String> {
+        Ed25519KeyPair::from_pkcs8_maybe_unchecked(der)
+            .map(Self)
+            .map_err(|error| format!("not an Ed25519 key in PKCS #8: {error}"))
+    }
+
+    pub fn public(&self) -> PublicKey {
+        let mut public = [0; 32];
+        public.copy_from_slice(self.0.public_key().as_ref());
+        PublicKey(public)
+    }
+
+    /// Ed25519 has no randomness of its own: the same key signs the same bytes the same way.
+    pub fn sign(&self, purpose: Purpose, bytes: &[u8]) -> Signature {
+        let mut signature = [0; 64];
+        signature.copy_from_slice(self.0.sign(&purpose.message(bytes)).as_ref());
+        Signature { key_id: self.public().id(), signature }
+    }
+}
+
+impl std::fmt::Debug for SecretKey {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "the secret half of {}", self.public().id())
+    }
+}

@@ -1,0 +1,254 @@
+//! The root of trust a device holds: which keys may sign what, how many of them it takes, and what comes after it.
+
+use super::{PublicKey, Purpose, Signed};
+use crate::bundle::{Digest, Envelope, Fault, Index, Manifest, Signature, is_time, is_word, strict};
+use serde::{Deserialize, Serialize};
+
+/// What is signed of a root of trust: JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RootFile {
+    /// 1. Readers refuse any other.
+    pub format: u32,
+    pub product: String,
+    /// Rises by one with each root.
+    pub version: u64,
+    /// Seconds since 1970.
+    pub created: u64,
+    /// Seconds since 1970; signs nothing new from then on.
+    pub expires: u64,
+    /// Different ones; at most 32.
+    pub keys: Vec<PublicKey>,
+    /// Signs the next root. Offline.
+    pub root: Role,
+    /// Signs manifests. Offline.
+    pub release: Role,
+    /// Signs channels' indexes. Online, so it cannot be trusted with more.
+    pub channel: Role,
+}
+
+/// Who may sign something, and how many of them it takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Role {
+    /// Different ids of keys of the same file; at most 16.
+    pub keys: Vec<Digest>,
+    /// 1 to as many as there are.
+    pub threshold: usize,
+}
+
+/// A root of trust that is held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Roots {
+    file: RootFile,
+    keys: Vec<(Digest, PublicKey)>,
+}
+
+/// A manifest that enough release keys have signed. Only [`Roots::verify_release`] makes one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::manual_non_exhaustive, reason = "not only other crates: nobody else makes one")]
+pub struct Release {
+    pub manifest: Manifest,
+    /// SHA-256 of the manifest's bytes: what a release is called.
+    pub digest: Digest,
+    /// Where in the bundle the blocks start, and where they end. Not signed, and bound by the index all the same: see [`super::super::bundle::Index`].
+    pub blocks_at: u64,
+    pub total: u64,
+    _only_here: (),
+}
+
+impl Release {
+    /// The index of this release, of the bytes that its manifest names by hash and length.
+    ///
+    /// # Errors
+    /// [`Fault::Hash`], and [`Fault::Malformed`] where somebody signed what the format does not allow.
+    pub fn index(&self, bytes: Vec<u8>) -> Result<Index, Fault> {
+        Index::decode(bytes, &self.manifest, self.blocks_at, self.total)
+    }
+}
+
+const WHAT: &str = "the root of trust";
+/// Most keys of a root, which bounds what it takes to check one.
+const MAX_KEYS: usize = 32;
+const MAX_ROLE: usize = 16;
+
+impl Roots {
+    /// Takes a root as it comes with the image. It is believed because of where it lies; that it is signed by its own root keys shows that it
+    /// is whole and that they exist.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub fn parse(bytes: &[u8]) -> Result<Self, Fault> {
+        let signed = Signed::parse(bytes, Purpose::Root)?;
+        let roots = Self::of(&signed.text)?;
+        roots.verify(Purpose::Root, &signed.text, &signed.signatures, WHAT)?;
+        Ok(roots)
+    }
+
+    /// Reads a root that may lack signatures: for those who write and sign it.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub fn unverified(bytes: &[u8]) -> Result<(Self, Signed), Fault> {
+        let signed = Signed::parse(bytes, Purpose::Root)?;
+        Ok((Self::of(&signed.text)?, signed))
+    }
+
+    fn of(text: &[u8]) -> Result<Self, Fault> {
+        let file: RootFile = strict(text, WHAT)?;
+        let keys = file.check()?;
+        Ok(Self { file, keys })
+    }
+
+    /// The root after this one: its version is the next, and both this root's keys and its own have signed it.
+    /// Its expiry is not looked at, so that a device that was off for years can walk the chain; [`Roots::fresh`] is for the last of it.
+    ///
+    /// # Errors
+    /// [`Fault`]; this root stays.
+    pub fn accept(&self, next: &[u8]) -> Result<Self, Fault> {
+        let signed = Signed::parse(next, Purpose::Root)?;
+        self.verify(
+            Purpose::Root,
+            &signed.text,
+            &signed.signatures,
+            "the next root of trust, by the keys of the one held,",
+        )?;
+        let next = Self::of(&signed.text)?;
+        if next.file.product != self.file.product {
+            return Err(Fault::malformed("the next root of trust", format!("it is of product {}", next.file.product)));
+        }
+        let want = self.file.version + 1;
+        if next.file.version != want {
+            return Err(Fault::Version { what: "the next root of trust".into(), version: next.file.version, want });
+        }
+        next.verify(Purpose::Root, &signed.text, &signed.signatures, "the next root of trust, by its own keys,")?;
+        Ok(next)
+    }
+
+    /// The manifest of a bundle's head, when enough release keys have signed it. Nothing of it is parsed before.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub fn verify_release(&self, envelope: &Envelope) -> Result<Release, Fault> {
+        self.verify(Purpose::Release, &envelope.manifest, &envelope.signatures, "the manifest")?;
+        let manifest = Manifest::parse(&envelope.manifest)?;
+        if manifest.product != self.file.product {
+            return Err(Fault::malformed(
+                "the manifest",
+                format!("it is for {}, and this root of trust for {}", manifest.product, self.file.product),
+            ));
+        }
+        if manifest.index.size != envelope.index_size() {
+            return Err(Fault::malformed("the bundle's head", "it says another length of the index than the manifest"));
+        }
+        let digest = Digest::of(&envelope.manifest);
+        Ok(Release { manifest, digest, blocks_at: envelope.blocks_at, total: envelope.total, _only_here: () })
+    }
+
+    /// The ids of the channel keys that have signed `bytes`, when they are enough.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub fn verify_channel(&self, bytes: &[u8], signatures: &[Signature]) -> Result<Vec<Digest>, Fault> {
+        self.verify(Purpose::Channel, bytes, signatures, "the channel's index")
+    }
+
+    /// Whether it may still be relied on at `now` (seconds since 1970, from the time floor).
+    ///
+    /// # Errors
+    /// [`Fault::Expired`].
+    pub fn fresh(&self, now: u64) -> Result<(), Fault> {
+        if now < self.file.expires {
+            return Ok(());
+        }
+        let what = format!("{WHAT}, version {},", self.file.version);
+        Err(Fault::Expired { what, expired: self.file.expires, now })
+    }
+
+    /// What images it is for.
+    pub fn product(&self) -> &str {
+        &self.file.product
+    }
+    pub const fn version(&self) -> u64 {
+        self.file.version
+    }
+
+    pub const fn file(&self) -> &RootFile {
+        &self.file
+    }
+
+    /// Of the keys of `purpose`'s role, which have signed `bytes`; keys that the role does not have are passed over.
+    fn verify(
+        &self,
+        purpose: Purpose,
+        bytes: &[u8],
+        signatures: &[Signature],
+        what: &str,
+    ) -> Result<Vec<Digest>, Fault> {
+        let role = self.role(purpose);
+        let mut good: Vec<Digest> = Vec::new();
+        for signature in signatures.iter().take(MAX_ROLE) {
+            let id = signature.key_id;
+            let Some((_, key)) = self.keys.iter().find(|(known, _)| *known == id && role.keys.contains(known)) else {
+                continue;
+            };
+            if !key.verifies(purpose, bytes, signature) {
+                return Err(Fault::BadSignature { what: what.into(), key: id });
+            }
+            // A key counts once, however often it signs.
+            if !good.contains(&id) {
+                good.push(id);
+            }
+        }
+        if good.len() >= role.threshold {
+            return Ok(good);
+        }
+        let role_name = purpose.name().to_owned();
+        Err(Fault::Threshold { what: what.into(), role: role_name, have: good.len(), need: role.threshold })
+    }
+
+    /// The role that signs for `purpose`.
+    pub const fn role(&self, purpose: Purpose) -> &Role {
+        match purpose {
+            Purpose::Root => &self.file.root,
+            Purpose::Release => &self.file.release,
+            Purpose::Channel => &self.file.channel,
+        }
+    }
+}
+
+impl RootFile {
+    /// Whether it is one; its keys.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub fn check(&self) -> Result<Vec<(Digest, PublicKey)>, Fault> {
+        let sure = |fits: bool, problem: &str| if fits { Ok(()) } else { Err(Fault::malformed(WHAT, problem)) };
+        if self.format != 1 {
+            return Err(Fault::Format { what: WHAT.into(), format: self.format.into(), reads: 1 });
+        }
+        sure(is_word(&self.product), "product is not a plain word")?;
+        sure((1..=u64::from(u32::MAX)).contains(&self.version), "version is not from 1 to 2^32 - 1")?;
+        sure(is_time(self.expires) && self.created < self.expires, "expires is no time after created")?;
+        sure((1..=MAX_KEYS).contains(&self.keys.len()), "it does not have 1 to 32 keys")?;
+        let keys: Vec<(Digest, PublicKey)> = self.keys.iter().map(|key| (key.id(), *key)).collect();
+        sure((1..keys.len()).all(|n| !self.keys[..n].contains(&self.keys[n])), "it has a key twice")?;
+        for (name, role) in [("root", &self.root), ("release", &self.release), ("channel", &self.channel)] {
+            let all = &role.keys;
+            let known = all.iter().all(|id| keys.iter().any(|(known, _)| known == id));
+            let distinct = (1..all.len()).all(|n| !all[..n].contains(&all[n]));
+            sure(
+                known && distinct && all.len() <= MAX_ROLE,
+                &format!("role {name} has a key twice, an unknown one, or more than 16"),
+            )?;
+            sure(
+                (1..=all.len()).contains(&role.threshold),
+                &format!("role {name}'s threshold is not from 1 to its number of keys"),
+            )?;
+        }
+        // The key that lies on a server must not be able to make firmware.
+        let online = self.channel.keys.iter().any(|id| self.release.keys.contains(id) || self.root.keys.contains(id));
+        sure(!online, "a channel key is a release or root key as well")?;
+        Ok(keys)
+    }
+}
