@@ -1,4 +1,4 @@
-//! What is known of a setting beside its value: one [`Key`] each, made by its declaration ([`super::declare`]).
+//! What is known of a setting beside its value: one [`Key`] each, made by its declaration (`declare.rs`).
 
 use super::{kind::Kind, places::Places};
 

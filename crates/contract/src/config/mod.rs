@@ -3,7 +3,7 @@
 //! Order, later over earlier: image, an appliance's identity (`/run/raspi-mcp-identity`), site (`/etc/raspi-mcp`), state,
 //! environment, flags. What the server itself can write (state) may only narrow. Anything that is not understood is an error with its place: in the image, the site,
 //! the environment or a flag the server refuses to start; a state fragment is set aside and the settings are
-//! [`Settings::restricted`]. Each setting is declared once, in its section ([`declare`]); `keys.rs` has the list.
+//! [`Settings::restricted`]. Each setting is declared once, in its section (`declare.rs`); `keys.rs` has the list.
 
 mod assignment;
 mod declare;

@@ -134,7 +134,7 @@ fn overlap(one: &Path, other: &Path) -> bool {
 }
 
 /// Whether a folder may be granted, as far as that depends on nothing that this machine's owner has set: never one that overlaps
-/// `/etc` or [`SYSTEM`].
+/// `/etc`, `/run`, `/dev`, `/proc` or `/sys`.
 pub fn is_grantable(folder: &Path) -> bool {
     !SYSTEM.iter().chain(&["/etc"]).any(|path| overlap(folder, Path::new(path)))
 }
