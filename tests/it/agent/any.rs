@@ -2,7 +2,7 @@
 //! does not allow is done.
 
 use super::{oracle, *};
-use agent::converse;
+use ::agent::converse;
 use proptest::prelude::*;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

@@ -1,7 +1,7 @@
 //! Asking a person: once, for this call, for a while.
 
 use super::*;
-use agent::AskState;
+use ::agent::AskState;
 use base::error::ErrorCode;
 
 #[tokio::test(start_paused = true)]

@@ -1,10 +1,10 @@
 //! A finger on the approval button, and what comes of it. The two seconds are real ones: the kernel stamps the edges.
 
 use super::{Pi, ask, kernel_update};
-use agent::operations as op;
-use agent::{Ask, AskState};
+use ::agent::operations as op;
+use ::agent::{Ask, AskState};
+use ::hw::line::Level;
 use contract::{config::Approval, values::Pin};
-use hw::line::Level;
 use raspi_mcp::registry::Registry;
 use serde_json::json;
 use std::time::{Duration, Instant};

@@ -1,14 +1,14 @@
 //! Calls that go all the way: pipeline, ask, person, agent, audit.
 
 use super::*;
+use ::hw::{
+    board::{Board, Choice},
+    machine::Machine,
+};
 use contract::{
     access::caller::{Caller, Door},
     config::{Places, Settings},
     meta::{Mode, Role},
-};
-use hw::{
-    board::{Board, Choice},
-    machine::Machine,
 };
 use raspi_mcp::{
     approval::Asking,

@@ -6,7 +6,7 @@ use crate::{
     network_manager::{HOME, NetworkManager, OFFICE},
     private_bus::PrivateBus,
 };
-use agent::{
+use ::agent::{
     network::{Network, RealNetwork, SimulatedNetwork},
     operations::network::{ConfirmRequest, ConnectionRequest},
 };

@@ -1,10 +1,10 @@
 //! The network's connections, copied into the agent state as soon as one of them changes.
 
 use super::*;
-use agent::Card;
+use ::agent::Card;
+use ::update::slots::Store;
 use appliance::connections::{Connections, FOLDER};
 use std::fs;
-use update::slots::Store;
 
 const ONE: &str = "[connection]\nid=one\n[wifi-security]\npsk=hunter2hunter2\n";
 

@@ -1,7 +1,7 @@
 //! Commands: the agent's own list, the guard, and an orphan maker that does all it can to stay.
 
 use super::*;
-use agent::{
+use ::agent::{
     bind,
     exec::{Ending, Guarded},
     operations::commands::{CommandEnd, CommandRef, CommandRequest, without_input},

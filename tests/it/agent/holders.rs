@@ -1,7 +1,7 @@
 //! Who has a camera open: told to the server alone, about cameras alone.
 
 use super::*;
-use agent::{machine::Machine, operations::holders::HoldersRequest};
+use ::agent::{machine::Machine, operations::holders::HoldersRequest};
 use futures::future::BoxFuture;
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 use std::{fs, os::unix::fs::symlink};

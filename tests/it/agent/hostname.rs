@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::private_bus::PrivateBus;
-use agent::{
+use ::agent::{
     machine::{Machine, RealMachine},
     operations::hostname::HostnameRequest,
 };

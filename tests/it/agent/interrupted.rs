@@ -5,7 +5,7 @@ use super::{
     exec::{commands, real, until},
     *,
 };
-use agent::{
+use ::agent::{
     Client, bind, serve,
     units::{Action, Install, JobEnd, JobMode, Unit},
 };

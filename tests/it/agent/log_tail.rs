@@ -4,9 +4,9 @@ use super::{
     update::{one_second_for_2_0_0, restarted, updatable_with_a_second},
     *,
 };
-use agent::operations::update::RollBackRequest;
+use ::agent::operations::update::RollBackRequest;
+use ::update::{slots::LONGEST_LOG, status::Attempt};
 use std::{fs, os::unix::fs::PermissionsExt, time::Instant};
-use update::{slots::LONGEST_LOG, status::Attempt};
 
 /// Before what it says.
 const SCRIPT: &str = r#"#!/bin/sh

@@ -22,20 +22,20 @@ mod units;
 pub mod update;
 mod wire;
 
-use agent::operations as op;
-use agent::{
+use ::agent::operations as op;
+use ::agent::{
     Agent, AgentLink, AgentPolicy, AgentSettings, Ask, AskRequest, Authorization, BootClock, CardPort, Clock,
     Operation, Peer, Platform, PowerAction, Standing,
     machine::SimulatedMachine,
     units::{SimulatedUnits, Units},
 };
+use ::hw::{gpio::SimulatedGpio, line::Port};
 use appliance::Folder;
 use base::{canonical, error::ToolError, os::Root};
 use contract::{
     audit::Approval,
     config::{Places, UpdateSettings, key::Section},
 };
-use hw::{gpio::SimulatedGpio, line::Port};
 use serde_json::{Value, json};
 use std::{
     sync::{

@@ -2,7 +2,7 @@
 //!
 //! The property test and the fuzz target share it.
 
-use agent::protocol::{MAX_LINE, Request};
+use ::agent::protocol::{MAX_LINE, Request};
 use serde_json::Value;
 
 /// The ids of the answers that must come, and of those that may: waits end with their connection.

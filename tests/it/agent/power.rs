@@ -1,7 +1,7 @@
 //! Reboots: judged, scheduled, cancelled, resumed, never lost silently.
 
 use super::*;
-use agent::{
+use ::agent::{
     machine::{Machine, RealMachine},
     power::PowerOutcome,
 };

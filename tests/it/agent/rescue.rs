@@ -2,10 +2,10 @@
 
 use super::{update::*, *};
 use crate::update::{NOW, PRODUCT, a_root, a_root_file, ids, signed};
-use agent::{Card, DEAD_MAN, UpdateTool, operations::update::RollBackRequest};
+use ::agent::{Card, DEAD_MAN, UpdateTool, operations::update::RollBackRequest};
+use ::update::{Slot, status::SlotState, trust::Purpose};
 use base::error::ErrorCode;
 use contract::meta::Mode;
-use update::{Slot, status::SlotState, trust::Purpose};
 
 const HOUR: i64 = 3_600_000;
 
@@ -93,7 +93,7 @@ async fn a_newer_root_counts_once_enough_old_and_new_keys_have_signed_it() {
     let mut pi = with_dead_man(0);
     let link = pi.server();
     let head = |keys: &[u8]| {
-        let boot = update::simulated::boot_image(256 << 10, "2.0.0").unwrap();
+        let boot = ::update::simulated::boot_image(256 << 10, "2.0.0").unwrap();
         let bundle = crate::update::a_bundle("2.0.0", 2, &boot, &[7; 4096], keys);
         bundle[..crate::update::envelope(&bundle).index_at as usize].to_vec()
     };

@@ -1,9 +1,9 @@
 //! The agent behind its socket: who is let in, what a bad line gets, and what its absence looks like.
 
 use super::*;
-use agent::{AskState, Client, bind, serve};
+use ::agent::{AskState, Client, bind, serve};
+use ::hw::board::{Board, Choice};
 use base::error::ErrorCode;
-use hw::board::{Board, Choice};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
     net::UnixStream,

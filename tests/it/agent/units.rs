@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::private_bus::{FakeSystemd, FakeUnit, PrivateBus};
-use agent::{
+use ::agent::{
     operations::service::{ControlRequest, Controlled, EnableRequest, Enabled},
     units::{Action, JobEnd, JobMode, RealUnits},
 };

@@ -2,20 +2,20 @@
 
 use super::*;
 use crate::update::{BLOCK, HARDWARE, PRODUCT, a_bundle, a_bundle_of, a_plan, a_root, an_image, envelope, opened};
-use agent::{
+use ::agent::{
     Card, HealthReport, UpdateTool,
     operations::update::{InstallRequest, MarkGoodRequest, RebootIntoRequest, RollBackRequest},
     units::{Action, JobMode},
 };
-use base::error::ErrorCode;
-use contract::meta::Mode;
-use update::{
+use ::update::{
     Slot,
     bundle::Plan,
     install::{Armed, Finished, Install},
     simulated,
     status::{Phase, RestartPlan, SlotState, UpdateStatus},
 };
+use base::error::ErrorCode;
+use contract::meta::Mode;
 
 const BOOT: usize = 256 << 10;
 const ROOT: usize = 1 << 20;

@@ -2,7 +2,7 @@
 //! of that version still understands this one, byte for byte, and what is malformed is answered as it was.
 
 use super::*;
-use agent::{
+use ::agent::{
     converse,
     peer::Callers,
     protocol::{Reply, Request},

@@ -1,7 +1,7 @@
 //! Which board it is.
 
 use crate::trees::{Copied, tree};
-use hw::{
+use ::hw::{
     board::{Board, Choice},
     model::{BootFlow, Kind, PROFILES, RevisionError},
 };

@@ -1,7 +1,7 @@
 //! What the kernel offers by files: good, nameless, and what only looks like a device.
 
 use crate::trees::{Copied, tree};
-use hw::devices::{Device, Devices};
+use ::hw::devices::{Device, Devices};
 
 fn described(devices: &[Device]) -> Vec<String> {
     devices.iter().map(Device::described).collect()

@@ -1,11 +1,11 @@
 //! The throttling word, by each way there is.
 
 use crate::trees::{Copied, machine, machine_as, tree};
-use base::os::Root;
-use hw::{
+use ::hw::{
     board::{Board, Choice, Part},
     firmware::{Firmware, Throttled, throttled_by_mailbox},
 };
+use base::os::Root;
 use std::{future::ready, io, time::Duration};
 
 fn with_mailbox(root: &Root, word: fn() -> io::Result<u32>) -> Firmware {

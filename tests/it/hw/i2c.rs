@@ -1,8 +1,8 @@
 //! The kernel's buses by their files: what can be seen without one. `contract/hardware` has the rest, on real adapters.
 
 use crate::{pi::Pi, trees::Copied};
+use ::hw::i2c::{Bus, Dev, Functions, Holder, Port, Way};
 use contract::values::Address;
-use hw::i2c::{Bus, Dev, Functions, Holder, Port, Way};
 use serde_json::json;
 
 fn tree() -> Copied {

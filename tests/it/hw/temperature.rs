@@ -1,7 +1,7 @@
 //! The temperature, by each of the four steps (docs/contract/system.md).
 
 use crate::trees::{Copied, machine, machine_as, tree};
-use hw::{
+use ::hw::{
     board::Choice,
     machine::Machine,
     temperature::{self, Reading, Source},

@@ -5,10 +5,7 @@ use super::{
     origin::{Authority, Conduct, Origin},
     roots, signed,
 };
-use base::error::{ErrorCode, ToolError};
-use std::fs;
-use tempfile::TempDir;
-use update::{
+use ::update::{
     bundle::Digest,
     channel::{
         Accepted, Change, Choice, Device, DeviceId, Index, Offer, Revoked, Rollout, Seen, Tree, Wanted, Why, accept,
@@ -16,6 +13,9 @@ use update::{
     },
     trust::Purpose,
 };
+use base::error::{ErrorCode, ToolError};
+use std::fs;
+use tempfile::TempDir;
 use update_client::look;
 
 const DAY: u64 = 86_400;

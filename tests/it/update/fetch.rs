@@ -4,6 +4,11 @@ use super::{
     origin::{Authority, Conduct},
     sample::{HEAD, Sample, noise},
 };
+use ::update::{
+    Place,
+    bundle::Digest,
+    channel::window::{Window, Windows},
+};
 use base::{clock::Wall, error::ErrorCode};
 use std::{
     fs,
@@ -14,11 +19,6 @@ use std::{
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
-use update::{
-    Place,
-    bundle::Digest,
-    channel::window::{Window, Windows},
-};
 use update_client::{Limits, Line, Order, Source, Spool, download, small, sweep};
 
 #[tokio::test]

@@ -1,12 +1,12 @@
 //! Rule 5: what worked before must work again, told in words; the network alone is no reason to block a version.
 
-use futures::future::BoxFuture;
-use std::{collections::BTreeMap, path::Path};
-use tempfile::TempDir;
-use update::health::{
+use ::update::health::{
     Baseline, Check, Look, Verdict, judge,
     own::{self, Eyes, Wants},
 };
+use futures::future::BoxFuture;
+use std::{collections::BTreeMap, path::Path};
+use tempfile::TempDir;
 
 fn well() -> Look {
     Look {

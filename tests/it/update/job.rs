@@ -1,5 +1,10 @@
 //! The server's jobs: one at a time, told, kept, cancelled, resumed.
 
+use ::update::{
+    bundle::Digest,
+    job::{Engine, Jobs, Kept, MOST_RESUMES, Order, Release, State, Tell, Wanted},
+    status::Phase,
+};
 use base::{
     clock::Wall,
     error::{ErrorCode, ToolError},
@@ -14,11 +19,6 @@ use std::{
 };
 use tempfile::TempDir;
 use tokio::sync::Notify;
-use update::{
-    bundle::Digest,
-    job::{Engine, Jobs, Kept, MOST_RESUMES, Order, Release, State, Tell, Wanted},
-    status::Phase,
-};
 
 /// Goes step by step, when a test lets it.
 #[derive(Default)]

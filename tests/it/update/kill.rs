@@ -4,10 +4,20 @@
 
 use super::*;
 use crate::agent::{Pi, authorization, update::install};
-use agent::operations as op;
-use agent::{
+use ::agent::operations as op;
+use ::agent::{
     Agent, AgentLink, Card, CardPort, Client, Platform, UpdateTool, bind, machine::SimulatedMachine,
     operations::update::InstallRequest, serve,
+};
+use ::update::{
+    Slot,
+    disk::{Area, FolderDisk},
+    install::{
+        Install,
+        hooks::{Point, Unwatched, Watch},
+    },
+    simulated,
+    status::{RestartPlan, SlotState},
 };
 use contract::meta::Mode;
 use std::{
@@ -26,16 +36,6 @@ use tokio::{
     process::{Child, Command},
 };
 use tokio_util::sync::CancellationToken;
-use update::{
-    Slot,
-    disk::{Area, FolderDisk},
-    install::{
-        Install,
-        hooks::{Point, Unwatched, Watch},
-    },
-    simulated,
-    status::{RestartPlan, SlotState},
-};
 
 const FOLDER: &str = "KILL_FOLDER";
 const POINT: &str = "KILL_POINT";

@@ -1,10 +1,10 @@
 //! What tests of updates are made of: keys, a root of trust, boot images and bundles, the same bytes in every run.
 
-use std::io::Cursor;
-use update::{
+use ::update::{
     bundle::{self, Envelope, Head, Index, Plan, tree},
     trust::{self, Purpose, Release, Role, RootFile, Roots, SecretKey, Signed},
 };
+use std::io::Cursor;
 
 /// 2026-11-22T00:00:00Z: `created` of all bundles and roots here.
 pub const NOW: u64 = 1_795_305_600;

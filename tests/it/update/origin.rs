@@ -1,5 +1,6 @@
 //! A web space that serves updates: TLS with a certificate of an authority of its own, ranges, tags; and every way to misbehave.
 
+use ::update::Place;
 use base::{
     clock::Wall,
     os::{Root, clock},
@@ -26,7 +27,6 @@ use tokio::{
     time::sleep,
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
-use update::Place;
 use update_client::{Limits, Line};
 
 /// A request as it came.

@@ -1,14 +1,14 @@
 //! docs/update-proofs.md names what proves each step and rule of an update: all of it exists. And the rules that only files can hold.
 
 use super::install::{Pi, bundle};
-use std::{fs, path::Path, sync::Arc};
-use update::{
+use ::update::{
     Slot,
     boot::ResetCause,
     disk::{Access, Area, Disk},
     simulated::Chain,
     slots::Ledger,
 };
+use std::{fs, path::Path, sync::Arc};
 
 fn file(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);

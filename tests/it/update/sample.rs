@@ -1,8 +1,8 @@
 //! Blocks to fetch, without a bundle around them: what `fetch` sees of one.
 
+use ::update::bundle::Digest;
 use base::os::blocking::Stop;
 use std::{ops::Range, path::Path, sync::Arc};
-use update::bundle::Digest;
 use update_client::{Piece, Pieces, Source, Spool};
 
 /// A file of some head and then blocks of all lengths; every tenth is one of zeros and has no bytes.

@@ -5,18 +5,18 @@ use super::{
     origin::{Authority, Conduct, Origin},
     roots, signed,
 };
+use ::update::{
+    Place,
+    bundle::{self, Digest},
+    channel::{Choice, Device, Index, Offer, Rollout, Wanted, choose},
+    trust::{Purpose, Release},
+};
 use base::{
     error::{ErrorCode, ToolError},
     os::blocking::Stop,
 };
 use std::{collections::HashSet, fs, sync::Arc};
 use tempfile::TempDir;
-use update::{
-    Place,
-    bundle::{self, Digest},
-    channel::{Choice, Device, Index, Offer, Rollout, Wanted, choose},
-    trust::{Purpose, Release},
-};
 use update_client::{Front, Pieces, Source, Spool, download, look};
 
 /// Every `step`th block is another.

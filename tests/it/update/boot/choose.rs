@@ -2,12 +2,12 @@
 
 use super::{card, layout};
 use crate::update::disk::real::Tree;
-use base::error::{ErrorCode, ToolError};
-use std::sync::Arc;
-use update::{
+use ::update::{
     Slot,
     boot::{BootFlow, Wanted, of_machine},
 };
+use base::error::{ErrorCode, ToolError};
+use std::sync::Arc;
 
 fn chosen(tree: &Tree, wanted: &Wanted) -> Result<Box<dyn BootFlow>, ToolError> {
     of_machine(&tree.root(), &layout(), wanted, Arc::new(card()))

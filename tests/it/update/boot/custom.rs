@@ -1,6 +1,10 @@
 //! Configured commands: started as they are, bounded in time and words.
 
 use super::Told as Says;
+use ::update::{
+    Slot,
+    boot::{BootFlow, Tries, custom::Custom},
+};
 use base::error::ErrorCode;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -12,10 +16,6 @@ use std::{
     path::Path,
     sync::Arc,
     time::{Duration, Instant},
-};
-use update::{
-    Slot,
-    boot::{BootFlow, Tries, custom::Custom},
 };
 
 const LIMIT: Duration = Duration::from_secs(20);

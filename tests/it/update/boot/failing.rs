@@ -1,9 +1,7 @@
 //! Cards that fail: reads that end in EIO, writes that are taken and lost.
 
 use super::{Told, card, layout, read, write};
-use base::error::{ErrorCode, ToolError};
-use std::{io, sync::Arc};
-use update::{
+use ::update::{
     Slot,
     boot::{
         BootFlow, Tryboot, Uboot, erase,
@@ -12,6 +10,8 @@ use update::{
     },
     disk::{Access, Area, Device, Disk, MemoryDisk},
 };
+use base::error::{ErrorCode, ToolError};
+use std::{io, sync::Arc};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Way {

@@ -1,8 +1,6 @@
 //! The FAT reader: every kind, long names, and whatever somebody wrote there.
 
-use proptest::prelude::*;
-use std::collections::BTreeMap;
-use update::{
+use ::update::{
     boot::{
         LONGEST_HEAD,
         fat::{Fat, Kind, make},
@@ -10,6 +8,8 @@ use update::{
     },
     disk::{Access, Area, Device, Disk, MemoryDisk},
 };
+use proptest::prelude::*;
+use std::collections::BTreeMap;
 
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;

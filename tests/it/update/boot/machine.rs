@@ -2,7 +2,7 @@
 
 use super::layout;
 use crate::update::disk::real::Tree;
-use update::{
+use ::update::{
     Slot,
     boot::{By, Machine, ResetCause, Seen, Witness, has_tryboot},
 };

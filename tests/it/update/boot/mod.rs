@@ -9,13 +9,13 @@ mod simulated;
 mod tryboot;
 mod uboot;
 
-use std::sync::{Arc, Mutex};
-use update::{
+use ::update::{
     Slot,
     boot::{Seen, Witness},
     disk::{Access, Area, Disk, Layout, MemoryDisk},
     simulated::{areas, boot_image, factory},
 };
+use std::sync::{Arc, Mutex};
 
 pub const BOOT: usize = 64 << 10;
 pub const ROOT: usize = 4 << 10;

@@ -1,15 +1,15 @@
 //! The simulated machine: a folder of files, restarted by the models of the firmware.
 
 use super::{BOOT, ROOT, layout, read, write};
-use std::sync::{
-    Arc,
-    atomic::{AtomicU32, Ordering},
-};
-use update::{
+use ::update::{
     Slot,
     boot::{BootFlow, ResetCause},
     disk::{Area, FolderDisk},
     simulated::{Board, Chain, Simulated, areas, boot_image, factory},
+};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
 };
 
 fn machine(folder: &std::path::Path, chain: Chain) -> (FolderDisk, Simulated) {

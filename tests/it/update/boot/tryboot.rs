@@ -1,13 +1,7 @@
 //! The flow of a Raspberry Pi 4 and newer: autoboot.txt in its sector; and what comes of it in the model of the bootloader.
 
 use super::{Told, card, layout, read, write};
-use base::error::ErrorCode;
-use proptest::prelude::*;
-use std::{
-    io,
-    sync::{Arc, Mutex},
-};
-use update::{
+use ::update::{
     Slot,
     boot::{
         BootFlow, Tryboot,
@@ -16,6 +10,12 @@ use update::{
     },
     disk::{Area, Disk, Event, MemoryDisk},
     firmware::{Generation, Outcome, TrybootFirmware},
+};
+use base::error::ErrorCode;
+use proptest::prelude::*;
+use std::{
+    io,
+    sync::{Arc, Mutex},
 };
 
 fn flow(disk: &MemoryDisk, told: &Told, flag: Option<Flag>) -> Tryboot {

@@ -1,10 +1,7 @@
 //! The flow of boards with U-Boot: two raw copies, the older one written; and what comes of it in the model of boot.cmd.
 
 use super::{Told, card, read, write};
-use base::error::ErrorCode;
-use proptest::prelude::*;
-use std::{io::ErrorKind, sync::Arc};
-use update::{
+use ::update::{
     Slot,
     boot::{
         BootFlow, Tries, Uboot,
@@ -13,6 +10,9 @@ use update::{
     disk::{Area, Disk, Event, MemoryDisk},
     firmware::{Outcome, UbootFirmware},
 };
+use base::error::ErrorCode;
+use proptest::prelude::*;
+use std::{io::ErrorKind, sync::Arc};
 
 fn flow(disk: &MemoryDisk, told: &Told) -> Uboot {
     Uboot::new(Arc::new(disk.clone()), Arc::new(told.clone()))

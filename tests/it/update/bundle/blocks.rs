@@ -1,7 +1,7 @@
 //! Stored blocks: what the decompressor never sees, and what it must not be talked into.
 
 use super::crafted::{BLOCK, Crafted};
-use update::bundle::{Digest, Fault, unpack};
+use ::update::bundle::{Digest, Fault, unpack};
 use zstd::zstd_safe::CParameter;
 
 const SIZE: usize = BLOCK as usize;

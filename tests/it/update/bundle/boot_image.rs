@@ -4,8 +4,8 @@ use crate::update::{
     a_boot,
     fat::{CLUSTER, Fat},
 };
+use ::update::bundle::{Fault, check_boot, is_forbidden};
 use std::io;
-use update::bundle::{Fault, check_boot, is_forbidden};
 
 fn checked(image: &[u8]) -> Result<(), Fault> {
     check_boot(image.len() as u64, &mut |at, into| {

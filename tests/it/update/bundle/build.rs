@@ -1,8 +1,8 @@
 //! Built, signed, opened, unpacked.
 
 use crate::update::{a_boot, a_bundle, a_plan, an_image, opened};
+use ::update::bundle::{self, Digest, Fault, ImageKind, Unpacker};
 use std::io::Cursor;
-use update::bundle::{self, Digest, Fault, ImageKind, Unpacker};
 
 #[test]
 fn what_is_unpacked_is_what_was_built() {

@@ -1,11 +1,11 @@
 //! Bundles that no builder makes, properly signed: what a signer who is careless, or whose tools were bent, could publish.
 
 use crate::update::{a_boot, a_bundle_of, a_key, a_plan, an_image, envelope, roots};
-use serde_json::{Value, json};
-use update::{
+use ::update::{
     bundle::{Digest, ENTRY, Envelope, Fault, Index},
     trust::{Purpose, Release},
 };
+use serde_json::{Value, json};
 
 /// Few blocks, so that a test can bend each of them.
 pub const BLOCK: u32 = 64 << 10;

@@ -2,7 +2,7 @@
 
 use super::crafted::Crafted;
 use crate::update::{a_boot, a_bundle, a_key, an_image, envelope, roots};
-use update::{
+use ::update::{
     bundle::{Digest, Envelope, Fault, Head, MAX_HEAD, MAX_SIGNATURES, PREAMBLE, Signature},
     trust::{self, Purpose},
 };

@@ -2,7 +2,7 @@
 
 use super::crafted::{BLOCK, Crafted};
 use crate::update::opened;
-use update::bundle::{Digest, ENTRY, Fault, ImageKind};
+use ::update::bundle::{Digest, ENTRY, Fault, ImageKind};
 
 #[test]
 fn no_bent_or_missing_byte_of_it_is_let_through() {

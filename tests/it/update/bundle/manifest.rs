@@ -2,11 +2,11 @@
 
 use super::crafted::Crafted;
 use crate::update::{a_key, roots};
-use serde_json::{Value, json};
-use update::{
+use ::update::{
     bundle::{Envelope, Fault, Manifest},
     trust::Purpose,
 };
+use serde_json::{Value, json};
 
 fn said_of(text: &str) -> Fault {
     let mut envelope = Envelope::new(text.as_bytes().to_vec(), 68, 0).unwrap();

@@ -1,12 +1,12 @@
 //! The vectors of docs/bundle-format.md: `BLESS=1` writes them, and a reader in another language, made by the document, agrees.
 
 use crate::update::{NOW, a_boot, a_bundle_of, a_key, a_plan, a_root, a_root_file, envelope, roots, signed};
-use serde_json::{Value, json};
-use std::{env, fs, path::PathBuf, process::Command};
-use update::{
+use ::update::{
     bundle::{Envelope, Fault, Head, Plan, unpack},
     trust::{Purpose, Roots},
 };
+use serde_json::{Value, json};
+use std::{env, fs, path::PathBuf, process::Command};
 
 fn folder() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/bundles"))

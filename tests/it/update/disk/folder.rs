@@ -1,11 +1,11 @@
 //! A folder of files as a card.
 
-use base::error::ErrorCode;
-use std::{fs, io::ErrorKind, os::unix::fs::PermissionsExt};
-use update::{
+use ::update::{
     Slot,
     disk::{Access, Area, Disk, FolderDisk},
 };
+use base::error::ErrorCode;
+use std::{fs, io::ErrorKind, os::unix::fs::PermissionsExt};
 
 const BOOT: Area = Area::Boot(Slot::A);
 

@@ -1,11 +1,11 @@
 //! dist/layout.toml is the one truth: the bench's disk and the script agree with it.
 
-use base::error::ErrorCode;
-use std::{fs, path::Path};
-use update::{
+use ::update::{
     Slot,
     disk::{Area, Layout},
 };
+use base::error::ErrorCode;
+use std::{fs, path::Path};
 
 const MIB: u64 = 1 << 20;
 

@@ -1,5 +1,9 @@
 //! Block devices by sysfs, in a tree of files: finding the card, and refusing what somebody else has.
 
+use ::update::{
+    Slot,
+    disk::{Access, Area, Device, Disk, Layout, RealDisk, real::root_slot},
+};
 use base::{
     error::{ErrorCode, ToolError},
     os::Root,
@@ -8,10 +12,6 @@ use std::{
     fs,
     io::ErrorKind,
     path::{Path, PathBuf},
-};
-use update::{
-    Slot,
-    disk::{Access, Area, Device, Disk, Layout, RealDisk, real::root_slot},
 };
 
 const MIB: u64 = 1 << 20;

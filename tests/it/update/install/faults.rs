@@ -1,12 +1,12 @@
 //! What goes wrong: explained, and never with the running slot. One write after the other fails; the card lies; the bundle is bad.
 
 use super::*;
-use base::error::ErrorCode;
-use std::io;
-use update::{
+use ::update::{
     disk::{Access, Device, Event},
     status::{Phase, SlotState},
 };
+use base::error::ErrorCode;
+use std::io;
 
 fn is_untouched(pi: &Pi) {
     let touched = |event: &Event| matches!(event, Event::Write { area: Area::Root(Slot::A) | Area::Boot(Slot::A), .. });

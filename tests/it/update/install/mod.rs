@@ -6,15 +6,7 @@ mod rows;
 mod spine;
 
 use super::*;
-use base::error::ToolError;
-use std::{
-    collections::BTreeSet,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicI64, AtomicU32, Ordering},
-    },
-};
-use update::{
+use ::update::{
     Reckoning, Slot,
     boot::{BootFlow, ResetCause},
     disk::{Area, Disk, Layout, MemoryDisk},
@@ -26,6 +18,14 @@ use update::{
     },
     simulated::{self, Board, Chain, Simulated},
     slots::{self, Here, Ledger, Limits, Settled, Standing, State, clock::floor},
+};
+use base::error::ToolError;
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicI64, AtomicU32, Ordering},
+    },
 };
 
 pub const BOOT: usize = 256 << 10;

@@ -2,7 +2,7 @@
 //! was cut short.
 
 use super::*;
-use update::{bundle::ImageKind, disk::Event, install::Wanted};
+use ::update::{bundle::ImageKind, disk::Event, install::Wanted};
 
 /// Root images that differ in some blocks only.
 fn two_roots() -> (Vec<u8>, Vec<u8>) {

@@ -1,11 +1,11 @@
 //! Steps 1 and 2 of notes, row by row: what is refused before anything is written, each with its reason.
 
 use super::*;
-use base::error::ErrorCode;
-use update::{
+use ::update::{
     bundle::Plan,
     disk::{Access, Device},
 };
+use base::error::ErrorCode;
 
 fn made(change: impl FnOnce(&mut Plan)) -> Vec<u8> {
     let mut plan = a_plan("2.0.0", 2);
@@ -115,7 +115,7 @@ fn row_2_what_was_made_in_the_future_is_refused_and_a_clock_that_nobody_set_hold
 
 #[test]
 fn an_image_that_is_not_the_one_that_was_signed_is_never_armed_though_every_block_is() {
-    use update::bundle::{Digest, Envelope, Manifest};
+    use ::update::bundle::{Digest, Envelope, Manifest};
     for image in [0, 1] {
         let pi = Pi::new(Chain::Tryboot);
         pi.start(ResetCause::PowerOn);
@@ -249,7 +249,7 @@ fn rule_14_a_boot_image_that_would_flash_the_board_is_never_armed() {
 
 /// A bundle with another boot image than the builder was given, signed all the same: whoever has the keys can build what ours does not.
 fn forged(good: &[u8], boot: &[u8]) -> Vec<u8> {
-    use update::bundle::{Digest, ENTRY, Envelope, ImageKind, Manifest};
+    use ::update::bundle::{Digest, ENTRY, Envelope, ImageKind, Manifest};
     let head = envelope(good);
     let index = opened(good).1;
     let (mut entries, mut blocks) = (Vec::new(), Vec::new());

@@ -1,7 +1,7 @@
 //! One update, end to end: a bundle's bytes, the engine, the armed slot, the firmware, the trial, the commit.
 
 use super::*;
-use update::{
+use ::update::{
     bundle::{Plan, tree},
     status::{Phase, SlotState},
 };

@@ -1,15 +1,15 @@
 //! A board whose power fails: the real boot flows over a card in memory, and the models of both firmwares.
 
 use super::card::Card;
-use std::{
-    path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, OnceLock},
-};
-use update::{
+use ::update::{
     boot::{BootFlow, ResetCause, Seen, Tryboot, Uboot, Witness, tryboot::Flag},
     disk::Layout,
     firmware::{Generation, Outcome, TrybootFirmware, UbootFirmware},
     simulated::Chain,
+};
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, OnceLock},
 };
 
 pub fn layout() -> Layout {

@@ -1,13 +1,13 @@
 //! A card in memory that tells flushes of one area from those of another. The kernel has a cache of its own for each partition: fdatasync(2) of
 //! one leaves what was written to the others where it is.
 
+use ::update::disk::{Access, Area, Device, Disk, MemoryDisk};
 use base::error::ToolError;
 use std::{
     collections::BTreeMap,
     io,
     sync::{Arc, Mutex},
 };
-use update::disk::{Access, Area, Device, Disk, MemoryDisk};
 
 /// What happened to the card, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! What a power cut can leave: what was flushed, and of each sector written after that any version, or half of one.
 
 use super::{card::Event, life::Content};
+use ::update::disk::Area;
 use std::collections::BTreeMap;
-use update::disk::Area;
 
 pub const SECTOR: usize = 512;
 type Bytes = [u8; SECTOR];

@@ -6,8 +6,7 @@ use super::{
     cut::{State, area_sum},
     life::{BOOT, Content, FREE, NOW_MS, ROOT, boot_of, root_of},
 };
-use std::{collections::HashMap, path::PathBuf, sync::Arc};
-use update::{
+use ::update::{
     Slot,
     boot::{BootFlow, ResetCause, uboot::crc32},
     disk::{Access, Area, Disk},
@@ -16,6 +15,7 @@ use update::{
     slots::{self, Here, Ledger, MOST_ARMINGS, Stage, Standing, State as Record},
     status::{Attempt, Phase, SlotState},
 };
+use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
 /// More restarts than any way out takes: three walks, three trials.
 const MOST_BOOTS: usize = 12;

@@ -5,12 +5,7 @@ use super::{
     card::{Card, Event},
 };
 use crate::update::{NOW, a_bundle_of, a_plan, opened, with_tree};
-use base::error::ToolError;
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex},
-};
-use update::{
+use ::update::{
     Slot,
     boot::{BootFlow, ResetCause},
     disk::{Access, Area, Disk},
@@ -19,6 +14,11 @@ use update::{
     simulated::{Chain, areas, boot_image, factory},
     slots::{self, Here, Ledger, Limits, Settled, Standing, State, Step},
     status::Attempt,
+};
+use base::error::ToolError;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
 };
 
 pub const BOOT: usize = 64 << 10;

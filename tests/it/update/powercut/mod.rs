@@ -7,6 +7,7 @@ pub mod cut;
 mod judge;
 pub mod life;
 
+use ::update::{Slot, boot::ResetCause, disk::Area, simulated::Chain};
 use card::Event;
 use cut::{Cutter, Dice};
 use judge::{Bounds, Judge, about};
@@ -16,7 +17,6 @@ use std::{
     io::Write,
     time::Instant,
 };
-use update::{Slot, boot::ResetCause, disk::Area, simulated::Chain};
 
 /// Distinct states of each boot chain, at least: twice that in all.
 const LEAST: usize = 55_000;

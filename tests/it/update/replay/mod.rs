@@ -7,6 +7,17 @@ mod log;
 #[path = "../../../../examples/replay/overlay.rs"]
 mod overlay;
 
+use ::update::{
+    Slot,
+    boot::{BootFlow, ResetCause, Tries, head_of_image, uboot::State},
+    bundle::Digest,
+    disk::{self, Access, Area, Disk, Layout, MemoryDisk},
+    firmware::Generation,
+    simulated::{self, Board, Simulated, boot_image, factory},
+    slots::{
+        Asked, Candidate, Here, Ledger, Limits, Standing, arm, begin_writing, commit, committed, verified, written,
+    },
+};
 use cuts::{Chain, Counts, Plan, cut};
 use log::{Event, Log};
 use overlay::{Overlay, SECTOR, WHOLE};
@@ -17,17 +28,6 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
-    },
-};
-use update::{
-    Slot,
-    boot::{BootFlow, ResetCause, Tries, head_of_image, uboot::State},
-    bundle::Digest,
-    disk::{self, Access, Area, Disk, Layout, MemoryDisk},
-    firmware::Generation,
-    simulated::{self, Board, Simulated, boot_image, factory},
-    slots::{
-        Asked, Candidate, Here, Ledger, Limits, Standing, arm, begin_writing, commit, committed, verified, written,
     },
 };
 

@@ -1,18 +1,18 @@
 //! What the kernel leaves of a trial that died, from the files of a machine's pstore to what is recorded of the last update.
 
 use super::machine::{FREE, Machine, NOW, candidate};
+use ::update::{
+    Slot,
+    boot::{BootFlow, Evidence, ResetCause},
+    simulated::Chain,
+    slots::{self, Case, LONGEST_LOG, Standing},
+};
 use base::{
     error::ToolError,
     os::{Root, pstore},
 };
 use std::{fs, sync::Arc};
 use tempfile::TempDir;
-use update::{
-    Slot,
-    boot::{BootFlow, Evidence, ResetCause},
-    simulated::Chain,
-    slots::{self, Case, LONGEST_LOG, Standing},
-};
 
 const CRASH: &str = "sys/fs/pstore/dmesg-ramoops-0";
 const CONSOLE: &str = "sys/fs/pstore/console-ramoops-0";

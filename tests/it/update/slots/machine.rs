@@ -1,18 +1,18 @@
 //! A machine for the tests of the slots: a card in memory, a simulated boot chain, the agent's record. It is restarted by hand.
 
 use crate::update::boot::{BOOT, ROOT, card, layout};
-use base::error::ToolError;
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
-use update::{
+use ::update::{
     Slot,
     boot::{BootFlow, Evidence, ResetCause},
     bundle::Digest,
     disk::{Access, Area, Disk, MemoryDisk},
     simulated::{Board, Chain, Simulated, boot_image},
     slots::{self, Asked, Candidate, Case, Here, Ledger, Limits, Settled, Standing, State, Step},
+};
+use base::error::ToolError;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
 pub const NOW: i64 = 1_800_000_000_000;

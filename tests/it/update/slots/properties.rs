@@ -3,15 +3,15 @@
 
 use super::machine::{FREE, Machine, NOW, candidate};
 use crate::update::boot::{BOOT, ROOT};
-use proptest::prelude::*;
-use std::{collections::BTreeSet, io};
-use update::{
+use ::update::{
     Slot,
     boot::ResetCause,
     disk::{Access, Area, Disk, MemoryDisk},
     simulated::{Chain, boot_image},
     slots::{self, MOST_ARMINGS, Standing},
 };
+use proptest::prelude::*;
+use std::{collections::BTreeSet, io};
 
 #[derive(Clone, Debug)]
 enum Deed {

@@ -1,15 +1,15 @@
 //! The record on the card: torn, garbage, of a newer version, on a card that takes nothing.
 
 use super::machine::NOW;
-use base::error::ErrorCode;
-use serde_json::{Value, json};
-use std::io;
-use update::{
+use ::update::{
     Slot,
     disk::{Access, Area, Disk, Event, MemoryDisk},
     slots::{State, Store},
     status::{Attempt, Phase, SlotState},
 };
+use base::error::ErrorCode;
+use serde_json::{Value, json};
+use std::io;
 
 const SIZE: usize = 64 << 10;
 const COPIES: [u64; 2] = [16 << 10, 32 << 10];

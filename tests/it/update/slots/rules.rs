@@ -1,8 +1,7 @@
 //! The rules of updates that the slots keep, each by name, on both boot chains.
 
 use super::machine::{FREE, Machine, NOW, asked, candidate};
-use base::error::ErrorCode;
-use update::{
+use ::update::{
     Slot,
     boot::{Evidence, ResetCause},
     disk::{Access, Area, Disk},
@@ -10,6 +9,7 @@ use update::{
     slots::{self, Asked, Candidate, Case, Limits, Standing, Step, counter},
     status::{Phase, SlotState},
 };
+use base::error::ErrorCode;
 
 fn both(test: impl Fn(Machine, Chain)) {
     for chain in [Chain::Tryboot, Chain::Uboot] {

@@ -1,7 +1,6 @@
 //! Rule 1: the table of docs/update.md is the table of the code, has no hole and no row that never decides.
 
-use std::{collections::BTreeSet, fs};
-use update::{
+use ::update::{
     Slot,
     boot::{Evidence, ResetCause, Tries},
     bundle::Digest,
@@ -11,6 +10,7 @@ use update::{
     },
     status::SlotState,
 };
+use std::{collections::BTreeSet, fs};
 
 const DOC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/update.md");
 

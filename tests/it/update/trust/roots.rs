@@ -1,11 +1,11 @@
 //! Roots of trust: what is one, and what may follow it.
 
 use crate::update::{LATER, NOW, a_root, a_root_file, ids, roots, signed};
-use serde_json::{Value, json};
-use update::{
+use ::update::{
     bundle::Fault,
     trust::{Purpose, RootFile, Roots},
 };
+use serde_json::{Value, json};
 
 fn encoded(file: &RootFile, keys: &[u8]) -> Vec<u8> {
     signed(Purpose::Root, &serde_json::to_vec(file).unwrap(), keys)

@@ -1,11 +1,11 @@
 //! Signatures that are not enough.
 
 use crate::update::{a_boot, a_bundle, a_key, an_image, envelope, ids, roots};
-use std::sync::LazyLock;
-use update::{
+use ::update::{
     bundle::{Envelope, Fault, Signature},
     trust::Purpose,
 };
+use std::sync::LazyLock;
 
 /// Built once, since it is what every signature here is over.
 static UNSIGNED: LazyLock<Envelope> =

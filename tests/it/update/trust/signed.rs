@@ -1,7 +1,7 @@
 //! The few lines around a signed text: cut and bent anywhere.
 
 use crate::update::{a_key, a_root, ids, signed};
-use update::{
+use ::update::{
     bundle::Fault,
     trust::{MAX_SIGNED, Purpose, Roots, Signed},
 };
