@@ -2,13 +2,14 @@
 
 use super::{
     operations::{
-        Answer, AnyRequest, Operation,
+        Answer, AnyRequest, Operation, Row,
         hello::{Greeting, Hello},
     },
     protocol::{Reply, Request},
     wire::{Line, read_line, write_line},
 };
 use base::{error::ToolError, os::blocking};
+use futures::future::BoxFuture;
 use std::{
     collections::HashMap,
     io,
@@ -70,20 +71,30 @@ impl Client {
     /// # Errors
     /// The agent's own; `unavailable` when it does not answer. An operation without an answer may have been done.
     pub async fn call<O: Operation>(&self, request: O::Request, wait: Duration) -> Result<O::Answer, ToolError> {
-        let lost = |fault: String| {
-            let error = self.offline(fault);
-            if O::CHANGES { error.maybe_changed() } else { error }
-        };
-        let connection = blocking::unless_told(O::name(&request), self.connection()).await??;
-        let answer = connection.request(AnyRequest::of::<O>(request), wait + ANSWER_TIMEOUT).await.map_err(lost)??;
-        match answer.read::<O>() {
-            Ok(Some(answer)) => Ok(answer),
-            Ok(None) => Err(ToolError::internal("the agent answered another question")),
-            Err(error) => {
-                connection.give_up();
-                Err(lost(format!("its answer cannot be read: {error}")))
-            }
-        }
+        let name = O::name(&request);
+        self.ask(AnyRequest::of::<O>(request), name, wait).await?.read::<O>()
+    }
+
+    /// As [`Client::call`], for whatever operation it is: what does not depend on one is compiled once.
+    pub(super) fn ask(
+        &self,
+        request: AnyRequest,
+        name: &'static str,
+        wait: Duration,
+    ) -> BoxFuture<'_, Result<Answered, ToolError>> {
+        Box::pin(async move {
+            let row = request.row();
+            let connection = blocking::unless_told(name, self.connection()).await??;
+            let answer = connection.request(request, wait + ANSWER_TIMEOUT).await;
+            let answer = answer.map_err(|fault| self.lost(row, fault))??;
+            Ok(Answered { answer, from: Some((self.clone(), connection, row)) })
+        })
+    }
+
+    /// The answer to a request of `row` is lost, and with it whether something was done.
+    fn lost(&self, row: &Row, fault: String) -> ToolError {
+        let error = self.offline(fault);
+        if row.changes { error.maybe_changed() } else { error }
     }
 
     /// A connection of its own, not greeted yet.
@@ -114,6 +125,41 @@ impl Client {
         ToolError::unavailable(format!("the agent does not answer on {}: {fault}", self.0.path.display()))
             .with("path", self.0.path.display().to_string())
             .hint("start the agent: systemctl start raspi-mcp-agent")
+    }
+}
+
+/// An answer that waits to be read by the type of its operation.
+pub(super) struct Answered {
+    answer: Answer,
+    /// Where it came from; `None` for an answer of this process.
+    from: Option<(Client, Arc<Connection>, &'static Row)>,
+}
+
+impl Answered {
+    /// An answer of this process.
+    pub(super) fn here(answer: Answer) -> Self {
+        Self { answer, from: None }
+    }
+
+    /// # Errors
+    /// `internal` for the answer to another question, `unavailable` for one that cannot be read: its connection is given up.
+    pub(super) fn read<O: Operation>(self) -> Result<O::Answer, ToolError> {
+        match self.answer.read::<O>() {
+            Ok(Some(answer)) => Ok(answer),
+            Ok(None) => Err(ToolError::internal("the agent answered another question")),
+            Err(error) => Err(self.unreadable(&error)),
+        }
+    }
+
+    fn unreadable(self, error: &serde_json::Error) -> ToolError {
+        let fault = format!("its answer cannot be read: {error}");
+        match self.from {
+            Some((client, connection, row)) => {
+                connection.give_up();
+                client.lost(row, fault)
+            }
+            None => ToolError::internal(fault),
+        }
     }
 }
 

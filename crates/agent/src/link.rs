@@ -3,14 +3,15 @@
 mod open_install;
 
 use super::{
-    client::Client,
+    client::{Answered, Client},
     context::Agent,
     installer::UpdateTool,
-    operations::{Operation, update::InstallRequest},
+    operations::{AnyRequest, Operation, update::InstallRequest},
     peer::Peer,
     server::converse,
 };
 use base::{error::ToolError, os::blocking};
+use futures::future::BoxFuture;
 use std::{sync::Arc, time::Duration};
 use tokio::net::UnixStream;
 use update::{
@@ -53,14 +54,27 @@ impl AgentLink {
     /// # Errors
     /// As there.
     pub async fn call_within<O: Operation>(&self, request: O::Request, wait: Duration) -> Result<O::Answer, ToolError> {
-        if O::CHANGES {
-            blocking::go_on(O::name(&request))?;
-        }
-        match self {
-            Self::Socket(client) => client.call::<O>(request, wait).await,
-            Self::InProcess(agent) => agent.perform::<O>(&Peer::in_process(), request).await,
-            Self::Offline(error) => Err(error.clone()),
-        }
+        let name = O::name(&request);
+        self.ask(AnyRequest::of::<O>(request), name, wait).await?.read::<O>()
+    }
+
+    /// What does not depend on the operation, so that it is compiled once.
+    fn ask(
+        &self,
+        request: AnyRequest,
+        name: &'static str,
+        wait: Duration,
+    ) -> BoxFuture<'_, Result<Answered, ToolError>> {
+        Box::pin(async move {
+            if request.row().changes {
+                blocking::go_on(name)?;
+            }
+            match self {
+                Self::Socket(client) => client.ask(request, name, wait).await,
+                Self::InProcess(agent) => agent.handle(&Peer::in_process(), request).await.map(Answered::here),
+                Self::Offline(error) => Err(error.clone()),
+            }
+        })
     }
 
     /// Has the agent judge the head of a bundle, and writes nothing.
