@@ -61,7 +61,7 @@ async fn serve(home: &Path, edges: usize) -> Outcome<Value> {
         provider: Arc::new(Appliance::default()),
     };
     let running = daemon::start(serve).await?;
-    let board = &running.server.pipeline.world.machine.board;
+    let board = &running.server.pipeline.services.machine.board;
     let lines = board.simulated.as_ref().ok_or("the board is not simulated")?.gpio.clone();
     let (done, measured) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || done.send(outside(&socket, &lines, edges)));

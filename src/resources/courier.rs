@@ -8,15 +8,15 @@ use super::{
     book::{Book, Needs},
     change,
     pins::{Pins, may_read},
-    services::Services,
+    services::ServiceListeners,
     subscription::{Due, News},
 };
 use crate::{
+    services::Services,
     tools::system::{
         capabilities::{self, Present},
         health_snapshot,
     },
-    world::World,
 };
 use futures::future::join_all;
 use serde_json::Value;
@@ -34,31 +34,31 @@ pub const PIN_PACE: Duration = Duration::from_millis(50);
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Delivers until nobody listens any more, or the server stops.
-pub async fn run(world: Arc<World>, book: Arc<Book>, stop: CancellationToken) {
+pub async fn run(services: Arc<Services>, book: Arc<Book>, stop: CancellationToken) {
     // What it delivers is cut short too: a stop does not wait for a client that does not read.
-    stop.run_until_cancelled(rounds(&world, &book)).await;
+    stop.run_until_cancelled(rounds(&services, &book)).await;
 }
 
-async fn rounds(world: &Arc<World>, book: &Arc<Book>) {
-    let (mut services, mut pins) = (Services::default(), Pins::default());
+async fn rounds(services: &Arc<Services>, book: &Arc<Book>) {
+    let (mut units, mut pins) = (ServiceListeners::default(), Pins::default());
     let mut seen = Seen::default();
     let mut next_look = Instant::now();
-    let mut update = world.updating.marks();
+    let mut update = services.updating.marks();
     while !book.dismiss() {
-        let needs = book.needs(|pin, caller| may_read(world, pin, caller));
+        let needs = book.needs(|pin, caller| may_read(services, pin, caller));
         seen.forget_all_but(&needs);
-        services.listen_to(world, book, &needs.services).await;
-        pins.listen_to(world, book, &needs.pins);
+        units.listen_to(services, book, &needs.services).await;
+        pins.listen_to(services, book, &needs.pins);
         tokio::select! {
             () = book.changed() => {}
-            () = world.log.arrived(), if needs.log => {}
-            () = world.updating.changed(&mut update), if needs.update => book.moved(Source::Update),
-            () = sleep_until(next_look), if needs.health || needs.capabilities || services.is_cut_off() => {
-                seen.look(world, book, &needs).await;
+            () = services.log.arrived(), if needs.log => {}
+            () = services.updating.changed(&mut update), if needs.update => book.moved(Source::Update),
+            () = sleep_until(next_look), if needs.health || needs.capabilities || units.is_cut_off() => {
+                seen.look(services, book, &needs).await;
                 next_look = Instant::now() + EVERY;
             }
         }
-        let due = book.due(&world.log);
+        let due = book.due(&services.log);
         if !due.is_empty() {
             // A pin is followed as it changes; of everything else the first news is enough for a while.
             let pace = if due.iter().all(Due::is_of_a_pin) { PIN_PACE } else { PACE };
@@ -100,10 +100,10 @@ impl Seen {
         }
     }
 
-    async fn look(&mut self, world: &World, book: &Book, needs: &Needs) {
+    async fn look(&mut self, services: &Services, book: &Book, needs: &Needs) {
         if needs.health {
             // A machine that cannot be read is a change as well: whoever reads then is told why.
-            let now = match health_snapshot::glance(world).await {
+            let now = match health_snapshot::glance(services).await {
                 Ok(snapshot) => serde_json::to_value(snapshot).unwrap_or_default(),
                 Err(error) => Value::String(error.message),
             };
@@ -117,7 +117,7 @@ impl Seen {
             }
         }
         if needs.capabilities {
-            let now = capabilities::present(world).await;
+            let now = capabilities::present(services).await;
             if self.capabilities.replace(now.clone()).is_some_and(|before| before != now) {
                 book.moved(Source::Capabilities);
             }

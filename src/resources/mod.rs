@@ -203,7 +203,7 @@ impl Resource {
     /// As [`Resource::entry`], and `permission_denied`.
     pub fn admit(&self, pipeline: &Pipeline, caller: &Caller) -> Result<&'static Meta, ToolError> {
         let meta = self.entry(&pipeline.registry)?.meta;
-        pipeline.world.policy.get().admit(meta, caller)?;
+        pipeline.services.policy.get().admit(meta, caller)?;
         Ok(meta)
     }
 }

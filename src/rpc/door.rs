@@ -109,7 +109,7 @@ pub fn is_mcp(method: &str) -> bool {
 impl Server {
     /// Decides about one request.
     pub fn route(&self, visitor: &Visitor<'_>, id: &Id, method: &str, params: Option<&RawValue>) -> Route {
-        if let Err(error) = self.pipeline.world.ownership.check() {
+        if let Err(error) = self.pipeline.services.ownership.check() {
             let data = error.data();
             return Route::Answer(reply::error(Some(id), error.code.rpc(), &error.message, Some(&data)));
         }
@@ -162,7 +162,7 @@ impl Server {
         let client =
             visitor.client.or_else(|| meta.and_then(|meta| meta.client_info.as_ref()).map(|info| info.name.as_str()));
         let naming = self.options.naming.settle(client);
-        let tools = self.pipeline.listings.get(&self.pipeline.world, visitor.caller, naming);
+        let tools = self.pipeline.listings.get(&self.pipeline.services, visitor.caller, naming);
         let page = listing::page(id, &tools, &list, modern)?;
         Ok(Route::Answer(reply::success(id, &page)))
     }

@@ -14,7 +14,7 @@ pub async fn announce(server: Arc<Server>, folder: PathBuf) {
             return;
         }
     };
-    let policy = &server.pipeline.world.policy;
+    let policy = &server.pipeline.services.policy;
     let mut told: Arc<Policy> = policy.held();
     loop {
         match server.stop.run_until_cancelled(folders.ready()).await {

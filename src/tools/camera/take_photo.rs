@@ -88,7 +88,7 @@ impl Tool for TakePhoto {
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let album = Arc::clone(&cx.world.cameras.album);
+        let album = Arc::clone(&cx.services.cameras.album);
         let tidied = {
             let album = Arc::clone(&album);
             blocking::run("camera", move |stop| album.tidy(OffsetDateTime::now_utc(), stop)).await?
@@ -110,7 +110,7 @@ impl Tool for TakePhoto {
         cx.notes.changed();
         let name = kept.name.as_str();
         cx.notes.resource(format!("raspi://camera/photos/{name}"));
-        let base = cx.world.settings.camera.public_url.trim_end_matches('/');
+        let base = cx.services.settings.camera.public_url.trim_end_matches('/');
         Ok(Out {
             file_path: kept.path.display().to_string(),
             public_url: (!base.is_empty()).then(|| format!("{base}/photos/{name}")),

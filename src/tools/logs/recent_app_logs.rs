@@ -96,7 +96,7 @@ impl Tool for GetRecentAppLogs {
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let since = args.since.map(|moment| moment.stamp());
-        let lines = cx.world.log.newest(|line| {
+        let lines = cx.services.log.newest(|line| {
             args.level.is_none_or(|least| level_of(line) <= least)
                 && since.as_ref().is_none_or(|since| line.timestamp >= *since)
         });
@@ -108,7 +108,7 @@ impl Tool for GetRecentAppLogs {
         Ok(Out {
             note: empty::beyond(&pagination).or_else(none),
             entries: page.into_iter().map(Entry::from).collect(),
-            kept_lines: cx.world.log.capacity(),
+            kept_lines: cx.services.log.capacity(),
             pagination,
         })
     }

@@ -73,8 +73,8 @@ impl Tool for CheckForUpdates {
     };
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let updating = &cx.world.updating;
-        let channel = args.channel.unwrap_or_else(|| cx.world.settings.update.channel.clone());
+        let updating = &cx.services.updating;
+        let channel = args.channel.unwrap_or_else(|| cx.services.settings.update.channel.clone());
         let current_version = updating.running_version().await;
         let found = updating.find(&channel, None).await?;
         let newest = found.offer.as_ref().or(found.newest.as_ref());

@@ -82,7 +82,7 @@ impl Tool for GetUpdateStatus {
     };
 
     async fn call(cx: &Context, _: NoArgs) -> Result<Out, ToolError> {
-        let updating = &cx.world.updating;
+        let updating = &cx.services.updating;
         let Standing { summary, job, slots, problems, fault } = updating.standing().await;
         let mut faults: Vec<String> = fault.into_iter().collect();
         let slots = slots.map_err(|error| faults.push(error.advice())).ok();

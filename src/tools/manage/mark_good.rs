@@ -37,13 +37,13 @@ impl Tool for MarkGood {
     };
 
     async fn call(cx: &Context, _: NoArgs) -> Result<Out, ToolError> {
-        let updating = &cx.world.updating;
+        let updating = &cx.services.updating;
         // The last look below may be what commits the trial already.
-        let trial = in_trial(&cx.world.agent.get::<GetUpdateStatus>().await?);
+        let trial = in_trial(&cx.services.agent.get::<GetUpdateStatus>().await?);
         // The same looks as the automatic commit takes, told to the agent, which has its own as well.
-        updating.attest(&cx.world.machine).await?;
+        updating.attest(&cx.services.machine).await?;
         let done =
-            cx.world.agent.call::<update::MarkGood>(MarkGoodRequest { authorization: cx.authorization() }).await?;
+            cx.services.agent.call::<update::MarkGood>(MarkGoodRequest { authorization: cx.authorization() }).await?;
         if done.simulated {
             cx.notes.simulated();
         }

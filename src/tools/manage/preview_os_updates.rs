@@ -72,8 +72,8 @@ impl Tool for PreviewOsUpdates {
     };
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let updating = &cx.world.updating;
-        let channel = args.channel.unwrap_or_else(|| cx.world.settings.update.channel.clone());
+        let updating = &cx.services.updating;
+        let channel = args.channel.unwrap_or_else(|| cx.services.settings.update.channel.clone());
         let wanted = Wanted { channel: channel.clone(), version: None, manifest: None };
         let (planned, judged) = updating.plan_of(&wanted).await?;
         if judged.simulated {

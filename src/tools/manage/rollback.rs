@@ -56,7 +56,7 @@ impl Tool for Rollback {
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let updating = &cx.world.updating;
+        let updating = &cx.services.updating;
         if updating.jobs().can_cancel() {
             if !args.dry_run {
                 updating.jobs().cancel();
@@ -75,7 +75,7 @@ impl Tool for Rollback {
             });
         }
         let request = RollBackRequest { dry_run: args.dry_run, authorization: cx.authorization() };
-        let done = cx.world.agent.call::<RollBack>(request).await?;
+        let done = cx.services.agent.call::<RollBack>(request).await?;
         if done.simulated {
             cx.notes.simulated();
         }

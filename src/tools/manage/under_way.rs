@@ -46,7 +46,7 @@ impl Begun {
     /// # Errors
     /// Why there is nothing to install, and what stands in the way of it on the agent's side.
     pub async fn planned(cx: &Context, wanted: &Wanted) -> Result<Self, ToolError> {
-        let updating = &cx.world.updating;
+        let updating = &cx.services.updating;
         updating.jobs().free()?;
         let judged = updating.judge(wanted).await?;
         if judged.simulated {
@@ -85,10 +85,10 @@ impl Begun {
 /// # Errors
 /// `conflict` while another one is under way; the agent's, where it has no slots or does not answer.
 pub async fn begin(cx: &Context, tool: &str, wanted: Wanted) -> Result<(), ToolError> {
-    let updating = &cx.world.updating;
+    let updating = &cx.services.updating;
     updating.jobs().free()?;
     // Whether there is anything to install into is known before anything is fetched.
-    let status = cx.world.agent.get::<GetUpdateStatus>().await?;
+    let status = cx.services.agent.get::<GetUpdateStatus>().await?;
     let order = Order {
         id: job_id()?,
         tool: tool.into(),
@@ -99,7 +99,7 @@ pub async fn begin(cx: &Context, tool: &str, wanted: Wanted) -> Result<(), ToolE
         old_version: Some(updating.running_version().await),
     };
     blocking::go_on(tool)?;
-    updating.start(&cx.world.machine, order)?;
+    updating.start(&cx.services.machine, order)?;
     if status.simulated {
         cx.notes.simulated();
     }
@@ -112,7 +112,7 @@ pub async fn begin(cx: &Context, tool: &str, wanted: Wanted) -> Result<(), ToolE
 /// # Errors
 /// Why there is no update.
 pub async fn follow(cx: &Context) -> Result<Begun, ToolError> {
-    let updating = &cx.world.updating;
+    let updating = &cx.services.updating;
     let job = updating.jobs().newest();
     let job_id = job.as_ref().map(|job| job.order.id.clone());
     if let Some(peer) = cx.peer.as_ref().filter(|peer| peer.takes_tasks()) {

@@ -50,7 +50,7 @@ impl Tool for UpdateServer {
 
     async fn call(cx: &Context, args: Args) -> Result<Begun, ToolError> {
         let named = args.channel.map(|channel| channel.name().to_owned());
-        let channel = named.unwrap_or_else(|| cx.world.settings.update.channel.clone());
+        let channel = named.unwrap_or_else(|| cx.services.settings.update.channel.clone());
         let wanted = Wanted { channel, version: args.target_version, manifest: None };
         if args.dry_run {
             return Begun::planned(cx, &wanted).await;

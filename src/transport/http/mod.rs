@@ -111,7 +111,7 @@ impl App {
             server,
         });
         let own = Arc::downgrade(&app);
-        app.server.pipeline.world.tokens.on_end(move |principals| {
+        app.server.pipeline.services.tokens.on_end(move |principals| {
             let Some(app) = own.upgrade() else { return };
             let principals = principals.to_vec();
             app.server.tasks.clone().spawn(async move {
@@ -151,7 +151,7 @@ impl App {
         if let Some(metadata) = self.metadata.as_ref().filter(|metadata| metadata.is_at(request.uri().path())) {
             return if probe { metadata.answer() } else { not_allowed("GET, HEAD") };
         }
-        let ownership = &self.server.pipeline.world.ownership;
+        let ownership = &self.server.pipeline.services.ownership;
         if request.uri().path() == claim::PATH && ownership.is_appliance() {
             return claim::answer(&self, request, peer).await;
         }
@@ -159,7 +159,7 @@ impl App {
             self.server.metrics.refused(Refused::Unauthenticated);
             return post::refuse(StatusCode::FORBIDDEN, &unclaimed);
         }
-        let tokens = &self.server.pipeline.world.tokens;
+        let tokens = &self.server.pipeline.services.tokens;
         tokens.refresh();
         let known = if photos::is_at(request.uri().path()) && !photos::shows_a_token(request.headers()) {
             Err(Unknown::Missing)
@@ -183,7 +183,7 @@ impl App {
 
     /// As the machine is called at this moment: it may be renamed while the server runs, and its certificate stays.
     fn is_called(&self, host: &str) -> bool {
-        let name = self.server.pipeline.world.machine.about.hostname().unwrap_or_default().to_ascii_lowercase();
+        let name = self.server.pipeline.services.machine.about.hostname().unwrap_or_default().to_ascii_lowercase();
         let alone = name.split('.').next().unwrap_or_default();
         !alone.is_empty() && (host == name || host.strip_suffix(".local").unwrap_or(host) == alone)
     }

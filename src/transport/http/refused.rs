@@ -111,7 +111,7 @@ pub(super) async fn record(server: &Server, at: AtTheDoor, args: Value, outcome:
         changed: at.changed.into(),
         later: false,
     };
-    if let Err(error) = server.pipeline.world.audit.write(record).await {
+    if let Err(error) = server.pipeline.services.audit.write(record).await {
         // The caller is refused all the same: nothing was done that would need a record first.
         tracing::error!(target: "audit", %error, "a refusal at the door could not be recorded");
     }

@@ -182,7 +182,7 @@ async fn the_tools_say_of_themselves_which_they_are() {
     let mut wire = pi.on(Door::Stdio).await;
     wire.call("gpio.write_pin", json!({"pin": 17, "value": 1})).await.ok();
     let server = pi.server();
-    let store = &server.pipeline.world.store;
+    let store = &server.pipeline.services.store;
     watch(store).await;
     wire.call("gpio.write_pin", json!({"pin": 17, "value": 0})).await.ok();
     wire.call("metrics.start_sampling_job", json!({"interval_seconds": 3600, "job_id": "one"})).await.ok();

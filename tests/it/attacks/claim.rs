@@ -289,7 +289,7 @@ async fn before_the_claim_every_door_serves_nobody() {
         wire.raw(&question);
         refused(&mut wire, &question).await;
     }
-    let audit = up.running.server.pipeline.world.audit.recent(Default::default(), 100, 0).await.unwrap().0;
+    let audit = up.running.server.pipeline.services.audit.recent(Default::default(), 100, 0).await.unwrap().0;
     assert!(audit.is_empty(), "nothing was called: {audit:?}");
 }
 

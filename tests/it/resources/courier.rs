@@ -48,11 +48,11 @@ impl Scene {
 
     fn subscribe(&self, conversation: u64, uri: &str) -> Option<JoinHandle<()>> {
         let caller = Arc::new(Caller::new("test", Role::ReadOnly, Door::Stdio));
-        let (address, log) = (Address::parse(uri).unwrap(), &self.pi.world.log);
+        let (address, log) = (Address::parse(uri).unwrap(), &self.pi.services.log);
         let start =
             self.book.subscribe(conversation, &caller, uri, address, log, Arc::clone(&self.heard) as _).unwrap();
         start.then(|| {
-            let run = courier::run(Arc::clone(&self.pi.world), Arc::clone(&self.book), CancellationToken::new());
+            let run = courier::run(Arc::clone(&self.pi.services), Arc::clone(&self.book), CancellationToken::new());
             tokio::spawn(run)
         })
     }

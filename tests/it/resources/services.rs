@@ -56,10 +56,10 @@ impl Scene {
     /// Returns once systemd has been asked for news.
     async fn subscribe(&self, conversation: u64, uri: &str) {
         let caller = Arc::new(Caller::new("test", Role::ReadOnly, Door::Stdio));
-        let (address, log) = (Address::parse(uri).unwrap(), &self.pi.world.log);
+        let (address, log) = (Address::parse(uri).unwrap(), &self.pi.services.log);
         self.systemd.calls();
         if self.book.subscribe(conversation, &caller, uri, address, log, Arc::clone(&self.ear) as _).unwrap() {
-            let run = courier::run(Arc::clone(&self.pi.world), Arc::clone(&self.book), CancellationToken::new());
+            let run = courier::run(Arc::clone(&self.pi.services), Arc::clone(&self.book), CancellationToken::new());
             tokio::spawn(run);
         }
         soon(async {

@@ -202,7 +202,7 @@ async fn subscriptions_are_bounded_and_end_with_their_conversation() {
 #[tokio::test]
 async fn a_subscriber_that_does_not_read_holds_up_nobody_and_no_stop() {
     let pi = Pi::with(|settings| settings.limits.reads_per_minute = 100_000).await;
-    let mut deaf = tokio::net::UnixStream::connect(&pi.server().pipeline.world.settings.socket.path).await.unwrap();
+    let mut deaf = tokio::net::UnixStream::connect(&pi.server().pipeline.services.settings.socket.path).await.unwrap();
     let say = |id: i64, method: &str, params: Value| crate::served::request(&json!(id), method, &params) + "\n";
     let hello =
         json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "d", "version": "1"}});

@@ -76,11 +76,11 @@ pub async fn listen(
 pub async fn listen_to_log(asked: &Asked, level: &str) -> Result<(), ErrorData> {
     needs_conversation(asked)?;
     let Asked { server, caller, conversation, context, .. } = asked;
-    let world = &server.pipeline.world;
+    let services = &server.pipeline.services;
     let least = rank(level).unwrap_or(0);
     judge(server, caller, &context.id, &resources::parse(LOG)?).await.map_err(|error| fault(&error))?;
     let ear = Arc::new(PeerEar::new(context.peer.clone(), caller));
-    let start = server.book.listen_to_log(conversation.number, caller, least, &world.log, ear);
+    let start = server.book.listen_to_log(conversation.number, caller, least, &services.log, ear);
     employ(server, start.map_err(|error| fault(&error))?);
     Ok(())
 }
@@ -88,11 +88,11 @@ pub async fn listen_to_log(asked: &Asked, level: &str) -> Result<(), ErrorData> 
 /// Whether the caller may read what the address holds, without reading it. A refusal is a refused call of the tool behind
 /// it, and recorded as such.
 async fn judge(server: &Arc<Server>, caller: &Arc<Caller>, id: &RequestId, address: &Address) -> Result<(), ToolError> {
-    let world = &server.pipeline.world;
+    let services = &server.pipeline.services;
     let registry = &server.pipeline.registry;
     let entry = address.resource.entry(registry)?;
     let args = Value::Object(address.args.clone());
-    let admitted = world.policy.get().admit(entry.meta, caller);
+    let admitted = services.policy.get().admit(entry.meta, caller);
     let Err(refusal) = admitted.and_then(|()| registry.prepare(entry, args.clone()).map(drop)) else {
         return Ok(());
     };
@@ -117,15 +117,15 @@ fn enter(
     address: Address,
     ear: Arc<dyn Ear>,
 ) -> Result<(), ToolError> {
-    let log = &server.pipeline.world.log;
+    let log = &server.pipeline.services.log;
     employ(server, server.book.subscribe(number, caller, uri, address, log, ear)?);
     Ok(())
 }
 
 fn employ(server: &Arc<Server>, start: bool) {
     if start {
-        let world = Arc::clone(&server.pipeline.world);
-        server.tasks.spawn(courier::run(world, Arc::clone(&server.book), server.stop.clone()));
+        let services = Arc::clone(&server.pipeline.services);
+        server.tasks.spawn(courier::run(services, Arc::clone(&server.book), server.stop.clone()));
     }
 }
 

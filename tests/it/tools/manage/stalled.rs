@@ -89,7 +89,7 @@ impl Far {
     }
 
     fn jobs(&self) -> Jobs {
-        self.pi.server().pipeline.world.updating.jobs().clone()
+        self.pi.server().pipeline.services.updating.jobs().clone()
     }
 
     /// Waits until the job is as `is` says.
@@ -151,7 +151,7 @@ async fn a_cancelled_task_ends_the_update_and_the_next_one_goes_on_from_there() 
     assert!(status["status"]["message"].as_str().unwrap().contains("cancelled"), "{status:#}");
 
     // The machine is what it was, and stays so over a restart.
-    let mut starts = far.pi.server().pipeline.world.agent.starts().unwrap();
+    let mut starts = far.pi.server().pipeline.services.agent.starts().unwrap();
     starts.mark_unchanged();
     wire.call("system.reboot", json!({"delay_seconds": 1})).await.ok();
     starts.changed().await.unwrap();

@@ -1,4 +1,4 @@
-//! The machine as tools see it: every port, made once by `daemon.rs`.
+//! What a server's tools work with: every port, made once by `daemon.rs`.
 
 use crate::{
     audit::Audit, authentication::tokens::Tokens, claim::ownership::Ownership, log::Ring, sampling::Sampling,
@@ -14,7 +14,7 @@ use hw::{camera::Cameras, gpio::Lines, i2c::I2c, machine::Machine};
 use std::{path::PathBuf, sync::Arc};
 use time::OffsetDateTime;
 
-pub struct World {
+pub struct Services {
     pub settings: Arc<Settings>,
     /// What holds now: it is made again when `raspi-mcp allow` has changed the configuration.
     pub policy: Watched<Policy>,
@@ -48,8 +48,8 @@ pub struct World {
     pub started: OffsetDateTime,
 }
 
-impl World {
-    /// The world of a server with these settings, which starts now.
+impl Services {
+    /// Those of a server with these settings, which starts now.
     pub fn new(
         settings: Arc<Settings>,
         machine: Arc<Machine>,
