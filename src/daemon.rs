@@ -121,7 +121,7 @@ pub async fn start(serve: Serve) -> Result<Running, String> {
     let http = if stdio { None } else { open_doors(&server, &settings).await? };
     let services = &server.pipeline.services;
     services.sampling.resume(&services.machine, default_job(services, stdio));
-    server.pipeline.services.updating.begin(&server.pipeline.services.machine, server.stop.clone());
+    server.pipeline.services.updates.begin(&server.pipeline.services.machine, server.stop.clone());
     Ok(Running { server, http, _instance: instance })
 }
 

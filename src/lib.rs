@@ -29,4 +29,3 @@ pub mod terminal;
 pub mod tls;
 pub mod tools;
 pub mod transport;
-pub mod updating;

@@ -2,7 +2,7 @@
 
 use crate::{
     audit::Audit, authentication::tokens::Tokens, claim::ownership::Ownership, log::Ring, sampling::Sampling,
-    store::Store, updating::Updating,
+    store::Store,
 };
 use agent::AgentLink;
 use base::{clock::Wall, os::roots::Roots, watched::Watched};
@@ -13,6 +13,7 @@ use contract::{
 use hw::{camera::Cameras, gpio::Lines, i2c::I2c, machine::Machine};
 use std::{path::PathBuf, sync::Arc};
 use time::OffsetDateTime;
+use update_client::UpdateClient;
 
 pub struct Services {
     pub settings: Arc<Settings>,
@@ -38,7 +39,7 @@ pub struct Services {
     /// Cameras, and the photos they took.
     pub cameras: Cameras,
     /// What is done about updates.
-    pub updating: Updating,
+    pub updates: UpdateClient,
     /// Whether this machine has an owner.
     pub ownership: Ownership,
     /// Where `raspi-mcp allow` writes for this server; `None` where it reads no such fragments.
@@ -77,7 +78,7 @@ impl Services {
                 machine.board.simulated.as_ref().map(|board| &board.camera),
                 &machine.root,
             ),
-            updating: Updating::of(&settings, &machine, agent.clone(), Wall::system()),
+            updates: UpdateClient::of(&settings, &machine, agent.clone(), Wall::system()),
             agent,
             machine,
             files: Roots::of(settings.files.roots.iter().map(FileRoot::folder)),

@@ -43,7 +43,7 @@ async fn rounds(services: &Arc<Services>, book: &Arc<Book>) {
     let (mut units, mut pins) = (ServiceListeners::default(), Pins::default());
     let mut seen = Seen::default();
     let mut next_look = Instant::now();
-    let mut update = services.updating.marks();
+    let mut update = services.updates.marks();
     while !book.dismiss() {
         let needs = book.needs(|pin, caller| may_read(services, pin, caller));
         seen.forget_all_but(&needs);
@@ -52,7 +52,7 @@ async fn rounds(services: &Arc<Services>, book: &Arc<Book>) {
         tokio::select! {
             () = book.changed() => {}
             () = services.log.arrived(), if needs.log => {}
-            () = services.updating.changed(&mut update), if needs.update => book.moved(Source::Update),
+            () = services.updates.changed(&mut update), if needs.update => book.moved(Source::Update),
             () = sleep_until(next_look), if needs.health || needs.capabilities || units.is_cut_off() => {
                 seen.look(services, book, &needs).await;
                 next_look = Instant::now() + EVERY;

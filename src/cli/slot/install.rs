@@ -4,7 +4,6 @@ use super::{agreed, authorization, bar::Bar};
 use crate::{
     cli::{exit::Failure, say::outln},
     terminal::printable,
-    updating::carry::{Bundle, Carry},
 };
 use agent::{
     AgentLink, UpdateTool,
@@ -21,7 +20,8 @@ use base::{
 use contract::config::Settings;
 use std::path::{Path, PathBuf};
 use update::{Place, status::RestartPlan};
-use update_client::{Limits, Line, Source};
+use update_client::fetch::{Limits, Line, Source};
+use update_client::upload::{Bundle, Upload};
 
 const TOOL: UpdateTool = UpdateTool::UpdateServer;
 
@@ -54,8 +54,8 @@ pub async fn run(agent: &AgentLink, settings: &Settings, bundle: &str, reboot: b
     let bar = Bar::default();
     let plan = if reboot { RestartPlan::Soon } else { RestartPlan::Waits };
     let request = InstallRequest { tool: TOOL, authorization: Some(authorization()), restart: plan };
-    let carry = Carry { agent, request, spool, told: &bar };
-    let armed = carry.install(&bundle).await;
+    let upload = Upload { agent, request, spool, progress: &bar };
+    let armed = upload.install(&bundle).await;
     bar.end();
     let armed = armed?;
     outln!("{} is written into slot {}, read back and armed", printable(&armed.version), armed.target);

@@ -46,11 +46,11 @@ impl Tool for ApplyOsUpdates {
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
         // Nobody is asked about a plan that is not one.
-        cx.services.updating.plan(&args.plan_id, &args.plan_hash).map(drop)
+        cx.services.updates.plan(&args.plan_id, &args.plan_hash).map(drop)
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Begun, ToolError> {
-        let plan = cx.services.updating.plan(&args.plan_id, &args.plan_hash)?;
+        let plan = cx.services.updates.plan(&args.plan_id, &args.plan_hash)?;
         let wanted = Wanted {
             channel: plan.offer.channel,
             version: Some(plan.offer.release.version),

@@ -72,10 +72,10 @@ impl Tool for PreviewOsUpdates {
     };
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let updating = &cx.services.updating;
+        let updates = &cx.services.updates;
         let channel = args.channel.unwrap_or_else(|| cx.services.settings.update.channel.clone());
         let wanted = Wanted { channel: channel.clone(), version: None, manifest: None };
-        let (planned, judged) = updating.plan_of(&wanted).await?;
+        let (planned, judged) = updates.plan_of(&wanted).await?;
         if judged.simulated {
             cx.notes.simulated();
         }

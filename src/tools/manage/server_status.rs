@@ -154,7 +154,7 @@ impl Tool for GetServerStatus {
             },
         };
         let audit = services.audit.check();
-        let update = services.updating.standing().await.summary;
+        let update = services.updates.overview().await.summary;
         Ok(Out {
             version: TOOLING_VERSION,
             build: option_env!("RASPI_MCP_BUILD"),

@@ -19,7 +19,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
-use update_client::{Limits, Line, Order, Source, Spool, download, small, sweep};
+use update_client::fetch::{Limits, Line, Order, Source, Spool, download, small, sweep};
 
 #[tokio::test]
 async fn all_of_a_bundle_comes_from_a_server_into_the_spool() {

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
-use update_client::{Line, Source, download};
+use update_client::fetch::{Line, Source, download};
 
 /// A download that has come half of its way from an honest server.
 struct Half {

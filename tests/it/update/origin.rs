@@ -27,7 +27,7 @@ use tokio::{
     time::sleep,
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
-use update_client::{Limits, Line};
+use update_client::fetch::{Limits, Line};
 
 /// A request as it came.
 #[derive(Clone, Debug)]

@@ -75,7 +75,7 @@ async fn a_restart_that_the_limit_refuses_comes_by_itself_within_the_limit() {
         device.restarted(count).await;
     }
     let services = Arc::clone(&device.server.as_ref().unwrap().0);
-    device.updating().start(&services.machine, order()).unwrap();
+    device.updates().start(&services.machine, order()).unwrap();
     let job = device.job_stops().await;
     assert!(job.state == State::Armed && job.message.contains("by itself in about"), "{job:?}");
     let refused = device.now();
@@ -94,12 +94,12 @@ async fn every_door_restarts_into_what_is_armed_already() {
     sleep(100 * HOUR).await;
     assert_eq!(device.restarts(), 0, "nobody has ordered it");
     let wanted = Wanted { channel: "stable".into(), ..Wanted::default() };
-    let judged = device.updating().judge(&wanted).await.unwrap();
+    let judged = device.updates().judge(&wanted).await.unwrap();
     assert!(judged.notes[0].contains("armed already"), "{judged:?}");
-    let (planned, _) = device.updating().plan_of(&wanted).await.unwrap();
+    let (planned, _) = device.updates().plan_of(&wanted).await.unwrap();
     assert_eq!(planned.offer.release.version, "1.1.0");
     let services = Arc::clone(&device.server.as_ref().unwrap().0);
-    device.updating().start(&services.machine, order()).unwrap();
+    device.updates().start(&services.machine, order()).unwrap();
     let job = device.job_stops().await;
     assert_eq!((job.state, job.error()), (State::Armed, None), "{job:?}");
     device.restarted(1).await;
@@ -246,10 +246,10 @@ async fn what_a_person_went_back_from_is_not_installed_by_itself_and_comes_by_or
     let status = device.status().await;
     assert_eq!((device.restarts(), device.jobs().newest().map(|job| job.order.id)), (2, before), "{status:?}");
     assert_eq!(runs(&status), (Some("factory"), Some(Phase::Committed)));
-    let found = device.updating().find("stable", None).await.unwrap();
+    let found = device.updates().find("stable", None).await.unwrap();
     assert!(found.offer.is_some() && found.notes.iter().any(|note| note.contains("taken back by a person")));
     let services = Arc::clone(&device.server.as_ref().unwrap().0);
-    device.updating().start(&services.machine, order()).unwrap();
+    device.updates().start(&services.machine, order()).unwrap();
     assert_eq!(device.job_stops().await.error(), None);
     device.restarted(3).await;
     committed(&device).await;

@@ -24,12 +24,12 @@ async fn the_next_one_of_the_same_caller_waits_for_it_and_others_are_told() {
     let left = device.begun("1.1.0").await;
 
     let services = Arc::clone(&device.server.as_ref().unwrap().0);
-    device.updating().start(&services.machine, order("somebody else")).unwrap();
+    device.updates().start(&services.machine, order("somebody else")).unwrap();
     let job = timeout(MINUTE, device.jobs().settled()).await.expect("an end").unwrap();
     assert_eq!(job.error_code.as_deref(), Some("conflict"), "{job:?}");
     assert!(job.message.contains("token:fleet is installing version 1.1.0"), "{}", job.message);
 
-    device.updating().start(&services.machine, order("token:fleet")).unwrap();
+    device.updates().start(&services.machine, order("token:fleet")).unwrap();
     sleep(Duration::from_secs(5)).await;
     assert!(device.jobs().runs(), "{:?}", device.jobs().newest());
     device.leave(left).await;

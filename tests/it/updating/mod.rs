@@ -32,7 +32,7 @@ use hw::{
     board::{Board, Choice},
     machine::Machine,
 };
-use raspi_mcp::{audit::Audit, log::Ring, services::Services, store::Store, updating::Updating};
+use raspi_mcp::{audit::Audit, log::Ring, services::Services, store::Store};
 use serde_json::json;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tempfile::TempDir;
@@ -50,6 +50,7 @@ use update::{
     job::{Jobs, Kept},
     status::{Phase, UpdateStatus},
 };
+use update_client::UpdateClient;
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -135,11 +136,11 @@ impl Device {
         let (settings, wall) = (&self.settings, Wall::of(move || clock()));
         let store = Store::open(&self.dir.path().join("store.db")).unwrap();
         let audit = Audit::new(store.clone(), settings.audit.max_bytes, None);
-        let updating = Updating::of(settings, &machine, link.clone(), wall);
+        let updates = UpdateClient::of(settings, &machine, link.clone(), wall);
         let services = Services::new(Arc::clone(settings), Arc::new(machine), link, store, audit, Ring::new(10));
-        let services = Arc::new(Services { updating, ..services });
+        let services = Arc::new(Services { updates, ..services });
         let stop = CancellationToken::new();
-        services.updating.begin(&services.machine, stop.clone());
+        services.updates.begin(&services.machine, stop.clone());
         self.server = Some((services, stop));
     }
 
@@ -153,12 +154,12 @@ impl Device {
         AgentLink::InProcess(Arc::clone(self.agent()))
     }
 
-    fn updating(&self) -> &Updating {
-        &self.server.as_ref().expect("a server").0.updating
+    fn updates(&self) -> &UpdateClient {
+        &self.server.as_ref().expect("a server").0.updates
     }
 
     fn jobs(&self) -> &Jobs {
-        self.updating().jobs()
+        self.updates().jobs()
     }
 
     async fn status(&self) -> UpdateStatus {

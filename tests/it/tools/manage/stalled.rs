@@ -89,7 +89,7 @@ impl Far {
     }
 
     fn jobs(&self) -> Jobs {
-        self.pi.server().pipeline.services.updating.jobs().clone()
+        self.pi.server().pipeline.services.updates.jobs().clone()
     }
 
     /// Waits until the job is as `is` says.

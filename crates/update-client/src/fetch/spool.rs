@@ -238,7 +238,7 @@ pub fn sweep(dir: &Path, keep: Option<&Digest>) {
         }
         let unused = File::open(entry.path()).and_then(Lock::take).is_ok_and(|lock| lock.is_some());
         if unused && let Err(error) = fs::remove_file(entry.path()) {
-            tracing::warn!("an old download stays in {}: {error}", entry.path().display());
+            tracing::warn!(target: "raspi_mcp::update::fetch::spool", "an old download stays in {}: {error}", entry.path().display());
         }
     }
 }

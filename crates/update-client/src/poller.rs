@@ -1,6 +1,10 @@
 //! Looking at the channel from time to time, where the configuration wants that, and installing what is found within its hours.
 
-use super::{Found, Offer, Updating, job_id};
+use crate::{
+    UpdateClient,
+    channel_check::{Found, Offer},
+    preview::job_id,
+};
 use agent::operations::update::GetUpdateStatus;
 use base::error::ToolError;
 use hw::machine::Machine;
@@ -20,8 +24,8 @@ const DAY_MS: u64 = 24 * 3_600_000;
 
 /// Asks the channel every `update.check_interval_hours`, the first time some minutes after the start: a fleet that got its power
 /// back does not come all at once. Returns at once where nobody wants that.
-pub(super) async fn rounds(updating: &Updating, machine: &Weak<Machine>) {
-    let settings = &updating.0.settings.update;
+pub(crate) async fn run(client: &UpdateClient, machine: &Weak<Machine>) {
+    let settings = &client.0.settings.update;
     if settings.check_interval_hours == 0 || settings.url.is_empty() {
         return;
     }
@@ -31,7 +35,7 @@ pub(super) async fn rounds(updating: &Updating, machine: &Weak<Machine>) {
     loop {
         sleep(pause).await;
         pause = interval;
-        let found = match updating.find_by_itself(&settings.channel).await {
+        let found = match client.find_by_itself(&settings.channel).await {
             Ok(found) => found,
             Err(error) => {
                 tracing::warn!(target: "update", %error, "the channel was not heard");
@@ -40,15 +44,15 @@ pub(super) async fn rounds(updating: &Updating, machine: &Weak<Machine>) {
         };
         let Found { offer: Some(offer), .. } = found else { continue };
         let Some(machine) = machine.upgrade() else { return };
-        if !settings.automatic || !tries.is_due(updating, offer.release.manifest, interval) {
+        if !settings.automatic || !tries.is_due(client, offer.release.manifest, interval) {
             continue;
         }
-        match updating.shut() {
+        match client.shut() {
             // Looked at again then: it may have been taken back, or there is a newer one.
             Some(wait) => pause = pause.min(wait),
             None => {
                 tries.count(offer.release.manifest);
-                updating.install_by_itself(&offer, &machine).await;
+                client.install_by_itself(&offer, &machine).await;
             }
         }
     }
@@ -68,8 +72,8 @@ impl Tries {
     }
 
     /// Whether it is this release's turn: not right after it failed, and later after each failure.
-    fn is_due(&self, updating: &Updating, manifest: Digest, interval: Duration) -> bool {
-        let newest = updating.0.jobs.newest();
+    fn is_due(&self, client: &UpdateClient, manifest: Digest, interval: Duration) -> bool {
+        let newest = client.0.jobs.newest();
         let failed = newest.filter(|job| {
             job.state == State::Failed && is_automatic(&job.order) && job.order.wanted.manifest == Some(manifest)
         });
@@ -77,17 +81,17 @@ impl Tries {
         let again = if self.of == Some(manifest) { self.begun.saturating_sub(1).min(16) } else { 0 };
         let interval = u64::try_from(interval.as_millis()).unwrap_or(DAY_MS);
         let wait = interval.saturating_mul(1 << again).min(DAY_MS.max(interval));
-        // Rounds do not come to the millisecond.
-        updating.now_ms().abs_diff(failed.started_ms) >= wait - interval / 2
+        // Polls do not come to the millisecond.
+        client.now_ms().abs_diff(failed.started_ms) >= wait - interval / 2
     }
 }
 
 /// Whether nobody asked for it.
-pub(super) fn is_automatic(order: &Order) -> bool {
+pub(crate) fn is_automatic(order: &Order) -> bool {
     order.principal == AUTOMATIC
 }
 
-impl Updating {
+impl UpdateClient {
     /// How long `update.window` stays shut; `None`: it is open.
     fn shut(&self) -> Option<Duration> {
         let window = &self.0.settings.update.window;
@@ -95,7 +99,7 @@ impl Updating {
     }
 
     /// How long `order` has to wait for its restart: one that nobody asked for comes within `update.window`.
-    pub(super) fn restart_waits(&self, order: &Order) -> Option<Duration> {
+    pub(crate) fn restart_waits(&self, order: &Order) -> Option<Duration> {
         self.shut().filter(|_| is_automatic(order))
     }
 
@@ -103,7 +107,7 @@ impl Updating {
     ///
     /// # Errors
     /// `failed_precondition` when somebody took back what is armed, meanwhile.
-    pub(super) async fn may_restart(&self, order: &Order) -> Result<(), ToolError> {
+    pub(crate) async fn may_restart(&self, order: &Order) -> Result<(), ToolError> {
         let mut moved = self.0.moved.subscribe();
         while let Some(wait) = self.restart_waits(order) {
             tokio::select! {

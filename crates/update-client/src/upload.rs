@@ -2,6 +2,7 @@
 //!
 //! The server's jobs and the console's `raspi-mcp slot install` go the same way.
 
+use crate::fetch::{self, Front, Order as Sequence, Pieces, Source, Spool, download};
 use agent::{AgentLink, operations::update::InstallRequest};
 use base::{
     error::{ErrorCode, ToolError},
@@ -24,7 +25,6 @@ use update::{
     job::Release,
     status::Phase,
 };
-use update_client::{self, Front, Order as Sequence, Pieces, Source, Spool, download};
 
 /// How long the agent may take to notice that an install was left, and to write what is queued: a card that syncs.
 const LEFT: Duration = Duration::from_secs(15);
@@ -101,7 +101,7 @@ impl Bundle {
 }
 
 /// Who hears how it goes.
-pub trait Told: Send + Sync {
+pub trait ProgressSink: Send + Sync {
     /// The agent has judged the bundle.
     fn release(&self, release: Release) -> BoxFuture<'_, ()>;
     /// It is now in `phase`, with `done` of `total` behind it.
@@ -111,21 +111,21 @@ pub trait Told: Send + Sync {
 }
 
 /// One bundle's way to the agent.
-pub struct Carry<'a> {
+pub struct Upload<'a> {
     pub agent: &'a AgentLink,
     pub request: InstallRequest,
     /// Where blocks wait until all are here, and what stays free there; `None`: they come straight from the source.
     pub spool: Option<(PathBuf, u64)>,
-    pub told: &'a dyn Told,
+    pub progress: &'a dyn ProgressSink,
 }
 
-impl Carry<'_> {
+impl Upload<'_> {
     /// Hands the bundle to the agent; returns once it is written, read back and armed.
     ///
     /// # Errors
     /// The agent's refusal, and whatever the way there has in store. What was fetched and written by then is kept.
     pub async fn install(&self, bundle: &Bundle) -> Result<Armed, ToolError> {
-        let tell = self.told;
+        let tell = self.progress;
         let stream = self.stream().await?;
         let (mut install, judged) = Install::begin(stream, &bundle.head).await?;
         if judged.manifest_sha256 != bundle.digest {
@@ -190,12 +190,12 @@ impl Carry<'_> {
         if numbers.is_empty() {
             return Ok(None);
         }
-        let tell = self.told;
+        let tell = self.progress;
         tell.step(Phase::Fetching, 0, 0, format!("{} blocks are missing", numbers.len())).await;
         match self.spool_for(bundle, pieces, &numbers).await? {
             Some(spool) => {
                 let told =
-                    |progress: update_client::Progress| tell.pace(progress.done, progress.total, fetched(progress));
+                    |progress: fetch::Progress| tell.pace(progress.done, progress.total, fetched(progress));
                 let mut spool = download(&bundle.source, pieces, spool, numbers.clone(), told).await?;
                 tell.step(Phase::Writing, 0, 0, "everything is here; the agent writes it".into()).await;
                 let count = numbers.len() as u64;
@@ -249,7 +249,7 @@ impl Carry<'_> {
     }
 }
 
-fn fetched(progress: update_client::Progress) -> String {
+fn fetched(progress: fetch::Progress) -> String {
     match progress.waits {
         Some(seconds) => format!(
             "waits {seconds} s for update.download_window; {} of {} bytes are here",
@@ -262,7 +262,7 @@ fn fetched(progress: update_client::Progress) -> String {
 /// The agent's own progress, told on while one of its answers is waited for.
 struct Followed<'a> {
     of: watch::Receiver<Option<Progress>>,
-    tell: &'a dyn Told,
+    tell: &'a dyn ProgressSink,
 }
 
 impl Followed<'_> {

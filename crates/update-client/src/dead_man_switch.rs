@@ -1,6 +1,6 @@
 //! The dead man's clock: after a commit, somebody has to hear of the channel again within `update.dead_man_hours`.
 
-use super::Updating;
+use crate::UpdateClient;
 use agent::{
     Authorization, DEAD_MAN,
     operations::update::{GetUpdateStatus, RollBack, RollBackRequest},
@@ -22,9 +22,9 @@ const CHANCE: Duration = Duration::from_secs(3600);
 /// An agent that could not be told, or has no time for it now, is told again after so long.
 const AGAIN: Duration = Duration::from_secs(600);
 
-impl Updating {
+impl UpdateClient {
     /// Waits for it, where the configuration wants that; looks at the channel itself before it says that nobody is there.
-    pub(super) async fn dead_man(&self) {
+    pub(crate) async fn dead_man_switch(&self) {
         let hours = i64::from(self.0.settings.update.dead_man_hours);
         if hours == 0 || self.0.settings.update.url.is_empty() {
             return;

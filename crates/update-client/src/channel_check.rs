@@ -1,6 +1,7 @@
 //! What the channel has for this device.
 
-use super::Updating;
+use crate::UpdateClient;
+use crate::fetch::{Limits, Line, look};
 use agent::operations::update::GetUpdateStatus;
 use base::{
     error::ToolError,
@@ -14,7 +15,6 @@ use update::{
     status::UpdateStatus,
     trust::Roots,
 };
-use update_client::{Limits, Line, look};
 
 /// A release of a channel.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ impl Offer {
     }
 }
 
-impl Updating {
+impl UpdateClient {
     /// Fetches and verifies the index of `channel`, and chooses from it for this device: `version`, or the newest that it may have.
     ///
     /// # Errors
@@ -58,7 +58,7 @@ impl Updating {
     }
 
     /// The same for an install that nobody asked for: what a person took back is not for it.
-    pub(super) async fn find_by_itself(&self, channel: &str) -> Result<Found, ToolError> {
+    pub(crate) async fn find_by_itself(&self, channel: &str) -> Result<Found, ToolError> {
         self.look_for(channel, None, true).await
     }
 
@@ -155,13 +155,13 @@ impl Updating {
                     .hint("update.trust names the one of the image; `raspi-mcp bundle trust` makes one")
             })?;
             let roots = Roots::parse(&bytes).map_err(|fault| ToolError::from(fault).with("path", shown))?;
-            Ok((super::roots::followed(roots, &folder), recall(&folder, &channel)))
+            Ok((crate::root_rotation::followed(roots, &folder), recall(&folder, &channel)))
         })
         .await
     }
 
     /// The way out, with its limits.
-    pub(super) async fn line(&self) -> Result<Arc<Line>, ToolError> {
+    pub(crate) async fn line(&self) -> Result<Arc<Line>, ToolError> {
         // Without an agent the clock is all there is to judge certificates by.
         let status = self.0.agent.get::<GetUpdateStatus>().await.ok();
         let simulated = status.as_ref().is_some_and(|status| status.simulated);

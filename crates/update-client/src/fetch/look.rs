@@ -1,6 +1,6 @@
 //! Asks a channel: newer roots of trust first, then the index, from whichever base has a good one.
 
-use crate::{Line, small, try_small};
+use super::{Line, small, try_small};
 use base::error::ToolError;
 use update::channel::{Accepted, Wanted, accept};
 use update::{
@@ -36,7 +36,7 @@ pub async fn look(line: &Line, bases: &[String], held: Roots, wanted: &Wanted<'_
         match roots.accept(&bytes) {
             Ok(next) => roots = next,
             Err(fault) => {
-                tracing::warn!("a root of trust at {path} is not believed: {fault}");
+                tracing::warn!(target: "raspi_mcp::update::channel::look", "a root of trust at {path} is not believed: {fault}");
                 break;
             }
         }

@@ -1,10 +1,11 @@
 //! Looks at what works on this machine now: the server's part of rule 5.
 
-use super::Updating;
+use crate::UpdateClient;
+use crate::fetch::Line;
+use crate::icmp::Echo;
 use base::{
     error::ToolError,
     os::{
-        icmp::Echo,
         local,
         net::{
             address,
@@ -28,7 +29,6 @@ use tokio::{
     net::TcpStream,
 };
 use update::health::{Look, Probe};
-use update_client::Line;
 
 /// Echo requests to the gateway, and how long each waits: some answer the first one late, with an address to resolve.
 const ECHOES: u16 = 3;
@@ -38,9 +38,9 @@ const CHANNEL: Duration = Duration::from_secs(20);
 /// For the server's own socket and for each web address.
 const ANSWER: Duration = Duration::from_secs(10);
 
-impl Updating {
+impl UpdateClient {
     /// One look. Takes as long as what does not answer: half a minute at most.
-    pub(super) async fn look(&self, machine: &Machine) -> Look {
+    pub(crate) async fn look(&self, machine: &Machine) -> Look {
         let (gateway, channel, units, urls, server) =
             futures::join!(gateway(machine), self.channel(), self.units(machine), self.urls(), self.server());
         Look { interfaces: interfaces(machine), gateway, channel, units, urls, server }

@@ -49,7 +49,7 @@ pub async fn try_small(line: &Line, places: Vec<Place>, most: usize) -> Option<V
     for place in places {
         match body::whole(line, &place, most, deadline).await {
             Ok(bytes) => return Some(bytes),
-            Err(fault) => tracing::debug!("{place}: {}", fault.why),
+            Err(fault) => tracing::debug!(target: "raspi_mcp::update::fetch::small", "{place}: {}", fault.why),
         }
     }
     None

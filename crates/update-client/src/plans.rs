@@ -1,6 +1,6 @@
 //! Plans that were shown, until somebody applies one or they are too old.
 
-use super::Offer;
+use crate::{UpdateClient, channel_check::Offer};
 use base::error::ToolError;
 use std::collections::VecDeque;
 use update::bundle::Digest;
@@ -24,9 +24,9 @@ pub struct Planned {
 }
 
 #[derive(Default)]
-pub(super) struct Plans(VecDeque<Planned>);
+pub(crate) struct Plans(VecDeque<Planned>);
 
-impl super::Updating {
+impl UpdateClient {
     /// Remembers a plan.
     pub fn remember(&self, plan: Planned) {
         let plans = &mut self.seen().plans.0;

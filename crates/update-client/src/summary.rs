@@ -1,6 +1,6 @@
 //! How updates stand: the server's job and the agent's slots, put together.
 
-use super::Updating;
+use crate::UpdateClient;
 use agent::operations::update::GetUpdateStatus;
 use base::error::ToolError;
 use update::{
@@ -9,7 +9,7 @@ use update::{
 };
 
 /// Everything that is known.
-pub struct Standing {
+pub struct UpdateOverview {
     pub summary: Summary,
     pub job: Option<Kept>,
     /// The agent's part, or why it does not say it.
@@ -114,14 +114,14 @@ impl Summary {
     }
 }
 
-impl Updating {
+impl UpdateClient {
     /// Asks the agent, and puts everything together.
-    pub async fn standing(&self) -> Standing {
+    pub async fn overview(&self) -> UpdateOverview {
         let slots = self.0.agent.get::<GetUpdateStatus>().await;
         let job = self.0.jobs.newest();
         let problems = self.seen().problems.clone();
         let summary = Summary::of(job.as_ref(), slots.as_ref().ok());
-        Standing { summary, job, slots, problems, fault: self.0.jobs.fault() }
+        UpdateOverview { summary, job, slots, problems, fault: self.0.jobs.fault() }
     }
 
     /// The version that runs: of the slot, where there are slots; else this program's.

@@ -1,6 +1,10 @@
 //! What an update would come to: the agent's judgement of the bundle that the channel names, and a plan of it.
 
-use super::{PLAN_LIFE, Planned, Updating, carry::Bundle};
+use crate::{
+    UpdateClient,
+    plans::{LIFE, Planned},
+    upload::Bundle,
+};
 use agent::{UpdateTool, operations::update::GetUpdateStatus};
 use base::error::ToolError;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -9,7 +13,7 @@ use update::{
     job::{Wanted, plan::Plan},
 };
 
-impl Updating {
+impl UpdateClient {
     /// What the agent says of the release that `wanted` is about. Nothing is written.
     ///
     /// # Errors
@@ -30,10 +34,10 @@ impl Updating {
         }
     }
 
-    /// A plan of that, which [`Updating::plan`] knows from now on.
+    /// A plan of that, which [`UpdateClient::plan`] knows from now on.
     ///
     /// # Errors
-    /// Those of [`Updating::judge`].
+    /// Those of [`UpdateClient::judge`].
     pub async fn plan_of(&self, wanted: &Wanted) -> Result<(Planned, Judged), ToolError> {
         let offer = self.choose(wanted).await?;
         let bundle = self.open(&offer).await?;
@@ -52,7 +56,7 @@ impl Updating {
             offer,
             bundle_bytes: bundle.total(),
             from_version: from_version.clone(),
-            expires_ms: self.now_ms().saturating_add(PLAN_LIFE),
+            expires_ms: self.now_ms().saturating_add(LIFE),
         };
         self.remember(planned.clone());
         Ok((planned, judged))

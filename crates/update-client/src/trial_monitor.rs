@@ -1,6 +1,6 @@
 //! The server's part of a trial: looks at what works, tells the agent, until the agent commits or restarts the machine.
 
-use super::Updating;
+use crate::UpdateClient;
 use agent::{
     HealthReport, MAX_PROBLEM, MAX_PROBLEMS,
     operations::update::{GetUpdateStatus, ReportHealth},
@@ -37,21 +37,21 @@ const SIMULATED: Duration = Duration::from_millis(500);
 const SIMULATED_TIMES: u32 = 120;
 
 /// Sees to what the last restart left open. Returns when nothing of it is left, with whether the machine is a simulated one.
-pub(super) async fn attend(updating: &Updating, machine: &Weak<Machine>) -> bool {
-    let Some(status) = updating.first_word().await else { return false };
+pub(crate) async fn run(client: &UpdateClient, machine: &Weak<Machine>) -> bool {
+    let Some(status) = client.first_word().await else { return false };
     if in_trial(&status).is_some() {
-        updating.prove(machine).await;
+        client.prove(machine).await;
     } else if failed_into(&status) {
-        updating.look_from_the_old_slot(machine).await;
+        client.look_from_the_old_slot(machine).await;
     } else {
-        updating.tell_well(machine, &status).await;
+        client.tell_well(machine, &status).await;
     }
     status.simulated
 }
 
 /// On a simulated machine this server outlives the machine's restarts: sees to each of them.
-pub(super) async fn attend_simulated(updating: &Updating, machine: &Weak<Machine>) {
-    let (mut marks, mut starts) = (updating.marks(), updating.0.agent.starts());
+pub(crate) async fn run_simulated(client: &UpdateClient, machine: &Weak<Machine>) {
+    let (mut marks, mut starts) = (client.marks(), client.0.agent.starts());
     loop {
         let started = async {
             let told = match &mut starts {
@@ -63,7 +63,7 @@ pub(super) async fn attend_simulated(updating: &Updating, machine: &Weak<Machine
             }
         };
         tokio::select! {
-            () = updating.changed(&mut marks) => {}
+            () = client.changed(&mut marks) => {}
             () = started => {}
         }
         // An armed slot is not far from its restart.
@@ -71,14 +71,14 @@ pub(super) async fn attend_simulated(updating: &Updating, machine: &Weak<Machine
             if machine.strong_count() == 0 {
                 return;
             }
-            let Ok(status) = updating.0.agent.get::<GetUpdateStatus>().await else { break };
+            let Ok(status) = client.0.agent.get::<GetUpdateStatus>().await else { break };
             if in_trial(&status).is_some() {
-                updating.prove(machine).await;
-                let after = updating.0.agent.get::<GetUpdateStatus>().await;
+                client.prove(machine).await;
+                let after = client.0.agent.get::<GetUpdateStatus>().await;
                 if after.as_ref().is_ok_and(failed_into) {
-                    updating.look_from_the_old_slot(machine).await;
+                    client.look_from_the_old_slot(machine).await;
                 }
-                marks = updating.marks();
+                marks = client.marks();
                 break;
             }
             if !status.slots.iter().any(|slot| slot.state == SlotState::Armed) {
@@ -90,7 +90,7 @@ pub(super) async fn attend_simulated(updating: &Updating, machine: &Weak<Machine
 }
 
 /// The slot that is being tried in this boot.
-pub(crate) fn in_trial(status: &UpdateStatus) -> Option<Slot> {
+pub fn in_trial(status: &UpdateStatus) -> Option<Slot> {
     status.slots.iter().find(|slot| slot.running && slot.state == SlotState::Trial).map(|slot| slot.slot)
 }
 
@@ -106,7 +106,7 @@ fn shortened(mut text: String) -> String {
     text
 }
 
-impl Updating {
+impl UpdateClient {
     /// The agent's status, once it answers; `None` where there are no slots, or no agent.
     async fn first_word(&self) -> Option<UpdateStatus> {
         for _ in 0..AGENT_TRIES {
@@ -209,7 +209,7 @@ impl Updating {
     }
 
     /// Records what works now, for the system that is started next to be held against.
-    pub(super) async fn record_baseline(&self, machine: &Machine, version: &str) -> Result<(), ToolError> {
+    pub(crate) async fn record_baseline(&self, machine: &Machine, version: &str) -> Result<(), ToolError> {
         let mut look = self.look(machine).await;
         // A service that a message started for a moment would be missed in the next system, which may get no such message.
         let (bus, running) = (&machine.bus, look.units.keys().map(String::as_str));

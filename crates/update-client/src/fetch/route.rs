@@ -123,7 +123,7 @@ impl Route {
     pub fn after(&mut self, turn: &Turn, fault: Fault, limits: &Limits, patience: u32) -> Result<Next, ToolError> {
         let place = &turn.place;
         let why = format!("{place}: {}", fault.why);
-        tracing::debug!("fetching an update: {why}");
+        tracing::debug!(target: "raspi_mcp::update::fetch::route", "fetching an update: {why}");
         let then = match fault.then {
             Then::Rotten(n) if self.stops[turn.at].gives_up(n) => Then::Forged,
             then => then,

@@ -1,9 +1,11 @@
 //! The job itself: what the channel has, carried to the agent, and then the restart.
 
-use super::{
-    Offer, Updating,
-    carry::{Bundle, Carry, Told},
-    rounds::is_automatic,
+use crate::fetch::Source;
+use crate::{
+    UpdateClient,
+    channel_check::Offer,
+    poller::is_automatic,
+    upload::{Bundle, ProgressSink, Upload},
 };
 use agent::{
     Authorization, UpdateTool,
@@ -17,63 +19,62 @@ use update::{
     job::{Engine, Order, Release, Tell, Wanted},
     status::{Phase, RestartPlan},
 };
-use update_client::Source;
 
 /// Seconds between the answer "it restarts" and the restart: for that answer to arrive.
 const PARTING: u32 = 5;
 
 /// What a job of this server runs.
-pub(super) struct Bring {
-    pub updating: Updating,
+pub(crate) struct UpdateJob {
+    pub client: UpdateClient,
     pub machine: Weak<Machine>,
 }
 
-impl Engine for Bring {
+impl Engine for UpdateJob {
     fn run<'a>(&'a self, order: &'a Order, tell: &'a Tell) -> BoxFuture<'a, Result<String, ToolError>> {
         Box::pin(async move {
             // Armed before the server ended: there is nothing left to do but to restart.
-            if !self.updating.is_armed(order).await {
-                self.carry(order, tell).await?;
+            if !self.client.is_armed(order).await {
+                self.upload(order, tell).await?;
             }
             if let Some(machine) = self.machine.upgrade() {
-                self.updating.record_baseline(&machine, order.old_version.as_deref().unwrap_or_default()).await?;
+                self.client.record_baseline(&machine, order.old_version.as_deref().unwrap_or_default()).await?;
             }
-            if self.updating.restart_waits(order).is_some() {
+            if self.client.restart_waits(order).is_some() {
                 tell.step(Phase::Armed, 0, 0, "armed; it restarts the machine once update.window is open").await;
             }
-            self.updating.may_restart(order).await?;
-            self.updating.restart(order).await
+            self.client.may_restart(order).await?;
+            self.client.restart(order).await
         })
     }
 }
 
-impl Bring {
+impl UpdateJob {
     /// Finds the release, and has it written and armed.
-    async fn carry(&self, order: &Order, tell: &Tell) -> Result<(), ToolError> {
-        let offer = self.updating.choose(&order.wanted).await?;
+    async fn upload(&self, order: &Order, tell: &Tell) -> Result<(), ToolError> {
+        let offer = self.client.choose(&order.wanted).await?;
         let (version, counter, manifest) = (&offer.release.version, offer.release.counter, offer.release.manifest);
         // By whichever door it came.
-        if self.updating.0.agent.get::<GetUpdateStatus>().await.is_ok_and(|status| status.is_armed(&manifest)) {
+        if self.client.0.agent.get::<GetUpdateStatus>().await.is_ok_and(|status| status.is_armed(&manifest)) {
             tell.release(Release { version: version.clone(), counter, manifest }).await;
             tell.step(Phase::Armed, 0, 0, format!("{version} is armed already")).await;
             return Ok(());
         }
-        let bundle = self.updating.open(&offer).await?;
-        let settings = &self.updating.0.settings.update;
+        let bundle = self.client.open(&offer).await?;
+        let settings = &self.client.0.settings.update;
         let restart = if is_automatic(order) { RestartPlan::InWindow } else { RestartPlan::Soon };
-        let carry = Carry {
-            agent: &self.updating.0.agent,
+        let upload = Upload {
+            agent: &self.client.0.agent,
             request: InstallRequest { tool: tool(order), authorization: Some(authorization(order)), restart },
             spool: Some((settings.spool_dir.clone(), settings.spool_reserve_bytes)),
-            told: tell,
+            progress: tell,
         };
-        let armed = carry.install(&bundle).await?.version;
+        let armed = upload.install(&bundle).await?.version;
         tell.step(Phase::Armed, 0, 0, format!("{armed} is written, read back and armed")).await;
         Ok(())
     }
 }
 
-impl Told for Tell {
+impl ProgressSink for Tell {
     fn release(&self, release: Release) -> BoxFuture<'_, ()> {
         Box::pin(Tell::release(self, release))
     }
@@ -85,15 +86,15 @@ impl Told for Tell {
     }
 }
 
-impl Updating {
+impl UpdateClient {
     /// The bundle of an offer, its head read.
-    pub(super) async fn open(&self, offer: &Offer) -> Result<Bundle, ToolError> {
+    pub(crate) async fn open(&self, offer: &Offer) -> Result<Bundle, ToolError> {
         let source = Source::new(self.line().await?, offer.places.clone());
         Bundle::open(source, |digest, manifest| offer.release.is_of(&offer.channel, digest, manifest)).await
     }
 
     /// The release that is wanted.
-    pub(super) async fn choose(&self, wanted: &Wanted) -> Result<Offer, ToolError> {
+    pub(crate) async fn choose(&self, wanted: &Wanted) -> Result<Offer, ToolError> {
         let found = self.find(&wanted.channel, wanted.version.as_deref()).await?;
         let offer = found.offer.ok_or_else(|| {
             let why = found.held.unwrap_or_else(|| "the channel has nothing newer for this device".into());
@@ -139,7 +140,7 @@ impl Updating {
 
     /// An update that was armed when the power went, or whose restart never came: the agent arms it again, without a download, and
     /// restarts within the limits and its window.
-    pub(super) async fn finish_armed(&self) {
+    pub(crate) async fn finish_armed(&self) {
         let planned = self
             .0
             .agent

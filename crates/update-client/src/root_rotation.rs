@@ -1,6 +1,6 @@
 //! Newer roots of trust: the agent judges them and keeps them; this half keeps them too, to judge indexes.
 
-use super::Updating;
+use crate::UpdateClient;
 use agent::operations::update::TrustRoot;
 use base::{
     error::ToolError,
@@ -18,7 +18,7 @@ fn file(folder: &Path, version: u64) -> PathBuf {
 }
 
 /// `roots`, and those after it that were kept in `folder`. One that does not follow ends it there.
-pub(super) fn followed(mut roots: Roots, folder: &Path) -> Roots {
+pub(crate) fn followed(mut roots: Roots, folder: &Path) -> Roots {
     while let Ok(bytes) = fs::read(file(folder, roots.version() + 1)) {
         match roots.accept(&bytes) {
             Ok(next) => roots = next,
@@ -28,9 +28,9 @@ pub(super) fn followed(mut roots: Roots, folder: &Path) -> Roots {
     roots
 }
 
-impl Updating {
+impl UpdateClient {
     /// Hands new roots, in their order, to the agent, and keeps what it took.
-    pub(super) async fn trust_newer(&self, newer: Vec<Vec<u8>>) -> Result<(), ToolError> {
+    pub(crate) async fn trust_newer(&self, newer: Vec<Vec<u8>>) -> Result<(), ToolError> {
         for bytes in newer {
             let text = String::from_utf8(bytes).map_err(|_| ToolError::internal("a root of trust that is no text"))?;
             let version = self.0.agent.call::<TrustRoot>(text.clone()).await?;
