@@ -30,7 +30,7 @@ use std::{
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 const PIN: u64 = 23;
-/// Longer than the courier's pace, so that each edge is news of its own.
+/// Longer than the notifier's pace, so that each edge is news of its own.
 const APART: Duration = Duration::from_millis(60);
 
 fn main() -> Outcome<()> {

@@ -10,11 +10,11 @@ use crate::{
     metrics::Metrics,
     observed::Observed,
     registry::{Registry, bounds::Bounds, deed::REPORT, listing::Limits, pipeline::Pipeline},
-    resources::book::Book,
+    resources::subscriptions::Subscriptions,
     rpc::{
         connection::PARTING,
-        door::{Options, Server},
         mcp::{listeners::Listeners, provider::Provider},
+        router::{Options, Server},
     },
     sampling::DefaultJob,
     services::Services,
@@ -197,10 +197,11 @@ fn server(
         patience: Duration::from_secs(approval.wait_seconds),
         elicitation_clients: approval.elicitation_clients,
     };
-    let (metrics, book) = (Arc::new(Metrics::new(&registry)), Arc::new(Book::default()));
-    let ledger = Observed { ledger: audit.clone(), metrics: Arc::clone(&metrics), book: Arc::clone(&book) };
+    let (metrics, subscriptions) = (Arc::new(Metrics::new(&registry)), Arc::new(Subscriptions::default()));
+    let ledger =
+        Observed { ledger: audit.clone(), metrics: Arc::clone(&metrics), subscriptions: Arc::clone(&subscriptions) };
     let pipeline = Arc::new(Pipeline::new(services, Arc::new(registry), bounds, Arc::new(ledger), Arc::new(gate)));
-    Server { pipeline, options, stop, tasks, provider, listeners: Listeners::default(), book, metrics }
+    Server { pipeline, options, stop, tasks, provider, listeners: Listeners::default(), subscriptions, metrics }
 }
 
 /// Where clients find the HTTP door.

@@ -1,6 +1,6 @@
 //! What counts without a restart, and who hears of a change: tokens, and what `raspi-mcp allow` has opened.
 
-use crate::rpc::{door::Server, mcp::allowed};
+use crate::rpc::{mcp::allowed, router::Server};
 use contract::config::TokenFiles;
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@
 use crate::{
     audit::ledger::{Entry, Intent, Ledger},
     metrics::Metrics,
-    resources::book::Book,
+    resources::subscriptions::Subscriptions,
 };
 use base::{canonical::Whole, error::ToolError};
 use contract::access::caller::Caller;
@@ -17,7 +17,7 @@ use std::{sync::Arc, time::Duration};
 pub struct Observed<L> {
     pub ledger: L,
     pub metrics: Arc<Metrics>,
-    pub book: Arc<Book>,
+    pub subscriptions: Arc<Subscriptions>,
 }
 
 impl<L: Ledger> Ledger for Observed<L> {
@@ -47,7 +47,7 @@ impl<L: Ledger> Ledger for Observed<L> {
         if !entry.later {
             self.metrics.called(entry.tool, entry.error, entry.duration);
         }
-        if self.book.count() == 0 {
+        if self.subscriptions.count() == 0 {
             return self.ledger.record(entry);
         }
         let (principal, tool) = (entry.principal, entry.tool);
@@ -55,7 +55,7 @@ impl<L: Ledger> Ledger for Observed<L> {
         Box::pin(async move {
             let recorded = self.ledger.record(entry).await;
             // After it is there to be read.
-            self.book.recorded(principal, tool, outcome);
+            self.subscriptions.recorded(principal, tool, outcome);
             recorded
         })
     }

@@ -1,7 +1,7 @@
 //! Hears of changes of single pins, for those who subscribed to them: edges of inputs by the kernel, everything else from the
 //! lines themselves.
 
-use super::book::Book;
+use super::subscriptions::Subscriptions;
 use crate::services::Services;
 use contract::{access::caller::Caller, values::Pin};
 use std::{
@@ -24,12 +24,12 @@ impl Drop for Listener {
 
 impl Pins {
     /// Listens to these pins and no others.
-    pub fn listen_to(&mut self, services: &Arc<Services>, book: &Arc<Book>, wanted: &BTreeSet<Pin>) {
+    pub fn listen_to(&mut self, services: &Arc<Services>, subscriptions: &Arc<Subscriptions>, wanted: &BTreeSet<Pin>) {
         self.0.retain(|pin, listener| wanted.contains(pin) && !listener.0.is_finished());
         for pin in wanted.iter().copied() {
             self.0.entry(pin).or_insert_with(|| {
-                let (services, book) = (Arc::clone(services), Arc::clone(book));
-                Listener(tokio::spawn(listen(services, book, pin)))
+                let (services, subscriptions) = (Arc::clone(services), Arc::clone(subscriptions));
+                Listener(tokio::spawn(listen(services, subscriptions, pin)))
             });
         }
     }
@@ -46,7 +46,7 @@ pub(super) fn may_read(services: &Services, pin: Pin, caller: &Caller) -> bool {
     rules.allows(pin) || granted()
 }
 
-async fn listen(services: Arc<Services>, book: Arc<Book>, pin: Pin) {
+async fn listen(services: Arc<Services>, subscriptions: Arc<Subscriptions>, pin: Pin) {
     let lines = &services.gpio;
     let may = |caller: &Caller| may_read(&services, pin, caller);
     let mut altered = lines.altered();
@@ -63,12 +63,12 @@ async fn listen(services: Arc<Services>, book: Arc<Book>, pin: Pin) {
             tokio::select! {
                 biased;
                 edge = edge => match edge {
-                    Some(_) => book.pin_moved(pin, may),
+                    Some(_) => subscriptions.pin_moved(pin, may),
                     None => break,
                 },
                 change = altered.recv() => match change {
                     Ok(changed) if changed == pin => {
-                        book.pin_moved(pin, may);
+                        subscriptions.pin_moved(pin, may);
                         break;
                     }
                     Ok(_) => {}

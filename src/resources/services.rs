@@ -1,6 +1,6 @@
 //! Hears of changes of single services from systemd, for those who subscribed to them.
 
-use super::book::Book;
+use super::subscriptions::Subscriptions;
 use crate::services::Services;
 use base::{
     error::ToolError,
@@ -39,7 +39,12 @@ async fn changes(services: &Services, name: &str) -> Result<MessageStream, ToolE
 
 impl ServiceListeners {
     /// Listens to these services and no others.
-    pub async fn listen_to(&mut self, services: &Services, book: &Arc<Book>, wanted: &BTreeSet<String>) {
+    pub async fn listen_to(
+        &mut self,
+        services: &Services,
+        subscriptions: &Arc<Subscriptions>,
+        wanted: &BTreeSet<String>,
+    ) {
         self.listeners.retain(|name, listener| wanted.contains(name) && !listener.0.is_finished());
         self.cut_off = false;
         for name in wanted {
@@ -48,13 +53,13 @@ impl ServiceListeners {
             }
             match changes(services, name).await {
                 Ok(mut changes) => {
-                    let (book, unit) = (Arc::clone(book), name.clone());
+                    let (subscriptions, unit) = (Arc::clone(subscriptions), name.clone());
                     let listen = async move {
                         while changes.next().await.is_some() {
-                            book.service_moved(&unit);
+                            subscriptions.service_moved(&unit);
                         }
                         // The connection is gone, and what happens meanwhile is not heard: whoever reads again sees it.
-                        book.service_moved(&unit);
+                        subscriptions.service_moved(&unit);
                     };
                     self.listeners.insert(name.clone(), Listener(tokio::spawn(listen)));
                 }

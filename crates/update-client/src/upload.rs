@@ -194,8 +194,7 @@ impl Upload<'_> {
         tell.step(Phase::Fetching, 0, 0, format!("{} blocks are missing", numbers.len())).await;
         match self.spool_for(bundle, pieces, &numbers).await? {
             Some(spool) => {
-                let told =
-                    |progress: fetch::Progress| tell.pace(progress.done, progress.total, fetched(progress));
+                let told = |progress: fetch::Progress| tell.pace(progress.done, progress.total, fetched(progress));
                 let mut spool = download(&bundle.source, pieces, spool, numbers.clone(), told).await?;
                 tell.step(Phase::Writing, 0, 0, "everything is here; the agent writes it".into()).await;
                 let count = numbers.len() as u64;

@@ -8,7 +8,7 @@ use crate::{
         LOG, admits,
         subscription::{Ear, messages_since},
     },
-    rpc::{door::Server, params::MODERN, ticket},
+    rpc::{params::MODERN, router::Server, ticket},
 };
 use base::error::ToolError;
 use contract::access::caller::Caller;

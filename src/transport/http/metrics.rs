@@ -60,7 +60,7 @@ fn calls(app: &App, text: &mut Text) {
 fn http(app: &App, text: &mut Text) {
     let sessions = app.mcp.sessions.count();
     text.single("raspi_mcp_http_sessions", Kind::Gauge, "Open MCP sessions over HTTP.", sessions);
-    let subscriptions = app.server.book.count();
+    let subscriptions = app.server.subscriptions.count();
     text.single("raspi_mcp_subscriptions", Kind::Gauge, "Subscriptions to resources and to the log.", subscriptions);
     let help = "HTTP requests turned away before there was a call, by reason.";
     text.family("raspi_mcp_http_refused_total", Kind::Counter, help);

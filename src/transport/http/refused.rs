@@ -1,9 +1,9 @@
 //! What somebody gets whom the server does not know, and what the audit gets of it.
 
-use super::{App, doorman::Unknown, peer::Peer, post};
+use super::{App, authenticator::Unknown, peer::Peer, post};
 use crate::{
     authentication::refusals::{Network, Tally, WINDOW},
-    rpc::door::Server,
+    rpc::router::Server,
 };
 use axum::{
     body::Body,

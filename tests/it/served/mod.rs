@@ -31,11 +31,11 @@ use raspi_mcp::{
     log::Ring,
     registry::{Registry, tool::Entry},
     rpc::{
-        door::Server,
         mcp::{
             appliance::Appliance,
             provider::{Provider, ToolsOnly},
         },
+        router::Server,
     },
     tools, transport,
 };

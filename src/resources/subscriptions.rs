@@ -1,7 +1,7 @@
-//! Who wants to hear of what: the book of subscriptions, bounded, and what of them is due.
+//! Who wants to hear of what: every subscription, their number bounded, and what of them is due.
 //!
-//! The audit marks subscriptions as records come (see [`Book::recorded`]); for the log each has its place in the ring.
-//! [`super::courier`] takes out what is due and delivers it.
+//! The audit marks subscriptions as records come (see [`Subscriptions::recorded`]); for the log each has its place in the ring.
+//! [`super::notifier`] takes out what is due and delivers it.
 
 use super::{
     Address, Source,
@@ -33,7 +33,7 @@ const RULE: Rule = Rule::quarter(IN_ALL);
 
 /// Everybody who listens.
 #[derive(Default)]
-pub struct Book {
+pub struct Subscriptions {
     inner: Mutex<Inner>,
     /// How many there are, to be read without the lock: with none, nothing costs anything.
     count: AtomicUsize,
@@ -44,11 +44,11 @@ pub struct Book {
 #[derive(Default)]
 struct Inner {
     entries: Vec<Entry>,
-    /// A courier is at work.
-    courier: bool,
+    /// A notifier is at work.
+    notifier: bool,
 }
 
-/// What the courier has to look at.
+/// What the notifier has to look at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     pub log: bool,
@@ -60,7 +60,7 @@ pub struct Needs {
     pub pins: BTreeSet<Pin>,
 }
 
-impl Book {
+impl Subscriptions {
     /// A number for a conversation that may come to listen.
     pub fn conversation(&self) -> u64 {
         self.conversations.fetch_add(1, Ordering::Relaxed)
@@ -71,11 +71,11 @@ impl Book {
         self.count.load(Ordering::Acquire)
     }
 
-    /// Enters a subscription; the same one again changes nothing. Returns whether a courier must be started.
+    /// Enters a subscription; the same one again changes nothing. Returns whether a notifier must be started.
     ///
     /// # Errors
     /// `resource_exhausted` beyond the bounds.
-    #[must_use = "a courier may be needed"]
+    #[must_use = "a notifier may be needed"]
     pub fn subscribe(
         &self,
         conversation: u64,
@@ -90,11 +90,11 @@ impl Book {
     }
 
     /// Sends log messages at least as severe as `least` (its [`crate::log::rank`]) from now on. One level a conversation.
-    /// Returns whether a courier must be started.
+    /// Returns whether a notifier must be started.
     ///
     /// # Errors
     /// `resource_exhausted` beyond the bounds.
-    #[must_use = "a courier may be needed"]
+    #[must_use = "a notifier may be needed"]
     pub fn listen_to_log(
         &self,
         conversation: u64,
@@ -131,7 +131,7 @@ impl Book {
         }
         inner.entries.push(entry);
         self.count.store(inner.entries.len(), Ordering::Release);
-        let start = !std::mem::replace(&mut inner.courier, true);
+        let start = !std::mem::replace(&mut inner.notifier, true);
         drop(inner);
         self.changed.notify_one();
         Ok(start)
@@ -223,11 +223,11 @@ impl Book {
         needs
     }
 
-    /// Whether nobody is left, in which case the courier goes: the next subscriber starts another.
+    /// Whether nobody is left, in which case the notifier goes: the next subscriber starts another.
     pub fn dismiss(&self) -> bool {
         let mut inner = self.lock();
-        inner.courier = !inner.entries.is_empty();
-        !inner.courier
+        inner.notifier = !inner.entries.is_empty();
+        !inner.notifier
     }
 
     /// Somebody may hear of more or less than before.
@@ -235,7 +235,7 @@ impl Book {
         self.changed.notify_one();
     }
 
-    /// Returns when a subscription came or went, or became due, since the last time this returned. For the courier.
+    /// Returns when a subscription came or went, or became due, since the last time this returned. For the notifier.
     pub async fn changed(&self) {
         self.changed.notified().await;
     }
@@ -286,15 +286,15 @@ mod tests {
 
     #[test]
     fn one_caller_s_conversations_leave_subscriptions_for_others() {
-        let (book, log) = (Book::default(), Ring::new(1));
+        let (subscriptions, log) = (Subscriptions::default(), Ring::new(1));
         // The limit that refused, after so many.
         let fill = |name: &str, role| {
             let caller = Arc::new(Caller::new(name, role, Door::Ws));
             for n in 0.. {
-                let (uri, number) = (format!("raspi://audit?limit={}", n % 16 + 1), book.conversation() / 16);
-                let conversation = 1000 * (book.count() as u64 + 1) + number;
+                let (uri, number) = (format!("raspi://audit?limit={}", n % 16 + 1), subscriptions.conversation() / 16);
+                let conversation = 1000 * (subscriptions.count() as u64 + 1) + number;
                 let address = Address::parse(&uri).unwrap();
-                if let Err(full) = book.subscribe(conversation, &caller, &uri, address, &log, Arc::new(Deaf)) {
+                if let Err(full) = subscriptions.subscribe(conversation, &caller, &uri, address, &log, Arc::new(Deaf)) {
                     return (n, full.details["limit"].clone());
                 }
             }

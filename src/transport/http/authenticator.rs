@@ -17,7 +17,7 @@ use contract::{
 use time::OffsetDateTime;
 
 /// Judges requests by the configuration.
-pub struct Doorman {
+pub struct Authenticator {
     owners: Owners,
     jwt: Option<Validator>,
     /// What somebody without a token may do. `None` beyond loopback: it goes by the listener, not by the peer's address,
@@ -89,7 +89,7 @@ impl Unknown {
     }
 }
 
-impl Doorman {
+impl Authenticator {
     /// # Errors
     /// A sentence for the person who starts the server, when `[jwt]` is on and its keys cannot be used.
     pub fn of(settings: &Settings) -> Result<Self, String> {

@@ -18,14 +18,14 @@ use crate::{
         names::{Dialect, Naming, Unknown},
         pipeline::Pipeline,
     },
-    resources::book::Book,
+    resources::subscriptions::Subscriptions,
 };
 use contract::access::caller::Caller;
 use serde_json::value::RawValue;
 use std::{sync::Arc, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// One server: what all its doors share.
+/// One server: what all its transports share.
 pub struct Server {
     pub pipeline: Arc<Pipeline>,
     pub options: Options,
@@ -38,11 +38,11 @@ pub struct Server {
     /// Clients that want to hear of changed lists.
     pub listeners: Listeners,
     /// Clients that subscribed to resources, or listen to the log.
-    pub book: Arc<Book>,
+    pub subscriptions: Arc<Subscriptions>,
     pub metrics: Arc<Metrics>,
 }
 
-/// How the front door behaves.
+/// How the router behaves.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub naming: Naming,
@@ -57,13 +57,13 @@ pub struct Options {
 }
 
 /// Who speaks, and what this conversation can carry.
-pub struct Visitor<'a> {
+pub struct RequestContext<'a> {
     pub caller: &'a Arc<Caller>,
     /// `clientInfo.name`, once known.
     pub client: Option<&'a str>,
     /// Our own answer can be preceded by notifications here. Where it cannot, a call with a progress token is rmcp's.
     pub notifies: bool,
-    /// rmcp can carry a conversation with this visitor, in which a tool asks for something.
+    /// rmcp can carry a conversation with this client, in which a tool asks for something.
     pub converses: bool,
 }
 
@@ -108,26 +108,26 @@ pub fn is_mcp(method: &str) -> bool {
 
 impl Server {
     /// Decides about one request.
-    pub fn route(&self, visitor: &Visitor<'_>, id: &Id, method: &str, params: Option<&RawValue>) -> Route {
+    pub fn route(&self, context: &RequestContext<'_>, id: &Id, method: &str, params: Option<&RawValue>) -> Route {
         if let Err(error) = self.pipeline.services.ownership.check() {
             let data = error.data();
             return Route::Answer(reply::error(Some(id), error.code.rpc(), &error.message, Some(&data)));
         }
         let routed = match method {
-            "tools/call" => self.tools_call(visitor, id, params),
-            "tools/list" => self.tools_list(visitor, id, params),
+            "tools/call" => self.tools_call(context, id, params),
+            "tools/list" => self.tools_list(context, id, params),
             _ if LEGACY_METHODS.contains(&method) && Self::is_modern(params) => Ok(Route::Answer(removed(id, method))),
             // rmcp would refuse it too, without `data`.
             "subscriptions/listen" if Self::is_modern(params) && !has_changes(&self.provider.capabilities()) => {
                 Ok(Route::Answer(not_offered(id, method)))
             }
             _ if is_mcp(method) => return Route::Mcp,
-            _ => self.bare(visitor, id, method, params),
+            _ => self.bare(context, id, method, params),
         };
         routed.unwrap_or_else(|fault| Route::Answer(fault.reply()))
     }
 
-    fn tools_call(&self, visitor: &Visitor<'_>, id: &Id, params: Option<&RawValue>) -> Result<Route, Fault> {
+    fn tools_call(&self, context: &RequestContext<'_>, id: &Id, params: Option<&RawValue>) -> Result<Route, Fault> {
         let call = CallParams::of_tools_call(id, params)?;
         let Some(modern) = era(&call.meta) else { return Ok(Route::Mcp) };
         let (entry, _) = self
@@ -138,12 +138,12 @@ impl Server {
             .map_err(|unknown| unknown_tool(id, &call.name, &unknown))?;
         // A long call may become a task, for clients that have them (2026-07-28).
         let may_become_task = entry.meta.long && entry.meta.effect.is_write() && call.meta.has_tasks();
-        let asks_client = visitor.converses
+        let asks_client = context.converses
             && (entry.meta.interactive
                 || may_become_task
                 || (modern && call.meta.log_level.is_some())
-                || self.elicits(visitor.client, &call.meta));
-        if asks_client || (call.meta.progress_token.is_some() && !visitor.notifies) {
+                || self.elicits(context.client, &call.meta));
+        if asks_client || (call.meta.progress_token.is_some() && !context.notifies) {
             return Ok(Route::Mcp);
         }
         Ok(Route::Call(Box::new(Ticket::new(id, entry, Dialect::Mcp, modern, call.args, call.meta))))
@@ -155,25 +155,31 @@ impl Server {
         client.is_some_and(|name| self.options.elicitation_clients.iter().any(|listed| listed == name))
     }
 
-    fn tools_list(&self, visitor: &Visitor<'_>, id: &Id, params: Option<&RawValue>) -> Result<Route, Fault> {
+    fn tools_list(&self, context: &RequestContext<'_>, id: &Id, params: Option<&RawValue>) -> Result<Route, Fault> {
         let list = ListParams::parse(id, params)?;
         let meta = list.meta.as_ref();
         let Some(modern) = meta.map_or(Some(false), era) else { return Ok(Route::Mcp) };
         let client =
-            visitor.client.or_else(|| meta.and_then(|meta| meta.client_info.as_ref()).map(|info| info.name.as_str()));
+            context.client.or_else(|| meta.and_then(|meta| meta.client_info.as_ref()).map(|info| info.name.as_str()));
         let naming = self.options.naming.settle(client);
-        let tools = self.pipeline.listings.get(&self.pipeline.services, visitor.caller, naming);
+        let tools = self.pipeline.listings.get(&self.pipeline.services, context.caller, naming);
         let page = listing::page(id, &tools, &list, modern)?;
         Ok(Route::Answer(reply::success(id, &page)))
     }
 
-    fn bare(&self, visitor: &Visitor<'_>, id: &Id, method: &str, params: Option<&RawValue>) -> Result<Route, Fault> {
+    fn bare(
+        &self,
+        context: &RequestContext<'_>,
+        id: &Id,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> Result<Route, Fault> {
         let (entry, dialect) = match self.pipeline.registry.names.resolve(method) {
             Ok(found) => found,
             Err(unknown) => return Ok(Route::Answer(unknown_method(id, method, &unknown))),
         };
         let mut call = CallParams::of_bare(id, method, params)?;
-        if !visitor.notifies {
+        if !context.notifies {
             call.meta.progress_token = None;
         }
         Ok(Route::Call(Box::new(Ticket::new(id, entry, dialect, false, call.args, call.meta))))

@@ -8,7 +8,7 @@ use contract::{
 use futures::future::BoxFuture;
 use raspi_mcp::{
     log::Since,
-    resources::{Address, book::Book, courier, subscription::Ear},
+    resources::{Address, notifier, subscription::Ear, subscriptions::Subscriptions},
 };
 use std::{
     sync::{Arc, Mutex},
@@ -34,7 +34,7 @@ impl Ear for Heard {
 struct Scene {
     pi: Pi,
     tree: Copied,
-    book: Arc<Book>,
+    subscriptions: Arc<Subscriptions>,
     heard: Arc<Heard>,
     started: Instant,
 }
@@ -43,16 +43,19 @@ impl Scene {
     fn new() -> Self {
         let tree = Copied::of("pi-4b");
         let pi = Pi::on(crate::trees::machine(tree.root()));
-        Self { pi, tree, book: Arc::default(), heard: Arc::default(), started: Instant::now() }
+        Self { pi, tree, subscriptions: Arc::default(), heard: Arc::default(), started: Instant::now() }
     }
 
     fn subscribe(&self, conversation: u64, uri: &str) -> Option<JoinHandle<()>> {
         let caller = Arc::new(Caller::new("test", Role::ReadOnly, Door::Stdio));
         let (address, log) = (Address::parse(uri).unwrap(), &self.pi.services.log);
-        let start =
-            self.book.subscribe(conversation, &caller, uri, address, log, Arc::clone(&self.heard) as _).unwrap();
+        let start = self
+            .subscriptions
+            .subscribe(conversation, &caller, uri, address, log, Arc::clone(&self.heard) as _)
+            .unwrap();
         start.then(|| {
-            let run = courier::run(Arc::clone(&self.pi.services), Arc::clone(&self.book), CancellationToken::new());
+            let run =
+                notifier::run(Arc::clone(&self.pi.services), Arc::clone(&self.subscriptions), CancellationToken::new());
             tokio::spawn(run)
         })
     }
@@ -73,57 +76,60 @@ impl Scene {
 async fn health_that_moves_is_news_within_the_interval_and_noise_is_none() {
     let scene = Scene::new();
     scene.heat(50_000);
-    let courier = scene.subscribe(1, "raspi://health").expect("the first subscriber needs a courier");
-    tokio::time::sleep(courier::EVERY * 3).await;
+    let notifier = scene.subscribe(1, "raspi://health").expect("the first subscriber needs a notifier");
+    tokio::time::sleep(notifier::EVERY * 3).await;
     assert_eq!(scene.heard(), [], "nothing moved");
     scene.heat(51_900);
-    tokio::time::sleep(courier::EVERY * 2).await;
+    tokio::time::sleep(notifier::EVERY * 2).await;
     assert_eq!(scene.heard(), [], "that was noise");
     let moved = scene.started.elapsed().as_secs_f64();
     scene.heat(52_100);
-    tokio::time::sleep(courier::EVERY * 3).await;
+    tokio::time::sleep(notifier::EVERY * 3).await;
     let heard = scene.heard();
     assert_eq!(heard.len(), 1, "{heard:?}");
-    assert!(heard[0].0 == "raspi://health" && heard[0].1 - moved <= courier::EVERY.as_secs_f64() + 1.0, "{heard:?}");
+    assert!(heard[0].0 == "raspi://health" && heard[0].1 - moved <= notifier::EVERY.as_secs_f64() + 1.0, "{heard:?}");
     // Slow drift adds up: what counts is the difference to what was last told.
     for step in 1..=3 {
         scene.heat(52_100 + step * 900);
-        tokio::time::sleep(courier::EVERY + Duration::from_secs(1)).await;
+        tokio::time::sleep(notifier::EVERY + Duration::from_secs(1)).await;
     }
     assert_eq!(scene.heard().len(), 2);
-    scene.book.forget(1);
-    tokio::time::timeout(Duration::from_secs(5), courier).await.expect("nobody listens, so the courier goes").unwrap();
+    scene.subscriptions.forget(1);
+    tokio::time::timeout(Duration::from_secs(5), notifier)
+        .await
+        .expect("nobody listens, so the notifier goes")
+        .unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_device_that_comes_changes_the_capabilities() {
     let scene = Scene::new();
-    let courier = scene.subscribe(1, "raspi://capabilities").unwrap();
-    assert!(scene.subscribe(2, "raspi://health").is_none(), "one courier is enough");
-    tokio::time::sleep(courier::EVERY * 2).await;
+    let notifier = scene.subscribe(1, "raspi://capabilities").unwrap();
+    assert!(scene.subscribe(2, "raspi://health").is_none(), "one notifier is enough");
+    tokio::time::sleep(notifier::EVERY * 2).await;
     assert_eq!(scene.heard(), []);
     scene.tree.write("dev/i2c-77", "");
-    tokio::time::sleep(courier::EVERY * 2).await;
+    tokio::time::sleep(notifier::EVERY * 2).await;
     let heard = scene.heard();
     assert_eq!(heard.iter().map(|(uri, _)| uri.as_str()).collect::<Vec<_>>(), ["raspi://capabilities"]);
-    scene.book.forget(1);
-    scene.book.forget(2);
-    tokio::time::timeout(Duration::from_secs(5), courier).await.unwrap().unwrap();
+    scene.subscriptions.forget(1);
+    scene.subscriptions.forget(2);
+    tokio::time::timeout(Duration::from_secs(5), notifier).await.unwrap().unwrap();
     assert!(scene.subscribe(3, "raspi://health").is_some(), "the next one needs another");
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_listens_to_the_audit_alone_is_no_reason_to_look_at_the_machine() {
     let scene = Scene::new();
-    let _courier = scene.subscribe(1, "raspi://audit").unwrap();
+    let _notifier = scene.subscribe(1, "raspi://audit").unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
     // The machine is gone: a look would fail, and be news to nobody; but time stands still unless something sleeps.
-    assert_eq!(scene.book.needs(|_, _| true), Default::default());
-    scene.book.recorded("test", "system.get_clock", "ok");
-    scene.book.recorded("somebody", "system.get_clock", "ok");
-    scene.book.recorded("test", "logs.get_recent_audit_logs", "ok");
+    assert_eq!(scene.subscriptions.needs(|_, _| true), Default::default());
+    scene.subscriptions.recorded("test", "system.get_clock", "ok");
+    scene.subscriptions.recorded("somebody", "system.get_clock", "ok");
+    scene.subscriptions.recorded("test", "logs.get_recent_audit_logs", "ok");
     tokio::time::sleep(Duration::from_secs(3)).await;
-    scene.book.recorded("somebody", "system.get_clock", "ok");
+    scene.subscriptions.recorded("somebody", "system.get_clock", "ok");
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert_eq!(scene.heard().len(), 1, "{:?}", scene.heard());
 }

@@ -1,15 +1,14 @@
 //! Brings news to those who subscribed: at once when it is the first for a while, then together, at most once a second.
 //!
-//! There is a courier only while there are subscriptions. The log and the audit wake it; it looks at the machine by
+//! There is a notifier only while there are subscriptions. The log and the audit wake it; it looks at the machine by
 //! itself only for those who listen to health or capabilities.
 
 use super::{
-    Source,
-    book::{Book, Needs},
-    change,
+    Source, change,
     pins::{Pins, may_read},
     services::ServiceListeners,
     subscription::{Due, News},
+    subscriptions::{Needs, Subscriptions},
 };
 use crate::{
     services::Services,
@@ -34,31 +33,31 @@ pub const PIN_PACE: Duration = Duration::from_millis(50);
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Delivers until nobody listens any more, or the server stops.
-pub async fn run(services: Arc<Services>, book: Arc<Book>, stop: CancellationToken) {
+pub async fn run(services: Arc<Services>, subscriptions: Arc<Subscriptions>, stop: CancellationToken) {
     // What it delivers is cut short too: a stop does not wait for a client that does not read.
-    stop.run_until_cancelled(rounds(&services, &book)).await;
+    stop.run_until_cancelled(notify(&services, &subscriptions)).await;
 }
 
-async fn rounds(services: &Arc<Services>, book: &Arc<Book>) {
+async fn notify(services: &Arc<Services>, subscriptions: &Arc<Subscriptions>) {
     let (mut units, mut pins) = (ServiceListeners::default(), Pins::default());
     let mut seen = Seen::default();
     let mut next_look = Instant::now();
     let mut update = services.updates.marks();
-    while !book.dismiss() {
-        let needs = book.needs(|pin, caller| may_read(services, pin, caller));
+    while !subscriptions.dismiss() {
+        let needs = subscriptions.needs(|pin, caller| may_read(services, pin, caller));
         seen.forget_all_but(&needs);
-        units.listen_to(services, book, &needs.services).await;
-        pins.listen_to(services, book, &needs.pins);
+        units.listen_to(services, subscriptions, &needs.services).await;
+        pins.listen_to(services, subscriptions, &needs.pins);
         tokio::select! {
-            () = book.changed() => {}
+            () = subscriptions.changed() => {}
             () = services.log.arrived(), if needs.log => {}
-            () = services.updates.changed(&mut update), if needs.update => book.moved(Source::Update),
+            () = services.updates.changed(&mut update), if needs.update => subscriptions.moved(Source::Update),
             () = sleep_until(next_look), if needs.health || needs.capabilities || units.is_cut_off() => {
-                seen.look(services, book, &needs).await;
+                seen.look(services, subscriptions, &needs).await;
                 next_look = Instant::now() + EVERY;
             }
         }
-        let due = book.due(&services.log);
+        let due = subscriptions.due(&services.log);
         if !due.is_empty() {
             // A pin is followed as it changes; of everything else the first news is enough for a while.
             let pace = if due.iter().all(Due::is_of_a_pin) { PIN_PACE } else { PACE };
@@ -100,7 +99,7 @@ impl Seen {
         }
     }
 
-    async fn look(&mut self, services: &Services, book: &Book, needs: &Needs) {
+    async fn look(&mut self, services: &Services, subscriptions: &Subscriptions, needs: &Needs) {
         if needs.health {
             // A machine that cannot be read is a change as well: whoever reads then is told why.
             let now = match health_snapshot::glance(services).await {
@@ -110,7 +109,7 @@ impl Seen {
             match &self.health {
                 Some(before) if !change::of_health(before, &now) => {}
                 Some(_) => {
-                    book.moved(Source::Health);
+                    subscriptions.moved(Source::Health);
                     self.health = Some(now);
                 }
                 None => self.health = Some(now),
@@ -119,7 +118,7 @@ impl Seen {
         if needs.capabilities {
             let now = capabilities::present(services).await;
             if self.capabilities.replace(now.clone()).is_some_and(|before| before != now) {
-                book.moved(Source::Capabilities);
+                subscriptions.moved(Source::Capabilities);
             }
         }
     }
