@@ -10,7 +10,7 @@ use super::{
     job::Job,
     look::{self, MOVING},
     metric::{Sample, Set},
-    shelf::{self, Block},
+    store::{self, Block},
 };
 use base::os::activity::{Interval, Reading};
 use hw::machine::Machine;
@@ -138,12 +138,12 @@ impl Sampling {
             })
             .unzip();
         // Handed to the store in the same breath as it is taken from the jobs: a query comes before or after both.
-        let appended = self.0.store.run(move |connection| shelf::append(connection, &blocks).map(|()| blocks)).await;
+        let appended = self.0.store.run(move |connection| store::append(connection, &blocks).map(|()| blocks)).await;
         let mut state = self.state();
         match appended {
             Ok(blocks) => {
                 if state.fault.take().is_some() {
-                    tracing::info!("samples are kept again");
+                    tracing::info!(target: "raspi_mcp::sampling::clockwork", "samples are kept again");
                 }
                 for block in &blocks {
                     if let Some(job) = state.numbered(block.job) {
@@ -154,7 +154,7 @@ impl Sampling {
             Err(error) => {
                 let advice = error.advice();
                 if state.fault.as_ref() != Some(&advice) {
-                    tracing::error!(%error, "samples could not be kept; they wait in memory, {MOST} of a job at most");
+                    tracing::error!(target: "raspi_mcp::sampling::clockwork", %error, "samples could not be kept; they wait in memory, {MOST} of a job at most");
                 }
                 state.fault = Some(advice);
                 for (job, samples) in samples {

@@ -1,6 +1,6 @@
 //! Going through samples: the store's blocks of some jobs, then what of theirs still waits for the card.
 
-use super::{Sampling, metric::Sample, shelf};
+use super::{Sampling, metric::Sample, store};
 use base::error::ToolError;
 use std::{ops::Range, sync::Arc};
 
@@ -20,7 +20,7 @@ pub(super) struct Source {
 }
 
 /// Who is shown samples, on the store's thread: what it does should be short.
-pub(super) trait Visit: Send + 'static {
+pub(super) trait ScanVisitor: Send + 'static {
     fn block(&mut self, source: &Source, block: &[u8]);
     fn waiting(&mut self, source: &Source, samples: &[Sample]);
 }
@@ -43,7 +43,7 @@ impl Sampling {
                 id: job.kept.id.clone(),
                 job: job.kept.number,
                 times: times.start.max(job.cutoff(now_ms))..times.end,
-                before: shelf::key(job.kept.number, job.tally.next),
+                before: store::key(job.kept.number, job.tally.next),
                 waiting: job.waiting.clone(),
             })
             .collect())
@@ -53,21 +53,21 @@ impl Sampling {
     ///
     /// # Errors
     /// The store's.
-    pub(super) async fn walk<V: Visit>(&self, sources: Vec<Source>, mut visitor: V) -> Result<V, ToolError> {
+    pub(super) async fn scan<V: ScanVisitor>(&self, sources: Vec<Source>, mut visitor: V) -> Result<V, ToolError> {
         for source in sources {
             let source = Arc::new(source);
-            let mut from = Some(shelf::first_key(source.job));
+            let mut from = Some(store::first_key(source.job));
             while let Some(key) = from {
                 let source = Arc::clone(&source);
                 (visitor, from) = self
                     .0
                     .store
                     .run(move |connection| {
-                        if !shelf::exists(connection)? {
+                        if !store::exists(connection)? {
                             return Ok((visitor, None));
                         }
                         let show = |block: &[u8]| visitor.block(&source, block);
-                        let next = shelf::each(connection, key, source.before, &source.times, AT_ONCE, show)?;
+                        let next = store::each(connection, key, source.before, &source.times, AT_ONCE, show)?;
                         Ok((visitor, next))
                     })
                     .await?;

@@ -31,7 +31,7 @@ fn identity(path: &Path) -> Option<Identity> {
     fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
-pub(super) struct Desk {
+pub(super) struct StoreConnection {
     pub(super) connection: Connection,
     path: PathBuf,
     /// Which files the connection has open, the WAL as soon as there is one: SQLite goes on writing into files that somebody
@@ -47,7 +47,7 @@ pub(super) struct Desk {
     suspect: bool,
 }
 
-impl Desk {
+impl StoreConnection {
     pub(super) fn new(connection: Connection, path: &Path, sync: Sync) -> Self {
         // The name by SQLite: beside what a link leads to.
         let file = connection.path().map_or_else(|| path.to_owned(), PathBuf::from);
