@@ -38,7 +38,7 @@ pub fn scene(pi: &Pi) -> Arc<Simulated> {
 
 /// Where its photos are.
 pub fn folder(pi: &Pi) -> PathBuf {
-    pi.server().pipeline.services.cameras.album.dir.clone()
+    pi.server().pipeline.services.cameras.photos.dir.clone()
 }
 
 /// Small and quick: what is no test of sizes takes this.

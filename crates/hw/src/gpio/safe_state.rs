@@ -17,6 +17,8 @@ use std::sync::MutexGuard;
 
 /// What the kernel tells others about a line that rests.
 const CONSUMER: &str = "raspi-mcp safe state";
+/// Under which name these lines have always been in the log.
+const LOG: &str = "raspi_mcp::hw::gpio::rest";
 
 impl Lines {
     /// Ends the lease of a pin, if it has one, and puts the pin into its safe state.
@@ -24,7 +26,7 @@ impl Lines {
         let Some(mut lease) = state.leases.remove(&pin) else { return Ok(()) };
         if let Drive::Pwm { wave, line, .. } = lease.drive {
             let stopped = self.stop_wave(state, pin, &wave);
-            let Some(line) = line else { return stopped.and_then(|()| self.rest(state, pin)) };
+            let Some(line) = line else { return stopped.and_then(|()| self.enter_safe_state(state, pin)) };
             lease.drive = Drive::Output { line };
         }
         match (self.rules.safe(pin).level(), lease.drive) {
@@ -41,13 +43,13 @@ impl Lines {
                 if driven {
                     self.undrive(state, pin)?
                 }
-                self.rest(state, pin)
+                self.enter_safe_state(state, pin)
             }
         }
     }
 
     /// Drives a pin that nobody uses to its safe level, if it has one.
-    pub(super) fn rest(&self, state: &mut State, pin: Pin) -> Result<(), Fault> {
+    pub(super) fn enter_safe_state(&self, state: &mut State, pin: Pin) -> Result<(), Fault> {
         let Some(level) = self.rules.safe(pin).level() else { return Ok(()) };
         self.drive_at_rest(state, pin, level)
     }
@@ -80,11 +82,12 @@ impl Lines {
         for pin in outputs.iter().copied().filter(|pin| self.rules.safe(*pin).level().is_none()) {
             match self.undrive(&mut state, pin) {
                 Ok(()) => {
-                    tracing::warn!(pin = pin.bcm(), "was driven by a server that was killed; it is an input now");
+                    tracing::warn!(target: LOG, pin = pin.bcm(), "was driven by a server that was killed; it is an input now");
                     right.push(pin);
                 }
                 Err(Fault::Busy { consumer }) => {
                     tracing::warn!(
+                        target: LOG,
                         pin = pin.bcm(),
                         ?consumer,
                         "was driven by a server that was killed; another has it now"
@@ -92,17 +95,19 @@ impl Lines {
                     state.record.let_go(pin);
                 }
                 Err(fault) => {
-                    tracing::error!(pin = pin.bcm(), %fault, "may still be driven by a server that was killed")
+                    tracing::error!(target: LOG, pin = pin.bcm(), %fault, "may still be driven by a server that was killed")
                 }
             }
         }
         for (pin, level) in self.rules.driven() {
             match self.drive_at_rest(&mut state, pin, level) {
                 Ok(()) => {
-                    tracing::info!(pin = pin.bcm(), level = level.name(), "is in its safe state");
+                    tracing::info!(target: LOG, pin = pin.bcm(), level = level.name(), "is in its safe state");
                     right.extend(outputs.contains(&pin).then_some(pin));
                 }
-                Err(fault) => tracing::error!(pin = pin.bcm(), %fault, "cannot be driven to its safe state"),
+                Err(fault) => {
+                    tracing::error!(target: LOG, pin = pin.bcm(), %fault, "cannot be driven to its safe state")
+                }
             }
         }
         right.sort_unstable();
@@ -150,8 +155,10 @@ impl Lines {
     pub(super) fn settle_all(&self, state: &mut State, pins: &[Pin]) {
         for pin in pins {
             match self.settle(state, *pin) {
-                Ok(()) => tracing::debug!(pin = pin.bcm(), "is in its safe state again"),
-                Err(fault) => tracing::error!(pin = pin.bcm(), %fault, "could not be put into its safe state"),
+                Ok(()) => tracing::debug!(target: LOG, pin = pin.bcm(), "is in its safe state again"),
+                Err(fault) => {
+                    tracing::error!(target: LOG, pin = pin.bcm(), %fault, "could not be put into its safe state")
+                }
             }
         }
     }

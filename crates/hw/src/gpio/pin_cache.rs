@@ -1,4 +1,4 @@
-//! What the registers say, as the agent told it last. On an installed system the server may not open them: who can write them can
+//! What the registers say, as the agent told it last: a cache. On an installed system the server may not open them: who can write them can
 //! pull the line of the approval button.
 
 use super::lines::Lines;
@@ -24,9 +24,9 @@ pub struct PinLook {
 
 /// The pins of the header as they were when a tool asked last; empty where nobody tells.
 #[derive(Default)]
-pub struct Told(Mutex<BTreeMap<Pin, (Function, Level)>>);
+pub struct PinCache(Mutex<BTreeMap<Pin, (Function, Level)>>);
 
-impl Told {
+impl PinCache {
     pub fn look(&self, pin: Pin) -> Option<(Function, Level)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&pin).cloned()
     }
@@ -50,9 +50,9 @@ impl Lines {
             return;
         }
         let looks = ask.await.unwrap_or_else(|error| {
-            tracing::debug!(%error, "the agent does not tell what the pins are");
+            tracing::debug!(target: "raspi_mcp::hw::gpio::told", %error, "the agent does not tell what the pins are");
             Vec::new()
         });
-        self.told.learn(looks);
+        self.pin_cache.learn(looks);
     }
 }

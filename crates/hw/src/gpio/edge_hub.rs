@@ -15,18 +15,18 @@ const BEHIND: usize = 64;
 
 /// Those who listen to one line.
 #[derive(Clone)]
-pub struct Ears {
+pub struct EdgeHub {
     told: broadcast::Sender<Edge>,
     at_work: Arc<AtomicBool>,
 }
 
-impl Default for Ears {
+impl Default for EdgeHub {
     fn default() -> Self {
         Self { told: broadcast::Sender::new(BEHIND), at_work: Arc::default() }
     }
 }
 
-impl Ears {
+impl EdgeHub {
     /// Edges of `line` from now on. They end when it is closed.
     pub fn listen(&self, line: &Arc<dyn Line>) -> broadcast::Receiver<Edge> {
         let heard = self.told.subscribe();
@@ -42,13 +42,13 @@ impl Ears {
     }
 }
 
-async fn tell(line: Arc<dyn Line>, ears: Ears) {
+async fn tell(line: Arc<dyn Line>, hub: EdgeHub) {
     while let Ok(edge) = poll_fn(|cx| line.poll_edge(cx)).await {
         // Nobody is left: what comes later wakes nobody, until somebody listens again.
-        if ears.told.send(edge).is_err() {
+        if hub.told.send(edge).is_err() {
             line.forget_edges();
             break;
         }
     }
-    ears.at_work.store(false, Ordering::Release);
+    hub.at_work.store(false, Ordering::Release);
 }

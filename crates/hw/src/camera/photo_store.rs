@@ -90,7 +90,7 @@ pub struct Kept {
 
 /// The folder and its bounds.
 #[derive(Debug)]
-pub struct Album {
+pub struct PhotoStore {
     /// Without symbolic links, as it was when the server started.
     pub dir: PathBuf,
     pub max_photos: usize,
@@ -100,7 +100,7 @@ pub struct Album {
     changing: Mutex<()>,
 }
 
-impl Album {
+impl PhotoStore {
     pub fn new(dir: PathBuf, max_photos: usize, max_bytes: u64, max_age_days: u32) -> Self {
         Self { dir, max_photos, max_bytes, max_age: Duration::days(max_age_days.into()), changing: Mutex::new(()) }
     }
@@ -121,7 +121,7 @@ impl Album {
     /// Keeps a photo: room is made for it first, so the bounds hold at any time.
     ///
     /// # Errors
-    /// As [`Album::tidy`]; `resource_exhausted` on a full disk; `content_too_large` when it alone is more than all may be.
+    /// As [`PhotoStore::tidy`]; `resource_exhausted` on a full disk; `content_too_large` when it alone is more than all may be.
     pub fn keep(&self, bytes: &[u8], format: Format, now: OffsetDateTime, stop: &Stop) -> Result<Kept, ToolError> {
         let size = bytes.len() as u64;
         if size > self.max_bytes {

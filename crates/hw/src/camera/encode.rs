@@ -21,7 +21,7 @@ pub const LARGEST: u64 = 4608 * 3456;
 ///
 /// # Errors
 /// [`Fault::Torn`] when the frame is not whole, [`Fault::TooLarge`], [`Fault::Failed`] by an encoder.
-pub fn develop(raw: &Raw<'_>, wish: &Wish) -> Result<Picture, Fault> {
+pub fn encode(raw: &Raw<'_>, wish: &Wish) -> Result<Picture, Fault> {
     let (bytes, size, passed_through) = match (raw.pixels, wish.format) {
         (Pixels::Mjpeg, Format::Jpeg) => {
             let (bytes, size) = jpeg::whole(raw.bytes)?;
@@ -39,7 +39,7 @@ pub fn develop(raw: &Raw<'_>, wish: &Wish) -> Result<Picture, Fault> {
         (_, format) => {
             raw.check()?;
             let bytes = match format {
-                Format::Jpeg => encode(raw, wish)?,
+                Format::Jpeg => to_jpeg(raw, wish)?,
                 Format::Png => png(raw, wish.max_bytes)?,
             };
             (bytes, raw.size, false)
@@ -64,7 +64,7 @@ fn decode(bytes: &[u8]) -> Result<(Vec<u8>, Size), Fault> {
 }
 
 /// A JPEG of lines.
-fn encode(raw: &Raw<'_>, wish: &Wish) -> Result<Vec<u8>, Fault> {
+fn to_jpeg(raw: &Raw<'_>, wish: &Wish) -> Result<Vec<u8>, Fault> {
     let side = |side: u32| {
         u16::try_from(side).map_err(|_| Fault::Unfit(format!("a JPEG is never {side} pixels wide or high")))
     };
@@ -198,37 +198,37 @@ mod tests {
     #[test]
     fn the_picture_shows_what_the_frame_held() {
         let bytes = halves();
-        let jpeg = develop(&frame(&bytes), &wish(Format::Jpeg, 1 << 20)).unwrap();
+        let jpeg = encode(&frame(&bytes), &wish(Format::Jpeg, 1 << 20)).unwrap();
         assert!(!jpeg.passed_through && jpeg.size == Size::new(64, 48));
         check(&decode(&jpeg.bytes).unwrap().0);
-        let png = develop(&frame(&bytes), &wish(Format::Png, 1 << 20)).unwrap();
+        let png = encode(&frame(&bytes), &wish(Format::Png, 1 << 20)).unwrap();
         check(&unpng(&png.bytes));
         // And by way of the camera's own JPEG, without tables and with a tail.
         let mut mjpeg = jpeg::without_tables(&jpeg.bytes);
         mjpeg.resize(9000, 0xff);
         let raw = Raw { pixels: Pixels::Mjpeg, bytes: &mjpeg, ..frame(&[]) };
-        let passed = develop(&raw, &wish(Format::Jpeg, 1 << 20)).unwrap();
+        let passed = encode(&raw, &wish(Format::Jpeg, 1 << 20)).unwrap();
         assert!(passed.passed_through);
         assert_eq!(decode(&passed.bytes).unwrap(), decode(&jpeg.bytes).unwrap());
-        check(&unpng(&develop(&raw, &wish(Format::Png, 1 << 20)).unwrap().bytes));
+        check(&unpng(&encode(&raw, &wish(Format::Png, 1 << 20)).unwrap().bytes));
     }
 
     #[test]
     fn grey_stays_grey() {
         let bytes = vec![77; 64 * 48];
         let raw = Raw { pixels: Pixels::Grey, stride: 64, ..frame(&bytes) };
-        let jpeg = develop(&raw, &wish(Format::Jpeg, 1 << 20)).unwrap();
+        let jpeg = encode(&raw, &wish(Format::Jpeg, 1 << 20)).unwrap();
         assert!(decode(&jpeg.bytes).unwrap().0.iter().all(|byte| byte.abs_diff(77) < 3));
-        assert_eq!(unpng(&develop(&raw, &wish(Format::Png, 1 << 20)).unwrap().bytes), bytes);
+        assert_eq!(unpng(&encode(&raw, &wish(Format::Png, 1 << 20)).unwrap().bytes), bytes);
     }
 
     #[test]
     fn a_picture_beyond_its_bound_is_given_up_on_the_way() {
         let bytes = halves();
         for format in Format::ALL {
-            let whole = develop(&frame(&bytes), &wish(format, 1 << 20)).unwrap().bytes.len();
-            assert_eq!(develop(&frame(&bytes), &wish(format, whole)).unwrap().bytes.len(), whole);
-            let fault = develop(&frame(&bytes), &wish(format, whole - 1)).unwrap_err();
+            let whole = encode(&frame(&bytes), &wish(format, 1 << 20)).unwrap().bytes.len();
+            assert_eq!(encode(&frame(&bytes), &wish(format, whole)).unwrap().bytes.len(), whole);
+            let fault = encode(&frame(&bytes), &wish(format, whole - 1)).unwrap_err();
             assert_eq!(fault, Fault::TooLarge { limit: whole - 1 }, "{format:?}");
         }
     }
