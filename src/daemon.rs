@@ -3,12 +3,12 @@
 use crate::{
     approval::Asking,
     audit::Audit,
-    halves,
     instance::{self, Instance},
     live,
     log::Ring,
     metrics::Metrics,
     observed::Observed,
+    process_setup,
     registry::{Registry, bounds::Bounds, deed::REPORT, listing::Limits, pipeline::Pipeline},
     resources::subscriptions::Subscriptions,
     rpc::{
@@ -24,7 +24,7 @@ use crate::{
 use agent::AgentLink;
 use base::{
     os::{clock, notify::Manager},
-    watched::Watched,
+    reload_on_change::ReloadOnChange,
 };
 use contract::{
     access::policy::Policy,
@@ -103,16 +103,16 @@ pub async fn start(serve: Serve) -> Result<Running, String> {
     let stop = CancellationToken::new();
     let tasks = TaskTracker::new();
 
-    let machine = halves::machine(&settings)?;
-    let agent = halves::link(&settings, &machine.board, &reload, &stop)?;
+    let machine = process_setup::machine(&settings)?;
+    let agent = process_setup::link(&settings, &machine.board, &reload, &stop)?;
     if let AgentLink::Socket(_) = &agent {
-        tasks.spawn(halves::compare(agent.clone(), settings.places.clone(), stop.clone()));
+        tasks.spawn(process_setup::compare(agent.clone(), settings.places.clone(), stop.clone()));
     }
     let store = Store::open(&settings.places.state_dir.join("store.db")).map_err(|error| error.to_string())?;
     let audit = Audit::new(store.clone(), settings.audit.max_bytes, Some(agent.clone()));
     let mut services = Services::new(Arc::clone(&settings), machine, agent.clone(), store, audit.clone(), log);
     services.site = reload.folder().map(Path::to_owned);
-    services.policy = Watched::after(Policy::of(&settings), reload.files.clone(), move |_| {
+    services.policy = ReloadOnChange::after(Policy::of(&settings), reload.files.clone(), move |_| {
         reload.read().map(|settings| Policy::of(&settings))
     });
     let server = Arc::new(server(Arc::new(services), registry, agent, &audit, stop, tasks, provider));

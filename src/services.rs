@@ -5,7 +5,7 @@ use crate::{
     store::Store,
 };
 use agent::AgentLink;
-use base::{clock::Wall, os::roots::Roots, watched::Watched};
+use base::{clock::Wall, os::roots::Roots, reload_on_change::ReloadOnChange};
 use contract::{
     access::policy::Policy,
     config::{FileRoot, Settings},
@@ -18,7 +18,7 @@ use update_client::UpdateClient;
 pub struct Services {
     pub settings: Arc<Settings>,
     /// What holds now: it is made again when `raspi-mcp allow` has changed the configuration.
-    pub policy: Watched<Policy>,
+    pub policy: ReloadOnChange<Policy>,
     /// The half that may change the machine.
     pub agent: AgentLink,
     pub audit: Audit,
@@ -60,7 +60,9 @@ impl Services {
         log: Ring,
     ) -> Self {
         Self {
-            policy: Watched::after(Policy::of(&settings), Vec::new(), |_| Err("nothing is read again here".into())),
+            policy: ReloadOnChange::after(Policy::of(&settings), Vec::new(), |_| {
+                Err("nothing is read again here".into())
+            }),
             audit,
             sampling: Sampling::new(store.clone(), settings.metrics.max_bytes, Wall::system()),
             store,

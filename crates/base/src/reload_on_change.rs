@@ -13,7 +13,7 @@ type Stamp = Vec<Option<(i64, i64, u64, u64)>>;
 type Make<T> = Box<dyn Fn(&[PathBuf]) -> Result<T, String> + Send + Sync>;
 
 /// A value and the files it comes from.
-pub struct Watched<T> {
+pub struct ReloadOnChange<T> {
     files: Vec<PathBuf>,
     make: Make<T>,
     held: Mutex<Held<T>>,
@@ -26,7 +26,7 @@ struct Held<T> {
     fault: Option<String>,
 }
 
-impl<T> Watched<T> {
+impl<T> ReloadOnChange<T> {
     /// Makes it for the first time.
     ///
     /// # Errors
@@ -88,13 +88,13 @@ impl<T> Watched<T> {
                     let changed =
                         self.files.iter().zip(&now).zip(&held.stamp).filter(|((_, now), before)| now != before);
                     for ((file, _), _) in changed {
-                        tracing::info!(file = %file.display(), "read again after a change");
+                        tracing::info!(target: "raspi_mcp::watched", file = %file.display(), "read again after a change");
                     }
                     held.value = Arc::new(value);
                     held.fault = None;
                 }
                 Err(error) => {
-                    tracing::error!(%error, "a changed file cannot be used; what it held before stays in force");
+                    tracing::error!(target: "raspi_mcp::watched", %error, "a changed file cannot be used; what it held before stays in force");
                     held.fault = Some(error);
                 }
             }
@@ -124,14 +124,14 @@ mod tests {
             let text = fs::read_to_string(&files[0]).map_err(|error| error.to_string())?;
             text.parse().map_err(|_| format!("{text} is no number"))
         };
-        assert!(Watched::new(vec![file.clone()], read).is_err(), "it must be there at first");
+        assert!(ReloadOnChange::new(vec![file.clone()], read).is_err(), "it must be there at first");
         // Renamed into place, so that even within one tick of the clock the inode tells.
         let put = |text: &str| {
             fs::write(folder.path().join("new"), text).unwrap();
             fs::rename(folder.path().join("new"), &file).unwrap();
         };
         put("1");
-        let number = Watched::new(vec![file.clone()], read).unwrap();
+        let number = ReloadOnChange::new(vec![file.clone()], read).unwrap();
         assert_eq!(*number.get(), 1);
         put("20");
         assert_eq!(*number.get(), 20);

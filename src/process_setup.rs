@@ -76,7 +76,7 @@ pub async fn compare(agent: AgentLink, ours: PlaceSettings, stop: CancellationTo
     for (variable, _) in Sources::process_env() {
         if let Some(key) = config::place_of(&variable) {
             tracing::warn!(
-                hint = config::SAME_PLACES,
+                target: "raspi_mcp::halves", hint = config::SAME_PLACES,
                 "the agent does not read {variable}, which sets {key} for the server alone"
             );
         }
@@ -86,6 +86,6 @@ pub async fn compare(agent: AgentLink, ours: PlaceSettings, stop: CancellationTo
         () = stop.cancelled() => return,
     };
     for difference in status.map(|status| status.differences(&ours)).unwrap_or_default() {
-        tracing::error!(hint = config::SAME_PLACES, "{difference}");
+        tracing::error!(target: "raspi_mcp::halves", hint = config::SAME_PLACES, "{difference}");
     }
 }
