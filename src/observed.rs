@@ -3,7 +3,7 @@
 //! This is the one place that sees every call with its outcome, refusals and panics included.
 
 use crate::{
-    audit::ledger::{Entry, Intent, Ledger},
+    audit::ledger::{AuditEntry, Intent, Ledger},
     metrics::Metrics,
     resources::subscriptions::Subscriptions,
 };
@@ -42,7 +42,7 @@ impl<L: Ledger> Ledger for Observed<L> {
         gathered
     }
 
-    fn record<'a>(&'a self, entry: Entry<'a>) -> BoxFuture<'a, Result<(), ToolError>> {
+    fn record<'a>(&'a self, entry: AuditEntry<'a>) -> BoxFuture<'a, Result<(), ToolError>> {
         // A call is counted once.
         if !entry.later {
             self.metrics.called(entry.tool, entry.error, entry.duration);

@@ -21,7 +21,7 @@ use super::{
     trail::{Trail, not_done, panicked, unrecorded},
 };
 use crate::{
-    audit::ledger::{Entry as AuditEntry, Intent, Ledger},
+    audit::ledger::{AuditEntry, Intent, Ledger},
     services::Services,
 };
 use base::{

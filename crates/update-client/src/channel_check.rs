@@ -1,7 +1,7 @@
 //! What the channel has for this device.
 
 use crate::UpdateClient;
-use crate::fetch::{Limits, Line, look};
+use crate::fetch::{HttpClient, Limits, look};
 use agent::operations::update::GetUpdateStatus;
 use base::{
     error::ToolError,
@@ -27,7 +27,7 @@ pub struct Offer {
 
 /// What a look at a channel found.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct ChannelCheck {
     /// What this device may install now.
     pub offer: Option<Offer>,
     /// The newest there is, whether it is for this device now or not.
@@ -53,16 +53,16 @@ impl UpdateClient {
     /// # Errors
     /// `failed_precondition` where no channel is configured, `unavailable` when it does not answer, `verification_failed` when what
     /// it answers is not signed for this, is expired or older than one seen before.
-    pub async fn find(&self, channel: &str, version: Option<&str>) -> Result<Found, ToolError> {
+    pub async fn find(&self, channel: &str, version: Option<&str>) -> Result<ChannelCheck, ToolError> {
         self.look_for(channel, version, false).await
     }
 
     /// The same for an install that nobody asked for: what a person took back is not for it.
-    pub(crate) async fn find_by_itself(&self, channel: &str) -> Result<Found, ToolError> {
+    pub(crate) async fn find_by_itself(&self, channel: &str) -> Result<ChannelCheck, ToolError> {
         self.look_for(channel, None, true).await
     }
 
-    async fn look_for(&self, channel: &str, version: Option<&str>, by_itself: bool) -> Result<Found, ToolError> {
+    async fn look_for(&self, channel: &str, version: Option<&str>, by_itself: bool) -> Result<ChannelCheck, ToolError> {
         let update = &self.0.settings.update;
         if update.url.is_empty() {
             return Err(ToolError::precondition("no update channel is configured")
@@ -72,7 +72,7 @@ impl UpdateClient {
         let status = self.0.agent.get::<GetUpdateStatus>().await?;
         // A simulated machine's clock is this one's, which is somebody's PC.
         let synchronised = status.simulated || synchronized(&self.0.root) == Some(true);
-        let line = self.line_from(status.time_floor, synchronised)?;
+        let http = self.http_client_from(status.time_floor, synchronised)?;
         let bases = update.bases();
         let (roots, seen) = self.remembered(channel).await?;
         let checked_ms = self.now_ms();
@@ -84,7 +84,7 @@ impl UpdateClient {
             synchronised,
             time_floor: status.time_floor,
         };
-        let looked = look(&line, &bases, roots, &wanted).await?;
+        let looked = look(&http, &bases, roots, &wanted).await?;
         self.trust_newer(looked.newer).await?;
         let (folder, now_seen) = (self.0.folder.clone(), looked.accepted.seen);
         {
@@ -115,7 +115,7 @@ impl UpdateClient {
         if let Some(back) = status.blocked.iter().find(|one| Some(&one.manifest_sha256) == offered.as_ref()) {
             notes.push(format!("{} was taken back by a person here ({})", back.version, back.reason));
         }
-        let found = Found { offer: chosen, newest, held, notes, checked_ms };
+        let found = ChannelCheck { offer: chosen, newest, held, notes, checked_ms };
         Ok(found)
     }
 
@@ -161,16 +161,16 @@ impl UpdateClient {
     }
 
     /// The way out, with its limits.
-    pub(crate) async fn line(&self) -> Result<Arc<Line>, ToolError> {
+    pub(crate) async fn http_client(&self) -> Result<Arc<HttpClient>, ToolError> {
         // Without an agent the clock is all there is to judge certificates by.
         let status = self.0.agent.get::<GetUpdateStatus>().await.ok();
         let simulated = status.as_ref().is_some_and(|status| status.simulated);
         let synchronised = simulated || synchronized(&self.0.root) == Some(true);
-        self.line_from(status.map_or(0, |status| status.time_floor), synchronised)
+        self.http_client_from(status.map_or(0, |status| status.time_floor), synchronised)
     }
 
-    fn line_from(&self, time_floor: u64, synchronised: bool) -> Result<Arc<Line>, ToolError> {
+    fn http_client_from(&self, time_floor: u64, synchronised: bool) -> Result<Arc<HttpClient>, ToolError> {
         let limits = Limits::of(&self.0.settings.update, self.zone(), self.0.wall.clone(), time_floor);
-        Line::new(Limits { synchronised, ..limits })
+        HttpClient::new(Limits { synchronised, ..limits })
     }
 }

@@ -1,7 +1,7 @@
 //! Looks at what works on this machine now: the server's part of rule 5.
 
 use crate::UpdateClient;
-use crate::fetch::Line;
+use crate::fetch::HttpClient;
 use crate::icmp::Echo;
 use base::{
     error::ToolError,
@@ -84,9 +84,9 @@ impl UpdateClient {
         if urls.is_empty() {
             return BTreeMap::new();
         }
-        let line = self.line().await;
+        let http = self.http_client().await;
         let probes = urls.iter().map(|url| async {
-            let asked = tokio::time::timeout(ANSWER, answers(&line, url)).await;
+            let asked = tokio::time::timeout(ANSWER, answers(&http, url)).await;
             let late = Err(format!("no answer within {} s", ANSWER.as_secs()));
             (url.clone(), asked.unwrap_or(late))
         });
@@ -163,10 +163,10 @@ async fn reached(target: SocketAddr) -> Probe {
 }
 
 /// Whether a configured address answers with success: over https by the rules of downloads, on this machine without TLS as well.
-async fn answers(line: &Result<Arc<Line>, ToolError>, url: &str) -> Probe {
+async fn answers(http: &Result<Arc<HttpClient>, ToolError>, url: &str) -> Probe {
     match url.strip_prefix("http://") {
         Some(rest) => here(rest).await,
-        None => line.as_ref().map_err(|error| error.message.clone())?.answers(url).await,
+        None => http.as_ref().map_err(|error| error.message.clone())?.answers(url).await,
     }
 }
 

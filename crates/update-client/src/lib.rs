@@ -21,7 +21,7 @@ mod trial_monitor;
 mod update_job;
 pub mod upload;
 
-pub use channel_check::{Found, Offer};
+pub use channel_check::{ChannelCheck, Offer};
 pub use plans::Planned;
 pub use preview::job_id;
 pub use summary::{Summary, UpdateOverview};

@@ -2,7 +2,7 @@
 
 use crate::{
     UpdateClient,
-    channel_check::{Found, Offer},
+    channel_check::{ChannelCheck, Offer},
     preview::job_id,
 };
 use agent::operations::update::GetUpdateStatus;
@@ -15,7 +15,7 @@ use std::{
 use tokio::time::sleep;
 use update::{
     bundle::Digest,
-    job::{AUTOMATIC, Order, State, Wanted},
+    job::{AUTOMATIC, JobState, Order, WantedRelease},
     status::Phase,
 };
 
@@ -42,7 +42,7 @@ pub(crate) async fn run(client: &UpdateClient, machine: &Weak<Machine>) {
                 continue;
             }
         };
-        let Found { offer: Some(offer), .. } = found else { continue };
+        let ChannelCheck { offer: Some(offer), .. } = found else { continue };
         let Some(machine) = machine.upgrade() else { return };
         if !settings.automatic || !tries.is_due(client, offer.release.manifest, interval) {
             continue;
@@ -75,7 +75,7 @@ impl Tries {
     fn is_due(&self, client: &UpdateClient, manifest: Digest, interval: Duration) -> bool {
         let newest = client.0.jobs.newest();
         let failed = newest.filter(|job| {
-            job.state == State::Failed && is_automatic(&job.order) && job.order.wanted.manifest == Some(manifest)
+            job.state == JobState::Failed && is_automatic(&job.order) && job.order.wanted.manifest == Some(manifest)
         });
         let Some(failed) = failed else { return true };
         let again = if self.of == Some(manifest) { self.begun.saturating_sub(1).min(16) } else { 0 };
@@ -129,7 +129,7 @@ impl UpdateClient {
     async fn install_by_itself(&self, offer: &Offer, machine: &Arc<Machine>) {
         let begun = async {
             let old_version = Some(self.running_version().await);
-            let wanted = Wanted {
+            let wanted = WantedRelease {
                 channel: offer.channel.clone(),
                 version: Some(offer.release.version.clone()),
                 manifest: Some(offer.release.manifest),

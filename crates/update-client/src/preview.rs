@@ -10,7 +10,7 @@ use base::error::ToolError;
 use ring::rand::{SecureRandom, SystemRandom};
 use update::{
     install::Judged,
-    job::{Wanted, plan::Plan},
+    job::{WantedRelease, plan::Plan},
 };
 
 impl UpdateClient {
@@ -18,7 +18,7 @@ impl UpdateClient {
     ///
     /// # Errors
     /// Why there is none, or why the agent refuses it.
-    pub async fn judge(&self, wanted: &Wanted) -> Result<Judged, ToolError> {
+    pub async fn judge(&self, wanted: &WantedRelease) -> Result<Judged, ToolError> {
         let offer = self.choose(wanted).await?;
         let bundle = self.open(&offer).await?;
         self.judge_head(UpdateTool::UpdateServer, &bundle).await
@@ -38,7 +38,7 @@ impl UpdateClient {
     ///
     /// # Errors
     /// Those of [`UpdateClient::judge`].
-    pub async fn plan_of(&self, wanted: &Wanted) -> Result<(Planned, Judged), ToolError> {
+    pub async fn plan_of(&self, wanted: &WantedRelease) -> Result<(Planned, Judged), ToolError> {
         let offer = self.choose(wanted).await?;
         let bundle = self.open(&offer).await?;
         let judged = self.judge_head(UpdateTool::ApplyOsUpdates, &bundle).await?;

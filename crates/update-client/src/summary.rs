@@ -4,7 +4,7 @@ use crate::UpdateClient;
 use agent::operations::update::GetUpdateStatus;
 use base::error::ToolError;
 use update::{
-    job::{Kept, State},
+    job::{JobState, Kept},
     status::{Attempt, Phase, RestartPlan, UpdateStatus},
 };
 
@@ -104,7 +104,7 @@ impl Summary {
             (Some(job), Some((attempt, slots))) => {
                 let same = job.release.as_ref().is_some_and(|is| is.manifest.to_string() == attempt.manifest_sha256);
                 let over = attempt.phase >= Phase::Armed;
-                if job.state == State::Running || !same && job.started_ms > attempt.started_ms || same && !over {
+                if job.state == JobState::Running || !same && job.started_ms > attempt.started_ms || same && !over {
                     return Self::of_job(job);
                 }
                 let summary = Self::of_attempt(attempt, slots);

@@ -16,7 +16,7 @@ use futures::future::BoxFuture;
 use hw::machine::Machine;
 use std::sync::Weak;
 use update::{
-    job::{Engine, Order, Release, Tell, Wanted},
+    job::{Engine, Order, Release, Tell, WantedRelease},
     status::{Phase, RestartPlan},
 };
 
@@ -89,12 +89,12 @@ impl ProgressSink for Tell {
 impl UpdateClient {
     /// The bundle of an offer, its head read.
     pub(crate) async fn open(&self, offer: &Offer) -> Result<Bundle, ToolError> {
-        let source = Source::new(self.line().await?, offer.places.clone());
+        let source = Source::new(self.http_client().await?, offer.places.clone());
         Bundle::open(source, |digest, manifest| offer.release.is_of(&offer.channel, digest, manifest)).await
     }
 
     /// The release that is wanted.
-    pub(crate) async fn choose(&self, wanted: &Wanted) -> Result<Offer, ToolError> {
+    pub(crate) async fn choose(&self, wanted: &WantedRelease) -> Result<Offer, ToolError> {
         let found = self.find(&wanted.channel, wanted.version.as_deref()).await?;
         let offer = found.offer.ok_or_else(|| {
             let why = found.held.unwrap_or_else(|| "the channel has nothing newer for this device".into());

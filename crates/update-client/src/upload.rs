@@ -2,7 +2,7 @@
 //!
 //! The server's jobs and the console's `raspi-mcp slot install` go the same way.
 
-use crate::fetch::{self, Front, Order as Sequence, Pieces, Source, Spool, download};
+use crate::fetch::{self, BlockOrder, Front, Pieces, Source, Spool, download};
 use agent::{AgentLink, operations::update::InstallRequest};
 use base::{
     error::{ErrorCode, ToolError},
@@ -210,7 +210,7 @@ impl Upload<'_> {
             None => {
                 tell.step(Phase::Writing, 0, 0, "blocks are written as they come".into()).await;
                 let count = numbers.len() as u64;
-                let mut blocks = bundle.source.blocks(pieces, numbers, Sequence::Index);
+                let mut blocks = bundle.source.blocks(pieces, numbers, BlockOrder::Index);
                 let mut done = 0;
                 while let Some(block) = blocks.next().await {
                     let (n, stored) = block?;

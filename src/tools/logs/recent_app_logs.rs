@@ -1,7 +1,7 @@
 //! `logs.get_recent_app_logs`: the newest lines of the server's own log.
 
 use crate::{
-    log::Line,
+    log::LogLine,
     registry::{context::Context, tool::Tool},
     tools::{
         empty,
@@ -62,14 +62,14 @@ struct Entry {
     fields: Map<String, Value>,
 }
 
-impl From<Line> for Entry {
-    fn from(line: Line) -> Self {
+impl From<LogLine> for Entry {
+    fn from(line: LogLine) -> Self {
         let level = level_of(&line);
         Self { timestamp: line.timestamp, level, source: line.target, message: line.message, fields: line.fields }
     }
 }
 
-fn level_of(line: &Line) -> Level {
+fn level_of(line: &LogLine) -> Level {
     match line.level {
         tracing::Level::ERROR => Level::Error,
         tracing::Level::WARN => Level::Warn,

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 use update::{
-    job::{Jobs, Kept, Order, Wanted},
+    job::{Jobs, Kept, Order, WantedRelease},
     status::Phase,
 };
 use update_client::{Summary, UpdateClient, job_id};
@@ -45,7 +45,7 @@ impl Begun {
     ///
     /// # Errors
     /// Why there is nothing to install, and what stands in the way of it on the agent's side.
-    pub async fn planned(cx: &Context, wanted: &Wanted) -> Result<Self, ToolError> {
+    pub async fn planned(cx: &Context, wanted: &WantedRelease) -> Result<Self, ToolError> {
         let updates = &cx.services.updates;
         updates.jobs().free()?;
         let judged = updates.judge(wanted).await?;
@@ -84,7 +84,7 @@ impl Begun {
 ///
 /// # Errors
 /// `conflict` while another one is under way; the agent's, where it has no slots or does not answer.
-pub async fn begin(cx: &Context, tool: &str, wanted: Wanted) -> Result<(), ToolError> {
+pub async fn begin(cx: &Context, tool: &str, wanted: WantedRelease) -> Result<(), ToolError> {
     let updates = &cx.services.updates;
     updates.jobs().free()?;
     // Whether there is anything to install into is known before anything is fetched.

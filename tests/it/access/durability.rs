@@ -11,7 +11,7 @@ use contract::{
 use raspi_mcp::{
     audit::{
         Audit, Filter,
-        ledger::{Entry, Ledger},
+        ledger::{AuditEntry, Ledger},
         recent_file, verify_file,
     },
     registry::Registry,
@@ -114,8 +114,13 @@ fn pin(n: usize) -> Record<'static> {
     Record { outcome: "ok", approval: None, ..call("gpio.write_pin", n) }
 }
 
-fn entry<'a>(write: bool, volatile: bool, error: Option<&'a ToolError>, approval: Option<&'a Approval>) -> Entry<'a> {
-    Entry {
+fn entry<'a>(
+    write: bool,
+    volatile: bool,
+    error: Option<&'a ToolError>,
+    approval: Option<&'a Approval>,
+) -> AuditEntry<'a> {
+    AuditEntry {
         principal: "stdio",
         owner: None,
         role: Role::Admin,

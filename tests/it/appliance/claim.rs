@@ -11,7 +11,7 @@ use base::{
     os::Root,
 };
 use contract::meta::Role;
-use raspi_mcp::claim::{client, show::Show, uri::Claim};
+use raspi_mcp::claim::{client, show::Show, uri::ClaimUri};
 use serde_json::json;
 use std::{
     fs,
@@ -21,8 +21,8 @@ use std::{
 };
 
 /// What the client is told on the screen.
-fn wanted(fresh: &Fresh, up: &super::fresh::Up) -> Claim {
-    Claim { url: up.url("").parse().unwrap(), pin: up.pin, code: fresh.code() }
+fn wanted(fresh: &Fresh, up: &super::fresh::Up) -> ClaimUri {
+    ClaimUri { url: up.url("").parse().unwrap(), pin: up.pin, code: fresh.code() }
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use agent::{
     operations::{power::PowerRequest, update::RollBackRequest},
 };
 use update::{
-    job::{Order, State, Wanted},
+    job::{JobState, Order, WantedRelease},
     status::{RestartPlan, SlotState},
 };
 
@@ -22,7 +22,7 @@ fn order() -> Order {
         principal: "token:fleet".into(),
         args_sha256: base::canonical::sha256_hex(&json!({})),
         ask_id: None,
-        wanted: Wanted { channel: "stable".into(), ..Wanted::default() },
+        wanted: WantedRelease { channel: "stable".into(), ..WantedRelease::default() },
         old_version: None,
     }
 }
@@ -77,7 +77,7 @@ async fn a_restart_that_the_limit_refuses_comes_by_itself_within_the_limit() {
     let services = Arc::clone(&device.server.as_ref().unwrap().0);
     device.updates().start(&services.machine, order()).unwrap();
     let job = device.job_stops().await;
-    assert!(job.state == State::Armed && job.message.contains("by itself in about"), "{job:?}");
+    assert!(job.state == JobState::Armed && job.message.contains("by itself in about"), "{job:?}");
     let refused = device.now();
     sleep(HOUR / 2).await;
     assert_eq!(device.restarts(), 4, "the limit holds");
@@ -93,7 +93,7 @@ async fn every_door_restarts_into_what_is_armed_already() {
     armed(&device, RestartPlan::Waits).await;
     sleep(100 * HOUR).await;
     assert_eq!(device.restarts(), 0, "nobody has ordered it");
-    let wanted = Wanted { channel: "stable".into(), ..Wanted::default() };
+    let wanted = WantedRelease { channel: "stable".into(), ..WantedRelease::default() };
     let judged = device.updates().judge(&wanted).await.unwrap();
     assert!(judged.notes[0].contains("armed already"), "{judged:?}");
     let (planned, _) = device.updates().plan_of(&wanted).await.unwrap();
@@ -101,7 +101,7 @@ async fn every_door_restarts_into_what_is_armed_already() {
     let services = Arc::clone(&device.server.as_ref().unwrap().0);
     device.updates().start(&services.machine, order()).unwrap();
     let job = device.job_stops().await;
-    assert_eq!((job.state, job.error()), (State::Armed, None), "{job:?}");
+    assert_eq!((job.state, job.error()), (JobState::Armed, None), "{job:?}");
     device.restarted(1).await;
     committed(&device).await;
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use serde_json::json;
-use update::job::{Order, Wanted};
+use update::job::{Order, WantedRelease};
 
 fn order(principal: &str) -> Order {
     Order {
@@ -11,7 +11,7 @@ fn order(principal: &str) -> Order {
         principal: principal.into(),
         args_sha256: base::canonical::sha256_hex(&json!({})),
         ask_id: None,
-        wanted: Wanted { channel: "stable".into(), ..Wanted::default() },
+        wanted: WantedRelease { channel: "stable".into(), ..WantedRelease::default() },
         old_version: None,
     }
 }

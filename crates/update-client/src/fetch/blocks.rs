@@ -4,7 +4,7 @@ use super::{
     Fault, Source,
     body::Body,
     fault::Then,
-    pieces::{Order, Pieces, Run, Want, runs, wants},
+    pieces::{BlockOrder, Pieces, Run, Want, runs, wants},
     source::Haste,
 };
 use base::error::ToolError;
@@ -42,11 +42,11 @@ impl Source {
         self: &Arc<Self>,
         pieces: &Arc<dyn Pieces>,
         numbers: impl IntoIterator<Item = u32>,
-        order: Order,
+        order: BlockOrder,
     ) -> Blocks {
         let wants = wants(&**pieces, numbers, order);
         let queue = runs(&wants, self.limits().request_bytes);
-        let side_by_side = if order == Order::Index { 1 } else { self.limits().requests.min(queue.len()).max(1) };
+        let side_by_side = if order == BlockOrder::Index { 1 } else { self.limits().requests.min(queue.len()).max(1) };
         let (ready, coming) = mpsc::channel(AHEAD);
         let shared = Arc::new(Shared {
             source: Arc::clone(self),
@@ -71,7 +71,7 @@ struct Shared {
     wants: Vec<Want>,
     queue: Mutex<VecDeque<Run>>,
     ready: mpsc::Sender<Result<(u32, Bytes), ToolError>>,
-    /// A connection stalled: what is left of the line is for one at a time.
+    /// A connection stalled: what is left of the bandwidth is for one at a time.
     slow: AtomicBool,
 }
 
@@ -117,7 +117,7 @@ impl Shared {
         run.bytes.start = self.wants[run.wants.start].start;
         let source = &self.source;
         let opened =
-            Body::open(&source.line, &turn.place, run.bytes.clone(), turn.pinned.as_ref(), source.deadline).await;
+            Body::open(&source.http, &turn.place, run.bytes.clone(), turn.pinned.as_ref(), source.deadline).await;
         let (mut body, found) = opened?;
         source.route().found(turn, found)?;
         if body.left() < run.bytes.end - run.bytes.start {

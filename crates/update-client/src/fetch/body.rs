@@ -4,7 +4,7 @@ use super::{
     Fault,
     answer::{Pinned, check, check_whole},
     fault::late,
-    line::Line,
+    http_client::HttpClient,
     pace::Stall,
 };
 use base::{error::ToolError, os::blocking};
@@ -30,7 +30,7 @@ pub(super) struct Body<'a> {
     from: From,
     /// Offsets in the file that have not come yet.
     left: Range<u64>,
-    line: &'a Line,
+    http: &'a HttpClient,
     stall: Stall,
     deadline: Instant,
 }
@@ -43,17 +43,17 @@ enum From {
 impl<'a> Body<'a> {
     /// Asks `place` for `range`, whose end may lie beyond the file's, and says what the file is.
     pub async fn open(
-        line: &'a Line,
+        http: &'a HttpClient,
         place: &Place,
         range: Range<u64>,
         pinned: Option<&Pinned>,
         deadline: Instant,
     ) -> Result<(Self, Pinned), Fault> {
-        let mut stall = Stall::new(&line.limits);
+        let mut stall = Stall::new(&http.limits);
         let (from, left, found) = match place {
             Place::Web(url) => {
                 let (answer, left, found) =
-                    within(line, deadline, &mut stall, request(line, url, range, pinned)).await??;
+                    within(http, deadline, &mut stall, request(http, url, range, pinned)).await??;
                 (From::Web(answer), left, found)
             }
             Place::File(path) => {
@@ -64,7 +64,7 @@ impl<'a> Body<'a> {
                 (From::File(Arc::new(file)), range.start..range.end.min(found.size), found)
             }
         };
-        Ok((Self { from, left, line, stall: Stall::new(&line.limits), deadline }, found))
+        Ok((Self { from, left, http, stall: Stall::new(&http.limits), deadline }, found))
     }
 
     /// Bytes that are still to come.
@@ -79,7 +79,7 @@ impl<'a> Body<'a> {
         }
         let bytes = match &mut self.from {
             From::Web(answer) => {
-                let chunk = within(self.line, self.deadline, &mut self.stall, answer.chunk()).await?;
+                let chunk = within(self.http, self.deadline, &mut self.stall, answer.chunk()).await?;
                 chunk.map_err(|error| Fault::of(&error))?.unwrap_or_default()
             }
             From::File(file) => read(Arc::clone(file), self.left.clone()).await?,
@@ -92,7 +92,7 @@ impl<'a> Body<'a> {
         }
         self.left.start += bytes.len() as u64;
         if matches!(self.from, From::Web(_)) {
-            let own = self.line.pace.took(bytes.len()).await;
+            let own = self.http.pace.took(bytes.len()).await;
             self.stall.came(bytes.len(), own)?;
         }
         Ok(Some(bytes))
@@ -100,8 +100,8 @@ impl<'a> Body<'a> {
 }
 
 /// A small file that is wanted whole, at most `most` bytes.
-pub(super) async fn whole(line: &Line, place: &Place, most: usize, deadline: Instant) -> Result<Vec<u8>, Fault> {
-    let mut stall = Stall::soon(&line.limits);
+pub(super) async fn whole(http: &HttpClient, place: &Place, most: usize, deadline: Instant) -> Result<Vec<u8>, Fault> {
+    let mut stall = Stall::soon(&http.limits);
     let url = match place {
         Place::Web(url) => url,
         Place::File(path) => {
@@ -116,30 +116,30 @@ pub(super) async fn whole(line: &Line, place: &Place, most: usize, deadline: Ins
             return Ok(all);
         }
     };
-    let sent = async { line.client.get(url.clone()).send().await.map_err(|error| Fault::of(&error)) };
-    let mut answer = within(line, deadline, &mut stall, sent).await??;
+    let sent = async { http.client.get(url.clone()).send().await.map_err(|error| Fault::of(&error)) };
+    let mut answer = within(http, deadline, &mut stall, sent).await??;
     check_whole(&answer, most)?;
     let mut all = Vec::new();
     loop {
-        let chunk = within(line, deadline, &mut stall, answer.chunk()).await?.map_err(|error| Fault::of(&error))?;
+        let chunk = within(http, deadline, &mut stall, answer.chunk()).await?.map_err(|error| Fault::of(&error))?;
         let Some(chunk) = chunk else { return Ok(all) };
         if all.len() + chunk.len() > most {
             return Err(Fault::elsewhere(format!("the file does not end within {most} bytes")));
         }
         all.extend_from_slice(&chunk);
-        let own = line.pace.took(chunk.len()).await;
+        let own = http.pace.took(chunk.len()).await;
         stall.came(chunk.len(), own)?;
     }
 }
 
 async fn request(
-    line: &Line,
+    http: &HttpClient,
     url: &Url,
     range: Range<u64>,
     pinned: Option<&Pinned>,
 ) -> Result<(Response, Range<u64>, Pinned), Fault> {
     let mut request =
-        line.client.get(url.clone()).header(header::RANGE, format!("bytes={}-{}", range.start, range.end - 1));
+        http.client.get(url.clone()).header(header::RANGE, format!("bytes={}-{}", range.start, range.end - 1));
     if let Some(tag) = pinned.and_then(Pinned::condition) {
         request = request.header(header::IF_RANGE, tag);
     }
@@ -150,14 +150,14 @@ async fn request(
 
 /// `what`, unless it stalls or the whole takes too long.
 async fn within<T>(
-    line: &Line,
+    http: &HttpClient,
     deadline: Instant,
     stall: &mut Stall,
     what: impl Future<Output = T>,
 ) -> Result<T, Fault> {
     tokio::select! {
         done = stall.wait(what) => done,
-        () = tokio::time::sleep_until(deadline) => Err(late(line.limits.deadline).into()),
+        () = tokio::time::sleep_until(deadline) => Err(late(http.limits.deadline).into()),
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) struct Patient {
 }
 
 impl Limits {
-    /// What time it is for certificates. Plausible is enough here: what comes over the line is judged by its own signatures.
+    /// What time it is for certificates. Plausible is enough here: what comes over the network is judged by its own signatures.
     pub(super) fn reckoned(&self, synchronised: bool) -> Reckoning {
         Reckoning::of(self.wall.now_ms().div_euclid(1000), synchronised, self.time_floor)
     }

@@ -1,6 +1,6 @@
 //! Everything that is missing, into the spool.
 
-use super::{Order, Source, Spool, pieces::Pieces};
+use super::{BlockOrder, Source, Spool, pieces::Pieces};
 use base::{error::ToolError, os::blocking};
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub async fn download(
     .await?;
     let mut progress = Progress { done: 0, total, waits: source.shut() };
     tell(progress);
-    let mut blocks = source.blocks(pieces, numbers, Order::Any);
+    let mut blocks = source.blocks(pieces, numbers, BlockOrder::Any);
     // `None` only while a thread has it.
     let mut spool = Some(spool);
     while let Some(block) = blocks.next().await {

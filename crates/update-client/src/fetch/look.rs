@@ -1,6 +1,6 @@
 //! Asks a channel: newer roots of trust first, then the index, from whichever base has a good one.
 
-use super::{Line, small, try_small};
+use super::{HttpClient, small, try_small};
 use base::error::ToolError;
 use update::channel::{Accepted, Wanted, accept};
 use update::{
@@ -26,13 +26,13 @@ pub struct Look {
 ///
 /// # Errors
 /// Those of [`accept`], of the last base that answered; `unavailable` when none does.
-pub async fn look(line: &Line, bases: &[String], held: Roots, wanted: &Wanted<'_>) -> Result<Look, ToolError> {
+pub async fn look(http: &HttpClient, bases: &[String], held: Roots, wanted: &Wanted<'_>) -> Result<Look, ToolError> {
     let places = |path: &str| bases.iter().map(|base| Place::join(base, path)).collect::<Result<Vec<_>, _>>();
     let (mut roots, mut newer) = (held, Vec::new());
     while newer.len() < MOST_ROOTS {
         let path = format!("{ROOTS}/{}.signed", roots.version() + 1);
         // One that is missing or wrong is not there: the index is then judged by the root that is held, and needs its keys.
-        let Some(bytes) = try_small(line, places(&path)?, MAX_SIGNED).await else { break };
+        let Some(bytes) = try_small(http, places(&path)?, MAX_SIGNED).await else { break };
         match roots.accept(&bytes) {
             Ok(next) => roots = next,
             Err(fault) => {
@@ -43,6 +43,6 @@ pub async fn look(line: &Line, bases: &[String], held: Roots, wanted: &Wanted<'_
         newer.push(bytes);
     }
     let path = format!("{}/{INDEX}", wanted.channel);
-    let accepted = small(line, places(&path)?, MAX_SIGNED, |bytes| accept(&bytes, &roots, wanted)).await?;
+    let accepted = small(http, places(&path)?, MAX_SIGNED, |bytes| accept(&bytes, &roots, wanted)).await?;
     Ok(Look { accepted, roots, newer })
 }

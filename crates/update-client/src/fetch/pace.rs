@@ -10,7 +10,7 @@ const BURST: Duration = Duration::from_millis(200);
 /// How long a server may be silent that has a few kilobytes to say.
 const SOON: Duration = Duration::from_secs(15);
 
-/// The cap that all requests of a line share.
+/// The cap that all requests of a client share.
 #[derive(Debug)]
 pub(super) struct Pace {
     /// Bytes a second.

@@ -50,7 +50,7 @@ pub(super) struct Run {
 
 /// In which order blocks come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum BlockOrder {
     /// However it is fastest: into a spool.
     Any,
     /// By their numbers, one request after the other: for who cannot keep them.
@@ -63,7 +63,7 @@ const VAIN: u64 = 50;
 const GAP: u64 = 2048;
 
 /// The wants of `numbers`: in the order of the file, or of their numbers. Without those that have no bytes.
-pub(super) fn wants(pieces: &dyn Pieces, numbers: impl IntoIterator<Item = u32>, order: Order) -> Vec<Want> {
+pub(super) fn wants(pieces: &dyn Pieces, numbers: impl IntoIterator<Item = u32>, order: BlockOrder) -> Vec<Want> {
     let of = |n| {
         let piece = pieces.piece(n)?;
         let length =
@@ -72,8 +72,8 @@ pub(super) fn wants(pieces: &dyn Pieces, numbers: impl IntoIterator<Item = u32>,
     };
     let mut wants: Vec<Want> = numbers.into_iter().filter_map(of).collect();
     match order {
-        Order::Any => wants.sort_unstable(),
-        Order::Index => wants.sort_unstable_by_key(|want| want.n),
+        BlockOrder::Any => wants.sort_unstable(),
+        BlockOrder::Index => wants.sort_unstable_by_key(|want| want.n),
     }
     wants
 }
@@ -142,7 +142,7 @@ mod tests {
     }
 
     fn planned(numbers: &[u32], longest: u64) -> Vec<Range<u64>> {
-        runs(&wants(&Even(1000), numbers.iter().copied(), Order::Any), longest)
+        runs(&wants(&Even(1000), numbers.iter().copied(), BlockOrder::Any), longest)
             .into_iter()
             .map(|run| run.bytes)
             .collect()

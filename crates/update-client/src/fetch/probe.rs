@@ -1,8 +1,8 @@
 //! Whether an address answers at all: a trial's check, by the same rules as downloads.
 
-use super::Line;
+use super::HttpClient;
 
-impl Line {
+impl HttpClient {
     /// Asks for `url` and looks at the status only.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Small files, whole: indexes of channels and roots of trust.
 
 use super::{
-    Fault, Line, body,
+    Fault, HttpClient, body,
     route::{Next, Route},
     source::Haste,
 };
@@ -18,17 +18,17 @@ const LONGEST: std::time::Duration = std::time::Duration::from_secs(600);
 /// # Errors
 /// `unavailable` when no place has it, `verification_failed` when none has one that `judge` accepts.
 pub async fn small<T>(
-    line: &Line,
+    http: &HttpClient,
     places: Vec<Place>,
     most: usize,
     judge: impl Fn(Vec<u8>) -> Result<T, ToolError>,
 ) -> Result<T, ToolError> {
-    let deadline = Instant::now() + line.limits.deadline.min(LONGEST);
+    let deadline = Instant::now() + http.limits.deadline.min(LONGEST);
     let alone = places.len() == 1;
     let mut route = Route::new(places);
     loop {
         let turn = route.turn()?;
-        let fault = match body::whole(line, &turn.place, most, deadline).await {
+        let fault = match body::whole(http, &turn.place, most, deadline).await {
             Ok(bytes) => match judge(bytes) {
                 Ok(judged) => return Ok(judged),
                 // The only place there is: its reason is the whole answer.
@@ -37,17 +37,17 @@ pub async fn small<T>(
             },
             Err(fault) => fault,
         };
-        if let Next::Pause(pause) = route.after(&turn, fault, &line.limits, Haste::Now.patience(&line.limits))? {
+        if let Next::Pause(pause) = route.after(&turn, fault, &http.limits, Haste::Now.patience(&http.limits))? {
             sleep(pause).await;
         }
     }
 }
 
 /// The same for a file that may well not be there: every place is asked once, and `None` is the answer when none has it.
-pub async fn try_small(line: &Line, places: Vec<Place>, most: usize) -> Option<Vec<u8>> {
-    let deadline = Instant::now() + line.limits.deadline.min(LONGEST);
+pub async fn try_small(http: &HttpClient, places: Vec<Place>, most: usize) -> Option<Vec<u8>> {
+    let deadline = Instant::now() + http.limits.deadline.min(LONGEST);
     for place in places {
-        match body::whole(line, &place, most, deadline).await {
+        match body::whole(http, &place, most, deadline).await {
             Ok(bytes) => return Some(bytes),
             Err(fault) => tracing::debug!(target: "raspi_mcp::update::fetch::small", "{place}: {}", fault.why),
         }

@@ -1,7 +1,7 @@
 //! One file at several places: parts of it, whichever place has them.
 
 use super::{
-    Fault, Limits, Line,
+    Fault, HttpClient, Limits,
     answer::Pinned,
     body::{self, Body},
     fault::late,
@@ -46,7 +46,7 @@ const SOON: u32 = 2;
 /// A bundle, wherever it is. Its deadline begins when this is made.
 #[derive(Debug)]
 pub struct Source {
-    pub(super) line: Arc<Line>,
+    pub(super) http: Arc<HttpClient>,
     route: Mutex<Route>,
     /// The beginning of the file and its SHA-256, to know it again after its tag has changed.
     known: Mutex<Option<(u64, Digest)>>,
@@ -56,10 +56,10 @@ pub struct Source {
 
 impl Source {
     /// `places` are asked in this order.
-    pub fn new(line: Arc<Line>, places: Vec<Place>) -> Arc<Self> {
-        let deadline = Instant::now() + line.limits.deadline;
+    pub fn new(http: Arc<HttpClient>, places: Vec<Place>) -> Arc<Self> {
+        let deadline = Instant::now() + http.limits.deadline;
         let (route, known) = (Mutex::new(Route::new(places)), Mutex::default());
-        Arc::new(Self { line, route, known, deadline, fetched: AtomicU64::new(0) })
+        Arc::new(Self { http, route, known, deadline, fetched: AtomicU64::new(0) })
     }
 
     /// The file's length in bytes, once something of it was read.
@@ -133,7 +133,7 @@ impl Source {
     }
 
     async fn once(&self, turn: &Turn, range: &Range<u64>, pinned: Option<&Pinned>) -> Result<(Vec<u8>, Pinned), Fault> {
-        let (mut body, found) = Body::open(&self.line, &turn.place, range.clone(), pinned, self.deadline).await?;
+        let (mut body, found) = Body::open(&self.http, &turn.place, range.clone(), pinned, self.deadline).await?;
         // No more than was promised, which is no more than was asked for.
         let mut bytes = Vec::with_capacity(usize::try_from(body.left()).unwrap_or(0));
         while let Some(chunk) = body.next().await? {
@@ -149,7 +149,7 @@ impl Source {
     }
 
     fn again(&self, turn: &Turn, fault: Fault, haste: Haste) -> Result<Next, ToolError> {
-        let limits = &self.line.limits;
+        let limits = &self.http.limits;
         self.route().after(turn, fault, limits, haste.patience(limits))
     }
 
@@ -175,7 +175,7 @@ impl Source {
     /// # Errors
     /// `timeout` when the deadline has passed, or will before the window opens.
     pub(super) async fn in_time(&self, haste: Haste) -> Result<(), ToolError> {
-        let limits = &self.line.limits;
+        let limits = &self.http.limits;
         loop {
             if Instant::now() >= self.deadline {
                 return Err(late(limits.deadline));
@@ -189,12 +189,12 @@ impl Source {
 
     /// Seconds until something may be fetched; `None`: now.
     pub fn shut(&self) -> Option<u64> {
-        let limits = &self.line.limits;
+        let limits = &self.http.limits;
         limits.window.wait(limits.wall.now_ms().div_euclid(1000), &limits.zone)
     }
 
     pub fn limits(&self) -> &Limits {
-        &self.line.limits
+        &self.http.limits
     }
 
     pub(super) fn count(&self, bytes: usize) {
@@ -213,7 +213,7 @@ impl Next {
             match next {
                 Self::Pause(pause) => {
                     if Instant::now() + pause >= source.deadline {
-                        return Err(late(source.line.limits.deadline));
+                        return Err(late(source.http.limits.deadline));
                     }
                     sleep(pause).await;
                     return Ok(());

@@ -4,7 +4,7 @@
 //! no list has to be kept in step with it: a power cut costs what was not on the card yet, and nothing more.
 
 use super::{
-    pieces::{Order, Pieces, Want, bytes, wants},
+    pieces::{BlockOrder, Pieces, Want, bytes, wants},
     room,
 };
 use base::{
@@ -85,7 +85,7 @@ impl Spool {
 
     /// Sets a bit for each block that is here: only what lies in written parts of the file is read at all.
     fn look(&mut self, numbers: impl IntoIterator<Item = u32>, stop: &Stop) -> Result<(), ToolError> {
-        let wants = wants(&*self.pieces, numbers, Order::Any);
+        let wants = wants(&*self.pieces, numbers, BlockOrder::Any);
         let mut written = 0..0;
         for want in wants {
             stop.check()?;
@@ -135,7 +135,7 @@ impl Spool {
 
     /// Those of `numbers` that have bytes and are not here, and how many bytes of the bundle that is.
     pub fn missing(&self, numbers: impl IntoIterator<Item = u32>) -> (Vec<u32>, u64) {
-        let wants = wants(&*self.pieces, numbers.into_iter().filter(|n| !self.has(*n)), Order::Any);
+        let wants = wants(&*self.pieces, numbers.into_iter().filter(|n| !self.has(*n)), BlockOrder::Any);
         (wants.iter().map(|want| want.n).collect(), bytes(&wants))
     }
 
@@ -191,7 +191,7 @@ impl Spool {
     /// # Errors
     /// `verification_failed` when it rotted; then it is missing. `unavailable` when the disk fails.
     pub fn take(&mut self, n: u32) -> Result<Vec<u8>, ToolError> {
-        let want = wants(&*self.pieces, [n], Order::Any).first().copied().filter(|_| self.has(n));
+        let want = wants(&*self.pieces, [n], BlockOrder::Any).first().copied().filter(|_| self.has(n));
         let Some(want) = want else { return Err(ToolError::internal(format!("block {n} is not in the spool"))) };
         if let Some(stored) = self.right(want).map_err(|error| self.broken(&error))? {
             return Ok(stored);

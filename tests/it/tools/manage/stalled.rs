@@ -20,7 +20,7 @@ use tokio::{
     time::{Instant, advance, pause, resume},
 };
 use update::{
-    job::{Jobs, Kept, State},
+    job::{JobState, Jobs, Kept},
     status::Phase,
 };
 
@@ -144,7 +144,7 @@ async fn a_cancelled_task_ends_the_update_and_the_next_one_goes_on_from_there() 
     // By then nothing of it runs any more, and its record says why.
     assert!(!far.jobs().runs());
     let job = far.jobs().newest().unwrap();
-    assert_eq!((job.state, job.error_code.as_deref()), (State::Failed, Some("cancelled")), "{job:?}");
+    assert_eq!((job.state, job.error_code.as_deref()), (JobState::Failed, Some("cancelled")), "{job:?}");
     let mut wire = admin(&far.pi).await;
     let status = wire.call("manage.get_update_status", json!({})).await.ok().clone();
     assert_eq!((&status["status"]["status"], &status["job"]["running"]), (&json!("failed"), &json!(false)));

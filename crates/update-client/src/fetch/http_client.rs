@@ -1,4 +1,4 @@
-//! The line to the outside: one HTTP client, and what all requests over it share.
+//! The HTTP client, and what all its requests share.
 
 use super::{Limits, certificate::Patient, fault::root_cause, pace::Pace};
 use base::error::ToolError;
@@ -16,13 +16,13 @@ const REDIRECTS: usize = 5;
 
 /// Made once for a download or a look at a channel, and dropped with it: the authorities take memory.
 #[derive(Debug)]
-pub struct Line {
+pub struct HttpClient {
     pub(super) client: Client,
     pub(super) limits: Limits,
     pub(super) pace: Pace,
 }
 
-impl Line {
+impl HttpClient {
     /// # Errors
     /// `failed_precondition` when there are no authorities to believe, or the proxy cannot be used.
     pub fn new(limits: Limits) -> Result<Arc<Self>, ToolError> {
