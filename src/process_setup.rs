@@ -76,7 +76,8 @@ pub async fn compare(agent: AgentLink, ours: PlaceSettings, stop: CancellationTo
     for (variable, _) in Sources::process_env() {
         if let Some(key) = config::place_of(&variable) {
             tracing::warn!(
-                target: "raspi_mcp::halves", hint = config::SAME_PLACES,
+                target: "raspi_mcp::halves",
+                hint = config::SAME_PLACES,
                 "the agent does not read {variable}, which sets {key} for the server alone"
             );
         }

@@ -32,10 +32,10 @@ impl Sampling {
         state.awake = true;
         state.epoch = Some(Instant::now());
         let (sampling, machine) = (self.clone(), Arc::clone(machine));
-        tokio::spawn(async move { sampling.rounds(&machine).await });
+        tokio::spawn(async move { sampling.run(&machine).await });
     }
 
-    async fn rounds(&self, machine: &Machine) {
+    async fn run(&self, machine: &Machine) {
         while let Some(next) = self.next_look() {
             tokio::select! {
                 biased;
@@ -143,7 +143,7 @@ impl Sampling {
         match appended {
             Ok(blocks) => {
                 if state.fault.take().is_some() {
-                    tracing::info!(target: "crate::sampling::clockwork", "samples are kept again");
+                    tracing::info!(target: "raspi_mcp::sampling::clockwork", "samples are kept again");
                 }
                 for block in &blocks {
                     if let Some(job) = state.numbered(block.job) {
@@ -154,7 +154,7 @@ impl Sampling {
             Err(error) => {
                 let advice = error.advice();
                 if state.fault.as_ref() != Some(&advice) {
-                    tracing::error!(target: "crate::sampling::clockwork", %error, "samples could not be kept; they wait in memory, {MOST} of a job at most");
+                    tracing::error!(target: "raspi_mcp::sampling::clockwork", %error, "samples could not be kept; they wait in memory, {MOST} of a job at most");
                 }
                 state.fault = Some(advice);
                 for (job, samples) in samples {

@@ -1,4 +1,4 @@
-//! The dead man's clock: after a commit, somebody has to hear of the channel again within `update.dead_man_hours`.
+//! The dead man's switch: after a commit, somebody has to hear of the channel again within `update.dead_man_hours`.
 
 use crate::UpdateClient;
 use agent::{

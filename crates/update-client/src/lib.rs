@@ -104,7 +104,7 @@ impl UpdateClient {
         self.0.jobs.start(order, Arc::new(UpdateJob { client: self.clone(), machine: Arc::downgrade(machine) }))
     }
 
-    /// Goes on where the server before this one ended, and looks after a trial. Called once, when the doors are open; ends with
+    /// Goes on where the server before this one ended, and looks after a trial. Called once, when the listeners are open; ends with
     /// `stop`, and lets go of the agent then.
     pub fn begin(&self, machine: &Arc<Machine>, stop: CancellationToken) {
         let client = self.clone();

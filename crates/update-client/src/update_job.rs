@@ -53,7 +53,7 @@ impl UpdateJob {
     async fn upload(&self, order: &Order, tell: &Tell) -> Result<(), ToolError> {
         let offer = self.client.choose(&order.wanted).await?;
         let (version, counter, manifest) = (&offer.release.version, offer.release.counter, offer.release.manifest);
-        // By whichever door it came.
+        // Whoever began that install.
         if self.client.0.agent.get::<GetUpdateStatus>().await.is_ok_and(|status| status.is_armed(&manifest)) {
             tell.release(Release { version: version.clone(), counter, manifest }).await;
             tell.step(Phase::Armed, 0, 0, format!("{version} is armed already")).await;
