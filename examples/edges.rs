@@ -30,7 +30,7 @@ use std::{
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 const PIN: u64 = 23;
-/// Longer than the courier's pace, so that each edge is news of its own.
+/// Longer than the notifier's pace, so that each edge is news of its own.
 const APART: Duration = Duration::from_millis(60);
 
 fn main() -> Outcome<()> {
@@ -61,7 +61,7 @@ async fn serve(home: &Path, edges: usize) -> Outcome<Value> {
         provider: Arc::new(Appliance::default()),
     };
     let running = daemon::start(serve).await?;
-    let board = &running.server.pipeline.world.machine.board;
+    let board = &running.server.pipeline.services.machine.board;
     let lines = board.simulated.as_ref().ok_or("the board is not simulated")?.gpio.clone();
     let (done, measured) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || done.send(outside(&socket, &lines, edges)));

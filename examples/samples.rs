@@ -29,8 +29,8 @@ use raspi_mcp::{
         context::{Context, Notes},
     },
     sampling::Sampling,
+    services::Services,
     store::Store,
-    world::World,
 };
 use serde_json::{Value, json};
 use std::{
@@ -65,12 +65,12 @@ async fn measure(folder: &Path, days: u64, interval: u64, retention_hours: u64) 
     fs::create_dir_all(&home)?;
     let mut weather = Weather::new()?;
     let now = Arc::new(AtomicI64::new(START));
-    let world = world(&home, &weather.root, &now)?;
+    let services = services(&home, &weather.root, &now)?;
     let resident_before = own::read(&Root::system())?.resident;
     // The server's own task would look when time is moved: here this program looks.
-    world.sampling.close().await?;
+    services.sampling.close().await?;
     let job = json!({"interval_seconds": interval, "retention_hours": retention_hours, "job_id": "bench"});
-    call(&world, "metrics.start_sampling_job", job).await?;
+    call(&services, "metrics.start_sampling_job", job).await?;
 
     let (mut card, mut took) = (Vec::new(), Duration::ZERO);
     for _ in 0..days {
@@ -80,7 +80,7 @@ async fn measure(folder: &Path, days: u64, interval: u64, retention_hours: u64) 
             now.fetch_add(interval as i64 * 1000, Ordering::Relaxed);
             tokio::time::advance(Duration::from_secs(interval)).await;
             let began = Instant::now();
-            world.sampling.round(&world.machine).await;
+            services.sampling.round(&services.machine).await;
             took += began.elapsed();
         }
         card.push(written()? - before);
@@ -89,13 +89,13 @@ async fn measure(folder: &Path, days: u64, interval: u64, retention_hours: u64) 
 
     let since = Stamp(START).to_string();
     let mut one = json!({"metric_names": ["cpu_percent"], "start_time": since, "resolution": "1m"});
-    let (one_ms, points) = question(&world, "metrics.query_history", &one).await?;
+    let (one_ms, points) = question(&services, "metrics.query_history", &one).await?;
     one["metric_names"] = json!(["cpu_percent", "network_received_bytes_per_sec"]);
-    let (two_ms, _) = question(&world, "metrics.query_history", &one).await?;
+    let (two_ms, _) = question(&services, "metrics.query_history", &one).await?;
     let hourly =
         json!({"metric_names": raspi_mcp::sampling::metric::Set::ALL.names(), "start_time": since, "resolution": "1h"});
-    let (all_ms, _) = question(&world, "metrics.query_history", &hourly).await?;
-    let (page_ms, _) = question(&world, "metrics.get_samples", &json!({"limit": 1000, "offset": 100_000})).await?;
+    let (all_ms, _) = question(&services, "metrics.query_history", &hourly).await?;
+    let (page_ms, _) = question(&services, "metrics.get_samples", &json!({"limit": 1000, "offset": 100_000})).await?;
     let resident_asked = own::read(&Root::system())?.resident;
 
     // One more day: now old samples go as new ones come.
@@ -104,10 +104,10 @@ async fn measure(folder: &Path, days: u64, interval: u64, retention_hours: u64) 
         weather.changes()?;
         now.fetch_add(interval as i64 * 1000, Ordering::Relaxed);
         tokio::time::advance(Duration::from_secs(interval)).await;
-        world.sampling.round(&world.machine).await;
+        services.sampling.round(&services.machine).await;
     }
     let steady = written()? - before;
-    let jobs = call(&world, "metrics.list_sampling_jobs", json!({})).await?;
+    let jobs = call(&services, "metrics.list_sampling_jobs", json!({})).await?;
     let size = |name: &str| fs::metadata(home.join(name)).map_or(0, |file| file.len());
     let report = json!({
         "samples": days * a_day,
@@ -126,8 +126,8 @@ async fn measure(folder: &Path, days: u64, interval: u64, retention_hours: u64) 
         "resident_after_questions_bytes": resident_asked,
     });
     println!("{report}");
-    world.sampling.close().await?;
-    drop(world);
+    services.sampling.close().await?;
+    drop(services);
     fs::remove_dir_all(home)?;
     Ok(())
 }
@@ -140,12 +140,12 @@ struct Told {
 }
 
 /// The median of some answers to one question, in milliseconds, and what the last one told.
-async fn question(world: &Arc<World>, tool: &str, args: &Value) -> Outcome<(f64, Told)> {
+async fn question(services: &Arc<Services>, tool: &str, args: &Value) -> Outcome<(f64, Told)> {
     let mut times = Vec::new();
     let mut answer = Told::default();
     for _ in 0..ROUNDS {
         let began = Instant::now();
-        let text = run(world, tool, args.clone()).await?;
+        let text = run(services, tool, args.clone()).await?;
         times.push(began.elapsed());
         answer = serde_json::from_str(&text)?;
     }
@@ -153,15 +153,15 @@ async fn question(world: &Arc<World>, tool: &str, args: &Value) -> Outcome<(f64,
     Ok((times[ROUNDS / 2].as_secs_f64() * 1000.0, answer))
 }
 
-async fn call(world: &Arc<World>, tool: &str, args: Value) -> Outcome<Value> {
-    Ok(serde_json::from_str(&run(world, tool, args).await?)?)
+async fn call(services: &Arc<Services>, tool: &str, args: Value) -> Outcome<Value> {
+    Ok(serde_json::from_str(&run(services, tool, args).await?)?)
 }
 
 /// Schema, parser, handler and the text of the answer.
-async fn run(world: &Arc<World>, tool: &str, args: Value) -> Outcome<String> {
+async fn run(services: &Arc<Services>, tool: &str, args: Value) -> Outcome<String> {
     let registry = Arc::new(Registry::new(raspi_mcp::tools::NAMESPACES));
     let cx = Context {
-        world: Arc::clone(world),
+        services: Arc::clone(services),
         registry: Arc::clone(&registry),
         caller: Arc::new(Caller::new("bench", Role::Admin, Door::Stdio)),
         cancel: Default::default(),
@@ -180,7 +180,7 @@ async fn run(world: &Arc<World>, tool: &str, args: Value) -> Outcome<String> {
     Ok(output.json.get().to_owned())
 }
 
-fn world(home: &Path, root: &Path, now: &Arc<AtomicI64>) -> Outcome<Arc<World>> {
+fn services(home: &Path, root: &Path, now: &Arc<AtomicI64>) -> Outcome<Arc<Services>> {
     let settings = Arc::new(Settings::default_for(&Places::below(home)));
     let root = Root::at(root);
     let board = Board::detect(Choice::Auto, &root).map_err(|conflict| conflict.to_string())?;
@@ -191,8 +191,8 @@ fn world(home: &Path, root: &Path, now: &Arc<AtomicI64>) -> Outcome<Arc<World>> 
     let now = Arc::clone(now);
     let wall = Wall::of(move || now.load(Ordering::Relaxed));
     let sampling = Sampling::new(store.clone(), settings.metrics.max_bytes, wall);
-    let world = World::new(settings, Arc::new(machine), agent, store, audit, Ring::new(10));
-    Ok(Arc::new(World { sampling, ..world }))
+    let services = Services::new(settings, Arc::new(machine), agent, store, audit, Ring::new(10));
+    Ok(Arc::new(Services { sampling, ..services }))
 }
 
 /// Bytes that this process has caused to be written to disks (proc(5), `/proc/[pid]/io`).

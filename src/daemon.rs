@@ -3,28 +3,28 @@
 use crate::{
     approval::Asking,
     audit::Audit,
-    halves,
     instance::{self, Instance},
     live,
     log::Ring,
     metrics::Metrics,
     observed::Observed,
+    process_setup,
     registry::{Registry, bounds::Bounds, deed::REPORT, listing::Limits, pipeline::Pipeline},
-    resources::book::Book,
+    resources::subscriptions::Subscriptions,
     rpc::{
         connection::PARTING,
-        door::{Options, Server},
         mcp::{listeners::Listeners, provider::Provider},
+        router::{Options, Server},
     },
     sampling::DefaultJob,
+    services::Services,
     store::Store,
     transport::{http, stdio, unix},
-    world::World,
 };
 use agent::AgentLink;
 use base::{
     os::{clock, notify::Manager},
-    watched::Watched,
+    reload_on_change::ReloadOnChange,
 };
 use contract::{
     access::policy::Policy,
@@ -74,7 +74,7 @@ pub async fn serve(serve: Serve, manager: Manager) -> Result<(), String> {
 
 async fn serve_stdio(serve: Serve, told: impl Future<Output = ()>) -> Result<(), String> {
     let running = start(serve).await?;
-    let (server, access) = (Arc::clone(&running.server), &running.server.pipeline.world.settings.access);
+    let (server, access) = (Arc::clone(&running.server), &running.server.pipeline.services.settings.access);
     tokio::select! {
         served = stdio::serve(server, access.stdio_role, access.owners.of("stdio")) => {
             served.map_err(|error| format!("standard input or output cannot be used: {error}"))?;
@@ -103,33 +103,33 @@ pub async fn start(serve: Serve) -> Result<Running, String> {
     let stop = CancellationToken::new();
     let tasks = TaskTracker::new();
 
-    let machine = halves::machine(&settings)?;
-    let agent = halves::link(&settings, &machine.board, &reload, &stop)?;
+    let machine = process_setup::machine(&settings)?;
+    let agent = process_setup::link(&settings, &machine.board, &reload, &stop)?;
     if let AgentLink::Socket(_) = &agent {
-        tasks.spawn(halves::compare(agent.clone(), settings.places.clone(), stop.clone()));
+        tasks.spawn(process_setup::compare(agent.clone(), settings.places.clone(), stop.clone()));
     }
     let store = Store::open(&settings.places.state_dir.join("store.db")).map_err(|error| error.to_string())?;
     let audit = Audit::new(store.clone(), settings.audit.max_bytes, Some(agent.clone()));
-    let mut world = World::new(Arc::clone(&settings), machine, agent.clone(), store, audit.clone(), log);
-    world.site = reload.folder().map(Path::to_owned);
-    world.policy = Watched::after(Policy::of(&settings), reload.files.clone(), move |_| {
+    let mut services = Services::new(Arc::clone(&settings), machine, agent.clone(), store, audit.clone(), log);
+    services.site = reload.folder().map(Path::to_owned);
+    services.policy = ReloadOnChange::after(Policy::of(&settings), reload.files.clone(), move |_| {
         reload.read().map(|settings| Policy::of(&settings))
     });
-    let server = Arc::new(server(Arc::new(world), registry, agent, &audit, stop, tasks, provider));
-    server.pipeline.world.gpio.begin();
+    let server = Arc::new(server(Arc::new(services), registry, agent, &audit, stop, tasks, provider));
+    server.pipeline.services.gpio.begin();
     live::follow(&server);
     let http = if stdio { None } else { open_doors(&server, &settings).await? };
-    let world = &server.pipeline.world;
-    world.sampling.resume(&world.machine, default_job(world, stdio));
-    server.pipeline.world.updating.begin(&server.pipeline.world.machine, server.stop.clone());
+    let services = &server.pipeline.services;
+    services.sampling.resume(&services.machine, default_job(services, stdio));
+    server.pipeline.services.updates.begin(&server.pipeline.services.machine, server.stop.clone());
     Ok(Running { server, http, _instance: instance })
 }
 
 /// Samples are taken unasked by the service on a real board, and nowhere else: a client's own server is there for its client.
-fn default_job(world: &World, stdio: bool) -> DefaultJob {
-    match world.settings.metrics.default_job {
+fn default_job(services: &Services, stdio: bool) -> DefaultJob {
+    match services.settings.metrics.default_job {
         false => DefaultJob::End,
-        true if stdio || world.machine.board.is_simulated() => DefaultJob::Leave,
+        true if stdio || services.machine.board.is_simulated() => DefaultJob::Leave,
         true => DefaultJob::Run,
     }
 }
@@ -137,7 +137,7 @@ fn default_job(world: &World, stdio: bool) -> DefaultJob {
 impl Running {
     /// Where it listens, in a line for people.
     fn doors(&self) -> String {
-        let settings = &self.server.pipeline.world.settings;
+        let settings = &self.server.pipeline.services.settings;
         let socket = &settings.socket;
         let http = self.http.map(|address| url(settings, address));
         let doors: Vec<String> =
@@ -159,7 +159,7 @@ impl Running {
         if tokio::time::timeout(patience, server.tasks.wait()).await.is_err() {
             tracing::error!("some work did not end in time and is dropped");
         }
-        let World { audit, sampling, gpio, .. } = &*server.pipeline.world;
+        let Services { audit, sampling, gpio, .. } = &*server.pipeline.services;
         gpio.end();
         if let Err(fault) = sampling.close().await {
             tracing::error!(fault, "the last samples were not kept");
@@ -169,7 +169,7 @@ impl Running {
 }
 
 fn server(
-    world: Arc<World>,
+    services: Arc<Services>,
     registry: Registry,
     agent: AgentLink,
     audit: &Audit,
@@ -177,9 +177,9 @@ fn server(
     tasks: TaskTracker,
     provider: Arc<dyn Provider>,
 ) -> Server {
-    let (limits, approval) = (world.settings.limits.clone(), world.settings.approval.clone());
+    let (limits, approval) = (services.settings.limits.clone(), services.settings.approval.clone());
     let options = Options {
-        naming: world.settings.tool_names.into(),
+        naming: services.settings.tool_names.into(),
         max_depth: limits.max_depth,
         request_bytes: limits.max_request_bytes,
         grace: Duration::from_secs(limits.shutdown_grace_seconds),
@@ -197,10 +197,11 @@ fn server(
         patience: Duration::from_secs(approval.wait_seconds),
         elicitation_clients: approval.elicitation_clients,
     };
-    let (metrics, book) = (Arc::new(Metrics::new(&registry)), Arc::new(Book::default()));
-    let ledger = Observed { ledger: audit.clone(), metrics: Arc::clone(&metrics), book: Arc::clone(&book) };
-    let pipeline = Arc::new(Pipeline::new(world, Arc::new(registry), bounds, Arc::new(ledger), Arc::new(gate)));
-    Server { pipeline, options, stop, tasks, provider, listeners: Listeners::default(), book, metrics }
+    let (metrics, subscriptions) = (Arc::new(Metrics::new(&registry)), Arc::new(Subscriptions::default()));
+    let ledger =
+        Observed { ledger: audit.clone(), metrics: Arc::clone(&metrics), subscriptions: Arc::clone(&subscriptions) };
+    let pipeline = Arc::new(Pipeline::new(services, Arc::new(registry), bounds, Arc::new(ledger), Arc::new(gate)));
+    Server { pipeline, options, stop, tasks, provider, listeners: Listeners::default(), subscriptions, metrics }
 }
 
 /// Where clients find the HTTP door.
@@ -214,7 +215,7 @@ async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<Option<
     let (mut http, mut socket) = (None, None);
     if settings.http.enabled {
         // Believed all the same: an isolated network has no time server (decision 34).
-        if settings.jwt.is_on() && clock::synchronized(&server.pipeline.world.machine.root) == Some(false) {
+        if settings.jwt.is_on() && clock::synchronized(&server.pipeline.services.machine.root) == Some(false) {
             tracing::warn!("the clock is not set from the network yet; until then a JWT may pass that has expired");
         }
         let (options, entrance) = (http::Options::of(settings), http::Entrance::of(settings)?);

@@ -1,30 +1,30 @@
 //! What counts without a restart, and who hears of a change: tokens, and what `raspi-mcp allow` has opened.
 
-use crate::rpc::{door::Server, mcp::allowed};
+use crate::rpc::{mcp::allowed, router::Server};
 use contract::config::TokenFiles;
 use std::sync::Arc;
 
 /// Follows the files of the configuration for as long as the server runs. Needs the runtime.
 pub fn follow(server: &Arc<Server>) {
     follow_tokens(server);
-    if let Some(folder) = server.pipeline.world.site.clone() {
+    if let Some(folder) = server.pipeline.services.site.clone() {
         server.tasks.spawn(allowed::announce(Arc::clone(server), folder));
     }
 }
 
 /// Tokens that are made or revoked count at once, and what a revoked one holds is let go.
 fn follow_tokens(server: &Arc<Server>) {
-    let world = &server.pipeline.world;
-    let lines = Arc::downgrade(&world.gpio);
-    world.tokens.on_end(move |principals| {
+    let services = &server.pipeline.services;
+    let lines = Arc::downgrade(&services.gpio);
+    services.tokens.on_end(move |principals| {
         if let Some(lines) = lines.upgrade() {
             principals.iter().for_each(|principal| lines.revoked(principal));
         }
     });
-    if world.settings.token_files == TokenFiles::default() {
+    if services.settings.token_files == TokenFiles::default() {
         return;
     }
-    match world.tokens.follow(&world.settings) {
+    match services.tokens.follow(&services.settings) {
         Ok(following) => {
             let stop = server.stop.clone();
             server.tasks.spawn(async move { stop.run_until_cancelled(following).await });

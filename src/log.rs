@@ -36,7 +36,7 @@ pub fn rank(severity: &str) -> Option<usize> {
 
 /// One line of the log.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct LogLine {
     pub timestamp: String,
     pub level: Level,
     /// The module that spoke.
@@ -45,7 +45,7 @@ pub struct Line {
     pub fields: Map<String, Value>,
 }
 
-impl Line {
+impl LogLine {
     /// The level in the words of RFC 5424, which MCP uses.
     pub fn severity(&self) -> &'static str {
         match self.level {
@@ -69,7 +69,7 @@ struct Shared {
 
 #[derive(Default)]
 struct Kept {
-    lines: VecDeque<Line>,
+    lines: VecDeque<LogLine>,
     /// How many lines there ever were; the number of the newest.
     seen: u64,
 }
@@ -78,7 +78,7 @@ struct Kept {
 #[derive(Debug, Default)]
 pub struct Since {
     /// Oldest first.
-    pub lines: Vec<Line>,
+    pub lines: Vec<LogLine>,
     /// Lines that came and are not among them: too many, or gone already.
     pub left_out: u64,
 }
@@ -90,7 +90,7 @@ impl Ring {
     }
 
     /// The kept lines that `wanted` accepts, newest first.
-    pub fn newest(&self, wanted: impl Fn(&Line) -> bool) -> Vec<Line> {
+    pub fn newest(&self, wanted: impl Fn(&LogLine) -> bool) -> Vec<LogLine> {
         self.lock().lines.iter().rev().filter(|line| wanted(line)).cloned().collect()
     }
 
@@ -100,13 +100,13 @@ impl Ring {
     }
 
     /// The lines after `mark` that `wanted` accepts, the newest `most` of them; `mark` moves on.
-    pub fn since(&self, mark: &mut u64, most: usize, wanted: impl Fn(&Line) -> bool) -> Since {
+    pub fn since(&self, mark: &mut u64, most: usize, wanted: impl Fn(&LogLine) -> bool) -> Since {
         let kept = self.lock();
         let new = kept.seen.saturating_sub(*mark);
         *mark = kept.seen;
         let here = usize::try_from(new).unwrap_or(usize::MAX).min(kept.lines.len());
         let mut left_out = new - here as u64;
-        let wanted: Vec<&Line> = kept.lines.range(kept.lines.len() - here..).filter(|line| wanted(line)).collect();
+        let wanted: Vec<&LogLine> = kept.lines.range(kept.lines.len() - here..).filter(|line| wanted(line)).collect();
         let skipped = wanted.len().saturating_sub(most);
         left_out += skipped as u64;
         Since { lines: wanted[skipped..].iter().map(|&line| line.clone()).collect(), left_out }
@@ -122,7 +122,7 @@ impl Ring {
         self.0.capacity
     }
 
-    fn keep(&self, line: Line) {
+    fn keep(&self, line: LogLine) {
         let mut kept = self.lock();
         if kept.lines.len() == self.0.capacity {
             kept.lines.pop_front();
@@ -142,13 +142,27 @@ impl<S: Subscriber> Layer<S> for Ring {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let mut collected = Collected::default();
         event.record(&mut collected);
-        self.keep(Line {
+        self.keep(LogLine {
             timestamp: clock::now(),
             level: *event.metadata().level(),
-            target: event.metadata().target().to_owned(),
+            target: component(event.metadata().target()),
             message: collected.message,
             fields: collected.fields,
         });
+    }
+}
+
+/// Crates of this program whose modules clients know by the name of the program: `raspi_mcp::hw::gpio`.
+const CRATES: [&str; 5] = ["agent", "appliance", "hw", "update", "update_client"];
+/// Those whose modules have no part of the name between: `base::os` is `raspi_mcp::os`.
+const SHARED: [&str; 2] = ["base", "contract"];
+
+/// The name by which clients know the part that spoke: one name, however the program is divided into crates.
+fn component(target: &str) -> String {
+    match target.split_once("::") {
+        Some((first, rest)) if SHARED.contains(&first) => format!("raspi_mcp::{rest}"),
+        Some((first, _)) if CRATES.contains(&first) => format!("raspi_mcp::{target}"),
+        _ => target.to_owned(),
     }
 }
 
@@ -222,4 +236,18 @@ pub fn start(settings: &Settings, ring: &Ring) -> Result<(), String> {
         .with(plain)
         .try_init();
     started.map_err(|error| format!("logging was started already: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::component;
+
+    #[test]
+    fn a_part_has_one_name_however_the_program_is_divided() {
+        assert_eq!(component("base::os::journal"), "raspi_mcp::os::journal");
+        assert_eq!(component("hw::gpio::lines"), "raspi_mcp::hw::gpio::lines");
+        for same in ["audit", "update", "raspi_mcp::rpc", "rmcp::service", "hyper::proto"] {
+            assert_eq!(component(same), same);
+        }
+    }
 }

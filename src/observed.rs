@@ -3,9 +3,9 @@
 //! This is the one place that sees every call with its outcome, refusals and panics included.
 
 use crate::{
-    audit::ledger::{Entry, Intent, Ledger},
+    audit::ledger::{AuditEntry, Intent, Ledger},
     metrics::Metrics,
-    resources::book::Book,
+    resources::subscriptions::Subscriptions,
 };
 use base::{canonical::Whole, error::ToolError};
 use contract::access::caller::Caller;
@@ -17,7 +17,7 @@ use std::{sync::Arc, time::Duration};
 pub struct Observed<L> {
     pub ledger: L,
     pub metrics: Arc<Metrics>,
-    pub book: Arc<Book>,
+    pub subscriptions: Arc<Subscriptions>,
 }
 
 impl<L: Ledger> Ledger for Observed<L> {
@@ -42,12 +42,12 @@ impl<L: Ledger> Ledger for Observed<L> {
         gathered
     }
 
-    fn record<'a>(&'a self, entry: Entry<'a>) -> BoxFuture<'a, Result<(), ToolError>> {
+    fn record<'a>(&'a self, entry: AuditEntry<'a>) -> BoxFuture<'a, Result<(), ToolError>> {
         // A call is counted once.
         if !entry.later {
             self.metrics.called(entry.tool, entry.error, entry.duration);
         }
-        if self.book.count() == 0 {
+        if self.subscriptions.count() == 0 {
             return self.ledger.record(entry);
         }
         let (principal, tool) = (entry.principal, entry.tool);
@@ -55,7 +55,7 @@ impl<L: Ledger> Ledger for Observed<L> {
         Box::pin(async move {
             let recorded = self.ledger.record(entry).await;
             // After it is there to be read.
-            self.book.recorded(principal, tool, outcome);
+            self.subscriptions.recorded(principal, tool, outcome);
             recorded
         })
     }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::time::Duration;
 
 /// One finished call.
-pub struct Entry<'a> {
+pub struct AuditEntry<'a> {
     pub principal: &'a str,
     /// Whose credential that is, where the configuration says.
     pub owner: Option<&'a str>,
@@ -78,5 +78,5 @@ pub trait Ledger: Send + Sync {
     ///
     /// # Errors
     /// `unavailable` when the record could not be kept.
-    fn record<'a>(&'a self, entry: Entry<'a>) -> BoxFuture<'a, Result<(), ToolError>>;
+    fn record<'a>(&'a self, entry: AuditEntry<'a>) -> BoxFuture<'a, Result<(), ToolError>>;
 }

@@ -2,7 +2,7 @@
 
 use super::{Audit, gather::Who, query::UNKNOWN};
 use crate::{
-    audit::ledger::{Entry, Intent, Ledger},
+    audit::ledger::{AuditEntry, Intent, Ledger},
     store::Durability,
 };
 use base::{
@@ -59,7 +59,7 @@ impl Ledger for Audit {
         self.gather(who, tool, error.code.symbol())
     }
 
-    fn record<'a>(&'a self, entry: Entry<'a>) -> BoxFuture<'a, Result<(), ToolError>> {
+    fn record<'a>(&'a self, entry: AuditEntry<'a>) -> BoxFuture<'a, Result<(), ToolError>> {
         let refused = entry.refused || entry.error.is_some_and(|error| is_refusal(error.code));
         // A person's yes is never lost, whatever it was to.
         let soon = entry.volatile && !refused && entry.approval.is_none();

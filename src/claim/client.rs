@@ -4,7 +4,7 @@
 //! owner's. Between them the token is put where it is to stay: whatever is cut short before, the machine has no owner and takes the same
 //! code again; whatever is cut short after, the owner has the token.
 
-use super::uri::Claim;
+use super::uri::ClaimUri;
 use crate::client::{Remote, Trust, root_cause, tls_fault};
 use agent::operations::claim::Claimed;
 use appliance::Code;
@@ -26,7 +26,7 @@ const LONGEST: usize = 64 * 1024;
 /// # Errors
 /// `verification_failed` when another certificate is shown there: the code was not sent. `permission_denied` for a wrong code. After
 /// `keep`, an error says whether the token may count all the same.
-pub async fn claim(claim: &Claim, keep: impl FnOnce(&str) -> Result<(), ToolError>) -> Result<Claimed, ToolError> {
+pub async fn claim(claim: &ClaimUri, keep: impl FnOnce(&str) -> Result<(), ToolError>) -> Result<Claimed, ToolError> {
     let mut url = claim.url.clone();
     url.set_path("/claim");
     let remote = Remote::listed(url, &Trust::Pin(claim.pin), None)?;

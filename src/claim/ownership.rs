@@ -4,7 +4,7 @@
 //! Closed where that is there and not understood: a machine that cannot tell whether it has an owner serves nobody.
 
 use appliance::Folder;
-use base::{error::ToolError, watched::Watched};
+use base::{error::ToolError, reload_on_change::ReloadOnChange};
 use contract::config::{Settings, TokenSetting};
 use serde::Deserialize;
 use std::{fs, path::PathBuf, sync::Arc};
@@ -15,8 +15,8 @@ pub struct Ownership(Option<Known>);
 struct Known {
     /// It had one when the server started: then the configuration has the tokens.
     claimed: bool,
-    standing: Watched<bool>,
-    tokens: Watched<Vec<TokenSetting>>,
+    standing: ReloadOnChange<bool>,
+    tokens: ReloadOnChange<Vec<TokenSetting>>,
 }
 
 /// The fragment of tokens, as the configuration writes it.
@@ -44,10 +44,10 @@ impl Ownership {
         let (state, fragment) = (folder.path().join("state.json"), folder.fragments().join("20-tokens.toml"));
         Self(Some(Known {
             claimed,
-            standing: Watched::sure(vec![state], move |_| {
+            standing: ReloadOnChange::sure(vec![state], move |_| {
                 folder.standing().is_ok_and(|standing| standing.is_some_and(|standing| standing.claimed))
             }),
-            tokens: Watched::sure(vec![fragment], tokens),
+            tokens: ReloadOnChange::sure(vec![fragment], tokens),
         }))
     }
 

@@ -1,6 +1,6 @@
 //! `raspi-mcp claim --show`: the screen of a machine that waits for its owner.
 
-use super::{news::News, qr, uri::Claim as Line};
+use super::{news::News, qr, uri::ClaimUri};
 use agent::{BootClock, hostname::is_label};
 use appliance::{Claim, Folder, Standing, certificate::Fingerprint};
 use base::{
@@ -96,7 +96,7 @@ impl Show {
         let hosts = self.hosts();
         let pin = standing.fingerprint.as_deref().and_then(Fingerprint::parse);
         if let (Some(host), Some(pin)) = (hosts.first(), pin) {
-            text.push_str(&qr::drawn(&Line::line(host, pin, &claim.code)).unwrap_or_default());
+            text.push_str(&qr::drawn(&ClaimUri::line(host, pin, &claim.code)).unwrap_or_default());
         }
         say(&mut text, "\nraspi-mcp: this machine has no owner yet. Whoever brings this code owns it.\n");
         say(&mut text, &format!("  code         {}", claim.code));

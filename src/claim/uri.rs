@@ -13,14 +13,14 @@ const LONGEST: usize = 512;
 
 /// A device, how it proves itself, and the code it shows.
 #[derive(Debug)]
-pub struct Claim {
+pub struct ClaimUri {
     /// Always `https`, without a path.
     pub url: Url,
     pub pin: Fingerprint,
     pub code: Code,
 }
 
-impl Claim {
+impl ClaimUri {
     /// # Errors
     /// `invalid_argument` saying which part is wrong; the code is never repeated.
     pub fn parse(text: &str) -> Result<Self, ToolError> {
@@ -80,10 +80,10 @@ mod tests {
     fn the_line_is_read_back() {
         let code = Code::of([7; 16]);
         for host in ["192.0.2.7:8765", "[2001:db8::7]:8765", "raspi-mcp.local:8443"] {
-            let line = Claim::line(host, pin(), &code);
+            let line = ClaimUri::line(host, pin(), &code);
             assert_eq!(line, line.to_uppercase());
             for copy in [line.clone(), line.to_lowercase(), format!(" {line}\n")] {
-                let claim = Claim::parse(&copy).unwrap();
+                let claim = ClaimUri::parse(&copy).unwrap();
                 assert_eq!(claim.url.as_str(), format!("https://{host}/"));
                 assert!(claim.pin == pin() && claim.code.is(&code));
                 assert!(!format!("{claim:?}").contains(&code.to_string()));
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn what_is_no_such_line_is_refused_without_the_code() {
         let code = Code::of([7; 16]);
-        let line = Claim::line("192.0.2.7:8765", pin(), &code);
+        let line = ClaimUri::line("192.0.2.7:8765", pin(), &code);
         for bad in [
             "".into(),
             "raspi-mcp://".into(),
@@ -109,7 +109,7 @@ mod tests {
             line.replacen("/", "", 1),
             format!("{line}{}", " ".repeat(600) + "x"),
         ] {
-            let refusal = Claim::parse(&bad).unwrap_err();
+            let refusal = ClaimUri::parse(&bad).unwrap_err();
             assert_eq!(refusal.code, base::error::ErrorCode::InvalidArgument, "{bad}");
             assert!(!refusal.advice().contains(&code.to_string().replace('-', "")), "{}", refusal.advice());
         }

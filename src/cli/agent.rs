@@ -4,7 +4,7 @@ use super::{
     exit::{Exit, Failure},
     sources,
 };
-use crate::{daemon, halves, log, registry::Registry};
+use crate::{daemon, log, process_setup, registry::Registry};
 use agent::{self, AgentSettings};
 use base::{
     error::ToolError,
@@ -21,7 +21,7 @@ pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     // Image, /etc and the agent's own folder: never what the server can write, never the environment.
     let sources = sources.gather(&Registry::new(crate::tools::NAMESPACES), Vec::new())?;
     let settings = config::load_agent(&sources)?;
-    let board = halves::board(&settings, &Root::system()).map_err(|why| Failure::new(Exit::Config, why))?;
+    let board = process_setup::board(&settings, &Root::system()).map_err(|why| Failure::new(Exit::Config, why))?;
     let simulated = board.is_simulated();
     if !simulated && !rustix::process::geteuid().is_root() {
         return Err(Failure::new(

@@ -90,7 +90,7 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
 }
 
 /// What is to be claimed, and by what.
-fn wanted(args: &Args) -> Result<uri::Claim, Failure> {
+fn wanted(args: &Args) -> Result<uri::ClaimUri, Failure> {
     let usage = |why: &str| Failure::new(Exit::Usage, why);
     let address = args.address.as_deref().unwrap_or_default();
     let line = match address {
@@ -104,7 +104,7 @@ fn wanted(args: &Args) -> Result<uri::Claim, Failure> {
         if args.fingerprint.is_some() || args.code.is_some() {
             return Err(usage("the line of a QR code holds fingerprint and code: leave --fingerprint and --code out"));
         }
-        return Ok(uri::Claim::parse(&line)?);
+        return Ok(uri::ClaimUri::parse(&line)?);
     }
     let url = uri::address(address)?;
     let pin = args.fingerprint.ok_or_else(|| {
@@ -114,7 +114,7 @@ fn wanted(args: &Args) -> Result<uri::Claim, Failure> {
         Some(code) => Code::parse(code),
         None => Code::parse(&asked("The code it shows: ")?),
     };
-    Ok(uri::Claim { url, pin, code: code.map_err(ToolError::from)? })
+    Ok(uri::ClaimUri { url, pin, code: code.map_err(ToolError::from)? })
 }
 
 /// A line of standard input.

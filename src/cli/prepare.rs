@@ -5,7 +5,7 @@ use super::{
     say::{errln, outln},
     sources,
 };
-use crate::{halves, registry::Registry};
+use crate::{process_setup, registry::Registry};
 use agent::Card;
 use appliance::{
     Folder,
@@ -30,7 +30,7 @@ pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
         let why = "the agent runs: this is for the machine's start, before it; restart the machine";
         return Err(Failure::new(Exit::Refused, why));
     }
-    let machine = halves::machine(&settings).map_err(|why| Failure::new(Exit::Config, why))?;
+    let machine = process_setup::machine(&settings).map_err(|why| Failure::new(Exit::Config, why))?;
     let (simulated, system) = (machine.board.is_simulated(), Root::system());
     let root = if simulated { simulated_root(&settings)? } else { system.clone() };
     let disk = disk(&settings, simulated)?;

@@ -2,7 +2,7 @@
 
 use crate::tls::pin;
 use appliance::certificate::Fingerprint;
-use base::{error::ToolError, watched::Watched};
+use base::{error::ToolError, reload_on_change::ReloadOnChange};
 use reqwest::{Certificate, Client, ClientBuilder, Url, redirect};
 use std::{error::Error, fs, io, path::PathBuf, sync::Arc, time::Duration};
 
@@ -37,7 +37,7 @@ pub enum Trust {
 enum Token {
     Fixed(String),
     /// Read again when it changes: tokens that expire are replaced in place.
-    File(Watched<String>),
+    File(ReloadOnChange<String>),
 }
 
 impl Remote {
@@ -148,7 +148,7 @@ fn token(file: Option<PathBuf>) -> Result<Option<Token>, ToolError> {
         let text = fs::read_to_string(&files[0]).map_err(|error| named(error.to_string()))?;
         checked(&text).map_err(|why| named(why.into()))
     };
-    Watched::new(vec![file], read).map(|file| Some(Token::File(file))).map_err(ToolError::invalid)
+    ReloadOnChange::new(vec![file], read).map(|file| Some(Token::File(file))).map_err(ToolError::invalid)
 }
 
 /// A token can stand in a header (RFC 6750, 2.1).

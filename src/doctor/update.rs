@@ -153,7 +153,7 @@ fn space(settings: &Settings) -> Finding {
     let (about, update) = ("space", &settings.update);
     // The folder is made when it is first needed.
     let there = update.spool_dir.ancestors().find(|folder| folder.exists()).unwrap_or(&update.spool_dir);
-    match update_client::free(there) {
+    match update_client::fetch::free(there) {
         Ok(free) if free.saturating_sub(update.spool_reserve_bytes) >= USUAL => {
             Finding::ok(about, format!("{} MiB free for blocks in {}", free >> 20, update.spool_dir.display()))
         }

@@ -7,7 +7,7 @@ mod safe_reboot;
 
 use crate::{
     registry::{Registry, names::Naming, pipeline::Pipeline},
-    world::World,
+    services::Services,
 };
 use base::error::ToolError;
 use contract::{access::caller::Caller, meta::Meta};
@@ -48,7 +48,7 @@ pub static PROMPTS: &[&Prompt] = &[&diagnose::PROMPT, &safe_reboot::PROMPT];
 
 /// For whom a prompt is written.
 pub struct Scene<'a> {
-    pub world: &'a World,
+    pub services: &'a Services,
     pub registry: &'a Registry,
     pub caller: &'a Caller,
     /// How this client spells tools.
@@ -89,8 +89,8 @@ impl Prompt {
         if let Some(argument) = missing {
             return Err(argument.refusal(format!("{} needs the argument {}", self.name, argument.name)));
         }
-        let Pipeline { world, registry, .. } = pipeline;
-        (self.write)(&Scene { world, registry, caller, naming, given })
+        let Pipeline { services, registry, .. } = pipeline;
+        (self.write)(&Scene { services, registry, caller, naming, given })
     }
 
     /// # Errors
@@ -142,6 +142,6 @@ impl Scene<'_> {
             Ok((entry, _)) => Ok(entry.meta),
             Err(_) => Err(ToolError::not_found(format!("this server has no {name}"))),
         };
-        meta.and_then(|meta| self.world.policy.get().admit(meta, self.caller)).err()
+        meta.and_then(|meta| self.services.policy.get().admit(meta, self.caller)).err()
     }
 }

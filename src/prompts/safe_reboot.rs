@@ -49,7 +49,7 @@ fn write(scene: &Scene<'_>) -> Result<Vec<Part>, ToolError> {
         ))]);
     }
     let meta = scene.registry.names.resolve("system.reboot").map(|(entry, _)| entry.meta);
-    let approval = if meta.is_ok_and(|meta| scene.world.policy.get().mode(meta) == Mode::Ask) {
+    let approval = if meta.is_ok_and(|meta| scene.services.policy.get().mode(meta) == Mode::Ask) {
         "A person approves it with `raspi-mcp approve` at the device; tell the user that it waits for that. When it \
          answers that approval is pending, repeat the very same call later; change nothing in it."
     } else {

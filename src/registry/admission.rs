@@ -6,7 +6,7 @@ use crate::{
         budget::{Budget, Taken},
         rate::RateLimiter,
     },
-    world::World,
+    services::Services,
 };
 use base::{canonical, error::ToolError};
 use contract::access::caller::Caller;
@@ -24,10 +24,10 @@ impl Admission {
     ///
     /// # Errors
     /// `resource_exhausted` with `details.retry_after_ms`, `permission_denied`.
-    pub(super) fn admit(&self, world: &World, limits: &Limits, call: &Call) -> Result<Taken, ToolError> {
+    pub(super) fn admit(&self, services: &Services, limits: &Limits, call: &Call) -> Result<Taken, ToolError> {
         let (entry, caller) = (call.entry, &call.caller);
         // The doors refuse before; a door that forgot it ends here.
-        world.ownership.check()?;
+        services.ownership.check()?;
         let now = Instant::now();
         let bytes = canonical::weight(&call.args);
         let party = caller.party();
@@ -37,7 +37,7 @@ impl Admission {
             self.budget.give_back(&caller.party(), taken);
             return Err(refusal);
         }
-        if let Err(refusal) = world.policy.get().admit(entry.meta, caller) {
+        if let Err(refusal) = services.policy.get().admit(entry.meta, caller) {
             self.rate.give_back(&caller.party(), entry.name());
             return Err(refusal);
         }

@@ -1,7 +1,7 @@
 //! What a tool sees of the call it serves and of the machine it runs on.
 
 use super::Registry;
-use crate::{registry::progress::Progress, world::World};
+use crate::{registry::progress::Progress, services::Services};
 use base::error::ToolError;
 use contract::access::caller::Caller;
 use contract::audit::changed::Changed;
@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Handed to every tool. Cheap to make: one per call.
 pub struct Context {
-    pub world: Arc<World>,
+    pub services: Arc<Services>,
     /// Every tool of this server.
     pub registry: Arc<Registry>,
     pub caller: Arc<Caller>,

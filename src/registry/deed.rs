@@ -162,7 +162,7 @@ impl Later {
     pub async fn record(self, running: Running, ledger: Arc<dyn Ledger>) {
         let tool = self.entry.name();
         let ended = outcome(running, tool, &self.notes).await;
-        let record = ledger::Entry {
+        let record = ledger::AuditEntry {
             principal: &self.caller.principal,
             owner: self.caller.owner.as_deref(),
             role: self.caller.role,

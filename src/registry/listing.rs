@@ -1,7 +1,7 @@
 //! Tools as `tools/list` shows them. Each listing is made once per role and spelling, and kept as bytes.
 
 use super::{Registry, names::Naming, tool::Entry};
-use crate::world::World;
+use crate::services::Services;
 use contract::access::{caller::Caller, policy::Policy};
 use contract::{
     meta::{Effect, Role},
@@ -149,8 +149,8 @@ impl Listings {
     }
 
     /// Every tool this caller could ever use, in registry order; `enabled` says whether it can now.
-    pub fn get(&self, world: &World, caller: &Caller, naming: Naming) -> Arc<Vec<Listed>> {
-        let policy = world.policy.get();
+    pub fn get(&self, services: &Services, caller: &Caller, naming: Naming) -> Arc<Vec<Listed>> {
+        let policy = services.policy.get();
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if made.policy.as_ref().is_none_or(|before| !Arc::ptr_eq(before, &policy)) {
             *made = Made { policy: Some(Arc::clone(&policy)), listings: HashMap::new() };

@@ -21,8 +21,8 @@ use super::{
     trail::{Trail, not_done, panicked, unrecorded},
 };
 use crate::{
-    audit::ledger::{Entry as AuditEntry, Intent, Ledger},
-    world::World,
+    audit::ledger::{AuditEntry, Intent, Ledger},
+    services::Services,
 };
 use base::{
     canonical::Whole,
@@ -63,7 +63,7 @@ pub struct Finished {
 
 /// Serves calls.
 pub struct Pipeline {
-    pub world: Arc<World>,
+    pub services: Arc<Services>,
     pub registry: Arc<Registry>,
     pub listings: Listings,
     pub bounds: Bounds,
@@ -98,7 +98,7 @@ pub struct Ask<'a> {
 
 impl Pipeline {
     pub fn new(
-        world: Arc<World>,
+        services: Arc<Services>,
         registry: Arc<Registry>,
         bounds: Bounds,
         ledger: Arc<dyn Ledger>,
@@ -107,7 +107,7 @@ impl Pipeline {
         base::os::panics::watch();
         Self {
             listings: Listings::new(Arc::clone(&registry), bounds.limits),
-            world,
+            services,
             registry,
             bounds,
             ledger,
@@ -146,7 +146,7 @@ impl Pipeline {
         let named = refusal::Named::of(entry.name(), &call.args);
         let mut trail = Trail::default();
 
-        let admitted = self.admission.admit(&self.world, &self.bounds.limits, &call);
+        let admitted = self.admission.admit(&self.services, &self.bounds.limits, &call);
         let (served, unseen) = match &admitted {
             Ok(_) => {
                 self.registry.normalise(entry, &mut call.args);
@@ -162,7 +162,7 @@ impl Pipeline {
                 Err(panicked(entry, &request_id))
             })
             .map_err(|mut error| {
-                gates::tell(&self.world, entry, &caller, &named, admitted.is_err().then_some(&unseen), &mut error);
+                gates::tell(&self.services, entry, &caller, &named, admitted.is_err().then_some(&unseen), &mut error);
                 refusal::complete(entry, &caller, named, error)
             });
         let refused = trail.is_refusal(entry, &result);
@@ -264,7 +264,7 @@ impl Pipeline {
     async fn serve(&self, call: Call, trail: &mut Trail) -> Result<Output, ToolError> {
         let Call { entry, caller, args, request_id, correlation_id, cancel, progress, peer } = call;
         let meta = entry.meta;
-        let policy = self.world.policy.held();
+        let policy = self.services.policy.held();
         let (told, whole) = self.told(entry, &args);
         let args_sha256: Arc<str> = whole.sha256.as_str().into();
         // What only looks needs no intent, and can be dropped at any time.
@@ -277,7 +277,7 @@ impl Pipeline {
         let prepared = self.registry.prepare(entry, args)?;
         ruling?;
         let mut cx = Context {
-            world: Arc::clone(&self.world),
+            services: Arc::clone(&self.services),
             registry: Arc::clone(&self.registry),
             caller: Arc::clone(&caller),
             cancel: cancel.clone(),

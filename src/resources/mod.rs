@@ -4,12 +4,12 @@
 //! pipeline. So role, policy, rate, redaction and audit hold as they do for the tool.
 
 pub mod address;
-pub mod book;
 pub mod change;
-pub mod courier;
+pub mod notifier;
 mod pins;
 mod services;
 pub mod subscription;
+pub mod subscriptions;
 
 pub use address::Address;
 
@@ -47,7 +47,7 @@ pub struct Parameter {
 /// Where changes of a resource come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Looked at every [`courier::EVERY`] while somebody is subscribed.
+    /// Looked at every [`notifier::EVERY`] while somebody is subscribed.
     Health,
     /// As health.
     Capabilities,
@@ -203,7 +203,7 @@ impl Resource {
     /// As [`Resource::entry`], and `permission_denied`.
     pub fn admit(&self, pipeline: &Pipeline, caller: &Caller) -> Result<&'static Meta, ToolError> {
         let meta = self.entry(&pipeline.registry)?.meta;
-        pipeline.world.policy.get().admit(meta, caller)?;
+        pipeline.services.policy.get().admit(meta, caller)?;
         Ok(meta)
     }
 }

@@ -1,8 +1,8 @@
 //! Hears of changes of single pins, for those who subscribed to them: edges of inputs by the kernel, everything else from the
 //! lines themselves.
 
-use super::book::Book;
-use crate::world::World;
+use super::subscriptions::Subscriptions;
+use crate::services::Services;
 use contract::{access::caller::Caller, values::Pin};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,31 +24,31 @@ impl Drop for Listener {
 
 impl Pins {
     /// Listens to these pins and no others.
-    pub fn listen_to(&mut self, world: &Arc<World>, book: &Arc<Book>, wanted: &BTreeSet<Pin>) {
+    pub fn listen_to(&mut self, services: &Arc<Services>, subscriptions: &Arc<Subscriptions>, wanted: &BTreeSet<Pin>) {
         self.0.retain(|pin, listener| wanted.contains(pin) && !listener.0.is_finished());
         for pin in wanted.iter().copied() {
             self.0.entry(pin).or_insert_with(|| {
-                let (world, book) = (Arc::clone(world), Arc::clone(book));
-                Listener(tokio::spawn(listen(world, book, pin)))
+                let (services, subscriptions) = (Arc::clone(services), Arc::clone(subscriptions));
+                Listener(tokio::spawn(listen(services, subscriptions, pin)))
             });
         }
     }
 }
 
 /// Whether `gpio.read_pin` reads this pin for this caller.
-pub(super) fn may_read(world: &World, pin: Pin, caller: &Caller) -> bool {
-    let rules = &world.gpio.rules;
+pub(super) fn may_read(services: &Services, pin: Pin, caller: &Caller) -> bool {
+    let rules = &services.gpio.rules;
     let granted = || {
-        let policy = world.policy.held();
+        let policy = services.policy.held();
         let mut grants = policy.grants("gpio.read_pin", Some(&caller.principal));
         !pin.is_reserved() && !rules.keeps(pin) && grants.any(|grant| grant.pins.contains(&pin.bcm()))
     };
     rules.allows(pin) || granted()
 }
 
-async fn listen(world: Arc<World>, book: Arc<Book>, pin: Pin) {
-    let lines = &world.gpio;
-    let may = |caller: &Caller| may_read(&world, pin, caller);
+async fn listen(services: Arc<Services>, subscriptions: Arc<Subscriptions>, pin: Pin) {
+    let lines = &services.gpio;
+    let may = |caller: &Caller| may_read(&services, pin, caller);
     let mut altered = lines.altered();
     loop {
         // What is no input, or is held by somebody else, has no edges for us: it tells when it becomes another.
@@ -63,12 +63,12 @@ async fn listen(world: Arc<World>, book: Arc<Book>, pin: Pin) {
             tokio::select! {
                 biased;
                 edge = edge => match edge {
-                    Some(_) => book.pin_moved(pin, may),
+                    Some(_) => subscriptions.pin_moved(pin, may),
                     None => break,
                 },
                 change = altered.recv() => match change {
                     Ok(changed) if changed == pin => {
-                        book.pin_moved(pin, may);
+                        subscriptions.pin_moved(pin, may);
                         break;
                     }
                     Ok(_) => {}

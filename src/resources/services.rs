@@ -1,7 +1,7 @@
 //! Hears of changes of single services from systemd, for those who subscribed to them.
 
-use super::book::Book;
-use crate::world::World;
+use super::subscriptions::Subscriptions;
+use crate::services::Services;
 use base::{
     error::ToolError,
     os::systemd::{properties, watch},
@@ -16,7 +16,7 @@ use zbus::MessageStream;
 
 /// The services that are listened to, each with what listens to it.
 #[derive(Default)]
-pub(super) struct Services {
+pub(super) struct ServiceListeners {
     listeners: BTreeMap<String, Listener>,
     /// systemd could not be asked for some of them: tried again with the next look at the machine.
     cut_off: bool,
@@ -31,30 +31,35 @@ impl Drop for Listener {
 }
 
 /// Changes of the service behind `name`: systemd tells them of the unit itself, not of its aliases.
-async fn changes(world: &World, name: &str) -> Result<MessageStream, ToolError> {
-    let answer = properties::of_unit(&world.machine.bus, name).await?;
+async fn changes(services: &Services, name: &str) -> Result<MessageStream, ToolError> {
+    let answer = properties::of_unit(&services.machine.bus, name).await?;
     let id = answer.read()?.owned("Id");
-    watch::unit(&world.machine.bus, id.as_deref().unwrap_or(name)).await
+    watch::unit(&services.machine.bus, id.as_deref().unwrap_or(name)).await
 }
 
-impl Services {
+impl ServiceListeners {
     /// Listens to these services and no others.
-    pub async fn listen_to(&mut self, world: &World, book: &Arc<Book>, wanted: &BTreeSet<String>) {
+    pub async fn listen_to(
+        &mut self,
+        services: &Services,
+        subscriptions: &Arc<Subscriptions>,
+        wanted: &BTreeSet<String>,
+    ) {
         self.listeners.retain(|name, listener| wanted.contains(name) && !listener.0.is_finished());
         self.cut_off = false;
         for name in wanted {
             if self.listeners.contains_key(name) {
                 continue;
             }
-            match changes(world, name).await {
+            match changes(services, name).await {
                 Ok(mut changes) => {
-                    let (book, unit) = (Arc::clone(book), name.clone());
+                    let (subscriptions, unit) = (Arc::clone(subscriptions), name.clone());
                     let listen = async move {
                         while changes.next().await.is_some() {
-                            book.service_moved(&unit);
+                            subscriptions.service_moved(&unit);
                         }
                         // The connection is gone, and what happens meanwhile is not heard: whoever reads again sees it.
-                        book.service_moved(&unit);
+                        subscriptions.service_moved(&unit);
                     };
                     self.listeners.insert(name.clone(), Listener(tokio::spawn(listen)));
                 }

@@ -1,7 +1,7 @@
 //! One subscription: whose it is, what of, and what of that is new.
 
 use super::{Address, Source};
-use crate::log::{Line, Ring, Since, rank};
+use crate::log::{LogLine, Ring, Since, rank};
 use contract::{access::caller::Caller, meta::Role};
 use futures::future::BoxFuture;
 use std::sync::Arc;
@@ -114,7 +114,7 @@ pub fn messages_since(log: &Ring, mark: &mut u64, least: usize) -> Since {
 const OURS: [&str; 4] = ["raspi_mcp", "agent", "camera", "update"];
 
 /// Lines of libraries that carry the delivery would call for the next one, at levels that only a developer sets. So would those
-/// of the courier itself, whose target is `resources`.
-fn is_ours(line: &Line) -> bool {
+/// of the notifier itself, whose target is `resources`.
+fn is_ours(line: &LogLine) -> bool {
     line.target.split("::").next().is_some_and(|first| OURS.contains(&first))
 }

@@ -4,12 +4,12 @@
 
 use super::{
     batch::Out,
-    door::{Route, Server, Visitor},
     envelope::{self, Content, Fault, INVALID_REQUEST, Id, Message},
     mcp::bridge::Bridge,
     outbox::{Outbox, Outgoing, outbox},
     params::{InitializeParams, cancelled_id},
     reply,
+    router::{RequestContext, Route, Server},
     running::{Refused, Running},
     session::Session,
     soon,
@@ -181,8 +181,8 @@ impl Connection {
             self.session.learn(params);
         }
         let client = self.session.client.as_deref();
-        let visitor = Visitor { caller: &self.caller, client, notifies: true, converses: true };
-        match self.server.route(&visitor, id, method, params) {
+        let context = RequestContext { caller: &self.caller, client, notifies: true, converses: true };
+        match self.server.route(&context, id, method, params) {
             Route::Answer(bytes) => self.outbox.send(Out::Answer(key, bytes)).await,
             Route::Call(ticket) => self.call(*ticket, key).await,
             Route::Mcp => self.hand_to_mcp(Some(id), bytes).await,
@@ -252,7 +252,7 @@ impl Drop for Connection {
         self.running.cancel_all();
         if let Some(presence) = &self.caller.presence {
             presence.leave();
-            self.server.pipeline.world.gpio.left(presence);
+            self.server.pipeline.services.gpio.left(presence);
         }
     }
 }

@@ -1,8 +1,7 @@
-//! The front door: bytes to frames, frames to messages, messages to calls. The only folder that names rmcp types.
+//! The protocol: bytes to frames, frames to messages, messages to calls. The only folder that names rmcp types.
 
 pub mod batch;
 pub mod connection;
-pub mod door;
 pub mod envelope;
 pub mod frame;
 pub mod listing;
@@ -12,6 +11,7 @@ pub mod outbox;
 pub mod params;
 pub mod quote;
 pub mod reply;
+pub mod router;
 pub mod running;
 pub mod session;
 pub mod soon;

@@ -1,4 +1,4 @@
-//! The 2026-07-28 era over HTTP, as far as the front door must tell it apart, and answers inside event streams.
+//! The 2026-07-28 era over HTTP, as far as the router must tell it apart, and answers inside event streams.
 
 use super::params::{MODERN, meta_of};
 use axum::{

@@ -1,4 +1,4 @@
-//! The parameters that the front door itself understands: `tools/call`, `tools/list`, cancellations and `_meta`.
+//! The parameters that the router itself understands: `tools/call`, `tools/list`, cancellations and `_meta`.
 
 use super::envelope::{Fault, INVALID_PARAMS, Id};
 use crate::registry::listing::Filter;
@@ -11,7 +11,7 @@ pub const MODERN: &str = "2026-07-28";
 /// The one revision whose peers may send batches.
 pub const BATCHING: &str = "2025-03-26";
 
-/// `_meta` of a request, as far as the front door reads it.
+/// `_meta` of a request, as far as the router reads it.
 #[derive(Debug, Default, Deserialize)]
 pub struct Meta {
     #[serde(rename = "progressToken")]

@@ -7,7 +7,7 @@ use super::{
     Sampling,
     job::Job,
     metric::Set,
-    shelf::{self, Kept, Tally},
+    store::{self, Kept, Tally},
 };
 use base::error::{ErrorCode, ToolError};
 use tokio::time::Instant;
@@ -70,7 +70,7 @@ impl Sampling {
             (wanted, known.is_none())
         };
         let kept = wanted.clone();
-        self.0.store.run(move |connection| shelf::begin(connection, &kept)).await?;
+        self.0.store.run(move |connection| store::begin(connection, &kept)).await?;
         let mut state = self.state();
         if is_new {
             // As it will be loaded: by number.
@@ -86,7 +86,7 @@ impl Sampling {
         if !self.state().numbered(NUMBER).is_some_and(|job| job.is_running()) {
             return Ok(());
         }
-        self.0.store.run(move |connection| shelf::end(connection, NUMBER, now_ms)).await?;
+        self.0.store.run(move |connection| store::end(connection, NUMBER, now_ms)).await?;
         if let Some(job) = self.state().numbered(NUMBER) {
             job.kept.stopped_ms = Some(now_ms);
         }

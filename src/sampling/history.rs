@@ -4,7 +4,7 @@ use super::{
     Sampling,
     block::Decoded,
     metric::{Sample, Set},
-    walk::{Source, Visit},
+    scan::{ScanVisitor, Source},
 };
 use base::error::ToolError;
 use std::ops::Range;
@@ -89,7 +89,7 @@ struct Filling {
     places: Vec<Option<usize>>,
 }
 
-impl Visit for Filling {
+impl ScanVisitor for Filling {
     fn block(&mut self, source: &Source, block: &[u8]) {
         let Self { history, wanted, decoded, places } = self;
         if decoded.read(block, *wanted).is_err() {
@@ -144,6 +144,6 @@ impl Sampling {
         let wanted = metrics.iter().fold(Set::NONE, |all, metric| all.with(*metric));
         let history = History { span, series, damaged: 0 };
         let filling = Filling { history, wanted, decoded: Decoded::default(), places: Vec::new() };
-        Ok(self.walk(sources, filling).await?.history)
+        Ok(self.scan(sources, filling).await?.history)
     }
 }

@@ -5,7 +5,7 @@ use super::{
     block::{self, MOST},
     default,
     metric::{Sample, Set},
-    shelf::{Block, Kept, Tally},
+    store::{Block, Kept, Tally},
 };
 use base::os::activity::Reading;
 use std::{sync::Arc, time::Duration};

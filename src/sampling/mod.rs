@@ -2,12 +2,11 @@
 //! (docs/contract/metrics.md).
 //!
 //! A job outlives the server: it is in the store and goes on at the next start. Its samples wait in memory for up to
-//! [`clockwork::FLUSH_EVERY`] and go to the card together; a power cut loses those and nothing else. Nothing runs while
+//! [`scheduler::FLUSH_EVERY`] and go to the card together; a power cut loses those and nothing else. Nothing runs while
 //! there is no job. Times are the machine's clock, as it was: a clock that was set back repeats them, a machine that slept
 //! leaves a gap, and nothing is filled in.
 
 pub mod block;
-mod clockwork;
 mod default;
 mod history;
 mod job;
@@ -15,23 +14,24 @@ pub mod look;
 pub mod metric;
 mod pages;
 pub mod power;
-mod shelf;
+mod scan;
+mod scheduler;
+mod store;
 mod upkeep;
-mod walk;
 
-pub use clockwork::FLUSH_EVERY;
 pub use default::DefaultJob;
 pub use history::{Cell, History, MOST_CELLS, Series, Span};
 pub use job::{Request, Status};
 pub use pages::Page;
+pub use scheduler::FLUSH_EVERY;
 
 use crate::store::Store;
 use base::{clock::Wall, error::ToolError};
 use hw::machine::Machine;
 use job::Job;
 use look::Looker;
-use shelf::{Kept, Tally};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use store::{Kept, Tally};
 use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -143,7 +143,7 @@ impl Sampling {
         if dry_run {
             return Ok(status);
         }
-        self.0.store.run(move |connection| shelf::begin(connection, &kept)).await?;
+        self.0.store.run(move |connection| store::begin(connection, &kept)).await?;
         self.state().jobs.push(job);
         self.wake(machine);
         Ok(status)
@@ -206,7 +206,7 @@ impl Sampling {
         let changes = was_running || discard;
         let now_ms = self.now_ms();
         if !dry_run && discard {
-            self.0.store.run(move |connection| shelf::forget(connection, number)).await?;
+            self.0.store.run(move |connection| store::forget(connection, number)).await?;
             let mut state = self.state();
             let mut status = state.find(id)?.status(None);
             state.jobs.retain(|job| job.kept.number != number);
@@ -218,7 +218,7 @@ impl Sampling {
         if !dry_run && was_running {
             self.flush_locked().await;
             // A card that takes nothing is no reason to go on: it rests from now on, and the status says what is wrong.
-            let ended = self.0.store.run(move |connection| shelf::end(connection, number, now_ms)).await;
+            let ended = self.0.store.run(move |connection| store::end(connection, number, now_ms)).await;
             if let Err(error) = ended {
                 self.state().fault = Some(error.advice());
             }

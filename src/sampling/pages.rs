@@ -4,7 +4,7 @@ use super::{
     Sampling,
     block::Decoded,
     metric::{Sample, Set},
-    walk::{Source, Visit},
+    scan::{ScanVisitor, Source},
 };
 use base::error::ToolError;
 use std::ops::Range;
@@ -44,7 +44,7 @@ impl Turning {
     }
 }
 
-impl Visit for Turning {
+impl ScanVisitor for Turning {
     fn block(&mut self, source: &Source, block: &[u8]) {
         let mut decoded = std::mem::take(&mut self.decoded);
         match decoded.read(block, Set::NONE) {
@@ -80,6 +80,6 @@ impl Sampling {
     pub async fn page(&self, job: Option<&str>, times: Range<i64>, places: Range<u64>) -> Result<Page, ToolError> {
         let sources = self.sources(job, &times).await?;
         let turning = Turning { page: Page::default(), places, decoded: Decoded::default() };
-        Ok(self.walk(sources, turning).await?.page)
+        Ok(self.scan(sources, turning).await?.page)
     }
 }

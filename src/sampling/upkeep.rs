@@ -3,7 +3,7 @@
 use super::{
     Sampling,
     job::Job,
-    shelf::{self, Limits, Tally},
+    store::{self, Limits, Tally},
 };
 use base::error::ToolError;
 use std::time::Duration;
@@ -20,7 +20,7 @@ impl Sampling {
     pub(super) async fn tidy(&self) -> Result<(), ToolError> {
         let _turn = self.0.turn.lock().await;
         if !self.state().loaded {
-            let jobs = self.0.store.run(shelf::load).await?;
+            let jobs = self.0.store.run(store::load).await?;
             let mut state = self.state();
             state.jobs = jobs.into_iter().map(|(kept, tally)| Job::new(kept, tally)).collect();
             state.loaded = true;
@@ -36,7 +36,7 @@ impl Sampling {
             return;
         }
         let pruned = self.0.store.run(move |connection| {
-            let prune = |(limits, has): (Limits, Tally)| Ok((limits.job, shelf::prune(connection, limits, has)?));
+            let prune = |(limits, has): (Limits, Tally)| Ok((limits.job, store::prune(connection, limits, has)?));
             limits.into_iter().map(prune).collect::<rusqlite::Result<Vec<_>>>()
         });
         let pruned = match pruned.await {
@@ -54,7 +54,7 @@ impl Sampling {
             }
         }
         for number in empty {
-            match self.0.store.run(move |connection| shelf::forget(connection, number)).await {
+            match self.0.store.run(move |connection| store::forget(connection, number)).await {
                 Ok(()) => self.state().jobs.retain(|job| job.kept.number != number),
                 Err(error) => tracing::warn!(%error, "an ended sampling job could not be forgotten"),
             }

@@ -3,14 +3,14 @@
 //! The thread sleeps in a channel until there is work, so an idle store wakes nobody. It opens and checks the file
 //! itself: a large file on a slow card delays the first query, never the start of the server.
 
-mod desk;
+mod connection;
 mod open;
 
-pub use desk::Durability;
+pub use connection::Durability;
 pub use open::{OpenReport, Opened, settle};
 
 use base::error::{ErrorCode, ToolError};
-use desk::Desk;
+use connection::StoreConnection;
 use rusqlite::Connection;
 use std::{
     fs::File,
@@ -29,7 +29,7 @@ const QUEUE: usize = 64;
 /// SQLite's documentation asks for no more than 64 KiB; queries here are shallow.
 const STACK: usize = 512 * 1024;
 
-type Job = Box<dyn FnOnce(Result<&mut Desk, &OpenReport>) + Send>;
+type Job = Box<dyn FnOnce(Result<&mut StoreConnection, &OpenReport>) + Send>;
 
 /// A handle to the store. Cheap to clone; the last one closes the file.
 #[derive(Clone)]
@@ -66,14 +66,14 @@ impl Store {
             .stack_size(STACK)
             .spawn(move || {
                 let (connection, opened) = open::open(&file);
-                let mut desk = connection.map(|connection| Desk::new(connection, &file, Box::new(sync)));
+                let mut held = connection.map(|connection| StoreConnection::new(connection, &file, Box::new(sync)));
                 opened.log(&file);
                 let opened = seen.get_or_init(|| opened);
                 for job in jobs {
-                    job(desk.as_mut().ok_or(opened));
+                    job(held.as_mut().ok_or(opened));
                 }
-                if let Some(desk) = desk {
-                    open::close(desk.connection);
+                if let Some(held) = held {
+                    open::close(held.connection);
                 }
             })
             .map_err(|error| ToolError::internal(format!("cannot start the store's thread: {error}")))?;
@@ -138,9 +138,9 @@ impl Store {
         F: FnOnce(&mut Connection) -> rusqlite::Result<R> + Send + 'static,
     {
         let path = self.0.path.clone();
-        self.at_desk(move |desk| {
-            desk.promise(durability)?;
-            work(&mut desk.connection).map_err(|error| failed(&path, &error))
+        self.on_thread(move |held| {
+            held.promise(durability)?;
+            work(&mut held.connection).map_err(|error| failed(&path, &error))
         })
         .await
     }
@@ -155,7 +155,7 @@ impl Store {
         F: FnOnce(&Connection) -> rusqlite::Result<R> + Send + 'static,
     {
         let path = self.0.path.clone();
-        self.at_desk(move |desk| work(&desk.connection).map_err(|error| failed(&path, &error))).await
+        self.on_thread(move |held| work(&held.connection).map_err(|error| failed(&path, &error))).await
     }
 
     /// Brings everything that was committed to the card.
@@ -164,17 +164,17 @@ impl Store {
     /// `unavailable` when that failed. Until it has been made good, which everything that comes after tries first, nothing
     /// is done any more.
     pub async fn sync(&self) -> Result<(), ToolError> {
-        self.at_desk(Desk::sync).await
+        self.on_thread(StoreConnection::sync).await
     }
 
-    async fn at_desk<R: Send + 'static>(
+    async fn on_thread<R: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Desk) -> Result<R, ToolError> + Send + 'static,
+        work: impl FnOnce(&mut StoreConnection) -> Result<R, ToolError> + Send + 'static,
     ) -> Result<R, ToolError> {
         let (answer, answered) = oneshot::channel();
         let path = self.0.path.clone();
-        self.submit(Box::new(move |desk| {
-            let result = desk.map_err(|report| report.unavailable(&path)).and_then(work);
+        self.submit(Box::new(move |held| {
+            let result = held.map_err(|report| report.unavailable(&path)).and_then(work);
             // The caller may have left; the work is done all the same.
             let _ = answer.send(result);
         }))?;

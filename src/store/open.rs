@@ -103,7 +103,7 @@ fn configure(path: &Path) -> Result<Connection, Fault> {
     // Space a trim frees goes back to the card. Has to stand before the first table.
     connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
-    // Every commit is on the card when it returns, unless its job wants less (see `super::desk`): the audit promises that.
+    // Every commit is on the card when it returns, unless its job wants less (see `super::connection`): the audit promises that.
     connection.pragma_update(None, "synchronous", "FULL")?;
     // Negative: KiB. The default of 2 MiB is a sixth of the whole server's memory; records are appended, seldom searched.
     connection.pragma_update(None, "cache_size", -128)?;

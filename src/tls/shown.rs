@@ -2,7 +2,7 @@
 
 use super::provider;
 use appliance::certificate::Fingerprint;
-use base::watched::Watched;
+use base::reload_on_change::ReloadOnChange;
 use contract::config::Tls;
 use rustls::{
     ServerConfig,
@@ -21,7 +21,7 @@ use std::{
 const RESUMABLE: usize = 32;
 
 /// Certificate and key, always the newest that are good.
-pub struct Shown(Watched<Identity>);
+pub struct Shown(ReloadOnChange<Identity>);
 
 /// One state of them.
 pub struct Identity {
@@ -34,7 +34,7 @@ impl Shown {
     /// # Errors
     /// A sentence for the person who starts the server: which file, what is wrong, what to do.
     pub fn load(tls: &Tls) -> Result<Self, String> {
-        Watched::new(vec![tls.certificate.clone(), tls.key.clone()], read).map(Self)
+        ReloadOnChange::new(vec![tls.certificate.clone(), tls.key.clone()], read).map(Self)
     }
 
     pub fn now(&self) -> Arc<Identity> {

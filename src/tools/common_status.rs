@@ -1,10 +1,10 @@
 //! The status of long work, as every tool that reports one gives it (docs/contract/manage.md).
 
-use crate::updating::Summary;
 use base::clock::Stamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 use update::status::Phase;
+use update_client::Summary;
 
 /// How long work stands.
 #[derive(Serialize, JsonSchema)]

@@ -2,9 +2,9 @@
 
 use crate::rpc::{
     connection::{Connection, PARTING},
-    door::Server,
     frame::{Frame, Framer},
     outbox::Outgoing,
+    router::Server,
 };
 use contract::access::caller::Caller;
 use std::{io, pin::pin, sync::Arc};

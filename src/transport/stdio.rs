@@ -4,7 +4,7 @@
 //! Terminals and files cannot be, and go through tokio's threads.
 
 use super::lines;
-use crate::rpc::door::Server;
+use crate::rpc::router::Server;
 use contract::{
     access::caller::{Caller, Door},
     meta::Role,

@@ -1,7 +1,7 @@
 //! The unix socket: programs on this machine, identified by the kernel.
 
 use super::{lines, write_deadline::Paced};
-use crate::rpc::{door::Server, reply};
+use crate::rpc::{reply, router::Server};
 use base::os::{Root, groups};
 use contract::{
     access::{

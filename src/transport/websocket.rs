@@ -2,9 +2,9 @@
 
 use crate::rpc::{
     connection::{Connection, PARTING},
-    door::Server,
     envelope::{Fault, INVALID_REQUEST},
     outbox::Outgoing,
+    router::Server,
 };
 use axum::{
     body::Body,

@@ -10,7 +10,7 @@ use hw::{
     board::{Board, Choice},
     camera::{
         Format, Size, Wish,
-        develop::develop,
+        encode::encode,
         port::{Picture, Port as _, Until},
         v4l::V4l,
     },
@@ -93,7 +93,7 @@ fn ten_frames(id: &str, size: Size, picture: bool) -> f64 {
     let began = Instant::now();
     port.take(&camera, &wish, &until, &mut |raw| {
         if picture {
-            return develop(raw, &wish);
+            return encode(raw, &wish);
         }
         Ok(Picture { bytes: raw.bytes.to_vec(), format: Format::Jpeg, size: raw.size, passed_through: true })
     })

@@ -141,7 +141,7 @@ async fn what_was_subscribed_to_is_still_told_after_a_restart() {
     let again = owner.starts(|settings| settings.http.listen.set_port(port)).await;
     let server = again.pi.server();
     soon(async {
-        while server.book.count() == 0 {
+        while server.subscriptions.count() == 0 {
             tokio::task::yield_now().await;
         }
     })

@@ -24,8 +24,8 @@ use raspi_mcp::{
         tool::Entry,
     },
     sampling::Sampling,
+    services::Services,
     store::Store,
-    world::World,
 };
 use serde_json::Value;
 use std::{
@@ -36,9 +36,9 @@ use std::{
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-/// One server on one machine, without doors: its tools, its world, no agent.
+/// One server on one machine, without doors: its tools, its services, no agent.
 pub struct Pi {
-    pub world: Arc<World>,
+    pub services: Arc<Services>,
     pub registry: Arc<Registry>,
     pub cancel: CancellationToken,
     /// Where the next calls report to.
@@ -110,7 +110,7 @@ impl Pi {
     pub fn caller(&self, principal: &str, role: Role, door: Door) -> Self {
         let presence = (door != Door::Http).then(Presence::default);
         Self {
-            world: Arc::clone(&self.world),
+            services: Arc::clone(&self.services),
             registry: Arc::clone(&self.registry),
             cancel: CancellationToken::new(),
             progress: Progress::default(),
@@ -124,7 +124,7 @@ impl Pi {
     pub fn hang_up(&self) {
         let presence = self.caller.presence.as_ref().expect("a connection");
         presence.leave();
-        self.world.gpio.left(presence);
+        self.services.gpio.left(presence);
     }
 
     fn made(machine: Machine, home: &Path, wall: Wall, bus: Bus) -> Self {
@@ -138,10 +138,10 @@ impl Pi {
         let audit = Audit::new(store.clone(), settings.audit.max_bytes, None);
         let sampling = Sampling::new(store.clone(), settings.metrics.max_bytes, wall);
         machine.bus = bus;
-        let world = World::new(settings, Arc::new(machine), agent, store, audit, Ring::new(10));
-        let world = World { sampling, ..world };
+        let services = Services::new(settings, Arc::new(machine), agent, store, audit, Ring::new(10));
+        let services = Services { sampling, ..services };
         Self {
-            world: Arc::new(world),
+            services: Arc::new(services),
             registry: Arc::new(Registry::new(raspi_mcp::tools::NAMESPACES)),
             cancel: CancellationToken::new(),
             progress: Progress::default(),
@@ -154,7 +154,7 @@ impl Pi {
     pub async fn call(&self, tool: &str, args: Value) -> Answer {
         let notes = Arc::new(Notes::default());
         let cx = Context {
-            world: Arc::clone(&self.world),
+            services: Arc::clone(&self.services),
             registry: Arc::clone(&self.registry),
             caller: Arc::clone(&self.caller),
             cancel: self.cancel.clone(),

@@ -20,7 +20,7 @@ use super::{
     settings::AgentSettings,
     units::Units,
 };
-use base::{error::ToolError, os::lock::Lock, watched::Watched};
+use base::{error::ToolError, os::lock::Lock, reload_on_change::ReloadOnChange};
 use contract::meta::Mode;
 use serde_json::Value;
 use std::{
@@ -31,7 +31,7 @@ use std::{
 /// The privileged half, by its parts: each looks after one thing.
 pub struct Agent {
     pub(super) settings: AgentSettings,
-    pub(super) policy: Watched<AgentPolicy>,
+    pub(super) policy: ReloadOnChange<AgentPolicy>,
     pub(super) clock: Clock,
     pub(super) asks: Arc<Asks>,
     pub(super) machine: Arc<dyn Machine>,

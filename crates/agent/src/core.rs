@@ -17,7 +17,7 @@ use super::{
     power::Power,
     settings::AgentSettings,
 };
-use base::{error::ToolError, watched::Watched};
+use base::{error::ToolError, reload_on_change::ReloadOnChange};
 use std::{
     path::PathBuf,
     sync::{Arc, OnceLock},
@@ -43,7 +43,7 @@ impl Agent {
         let policy = {
             let (reload, start) = (settings.reload.clone(), settings.policy.clone());
             let make = move |_: &[PathBuf]| reload.read().map(|settings| start.renewed(&settings));
-            Watched::after(settings.policy.clone(), settings.reload.files.clone(), make)
+            ReloadOnChange::after(settings.policy.clone(), settings.reload.files.clone(), make)
         };
         let asks = Asks::load(folder, &clock, &boot_clock, settings.policy.ask_expiry, &mut faults);
         let per_hour = settings.policy.reboots_per_hour;

@@ -4,7 +4,7 @@ use base::error::ToolError;
 use contract::values::Pin;
 use hw::{
     board::Board,
-    gpio::{registers::Registers, told::PinLook},
+    gpio::{pin_cache::PinLook, registers::Registers},
     model::Kind,
 };
 use std::sync::OnceLock;

@@ -48,7 +48,7 @@ pub trait Machine: Send + Sync {
     ///
     /// # Errors
     /// `unavailable` when the machine cannot be told.
-    fn go_down(&self, action: PowerAction) -> Result<(), ToolError>;
+    fn schedule_power(&self, action: PowerAction) -> Result<(), ToolError>;
     /// The same for a restart that hands `argument` to the firmware (reboot(2), `LINUX_REBOOT_CMD_RESTART2`).
     ///
     /// # Errors
@@ -76,7 +76,7 @@ pub struct RealMachine {
 }
 
 impl Machine for RealMachine {
-    fn go_down(&self, action: PowerAction) -> Result<(), ToolError> {
+    fn schedule_power(&self, action: PowerAction) -> Result<(), ToolError> {
         let verb = match action {
             PowerAction::Reboot => "reboot",
             PowerAction::Shutdown => "poweroff",
@@ -180,7 +180,7 @@ impl SimulatedMachine {
 }
 
 impl Machine for SimulatedMachine {
-    fn go_down(&self, action: PowerAction) -> Result<(), ToolError> {
+    fn schedule_power(&self, action: PowerAction) -> Result<(), ToolError> {
         if let Some(error) = self.fault.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(error);
         }
@@ -194,7 +194,7 @@ impl Machine for SimulatedMachine {
     }
 
     fn restart_with(&self, argument: &str) -> Result<(), ToolError> {
-        self.go_down(PowerAction::Reboot)?;
+        self.schedule_power(PowerAction::Reboot)?;
         *self.argument.lock().unwrap_or_else(PoisonError::into_inner) = Some(argument.to_owned());
         Ok(())
     }

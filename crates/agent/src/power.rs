@@ -320,7 +320,7 @@ impl Power {
         if let Some(told) = self.0.told.get() {
             told.before(PowerAction::Reboot, None);
         }
-        self.0.machine.go_down(PowerAction::Reboot)?;
+        self.0.machine.schedule_power(PowerAction::Reboot)?;
         if let Some(told) = self.0.told.get()
             && self.0.machine.is_simulated()
         {
@@ -330,7 +330,7 @@ impl Power {
     }
 
     fn fire(&self) {
-        let argument = self.go_down();
+        let argument = self.begin_pending();
         // Not while the lock is held: whoever is told may ask for the next restart.
         if let Some(argument) = argument
             && let Some(told) = self.0.told.get()
@@ -340,7 +340,7 @@ impl Power {
     }
 
     /// Has the machine go down; gives the argument it went with when it is a simulated one that restarts.
-    fn go_down(&self) -> Option<Option<String>> {
+    fn begin_pending(&self) -> Option<Option<String>> {
         let mut now = self.lock();
         let at = (self.0.clock)();
         let pending = now.card.pending.as_mut()?;
@@ -360,7 +360,7 @@ impl Power {
         }
         let told = match &argument {
             Some(argument) => self.0.machine.restart_with(argument),
-            None => self.0.machine.go_down(action),
+            None => self.0.machine.schedule_power(action),
         };
         let restarted = told.is_ok() && action == PowerAction::Reboot;
         let outcome = match told {

@@ -8,4 +8,4 @@ pub mod clock;
 pub mod error;
 pub mod os;
 pub mod redact;
-pub mod watched;
+pub mod reload_on_change;

@@ -1,38 +1,183 @@
-//! Brings the blocks of a bundle here, from servers or from a stick, and decides nothing about them.
+//! The server's side of updates: finds releases, runs the one update job, monitors a trial, and reports the state of it all.
 //!
-//! A [`Line`] is the way out with its limits, a [`Source`] one file at several [`Place`]s, [`Blocks`] what comes of it, and a [`Spool`]
-//! where it waits. [`download`] is all of that in one. Every wait is bounded, every block is verified by the hash that the signed index
-//! has for it, and whatever goes wrong, what was fetched is kept.
+//! [`UpdateClient`] is the state that the modules share; each adds what it does as methods. [`fetch`] brings bytes here and
+//! [`upload`] hands them to the agent; `channel_check` reads the channel's index and `preview` has a bundle judged; `update_job`
+//! is the job, `poller` begins one unasked; `trial_monitor` reports a new system's health from `health_probe`, and
+//! `dead_man_switch` asks to go back when the channel falls silent. `root_rotation` follows newer roots of trust.
+//!
+//! Decides nothing about trust: what a bundle is worth, where it goes and whether a trial is committed is the agent's to say.
 
-mod answer;
-mod blocks;
-mod body;
-mod certificate;
-mod download;
-mod fault;
+mod channel_check;
+mod dead_man_switch;
+pub mod fetch;
+mod health_probe;
 pub mod icmp;
-mod limits;
-mod line;
-mod look;
-mod opened;
-mod pace;
-mod pieces;
-mod probe;
-mod room;
-mod route;
-mod small;
-mod source;
-mod spool;
+mod plans;
+mod poller;
+mod preview;
+mod root_rotation;
+mod summary;
+mod trial_monitor;
+mod update_job;
+pub mod upload;
 
-pub use blocks::Blocks;
-pub use download::{Progress, download};
-use fault::Fault;
-pub use limits::Limits;
-pub use line::Line;
-pub use look::{Look, look};
-pub use opened::Front;
-pub use pieces::{Order, Piece, Pieces};
-pub use room::free;
-pub use small::{small, try_small};
-pub use source::Source;
-pub use spool::{Spool, sweep};
+pub use channel_check::{ChannelCheck, Offer};
+pub use plans::Planned;
+pub use preview::job_id;
+pub use summary::{Summary, UpdateOverview};
+pub use trial_monitor::in_trial;
+
+use agent::AgentLink;
+use base::{
+    clock::Wall,
+    error::ToolError,
+    os::{
+        Root,
+        clock::{self, Zone},
+    },
+};
+use contract::config::Settings;
+use hw::machine::Machine;
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use update::{
+    health::Baseline,
+    job::{Jobs, Order},
+};
+use update_job::UpdateJob;
+
+/// The server's updates. Cheap to clone.
+#[derive(Clone)]
+pub struct UpdateClient(Arc<Inner>);
+
+struct Inner {
+    jobs: Jobs,
+    settings: Arc<Settings>,
+    agent: AgentLink,
+    wall: Wall,
+    /// Where job and baseline are kept.
+    folder: PathBuf,
+    root: Root,
+    seen: Mutex<Seen>,
+    /// What a channel said is written down by one at a time.
+    remembering: tokio::sync::Mutex<()>,
+    /// Counts what may be news to those who watch `raspi://update`, beside the job's own.
+    moved: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct Seen {
+    plans: plans::Plans,
+    /// What the last look at this boot's health found wrong, in words; `None` before the first one.
+    problems: Option<Vec<String>>,
+}
+
+impl UpdateClient {
+    pub fn of(settings: &Arc<Settings>, machine: &Machine, agent: AgentLink, wall: Wall) -> Self {
+        let folder = settings.places.state_dir.join("updates");
+        Self(Arc::new(Inner {
+            jobs: Jobs::open(&folder, wall.clone()),
+            settings: Arc::clone(settings),
+            agent,
+            wall,
+            folder,
+            root: machine.root.clone(),
+            seen: Mutex::default(),
+            remembering: tokio::sync::Mutex::default(),
+            moved: watch::Sender::new(0),
+        }))
+    }
+
+    pub fn jobs(&self) -> &Jobs {
+        &self.0.jobs
+    }
+
+    /// Begins an update.
+    ///
+    /// # Errors
+    /// `conflict` while another one is under way, with whose it is and since when.
+    pub fn start(&self, machine: &Arc<Machine>, order: Order) -> Result<(), ToolError> {
+        self.0.jobs.start(order, Arc::new(UpdateJob { client: self.clone(), machine: Arc::downgrade(machine) }))
+    }
+
+    /// Goes on where the server before this one ended, and looks after a trial. Called once, when the listeners are open; ends with
+    /// `stop`, and lets go of the agent then.
+    pub fn begin(&self, machine: &Arc<Machine>, stop: CancellationToken) {
+        let client = self.clone();
+        let machine = Arc::downgrade(machine);
+        tokio::spawn(stop.run_until_cancelled_owned(async move {
+            let simulated = trial_monitor::run(&client, &machine).await;
+            let goes_on = async {
+                if !client.0.jobs.resume(Arc::new(UpdateJob { client: client.clone(), machine: Weak::clone(&machine) }))
+                {
+                    client.finish_armed().await;
+                }
+            };
+            let simulated = async {
+                if simulated {
+                    trial_monitor::run_simulated(&client, &machine).await;
+                }
+            };
+            futures::join!(goes_on, simulated, poller::run(&client, &machine), client.dead_man_switch());
+        }));
+    }
+
+    /// What changes from now on: something to read again, for those who watch.
+    pub async fn changed(&self, since: &mut Marks) {
+        tokio::select! {
+            // Both senders live as long as `self`.
+            _ = since.jobs.changed() => {}
+            _ = since.moved.changed() => {}
+        }
+    }
+
+    /// For [`UpdateClient::changed`].
+    pub fn marks(&self) -> Marks {
+        Marks { jobs: self.0.jobs.changes(), moved: self.0.moved.subscribe() }
+    }
+
+    /// Where windows are. A machine whose zone cannot be read has UTC, as `system.get_clock` says.
+    fn zone(&self) -> Zone {
+        clock::zone(&self.0.root).unwrap_or_else(|_| Zone::utc())
+    }
+
+    /// A tool changed something of the slots.
+    pub fn news(&self) {
+        self.moved();
+    }
+
+    fn moved(&self) {
+        self.0.moved.send_modify(|count| *count = count.wrapping_add(1));
+    }
+
+    fn baseline_file(&self) -> PathBuf {
+        self.0.folder.join("baseline.json")
+    }
+
+    /// What worked before, if that was kept.
+    async fn baseline(&self) -> Option<Baseline> {
+        let file = self.baseline_file();
+        let shown = file.display().to_string();
+        let loaded = base::os::blocking::run("update", move |_| {
+            Baseline::load(&file).map_err(|error| ToolError::unavailable(error.to_string()))
+        });
+        loaded.await.unwrap_or_else(|error| {
+            tracing::error!(target: "update", %error, file = shown, "what worked before is not known");
+            None
+        })
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.0.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How far somebody who watches has seen.
+pub struct Marks {
+    jobs: watch::Receiver<u64>,
+    moved: watch::Receiver<u64>,
+}

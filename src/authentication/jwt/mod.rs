@@ -11,7 +11,7 @@ mod known;
 pub use keys::{Keys, Signer};
 
 use base::base64url;
-use base::watched::Watched;
+use base::reload_on_change::ReloadOnChange;
 use contract::access::token::EARLIEST;
 use contract::{config::Jwt, meta::Role};
 use known::{Claims, Known};
@@ -99,7 +99,7 @@ pub struct Validator {
     audience: String,
     role_claim: String,
     skew: Duration,
-    keys: Watched<Keys>,
+    keys: ReloadOnChange<Keys>,
     known: Known,
 }
 
@@ -114,7 +114,7 @@ impl Validator {
             audience: settings.audience.clone(),
             role_claim: settings.role_claim.clone(),
             skew: Duration::seconds(settings.clock_skew_seconds.into()),
-            keys: Watched::new(vec![settings.keys_file.clone()], |files| Keys::read(&files[0]))?,
+            keys: ReloadOnChange::new(vec![settings.keys_file.clone()], |files| Keys::read(&files[0]))?,
             known: Known::default(),
         })
     }

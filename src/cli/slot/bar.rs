@@ -1,6 +1,6 @@
 //! How an installation goes, on a terminal as a bar, elsewhere as a line for each phase.
 
-use crate::{cli::say::errln, terminal::printable, updating::carry::Told};
+use crate::{cli::say::errln, terminal::printable};
 use futures::future::{BoxFuture, FutureExt, ready};
 use std::{
     io::{IsTerminal, Write, stderr},
@@ -11,6 +11,7 @@ use update::{
     job::{Release, phase_word},
     status::Phase,
 };
+use update_client::upload::ProgressSink;
 
 /// Characters of the bar.
 const WIDTH: usize = 30;
@@ -72,7 +73,7 @@ fn line(word: &str, done: u64, total: u64, message: &str) -> String {
     format!("{word:<10} [{}{}] {share:>3} %  {message}", "#".repeat(full), " ".repeat(WIDTH - full))
 }
 
-impl Told for Bar {
+impl ProgressSink for Bar {
     fn release(&self, _: Release) -> BoxFuture<'_, ()> {
         ready(()).boxed()
     }

@@ -4,7 +4,6 @@ use super::{agreed, authorization, bar::Bar};
 use crate::{
     cli::{exit::Failure, say::outln},
     terminal::printable,
-    updating::carry::{Bundle, Carry},
 };
 use agent::{
     AgentLink, UpdateTool,
@@ -21,7 +20,8 @@ use base::{
 use contract::config::Settings;
 use std::path::{Path, PathBuf};
 use update::{Place, status::RestartPlan};
-use update_client::{Limits, Line, Source};
+use update_client::fetch::{HttpClient, Limits, Source};
+use update_client::upload::{Bundle, Upload};
 
 const TOOL: UpdateTool = UpdateTool::UpdateServer;
 
@@ -32,8 +32,8 @@ pub async fn run(agent: &AgentLink, settings: &Settings, bundle: &str, reboot: b
     let status = agent.get::<GetUpdateStatus>().await?;
     let synchronised = status.simulated || clock::synchronized(&Root::system()) == Some(true);
     let limits = Limits::of(&settings.update, zone, Wall::system(), status.time_floor);
-    let line = Line::new(Limits { synchronised, ..limits })?;
-    let bundle = Bundle::open(Source::new(line, vec![place]), |_, _| Ok(())).await?;
+    let http = HttpClient::new(Limits { synchronised, ..limits })?;
+    let bundle = Bundle::open(Source::new(http, vec![place]), |_, _| Ok(())).await?;
     if status.is_armed(&bundle.digest()) {
         outln!("{} is written and armed already", printable(&bundle.manifest().version));
         return restart(agent, reboot, yes).await;
@@ -54,8 +54,8 @@ pub async fn run(agent: &AgentLink, settings: &Settings, bundle: &str, reboot: b
     let bar = Bar::default();
     let plan = if reboot { RestartPlan::Soon } else { RestartPlan::Waits };
     let request = InstallRequest { tool: TOOL, authorization: Some(authorization()), restart: plan };
-    let carry = Carry { agent, request, spool, told: &bar };
-    let armed = carry.install(&bundle).await;
+    let upload = Upload { agent, request, spool, progress: &bar };
+    let armed = upload.install(&bundle).await;
     bar.end();
     let armed = armed?;
     outln!("{} is written into slot {}, read back and armed", printable(&armed.version), armed.target);

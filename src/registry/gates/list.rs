@@ -3,7 +3,7 @@
 use super::{Gate, Opener, command};
 use crate::{
     registry::{refusal::Named, tool::Entry},
-    world::World,
+    services::Services,
 };
 use agent::units::allow;
 use base::{
@@ -21,7 +21,7 @@ use serde_json::Value;
 /// The list of what the namespace may reach, where the call names something of it.
 /// `judged` is the refusal of the tool itself, where it was asked.
 pub(super) fn list(
-    world: &World,
+    services: &Services,
     policy: &Policy,
     entry: &Entry,
     caller: &Caller,
@@ -33,7 +33,7 @@ pub(super) fn list(
     let (by, closed) = match entry.meta.namespace() {
         "gpio" => {
             let pin = Pin::try_from(number("pin")?).ok()?;
-            let rules = &world.gpio.rules;
+            let rules = &services.gpio.rules;
             let never = pin.is_reserved() || rules.keeps(pin);
             let open = rules.allows(pin) || !never && grants.any(|grant| grant.pins.contains(&pin.bcm()));
             let opener = if never { Opener::Nobody } else { Opener::Allow };
@@ -42,27 +42,27 @@ pub(super) fn list(
         "i2c" => {
             let bus = u32::try_from(number("bus")?).ok()?;
             if entry.name() == "i2c.scan_bus" {
-                let open = !world.i2c.allow().on(bus).readable.is_empty()
+                let open = !services.i2c.allow().on(bus).readable.is_empty()
                     || grants.any(|grant| !grant.addresses(bus).is_empty());
                 let closed = (!open).then(|| (format!("I2C bus {bus} is not in i2c.buses"), Opener::Allow));
                 return Some(Gate { name: "list", by: "i2c.buses".into(), closed });
             }
             let address = Address::new(u8::try_from(number("address")?).ok()?)?;
             let want = if entry.meta.effect.is_write() { Want::Write } else { Want::Read };
-            let open = world.i2c.allow().check(bus, address, want).is_ok()
+            let open = services.i2c.allow().check(bus, address, want).is_ok()
                 || grants.any(|grant| grant.has_device(bus, address));
             ("i2c.buses", (!open).then(|| (format!("{address} on I2C bus {bus} is not in i2c.buses"), Opener::Allow)))
         }
         "service" => {
             let name = ServiceName::parse(named.resources.get("service_name")?.as_str()?).ok()?;
             let unit = name.as_str();
-            let open = world.machine.board.is_simulated()
+            let open = services.machine.board.is_simulated()
                 || !entry.meta.effect.is_write()
-                || allow::check(&world.settings.service.allow, &[unit.to_owned()], "").is_ok()
+                || allow::check(&services.settings.service.allow, &[unit.to_owned()], "").is_ok()
                 || grants.any(|grant| grant.has_unit(unit));
             ("service.allow", (!open).then(|| (format!("{unit} is not in service.allow"), Opener::Allow)))
         }
-        "camera" if entry.meta.effect.is_write() => ("camera.allow", camera(world, grants, named, judged)?),
+        "camera" if entry.meta.effect.is_write() => ("camera.allow", camera(services, grants, named, judged)?),
         // Where policy refused, the tool was not asked.
         "files" => {
             let judged = judged.filter(|error| !error.details.contains_key("decided_by"))?;
@@ -77,14 +77,14 @@ type Closed = Option<(String, Opener)>;
 
 /// `None`: only a look at the cameras there are can tell, since a list names them also by their names and places.
 fn camera<'a>(
-    world: &World,
+    services: &Services,
     grants: impl Iterator<Item = &'a Grant>,
     named: &Named,
     judged: Option<&ToolError>,
 ) -> Option<Closed> {
     let camera = named.resources.get("camera").and_then(Value::as_str);
     let patterns: Vec<&String> =
-        world.cameras.allowed().iter().chain(grants.flat_map(|grant| &grant.cameras)).collect();
+        services.cameras.allowed().iter().chain(grants.flat_map(|grant| &grant.cameras)).collect();
     let fits = |camera: &str| patterns.iter().any(|pattern| Glob::of_bytes(pattern).fits(camera));
     if patterns.is_empty() || judged.is_some_and(|error| error.details.contains_key("camera_allowed")) {
         return Some(Some((

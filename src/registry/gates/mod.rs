@@ -8,7 +8,7 @@ mod command;
 mod list;
 
 use super::{refusal::Named, tool::Entry};
-use crate::world::World;
+use crate::services::Services;
 use base::error::ToolError;
 use contract::access::{caller::Caller, policy::Policy, way};
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ impl Gate {
 /// Adds `details.gates` to a refusal of one of the gates, names the others that are closed, and hints at what opens them all.
 /// `args` are the arguments of a call that was refused before anybody had looked at them.
 pub(super) fn tell(
-    world: &World,
+    services: &Services,
     entry: &Entry,
     caller: &Caller,
     named: &Named,
@@ -64,11 +64,11 @@ pub(super) fn tell(
     if error.code != base::error::ErrorCode::PermissionDenied {
         return;
     }
-    let policy = world.policy.held();
+    let policy = services.policy.held();
     let gates: Vec<Gate> = [
         Some(role(&policy, entry, caller)),
         Some(namespace(&policy, entry, caller)),
-        list::list(world, &policy, entry, caller, named, args.is_none().then_some(&*error)),
+        list::list(services, &policy, entry, caller, named, args.is_none().then_some(&*error)),
         Some(mode(&policy, entry, args, error)),
     ]
     .into_iter()
@@ -85,7 +85,7 @@ pub(super) fn tell(
         error.message = format!("{}; besides, {}", error.message, others.join(", and "));
     }
     // Without a folder for fragments (`--config FILE`) the refusal says what there is to change.
-    if world.site.is_none() {
+    if services.site.is_none() {
         return;
     }
     let open = command::way_in(caller, entry, &command::command(entry, caller, named, policy.mode(entry.meta)));

@@ -1,6 +1,6 @@
 //! Tells clients that the list of tools is another, once `raspi-mcp allow` or `revoke` has changed what may be called.
 
-use crate::{registry::context::Change, rpc::door::Server};
+use crate::{registry::context::Change, rpc::router::Server};
 use base::os::folders::Folders;
 use contract::access::policy::Policy;
 use std::{path::PathBuf, sync::Arc};
@@ -14,7 +14,7 @@ pub async fn announce(server: Arc<Server>, folder: PathBuf) {
             return;
         }
     };
-    let policy = &server.pipeline.world.policy;
+    let policy = &server.pipeline.services.policy;
     let mut told: Arc<Policy> = policy.held();
     loop {
         match server.stop.run_until_cancelled(folders.ready()).await {
@@ -31,7 +31,7 @@ pub async fn announce(server: Arc<Server>, folder: PathBuf) {
         if *now != *told {
             told = now;
             // A pin may have been granted to somebody who waits for its news.
-            server.book.look_again();
+            server.subscriptions.look_again();
             server.listeners.announce(Change::Tools).await;
         }
     }

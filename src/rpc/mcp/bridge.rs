@@ -3,10 +3,10 @@
 use super::{fault::complete, handler::Handler};
 use crate::rpc::{
     batch::Out,
-    door::{Server, is_mcp},
     envelope::{self, Content, Fault, INVALID_PARAMS, INVALID_REQUEST, Id, Message},
     outbox::Outbox,
     reply,
+    router::{Server, is_mcp},
     running::{Entered, Running},
 };
 use base::error::ToolError;

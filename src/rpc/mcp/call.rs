@@ -8,7 +8,7 @@ use crate::{
         LOG, admits,
         subscription::{Ear, messages_since},
     },
-    rpc::{door::Server, params::MODERN, ticket},
+    rpc::{params::MODERN, router::Server, ticket},
 };
 use base::error::ToolError;
 use contract::access::caller::Caller;
@@ -46,7 +46,7 @@ pub async fn run(
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let With { caller, cancel, log_level } = with;
-    let world = &server.pipeline.world;
+    let services = &server.pipeline.services;
     let (entry, _) = server
         .pipeline
         .registry
@@ -67,7 +67,7 @@ pub async fn run(
         request_state: request.request_state,
         log_level: log_level.clone(),
     };
-    let mut mark = world.log.mark();
+    let mut mark = services.log.mark();
     let call = Call {
         entry,
         caller: Arc::clone(&caller),
@@ -85,7 +85,7 @@ pub async fn run(
         && admits(LOG, &server.pipeline, &caller)
     {
         // Before the answer, with which the request's stream ends. Lines of other work at the time are among them.
-        let lines = messages_since(&world.log, &mut mark, least);
+        let lines = messages_since(&services.log, &mut mark, least);
         PeerEar::new(context.peer.clone(), &caller).log(lines).await;
     }
     if let Err(error) = &finished.result

@@ -1,20 +1,24 @@
 //! One conversation with a client: what it has asked to be told, and that it is forgotten when it ends.
 
-use crate::resources::book::Book;
+use crate::resources::subscriptions::Subscriptions;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Lives as long as rmcp serves the conversation.
 pub struct Conversation {
     pub number: u64,
-    book: Arc<Book>,
+    subscriptions: Arc<Subscriptions>,
     /// The severity that `logging/setLevel` asked for.
     log_level: Mutex<String>,
 }
 
 impl Conversation {
     /// Until the client says which log messages it wants, a tool that speaks to it may choose: `info`.
-    pub fn new(book: &Arc<Book>) -> Self {
-        Self { number: book.conversation(), book: Arc::clone(book), log_level: Mutex::new("info".into()) }
+    pub fn new(subscriptions: &Arc<Subscriptions>) -> Self {
+        Self {
+            number: subscriptions.conversation(),
+            subscriptions: Arc::clone(subscriptions),
+            log_level: Mutex::new("info".into()),
+        }
     }
 
     pub fn log_level(&self) -> String {
@@ -28,6 +32,6 @@ impl Conversation {
 
 impl Drop for Conversation {
     fn drop(&mut self) {
-        self.book.forget(self.number);
+        self.subscriptions.forget(self.number);
     }
 }

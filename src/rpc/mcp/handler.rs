@@ -9,7 +9,7 @@ use super::{
 use crate::{
     registry::listing::descriptor,
     rpc::{
-        door::Server,
+        router::Server,
         running::{Entered, Running},
     },
 };
@@ -55,7 +55,7 @@ conversation. Errors carry a hint: follow it.";
 impl Handler {
     /// For HTTP: requests bring what is known of them.
     pub fn new(server: Arc<Server>) -> Self {
-        let conversation = Arc::new(Conversation::new(&server.book));
+        let conversation = Arc::new(Conversation::new(&server.subscriptions));
         Self { server, caller: None, running: Running::default(), conversation, answers_only: false }
     }
 

@@ -1,7 +1,7 @@
-//! rmcp's Streamable HTTP service, fed with requests that the front door has read and judged.
+//! rmcp's Streamable HTTP service, fed with requests that the router has read and judged.
 
 use super::{handler::Handler, sessions::Sessions};
-use crate::rpc::{door::Server, params::InitializeParams};
+use crate::rpc::{params::InitializeParams, router::Server};
 use axum::{
     body::Body,
     http::{HeaderValue, Request, Response, header, request::Parts},

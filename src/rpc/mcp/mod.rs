@@ -1,4 +1,4 @@
-//! rmcp behind the front door: everything of MCP that is not a tool call or a tool list.
+//! rmcp behind the router: everything of MCP that is not a tool call or a tool list.
 
 pub mod allowed;
 pub mod appliance;

@@ -3,7 +3,7 @@
 use crate::{
     log::rank,
     registry::context::{Change, Peer as Port, Work},
-    rpc::door::Server,
+    rpc::router::Server,
 };
 use base::error::{ErrorCode, ToolError};
 use contract::access::caller::Caller;

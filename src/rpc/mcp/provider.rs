@@ -4,7 +4,7 @@
 //! that is not offered is answered with "method not found", as MCP wants it for capabilities that were not declared.
 
 use super::{conversation::Conversation, fault, http::Endpoint, tasks::Tasks};
-use crate::rpc::door::Server;
+use crate::rpc::router::Server;
 use contract::access::caller::Caller;
 use futures::future::BoxFuture;
 use rmcp::{

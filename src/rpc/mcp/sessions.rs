@@ -1,6 +1,6 @@
 //! HTTP sessions of the revisions that have them: capped, bound to who opened them, gone when nobody comes back.
 //!
-//! rmcp keeps the conversation; this wrapper keeps the books, since calls that the front door answers itself never reach
+//! rmcp keeps the conversation; this wrapper keeps the books, since calls that the router answers itself never reach
 //! rmcp's own idle clock.
 
 use super::super::{params::InitializeParams, session::Session};

@@ -103,7 +103,7 @@ impl Tool for Capture {
             format: args.format,
             // At most 100.
             quality: args.quality as u8,
-            max_bytes: image::room(cx.world.settings.limits.max_response_bytes),
+            max_bytes: image::room(cx.services.settings.limits.max_response_bytes),
         };
         let picture = taking::take(cx, asked).await?;
         Ok(Out { image_data: image::to_base64(&picture.bytes), image_format: picture.format, taken: picture.taken })

@@ -82,12 +82,12 @@ async fn busy(cx: &Context, device: &str, holder: Option<Holder>) -> ToolError {
 
 /// What the agent sees, who may look into every process; without it, what this user sees.
 async fn who_holds(cx: &Context, device: &str) -> Vec<Holder> {
-    match cx.world.agent.call::<ListHolders>(HoldersRequest { device: device.to_owned() }).await {
+    match cx.services.agent.call::<ListHolders>(HoldersRequest { device: device.to_owned() }).await {
         Ok(holders) if !holders.is_empty() => return holders,
         Ok(_) => {}
         Err(error) => tracing::debug!(target: "camera", %error, "the agent does not say who holds it"),
     }
-    let (root, device) = (cx.world.machine.root.clone(), device.to_owned());
+    let (root, device) = (cx.services.machine.root.clone(), device.to_owned());
     let look = move |_: &blocking::Stop| {
         let number = DeviceNumber::of_video(&root, &device).ok();
         Ok(number.and_then(|number| holders::of(&root, number, "video").ok()).unwrap_or_default())
@@ -109,6 +109,6 @@ pub fn none(simulated: bool) -> ToolError {
 
 /// How long everything about one picture may take, before the pipeline's own limit ends it with less to say.
 pub fn within(cx: &Context) -> std::time::Duration {
-    let most = std::time::Duration::from_secs(cx.world.settings.limits.request_timeout_seconds);
+    let most = std::time::Duration::from_secs(cx.services.settings.limits.request_timeout_seconds);
     most.saturating_sub(std::time::Duration::from_millis(500)).min(LIMIT)
 }

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use contract::meta::{Meta, Role, Tier};
 use hw::camera::{
     Format,
-    album::{NAMES, PhotoName},
+    photo_store::{NAMES, PhotoName},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
@@ -70,12 +70,12 @@ impl Tool for GetPhoto {
     };
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let world = &cx.world;
-        let (album, name) = (Arc::clone(&world.cameras.album), args.name);
-        let room = image::room(world.settings.limits.max_response_bytes) as u64;
+        let services = &cx.services;
+        let (photos, name) = (Arc::clone(&services.cameras.photos), args.name);
+        let room = image::room(services.settings.limits.max_response_bytes) as u64;
         let wanted = name.clone();
-        let bytes = blocking::run("camera", move |_| album.read(&wanted, room)).await?;
-        if world.machine.board.is_simulated() {
+        let bytes = blocking::run("camera", move |_| photos.read(&wanted, room)).await?;
+        if services.machine.board.is_simulated() {
             cx.notes.simulated();
         }
         Ok(Out {

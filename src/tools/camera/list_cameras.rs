@@ -61,12 +61,12 @@ impl Tool for ListCameras {
     };
 
     async fn call(cx: &Context, _: NoArgs) -> Result<Out, ToolError> {
-        let world = &cx.world;
-        let cameras = match world.cameras.list(fault::within(cx)).await {
+        let services = &cx.services;
+        let cameras = match services.cameras.list(fault::within(cx)).await {
             Ok(cameras) => cameras,
             Err(trouble) => return Err(fault::told(cx, Self::META.name, None, trouble).await),
         };
-        if world.machine.board.is_simulated() {
+        if services.machine.board.is_simulated() {
             cx.notes.simulated();
         }
         let cameras: Vec<Shown> = cameras.into_iter().map(|camera| shown(cx, camera)).collect();

@@ -88,10 +88,10 @@ impl Tool for TakePhoto {
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let album = Arc::clone(&cx.world.cameras.album);
+        let photos = Arc::clone(&cx.services.cameras.photos);
         let tidied = {
-            let album = Arc::clone(&album);
-            blocking::run("camera", move |stop| album.tidy(OffsetDateTime::now_utc(), stop)).await?
+            let photos = Arc::clone(&photos);
+            blocking::run("camera", move |stop| photos.tidy(OffsetDateTime::now_utc(), stop)).await?
         };
         if tidied > 0 {
             cx.notes.changed();
@@ -102,15 +102,15 @@ impl Tool for TakePhoto {
             size: args.resolution.into(),
             format: args.format,
             quality: QUALITY,
-            max_bytes: usize::try_from(album.max_bytes).unwrap_or(usize::MAX),
+            max_bytes: usize::try_from(photos.max_bytes).unwrap_or(usize::MAX),
         };
         let picture = taking::take(cx, asked).await?;
         let (bytes, format, at) = (picture.bytes, picture.format, picture.at);
-        let kept = blocking::run("camera", move |stop| album.keep(&bytes, format, at, stop)).await?;
+        let kept = blocking::run("camera", move |stop| photos.keep(&bytes, format, at, stop)).await?;
         cx.notes.changed();
         let name = kept.name.as_str();
         cx.notes.resource(format!("raspi://camera/photos/{name}"));
-        let base = cx.world.settings.camera.public_url.trim_end_matches('/');
+        let base = cx.services.settings.camera.public_url.trim_end_matches('/');
         Ok(Out {
             file_path: kept.path.display().to_string(),
             public_url: (!base.is_empty()).then(|| format!("{base}/photos/{name}")),

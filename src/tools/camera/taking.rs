@@ -61,15 +61,15 @@ pub struct Asked {
 /// # Errors
 /// `permission_denied` naming the setting.
 pub fn permit(cx: &Context, tool: &str, camera: Option<&str>) -> Result<(), ToolError> {
-    let policy = cx.world.policy.held();
+    let policy = cx.services.policy.held();
     let granted = policy.grants(tool, Some(&cx.caller.principal)).any(|grant| !grant.cameras.is_empty());
-    if granted || cx.world.cameras.allows_any() { Ok(()) } else { Err(not_allowed(camera.unwrap_or("*"))) }
+    if granted || cx.services.cameras.allows_any() { Ok(()) } else { Err(not_allowed(camera.unwrap_or("*"))) }
 }
 
 /// Whether the configuration, or a grant of this tool, lets the camera be used.
 pub(super) fn allows(cx: &Context, tool: &str, camera: &Camera) -> bool {
-    let policy = cx.world.policy.held();
-    cx.world.cameras.allows(camera)
+    let policy = cx.services.policy.held();
+    cx.services.cameras.allows(camera)
         || policy.grants(tool, Some(&cx.caller.principal)).any(|grant| camera.is_among(&grant.cameras))
 }
 
@@ -86,7 +86,7 @@ fn not_allowed(camera: &str) -> ToolError {
 /// # Errors
 /// See [`fault::told`]; `capability_missing` without a camera.
 pub async fn take(cx: &Context, asked: Asked) -> Result<Picture, ToolError> {
-    let (world, begun) = (&cx.world, Instant::now());
+    let (services, begun) = (&cx.services, Instant::now());
     let limit = fault::within(cx);
     let camera = match choose(cx, asked.tool, asked.camera.as_deref(), limit).await {
         Ok(chosen) => chosen?,
@@ -96,15 +96,15 @@ pub async fn take(cx: &Context, asked: Asked) -> Result<Picture, ToolError> {
         size: asked.size,
         format: asked.format,
         quality: asked.quality,
-        warmup: world.settings.camera.warmup_frames,
+        warmup: services.settings.camera.warmup_frames,
         max_bytes: asked.max_bytes,
     };
     let left = limit.saturating_sub(begun.elapsed());
-    let Shot { picture, code, warmup } = match world.cameras.take(camera.clone(), wish, left).await {
+    let Shot { picture, code, warmup } = match services.cameras.take(camera.clone(), wish, left).await {
         Ok(shot) => shot,
         Err(trouble) => return Err(fault::told(cx, asked.tool, Some(&camera), trouble).await),
     };
-    if world.machine.board.is_simulated() {
+    if services.machine.board.is_simulated() {
         cx.notes.simulated();
     }
     let at = OffsetDateTime::now_utc();
@@ -130,7 +130,7 @@ async fn choose(
     named: Option<&str>,
     limit: Duration,
 ) -> Result<Result<Camera, ToolError>, Trouble> {
-    let cameras = &cx.world.cameras;
+    let cameras = &cx.services.cameras;
     if let Some(named) = named
         && let Some(camera) = cameras.find(named, limit).await?
     {
@@ -138,7 +138,7 @@ async fn choose(
     }
     let all = cameras.list(limit).await?;
     if all.is_empty() {
-        return Ok(Err(fault::none(cx.world.machine.board.is_simulated())));
+        return Ok(Err(fault::none(cx.services.machine.board.is_simulated())));
     }
     let shown: Vec<&str> = all.iter().map(|camera| camera.id.as_str()).collect();
     if let Some(named) = named {

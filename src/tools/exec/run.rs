@@ -188,7 +188,7 @@ impl Tool for Run {
     }
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
-        judge(&cx.world.settings.exec, &wanted(args)).map(drop)
+        judge(&cx.services.settings.exec, &wanted(args)).map(drop)
     }
 
     fn shown(args: &Value) -> Option<Value> {
@@ -196,7 +196,7 @@ impl Tool for Run {
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let limit = judge(&cx.world.settings.exec, &wanted(&args))?.limit;
+        let limit = judge(&cx.services.settings.exec, &wanted(&args))?.limit;
         let id = new_id()?;
         let request = CommandRequest {
             id: id.clone(),
@@ -209,7 +209,7 @@ impl Tool for Run {
             timeout_ms: args.timeout_ms,
             authorization: cx.authorization(),
         };
-        let agent = &cx.world.agent;
+        let agent = &cx.services.agent;
         let mut stop = StopWhenDropped { agent: agent.clone(), id: Some(id.clone()) };
         let end = {
             let run = agent.call_within::<RunCommand>(request, limit + AFTER_LIMIT);
@@ -267,7 +267,8 @@ fn new_id() -> Result<String, ToolError> {
 async fn listen(cx: &Context, wanted: bool, id: &str, limit: Duration) -> Infallible {
     let mut bytes = 0;
     while wanted && cx.progress.wanted() {
-        let Ok(output) = cx.world.agent.call_within::<ReadOutput>(CommandRef { id: id.to_owned() }, limit).await else {
+        let Ok(output) = cx.services.agent.call_within::<ReadOutput>(CommandRef { id: id.to_owned() }, limit).await
+        else {
             break;
         };
         for chunk in &output.chunks {

@@ -96,7 +96,7 @@ impl Tool for Delete {
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let place = args.place(cx)?;
-        let turn = blocking::unless_told("files", cx.world.files.turn()).await?;
+        let turn = blocking::unless_told("files", cx.services.files.turn()).await?;
         let out = blocking::run("files", move |stop| {
             let _turn = turn;
             let removed = remove::remove(&place, args.recursive, args.etag.as_deref(), args.dry_run, stop)?;

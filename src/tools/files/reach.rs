@@ -23,12 +23,12 @@ pub struct RootOut {
 /// The roots of one call, in the order in which they are looked for a path: a grant adds to what is configured and never stands before
 /// it, nor a grant of a folder before one of a folder around it.
 pub fn reach(cx: &Context, want: Want) -> Vec<Arc<FolderRoot>> {
-    let policy = cx.world.policy.held();
+    let policy = cx.services.policy.held();
     let tool = format!("files.{}", want.name());
     let paths = policy.grants(&tool, Some(&cx.caller.principal)).flat_map(|grant| &grant.paths);
     let mut granted: Vec<_> = paths.map(|path| Arc::new(FileRoot::granted_folder(path, want.is_change()))).collect();
     granted.sort_by_key(|root| root.resolved.components().count());
-    cx.world.files.iter().cloned().chain(granted).collect()
+    cx.services.files.iter().cloned().chain(granted).collect()
 }
 
 /// Every folder that some tool of `files.*` may reach for this caller.

@@ -196,7 +196,7 @@ impl Tool for Write {
         let place = args.place(cx)?;
         let (dry_run, how) = (args.dry_run, args.how()?);
         let bytes = args.bytes()?;
-        let turn = blocking::unless_told("files", cx.world.files.turn()).await?;
+        let turn = blocking::unless_told("files", cx.services.files.turn()).await?;
         let (place, put) = blocking::run("files", move |stop| {
             let _turn = turn;
             let put = put::put(&place, &bytes, &how, stop)?;

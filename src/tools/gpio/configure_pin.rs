@@ -82,7 +82,7 @@ impl Tool for ConfigurePin {
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let (owner, lines, pin) = (begin(cx, Some(args.pin)).await, &cx.world.gpio, args.pin);
+        let (owner, lines, pin) = (begin(cx, Some(args.pin)).await, &cx.services.gpio, args.pin);
         blocking::go_on(Self::META.name)?;
         let how = match args.mode {
             Mode::Input => Take::Input { pull: Some(args.pull) },

@@ -48,7 +48,7 @@ impl Tool for ListPins {
     };
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let (owner, lines) = (begin(cx, None).await, &cx.world.gpio);
+        let (owner, lines) = (begin(cx, None).await, &cx.services.gpio);
         let chip = lines.port().map_err(|fault| broken(None, fault))?.name();
         let wanted = Pin::all().filter(|pin| if args.all { !lines.rules.keeps(*pin) } else { usable(cx, *pin) });
         let pins: Vec<PinInfo> = wanted.map(|pin| look(cx, &owner, pin)).collect::<Result<_, _>>()?;

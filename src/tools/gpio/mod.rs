@@ -60,27 +60,27 @@ fn lasts(cx: &Context, seconds: Option<u32>) -> Option<Duration> {
 
 /// Whether a grant of a tool that `of` accepts lets this caller have the pin. Never the agent's and the reserved ones.
 fn granted(cx: &Context, pin: Pin, of: impl Fn(&str) -> bool) -> bool {
-    let (rules, caller) = (&cx.world.gpio.rules, Some(cx.caller.principal.as_str()));
+    let (rules, caller) = (&cx.services.gpio.rules, Some(cx.caller.principal.as_str()));
     let free = !pin.is_reserved() && !rules.keeps(pin);
-    let policy = cx.world.policy.held();
+    let policy = cx.services.policy.held();
     free && policy.grants.iter().any(|grant| of(&grant.tool) && grant.is_for(caller) && grant.pins.contains(&pin.bcm()))
 }
 
 /// Whether some tool lets this caller have the pin.
 fn usable(cx: &Context, pin: Pin) -> bool {
-    cx.world.gpio.rules.allows(pin) || granted(cx, pin, |tool| tool.starts_with("gpio."))
+    cx.services.gpio.rules.allows(pin) || granted(cx, pin, |tool| tool.starts_with("gpio."))
 }
 
 /// A pin as it is now, for this caller.
 fn look(cx: &Context, owner: &Owner, pin: Pin) -> Result<info::PinInfo, ToolError> {
-    let info = info::PinInfo::look(&cx.world.gpio, owner, pin)?;
+    let info = info::PinInfo::look(&cx.services.gpio, owner, pin)?;
     Ok(info::PinInfo { allowed: usable(cx, pin), ..info })
 }
 
 /// # Errors
 /// `permission_denied` when neither `gpio.allow` nor a grant of this tool names the pin.
 fn permit(cx: &Context, tool: &str, pin: Pin, verb: &str) -> Result<(), ToolError> {
-    if cx.world.gpio.rules.allows(pin) || granted(cx, pin, |granted| granted == tool) {
+    if cx.services.gpio.rules.allows(pin) || granted(cx, pin, |granted| granted == tool) {
         return Ok(());
     }
     let number = pin.bcm();
@@ -88,7 +88,7 @@ fn permit(cx: &Context, tool: &str, pin: Pin, verb: &str) -> Result<(), ToolErro
     let denied = ToolError::denied(format!("User is not allowed to {verbs} this GPIO pin"))
         .with("pin", number)
         .with("required_permission", format!("gpio:{verb}:{number}"));
-    Err(if cx.world.gpio.rules.keeps(pin) {
+    Err(if cx.services.gpio.rules.keeps(pin) {
         denied
             .hint(format!("GPIO {number} belongs to the agent (approval.button_pin, approval.led_pin); no tool has it"))
     } else if pin.is_reserved() {
@@ -101,8 +101,8 @@ fn permit(cx: &Context, tool: &str, pin: Pin, verb: &str) -> Result<(), ToolErro
 
 /// What every answer of this namespace says of itself, and what must be known first of pins that nobody has.
 async fn begin(cx: &Context, pin: Option<Pin>) -> Owner {
-    cx.world.gpio.refresh(pin, cx.world.agent.get::<ReadPins>()).await;
-    if cx.world.machine.board.is_simulated() {
+    cx.services.gpio.refresh(pin, cx.services.agent.get::<ReadPins>()).await;
+    if cx.services.machine.board.is_simulated() {
         cx.notes.simulated();
     }
     Owner::of(&cx.caller)

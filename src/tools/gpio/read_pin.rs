@@ -49,7 +49,7 @@ impl Tool for ReadPin {
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let (owner, lines, pin) = (begin(cx, Some(args.pin)).await, &cx.world.gpio, args.pin);
+        let (owner, lines, pin) = (begin(cx, Some(args.pin)).await, &cx.services.gpio, args.pin);
         cx.notes.resource(format!("raspi://gpio/{}", pin.bcm()));
         let value = match lines.read(&owner, pin) {
             Ok(value) => Some(value),

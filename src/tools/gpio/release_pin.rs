@@ -51,7 +51,7 @@ impl Tool for ReleasePin {
     }
 
     async fn call(cx: &Context, args: Args) -> Result<PinInfo, ToolError> {
-        let (owner, lines, pin) = (begin(cx, Some(args.pin)).await, &cx.world.gpio, args.pin);
+        let (owner, lines, pin) = (begin(cx, Some(args.pin)).await, &cx.services.gpio, args.pin);
         blocking::go_on(Self::META.name)?;
         if lines.release(&owner, pin, args.force).map_err(|refusal| told(pin, refusal))? {
             cx.notes.changed();

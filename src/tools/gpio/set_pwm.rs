@@ -104,7 +104,7 @@ impl Tool for SetPwm {
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let (owner, lines, pin) = (begin(cx, Some(args.pin)).await, &cx.world.gpio, args.pin);
+        let (owner, lines, pin) = (begin(cx, Some(args.pin)).await, &cx.services.gpio, args.pin);
         blocking::go_on(Self::META.name)?;
         let Args { frequency_hz, duty_cycle_percent, .. } = args;
         let wave = Wave::of(frequency_hz, duty_cycle_percent)

@@ -123,7 +123,7 @@ impl Tool for WaitForEdge {
         begin(cx, Some(args.pin)).await;
         let pin = args.pin;
         let began = Instant::now();
-        let mut listening = cx.world.gpio.listen(pin).map_err(|refusal| told(pin, refusal))?;
+        let mut listening = cx.services.gpio.listen(pin).map_err(|refusal| told(pin, refusal))?;
         let limit = Duration::from_millis(args.timeout_ms.into());
         let debounce = Duration::from_millis(args.debounce_ms.into());
         let seen = match timeout(limit, wanted(&mut listening, args.edge, debounce)).await {

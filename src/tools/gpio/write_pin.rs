@@ -155,7 +155,7 @@ impl Tool for WritePin {
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let (owner, lines, pin) = (begin(cx, Some(args.pin)).await, &cx.world.gpio, args.pin);
+        let (owner, lines, pin) = (begin(cx, Some(args.pin)).await, &cx.services.gpio, args.pin);
         blocking::go_on(Self::META.name)?;
         let level = args.value.level;
         let written = match args.repeat {

@@ -67,7 +67,7 @@ impl From<&I2cBus> for Header {
 }
 
 fn entry(cx: &Context, bus: Bus, profile: Option<&Profile>) -> BusOut {
-    let i2c = &cx.world.i2c;
+    let i2c = &cx.services.i2c;
     let Bus { number, name } = bus;
     let mut allowed = i2c.allow().on(number);
     allowed.readable = allowed.readable.and(granted(cx, "i2c.read", number));
@@ -107,8 +107,8 @@ impl Tool for ListBuses {
 
     async fn call(cx: &Context, _: NoArgs) -> Result<Out, ToolError> {
         mark(cx);
-        let profile = cx.world.machine.board.profile;
-        let found = cx.world.i2c.port().buses();
+        let profile = cx.services.machine.board.profile;
+        let found = cx.services.i2c.port().buses();
         let hint = found.is_empty().then(|| {
             "the header's bus 1 needs dtparam=i2c_arm=on in config.txt, a restart, and the module i2c-dev (modprobe i2c-dev)"
                 .to_owned()

@@ -25,7 +25,7 @@ pub static TOOLS: &[Entry] = &[
 
 /// The devices of `bus` that grants open to this tool, for this caller.
 fn granted(cx: &Context, tool: &str, bus: u32) -> Addresses {
-    let policy = cx.world.policy.held();
+    let policy = cx.services.policy.held();
     let grants = policy.grants(tool, Some(&cx.caller.principal));
     grants.fold(Addresses::default(), |all, grant| all.and(grant.addresses(bus)))
 }
@@ -35,12 +35,12 @@ fn granted(cx: &Context, tool: &str, bus: u32) -> Addresses {
 /// # Errors
 /// `permission_denied`.
 fn permit(cx: &Context, tool: &str, bus: u32, address: Address, want: Want) -> Result<(), ToolError> {
-    if granted(cx, tool, bus).holds(address) { Ok(()) } else { cx.world.i2c.allow().check(bus, address, want) }
+    if granted(cx, tool, bus).holds(address) { Ok(()) } else { cx.services.i2c.allow().check(bus, address, want) }
 }
 
 /// Answers of a simulated board say so.
 fn mark(cx: &Context) {
-    if cx.world.machine.board.is_simulated() {
+    if cx.services.machine.board.is_simulated() {
         cx.notes.simulated();
     }
 }

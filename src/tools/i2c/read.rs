@@ -63,7 +63,7 @@ impl Tool for Read {
         mark(cx);
         let Args { bus, address, register, length } = args;
         let first = register.into_iter().collect();
-        let i2c = &cx.world.i2c;
+        let i2c = &cx.services.i2c;
         let data = i2c.transfer(Self::META.name, bus, address, first, length.into()).await?;
         Ok(Out { bus, address: address.number(), register, data })
     }

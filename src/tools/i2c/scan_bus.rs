@@ -109,7 +109,7 @@ impl Tool for ScanBus {
     };
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
-        cx.world.i2c.allow().scannable(args.bus, granted(cx, Self::META.name, args.bus)).map(drop)
+        cx.services.i2c.allow().scannable(args.bus, granted(cx, Self::META.name, args.bus)).map(drop)
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
@@ -118,7 +118,7 @@ impl Tool for ScanBus {
             cx.progress.say(asked as f64, Some(of as f64), "scan", format!("asked {asked} of {of} addresses"));
         };
         let more = granted(cx, Self::META.name, args.bus);
-        let scan = cx.world.i2c.scan(Self::META.name, args.bus, more, say).await?;
+        let scan = cx.services.i2c.scan(Self::META.name, args.bus, more, say).await?;
         let skipped = [(Reason::NotAllowed, scan.not_allowed), (Reason::NoSafeWay, scan.no_way)];
         let nobody = scan.found.iter().next().is_none() && scan.held.is_empty();
         Ok(Out {

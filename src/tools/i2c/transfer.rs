@@ -64,7 +64,7 @@ impl Tool for Transfer {
         mark(cx);
         let Args { bus, address, data, length } = args;
         let bytes_written = data.len();
-        let i2c = &cx.world.i2c;
+        let i2c = &cx.services.i2c;
         let data = i2c.transfer(Self::META.name, bus, address, data, length.into()).await?;
         cx.notes.changed();
         Ok(Out { bus, address: address.number(), bytes_written, data })

@@ -73,7 +73,7 @@ impl Tool for Write {
         let Args { bus, address, register, data } = args;
         let bytes_written = data.len();
         let all = register.into_iter().chain(data).collect();
-        cx.world.i2c.transfer(Self::META.name, bus, address, all, 0).await?;
+        cx.services.i2c.transfer(Self::META.name, bus, address, all, 0).await?;
         cx.notes.changed();
         Ok(Out { bus, address: address.number(), register, bytes_written })
     }

@@ -17,7 +17,7 @@ pub async fn why(cx: &Context, unit: Option<&str>, given: &[(&str, bool)]) -> St
         return format!("systemd knows no unit '{unit}': service.list_services has the names of services");
     }
     let mut why = empty::narrowed("lines", given);
-    if !cx.world.machine.root.has(PERSISTENT) {
+    if !cx.services.machine.root.has(PERSISTENT) {
         why.push_str("; the journal is kept in memory here (no /var/log/journal) and begins with this boot");
     }
     why
@@ -26,7 +26,8 @@ pub async fn why(cx: &Context, unit: Option<&str>, given: &[(&str, bool)]) -> St
 /// Whether systemd says that it has no such unit. Without an answer nothing is said.
 async fn is_unknown(cx: &Context, unit: &str) -> bool {
     let name = if unit.contains('.') { unit.to_owned() } else { format!("{unit}.service") };
-    let Ok(Ok(answer)) = tokio::time::timeout(PATIENCE, properties::of_unit(&cx.world.machine.bus, &name)).await else {
+    let Ok(Ok(answer)) = tokio::time::timeout(PATIENCE, properties::of_unit(&cx.services.machine.bus, &name)).await
+    else {
         return false;
     };
     answer.read().is_ok_and(|properties| properties.text("LoadState") == Some("not-found"))

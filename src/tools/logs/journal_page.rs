@@ -125,9 +125,9 @@ impl Page {
 /// The server's own log, in the journal's shape.
 pub mod own_log {
     use super::{Priority, Shown};
-    use crate::log::Line;
+    use crate::log::LogLine;
 
-    pub fn priority(line: &Line) -> Priority {
+    pub fn priority(line: &LogLine) -> Priority {
         match line.level {
             tracing::Level::ERROR => Priority::Err,
             tracing::Level::WARN => Priority::Warning,
@@ -136,7 +136,7 @@ pub mod own_log {
         }
     }
 
-    pub fn shown(line: Line) -> Shown {
+    pub fn shown(line: LogLine) -> Shown {
         Shown {
             priority: Some(priority(&line)),
             timestamp: line.timestamp,

@@ -322,7 +322,7 @@ impl Args {
         let stamp = |moment: Option<Moment>| moment.map(|moment| clock::stamp(moment.0));
         let (since, until) = (stamp(self.since), stamp(self.until));
         let words = self.grep.clone().map(|pattern| pattern.into_text().to_lowercase());
-        let mut lines = cx.world.log.newest(|line| {
+        let mut lines = cx.services.log.newest(|line| {
             self.priority.is_none_or(|least| own_log::priority(line) <= least)
                 && since.as_ref().is_none_or(|since| line.timestamp >= *since)
                 && until.as_ref().is_none_or(|until| line.timestamp <= *until)
@@ -365,7 +365,7 @@ enum Verdict {
 const NO_PROGRAM: &str = "there is no journalctl on this machine";
 
 fn start(cx: &Context, query: Query) -> Result<Option<Reading>, ToolError> {
-    Reading::start(&cx.world.machine.root, query)
+    Reading::start(&cx.services.machine.root, query)
         .map_err(|fault| ToolError::unavailable(format!("journalctl cannot be started: {fault}")))
 }
 

@@ -1,7 +1,7 @@
 //! `logs.get_recent_app_logs`: the newest lines of the server's own log.
 
 use crate::{
-    log::Line,
+    log::LogLine,
     registry::{context::Context, tool::Tool},
     tools::{
         empty,
@@ -62,14 +62,14 @@ struct Entry {
     fields: Map<String, Value>,
 }
 
-impl From<Line> for Entry {
-    fn from(line: Line) -> Self {
+impl From<LogLine> for Entry {
+    fn from(line: LogLine) -> Self {
         let level = level_of(&line);
         Self { timestamp: line.timestamp, level, source: line.target, message: line.message, fields: line.fields }
     }
 }
 
-fn level_of(line: &Line) -> Level {
+fn level_of(line: &LogLine) -> Level {
     match line.level {
         tracing::Level::ERROR => Level::Error,
         tracing::Level::WARN => Level::Warn,
@@ -96,7 +96,7 @@ impl Tool for GetRecentAppLogs {
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let since = args.since.map(|moment| moment.stamp());
-        let lines = cx.world.log.newest(|line| {
+        let lines = cx.services.log.newest(|line| {
             args.level.is_none_or(|least| level_of(line) <= least)
                 && since.as_ref().is_none_or(|since| line.timestamp >= *since)
         });
@@ -108,7 +108,7 @@ impl Tool for GetRecentAppLogs {
         Ok(Out {
             note: empty::beyond(&pagination).or_else(none),
             entries: page.into_iter().map(Entry::from).collect(),
-            kept_lines: cx.world.log.capacity(),
+            kept_lines: cx.services.log.capacity(),
             pagination,
         })
     }

@@ -187,8 +187,8 @@ impl Tool for GetRecentAuditLogs {
             until_ms: args.until.map(|moment| clock::millis(moment.0)),
         };
         let limit = u32::try_from(args.limit.get()).unwrap_or(u32::MAX);
-        let most = PAGE_BYTES.min(cx.world.settings.limits.max_response_bytes / 2);
-        let page = cx.world.audit.page(filter, limit, args.offset.get() as u64, most).await?;
+        let most = PAGE_BYTES.min(cx.services.settings.limits.max_response_bytes / 2);
+        let page = cx.services.audit.page(filter, limit, args.offset.get() as u64, most).await?;
         let (returned, total, truncated) = (page.records.len(), page.total, page.cut);
         let entries: Vec<Shown> =
             page.records.into_iter().filter_map(|record| serde_json::from_str(&record).ok()).collect();

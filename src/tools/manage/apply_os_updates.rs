@@ -9,7 +9,7 @@ use base::error::ToolError;
 use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use update::{bundle::Digest, job::Wanted};
+use update::{bundle::Digest, job::WantedRelease};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -46,12 +46,12 @@ impl Tool for ApplyOsUpdates {
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
         // Nobody is asked about a plan that is not one.
-        cx.world.updating.plan(&args.plan_id, &args.plan_hash).map(drop)
+        cx.services.updates.plan(&args.plan_id, &args.plan_hash).map(drop)
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Begun, ToolError> {
-        let plan = cx.world.updating.plan(&args.plan_id, &args.plan_hash)?;
-        let wanted = Wanted {
+        let plan = cx.services.updates.plan(&args.plan_id, &args.plan_hash)?;
+        let wanted = WantedRelease {
             channel: plan.offer.channel,
             version: Some(plan.offer.release.version),
             manifest: Some(plan.offer.release.manifest),

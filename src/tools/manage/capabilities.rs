@@ -43,7 +43,7 @@ impl Tool for GetCapabilities {
     };
 
     async fn call(cx: &Context, _: NoArgs) -> Result<Out, ToolError> {
-        let settings = &cx.world.settings;
+        let settings = &cx.services.settings;
         let mut by_namespace: BTreeMap<&'static str, Vec<u32>> = BTreeMap::new();
         for entry in cx.registry.entries() {
             by_namespace.entry(entry.meta.namespace()).or_default().push(entry.meta.schema_version);

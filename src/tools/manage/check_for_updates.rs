@@ -73,10 +73,10 @@ impl Tool for CheckForUpdates {
     };
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let updating = &cx.world.updating;
-        let channel = args.channel.unwrap_or_else(|| cx.world.settings.update.channel.clone());
-        let current_version = updating.running_version().await;
-        let found = updating.find(&channel, None).await?;
+        let updates = &cx.services.updates;
+        let channel = args.channel.unwrap_or_else(|| cx.services.settings.update.channel.clone());
+        let current_version = updates.running_version().await;
+        let found = updates.find(&channel, None).await?;
         let newest = found.offer.as_ref().or(found.newest.as_ref());
         Ok(Out {
             update_available: found.offer.is_some(),

@@ -3,7 +3,6 @@
 use crate::{
     registry::{context::Context, tool::Tool},
     tools::{common_status::CommonStatus, none::NoArgs},
-    updating::Standing,
 };
 use base::{clock::Stamp, error::ToolError};
 use contract::meta::Meta;
@@ -13,6 +12,7 @@ use update::{
     job::phase_word,
     status::{Attempt, SlotStatus},
 };
+use update_client::UpdateOverview;
 
 #[derive(Serialize, JsonSchema)]
 pub struct Out {
@@ -82,8 +82,8 @@ impl Tool for GetUpdateStatus {
     };
 
     async fn call(cx: &Context, _: NoArgs) -> Result<Out, ToolError> {
-        let updating = &cx.world.updating;
-        let Standing { summary, job, slots, problems, fault } = updating.standing().await;
+        let updates = &cx.services.updates;
+        let UpdateOverview { summary, job, slots, problems, fault } = updates.overview().await;
         let mut faults: Vec<String> = fault.into_iter().collect();
         let slots = slots.map_err(|error| faults.push(error.advice())).ok();
         if slots.as_ref().is_some_and(|slots| slots.simulated) {
@@ -101,7 +101,7 @@ impl Tool for GetUpdateStatus {
             old_version: summary.old_version.or_else(|| old.and_then(|slot| slot.version.clone())),
             new_version: summary.new_version,
             job: job.map(|job| Job {
-                running: updating.jobs().runs(),
+                running: updates.jobs().runs(),
                 job_id: job.order.id,
                 tool: job.order.tool,
                 principal: job.order.principal,

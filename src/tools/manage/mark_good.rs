@@ -3,7 +3,6 @@
 use crate::{
     registry::{context::Context, tool::Tool},
     tools::none::NoArgs,
-    updating::in_trial,
 };
 use ::update::{Slot, status::SlotState};
 use agent::operations::update::{self, GetUpdateStatus, MarkGoodRequest};
@@ -11,6 +10,7 @@ use base::error::ToolError;
 use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::Serialize;
+use update_client::in_trial;
 
 #[derive(Serialize, JsonSchema)]
 pub struct Out {
@@ -37,13 +37,13 @@ impl Tool for MarkGood {
     };
 
     async fn call(cx: &Context, _: NoArgs) -> Result<Out, ToolError> {
-        let updating = &cx.world.updating;
+        let updates = &cx.services.updates;
         // The last look below may be what commits the trial already.
-        let trial = in_trial(&cx.world.agent.get::<GetUpdateStatus>().await?);
+        let trial = in_trial(&cx.services.agent.get::<GetUpdateStatus>().await?);
         // The same looks as the automatic commit takes, told to the agent, which has its own as well.
-        updating.attest(&cx.world.machine).await?;
+        updates.attest(&cx.services.machine).await?;
         let done =
-            cx.world.agent.call::<update::MarkGood>(MarkGoodRequest { authorization: cx.authorization() }).await?;
+            cx.services.agent.call::<update::MarkGood>(MarkGoodRequest { authorization: cx.authorization() }).await?;
         if done.simulated {
             cx.notes.simulated();
         }
@@ -51,7 +51,7 @@ impl Tool for MarkGood {
         if previous_state != SlotState::Good {
             cx.notes.changed();
         }
-        updating.news();
+        updates.news();
         Ok(Out { slot: done.slot, version: done.version, state: SlotState::Good, previous_state })
     }
 }

@@ -6,7 +6,7 @@ use base::{clock::Stamp, error::ToolError};
 use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use update::{Slot, bundle::Digest, job::Wanted};
+use update::{Slot, bundle::Digest, job::WantedRelease};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -72,10 +72,10 @@ impl Tool for PreviewOsUpdates {
     };
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let updating = &cx.world.updating;
-        let channel = args.channel.unwrap_or_else(|| cx.world.settings.update.channel.clone());
-        let wanted = Wanted { channel: channel.clone(), version: None, manifest: None };
-        let (planned, judged) = updating.plan_of(&wanted).await?;
+        let updates = &cx.services.updates;
+        let channel = args.channel.unwrap_or_else(|| cx.services.settings.update.channel.clone());
+        let wanted = WantedRelease { channel: channel.clone(), version: None, manifest: None };
+        let (planned, judged) = updates.plan_of(&wanted).await?;
         if judged.simulated {
             cx.notes.simulated();
         }

@@ -56,14 +56,14 @@ impl Tool for Rollback {
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let updating = &cx.world.updating;
-        if updating.jobs().can_cancel() {
+        let updates = &cx.services.updates;
+        if updates.jobs().can_cancel() {
             if !args.dry_run {
-                updating.jobs().cancel();
+                updates.jobs().cancel();
                 cx.notes.changed();
-                updating.jobs().settled().await;
+                updates.jobs().settled().await;
             }
-            let from_version = Some(updating.running_version().await);
+            let from_version = Some(updates.running_version().await);
             return Ok(Out {
                 cancelled_update: true,
                 from_slot: None,
@@ -75,13 +75,13 @@ impl Tool for Rollback {
             });
         }
         let request = RollBackRequest { dry_run: args.dry_run, authorization: cx.authorization() };
-        let done = cx.world.agent.call::<RollBack>(request).await?;
+        let done = cx.services.agent.call::<RollBack>(request).await?;
         if done.simulated {
             cx.notes.simulated();
         }
         if !args.dry_run {
             cx.notes.changed();
-            updating.news();
+            updates.news();
         }
         Ok(Out {
             cancelled_update: false,

@@ -2,8 +2,8 @@
 
 use crate::{
     registry::{context::Context, listing::TOOLING_VERSION, tool::Tool},
+    services::Services,
     tools::{common_status::CommonStatus, none::NoArgs},
-    world::World,
 };
 use agent::{
     self, PowerAction,
@@ -130,13 +130,13 @@ impl Tool for GetServerStatus {
     };
 
     async fn call(cx: &Context, _: NoArgs) -> Result<Out, ToolError> {
-        let world = &cx.world;
-        let agent = match world.agent.get::<GetStatus>().await {
+        let services = &cx.services;
+        let agent = match services.agent.get::<GetStatus>().await {
             Ok(status) => AgentState {
-                faults: [status.differences(&world.settings.places), status.faults.clone()].concat(),
+                faults: [status.differences(&services.settings.places), status.faults.clone()].concat(),
                 reachable: true,
                 reason: None,
-                in_process: matches!(world.agent, agent::AgentLink::InProcess(_)),
+                in_process: matches!(services.agent, agent::AgentLink::InProcess(_)),
                 version: Some(status.version),
                 pending_asks: status.pending_asks,
                 next_power: status.power.map(|next| NextPower { action: next.action, at: rfc3339(next.at_ms) }),
@@ -153,32 +153,32 @@ impl Tool for GetServerStatus {
                 faults: Vec::new(),
             },
         };
-        let audit = world.audit.check();
-        let update = world.updating.standing().await.summary;
+        let audit = services.audit.check();
+        let update = services.updates.overview().await.summary;
         Ok(Out {
             version: TOOLING_VERSION,
             build: option_env!("RASPI_MCP_BUILD"),
-            started_at: clock::stamp(world.started),
-            uptime_seconds: u64::try_from((OffsetDateTime::now_utc() - world.started).whole_seconds()).unwrap_or(0),
-            config_summary: summary(world),
-            config_faults: world.settings.restricted.iter().cloned().chain(world.policy.fault()).collect(),
+            started_at: clock::stamp(services.started),
+            uptime_seconds: u64::try_from((OffsetDateTime::now_utc() - services.started).whole_seconds()).unwrap_or(0),
+            config_summary: summary(services),
+            config_faults: services.settings.restricted.iter().cloned().chain(services.policy.fault()).collect(),
             last_update: update.phase.map(|_| CommonStatus::from(&update)),
             agent,
             audit: AuditState {
                 ok: audit.is_ok(),
                 reason: audit.err().as_ref().map(ToolError::advice),
-                set_aside: world.audit.set_aside().await.map(|path| path.display().to_string()),
-                doubt: world.audit.doubt(),
+                set_aside: services.audit.set_aside().await.map(|path| path.display().to_string()),
+                doubt: services.audit.doubt(),
             },
         })
     }
 }
 
 /// The settings in force: tokens, `[tools]` and `[policy]` as they are now, since they change while the server runs.
-fn summary(world: &World) -> Value {
-    let (mut summary, policy) = (world.settings.summary(), world.policy.get());
+fn summary(services: &Services) -> Value {
+    let (mut summary, policy) = (services.settings.summary(), services.policy.get());
     summary["tools"] = json!({ "enable": policy.enabled, "disable": policy.disabled, "allow": policy.grants });
     summary["policy"] = json!(policy.modes);
-    summary["access"]["tokens"] = world.tokens.summary();
+    summary["access"]["tokens"] = services.tokens.summary();
     summary
 }

@@ -3,7 +3,6 @@
 use crate::{
     registry::context::{Context, TaskEnd, Work},
     tools::common_status::CommonStatus,
-    updating::{Summary, Updating, job_id},
 };
 use agent::operations::update::GetUpdateStatus;
 use base::{error::ToolError, os::blocking};
@@ -13,9 +12,10 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 use update::{
-    job::{Jobs, Kept, Order, Wanted},
+    job::{Jobs, Kept, Order, WantedRelease},
     status::Phase,
 };
+use update_client::{Summary, UpdateClient, job_id};
 
 /// Whoever cannot be told of progress gets an answer after so long; the update goes on. Clients give up on a silent call after 60 s at
 /// times (the default of MCP's TypeScript SDK), proxies after 30 s.
@@ -45,10 +45,10 @@ impl Begun {
     ///
     /// # Errors
     /// Why there is nothing to install, and what stands in the way of it on the agent's side.
-    pub async fn planned(cx: &Context, wanted: &Wanted) -> Result<Self, ToolError> {
-        let updating = &cx.world.updating;
-        updating.jobs().free()?;
-        let judged = updating.judge(wanted).await?;
+    pub async fn planned(cx: &Context, wanted: &WantedRelease) -> Result<Self, ToolError> {
+        let updates = &cx.services.updates;
+        updates.jobs().free()?;
+        let judged = updates.judge(wanted).await?;
         if judged.simulated {
             cx.notes.simulated();
         }
@@ -56,7 +56,7 @@ impl Begun {
             phase: None,
             percent: None,
             message: format!("would go into slot {}; nothing was changed", judged.target),
-            old_version: Some(updating.running_version().await),
+            old_version: Some(updates.running_version().await),
             new_version: Some(judged.version),
             started_ms: None,
             finished_ms: None,
@@ -84,11 +84,11 @@ impl Begun {
 ///
 /// # Errors
 /// `conflict` while another one is under way; the agent's, where it has no slots or does not answer.
-pub async fn begin(cx: &Context, tool: &str, wanted: Wanted) -> Result<(), ToolError> {
-    let updating = &cx.world.updating;
-    updating.jobs().free()?;
+pub async fn begin(cx: &Context, tool: &str, wanted: WantedRelease) -> Result<(), ToolError> {
+    let updates = &cx.services.updates;
+    updates.jobs().free()?;
     // Whether there is anything to install into is known before anything is fetched.
-    let status = cx.world.agent.get::<GetUpdateStatus>().await?;
+    let status = cx.services.agent.get::<GetUpdateStatus>().await?;
     let order = Order {
         id: job_id()?,
         tool: tool.into(),
@@ -96,10 +96,10 @@ pub async fn begin(cx: &Context, tool: &str, wanted: Wanted) -> Result<(), ToolE
         args_sha256: cx.args_sha256.to_string(),
         ask_id: cx.approval.clone(),
         wanted,
-        old_version: Some(updating.running_version().await),
+        old_version: Some(updates.running_version().await),
     };
     blocking::go_on(tool)?;
-    updating.start(&cx.world.machine, order)?;
+    updates.start(&cx.services.machine, order)?;
     if status.simulated {
         cx.notes.simulated();
     }
@@ -112,11 +112,11 @@ pub async fn begin(cx: &Context, tool: &str, wanted: Wanted) -> Result<(), ToolE
 /// # Errors
 /// Why there is no update.
 pub async fn follow(cx: &Context) -> Result<Begun, ToolError> {
-    let updating = &cx.world.updating;
-    let job = updating.jobs().newest();
+    let updates = &cx.services.updates;
+    let job = updates.jobs().newest();
     let job_id = job.as_ref().map(|job| job.order.id.clone());
     if let Some(peer) = cx.peer.as_ref().filter(|peer| peer.takes_tasks()) {
-        let task = peer.start_task(as_task(updating.clone(), job_id.clone()))?;
+        let task = peer.start_task(as_task(updates.clone(), job_id.clone()))?;
         let summary = Summary::of(job.as_ref(), None);
         return Ok(Begun { task: Some(task), ..Begun::of(&summary, job_id) });
     }
@@ -124,7 +124,7 @@ pub async fn follow(cx: &Context) -> Result<Begun, ToolError> {
     let told = |kept: &Kept| cx.progress.say(kept.percent, Some(100.0), phase(kept.phase), kept.message.clone());
     // Late: it is still running, and the answer says so.
     tokio::select! {
-        _ = timeout_at(until, ended(updating.jobs(), job_id.as_deref(), told)) => {}
+        _ = timeout_at(until, ended(updates.jobs(), job_id.as_deref(), told)) => {}
         () = cx.cancel.cancelled() => {
             let error = ToolError::cancelled("following the update").with("stopped", false);
             return Err(match job_id {
@@ -133,12 +133,12 @@ pub async fn follow(cx: &Context) -> Result<Begun, ToolError> {
             });
         }
     }
-    answer(updating, job_id)
+    answer(updates, job_id)
 }
 
 /// The answer of a job as it is now.
-fn answer(updating: &Updating, job_id: Option<String>) -> Result<Begun, ToolError> {
-    let job = updating.jobs().newest();
+fn answer(updates: &UpdateClient, job_id: Option<String>) -> Result<Begun, ToolError> {
+    let job = updates.jobs().newest();
     if let Some(error) = job.as_ref().and_then(Kept::error) {
         return Err(error);
     }
@@ -161,11 +161,11 @@ async fn ended(jobs: &Jobs, id: Option<&str>, told: impl Fn(&Kept)) {
 
 /// The same as a task: its end is the tool's result, its cancellation the job's. What is armed by then goes on, and so does the task:
 /// a cancellation is a wish (SEP-2663), and `manage.rollback` takes back what is armed.
-fn as_task(updating: Updating, job_id: Option<String>) -> Work {
+fn as_task(updates: UpdateClient, job_id: Option<String>) -> Work {
     Box::new(move |task| {
         Box::pin(async move {
             let cancelled = {
-                let jobs = updating.jobs();
+                let jobs = updates.jobs();
                 let over = ended(jobs, job_id.as_deref(), |_| {});
                 tokio::pin!(over);
                 tokio::select! {
@@ -182,7 +182,7 @@ fn as_task(updating: Updating, job_id: Option<String>) -> Work {
             if cancelled {
                 return Err(TaskEnd::Cancelled);
             }
-            let payload = match answer(&updating, job_id) {
+            let payload = match answer(&updates, job_id) {
                 Ok(begun) => serde_json::to_value(&begun).unwrap_or_default(),
                 Err(error) => return Ok(error.result()),
             };

@@ -9,7 +9,7 @@ use base::error::ToolError;
 use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use update::job::Wanted;
+use update::job::WantedRelease;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -50,8 +50,8 @@ impl Tool for UpdateServer {
 
     async fn call(cx: &Context, args: Args) -> Result<Begun, ToolError> {
         let named = args.channel.map(|channel| channel.name().to_owned());
-        let channel = named.unwrap_or_else(|| cx.world.settings.update.channel.clone());
-        let wanted = Wanted { channel, version: args.target_version, manifest: None };
+        let channel = named.unwrap_or_else(|| cx.services.settings.update.channel.clone());
+        let wanted = WantedRelease { channel, version: args.target_version, manifest: None };
         if args.dry_run {
             return Begun::planned(cx, &wanted).await;
         }

@@ -38,12 +38,12 @@ impl Tool for GetRealtimeMetrics {
     };
 
     async fn call(cx: &Context, _: NoArgs) -> Result<Out, ToolError> {
-        if cx.world.machine.board.is_simulated() {
+        if cx.services.machine.board.is_simulated() {
             cx.notes.simulated();
         }
         tokio::select! {
             () = cx.cancel.cancelled() => Err(ToolError::cancelled(Self::META.name)),
-            read = health_snapshot::with_sample(&cx.world) => {
+            read = health_snapshot::with_sample(&cx.services) => {
                 let (health, sample) = read?;
                 Ok(Out { health, metrics: Readings(sample) })
             }

@@ -79,7 +79,7 @@ impl Tool for GetSamples {
         let limit = args.limit.unwrap_or_default();
         let first = args.offset.get() as u64;
         let page =
-            cx.world.sampling.page(args.job_id.as_deref(), times.clone(), first..first + limit.get() as u64).await?;
+            cx.services.sampling.page(args.job_id.as_deref(), times.clone(), first..first + limit.get() as u64).await?;
         let samples: Vec<Shown> = page.samples.into_iter().map(|(job_id, sample)| Shown { job_id, sample }).collect();
         let total = usize::try_from(page.total).unwrap_or(usize::MAX);
         let pagination = Pagination::at(limit, args.offset, samples.len(), total);

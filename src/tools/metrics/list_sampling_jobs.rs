@@ -49,7 +49,7 @@ impl Tool for ListSamplingJobs {
     };
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let jobs = cx.world.sampling.list().await?;
+        let jobs = cx.services.sampling.list().await?;
         let (page, pagination) = Pagination::of(jobs, args.limit, args.offset);
         let none = || (pagination.total_count == 0).then(|| why::no_job().to_owned());
         let note = empty::beyond(&pagination).or_else(none);

@@ -137,7 +137,7 @@ impl Tool for QueryHistory {
         names.retain(|name| seen.insert(name.clone()));
         let metrics = job::known("metric_names", &names)?;
         let start_ms = clock::millis(args.start_time.0);
-        let end_ms = args.end_time.map_or_else(|| cx.world.sampling.now_ms(), |end| clock::millis(end.0));
+        let end_ms = args.end_time.map_or_else(|| cx.services.sampling.now_ms(), |end| clock::millis(end.0));
         if start_ms >= end_ms {
             return Err(ToolError::invalid("start_time is not before end_time")
                 .with("parameter", "start_time")
@@ -147,7 +147,7 @@ impl Tool for QueryHistory {
         }
         let resolution = args.resolution.unwrap_or_else(|| Resolution::for_span(end_ms - start_ms));
         let span = Span { times: start_ms..end_ms, resolution_ms: resolution.ms };
-        let history = cx.world.sampling.history(args.job_id.as_deref(), span, &metrics).await?;
+        let history = cx.services.sampling.history(args.job_id.as_deref(), span, &metrics).await?;
         let filled = |bucket: &usize| history.series.iter().any(|series| series.cells[*bucket].count > 0);
         let buckets = history.series.first().map_or(0, |series| series.cells.len());
         let data_points = (0..buckets).filter(filled).count();

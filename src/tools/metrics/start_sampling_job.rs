@@ -72,7 +72,7 @@ impl Tool for StartSamplingJob {
             retention_hours: args.retention_hours,
             metrics,
         };
-        let status = cx.world.sampling.start(&cx.world.machine, request, args.dry_run).await?;
+        let status = cx.services.sampling.start(&cx.services.machine, request, args.dry_run).await?;
         if args.dry_run {
             return Ok(JobStatus::planned(status));
         }

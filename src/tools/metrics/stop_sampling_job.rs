@@ -39,7 +39,7 @@ impl Tool for StopSamplingJob {
     };
 
     async fn call(cx: &Context, args: Args) -> Result<JobStatus, ToolError> {
-        let (status, changes) = cx.world.sampling.end(&args.job_id, args.discard_samples, args.dry_run).await?;
+        let (status, changes) = cx.services.sampling.end(&args.job_id, args.discard_samples, args.dry_run).await?;
         if changes && !args.dry_run {
             cx.notes.changed();
         }

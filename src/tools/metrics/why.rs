@@ -13,7 +13,7 @@ use std::ops::Range;
 /// # Errors
 /// The store's.
 pub async fn nothing(cx: &Context, job: Option<&str>, times: &Range<i64>, metrics: Set) -> Result<String, ToolError> {
-    let mut jobs = cx.world.sampling.list().await?;
+    let mut jobs = cx.services.sampling.list().await?;
     jobs.retain(|known| job.is_none_or(|id| known.id == id));
     if jobs.is_empty() {
         return Ok(no_job().to_owned());

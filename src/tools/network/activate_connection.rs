@@ -113,7 +113,7 @@ impl Tool for ActivateConnection {
             dry_run: args.dry_run,
             authorization: cx.authorization(),
         };
-        let done = cx.world.agent.call::<network::ActivateConnection>(request).await?;
+        let done = cx.services.agent.call::<network::ActivateConnection>(request).await?;
         mark(cx, done.simulated, !args.dry_run);
         Ok(Out {
             connection: done.profile.into(),

@@ -55,7 +55,7 @@ impl Tool for ConfirmConnection {
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let request = ConfirmRequest { keep: args.keep, authorization: cx.authorization() };
-        let done = cx.world.agent.call::<network::ConfirmConnection>(request).await?;
+        let done = cx.services.agent.call::<network::ConfirmConnection>(request).await?;
         let found = done.change.is_some();
         mark(cx, done.simulated, found);
         let (connection, previous) = match done.change {

@@ -96,8 +96,8 @@ impl Tool for ListConnections {
     };
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let objects = Objects::read(&cx.world.machine.bus).await?;
-        let mut all = profile::all(&cx.world.machine.bus, &objects).await?;
+        let objects = Objects::read(&cx.services.machine.bus).await?;
+        let mut all = profile::all(&cx.services.machine.bus, &objects).await?;
         let known = all.len();
         all.retain(|profile| !args.active_only || profile.active.is_some());
         let (page, pagination) = Pagination::of(all, args.limit, args.offset);

@@ -115,7 +115,7 @@ impl Tool for Ping {
     };
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let target = target::resolve(&cx.world.machine.root, &args.address, args.family).await?;
+        let target = target::resolve(&cx.services.machine.root, &args.address, args.family).await?;
         let echo = Echo::open(target).map_err(|refusal| refused(refusal, &args.address, target))?;
         let (start, wait) = (Instant::now(), Duration::from_millis(args.timeout_ms.into()));
         let mut probes = Vec::new();

@@ -100,12 +100,12 @@ impl Tool for GetStatus {
     };
 
     async fn call(cx: &Context, _: NoArgs) -> Result<Out, ToolError> {
-        let network = Network::read(&cx.world).await?;
-        let manager = Objects::read(&cx.world.machine.bus).await.and_then(|objects| {
+        let network = Network::read(&cx.services).await?;
+        let manager = Objects::read(&cx.services.machine.bus).await.and_then(|objects| {
             state::of(&objects).ok_or_else(|| ToolError::unavailable("NetworkManager does not show itself"))
         });
         // Without the agent nothing waits that it could confirm.
-        let change = cx.world.agent.get::<status::GetStatus>().await.ok().and_then(|status| status.network_change);
+        let change = cx.services.agent.get::<status::GetStatus>().await.ok().and_then(|status| status.network_change);
         let default_gateway = network.gateway();
         let up = network.interfaces.iter().any(|each| each.name != "lo" && each.state == Link::Up);
         let (connectivity, primary_interface) = match &manager {

@@ -64,7 +64,7 @@ impl Tool for GetProcessDetails {
     };
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let machine = &cx.world.machine;
+        let machine = &cx.services.machine;
         let pid = args.pid;
         let failed = |fault: io::Error| if is_gone(&fault) { absent(pid) } else { unreadable("the process", &fault) };
         let Measured { scale, mut proc, stats, since } = Measured::read(cx, true, Self::META.name).await?;
@@ -74,7 +74,7 @@ impl Tool for GetProcessDetails {
         let hidden = detail.unavailable.values().any(|why| why == "not permitted");
         if hidden {
             let request = InspectRequest { pid, start_ticks: stat.start_ticks, memory_maps: args.memory_maps };
-            match cx.world.agent.call::<InspectProcess>(request).await {
+            match cx.services.agent.call::<InspectProcess>(request).await {
                 Ok(seen) => detail.complete(seen),
                 // It ended meanwhile, or another has its number: what was read belongs to nobody any more.
                 Err(error) if error.code == ErrorCode::NotFound => return Err(error),

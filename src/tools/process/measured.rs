@@ -25,7 +25,7 @@ impl Measured {
     /// # Errors
     /// `capability_missing` or `unavailable` when `/proc` cannot be read, `cancelled` during the wait.
     pub async fn read(cx: &Context, sample: bool, tool: &'static str) -> Result<Self, ToolError> {
-        let machine = &cx.world.machine;
+        let machine = &cx.services.machine;
         let failed = |fault: std::io::Error| unreadable("the list of processes", &fault);
         let scale = Scale::read(machine)?;
         let mut proc = Proc::open(&machine.root).map_err(failed)?;

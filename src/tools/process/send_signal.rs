@@ -69,8 +69,8 @@ impl Tool for SendSignal {
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let mut start_ticks = None;
         // What runs on a simulated machine only its agent knows.
-        if !cx.world.machine.board.is_simulated() {
-            let machine = &cx.world.machine;
+        if !cx.services.machine.board.is_simulated() {
+            let machine = &cx.services.machine;
             let failed = |fault: std::io::Error| {
                 if is_gone(&fault) { absent(args.pid) } else { unreadable("the process", &fault) }
             };
@@ -92,7 +92,7 @@ impl Tool for SendSignal {
             dry_run: args.dry_run,
             authorization: cx.authorization(),
         };
-        let done = cx.world.agent.call::<process::SendSignal>(request).await?;
+        let done = cx.services.agent.call::<process::SendSignal>(request).await?;
         if done.simulated {
             cx.notes.simulated();
         }

@@ -85,7 +85,7 @@ pub(super) async fn short(cx: &Context, args: Args, action: Action) -> Result<Ou
 /// Has the agent do it, and notes what `_meta` says about it.
 pub(super) async fn act(cx: &Context, request: ControlRequest) -> Result<Controlled, ToolError> {
     let dry_run = request.dry_run;
-    let mut result = cx.world.agent.call::<ControlUnit>(request).await;
+    let mut result = cx.services.agent.call::<ControlUnit>(request).await;
     if let Err(error) = &mut result
         && error.code == ErrorCode::Timeout
     {

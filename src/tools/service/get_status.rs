@@ -189,7 +189,7 @@ pub(super) fn unknown(given: &str) -> ToolError {
 /// # Errors
 /// `not_found` for a name that systemd takes for none of a unit, else as [`base::os::bus::Bus::call`].
 pub(super) async fn look(cx: &Context, name: &ServiceName, given: &str) -> Result<Answer, ToolError> {
-    properties::of_unit(&cx.world.machine.bus, name.as_str()).await.map_err(|error| {
+    properties::of_unit(&cx.services.machine.bus, name.as_str()).await.map_err(|error| {
         let is_no_unit = matches!(error.code, ErrorCode::NotFound | ErrorCode::InvalidArgument);
         if is_no_unit { unknown(given) } else { error }
     })

@@ -3,11 +3,11 @@
 use super::running::Running;
 use crate::{
     registry::{context::Context, tool::Tool},
+    services::Services,
     tools::{
         empty,
         page::{Limit, Offset, Pagination},
     },
-    world::World,
 };
 use base::{
     error::ToolError,
@@ -100,10 +100,10 @@ struct Summary {
 }
 
 /// Loaded services, and installed ones that are not loaded, by name.
-async fn all(world: &World) -> Result<(Vec<Listed>, Arc<Files>), ToolError> {
+async fn all(services: &Services) -> Result<(Vec<Listed>, Arc<Files>), ToolError> {
     // One after the other on the first call, so that nothing comes between the subscription and the states.
-    let files = world.machine.systemd.enabled.files(&world.machine.bus).await?;
-    let mut all = list::loaded(&world.machine.bus).await?;
+    let files = services.machine.systemd.enabled.files(&services.machine.bus).await?;
+    let mut all = list::loaded(&services.machine.bus).await?;
     let loaded: std::collections::HashSet<&str> = all.iter().map(|service| service.name.as_str()).collect();
     let more: Vec<Listed> = files
         .services()
@@ -124,8 +124,8 @@ async fn all(world: &World) -> Result<(Vec<Listed>, Arc<Files>), ToolError> {
 ///
 /// # Errors
 /// As the tool.
-pub async fn names(world: &World) -> Result<Vec<String>, ToolError> {
-    Ok(all(world).await?.0.into_iter().map(|service| service.name).collect())
+pub async fn names(services: &Services) -> Result<Vec<String>, ToolError> {
+    Ok(all(services).await?.0.into_iter().map(|service| service.name).collect())
 }
 
 pub struct ListServices;
@@ -144,7 +144,7 @@ impl Tool for ListServices {
     };
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let (all, files) = all(&cx.world).await?;
+        let (all, files) = all(&cx.services).await?;
         let pattern = args.name.map(|pattern| Glob::of_bytes(&pattern.to_lowercase()));
         let is_on = |name: &str| files.state(name).is_some_and(is_enabled);
         let wanted = |service: &Listed| {
@@ -175,6 +175,6 @@ async fn running(cx: &Context, service: &Listed, detail: bool) -> Result<Running
     if !detail || !service.status.is_up() {
         return Ok(Running::default());
     }
-    let answer = properties::of_unit(&cx.world.machine.bus, &service.name).await?;
+    let answer = properties::of_unit(&cx.services.machine.bus, &service.name).await?;
     Ok(Running::of(cx, &service.name, &answer.read()?))
 }

@@ -46,12 +46,12 @@ fn service_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D:
 /// `permission_denied` naming the setting, and the permission as `service:verb:name`.
 fn permit(cx: &Context, tool: &str, given: &str, verb: &str) -> Result<(), ToolError> {
     let name = ServiceName::parse(given)?;
-    if cx.world.machine.board.is_simulated() {
+    if cx.services.machine.board.is_simulated() {
         return Ok(());
     }
-    let policy = cx.world.policy.held();
+    let policy = cx.services.policy.held();
     if policy.grants(tool, Some(&cx.caller.principal)).any(|grant| grant.has_unit(name.as_str())) {
         return Ok(());
     }
-    agent::units::allow::check(&cx.world.settings.service.allow, &[name.as_str().to_owned()], verb)
+    agent::units::allow::check(&cx.services.settings.service.allow, &[name.as_str().to_owned()], verb)
 }

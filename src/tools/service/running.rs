@@ -44,9 +44,9 @@ impl Running {
         let pid = properties.number("MainPID").filter(|pid| *pid > 0);
         let uptime = uptime(properties);
         let used = properties.number("CPUUsageNSec").map(Duration::from_nanos);
-        let cores = cx.world.machine.about.fixed().map_or(1, |fixed| fixed.cores);
+        let cores = cx.services.machine.about.fixed().map_or(1, |fixed| fixed.cores);
         let cpu = used.zip(uptime).and_then(|(used, running)| {
-            cx.world.machine.systemd.cpu_percent(unit, used, running, cores, Instant::now())
+            cx.services.machine.systemd.cpu_percent(unit, used, running, cores, Instant::now())
         });
         let round = |value: f64| (value * 100.0).round() / 100.0;
         Self {
@@ -62,7 +62,7 @@ impl Running {
 
 /// By the kernel's account; on a kernel that keeps none, of its processes.
 fn memory(cx: &Context, properties: &Properties<'_>) -> Option<u64> {
-    let summed = || resident::of_group(&cx.world.machine.root, properties.text("ControlGroup")?);
+    let summed = || resident::of_group(&cx.services.machine.root, properties.text("ControlGroup")?);
     properties.number("MemoryCurrent").or_else(summed)
 }
 

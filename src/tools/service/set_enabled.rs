@@ -87,7 +87,7 @@ impl Tool for SetEnabled {
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         // A simulated machine's services have no files to be judged.
-        if args.enabled && !cx.world.machine.board.is_simulated() {
+        if args.enabled && !cx.services.machine.board.is_simulated() {
             let report = validate::report(cx, &args.service_name).await?;
             if !report.can_enable {
                 return Err(ToolError::precondition(format!(
@@ -101,7 +101,7 @@ impl Tool for SetEnabled {
             }
         }
         let done = cx
-            .world
+            .services
             .agent
             .call::<EnableUnit>(EnableRequest {
                 service_name: args.service_name,

@@ -2,7 +2,7 @@
 //! machine of what it names.
 
 use super::get_status::{look, unknown};
-use crate::{registry::context::Context, world::World};
+use crate::{registry::context::Context, services::Services};
 use base::{
     error::ToolError,
     os::{
@@ -46,7 +46,7 @@ impl Report {
 /// # Errors
 /// `not_found` when there is none, else as [`base::os::bus::Bus::call`].
 pub(super) async fn report(cx: &Context, given: &str) -> Result<Report, ToolError> {
-    let (world, name) = (&cx.world, &ServiceName::parse(given)?);
+    let (services, name) = (&cx.services, &ServiceName::parse(given)?);
     let answer = look(cx, name, given).await?;
     let of = answer.read()?;
     let mut report = Report::default();
@@ -56,14 +56,14 @@ pub(super) async fn report(cx: &Context, given: &str) -> Result<Report, ToolErro
         _ => {}
     }
     report.errors.extend(of.load_error());
-    let root = &world.machine.root;
+    let root = &services.machine.root;
     let file = read(root, &of, &mut report);
     if let Some(file) = &file {
         sections(file, &mut report);
         commands(root, file, &mut report);
         accounts(root, file, &mut report);
         folder(root, file, &mut report);
-        dependencies(world, file, &mut report).await?;
+        dependencies(services, file, &mut report).await?;
     }
     let installs = |key: &str| file.as_ref().is_some_and(|file| !file.words("Install", key).is_empty());
     let installs = ["WantedBy", "RequiredBy", "UpheldBy", "Also", "Alias"].into_iter().any(installs);
@@ -205,7 +205,7 @@ fn folder(root: &Root, file: &UnitFile, report: &mut Report) {
 type Row<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str, &'a str, ObjectPath<'a>, u32, &'a str, ObjectPath<'a>);
 
 /// Whether there are the units it names.
-async fn dependencies(world: &World, file: &UnitFile, report: &mut Report) -> Result<(), ToolError> {
+async fn dependencies(services: &Services, file: &UnitFile, report: &mut Report) -> Result<(), ToolError> {
     let needs: Vec<&str> =
         ["Requires", "BindsTo", "Requisite"].iter().flat_map(|key| file.words("Unit", key)).collect();
     let mut names: Vec<&str> = needs.iter().copied().chain(file.words("Unit", "Wants")).collect();
@@ -216,7 +216,7 @@ async fn dependencies(world: &World, file: &UnitFile, report: &mut Report) -> Re
         return Ok(());
     }
     let method = "ListUnitsByNames";
-    let answer = world.machine.bus.call(MANAGER, method, &(names)).await?;
+    let answer = services.machine.bus.call(MANAGER, method, &(names)).await?;
     let body = answer.body();
     let rows: Vec<Row<'_>> = body.deserialize().map_err(|error| refusal(SERVICE, method, &error))?;
     for (name, ..) in rows.into_iter().filter(|row| row.2 == "not-found") {

@@ -71,7 +71,7 @@ impl Tool for GetBasicInfo {
     };
 
     async fn call(cx: &Context, _: NoArgs) -> Result<BasicInfo, ToolError> {
-        let machine = &cx.world.machine;
+        let machine = &cx.services.machine;
         if machine.board.is_simulated() {
             cx.notes.simulated();
         }

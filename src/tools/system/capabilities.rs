@@ -3,8 +3,8 @@
 use super::modules::{self, Found};
 use crate::{
     registry::{context::Context, tool::Tool},
+    services::Services,
     tools::none::NoArgs,
-    world::World,
 };
 use agent::operations::status::GetStatus;
 use base::error::ToolError;
@@ -110,9 +110,9 @@ fn board(board: &Board) -> BoardOut {
 }
 
 /// Whether the half that may change the machine answers.
-async fn agent(world: &World) -> Result<Found, String> {
-    match world.agent.get::<GetStatus>().await {
-        Ok(_) => Ok(Found { devices: vec![world.settings.places.agent_socket.display().to_string()] }),
+async fn agent(services: &Services) -> Result<Found, String> {
+    match services.agent.get::<GetStatus>().await {
+        Ok(_) => Ok(Found { devices: vec![services.settings.places.agent_socket.display().to_string()] }),
         Err(error) => Err(error.message),
     }
 }
@@ -121,16 +121,16 @@ async fn agent(world: &World) -> Result<Found, String> {
 pub type Present = Vec<(&'static str, Result<Vec<String>, String>)>;
 
 /// What of the answer can change while the server runs.
-pub async fn present(world: &World) -> Present {
-    let probed = modules::MODULES.iter().map(|each| (each.name, (each.probe)(&world.machine)));
-    let through_agent = [("agent", agent(world).await)];
+pub async fn present(services: &Services) -> Present {
+    let probed = modules::MODULES.iter().map(|each| (each.name, (each.probe)(&services.machine)));
+    let through_agent = [("agent", agent(services).await)];
     probed.chain(through_agent).map(|(name, found)| (name, found.map(|found| found.devices))).collect()
 }
 
 async fn read(cx: &Context) -> Capabilities {
-    let world = &cx.world;
+    let services = &cx.services;
     let metas = || cx.registry.entries().map(|entry| entry.meta);
-    let on = |meta: &Meta| world.policy.held().admit(meta, &cx.caller).is_ok();
+    let on = |meta: &Meta| services.policy.held().admit(meta, &cx.caller).is_ok();
     let module = |found: Result<Found, String>, whose: &str, uses: &dyn Fn(&Meta) -> bool| {
         let mut users = metas().filter(|meta| uses(meta)).peekable();
         let (exist, enabled) = (users.peek().is_some(), users.any(on));
@@ -147,7 +147,7 @@ async fn read(cx: &Context) -> Capabilities {
         }
     };
     let tool = |meta: &Meta| {
-        let refusal = world.policy.held().admit(meta, &cx.caller).err();
+        let refusal = services.policy.held().admit(meta, &cx.caller).err();
         ToolOut {
             enabled: refusal.is_none(),
             stability: meta.stability,
@@ -157,11 +157,11 @@ async fn read(cx: &Context) -> Capabilities {
     };
     let probed = modules::MODULES.iter().map(|each| {
         let whose = format!("{}.* tools", each.namespace);
-        (each.name, module((each.probe)(&world.machine), &whose, &|meta| meta.namespace() == each.namespace))
+        (each.name, module((each.probe)(&services.machine), &whose, &|meta| meta.namespace() == each.namespace))
     });
-    let through_agent = module(agent(world).await, "tools that change the machine", &|meta| meta.effect.is_write());
+    let through_agent = module(agent(services).await, "tools that change the machine", &|meta| meta.effect.is_write());
     Capabilities {
-        board: board(&world.machine.board),
+        board: board(&services.machine.board),
         modules: probed.chain([("agent", through_agent)]).collect(),
         tools: metas().filter(|meta| meta.role <= cx.caller.role).map(|meta| (meta.name, tool(meta))).collect(),
     }
@@ -183,7 +183,7 @@ impl Tool for GetCapabilities {
     };
 
     async fn call(cx: &Context, _: NoArgs) -> Result<Capabilities, ToolError> {
-        if cx.world.machine.board.is_simulated() {
+        if cx.services.machine.board.is_simulated() {
             cx.notes.simulated();
         }
         Ok(read(cx).await)

@@ -83,6 +83,6 @@ impl Tool for GetClock {
     };
 
     async fn call(cx: &Context, _: NoArgs) -> Result<Clock, ToolError> {
-        read(&cx.world.machine, OffsetDateTime::now_utc())
+        read(&cx.services.machine, OffsetDateTime::now_utc())
     }
 }

@@ -168,14 +168,14 @@ impl Tool for GetDetailedNetworkInfo {
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        let network = Network::read(&cx.world).await?;
+        let network = Network::read(&cx.services).await?;
         let left_out = network.routes.len().saturating_sub(ROUTES);
         let omitted = network.omitted + if args.include_routing_table { left_out } else { 0 };
         let routing_table =
             args.include_routing_table.then(|| network.routes.iter().take(ROUTES).map(RouteEntry::from).collect());
         let (connections, pagination) = match args.include_connections {
             true => {
-                let done = connections(&cx.world.machine.root, &args);
+                let done = connections(&cx.services.machine.root, &args);
                 let (connections, pagination) = done.map_err(|fault| unreadable("the list of sockets", &fault))?;
                 (Some(connections), Some(pagination))
             }

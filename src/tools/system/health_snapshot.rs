@@ -12,8 +12,8 @@ use crate::{
         look::{FLAGS, Looker, flags, moved},
         metric::{Sample, Set},
     },
+    services::Services,
     tools::none::NoArgs,
-    world::World,
 };
 use base::{
     clock,
@@ -117,33 +117,36 @@ impl Faults {
 ///
 /// # Errors
 /// `capability_missing` or `unavailable` when processor, memory or disk cannot be read.
-pub async fn read(world: &World) -> Result<HealthSnapshot, ToolError> {
-    look(world, true).await.map(|(health, ..)| health)
+pub async fn read(services: &Services) -> Result<HealthSnapshot, ToolError> {
+    look(services, true).await.map(|(health, ..)| health)
 }
 
 /// The same without the past, for those who look again and again: it waits for no card.
 ///
 /// # Errors
 /// As [`read`].
-pub async fn glance(world: &World) -> Result<HealthSnapshot, ToolError> {
-    look(world, false).await.map(|(health, ..)| health)
+pub async fn glance(services: &Services) -> Result<HealthSnapshot, ToolError> {
+    look(services, false).await.map(|(health, ..)| health)
 }
 
 /// The same, and what a sampling job would keep of this moment.
 ///
 /// # Errors
 /// As [`read`].
-pub async fn with_sample(world: &World) -> Result<(HealthSnapshot, Sample), ToolError> {
-    let (health, interval, word) = look(world, true).await?;
+pub async fn with_sample(services: &Services) -> Result<(HealthSnapshot, Sample), ToolError> {
+    let (health, interval, word) = look(services, true).await?;
     let still = Set::ALL.without(&FLAGS);
-    let (mut sample, _) = Looker::default().look(&world.machine, still, world.sampling.now_ms()).await;
+    let (mut sample, _) = Looker::default().look(&services.machine, still, services.sampling.now_ms()).await;
     moved(&mut sample, &interval);
     flags(&mut sample, word);
     Ok((health, sample))
 }
 
-async fn look(world: &World, with_past: bool) -> Result<(HealthSnapshot, Interval, Option<Throttled>), ToolError> {
-    let machine = &world.machine;
+async fn look(
+    services: &Services,
+    with_past: bool,
+) -> Result<(HealthSnapshot, Interval, Option<Throttled>), ToolError> {
+    let machine = &services.machine;
     let root = &machine.root;
     let interval = machine.activity.measure(root).await.map_err(|fault| unreadable("processor time", &fault))?;
     let memory = meminfo::read(root).map_err(|fault| unreadable("memory", &fault))?;
@@ -164,12 +167,12 @@ async fn look(world: &World, with_past: bool) -> Result<(HealthSnapshot, Interva
     let throttled = faults.or_absent("throttling_flags", machine.firmware.throttled().await).flatten();
     let throttling_history = match throttled {
         Some(word) if with_past => {
-            world.sampling.power().seen(word, root, world.sampling.now_ms()).await;
-            let story = world.sampling.power().story().await.map_err(|fault| io::Error::other(fault.advice()));
+            services.sampling.power().seen(word, root, services.sampling.now_ms()).await;
+            let story = services.sampling.power().story().await.map_err(|fault| io::Error::other(fault.advice()));
             faults.or_absent("throttling_history", story).flatten()
         }
         Some(word) => {
-            let (record, root, now_ms) = (world.sampling.power().clone(), root.clone(), world.sampling.now_ms());
+            let (record, root, now_ms) = (services.sampling.power().clone(), root.clone(), services.sampling.now_ms());
             tokio::spawn(async move { record.seen(word, &root, now_ms).await });
             None
         }
@@ -210,7 +213,7 @@ async fn look(world: &World, with_past: bool) -> Result<(HealthSnapshot, Interva
         cards,
         last_reset,
         clock_synchronized: os_clock::synchronized(root),
-        sampling_fault: world.sampling.fault(),
+        sampling_fault: services.sampling.fault(),
         unreadable: faults.0,
     };
     Ok((health, interval, throttled))
@@ -232,12 +235,12 @@ impl Tool for GetHealthSnapshot {
     };
 
     async fn call(cx: &Context, _: NoArgs) -> Result<HealthSnapshot, ToolError> {
-        if cx.world.machine.board.is_simulated() {
+        if cx.services.machine.board.is_simulated() {
             cx.notes.simulated();
         }
         tokio::select! {
             () = cx.cancel.cancelled() => Err(ToolError::cancelled(Self::META.name)),
-            snapshot = read(&cx.world) => snapshot,
+            snapshot = read(&cx.services) => snapshot,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What `system.get_network_info`, `system.get_detailed_network_info` and `network.get_status` say about interfaces
 //! (docs/contract/system.md).
 
-use crate::world::World;
+use crate::services::Services;
 use base::{
     error::ToolError,
     os::{
@@ -171,8 +171,8 @@ impl Network {
     ///
     /// # Errors
     /// `capability_missing` or `unavailable` when there is no list of interfaces.
-    pub async fn read(world: &World) -> Result<Self, ToolError> {
-        let root = &world.machine.root;
+    pub async fn read(services: &Services) -> Result<Self, ToolError> {
+        let root = &services.machine.root;
         let (known, all) = interface::read(root).map_err(|fault| unreadable("the list of interfaces", &fault))?;
         let mut faults = BTreeMap::new();
         let mut or_none = |what: &'static str, fault: String| drop(faults.insert(what, fault));
@@ -198,7 +198,7 @@ impl Network {
         });
         // Nobody is asked about a radio on a machine without one.
         let radios = match known.iter().any(|each| each.kind == Kind::Wifi) {
-            true => radio::all(&world.machine.bus).await.unwrap_or_else(|fault| {
+            true => radio::all(&services.machine.bus).await.unwrap_or_else(|fault| {
                 // A machine without NetworkManager knows less; that is no fault of its.
                 if fault.code != base::error::ErrorCode::CapabilityMissing {
                     or_none("wifi", fault.message);

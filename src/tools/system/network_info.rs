@@ -48,7 +48,7 @@ impl Tool for GetNetworkInfo {
     };
 
     async fn call(cx: &Context, _: NoArgs) -> Result<Out, ToolError> {
-        let network = Network::read(&cx.world).await?;
+        let network = Network::read(&cx.services).await?;
         Ok(Out {
             timestamp: clock::now(),
             default_gateway: network.gateway(),

@@ -82,7 +82,7 @@ pub struct Out {
 
 /// Schedules `action` with the agent, or takes it back.
 pub(super) async fn call(cx: &Context, action: PowerAction, args: Args) -> Result<Out, ToolError> {
-    let agent = &cx.world.agent;
+    let agent = &cx.services.agent;
     if args.cancel {
         let done = agent.call::<power::CancelPower>(power::CancelRequest { action }).await?;
         mark(cx, done.simulated, done.cancelled);

@@ -63,7 +63,7 @@ impl Tool for SetHostname {
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let done = cx
-            .world
+            .services
             .agent
             .call::<operation::SetHostname>(HostnameRequest {
                 hostname: args.hostname.clone(),

@@ -81,10 +81,10 @@ fn find(cx: &Context, name: &str) -> Result<&'static Entry, ToolError> {
 
 impl Described {
     fn of(cx: &Context, entry: &'static Entry) -> Result<Self, ToolError> {
-        let policy = cx.world.policy.held();
+        let policy = cx.services.policy.held();
         let refusal = policy.admit(entry.meta, &cx.caller).err();
         let listed = policy.off_for(entry.meta, Some(&cx.caller.principal)).is_none();
-        match at_run_time(&policy, Limits::of(&cx.world.settings.limits), entry, listed) {
+        match at_run_time(&policy, Limits::of(&cx.services.settings.limits), entry, listed) {
             Value::Object(descriptor) => Ok(Self {
                 name: entry.name().to_owned(),
                 enabled: refusal.is_none(),

@@ -116,7 +116,7 @@ impl Args {
 
 impl Found {
     fn of(cx: &Context, meta: &Meta) -> Self {
-        let refusal = cx.world.policy.held().admit(meta, &cx.caller).err();
+        let refusal = cx.services.policy.held().admit(meta, &cx.caller).err();
         Self {
             name: meta.name.to_owned(),
             title: meta.title.to_owned(),

@@ -59,7 +59,7 @@ pub(super) async fn answer(app: &Arc<App>, request: Request, peer: Peer) -> Resp
 }
 
 async fn judged(app: &Arc<App>, request: Request, peer: Peer) -> Result<Value, ToolError> {
-    let world = &app.server.pipeline.world;
+    let services = &app.server.pipeline.services;
     if app.tls.is_none() {
         let error =
             ToolError::denied("a machine is claimed through TLS only: the code and the token would be seen by others")
@@ -70,7 +70,7 @@ async fn judged(app: &Arc<App>, request: Request, peer: Peer) -> Result<Value, T
         Ok(brought) => brought,
         Err(error) => return Err(noted(app, peer, "claim: malformed", error).await),
     };
-    if world.ownership.is_claimed() {
+    if services.ownership.is_claimed() {
         // The answer to the last request was lost: it may be asked again.
         let known = brought.token.as_deref().is_some_and(|token| knows(app, token));
         if known {
@@ -84,7 +84,7 @@ async fn judged(app: &Arc<App>, request: Request, peer: Peer) -> Result<Value, T
             if let Err(typo) = Code::parse(&code) {
                 return Err(noted(app, peer, "claim: mistyped", typo.into()).await);
             }
-            let offered = world.agent.call::<Claim>(ClaimRequest { code, from }).await;
+            let offered = services.agent.call::<Claim>(ClaimRequest { code, from }).await;
             match offered {
                 // One of the few tries of this start, right or wrong: each has its record.
                 Err(error) if error.code == ErrorCode::PermissionDenied => {
@@ -98,7 +98,7 @@ async fn judged(app: &Arc<App>, request: Request, peer: Peer) -> Result<Value, T
                 }
             }
         }
-        (None, Some(token)) => match world.agent.call::<ConfirmClaim>(ShownToken { token, from }).await {
+        (None, Some(token)) => match services.agent.call::<ConfirmClaim>(ShownToken { token, from }).await {
             Ok(claimed) => {
                 audit(app, peer, "token", None).await;
                 Ok(object!({ "claimed": true, "name": claimed.name }))
@@ -114,9 +114,9 @@ async fn judged(app: &Arc<App>, request: Request, peer: Peer) -> Result<Value, T
 
 /// Whether it is a token of this machine's.
 fn knows(app: &App, presented: &str) -> bool {
-    let (now, world) = (OffsetDateTime::now_utc(), &app.server.pipeline.world);
+    let (now, services) = (OffsetDateTime::now_utc(), &app.server.pipeline.services);
     let among = |tokens: &[_]| token::judge(tokens, presented, now).is_ok();
-    world.tokens.judge(presented, now).is_ok() || world.ownership.tokens().is_some_and(|tokens| among(&tokens))
+    services.tokens.judge(presented, now).is_ok() || services.ownership.tokens().is_some_and(|tokens| among(&tokens))
 }
 
 async fn read(app: &App, request: Request) -> Result<Brought, ToolError> {

@@ -98,7 +98,7 @@ impl Listener {
     async fn accept(self, app: &Arc<App>) {
         let seats = Seats::new(self.max_connections);
         let revoked = Arc::downgrade(&seats);
-        app.server.pipeline.world.tokens.on_end(move |_| {
+        app.server.pipeline.services.tokens.on_end(move |_| {
             if let Some(seats) = revoked.upgrade() {
                 seats.close_revoked();
             }

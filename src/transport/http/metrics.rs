@@ -10,7 +10,7 @@ use crate::{
         text::{CONTENT_TYPE, Kind, Text},
     },
     registry::listing::TOOLING_VERSION,
-    world::World,
+    services::Services,
 };
 use axum::{
     body::Body,
@@ -22,13 +22,13 @@ use hw::temperature;
 
 /// The page.
 pub async fn page(app: &App) -> Response<Body> {
-    let world = &app.server.pipeline.world;
+    let services = &app.server.pipeline.services;
     let mut text = Text::default();
     calls(app, &mut text);
     http(app, &mut text);
-    audit(world, &mut text);
-    process(world, &mut text);
-    machine(world, &mut text).await;
+    audit(services, &mut text);
+    process(services, &mut text);
+    machine(services, &mut text).await;
     ([(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE))], text.done()).into_response()
 }
 
@@ -60,7 +60,7 @@ fn calls(app: &App, text: &mut Text) {
 fn http(app: &App, text: &mut Text) {
     let sessions = app.mcp.sessions.count();
     text.single("raspi_mcp_http_sessions", Kind::Gauge, "Open MCP sessions over HTTP.", sessions);
-    let subscriptions = app.server.book.count();
+    let subscriptions = app.server.subscriptions.count();
     text.single("raspi_mcp_subscriptions", Kind::Gauge, "Subscriptions to resources and to the log.", subscriptions);
     let help = "HTTP requests turned away before there was a call, by reason.";
     text.family("raspi_mcp_http_refused_total", Kind::Counter, help);
@@ -70,23 +70,23 @@ fn http(app: &App, text: &mut Text) {
     }
 }
 
-fn audit(world: &World, text: &mut Text) {
-    let backlog = world.audit.backlog();
-    let ok = u8::from(world.audit.check().is_ok());
+fn audit(services: &Services, text: &mut Text) {
+    let backlog = services.audit.backlog();
+    let ok = u8::from(services.audit.check().is_ok());
     text.single("raspi_mcp_audit_ok", Kind::Gauge, "1 while calls can be recorded; without that no write is done.", ok);
     text.single("raspi_mcp_audit_waiting", Kind::Gauge, "Reads that wait to be recorded.", backlog.records);
     text.single("raspi_mcp_audit_lost", Kind::Gauge, "Reads not recorded since the last success.", backlog.lost);
 }
 
-fn process(world: &World, text: &mut Text) {
+fn process(services: &Services, text: &mut Text) {
     let labels = [("version", TOOLING_VERSION), ("commit", option_env!("RASPI_MCP_BUILD").unwrap_or(""))];
     text.family("raspi_mcp_build_info", Kind::Gauge, "Always 1; the labels say which build this is.");
     text.sample("raspi_mcp_build_info", &labels, 1);
-    let started = world.started.unix_timestamp_nanos() as f64 / 1e9;
+    let started = services.started.unix_timestamp_nanos() as f64 / 1e9;
     text.single("process_start_time_seconds", Kind::Gauge, "When the server started, in Unix time.", started);
     let used = own::cpu_time().as_secs_f64();
     text.single("process_cpu_seconds_total", Kind::Counter, "Processor time used.", used);
-    if let Ok(own) = own::read(&world.machine.root) {
+    if let Ok(own) = own::read(&services.machine.root) {
         text.single("process_resident_memory_bytes", Kind::Gauge, "Resident memory.", own.resident);
         text.single("process_open_fds", Kind::Gauge, "Open file descriptors, up to 1024.", own.descriptors);
         text.single("process_threads", Kind::Gauge, "Threads.", own.threads);
@@ -97,8 +97,8 @@ fn process(world: &World, text: &mut Text) {
 type Figure = fn(&Space) -> u64;
 
 /// Names and labels as node_exporter's, behind our prefix.
-fn disks(world: &World, text: &mut Text) {
-    let Ok(found) = file_systems::read(&world.machine.root) else { return };
+fn disks(services: &Services, text: &mut Text) {
+    let Ok(found) = file_systems::read(&services.machine.root) else { return };
     let families: [(&str, &str, Figure); 3] = [
         ("raspi_mcp_filesystem_size_bytes", "Size of a file system on a device of this machine.", |space| space.total),
         ("raspi_mcp_filesystem_used_bytes", "Used of it, root's reserve not counted.", |space| space.used),
@@ -118,14 +118,14 @@ fn disks(world: &World, text: &mut Text) {
     }
 }
 
-async fn machine(world: &World, text: &mut Text) {
-    let machine = &world.machine;
+async fn machine(services: &Services, text: &mut Text) {
+    let machine = &services.machine;
     let simulated = u8::from(machine.board.is_simulated());
     text.single("raspi_mcp_board_simulated", Kind::Gauge, "1 when the board's numbers are made up.", simulated);
     if let Ok(Some(reading)) = temperature::read(&machine.root, &machine.board, &machine.firmware).await {
         text.single("raspi_mcp_cpu_temperature_celsius", Kind::Gauge, "Of the processor.", reading.celsius);
     }
-    disks(world, text);
+    disks(services, text);
     let Ok(Some(word)) = machine.firmware.throttled().await else { return };
     text.family("raspi_mcp_throttled", Kind::Gauge, "1 while the firmware holds the board back, by reason.");
     for (reason, now) in [

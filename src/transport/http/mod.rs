@@ -1,9 +1,9 @@
 //! HTTP: `/mcp` (Streamable HTTP), `/api/mcp` (plain JSON-RPC POST), `/ws`, `/healthz`, `/metrics`, `/photos/`;
 //! through TLS where the configuration says so. `/claim` is for machines that begin without an owner.
 
+mod authenticator;
 mod body;
 mod claim;
-mod doorman;
 mod guard;
 mod held;
 mod listen;
@@ -15,7 +15,7 @@ mod post;
 mod refused;
 mod stream;
 
-pub use doorman::Doorman;
+pub use authenticator::Authenticator;
 pub use listen::{Listener, Options};
 pub use metadata::Metadata;
 pub use peer::Peer;
@@ -25,13 +25,14 @@ use crate::{
     metrics::Refused,
     rpc::{
         connection::PARTING,
-        door::Server,
         mcp::http::{Endpoint, McpHttp},
+        router::Server,
         running::Running,
     },
     tls::shown::Shown,
     transport::websocket,
 };
+use authenticator::{Known, Unknown};
 use axum::{
     body::Body,
     extract::{FromRequestParts, Request, WebSocketUpgrade},
@@ -48,7 +49,6 @@ use contract::{
     },
     config::Settings,
 };
-use doorman::{Known, Unknown};
 use futures::StreamExt;
 use std::{sync::Arc, time::Duration};
 use time::OffsetDateTime;
@@ -59,7 +59,7 @@ pub struct App {
     pub server: Arc<Server>,
     pub mcp: McpHttp,
     guard: guard::Guard,
-    doorman: Doorman,
+    authenticator: Authenticator,
     refusals: Refusals,
     metadata: Option<Metadata>,
     /// What the listener speaks through, and which names that certificate is for.
@@ -73,7 +73,7 @@ pub struct App {
 
 /// Who may come in, and how.
 pub struct Entrance {
-    pub doorman: Doorman,
+    pub authenticator: Authenticator,
     pub metadata: Option<Metadata>,
     pub tls: Option<Arc<Shown>>,
 }
@@ -83,7 +83,7 @@ impl Entrance {
     /// A sentence for the person who starts the server, when a certificate or key set cannot be used.
     pub fn of(settings: &Settings) -> Result<Self, String> {
         Ok(Self {
-            doorman: Doorman::of(settings)?,
+            authenticator: Authenticator::of(settings)?,
             metadata: Metadata::of(&settings.jwt),
             tls: settings.tls.enabled.then(|| Shown::load(&settings.tls)).transpose()?.map(Arc::new),
         })
@@ -97,11 +97,11 @@ struct Remaining(Duration);
 impl App {
     pub fn new(server: Arc<Server>, options: &Options, entrance: Entrance) -> Arc<Self> {
         let mcp = McpHttp::new(&server, options.session_limit, options.session_idle);
-        let Entrance { doorman, metadata, tls } = entrance;
+        let Entrance { authenticator, metadata, tls } = entrance;
         let app = Arc::new(Self {
             mcp,
             guard: guard::Guard::new(&options.allowed_hosts, &options.allowed_origins),
-            doorman,
+            authenticator,
             refusals: Refusals::default(),
             metadata,
             tls,
@@ -111,7 +111,7 @@ impl App {
             server,
         });
         let own = Arc::downgrade(&app);
-        app.server.pipeline.world.tokens.on_end(move |principals| {
+        app.server.pipeline.services.tokens.on_end(move |principals| {
             let Some(app) = own.upgrade() else { return };
             let principals = principals.to_vec();
             app.server.tasks.clone().spawn(async move {
@@ -151,7 +151,7 @@ impl App {
         if let Some(metadata) = self.metadata.as_ref().filter(|metadata| metadata.is_at(request.uri().path())) {
             return if probe { metadata.answer() } else { not_allowed("GET, HEAD") };
         }
-        let ownership = &self.server.pipeline.world.ownership;
+        let ownership = &self.server.pipeline.services.ownership;
         if request.uri().path() == claim::PATH && ownership.is_appliance() {
             return claim::answer(&self, request, peer).await;
         }
@@ -159,12 +159,16 @@ impl App {
             self.server.metrics.refused(Refused::Unauthenticated);
             return post::refuse(StatusCode::FORBIDDEN, &unclaimed);
         }
-        let tokens = &self.server.pipeline.world.tokens;
+        let tokens = &self.server.pipeline.services.tokens;
         tokens.refresh();
         let known = if photos::is_at(request.uri().path()) && !photos::shows_a_token(request.headers()) {
             Err(Unknown::Missing)
         } else {
-            self.doorman.identify(request.headers(), tokens, ownership.tokens().as_deref().map_or(&[], Vec::as_slice))
+            self.authenticator.identify(
+                request.headers(),
+                tokens,
+                ownership.tokens().as_deref().map_or(&[], Vec::as_slice),
+            )
         };
         match known {
             Ok(known) => self.admitted(request, known, seat).await,
@@ -183,7 +187,7 @@ impl App {
 
     /// As the machine is called at this moment: it may be renamed while the server runs, and its certificate stays.
     fn is_called(&self, host: &str) -> bool {
-        let name = self.server.pipeline.world.machine.about.hostname().unwrap_or_default().to_ascii_lowercase();
+        let name = self.server.pipeline.services.machine.about.hostname().unwrap_or_default().to_ascii_lowercase();
         let alone = name.split('.').next().unwrap_or_default();
         !alone.is_empty() && (host == name || host.strip_suffix(".local").unwrap_or(host) == alone)
     }

@@ -9,12 +9,12 @@ use crate::{
     rpc::{
         batch,
         connection::too_long_reply,
-        door::{Route, Server, Visitor},
         envelope::{self, Content, Fault, INVALID_REQUEST, Id, Message},
         mcp::http::{Endpoint, SESSION_ID},
         modern,
         params::{BATCHING, InitializeParams, cancelled_id},
         reply,
+        router::{RequestContext, Route, Server},
         session::Session,
         soon,
         ticket::Ticket,
@@ -175,8 +175,8 @@ impl Post<'_> {
         // Without a session there is nobody to converse with: a progress token is then only a wish.
         let converses = self.converses(params);
         let notifies = !(converses && self.endpoint == Endpoint::Streamable);
-        let visitor = Visitor { caller: &self.caller, client, notifies, converses };
-        self.app.server.route(&visitor, id, method, params)
+        let context = RequestContext { caller: &self.caller, client, notifies, converses };
+        self.app.server.route(&context, id, method, params)
     }
 
     /// Whether rmcp could carry this message as part of a conversation.

@@ -1,9 +1,9 @@
 //! What somebody gets whom the server does not know, and what the audit gets of it.
 
-use super::{App, doorman::Unknown, peer::Peer, post};
+use super::{App, authenticator::Unknown, peer::Peer, post};
 use crate::{
     authentication::refusals::{Network, Tally, WINDOW},
-    rpc::door::Server,
+    rpc::router::Server,
 };
 use axum::{
     body::Body,
@@ -111,7 +111,7 @@ pub(super) async fn record(server: &Server, at: AtTheDoor, args: Value, outcome:
         changed: at.changed.into(),
         later: false,
     };
-    if let Err(error) = server.pipeline.world.audit.write(record).await {
+    if let Err(error) = server.pipeline.services.audit.write(record).await {
         // The caller is refused all the same: nothing was done that would need a record first.
         tracing::error!(target: "audit", %error, "a refusal at the door could not be recorded");
     }

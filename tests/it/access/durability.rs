@@ -11,7 +11,7 @@ use contract::{
 use raspi_mcp::{
     audit::{
         Audit, Filter,
-        ledger::{Entry, Ledger},
+        ledger::{AuditEntry, Ledger},
         recent_file, verify_file,
     },
     registry::Registry,
@@ -114,8 +114,13 @@ fn pin(n: usize) -> Record<'static> {
     Record { outcome: "ok", approval: None, ..call("gpio.write_pin", n) }
 }
 
-fn entry<'a>(write: bool, volatile: bool, error: Option<&'a ToolError>, approval: Option<&'a Approval>) -> Entry<'a> {
-    Entry {
+fn entry<'a>(
+    write: bool,
+    volatile: bool,
+    error: Option<&'a ToolError>,
+    approval: Option<&'a Approval>,
+) -> AuditEntry<'a> {
+    AuditEntry {
         principal: "stdio",
         owner: None,
         role: Role::Admin,
@@ -182,7 +187,7 @@ async fn the_tools_say_of_themselves_which_they_are() {
     let mut wire = pi.on(Door::Stdio).await;
     wire.call("gpio.write_pin", json!({"pin": 17, "value": 1})).await.ok();
     let server = pi.server();
-    let store = &server.pipeline.world.store;
+    let store = &server.pipeline.services.store;
     watch(store).await;
     wire.call("gpio.write_pin", json!({"pin": 17, "value": 0})).await.ok();
     wire.call("metrics.start_sampling_job", json!({"interval_seconds": 3600, "job_id": "one"})).await.ok();

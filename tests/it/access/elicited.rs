@@ -101,7 +101,7 @@ async fn a_dismissed_dialogue_decides_nothing() {
     assert_eq!(ran(&pi), 0);
     let server = pi.server();
     assert_eq!(
-        server.pipeline.world.agent.get::<op::asks::ListAsks>().await.unwrap().len(),
+        server.pipeline.services.agent.get::<op::asks::ListAsks>().await.unwrap().len(),
         1,
         "it is one question all the time"
     );
@@ -157,7 +157,7 @@ async fn a_yes_to_another_call_or_of_another_caller_is_none() {
 async fn a_no_takes_back_a_yes_from_elsewhere_that_was_not_used() {
     let pi = listed().await;
     let server = pi.server();
-    let agent = &server.pipeline.world.agent;
+    let agent = &server.pipeline.services.agent;
     let mut wire = pi.on(Door::Stdio).await;
     let state = asked(&call(&mut wire, TOOL, json!({}), &json!({})).await);
     let waiting = agent.get::<op::asks::ListAsks>().await.unwrap().remove(0);

@@ -119,10 +119,10 @@ async fn of_each_kind_of_refusal_the_first_is_recorded_and_the_rest_is_a_number(
     assert_eq!(pi.audit().await.len(), before);
     // The last ones are written by a stop.
     wire.call("test.echo", json!({ "nothing": 31 })).await.failed("invalid_argument");
-    let path = pi.server().pipeline.world.store.path().to_owned();
+    let path = pi.server().pipeline.services.store.path().to_owned();
     let copy = tempdir().unwrap();
     let server = pi.server();
-    server.pipeline.world.audit.close().await.unwrap();
+    server.pipeline.services.audit.close().await.unwrap();
     std::fs::copy(&path, copy.path().join("store.db")).unwrap();
     assert_eq!(
         calls(
@@ -265,7 +265,7 @@ async fn a_write_is_recorded_before_it_is_done_and_shown_once() {
     let shown: Vec<Value> = pi.audit().await.into_iter().filter(|record| record["tool"] == "test.write").collect();
     assert_eq!(shown.len(), 3, "{shown:#?}");
     assert_eq!([&shown[0]["outcome"], &shown[1]["outcome"], &shown[2]["outcome"]], ["invalid_argument", "ok", "ok"]);
-    let path = pi.server().pipeline.world.store.path().to_owned();
+    let path = pi.server().pipeline.services.store.path().to_owned();
     let db = Connection::open(&path).unwrap();
     let mut rows = db.prepare("SELECT seq, kind FROM audit WHERE tool = 'test.write' ORDER BY seq").unwrap();
     let rows: Vec<(i64, String)> =
@@ -303,8 +303,8 @@ async fn an_intent_without_an_outcome_is_shown_as_not_known() {
 /// A server with a write that counts how often it was done, and its store, which waits for nobody.
 async fn writing() -> (Pi, Store) {
     let pi = Pi::with(|settings| settings.tools.enable.extend(["test".to_owned()])).await;
-    let store = pi.server().pipeline.world.store.clone();
-    pi.server().pipeline.world.audit.flush().await.unwrap();
+    let store = pi.server().pipeline.services.store.clone();
+    pi.server().pipeline.services.audit.flush().await.unwrap();
     store.run(|db| db.busy_timeout(Duration::ZERO)).await.unwrap();
     (pi, store)
 }

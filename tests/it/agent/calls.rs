@@ -20,8 +20,8 @@ use raspi_mcp::{
         listing::Limits,
         pipeline::{Call, Pipeline},
     },
+    services::Services,
     store::Store,
-    world::World,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -57,9 +57,9 @@ impl Server {
         };
         let machine = Machine::new(root.clone(), Board::detect(Choice::Simulated, &root).unwrap(), None);
         let (settings, registry) = (Arc::new(settings), Registry::new(raspi_mcp::tools::NAMESPACES));
-        let world = World::new(settings, Arc::new(machine), agent.clone(), store, audit.clone(), Ring::new(10));
+        let services = Services::new(settings, Arc::new(machine), agent.clone(), store, audit.clone(), Ring::new(10));
         let gate = Asking { agent, patience: Duration::from_millis(1), elicitation_clients: Vec::new() };
-        let pipeline = Pipeline::new(Arc::new(world), Arc::new(registry), bounds, Arc::new(audit), Arc::new(gate));
+        let pipeline = Pipeline::new(Arc::new(services), Arc::new(registry), bounds, Arc::new(audit), Arc::new(gate));
         Self { pi, pipeline: Arc::new(pipeline) }
     }
 
@@ -121,7 +121,7 @@ async fn a_reboot_waits_for_a_person_and_is_made_once() {
     server.admin("system.reboot", json!({"cancel": true})).await.unwrap();
     let again = server.admin("system.reboot", args).await.unwrap_err();
     assert_eq!(again.code.symbol(), "failed_precondition", "asked anew: {again}");
-    assert!(server.pipeline.world.audit.verify().await.unwrap().ok);
+    assert!(server.pipeline.services.audit.verify().await.unwrap().ok);
 }
 
 #[tokio::test]
@@ -259,7 +259,7 @@ async fn secrets_do_not_reach_the_audit() {
 async fn no_audit_no_write() {
     let server = Server::new();
     let db = rusqlite::Connection::open(server.pi.dir.path().join("store.db")).unwrap();
-    server.pipeline.world.audit.flush().await.unwrap();
+    server.pipeline.services.audit.flush().await.unwrap();
     let (refused, _) = server.call(GUEST, "system.reboot", json!({})).await;
     refused.unwrap_err();
     db.execute_batch("ALTER TABLE audit RENAME TO hidden").unwrap();

@@ -10,8 +10,8 @@ use std::{fs, os::unix::fs::symlink};
 struct Real(SimulatedMachine);
 
 impl Machine for Real {
-    fn go_down(&self, action: PowerAction) -> Result<(), ToolError> {
-        self.0.go_down(action)
+    fn schedule_power(&self, action: PowerAction) -> Result<(), ToolError> {
+        self.0.schedule_power(action)
     }
     fn restart_with(&self, argument: &str) -> Result<(), ToolError> {
         self.0.restart_with(argument)

@@ -238,18 +238,18 @@ fn a_real_machine_is_told_through_systemd() {
     for (action, words) in
         [(PowerAction::Reboot, "--no-block reboot\n"), (PowerAction::Shutdown, "--no-block poweroff\n")]
     {
-        machine.go_down(action).unwrap();
+        machine.schedule_power(action).unwrap();
         assert_eq!(std::fs::read_to_string(dir.path().join("called")).unwrap(), words);
     }
     assert!(!machine.is_simulated());
 
     let (_dir, machine) = machine_with_systemctl(1);
-    let error = machine.go_down(PowerAction::Reboot).unwrap_err();
+    let error = machine.schedule_power(PowerAction::Reboot).unwrap_err();
     assert_eq!(error.code, ErrorCode::Unavailable);
     assert!(error.message.contains("Access denied"), "{error}");
 
     let nothing = RealMachine { root: Root::at("/nonexistent"), bus: Bus::at("unix:path=/nowhere") };
-    assert_eq!(nothing.go_down(PowerAction::Reboot).unwrap_err().code, ErrorCode::Unavailable);
+    assert_eq!(nothing.schedule_power(PowerAction::Reboot).unwrap_err().code, ErrorCode::Unavailable);
 }
 
 #[tokio::test(start_paused = true)]

@@ -143,7 +143,7 @@ async fn the_half_with_root_takes_it_as_well() {
     open(grant("service.restart", &["loopback"]), &sources).unwrap();
     api.call("service.restart", web.clone()).await.ok();
     // The agent has its own judgement: with the server's alone, nothing would be done.
-    let agent = &pi.server().pipeline.world.agent;
+    let agent = &pi.server().pipeline.services.agent;
     assert_eq!(agent.get::<op::status::GetStatus>().await.unwrap().faults, [""; 0]);
     close(grant("service.restart", &[]), &sources).unwrap();
     api.call("service.restart", web).await.failed("permission_denied");
@@ -163,7 +163,7 @@ async fn a_fragment_that_is_not_understood_changes_nothing_and_is_reported() {
     let status = api.call("manage.get_server_status", json!({})).await;
     let faults = status.ok()["config_faults"].to_string();
     assert!(faults.contains("50-allow-service.toml") && faults.contains("did you mean"), "{faults}");
-    let faults = pi.server().pipeline.world.agent.get::<op::status::GetStatus>().await.unwrap().faults;
+    let faults = pi.server().pipeline.services.agent.get::<op::status::GetStatus>().await.unwrap().faults;
     assert!(faults.iter().any(|fault| fault.contains("50-allow-service.toml")), "{faults:?}");
     // Nor is anything written over it.
     let refused = open(grant("service.stop", &["loopback"]), &sources).unwrap_err();
@@ -178,9 +178,9 @@ async fn a_fragment_that_is_not_understood_changes_nothing_and_is_reported() {
 #[tokio::test]
 async fn a_person_is_warned_of_a_release_in_the_other_slot_that_would_not_understand_it() {
     let (pi, _) = Pi::of_site(&[]).await;
-    let world = &pi.server().pipeline.world;
-    let folder = &world.settings.places.agent_state_dir;
-    let mut status = world.agent.get::<op::update::GetUpdateStatus>().await.unwrap();
+    let services = &pi.server().pipeline.services;
+    let folder = &services.settings.places.agent_state_dir;
+    let mut status = services.agent.get::<op::update::GetUpdateStatus>().await.unwrap();
     let at = |running| move |slot: &update::status::SlotStatus| slot.running == running;
     let (ours, other) =
         (status.slots.iter().position(at(true)).unwrap(), status.slots.iter().position(at(false)).unwrap());

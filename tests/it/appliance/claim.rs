@@ -11,7 +11,7 @@ use base::{
     os::Root,
 };
 use contract::meta::Role;
-use raspi_mcp::claim::{client, show::Show, uri::Claim};
+use raspi_mcp::claim::{client, show::Show, uri::ClaimUri};
 use serde_json::json;
 use std::{
     fs,
@@ -21,8 +21,8 @@ use std::{
 };
 
 /// What the client is told on the screen.
-fn wanted(fresh: &Fresh, up: &super::fresh::Up) -> Claim {
-    Claim { url: up.url("").parse().unwrap(), pin: up.pin, code: fresh.code() }
+fn wanted(fresh: &Fresh, up: &super::fresh::Up) -> ClaimUri {
+    ClaimUri { url: up.url("").parse().unwrap(), pin: up.pin, code: fresh.code() }
 }
 
 #[tokio::test]
@@ -71,7 +71,7 @@ async fn the_owner_brings_the_code_and_has_a_machine() {
     let log = fresh.log();
     assert!(log.contains("\"claimed\"") && !log.contains(&token) && !log.contains(&code.to_string()), "{log}");
     let plain = code.to_string().replace('-', "");
-    let audit = up.running.server.pipeline.world.audit.recent(Default::default(), 100, 0).await.unwrap().0;
+    let audit = up.running.server.pipeline.services.audit.recent(Default::default(), 100, 0).await.unwrap().0;
     let audit = serde_json::to_string(&audit).unwrap();
     assert!(audit.contains("access.claim"), "{audit}");
     for secret in [&token, &code.to_string(), &plain] {

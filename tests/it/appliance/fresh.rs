@@ -204,7 +204,7 @@ impl Up {
 
     /// A conversation over the unix socket.
     pub async fn unix(&self) -> Wire {
-        let path = &self.running.server.pipeline.world.settings.socket.path;
+        let path = &self.running.server.pipeline.services.settings.socket.path;
         let (reader, writer) = tokio::net::UnixStream::connect(path).await.unwrap().into_split();
         Wire::lines(Door::Unix, reader, writer)
     }

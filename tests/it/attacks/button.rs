@@ -23,7 +23,7 @@ async fn board(change: impl FnOnce(&mut Settings)) -> (Pi, SimulatedGpio) {
         change(settings);
     })
     .await;
-    let lines = pi.server().pipeline.world.machine.board.simulated.as_ref().unwrap().gpio.clone();
+    let lines = pi.server().pipeline.services.machine.board.simulated.as_ref().unwrap().gpio.clone();
     (pi, lines)
 }
 

@@ -8,7 +8,7 @@ use crate::{
 use appliance::{Code, certificate::Fingerprint};
 use base::error::ErrorCode;
 use raspi_mcp::{
-    claim::{client, uri::Claim},
+    claim::{client, uri::ClaimUri},
     tls::pin,
 };
 use serde_json::{Value, json};
@@ -118,9 +118,9 @@ async fn after_the_window_the_right_code_is_late() {
 async fn two_at_once_and_one_wins() {
     let fresh = Fresh::new();
     let up = fresh.starts().await;
-    let claim = || Claim { url: up.url("").parse().unwrap(), pin: up.pin, code: fresh.code() };
+    let claim = || ClaimUri { url: up.url("").parse().unwrap(), pin: up.pin, code: fresh.code() };
     let tokens = std::sync::Mutex::new(Vec::new());
-    let one = |claim: Claim| {
+    let one = |claim: ClaimUri| {
         let tokens = &tokens;
         async move {
             let mut mine = String::new();
@@ -187,7 +187,7 @@ async fn another_machine_gets_no_code() {
             }
         }
     });
-    let claim = |pin| Claim { url: format!("https://{address}").parse().unwrap(), pin, code: fresh.code() };
+    let claim = |pin| ClaimUri { url: format!("https://{address}").parse().unwrap(), pin, code: fresh.code() };
     let error = soon(client::claim(&claim(Fingerprint::of(b"the machine")), |_| Ok(()))).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::VerificationFailed, "{error}");
     assert!(error.hint.unwrap().contains("nothing was sent"));
@@ -289,7 +289,7 @@ async fn before_the_claim_every_door_serves_nobody() {
         wire.raw(&question);
         refused(&mut wire, &question).await;
     }
-    let audit = up.running.server.pipeline.world.audit.recent(Default::default(), 100, 0).await.unwrap().0;
+    let audit = up.running.server.pipeline.services.audit.recent(Default::default(), 100, 0).await.unwrap().0;
     assert!(audit.is_empty(), "nothing was called: {audit:?}");
 }
 

@@ -112,7 +112,7 @@ async fn every_field_of_every_tool() {
                 }
             }
         }
-        let audit = &pi.server().pipeline.world.audit;
+        let audit = &pi.server().pipeline.services.audit;
         let filter = Filter { tool: Some(name.into()), ..Filter::default() };
         let (recorded, _) = audit.recent(filter, 1000, 0).await.unwrap();
         assert_eq!(calls(recorded.iter()), tried, "{name}: every try is on record, refused ones too");

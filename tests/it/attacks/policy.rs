@@ -71,7 +71,7 @@ async fn a_person_is_asked_about_every_picture_where_one_line_says_so() {
             let asked = pi.call(tool, json!({"camera": CARD})).await;
             assert!(asked.failed("failed_precondition")["details"]["ask_id"].is_string(), "{name} {tool}");
         }
-        let asks = pi.server().pipeline.world.agent.get::<op::asks::ListAsks>().await.unwrap();
+        let asks = pi.server().pipeline.services.agent.get::<op::asks::ListAsks>().await.unwrap();
         assert_eq!(asks.len(), 2, "one for each tool");
         assert_eq!((kept(&pi), &asks[0].request.args), (0, &json!({"camera": CARD})));
     }

@@ -121,7 +121,7 @@ async fn idle_connections_make_room_and_those_in_use_stay() {
 #[tokio::test]
 async fn silent_peers_of_the_socket_are_let_go_for_one_that_speaks() {
     let pi = Pi::start().await;
-    let path = pi.server().pipeline.world.settings.socket.path.clone();
+    let path = pi.server().pipeline.services.settings.socket.path.clone();
     let mut silent = Vec::new();
     for _ in 0..64 {
         silent.push(UnixStream::connect(&path).await.unwrap());

@@ -167,7 +167,7 @@ async fn a_new_certificate_counts_from_the_next_connection_on() {
     let secure = owner.starts(|_| {}).await;
     let open = secure.client();
     assert_eq!(open.get(secure.url("/healthz")).send().await.unwrap().status(), 200);
-    let tls = secure.pi.server().pipeline.world.settings.tls.clone();
+    let tls = secure.pi.server().pipeline.services.settings.tls.clone();
     let new = certificate::init(&tls, vec!["127.0.0.1".into()], true).unwrap().fingerprint;
     assert_eq!(open.get(secure.url("/healthz")).send().await.unwrap().status(), 200, "an open one goes on");
     assert!(secure.client().get(secure.url("/healthz")).send().await.is_err());
@@ -182,7 +182,7 @@ async fn a_new_certificate_counts_from_the_next_connection_on() {
 #[tokio::test]
 async fn a_key_that_others_can_read_is_not_used() {
     let owner = Owner::new();
-    let settings = owner.starts(|_| {}).await.pi.server().pipeline.world.settings.tls.clone();
+    let settings = owner.starts(|_| {}).await.pi.server().pipeline.services.settings.tls.clone();
     fs::set_permissions(&settings.key, fs::Permissions::from_mode(0o644)).unwrap();
     let why = shown::Shown::load(&settings).err().unwrap();
     assert!(why.contains("everybody on this machine may read it; run: chmod 600"), "{why}");

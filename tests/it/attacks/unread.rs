@@ -101,7 +101,7 @@ async fn an_answer_that_nobody_reads_ends_with_its_connection() {
     let pi = Pi::start().await;
     let mut http = narrow(&pi).await;
     post(&mut http).await;
-    let mut unix = UnixStream::connect(&pi.server().pipeline.world.settings.socket.path).await.unwrap();
+    let mut unix = UnixStream::connect(&pi.server().pipeline.services.settings.socket.path).await.unwrap();
     unix.write_all((big() + "\n").as_bytes()).await.unwrap();
     until_answered(&pi, 2).await;
     until_impatient().await;

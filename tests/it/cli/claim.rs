@@ -6,7 +6,7 @@ use crate::{
 };
 use appliance::Code;
 use contract::access::token;
-use raspi_mcp::claim::uri::Claim;
+use raspi_mcp::claim::uri::ClaimUri;
 use std::{fs, os::unix::fs::PermissionsExt};
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
@@ -63,7 +63,7 @@ async fn the_token_goes_into_a_file_and_nowhere_else() {
 #[tokio::test]
 async fn the_line_of_the_qr_code_is_enough() {
     let (fresh, up, home, _) = begin().await;
-    let line = Claim::line(&up.address().to_string(), up.pin, &fresh.code());
+    let line = ClaimUri::line(&up.address().to_string(), up.pin, &fresh.code());
     let (exit, said, why) = run(&home, &["-", "--json"], &format!("{line}\n")).await;
     assert_eq!(exit, Some(0), "{why}");
     let said: serde_json::Value = serde_json::from_str(&said).unwrap();
@@ -75,7 +75,7 @@ async fn the_line_of_the_qr_code_is_enough() {
 async fn what_cannot_be_right_is_not_sent() {
     let (fresh, up, home, pin) = begin().await;
     let (url, code) = (up.url(""), fresh.code().to_string());
-    let line = Claim::line(&up.address().to_string(), up.pin, &fresh.code());
+    let line = ClaimUri::line(&up.address().to_string(), up.pin, &fresh.code());
     let plain = url.replace("https", "http");
     for (args, why) in [
         (&[url.as_str(), "--code", &code][..], "--fingerprint is missing"),

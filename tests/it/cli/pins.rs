@@ -20,7 +20,7 @@ async fn what_the_server_has_done_is_drawn() {
     let (pi, _) = board().await;
     let mut wire = crate::tools::gpio::stdio(&pi).await;
     wire.call("gpio.write_pin", json!({"pin": 17, "value": "high"})).await.ok();
-    let socket = pi.server().pipeline.world.settings.socket.path.clone();
+    let socket = pi.server().pipeline.services.settings.socket.path.clone();
     let home = tempfile::tempdir().unwrap();
     let drawn = pins(home.path(), &["--socket", socket.to_str().unwrap()]).await;
     let text = String::from_utf8(drawn.stdout).unwrap();

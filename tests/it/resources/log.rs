@@ -78,7 +78,7 @@ async fn a_flood_is_cut_and_counted_and_does_not_feed_itself() {
     for _ in 0..3 {
         read(&mut wire, "raspi://logs/app?limit=1").await;
     }
-    let log = pi.server().pipeline.world.log.clone();
+    let log = pi.server().pipeline.services.log.clone();
     let mut mark = log.mark();
     tracing::info!(target: "raspi_mcp::test", "one more");
     while message_or_update(&mut wire).await != json!("one more") {}

@@ -1,7 +1,7 @@
 //! `raspi://…`: reading, subscribing in both eras, and the log.
 
-mod courier;
 mod log;
+mod notifier;
 mod read;
 mod services;
 mod subscribe;

@@ -13,7 +13,7 @@ use contract::{
 use futures::future::BoxFuture;
 use raspi_mcp::{
     log::Since,
-    resources::{Address, book::Book, courier, subscription::Ear},
+    resources::{Address, notifier, subscription::Ear, subscriptions::Subscriptions},
 };
 use std::sync::Arc;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -35,7 +35,7 @@ impl Ear for Heard {
 struct Scene {
     pi: Pi,
     systemd: FakeSystemd,
-    book: Arc<Book>,
+    subscriptions: Arc<Subscriptions>,
     ear: Arc<Heard>,
     news: UnboundedReceiver<String>,
     _bus: PrivateBus,
@@ -50,16 +50,17 @@ impl Scene {
         systemd.alias("www.service", "web.service");
         let (sender, news) = unbounded_channel();
         let pi = Pi::on_bus(machine(tree("pi-4b")), bus.bus());
-        Self { pi, systemd, book: Arc::default(), ear: Arc::new(Heard(sender)), news, _bus: bus }
+        Self { pi, systemd, subscriptions: Arc::default(), ear: Arc::new(Heard(sender)), news, _bus: bus }
     }
 
     /// Returns once systemd has been asked for news.
     async fn subscribe(&self, conversation: u64, uri: &str) {
         let caller = Arc::new(Caller::new("test", Role::ReadOnly, Door::Stdio));
-        let (address, log) = (Address::parse(uri).unwrap(), &self.pi.world.log);
+        let (address, log) = (Address::parse(uri).unwrap(), &self.pi.services.log);
         self.systemd.calls();
-        if self.book.subscribe(conversation, &caller, uri, address, log, Arc::clone(&self.ear) as _).unwrap() {
-            let run = courier::run(Arc::clone(&self.pi.world), Arc::clone(&self.book), CancellationToken::new());
+        if self.subscriptions.subscribe(conversation, &caller, uri, address, log, Arc::clone(&self.ear) as _).unwrap() {
+            let run =
+                notifier::run(Arc::clone(&self.pi.services), Arc::clone(&self.subscriptions), CancellationToken::new());
             tokio::spawn(run);
         }
         soon(async {
@@ -81,7 +82,7 @@ async fn a_change_of_the_service_is_news_to_its_subscribers_alone() {
     scene.systemd.unit_changed("db.service").await;
     assert_eq!(soon(scene.news.recv()).await.unwrap(), "raspi://service/db.service");
     // Nobody listens to web any more: its next change is not heard, the one of db after it is.
-    scene.book.forget(1);
+    scene.subscriptions.forget(1);
     scene.systemd.unit_changed("web.service").await;
     scene.systemd.unit_changed("db.service").await;
     assert_eq!(soon(scene.news.recv()).await.unwrap(), "raspi://service/db.service");

@@ -6,7 +6,7 @@ use contract::{
     access::caller::{Caller, Door as In},
     meta::Role,
 };
-use raspi_mcp::resources::book::{IN_ALL, PER_CONVERSATION};
+use raspi_mcp::resources::subscriptions::{IN_ALL, PER_CONVERSATION};
 use serde_json::{Value, json};
 
 #[track_caller]
@@ -23,7 +23,7 @@ async fn subscribe(wire: &mut Wire, uri: &str) -> Answer {
 async fn until_subscribed(pi: &Pi, n: usize) {
     let server = pi.server();
     soon(async {
-        while server.book.count() != n {
+        while server.subscriptions.count() != n {
             tokio::task::yield_now().await;
         }
     })
@@ -157,7 +157,7 @@ async fn what_cannot_be_read_cannot_be_subscribed_to() {
     let listen = json!({"notifications": {"resourceSubscriptions": ["raspi://logs/app"]}});
     let id = wire.ask("subscriptions/listen", modern_meta(listen));
     wire.answer_to(id).await.fault(-32001);
-    assert_eq!(pi.server().book.count(), 0);
+    assert_eq!(pi.server().subscriptions.count(), 0);
     // Refused attempts are on record: two subscriptions and a level.
     pi.audit_of(3, "permission_denied").await;
 
@@ -176,7 +176,7 @@ async fn subscriptions_are_bounded_and_end_with_their_conversation() {
         subscribe(&mut wire, &uri).await.result();
         subscribe(&mut wire, &uri).await.result();
     }
-    assert_eq!(pi.server().book.count(), PER_CONVERSATION, "the same one twice is one");
+    assert_eq!(pi.server().subscriptions.count(), PER_CONVERSATION, "the same one twice is one");
     let refusal = subscribe(&mut wire, "raspi://audit").await;
     assert_eq!(refusal.fault(-32005)["data"]["details"]["limit"], PER_CONVERSATION);
     drop(wire);
@@ -202,7 +202,7 @@ async fn subscriptions_are_bounded_and_end_with_their_conversation() {
 #[tokio::test]
 async fn a_subscriber_that_does_not_read_holds_up_nobody_and_no_stop() {
     let pi = Pi::with(|settings| settings.limits.reads_per_minute = 100_000).await;
-    let mut deaf = tokio::net::UnixStream::connect(&pi.server().pipeline.world.settings.socket.path).await.unwrap();
+    let mut deaf = tokio::net::UnixStream::connect(&pi.server().pipeline.services.settings.socket.path).await.unwrap();
     let say = |id: i64, method: &str, params: Value| crate::served::request(&json!(id), method, &params) + "\n";
     let hello =
         json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "d", "version": "1"}});

@@ -67,7 +67,7 @@ fn pipe(pi: &Pi) -> tokio::io::DuplexStream {
 }
 
 async fn socket(pi: &Pi) -> tokio::net::UnixStream {
-    tokio::net::UnixStream::connect(&pi.server().pipeline.world.settings.socket.path).await.unwrap()
+    tokio::net::UnixStream::connect(&pi.server().pipeline.services.settings.socket.path).await.unwrap()
 }
 
 fn http(pi: &Pi) -> StreamableHttpClientTransport<reqwest::Client> {

@@ -135,5 +135,5 @@ async fn who_does_not_read_is_not_read_either() {
 }
 
 fn socket(pi: &Pi) -> std::path::PathBuf {
-    pi.server().pipeline.world.settings.socket.path.clone()
+    pi.server().pipeline.services.settings.socket.path.clone()
 }

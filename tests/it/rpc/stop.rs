@@ -45,7 +45,7 @@ async fn what_exceeds_the_grace_is_cancelled_and_recorded() {
         assert!(started.elapsed().as_secs_f64() >= 1.0, "{door:?}: before the grace was over");
         let _stored = stopping.await.unwrap().unwrap();
         assert!(server.tasks.is_empty(), "{door:?}: something was dropped, not ended");
-        let audit = server.pipeline.world.audit.recent(Default::default(), 10, 0).await.unwrap().0;
+        let audit = server.pipeline.services.audit.recent(Default::default(), 10, 0).await.unwrap().0;
         assert_eq!(audit[0]["outcome"], "cancelled", "{door:?}: {audit:#?}");
     });
     futures::future::join_all(all).await;
@@ -67,7 +67,7 @@ async fn a_stream_that_a_client_only_listens_to_does_not_delay_the_stop() {
 #[tokio::test]
 async fn new_connections_are_refused_once_it_stops() {
     let pi = Pi::start().await;
-    let (address, socket) = (pi.address(), pi.server().pipeline.world.settings.socket.path.clone());
+    let (address, socket) = (pi.address(), pi.server().pipeline.services.settings.socket.path.clone());
     pi.stop().await.unwrap();
     assert!(tokio::net::TcpStream::connect(address).await.is_err());
     assert!(!socket.exists(), "the socket file is taken away");

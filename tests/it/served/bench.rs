@@ -63,7 +63,7 @@ impl Bench {
 
     fn in_use(cx: &Context) -> Arc<Self> {
         let all = BENCHES.lock().unwrap();
-        all.as_ref().unwrap()[&cx.world.settings.places.state_dir].upgrade().unwrap()
+        all.as_ref().unwrap()[&cx.services.settings.places.state_dir].upgrade().unwrap()
     }
 
     /// Waits until `n` calls are inside.

@@ -31,11 +31,11 @@ use raspi_mcp::{
     log::Ring,
     registry::{Registry, tool::Entry},
     rpc::{
-        door::Server,
         mcp::{
             appliance::Appliance,
             provider::{Provider, ToolsOnly},
         },
+        router::Server,
     },
     tools, transport,
 };
@@ -153,7 +153,7 @@ impl Pi {
         match door {
             Door::Stdio => self.stdio(Caller::new("stdio", self.stdio_role(), contract::access::caller::Door::Stdio)),
             Door::Unix => {
-                let path = &self.running.server.pipeline.world.settings.socket.path;
+                let path = &self.running.server.pipeline.services.settings.socket.path;
                 let (reader, writer) = tokio::net::UnixStream::connect(path).await.unwrap().into_split();
                 Wire::lines(door, reader, writer)
             }
@@ -175,7 +175,7 @@ impl Pi {
     }
 
     fn stdio_role(&self) -> Role {
-        self.running.server.pipeline.world.settings.access.stdio_role
+        self.running.server.pipeline.services.settings.access.stdio_role
     }
 
     pub async fn every_door(&self) -> Vec<Wire> {
@@ -197,13 +197,13 @@ impl Pi {
 
     /// Lines that this thread logs go to this server's log, until the returned value is dropped.
     pub fn logs(&self) -> tracing::subscriber::DefaultGuard {
-        let ring = self.running.server.pipeline.world.log.clone();
+        let ring = self.running.server.pipeline.services.log.clone();
         tracing::subscriber::set_default(tracing_subscriber::registry().with(ring))
     }
 
     /// Takes back every question that waits for a person.
     pub async fn withdraw_asks(&self) {
-        let agent = &self.running.server.pipeline.world.agent;
+        let agent = &self.running.server.pipeline.services.agent;
         for ask in agent.get::<op::asks::ListAsks>().await.unwrap() {
             agent.call::<op::asks::WithdrawAsk>(op::asks::WithdrawRequest { id: ask.id.clone() }).await.unwrap();
         }
@@ -211,7 +211,7 @@ impl Pi {
 
     /// The newest audit records first.
     pub async fn audit(&self) -> Vec<Value> {
-        self.running.server.pipeline.world.audit.recent(Filter::default(), 1000, 0).await.unwrap().0
+        self.running.server.pipeline.services.audit.recent(Filter::default(), 1000, 0).await.unwrap().0
     }
 
     /// Waits until the audit holds a record that `wanted` accepts, and returns it.

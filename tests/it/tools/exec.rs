@@ -195,7 +195,7 @@ async fn a_person_is_asked_by_default_and_sees_the_whole_command() {
     let args = json!({"command": "cat", "args": ["a ".repeat(200)], "stdin": "secret words"});
     let waits = pi.call("exec.run", args).await;
     waits.failed("failed_precondition");
-    let asks = pi.server().pipeline.world.agent.get::<op::asks::ListAsks>().await.unwrap();
+    let asks = pi.server().pipeline.services.agent.get::<op::asks::ListAsks>().await.unwrap();
     let shown = &asks[0].request.args;
     assert_eq!(shown["args"][0].as_str().unwrap().len(), 400, "nothing is cut");
     assert_eq!(shown["stdin"], "secret words", "what a program reads may be a script");

@@ -16,7 +16,7 @@ use ::update::{
 use base::error::{ErrorCode, ToolError};
 use std::fs;
 use tempfile::TempDir;
-use update_client::look;
+use update_client::fetch::look;
 
 const DAY: u64 = 86_400;
 

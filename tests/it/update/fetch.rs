@@ -19,7 +19,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
-use update_client::{Limits, Line, Order, Source, Spool, download, small, sweep};
+use update_client::fetch::{BlockOrder, HttpClient, Limits, Source, Spool, download, small, sweep};
 
 #[tokio::test]
 async fn all_of_a_bundle_comes_from_a_server_into_the_spool() {
@@ -82,7 +82,7 @@ async fn an_interrupted_download_fetches_no_finished_block_again() {
         let (missing, bytes) = spool.missing(sample.all());
         assert_eq!(bytes, sample.bytes_of(&missing));
         assert_eq!(sample.all().iter().filter(|n| spool.has(**n)).count(), kept);
-        let mut blocks = source.blocks(&sample.pieces(), missing, Order::Any);
+        let mut blocks = source.blocks(&sample.pieces(), missing, BlockOrder::Any);
         while kept < stop_at {
             let (n, stored) = blocks.next().await.unwrap().unwrap();
             assert!(!spool.has(n), "block {n} came twice");
@@ -201,7 +201,7 @@ async fn a_fleet_does_not_come_back_all_at_once() {
     origin.treat(|_| Conduct::Status(503, String::new()));
     let mut limits = authority.limits();
     (limits.pause, limits.longest_pause, limits.patience) = (Duration::from_millis(64), Duration::from_millis(64), 1);
-    let line = Line::new(limits).unwrap();
+    let line = HttpClient::new(limits).unwrap();
     let mut took = Vec::new();
     for _ in 0..12 {
         let since = Instant::now();
@@ -224,7 +224,7 @@ async fn the_cap_on_bandwidth_is_for_all_requests_together() {
     limits.bandwidth = Some(total);
     // The cap makes it slower than the floor: that is our own doing, and no stall.
     (limits.stall, limits.stall_bytes) = (Duration::from_millis(50), total);
-    let source = Source::new(Line::new(limits).unwrap(), vec![origin.place("/v2.bundle")]);
+    let source = Source::new(HttpClient::new(limits).unwrap(), vec![origin.place("/v2.bundle")]);
     let since = Instant::now();
     sample.check(sample.download(&source, dir.path()).await.unwrap());
     let took = since.elapsed();
@@ -243,16 +243,16 @@ async fn outside_its_window_nothing_is_fetched() {
     limits.wall = Wall::of(move || clock.load(Ordering::Relaxed) * 1000);
     limits.window = Windows(vec![Window::parse("02:00-03:00").unwrap()]);
     limits.deadline = Duration::from_millis(900);
-    let source = Source::new(Line::new(limits.clone()).unwrap(), vec![origin.place("/v2.bundle")]);
+    let source = Source::new(HttpClient::new(limits.clone()).unwrap(), vec![origin.place("/v2.bundle")]);
     assert_eq!(source.shut(), Some(1), "at 01:59:59");
     let error = source.read(0..10).await.unwrap_err();
     assert_eq!((error.code, origin.log().len()), (ErrorCode::Timeout, 0));
     // Somebody who asks about a release does not have to wait until tonight.
-    let source = Source::new(Line::new(limits.clone()).unwrap(), vec![origin.place("/v2.bundle")]);
+    let source = Source::new(HttpClient::new(limits.clone()).unwrap(), vec![origin.place("/v2.bundle")]);
     assert_eq!(source.head(10).await.unwrap().len(), 10);
 
     seconds.store(1_795_312_800, Ordering::Relaxed);
-    let source = Source::new(Line::new(limits.clone()).unwrap(), vec![origin.place("/v2.bundle")]);
+    let source = Source::new(HttpClient::new(limits.clone()).unwrap(), vec![origin.place("/v2.bundle")]);
     let (pieces, mut told) = (sample.pieces(), Vec::new());
     let ended = download(&source, &pieces, sample.spool(dir.path()), sample.all(), |progress| {
         told.push(progress);
@@ -265,7 +265,7 @@ async fn outside_its_window_nothing_is_fetched() {
     assert!((10..20).contains(&told.len()), "{}", told.len());
     assert_eq!(told.last().unwrap().waits, Some(23 * 3600));
     seconds.store(1_795_316_400 + 23 * 3600, Ordering::Relaxed);
-    let source = Source::new(Line::new(limits).unwrap(), vec![origin.place("/v2.bundle")]);
+    let source = Source::new(HttpClient::new(limits).unwrap(), vec![origin.place("/v2.bundle")]);
     let spool = sample.spool(dir.path());
     assert!(spool.missing(sample.all()).0.len() < 54 - 8);
     sample.check(download(&source, &pieces, spool, sample.all(), |_| {}).await.unwrap());
@@ -278,7 +278,7 @@ async fn without_room_for_a_spool_blocks_come_in_the_order_of_their_numbers() {
     origin.put("/v2.bundle", sample.file.clone());
     let source = Source::new(authority.line(), vec![origin.place("/v2.bundle")]);
     let wanted = [3, 199, 100, 7, 8, 6, 50];
-    let mut blocks = source.blocks(&sample.pieces(), wanted, Order::Index);
+    let mut blocks = source.blocks(&sample.pieces(), wanted, BlockOrder::Index);
     let mut came = Vec::new();
     while let Some(block) = blocks.next().await {
         let (n, stored) = block.unwrap();
@@ -316,7 +316,7 @@ async fn a_proxy_is_asked_to_connect_and_sees_nothing() {
     });
     let mut limits = authority.limits();
     limits.proxy = Some(format!("http://me:word@{proxy}"));
-    let source = Source::new(Line::new(limits).unwrap(), vec![origin.place("/v2.bundle")]);
+    let source = Source::new(HttpClient::new(limits).unwrap(), vec![origin.place("/v2.bundle")]);
     sample.check(sample.download(&source, dir.path()).await.unwrap());
     let asked = asked.lock().unwrap();
     assert!(
@@ -340,7 +340,7 @@ async fn only_the_named_authority_is_believed_and_the_clock_need_not_be_set() {
     for (clock, good) in [(0, true), (-5, true), (1_795_305_600, true), (4_070_908_800, true), (1_830_297_600, false)] {
         let mut limits = mine.limits();
         limits.wall = Wall::of(move || clock * 1000);
-        let head = Source::new(Line::new(limits).unwrap(), vec![origin.place("/x")]).head(10).await;
+        let head = Source::new(HttpClient::new(limits).unwrap(), vec![origin.place("/x")]).head(10).await;
         assert_eq!(head.is_ok(), good, "{clock}: {head:?}");
     }
 
@@ -351,12 +351,12 @@ async fn only_the_named_authority_is_believed_and_the_clock_need_not_be_set() {
         let file = TempDir::new().unwrap();
         limits.ca_file = Some(file.path().join("ca.pem"));
         fs::write(file.path().join("ca.pem"), text).unwrap();
-        let error = Line::new(limits).unwrap_err();
+        let error = HttpClient::new(limits).unwrap_err();
         assert!(error.message.contains(says) && error.code == ErrorCode::FailedPrecondition, "{error}");
     }
     let mut limits = mine.limits();
     limits.ca_file = Some("/nowhere/ca.pem".into());
-    assert!(Line::new(limits).unwrap_err().message.contains("/nowhere/ca.pem"));
+    assert!(HttpClient::new(limits).unwrap_err().message.contains("/nowhere/ca.pem"));
 }
 
 #[tokio::test]
@@ -366,7 +366,7 @@ async fn a_certificate_younger_than_everything_that_is_known_is_believed_while_n
         let origin = mine.origin_of(years).await;
         origin.put("/x", vec![0; 10]);
         let limits = Limits { wall: Wall::of(move || clock * 1000), synchronised, ..mine.limits() };
-        Source::new(Line::new(limits).unwrap(), vec![origin.place("/x")]).head(10).await
+        Source::new(HttpClient::new(limits).unwrap(), vec![origin.place("/x")]).head(10).await
     };
     // The floor is in October 2025.
     for (clock, synchronised) in [(0, false), (0, true), (1_795_305_600, false)] {
@@ -381,7 +381,7 @@ async fn a_certificate_younger_than_everything_that_is_known_is_believed_while_n
     let stranger = Authority::new().origin_of(2028..2030).await;
     stranger.put("/x", vec![0; 10]);
     let limits = Limits { synchronised: false, ..mine.limits() };
-    assert!(Source::new(Line::new(limits).unwrap(), vec![stranger.place("/x")]).head(10).await.is_err());
+    assert!(Source::new(HttpClient::new(limits).unwrap(), vec![stranger.place("/x")]).head(10).await.is_err());
 }
 
 #[tokio::test]

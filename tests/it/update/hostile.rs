@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
-use update_client::{Line, Source, download};
+use update_client::fetch::{HttpClient, Source, download};
 
 /// A download that has come half of its way from an honest server.
 struct Half {
@@ -213,7 +213,7 @@ async fn the_deadline_is_for_all_of_it() {
     let mut limits = half.authority.limits();
     limits.deadline = Duration::from_millis(700);
     (limits.stall_bytes, limits.patience) = (1, 1_000_000);
-    let source = Source::new(Line::new(limits).unwrap(), vec![half.origin.place("/v2.bundle")]);
+    let source = Source::new(HttpClient::new(limits).unwrap(), vec![half.origin.place("/v2.bundle")]);
     half.origin.treat(|_| Conduct::Drip(Duration::from_millis(20)));
     let since = Instant::now();
     let error = half.sample.download(&source, half.dir.path()).await.unwrap_err();
@@ -322,7 +322,7 @@ async fn a_server_that_asks_to_wait_for_ever_is_not_waited_for() {
     let half = Half::new().await;
     let mut limits = half.authority.limits();
     limits.deadline = Duration::from_secs(3);
-    let source = Source::new(Line::new(limits).unwrap(), vec![half.origin.place("/v2.bundle")]);
+    let source = Source::new(HttpClient::new(limits).unwrap(), vec![half.origin.place("/v2.bundle")]);
     half.origin.treat(|_| Conduct::Status(503, "retry-after: 99999999\r\n".into()));
     let since = Instant::now();
     let error = half.sample.download(&source, half.dir.path()).await.unwrap_err();

@@ -2,7 +2,7 @@
 
 use ::update::{
     bundle::Digest,
-    job::{Engine, Jobs, Kept, MOST_RESUMES, Order, Release, State, Tell, Wanted},
+    job::{Engine, JobState, Jobs, Kept, MOST_RESUMES, Order, Release, Tell, WantedRelease},
     status::Phase,
 };
 use base::{
@@ -52,7 +52,7 @@ fn order() -> Order {
         principal: "owner".into(),
         args_sha256: "00".repeat(32),
         ask_id: None,
-        wanted: Wanted { channel: "stable".into(), version: None, manifest: None },
+        wanted: WantedRelease { channel: "stable".into(), version: None, manifest: None },
         old_version: Some("1.1.0".into()),
     }
 }
@@ -88,7 +88,7 @@ async fn a_job_tells_how_far_it_is_and_how_it_ended() {
     jobs.start(order(), engine.clone()).unwrap();
     assert_eq!(
         jobs.newest().map(|kept| (kept.state, kept.phase, kept.percent)),
-        Some((State::Running, Phase::Checking, 0.0))
+        Some((JobState::Running, Phase::Checking, 0.0))
     );
     engine.go.notify_one();
     let kept = until(&jobs, |kept| kept.phase == Phase::Fetching).await;
@@ -96,7 +96,7 @@ async fn a_job_tells_how_far_it_is_and_how_it_ended() {
     assert_eq!(kept.release.unwrap().version, "1.2.0");
     engine.go.notify_one();
     let kept = jobs.settled().await.unwrap();
-    assert_eq!((kept.state, kept.percent, kept.message.as_str()), (State::Armed, 100.0, "restarts in 5 s"));
+    assert_eq!((kept.state, kept.percent, kept.message.as_str()), (JobState::Armed, 100.0, "restarts in 5 s"));
     assert_eq!((kept.started_ms, kept.finished_ms), (1_000_000, Some(1_000_000)));
     // Whoever opens the folder next knows it too, and has nothing to go on with.
     let next = self::jobs(&folder);
@@ -131,7 +131,7 @@ async fn a_failure_keeps_its_reason_and_what_to_do() {
     until(&jobs, |kept| kept.phase == Phase::Fetching).await;
     engine.go.notify_one();
     let kept = jobs.settled().await.unwrap();
-    assert_eq!((kept.state, kept.error_code.as_deref()), (State::Failed, Some("unavailable")));
+    assert_eq!((kept.state, kept.error_code.as_deref()), (JobState::Failed, Some("unavailable")));
     assert!(kept.message.contains("does not answer") && kept.told().contains("look at the network"));
 }
 
@@ -157,7 +157,7 @@ async fn a_server_that_ended_goes_on_but_not_for_ever() {
     }
     let last = jobs(&folder);
     assert!(!last.resume(engine));
-    let kept = until(&last, |kept| kept.state == State::Failed).await;
+    let kept = until(&last, |kept| kept.state == JobState::Failed).await;
     assert!(kept.message.contains("ended 5 times"), "{}", kept.message);
 }
 
@@ -179,7 +179,7 @@ async fn an_armed_slot_is_not_the_jobs_to_cancel() {
     until(&jobs, |kept| kept.phase == Phase::Armed).await;
     assert!(!jobs.cancel());
     engine.0.notify_one();
-    assert_eq!(jobs.settled().await.unwrap().state, State::Armed);
+    assert_eq!(jobs.settled().await.unwrap().state, JobState::Armed);
     assert!(!jobs.cancel(), "nothing runs");
 }
 
@@ -203,7 +203,7 @@ async fn a_file_that_cannot_be_read_or_written_is_told_and_stops_nothing() {
     engine.go.notify_one();
     until(&jobs, |kept| kept.phase == Phase::Fetching).await;
     engine.go.notify_one();
-    assert_eq!(jobs.settled().await.unwrap().state, State::Armed);
+    assert_eq!(jobs.settled().await.unwrap().state, JobState::Armed);
     assert!(jobs.fault().unwrap().contains("cannot be written"));
     assert!(Path::new(&folder.path().join("update")).is_file());
 }

@@ -27,7 +27,7 @@ use tokio::{
     time::sleep,
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
-use update_client::{Limits, Line};
+use update_client::fetch::{HttpClient, Limits};
 
 /// A request as it came.
 #[derive(Clone, Debug)]
@@ -172,8 +172,8 @@ impl Authority {
         limits
     }
 
-    pub fn line(&self) -> Arc<Line> {
-        Line::new(self.limits()).unwrap()
+    pub fn line(&self) -> Arc<HttpClient> {
+        HttpClient::new(self.limits()).unwrap()
     }
 }
 

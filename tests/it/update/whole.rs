@@ -17,7 +17,7 @@ use base::{
 };
 use std::{collections::HashSet, fs, sync::Arc};
 use tempfile::TempDir;
-use update_client::{Front, Pieces, Source, Spool, download, look};
+use update_client::fetch::{Front, Pieces, Source, Spool, download, look};
 
 /// Every `step`th block is another.
 fn changed(image: &[u8], step: usize) -> Vec<u8> {

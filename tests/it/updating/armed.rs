@@ -11,7 +11,7 @@ use agent::{
     operations::{power::PowerRequest, update::RollBackRequest},
 };
 use update::{
-    job::{Order, State, Wanted},
+    job::{JobState, Order, WantedRelease},
     status::{RestartPlan, SlotState},
 };
 
@@ -22,7 +22,7 @@ fn order() -> Order {
         principal: "token:fleet".into(),
         args_sha256: base::canonical::sha256_hex(&json!({})),
         ask_id: None,
-        wanted: Wanted { channel: "stable".into(), ..Wanted::default() },
+        wanted: WantedRelease { channel: "stable".into(), ..WantedRelease::default() },
         old_version: None,
     }
 }
@@ -74,10 +74,10 @@ async fn a_restart_that_the_limit_refuses_comes_by_itself_within_the_limit() {
         device.link().call::<op::power::SchedulePower>(power(PowerAction::Reboot, 1)).await.unwrap();
         device.restarted(count).await;
     }
-    let world = Arc::clone(&device.server.as_ref().unwrap().0);
-    device.updating().start(&world.machine, order()).unwrap();
+    let services = Arc::clone(&device.server.as_ref().unwrap().0);
+    device.updates().start(&services.machine, order()).unwrap();
     let job = device.job_stops().await;
-    assert!(job.state == State::Armed && job.message.contains("by itself in about"), "{job:?}");
+    assert!(job.state == JobState::Armed && job.message.contains("by itself in about"), "{job:?}");
     let refused = device.now();
     sleep(HOUR / 2).await;
     assert_eq!(device.restarts(), 4, "the limit holds");
@@ -93,15 +93,15 @@ async fn every_door_restarts_into_what_is_armed_already() {
     armed(&device, RestartPlan::Waits).await;
     sleep(100 * HOUR).await;
     assert_eq!(device.restarts(), 0, "nobody has ordered it");
-    let wanted = Wanted { channel: "stable".into(), ..Wanted::default() };
-    let judged = device.updating().judge(&wanted).await.unwrap();
+    let wanted = WantedRelease { channel: "stable".into(), ..WantedRelease::default() };
+    let judged = device.updates().judge(&wanted).await.unwrap();
     assert!(judged.notes[0].contains("armed already"), "{judged:?}");
-    let (planned, _) = device.updating().plan_of(&wanted).await.unwrap();
+    let (planned, _) = device.updates().plan_of(&wanted).await.unwrap();
     assert_eq!(planned.offer.release.version, "1.1.0");
-    let world = Arc::clone(&device.server.as_ref().unwrap().0);
-    device.updating().start(&world.machine, order()).unwrap();
+    let services = Arc::clone(&device.server.as_ref().unwrap().0);
+    device.updates().start(&services.machine, order()).unwrap();
     let job = device.job_stops().await;
-    assert_eq!((job.state, job.error()), (State::Armed, None), "{job:?}");
+    assert_eq!((job.state, job.error()), (JobState::Armed, None), "{job:?}");
     device.restarted(1).await;
     committed(&device).await;
 }
@@ -246,10 +246,10 @@ async fn what_a_person_went_back_from_is_not_installed_by_itself_and_comes_by_or
     let status = device.status().await;
     assert_eq!((device.restarts(), device.jobs().newest().map(|job| job.order.id)), (2, before), "{status:?}");
     assert_eq!(runs(&status), (Some("factory"), Some(Phase::Committed)));
-    let found = device.updating().find("stable", None).await.unwrap();
+    let found = device.updates().find("stable", None).await.unwrap();
     assert!(found.offer.is_some() && found.notes.iter().any(|note| note.contains("taken back by a person")));
-    let world = Arc::clone(&device.server.as_ref().unwrap().0);
-    device.updating().start(&world.machine, order()).unwrap();
+    let services = Arc::clone(&device.server.as_ref().unwrap().0);
+    device.updates().start(&services.machine, order()).unwrap();
     assert_eq!(device.job_stops().await.error(), None);
     device.restarted(3).await;
     committed(&device).await;

@@ -2,7 +2,7 @@
 
 use super::*;
 use serde_json::json;
-use update::job::{Order, Wanted};
+use update::job::{Order, WantedRelease};
 
 fn order(principal: &str) -> Order {
     Order {
@@ -11,7 +11,7 @@ fn order(principal: &str) -> Order {
         principal: principal.into(),
         args_sha256: base::canonical::sha256_hex(&json!({})),
         ask_id: None,
-        wanted: Wanted { channel: "stable".into(), ..Wanted::default() },
+        wanted: WantedRelease { channel: "stable".into(), ..WantedRelease::default() },
         old_version: None,
     }
 }
@@ -23,13 +23,13 @@ async fn the_next_one_of_the_same_caller_waits_for_it_and_others_are_told() {
     device.serve();
     let left = device.begun("1.1.0").await;
 
-    let world = Arc::clone(&device.server.as_ref().unwrap().0);
-    device.updating().start(&world.machine, order("somebody else")).unwrap();
+    let services = Arc::clone(&device.server.as_ref().unwrap().0);
+    device.updates().start(&services.machine, order("somebody else")).unwrap();
     let job = timeout(MINUTE, device.jobs().settled()).await.expect("an end").unwrap();
     assert_eq!(job.error_code.as_deref(), Some("conflict"), "{job:?}");
     assert!(job.message.contains("token:fleet is installing version 1.1.0"), "{}", job.message);
 
-    device.updating().start(&world.machine, order("token:fleet")).unwrap();
+    device.updates().start(&services.machine, order("token:fleet")).unwrap();
     sleep(Duration::from_secs(5)).await;
     assert!(device.jobs().runs(), "{:?}", device.jobs().newest());
     device.leave(left).await;

@@ -32,7 +32,7 @@ use hw::{
     board::{Board, Choice},
     machine::Machine,
 };
-use raspi_mcp::{audit::Audit, log::Ring, store::Store, updating::Updating, world::World};
+use raspi_mcp::{audit::Audit, log::Ring, services::Services, store::Store};
 use serde_json::json;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tempfile::TempDir;
@@ -50,6 +50,7 @@ use update::{
     job::{Jobs, Kept},
     status::{Phase, UpdateStatus},
 };
+use update_client::UpdateClient;
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -65,7 +66,7 @@ struct Device {
     /// Midnight of its first day, in milliseconds since 1970 UTC; the zone is UTC.
     midnight_ms: i64,
     dir: TempDir,
-    server: Option<(Arc<World>, CancellationToken)>,
+    server: Option<(Arc<Services>, CancellationToken)>,
 }
 
 impl Device {
@@ -102,8 +103,8 @@ impl Device {
         let of_agent = AgentSettings::of(settings, true, root.clone());
         let port = CardPort::of(&of_agent);
         let machine = Arc::new(SimulatedMachine::new(boot));
-        let world = agent::Platform { update: port, ..agent::Platform::new(Arc::clone(clock), machine) };
-        Agent::start(of_agent, world).unwrap()
+        let platform = agent::Platform { update: port, ..agent::Platform::new(Arc::clone(clock), machine) };
+        Agent::start(of_agent, platform).unwrap()
     }
 
     /// The power fails and comes back: both halves are gone, and a new agent finds what is on the card.
@@ -135,12 +136,12 @@ impl Device {
         let (settings, wall) = (&self.settings, Wall::of(move || clock()));
         let store = Store::open(&self.dir.path().join("store.db")).unwrap();
         let audit = Audit::new(store.clone(), settings.audit.max_bytes, None);
-        let updating = Updating::of(settings, &machine, link.clone(), wall);
-        let world = World::new(Arc::clone(settings), Arc::new(machine), link, store, audit, Ring::new(10));
-        let world = Arc::new(World { updating, ..world });
+        let updates = UpdateClient::of(settings, &machine, link.clone(), wall);
+        let services = Services::new(Arc::clone(settings), Arc::new(machine), link, store, audit, Ring::new(10));
+        let services = Arc::new(Services { updates, ..services });
         let stop = CancellationToken::new();
-        world.updating.begin(&world.machine, stop.clone());
-        self.server = Some((world, stop));
+        services.updates.begin(&services.machine, stop.clone());
+        self.server = Some((services, stop));
     }
 
     fn stop(&mut self) {
@@ -153,12 +154,12 @@ impl Device {
         AgentLink::InProcess(Arc::clone(self.agent()))
     }
 
-    fn updating(&self) -> &Updating {
-        &self.server.as_ref().expect("a server").0.updating
+    fn updates(&self) -> &UpdateClient {
+        &self.server.as_ref().expect("a server").0.updates
     }
 
     fn jobs(&self) -> &Jobs {
-        self.updating().jobs()
+        self.updates().jobs()
     }
 
     async fn status(&self) -> UpdateStatus {

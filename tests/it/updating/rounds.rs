@@ -119,7 +119,7 @@ async fn what_waits_for_its_restart_can_be_taken_back() {
     assert!(!device.jobs().can_cancel(), "it is armed");
     let authorization = crate::agent::authorization(&serde_json::json!({}), None);
     device.link().call::<op::update::RollBack>(RollBackRequest { dry_run: false, authorization }).await.unwrap();
-    device.updating().news();
+    device.updates().news();
     let job = timeout(HOUR, device.jobs().settled()).await.expect("its end").unwrap();
     assert!(job.message.contains("taken back"), "{job:?}");
     assert_eq!(runs(&device.status().await), (None, Some(Phase::RolledBack)), "what the factory made");

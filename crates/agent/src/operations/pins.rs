@@ -3,7 +3,7 @@
 use super::Operation;
 use crate::context::Context;
 use base::error::ToolError;
-use hw::gpio::told::PinLook;
+use hw::gpio::pin_cache::PinLook;
 use serde::{Deserialize, Serialize};
 
 /// The tool whose answers it belongs to; who switches that off switches this off.

@@ -11,7 +11,7 @@
 //! | long waits and streams | `limits.max_streams` | half | an eighth |
 //! | calls that wait for an approval | [`APPROVALS`] | a quarter | an eighth |
 //! | `subscriptions/listen` requests | [`LISTENS`] | a quarter | an eighth |
-//! | subscriptions | `resources::book::IN_ALL` | a quarter | an eighth |
+//! | subscriptions | `resources::subscriptions::IN_ALL` | a quarter | an eighth |
 //! | tasks | [`TASKS`] | a quarter | an eighth |
 //! | HTTP sessions | `http.session_limit` | half | an eighth |
 //! | TCP connections, WebSockets included | `http.max_connections` | half; a quarter for one network beyond loopback | an eighth |

@@ -3,11 +3,11 @@
 //! Nothing is kept between two pictures: a camera is opened for one and let go of. One picture is made at a time, which bounds
 //! the memory for all of them, on a thread where it may wait; it ends soon after nobody waits any more.
 
-pub mod album;
 mod card;
-pub mod develop;
+pub mod encode;
 pub mod jpeg;
 mod negotiate;
+pub mod photo_store;
 mod pixels;
 pub mod port;
 pub mod rpicam;
@@ -17,7 +17,6 @@ pub mod v4l;
 
 pub use port::{Backend, Camera, Fault, Format, Holder, Mode, Shot, Size, Sizes, Wish};
 
-use album::Album;
 use base::{
     error::ToolError,
     os::{
@@ -27,6 +26,7 @@ use base::{
     },
 };
 use contract::config::sections::camera::CameraSettings;
+use photo_store::PhotoStore;
 use port::{Port, Until};
 use std::{
     sync::Arc,
@@ -42,7 +42,7 @@ pub struct Cameras {
     /// Held by whoever takes a picture.
     turn: Arc<Mutex<()>>,
     /// The photos that were kept.
-    pub album: Arc<Album>,
+    pub photos: Arc<PhotoStore>,
 }
 
 /// Why the board's cameras cannot be had: a fault, or an error that says all there is to say.
@@ -69,8 +69,8 @@ impl Cameras {
     /// Those of these ports.
     pub fn with(ports: Vec<Arc<dyn Port>>, settings: &CameraSettings, simulated: bool) -> Self {
         let CameraSettings { max_photos, max_bytes, max_age_days, .. } = *settings;
-        let album = Album::new(resolved(&settings.dir), max_photos as usize, max_bytes, max_age_days);
-        Self { ports, allow: settings.allowed(simulated), turn: Arc::default(), album: Arc::new(album) }
+        let photos = PhotoStore::new(resolved(&settings.dir), max_photos as usize, max_bytes, max_age_days);
+        Self { ports, allow: settings.allowed(simulated), turn: Arc::default(), photos: Arc::new(photos) }
     }
 
     /// Whether the configuration lets this one be used.
@@ -130,7 +130,7 @@ impl Cameras {
             blocking::unless_told("camera", Arc::clone(&self.turn).lock_owned()).await.map_err(Trouble::Error)?;
         self.run(limit, move |until| {
             let _turn = turn;
-            port.take(&camera, &wish, until, &mut |raw| develop::develop(raw, &wish))
+            port.take(&camera, &wish, until, &mut |raw| encode::encode(raw, &wish))
         })
         .await
     }

@@ -187,7 +187,7 @@ pub struct Shot {
 }
 
 /// Makes a picture of a frame. [`Fault::Torn`] asks for the next frame.
-pub type Develop<'a> = &'a mut dyn FnMut(&Raw<'_>) -> Result<Picture, Fault>;
+pub type Encode<'a> = &'a mut dyn FnMut(&Raw<'_>) -> Result<Picture, Fault>;
 
 /// How long there is, and whether anybody waits.
 pub struct Until {
@@ -271,5 +271,5 @@ pub trait Port: Send + Sync {
     ///
     /// # Errors
     /// See [`Fault`].
-    fn take(&self, camera: &Camera, wish: &Wish, until: &Until, develop: Develop<'_>) -> Result<Shot, Fault>;
+    fn take(&self, camera: &Camera, wish: &Wish, until: &Until, encode: Encode<'_>) -> Result<Shot, Fault>;
 }

@@ -5,7 +5,7 @@
 //! Its options and its listing are those of rpicam-apps' documentation. Not proven on a sensor yet (docs/hardware.md).
 
 use super::{
-    port::{Backend, Camera, Develop, Fault, Format, Picture, Pixels, Port, Raw, Shot, Size, Until, Wish},
+    port::{Backend, Camera, Encode, Fault, Format, Picture, Pixels, Port, Raw, Shot, Size, Until, Wish},
     rpicam_list,
 };
 use base::os::Root;
@@ -119,13 +119,13 @@ impl Port for Rpicam {
         }
     }
 
-    fn take(&self, camera: &Camera, wish: &Wish, until: &Until, develop: Develop<'_>) -> Result<Shot, Fault> {
+    fn take(&self, camera: &Camera, wish: &Wish, until: &Until, encode: Encode<'_>) -> Result<Shot, Fault> {
         let number = camera.id.strip_prefix("csi:").ok_or(Fault::Absent)?;
         let bytes = self.run(&arguments(number, wish), wish.max_bytes, until)?;
         let (picture, code) = match wish.format {
             Format::Jpeg => {
                 let raw = Raw { pixels: Pixels::Mjpeg, size: wish.size, stride: 0, full_range: true, bytes: &bytes };
-                (develop(&raw)?, "JPEG")
+                (encode(&raw)?, "JPEG")
             }
             // Made by the program of what the sensor gave, without a JPEG in between.
             Format::Png => {

@@ -3,7 +3,7 @@
 use super::{
     card, jpeg,
     negotiate::choose,
-    port::{Backend, Camera, Develop, Fault, Holder, Mode, Pixels, Port, Raw, Shot, Size, Sizes, Until, Wish},
+    port::{Backend, Camera, Encode, Fault, Holder, Mode, Pixels, Port, Raw, Shot, Size, Sizes, Until, Wish},
 };
 use std::{
     collections::BTreeMap,
@@ -144,7 +144,7 @@ impl Port for std::sync::Arc<Simulated> {
         Ok(self.state().cameras.clone())
     }
 
-    fn take(&self, camera: &Camera, wish: &Wish, until: &Until, develop: Develop<'_>) -> Result<Shot, Fault> {
+    fn take(&self, camera: &Camera, wish: &Wish, until: &Until, encode: Encode<'_>) -> Result<Shot, Fault> {
         {
             let state = self.state();
             if !state.cameras.iter().any(|known| known.id == camera.id) {
@@ -171,7 +171,7 @@ impl Port for std::sync::Arc<Simulated> {
                 bytes.truncate(bytes.len() / 2);
             }
             let raw = Raw { pixels: choice.pixels, size: choice.size, stride, full_range: false, bytes: &bytes };
-            match develop(&raw) {
+            match encode(&raw) {
                 Err(Fault::Torn(_)) if torn + 1 < TORN => torn += 1,
                 Err(fault) => return Err(fault),
                 Ok(picture) => return Ok(Shot { picture, code: choice.code.to_owned(), warmup: Some(wish.warmup) }),
@@ -184,7 +184,7 @@ impl Port for std::sync::Arc<Simulated> {
 fn compressed(yuyv: &[u8], size: Size, stride: usize) -> Result<Vec<u8>, Fault> {
     let raw = Raw { pixels: Pixels::Yuyv, size, stride, full_range: false, bytes: yuyv };
     let wish = Wish { size, format: super::port::Format::Jpeg, quality: 80, warmup: 0, max_bytes: usize::MAX };
-    let mut frame = jpeg::without_tables(&super::develop::develop(&raw, &wish)?.bytes);
+    let mut frame = jpeg::without_tables(&super::encode::encode(&raw, &wish)?.bytes);
     frame.resize(frame.len().next_multiple_of(4096), 0);
     Ok(frame)
 }

@@ -6,7 +6,7 @@
 
 use super::{
     negotiate::{Choice, choose},
-    port::{Backend, Camera, Develop, Fault, Mode, Pixels, Port, Raw, Shot, Size, Sizes, Until, Wish},
+    port::{Backend, Camera, Encode, Fault, Mode, Pixels, Port, Raw, Shot, Size, Sizes, Until, Wish},
 };
 use crate::devices::{Device as VideoNode, Devices};
 use base::os::Root;
@@ -70,13 +70,13 @@ impl Port for V4l {
         }
     }
 
-    fn take(&self, camera: &Camera, wish: &Wish, until: &Until, develop: Develop<'_>) -> Result<Shot, Fault> {
+    fn take(&self, camera: &Camera, wish: &Wish, until: &Until, encode: Encode<'_>) -> Result<Shot, Fault> {
         caught(|| {
             let device = self.open(&camera.id)?;
             let choice = choose(&camera.modes, wish).ok_or_else(|| unfit(camera))?;
             let format = set(&device, choice)?;
             let frames = Frames::start(&device, until)?;
-            frames.shot(&format, wish, develop)
+            frames.shot(&format, wish, encode)
         })
     }
 }
@@ -237,7 +237,7 @@ impl<'a> Frames<'a> {
         }
     }
 
-    fn shot(mut self, agreed: &Agreed, wish: &Wish, develop: Develop<'_>) -> Result<Shot, Fault> {
+    fn shot(mut self, agreed: &Agreed, wish: &Wish, encode: Encode<'_>) -> Result<Shot, Fault> {
         let (mut let_go, mut torn) = (0, 0);
         loop {
             self.wait()?;
@@ -262,7 +262,7 @@ impl<'a> Frames<'a> {
             let made = if about.flags.contains(buffer::Flags::ERROR) {
                 Err(Fault::Torn("the driver marks the frame as damaged".into()))
             } else {
-                develop(&raw)
+                encode(&raw)
             };
             match made {
                 Err(Fault::Torn(_)) if torn + 1 < TORN => torn += 1,

@@ -1,19 +1,19 @@
 //! Which backend a board's header has: the simulated lines, or the character device, on Raspberry Pis with their registers
 //! beside it.
 
-use super::{cdev::Cdev, hardware::Hardware, registers::Registers, told::Told};
+use super::{cdev::Cdev, hardware::Hardware, pin_cache::PinCache, registers::Registers};
 use crate::line::{Fault, Function, Level, Line, Look, Port, Take};
 use crate::{devices::Devices, model::Kind};
 use base::os::Root;
 use contract::values::Pin;
 use std::{path::Path, sync::Arc};
 
-/// Opens the lines of the header. `wanted` is `gpio.chip`: label or device file, empty for the usual one. `told` is asked
+/// Opens the lines of the header. `wanted` is `gpio.chip`: label or device file, empty for the usual one. `pin_cache` is asked
 /// what a pin is where this process may not read the registers.
 ///
 /// # Errors
 /// [`Fault::NoChip`], or why it cannot be opened.
-pub fn open(root: &Root, hardware: &Hardware, wanted: &str, told: &Arc<Told>) -> Result<Arc<dyn Port>, Fault> {
+pub fn open(root: &Root, hardware: &Hardware, wanted: &str, pin_cache: &Arc<PinCache>) -> Result<Arc<dyn Port>, Fault> {
     if let Some(twin) = &hardware.simulated {
         return Ok(Arc::new(twin.gpio.clone()));
     }
@@ -24,7 +24,7 @@ pub fn open(root: &Root, hardware: &Hardware, wanted: &str, told: &Arc<Told>) ->
     let registers = Registers::open(hardware.profile)
         .inspect_err(|why| tracing::debug!(why, "the registers of the pins are left to the agent"))
         .ok();
-    Ok(Arc::new(Header { chip, registers, told: Arc::clone(told) }))
+    Ok(Arc::new(Header { chip, registers, pin_cache: Arc::clone(pin_cache) }))
 }
 
 /// The lines alone, without the registers: for who takes a line of its own and looks at no other.
@@ -68,14 +68,14 @@ fn find(root: &Root, hardware: &Hardware, wanted: &str) -> Result<Cdev, Fault> {
 struct Header {
     chip: Cdev,
     registers: Option<Registers>,
-    told: Arc<Told>,
+    pin_cache: Arc<PinCache>,
 }
 
 impl Header {
     fn seen(&self, pin: Pin) -> Option<(Function, Level)> {
         match &self.registers {
             Some(registers) => registers.look(pin),
-            None => self.told.look(pin),
+            None => self.pin_cache.look(pin),
         }
     }
 }

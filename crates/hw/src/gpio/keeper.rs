@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until};
 
 impl Lines {
     /// Sees to it that the keeper wakes for this pin.
-    pub(super) fn mind(self: &Arc<Self>, state: &mut State, pin: Pin) {
+    pub(super) fn schedule_expiry(self: &Arc<Self>, state: &mut State, pin: Pin) {
         let Some(due) = state.leases.get(&pin).and_then(Lease::due) else { return };
         match state.keeper {
             // It finds out by itself that it woke too early.

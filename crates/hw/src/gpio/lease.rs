@@ -1,6 +1,6 @@
 //! A line that is lent to a caller, and until when.
 
-use super::{ears::Ears, refusal::Refusal, repeat::Repetition};
+use super::{edge_hub::EdgeHub, refusal::Refusal, repeat::Repetition};
 use crate::line::{Level, Line, Pull};
 use crate::pwm;
 use contract::access::{caller::Caller, presence::Presence};
@@ -53,7 +53,7 @@ pub enum Drive {
     Input {
         line: Arc<dyn Line>,
         pull: Pull,
-        ears: Ears,
+        hub: EdgeHub,
     },
     Output {
         line: Arc<dyn Line>,

@@ -3,15 +3,15 @@
 //! Everything here is done under one lock and never waits: ioctls of the header's chips are writes to registers.
 
 use super::{
-    ears::Ears,
+    edge_hub::EdgeHub,
     hardware::Hardware,
     header,
     lease::{Back, Drive, HeldBy, Lease, Owner},
     listen::Watched,
+    pin_cache::PinCache,
     record::Record,
     refusal::Refusal,
     rules::Rules,
-    told::Told,
 };
 use crate::line::{Fault, Function, Level, Line, Port, Pull, Take};
 use crate::pwm::Pwm;
@@ -40,7 +40,7 @@ const BEHIND: usize = 64;
 pub struct Lines {
     pub rules: Rules,
     pub(super) pwm: Pwm,
-    pub(super) told: Arc<Told>,
+    pub(super) pin_cache: Arc<PinCache>,
     root: Root,
     pub(super) hardware: Hardware,
     chip: String,
@@ -89,7 +89,7 @@ impl Lines {
         Arc::new(Self {
             rules: Rules::of(settings, kept, hardware.simulated.is_some()),
             pwm: Pwm::of(root, hardware.profile, hardware.simulated.as_ref().map(|twin| &twin.pwm), settings),
-            told: Arc::default(),
+            pin_cache: Arc::default(),
             root: root.clone(),
             hardware: hardware.clone(),
             chip: settings.chip.clone(),
@@ -123,9 +123,12 @@ impl Lines {
     pub(super) fn port_of(&self, state: &mut State) -> Result<Arc<dyn Port>, Fault> {
         match &state.port {
             Some(port) => Ok(Arc::clone(port)),
-            None => {
-                Ok(Arc::clone(state.port.insert(header::open(&self.root, &self.hardware, &self.chip, &self.told)?)))
-            }
+            None => Ok(Arc::clone(state.port.insert(header::open(
+                &self.root,
+                &self.hardware,
+                &self.chip,
+                &self.pin_cache,
+            )?))),
         }
     }
 
@@ -144,7 +147,7 @@ impl Lines {
         self.check_owner(&state, owner, pin)?;
         let drive = self.redrive(&mut state, pin, how)?;
         self.lend(&mut state, owner, pin, drive, lasts);
-        self.mind(&mut state, pin);
+        self.schedule_expiry(&mut state, pin);
         drop(state);
         self.alter(pin);
         Ok(())
@@ -180,7 +183,7 @@ impl Lines {
         });
         lease.used(owner, lasts);
         let (revert, ends, held_by) = (lease.revert, lease.ends(), lease.held_by());
-        self.mind(&mut state, pin);
+        self.schedule_expiry(&mut state, pin);
         drop(state);
         self.alter(pin);
         Ok(Written { previous, revert, ends, held_by })
@@ -323,7 +326,7 @@ impl Lines {
             Err(fault) => {
                 // Nothing is driven yet, and the record must not say so; resting writes it anew.
                 state.record.let_go(pin);
-                if let Err(fault) = self.rest(state, pin) {
+                if let Err(fault) = self.enter_safe_state(state, pin) {
                     tracing::warn!(pin = pin.bcm(), %fault, "is not in its safe state");
                 }
                 return Err(fault.into());
@@ -332,7 +335,7 @@ impl Lines {
         Ok(match how {
             Take::Input { pull } => {
                 state.record.let_go(pin);
-                Drive::Input { line: line.into(), pull: pull.unwrap_or(Pull::None), ears: Ears::default() }
+                Drive::Input { line: line.into(), pull: pull.unwrap_or(Pull::None), hub: EdgeHub::default() }
             }
             Take::Output { .. } => Drive::Output { line: line.into() },
         })

@@ -1,7 +1,7 @@
 //! Listening to an input, whoever has it, or nobody.
 
 use super::{
-    ears::Ears,
+    edge_hub::EdgeHub,
     lease::Drive,
     lines::{CONSUMER, Lines},
     refusal::Refusal,
@@ -14,7 +14,7 @@ use tokio::sync::broadcast::{self, error::RecvError};
 /// An input that is held for listeners only.
 pub struct Watched {
     pub line: Arc<dyn Line>,
-    ears: Ears,
+    hub: EdgeHub,
 }
 
 /// Somebody who listens to a pin. Dropped, it lets go of a line that was held for it alone.
@@ -33,7 +33,7 @@ impl Lines {
     pub fn listen(self: &Arc<Self>, pin: Pin) -> Result<Listening, Refusal> {
         let mut state = self.state();
         let (line, heard) = match state.leases.get(&pin).map(|lease| &lease.drive) {
-            Some(Drive::Input { line, ears, .. }) => (Arc::clone(line), ears.listen(line)),
+            Some(Drive::Input { line, hub, .. }) => (Arc::clone(line), hub.listen(line)),
             Some(other) => return Err(Refusal::Is(other.mode())),
             None if state.resting.contains_key(&pin) => return Err(Refusal::Is("an output")),
             None => {
@@ -47,10 +47,10 @@ impl Lines {
                         Function::Alt(function) => return Err(Refusal::Alt(function)),
                     }
                     let line = port.take(pin, Take::Input { pull: None }, CONSUMER)?;
-                    state.watched.insert(pin, Watched { line: line.into(), ears: Ears::default() });
+                    state.watched.insert(pin, Watched { line: line.into(), hub: EdgeHub::default() });
                 }
-                let Some(Watched { line, ears }) = state.watched.get(&pin) else { return Err(Refusal::NotLent) };
-                (Arc::clone(line), ears.listen(line))
+                let Some(Watched { line, hub }) = state.watched.get(&pin) else { return Err(Refusal::NotLent) };
+                (Arc::clone(line), hub.listen(line))
             }
         };
         drop(state);
@@ -84,7 +84,7 @@ impl Drop for Listening {
     fn drop(&mut self) {
         self.heard = None;
         let mut state = self.lines.state();
-        if state.watched.get(&self.pin).is_some_and(|watched| watched.ears.count() == 0)
+        if state.watched.get(&self.pin).is_some_and(|watched| watched.hub.count() == 0)
             && let Some(watched) = state.watched.remove(&self.pin)
         {
             watched.line.close();

@@ -2,22 +2,22 @@
 //! afterwards.
 
 pub mod cdev;
-mod ears;
+mod edge_hub;
 mod hardware;
 pub mod header;
 mod keeper;
 pub mod lease;
 pub mod lines;
 pub mod listen;
+pub mod pin_cache;
 mod record;
 pub mod refusal;
 pub mod registers;
 pub mod repeat;
-mod rest;
 pub mod rules;
+mod safe_state;
 pub mod shown;
 mod simulated;
-pub mod told;
 pub mod wave;
 
 pub use hardware::{Hardware, Twin};

@@ -65,7 +65,7 @@ impl Lines {
         let repeat = Repetition::new(first, times, interval, Instant::now());
         lease.owner = owner.clone();
         (lease.revert, lease.lasts, lease.until, lease.repeat) = (None, None, None, Some(repeat));
-        self.mind(&mut state, pin);
+        self.schedule_expiry(&mut state, pin);
         drop(state);
         self.alter(pin);
         let revert = Some((repeat.ends, Back::Safe));

@@ -86,7 +86,7 @@ impl Lines {
             if let Some(lease) = state.leases.get_mut(&pin) {
                 lease.used(owner, lasts);
             }
-            self.mind(&mut state, pin);
+            self.schedule_expiry(&mut state, pin);
             return Ok(Way::Runs(running, without));
         }
         let without = match self.channel(&mut state, pin) {
@@ -108,7 +108,7 @@ impl Lines {
                 let running = Arc::new(running);
                 let drive = Drive::Pwm { wave: Arc::clone(&running), line: Some(line), without: without.clone() };
                 self.lend(&mut state, owner, pin, drive, lasts);
-                self.mind(&mut state, pin);
+                self.schedule_expiry(&mut state, pin);
                 Ok(Way::Runs(running, without))
             }
             Err(fault) => {
@@ -170,7 +170,7 @@ impl Lines {
             watched.line.close();
         }
         self.lend(&mut state, owner, pin, Drive::Pwm { wave: Arc::clone(&running), line: None, without: None }, lasts);
-        self.mind(&mut state, pin);
+        self.schedule_expiry(&mut state, pin);
         recorded.keep();
         Ok(running)
     }

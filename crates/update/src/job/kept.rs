@@ -21,7 +21,7 @@ const MAX_FILE: u64 = 64 << 10;
 #[serde(deny_unknown_fields)]
 pub struct Kept {
     pub order: Order,
-    pub state: State,
+    pub state: JobState,
     pub phase: Phase,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub release: Option<Release>,
@@ -44,8 +44,8 @@ pub struct Kept {
 
 /// Whether it is the server's business any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
+#[serde(rename = "State", rename_all = "snake_case")]
+pub enum JobState {
     Running,
     /// It is written and armed: the rest is the agent's to tell.
     Armed,
@@ -56,7 +56,7 @@ impl Kept {
     pub fn new(order: Order, started_ms: i64) -> Self {
         Self {
             order,
-            state: State::Running,
+            state: JobState::Running,
             phase: Phase::Checking,
             release: None,
             resumed: 0,
@@ -74,11 +74,11 @@ impl Kept {
         self.finished_ms = Some(at_ms);
         match done {
             Ok(next) => {
-                (self.state, self.phase, self.percent) = (State::Armed, Phase::Armed, 100.0);
+                (self.state, self.phase, self.percent) = (JobState::Armed, Phase::Armed, 100.0);
                 self.message = next;
             }
             Err(error) => {
-                (self.state, self.phase) = (State::Failed, Phase::Failed);
+                (self.state, self.phase) = (JobState::Failed, Phase::Failed);
                 self.error_code = Some(error.code.symbol().into());
                 self.message = error.message;
                 self.hint = error.hint;

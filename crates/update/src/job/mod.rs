@@ -8,8 +8,8 @@ mod order;
 pub mod plan;
 mod tell;
 
-pub use kept::{Kept, State};
-pub use order::{AUTOMATIC, Order, Release, Wanted};
+pub use kept::{JobState, Kept};
+pub use order::{AUTOMATIC, Order, Release, WantedRelease};
 pub use tell::Tell;
 
 use super::status::Phase;
@@ -128,7 +128,7 @@ impl Jobs {
     /// Goes on with the job that the server before this one did not finish, if there is one. Returns whether it does.
     pub fn resume(&self, engine: Arc<dyn Engine>) -> bool {
         let now = self.lock();
-        let Some(mut kept) = now.kept.clone().filter(|kept| kept.state == State::Running && now.cancel.is_none())
+        let Some(mut kept) = now.kept.clone().filter(|kept| kept.state == JobState::Running && now.cancel.is_none())
         else {
             return false;
         };

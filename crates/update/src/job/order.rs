@@ -20,7 +20,7 @@ pub struct Order {
     /// The ask that a person answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask_id: Option<String>,
-    pub wanted: Wanted,
+    pub wanted: WantedRelease,
     /// What ran when it was ordered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_version: Option<String>,
@@ -28,8 +28,8 @@ pub struct Order {
 
 /// Which release.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Wanted {
+#[serde(rename = "Wanted", deny_unknown_fields)]
+pub struct WantedRelease {
     pub channel: String,
     /// This version and no other; `None`: what the channel has for this device.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -53,7 +53,7 @@ async fn of_resource(asked: &Asked, uri: &str, parameter: &str) -> Result<Vec<St
             .with("parameter", shown)
             .hint(format!("it takes: {}", names.join(", "))));
     }
-    let world = &asked.server.pipeline.world;
+    let services = &asked.server.pipeline.services;
     Ok(match parameter {
         "level" => owned(&["error", "warn", "info", "debug"]),
         "outcome" => {
@@ -67,10 +67,10 @@ async fn of_resource(asked: &Asked, uri: &str, parameter: &str) -> Result<Vec<St
         "limit" => owned(&["10", "20", "50", "100"]),
         // Not a list of what somebody may not read; and without systemd there are none.
         "name" if resource.admit(&asked.server.pipeline, &asked.caller).is_ok() => {
-            service::names(world).await.unwrap_or_default()
+            service::names(services).await.unwrap_or_default()
         }
         "pin" => {
-            let pins = Pin::all().filter(|pin| world.gpio.rules.allows(*pin));
+            let pins = Pin::all().filter(|pin| services.gpio.rules.allows(*pin));
             pins.map(|pin| pin.bcm().to_string()).collect()
         }
         _ => Vec::new(),

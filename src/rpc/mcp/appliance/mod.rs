@@ -11,7 +11,7 @@ use super::{
     provider::{Answer, Asked, Provider},
     tasks::Tasks,
 };
-use crate::rpc::{door::Server, listing};
+use crate::rpc::{listing, router::Server};
 use base::error::ToolError;
 use contract::access::caller::Caller;
 use futures::FutureExt;
@@ -86,7 +86,7 @@ impl Provider for Appliance {
         async move { subscriptions::subscribe(&asked, &uri).await }.boxed()
     }
     fn unsubscribe(&self, asked: Asked, uri: String) -> Answer<'_, ()> {
-        asked.server.book.unsubscribe(asked.conversation.number, &uri);
+        asked.server.subscriptions.unsubscribe(asked.conversation.number, &uri);
         ready(Ok(())).boxed()
     }
     fn accept(&self, requested: &SubscriptionFilter) -> SubscriptionFilter {

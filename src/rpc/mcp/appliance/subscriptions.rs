@@ -5,14 +5,13 @@ use crate::{
     log::rank,
     registry::pipeline::Call,
     resources::{
-        Address, LOG,
-        book::{Book, PER_CONVERSATION},
-        courier,
+        Address, LOG, notifier,
         subscription::Ear,
+        subscriptions::{PER_CONVERSATION, Subscriptions},
     },
     rpc::{
-        door::Server,
         mcp::ear::{PeerEar, SinkEar},
+        router::Server,
     },
 };
 use base::error::ToolError;
@@ -29,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 /// `resources/subscribe`.
 ///
 /// # Errors
-/// As reading it, but for what the tool would say; and beyond the bounds of [`Book`].
+/// As reading it, but for what the tool would say; and beyond the bounds of [`Subscriptions`].
 pub async fn subscribe(asked: &Asked, uri: &str) -> Result<(), ErrorData> {
     needs_conversation(asked)?;
     let Asked { server, caller, conversation, context, .. } = asked;
@@ -58,7 +57,7 @@ pub async fn listen(
     caller: &Arc<Caller>,
     subscription: &SubscriptionContext,
 ) -> Result<Box<dyn Any + Send>, ErrorData> {
-    let held = Held { book: Arc::clone(&server.book), number: server.book.conversation() };
+    let held = Held { subscriptions: Arc::clone(&server.subscriptions), number: server.subscriptions.conversation() };
     for uri in subscription.accepted().resource_subscriptions.iter().flatten() {
         let address = resources::parse(uri)?;
         let id = &subscription.request_context().id;
@@ -76,11 +75,11 @@ pub async fn listen(
 pub async fn listen_to_log(asked: &Asked, level: &str) -> Result<(), ErrorData> {
     needs_conversation(asked)?;
     let Asked { server, caller, conversation, context, .. } = asked;
-    let world = &server.pipeline.world;
+    let services = &server.pipeline.services;
     let least = rank(level).unwrap_or(0);
     judge(server, caller, &context.id, &resources::parse(LOG)?).await.map_err(|error| fault(&error))?;
     let ear = Arc::new(PeerEar::new(context.peer.clone(), caller));
-    let start = server.book.listen_to_log(conversation.number, caller, least, &world.log, ear);
+    let start = server.subscriptions.listen_to_log(conversation.number, caller, least, &services.log, ear);
     employ(server, start.map_err(|error| fault(&error))?);
     Ok(())
 }
@@ -88,11 +87,11 @@ pub async fn listen_to_log(asked: &Asked, level: &str) -> Result<(), ErrorData> 
 /// Whether the caller may read what the address holds, without reading it. A refusal is a refused call of the tool behind
 /// it, and recorded as such.
 async fn judge(server: &Arc<Server>, caller: &Arc<Caller>, id: &RequestId, address: &Address) -> Result<(), ToolError> {
-    let world = &server.pipeline.world;
+    let services = &server.pipeline.services;
     let registry = &server.pipeline.registry;
     let entry = address.resource.entry(registry)?;
     let args = Value::Object(address.args.clone());
-    let admitted = world.policy.get().admit(entry.meta, caller);
+    let admitted = services.policy.get().admit(entry.meta, caller);
     let Err(refusal) = admitted.and_then(|()| registry.prepare(entry, args.clone()).map(drop)) else {
         return Ok(());
     };
@@ -117,15 +116,15 @@ fn enter(
     address: Address,
     ear: Arc<dyn Ear>,
 ) -> Result<(), ToolError> {
-    let log = &server.pipeline.world.log;
-    employ(server, server.book.subscribe(number, caller, uri, address, log, ear)?);
+    let log = &server.pipeline.services.log;
+    employ(server, server.subscriptions.subscribe(number, caller, uri, address, log, ear)?);
     Ok(())
 }
 
 fn employ(server: &Arc<Server>, start: bool) {
     if start {
-        let world = Arc::clone(&server.pipeline.world);
-        server.tasks.spawn(courier::run(world, Arc::clone(&server.book), server.stop.clone()));
+        let services = Arc::clone(&server.pipeline.services);
+        server.tasks.spawn(notifier::run(services, Arc::clone(&server.subscriptions), server.stop.clone()));
     }
 }
 
@@ -139,12 +138,12 @@ fn needs_conversation(asked: &Asked) -> Result<(), ErrorData> {
 
 /// Subscriptions of one `subscriptions/listen`.
 struct Held {
-    book: Arc<Book>,
+    subscriptions: Arc<Subscriptions>,
     number: u64,
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.book.forget(self.number);
+        self.subscriptions.forget(self.number);
     }
 }

@@ -34,10 +34,10 @@ impl<'a> Pressed<'a> {
         let lines = bench.hand.lines.as_deref().expect("a board with lines");
         let [button, led] = [lines.free()[0], lines.free()[1]];
         lines.drive(button, true);
-        let world = &bench.server.world;
-        let mut settings = AgentSettings::of(&world.settings, true, Root::system());
+        let services = &bench.server.services;
+        let mut settings = AgentSettings::of(&services.settings, true, Root::system());
         settings.approval = Approval { button_pin: button, led_pin: led, ..Approval::default() };
-        let gpio = header::lines(&settings.root, &world.machine.board.pins(), &settings.gpio_chip);
+        let gpio = header::lines(&settings.root, &services.machine.board.pins(), &settings.gpio_chip);
         let ports = Platform::new(system_clock(), Arc::new(SimulatedMachine::new("a boot")));
         let agent = Agent::start(settings, Platform { gpio: Some(gpio), ..ports }).unwrap();
         Self { lines, button, led, link: AgentLink::InProcess(agent) }

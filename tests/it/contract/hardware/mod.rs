@@ -71,7 +71,7 @@ impl Bench {
         let board = Board::detect(settings.board, &root).unwrap_or_else(|conflict| panic!("{conflict}"));
         let hand = (setup.hand)(&board);
         let server = Pi::set(settings, Machine::new(root, board, None));
-        server.world.gpio.begin();
+        server.services.gpio.begin();
         let client = server.caller("bench", Role::OpsRw, Door::Stdio);
         Self { board: setup.name, hand, server, client, _home: kept }
     }
@@ -83,7 +83,7 @@ impl Bench {
 
     /// What the server was told.
     pub fn settings(&self) -> &config::Settings {
-        &self.server.world.settings
+        &self.server.services.settings
     }
 
     /// Another client, with a connection of its own, which lasts until [`Pi::hang_up`].
@@ -100,7 +100,7 @@ impl Bench {
 /// Stops as a server does, so that the next one finds the board as this one did.
 impl Drop for Bench {
     fn drop(&mut self) {
-        self.server.world.gpio.end();
+        self.server.services.gpio.end();
     }
 }
 

@@ -33,12 +33,12 @@ pub async fn pi() -> Pi {
 
 /// What is before this server's cameras.
 pub fn scene(pi: &Pi) -> Arc<Simulated> {
-    Arc::clone(&pi.server().pipeline.world.machine.board.simulated.as_ref().unwrap().camera)
+    Arc::clone(&pi.server().pipeline.services.machine.board.simulated.as_ref().unwrap().camera)
 }
 
 /// Where its photos are.
 pub fn folder(pi: &Pi) -> PathBuf {
-    pi.server().pipeline.world.cameras.album.dir.clone()
+    pi.server().pipeline.services.cameras.photos.dir.clone()
 }
 
 /// Small and quick: what is no test of sizes takes this.

@@ -3,7 +3,7 @@
 use base::os::{Root, blocking::Stop};
 use hw::camera::{
     Camera, Fault, Format, Size, Wish,
-    develop::develop,
+    encode::encode,
     port::{Port, Until},
     rpicam::Rpicam,
 };
@@ -40,7 +40,7 @@ impl Fake {
 
     fn take(&self, format: Format, until: &Until) -> Result<hw::camera::Shot, Fault> {
         let wish = Wish { size: Size::new(48, 32), format, quality: 77, warmup: 30, max_bytes: 100_000 };
-        self.port.take(&camera(), &wish, until, &mut |raw| develop(raw, &wish))
+        self.port.take(&camera(), &wish, until, &mut |raw| encode(raw, &wish))
     }
 }
 

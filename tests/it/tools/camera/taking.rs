@@ -183,7 +183,7 @@ async fn the_list_of_allowed_cameras_holds() {
     assert!(pi.call("camera.list_cameras", json!({})).await.ok()["note"].as_str().unwrap().contains("camera.allow"));
     assert_eq!(scene(&pi).frames(), 0);
     let captured = Captured::like("pi-4b");
-    assert!(!captured.world.cameras.allows_any());
+    assert!(!captured.services.cameras.allows_any());
     let list = captured.call("camera.list_cameras", json!({})).await.ok();
     assert_eq!(list["cameras"], json!([]), "files of a captured tree are no devices");
 }

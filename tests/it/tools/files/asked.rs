@@ -8,7 +8,7 @@ use serde_json::json;
 
 /// The person's way in.
 fn agent(files: &Files) -> AgentLink {
-    AgentLink::Socket(Client::new(&files.pi.server().pipeline.world.settings.places.agent_socket))
+    AgentLink::Socket(Client::new(&files.pi.server().pipeline.services.settings.places.agent_socket))
 }
 
 async fn asking() -> Files {

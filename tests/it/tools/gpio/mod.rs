@@ -25,7 +25,7 @@ pub async fn board_with(change: impl FnOnce(&mut Settings)) -> (Pi, SimulatedGpi
         change(settings);
     })
     .await;
-    let lines = pi.server().pipeline.world.machine.board.simulated.as_ref().unwrap().gpio.clone();
+    let lines = pi.server().pipeline.services.machine.board.simulated.as_ref().unwrap().gpio.clone();
     (pi, lines)
 }
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tempfile::TempDir;
 
 fn channels(pi: &Pi) -> SimulatedPwm {
-    pi.server().pipeline.world.machine.board.simulated.as_ref().unwrap().pwm.clone()
+    pi.server().pipeline.services.machine.board.simulated.as_ref().unwrap().pwm.clone()
 }
 
 fn wave(frequency: f64, duty: f64) -> Wave {

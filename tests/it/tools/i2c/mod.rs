@@ -31,7 +31,8 @@ impl Scene {
             change(settings);
         })
         .await;
-        let buses = pi.server().pipeline.world.machine.board.simulated.as_ref().expect("it is simulated").i2c.clone();
+        let buses =
+            pi.server().pipeline.services.machine.board.simulated.as_ref().expect("it is simulated").i2c.clone();
         Self { wire: pi.on(Door::Stdio).await, buses, pi }
     }
 

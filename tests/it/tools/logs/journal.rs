@@ -280,7 +280,7 @@ async fn without_a_journal_the_servers_own_log_answers_and_says_so() {
     let pi = Pi::on(machine(&empty));
     {
         use tracing_subscriber::layer::SubscriberExt;
-        let log = tracing_subscriber::registry().with(pi.world.log.clone());
+        let log = tracing_subscriber::registry().with(pi.services.log.clone());
         tracing::subscriber::with_default(log, || {
             tracing::info!("all is well");
             tracing::error!("the Disk is full");

@@ -20,7 +20,7 @@ use tokio::{
     time::{Instant, advance, pause, resume},
 };
 use update::{
-    job::{Jobs, Kept, State},
+    job::{JobState, Jobs, Kept},
     status::Phase,
 };
 
@@ -89,7 +89,7 @@ impl Far {
     }
 
     fn jobs(&self) -> Jobs {
-        self.pi.server().pipeline.world.updating.jobs().clone()
+        self.pi.server().pipeline.services.updates.jobs().clone()
     }
 
     /// Waits until the job is as `is` says.
@@ -144,14 +144,14 @@ async fn a_cancelled_task_ends_the_update_and_the_next_one_goes_on_from_there() 
     // By then nothing of it runs any more, and its record says why.
     assert!(!far.jobs().runs());
     let job = far.jobs().newest().unwrap();
-    assert_eq!((job.state, job.error_code.as_deref()), (State::Failed, Some("cancelled")), "{job:?}");
+    assert_eq!((job.state, job.error_code.as_deref()), (JobState::Failed, Some("cancelled")), "{job:?}");
     let mut wire = admin(&far.pi).await;
     let status = wire.call("manage.get_update_status", json!({})).await.ok().clone();
     assert_eq!((&status["status"]["status"], &status["job"]["running"]), (&json!("failed"), &json!(false)));
     assert!(status["status"]["message"].as_str().unwrap().contains("cancelled"), "{status:#}");
 
     // The machine is what it was, and stays so over a restart.
-    let mut starts = far.pi.server().pipeline.world.agent.starts().unwrap();
+    let mut starts = far.pi.server().pipeline.services.agent.starts().unwrap();
     starts.mark_unchanged();
     wire.call("system.reboot", json!({"delay_seconds": 1})).await.ok();
     starts.changed().await.unwrap();

@@ -37,7 +37,7 @@ async fn a_slow_job_does_not_wait_for_its_next_look_to_reach_the_card() {
 }
 
 async fn sql(scene: &Scene, sql: &'static str) {
-    scene.pi.world.store.run(move |connection| connection.execute_batch(sql)).await.unwrap();
+    scene.pi.services.store.run(move |connection| connection.execute_batch(sql)).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -141,11 +141,11 @@ async fn a_store_that_cannot_be_opened_is_an_answer_and_no_hang() {
 #[tokio::test(start_paused = true)]
 async fn samples_take_no_more_than_they_may() {
     let mut scene = Scene::new().await;
-    let store = scene.pi.world.store.clone();
+    let store = scene.pi.services.store.clone();
     let wall = base::clock::Wall::of(|| super::START);
-    let world = std::sync::Arc::get_mut(&mut scene.pi.world).unwrap();
-    world.sampling = raspi_mcp::sampling::Sampling::new(store, 4000, wall);
-    scene.pi.world.sampling.close().await.unwrap();
+    let services = std::sync::Arc::get_mut(&mut scene.pi.services).unwrap();
+    services.sampling = raspi_mcp::sampling::Sampling::new(store, 4000, wall);
+    scene.pi.services.sampling.close().await.unwrap();
     scene.job(json!({"interval_seconds": 5})).await;
     scene.run(2000, 5).await;
     let job = scene.only_job().await;

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader};
 
 async fn settle(scene: &Scene, wanted: DefaultJob) {
-    scene.pi.world.sampling.settle_default(wanted).await.unwrap();
+    scene.pi.services.sampling.settle_default(wanted).await.unwrap();
 }
 
 async fn jobs(scene: &Scene) -> Vec<Value> {

@@ -16,7 +16,7 @@ async fn a_job_is_begun_samples_and_ends() {
     assert_eq!((&job["samples"], &job["created_at"]), (&json!(0), &json!(at(0))));
     assert_eq!(job["metrics"].as_array().unwrap().len(), 17);
 
-    scene.pi.world.sampling.round(&scene.pi.world.machine).await;
+    scene.pi.services.sampling.round(&scene.pi.services.machine).await;
     scene.run(12, 5).await;
     let job = scene.only_job().await;
     assert_eq!((&job["samples"], &job["stored_bytes"]), (&json!(13), &json!(0)), "none is on the card yet");

@@ -51,7 +51,7 @@ impl Scene {
         let wall = Wall::of(move || START + passed() + ahead.load(Ordering::Relaxed));
         let pi = start(&tree, home.path(), &wall).await;
         // Somebody has just looked: the first sample has something to compare with, and time does not stir for it.
-        pi.world.machine.activity.measure(&pi.world.machine.root).await.unwrap();
+        pi.services.machine.activity.measure(&pi.services.machine.root).await.unwrap();
         advance(Duration::from_millis(750)).await;
         jumped.fetch_sub(1000, Ordering::Relaxed);
         Self { tree, home, jumped, wall, pi }
@@ -59,7 +59,7 @@ impl Scene {
 
     /// Stops the server in order and starts another one on what it left.
     pub async fn restart(&mut self) {
-        self.pi.world.sampling.close().await.unwrap();
+        self.pi.services.sampling.close().await.unwrap();
         self.pi = start(&self.tree, self.home.path(), &self.wall).await;
     }
 
@@ -84,7 +84,7 @@ impl Scene {
     pub async fn run(&self, steps: u32, seconds: u64) {
         for _ in 0..steps {
             advance(Duration::from_secs(seconds)).await;
-            self.pi.world.sampling.round(&self.pi.world.machine).await;
+            self.pi.services.sampling.round(&self.pi.services.machine).await;
         }
     }
 
@@ -100,7 +100,7 @@ impl Scene {
     /// Begins a job and takes its first sample.
     pub async fn job(&self, args: Value) -> Value {
         let job = self.call("start_sampling_job", args).await.ok();
-        self.pi.world.sampling.round(&self.pi.world.machine).await;
+        self.pi.services.sampling.round(&self.pi.services.machine).await;
         job
     }
 
@@ -118,9 +118,9 @@ impl Scene {
 async fn start(tree: &Copied, home: &Path, wall: &Wall) -> Pi {
     let pi = Pi::living_in(machine(tree.root()), home, wall.clone());
     // Its task ends before it begins: the test looks.
-    pi.world.sampling.close().await.unwrap();
+    pi.services.sampling.close().await.unwrap();
     // As at a start: what was kept goes on.
-    pi.world.sampling.list().await.unwrap();
+    pi.services.sampling.list().await.unwrap();
     pi
 }
 

@@ -170,7 +170,7 @@ async fn what_it_cannot_do_without_refuses_the_call() {
 #[tokio::test(start_paused = true)]
 async fn a_simulated_board_says_so_and_does_what_a_test_says() {
     let pi = Pi::like("pc");
-    let board = pi.world.machine.board.simulated.clone().unwrap();
+    let board = pi.services.machine.board.simulated.clone().unwrap();
     board.set_celsius(81.04);
     board.set_throttled_now(0b1100);
     let answer = pi.call(TOOL, json!({})).await;
@@ -224,7 +224,7 @@ async fn low_voltage_is_remembered_across_restarts_of_server_and_machine() {
         let wall = Wall::of(move || clock.load(Ordering::Relaxed));
         let pi = Pi::living_in(machine(copy.root()), home.path(), wall);
         let health = pi.call(TOOL, json!({})).await.ok();
-        pi.world.sampling.close().await.unwrap();
+        pi.services.sampling.close().await.unwrap();
         health["throttling_history"].clone()
     };
     assert_eq!(look("0\n", 0).await, json!({"recorded_since": "2026-01-15T14:00:00.000Z"}));

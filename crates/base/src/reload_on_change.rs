@@ -1,0 +1,145 @@
+//! Something made from files, made again when they change. No watching: whoever wants it looks first, which is one `stat`
+//! a file and wakes nobody.
+
+use std::{
+    fs,
+    os::unix::fs::MetadataExt,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// What tells one state of a file from another: modified (seconds, nanoseconds), size, inode. `None`: it is not there.
+type Stamp = Vec<Option<(i64, i64, u64, u64)>>;
+type Make<T> = Box<dyn Fn(&[PathBuf]) -> Result<T, String> + Send + Sync>;
+
+/// A value and the files it comes from.
+pub struct ReloadOnChange<T> {
+    files: Vec<PathBuf>,
+    make: Make<T>,
+    held: Mutex<Held<T>>,
+}
+
+struct Held<T> {
+    stamp: Stamp,
+    value: Arc<T>,
+    /// Why the files as they are now make no value.
+    fault: Option<String>,
+}
+
+impl<T> ReloadOnChange<T> {
+    /// Makes it for the first time.
+    ///
+    /// # Errors
+    /// What `make` says.
+    pub fn new(
+        files: Vec<PathBuf>,
+        make: impl Fn(&[PathBuf]) -> Result<T, String> + Send + Sync + 'static,
+    ) -> Result<Self, String> {
+        // Before reading: a change in between is then seen the next time.
+        let stamp = stamp(&files);
+        let value = Arc::new(make(&files)?);
+        Ok(Self { files, make: Box::new(make), held: Mutex::new(Held { stamp, value, fault: None }) })
+    }
+
+    /// Of files that always make a value, also when they are not there.
+    pub fn sure(files: Vec<PathBuf>, make: impl Fn(&[PathBuf]) -> T + Send + Sync + 'static) -> Self {
+        let stamp = stamp(&files);
+        let value = Arc::new(make(&files));
+        Self {
+            files,
+            make: Box::new(move |files| Ok(make(files))),
+            held: Mutex::new(Held { stamp, value, fault: None }),
+        }
+    }
+
+    /// A value that was made already, and how it is made once one of the files differs from what is there now. It is made again at the
+    /// first look as well: a file may have changed since. No files: it stays what it is.
+    pub fn after(
+        value: T,
+        files: Vec<PathBuf>,
+        make: impl Fn(&[PathBuf]) -> Result<T, String> + Send + Sync + 'static,
+    ) -> Self {
+        let held = Held { stamp: Stamp::new(), value: Arc::new(value), fault: None };
+        Self { files, make: Box::new(make), held: Mutex::new(held) }
+    }
+
+    /// The value as it was at the last look.
+    pub fn held(&self) -> Arc<T> {
+        Arc::clone(&self.lock().value)
+    }
+
+    /// Why the files, at the last look, made no value.
+    pub fn fault(&self) -> Option<String> {
+        self.lock().fault.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Held<T>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The value of the files as they are now. Files that make no value (half written, perhaps) leave the last good one in
+    /// force, and are complained about once.
+    pub fn get(&self) -> Arc<T> {
+        let now = stamp(&self.files);
+        let mut held = self.lock();
+        if now != held.stamp {
+            match (self.make)(&self.files) {
+                Ok(value) => {
+                    let changed =
+                        self.files.iter().zip(&now).zip(&held.stamp).filter(|((_, now), before)| now != before);
+                    for ((file, _), _) in changed {
+                        tracing::info!(target: "raspi_mcp::watched", file = %file.display(), "read again after a change");
+                    }
+                    held.value = Arc::new(value);
+                    held.fault = None;
+                }
+                Err(error) => {
+                    tracing::error!(target: "raspi_mcp::watched", %error, "a changed file cannot be used; what it held before stays in force");
+                    held.fault = Some(error);
+                }
+            }
+            held.stamp = now;
+        }
+        Arc::clone(&held.value)
+    }
+}
+
+fn stamp(files: &[PathBuf]) -> Stamp {
+    let one = |file: &PathBuf| {
+        let data = fs::metadata(file).ok()?;
+        Some((data.mtime(), data.mtime_nsec(), data.size(), data.ino()))
+    };
+    files.iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_counts_and_a_bad_one_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("number");
+        let read = |files: &[PathBuf]| -> Result<u32, String> {
+            let text = fs::read_to_string(&files[0]).map_err(|error| error.to_string())?;
+            text.parse().map_err(|_| format!("{text} is no number"))
+        };
+        assert!(ReloadOnChange::new(vec![file.clone()], read).is_err(), "it must be there at first");
+        // Renamed into place, so that even within one tick of the clock the inode tells.
+        let put = |text: &str| {
+            fs::write(folder.path().join("new"), text).unwrap();
+            fs::rename(folder.path().join("new"), &file).unwrap();
+        };
+        put("1");
+        let number = ReloadOnChange::new(vec![file.clone()], read).unwrap();
+        assert_eq!(*number.get(), 1);
+        put("20");
+        assert_eq!(*number.get(), 20);
+        put("twenty");
+        assert_eq!(*number.get(), 20);
+        fs::remove_file(&file).unwrap();
+        assert_eq!(*number.get(), 20);
+        put("300");
+        assert_eq!(*number.get(), 300);
+    }
+}

@@ -1,0 +1,235 @@
+//! Frames into pictures: passed through where the camera has compressed them already, else encoded here, line by line.
+//!
+//! It takes tens of milliseconds of processor time, and is called where the camera is waited for: off the runtime.
+
+use super::{
+    jpeg,
+    port::{Fault, Format, Picture, Pixels, Raw, Size, Wish},
+};
+use jpeg_encoder::{Encoder, ImageBuffer, JpegColorType};
+use std::io;
+use zune_jpeg::{
+    JpegDecoder,
+    zune_core::{bytestream::ZCursor, colorspace::ColorSpace, options::DecoderOptions},
+};
+
+/// The largest picture that is decoded, in pixels: what the largest sensors of Raspberry Pi's give (4608 times 3456). It takes
+/// three bytes each.
+pub const LARGEST: u64 = 4608 * 3456;
+
+/// The picture that `wish` wants of this frame.
+///
+/// # Errors
+/// [`Fault::Torn`] when the frame is not whole, [`Fault::TooLarge`], [`Fault::Failed`] by an encoder.
+pub fn encode(raw: &Raw<'_>, wish: &Wish) -> Result<Picture, Fault> {
+    let (bytes, size, passed_through) = match (raw.pixels, wish.format) {
+        (Pixels::Mjpeg, Format::Jpeg) => {
+            let (bytes, size) = jpeg::whole(raw.bytes)?;
+            if bytes.len() > wish.max_bytes {
+                return Err(Fault::TooLarge { limit: wish.max_bytes });
+            }
+            (bytes, size, true)
+        }
+        (Pixels::Mjpeg, Format::Png) => {
+            let (pixels, size) = decode(raw.bytes)?;
+            let stride = size.width as usize * 3;
+            let raw = Raw { pixels: Pixels::Rgb24, size, stride, full_range: true, bytes: &pixels };
+            (png(&raw, wish.max_bytes)?, size, false)
+        }
+        (_, format) => {
+            raw.check()?;
+            let bytes = match format {
+                Format::Jpeg => to_jpeg(raw, wish)?,
+                Format::Png => png(raw, wish.max_bytes)?,
+            };
+            (bytes, raw.size, false)
+        }
+    };
+    Ok(Picture { bytes, format: wish.format, size, passed_through })
+}
+
+/// The pixels of a JPEG, three bytes each.
+fn decode(bytes: &[u8]) -> Result<(Vec<u8>, Size), Fault> {
+    let (whole, size) = jpeg::whole(bytes)?;
+    if size.area() > LARGEST {
+        return Err(Fault::Unfit(format!("the camera gave a JPEG of {size}; at most {LARGEST} pixels are decoded")));
+    }
+    let options = DecoderOptions::default().jpeg_set_out_colorspace(ColorSpace::RGB);
+    let torn = |fault: zune_jpeg::errors::DecodeErrors| Fault::Torn(fault.to_string());
+    let pixels = JpegDecoder::new_with_options(ZCursor::new(&whole), options).decode().map_err(torn)?;
+    if pixels.len() as u64 != size.area() * 3 {
+        return Err(Fault::Torn(format!("{} bytes of pixels for {size}", pixels.len())));
+    }
+    Ok((pixels, size))
+}
+
+/// A JPEG of lines.
+fn to_jpeg(raw: &Raw<'_>, wish: &Wish) -> Result<Vec<u8>, Fault> {
+    let side = |side: u32| {
+        u16::try_from(side).map_err(|_| Fault::Unfit(format!("a JPEG is never {side} pixels wide or high")))
+    };
+    let lines = Lines { raw, width: side(raw.size.width)?, height: side(raw.size.height)? };
+    let mut sink = Sink::new(wish.max_bytes);
+    let made = Encoder::new(&mut sink, wish.quality).encode_image(lines);
+    sink.end(made)
+}
+
+/// A frame as the encoder asks for it.
+struct Lines<'a> {
+    raw: &'a Raw<'a>,
+    width: u16,
+    height: u16,
+}
+
+impl ImageBuffer for Lines<'_> {
+    fn get_jpeg_color_type(&self) -> JpegColorType {
+        if self.raw.is_grey() { JpegColorType::Luma } else { JpegColorType::Ycbcr }
+    }
+    fn width(&self) -> u16 {
+        self.width
+    }
+    fn height(&self) -> u16 {
+        self.height
+    }
+    fn fill_buffers(&self, y: u16, buffers: &mut [Vec<u8>; 4]) {
+        let [luma, blue, red, _] = buffers;
+        let grey = self.raw.is_grey();
+        self.raw.each_ycbcr(y.into(), |y, cb, cr| {
+            luma.push(y);
+            if !grey {
+                blue.push(cb);
+                red.push(cr);
+            }
+        });
+    }
+}
+
+/// A PNG of lines.
+fn png(raw: &Raw<'_>, max_bytes: usize) -> Result<Vec<u8>, Fault> {
+    let mut sink = Sink::new(max_bytes);
+    let made = write_png(raw, &mut sink);
+    sink.end(made)
+}
+
+fn write_png(raw: &Raw<'_>, sink: &mut Sink) -> Result<(), png::EncodingError> {
+    let mut encoder = png::Encoder::new(sink, raw.size.width, raw.size.height);
+    encoder.set_color(if raw.is_grey() { png::ColorType::Grayscale } else { png::ColorType::Rgb });
+    encoder.set_depth(png::BitDepth::Eight);
+    // What a camera sees is noise in its last bits: more work saves a few percent and takes ten times as long.
+    encoder.set_compression(png::Compression::Fast);
+    let mut writer = encoder.write_header()?;
+    let mut stream = writer.stream_writer()?;
+    let mut line = Vec::new();
+    for y in 0..raw.size.height as usize {
+        raw.line_into(y, &mut line);
+        io::Write::write_all(&mut stream, &line)?;
+    }
+    stream.finish()?;
+    writer.finish()
+}
+
+/// Takes what an encoder writes, and refuses more than is of use.
+struct Sink {
+    bytes: Vec<u8>,
+    limit: usize,
+    full: bool,
+}
+
+impl Sink {
+    fn new(limit: usize) -> Self {
+        Self { bytes: Vec::new(), limit, full: false }
+    }
+
+    fn end<E: std::fmt::Display>(self, made: Result<(), E>) -> Result<Vec<u8>, Fault> {
+        match made {
+            _ if self.full => Err(Fault::TooLarge { limit: self.limit }),
+            Ok(()) => Ok(self.bytes),
+            Err(fault) => Err(Fault::Failed(format!("the picture could not be encoded: {fault}"))),
+        }
+    }
+}
+
+impl io::Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.bytes.len() + bytes.len() > self.limit {
+            self.full = true;
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wish(format: Format, max_bytes: usize) -> Wish {
+        Wish { size: Size::new(64, 48), format, quality: 90, warmup: 0, max_bytes }
+    }
+
+    /// Half black, half white.
+    fn halves() -> Vec<u8> {
+        (0..48)
+            .flat_map(|_| (0..32).flat_map(|x| if x < 16 { [16, 128, 16, 128] } else { [235, 128, 235, 128] }))
+            .collect()
+    }
+
+    fn frame(bytes: &[u8]) -> Raw<'_> {
+        Raw { pixels: Pixels::Yuyv, size: Size::new(64, 48), stride: 128, full_range: false, bytes }
+    }
+
+    fn check(pixels: &[u8]) {
+        assert_eq!(pixels.len(), 64 * 48 * 3);
+        let at = |x: usize, y: usize| pixels[(y * 64 + x) * 3];
+        assert!(at(4, 4) < 4 && at(4, 44) < 4 && at(60, 4) > 251 && at(60, 44) > 251);
+    }
+
+    fn unpng(bytes: &[u8]) -> Vec<u8> {
+        let mut reader = png::Decoder::new(io::Cursor::new(bytes)).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        reader.next_frame(&mut pixels).unwrap();
+        pixels
+    }
+
+    #[test]
+    fn the_picture_shows_what_the_frame_held() {
+        let bytes = halves();
+        let jpeg = encode(&frame(&bytes), &wish(Format::Jpeg, 1 << 20)).unwrap();
+        assert!(!jpeg.passed_through && jpeg.size == Size::new(64, 48));
+        check(&decode(&jpeg.bytes).unwrap().0);
+        let png = encode(&frame(&bytes), &wish(Format::Png, 1 << 20)).unwrap();
+        check(&unpng(&png.bytes));
+        // And by way of the camera's own JPEG, without tables and with a tail.
+        let mut mjpeg = jpeg::without_tables(&jpeg.bytes);
+        mjpeg.resize(9000, 0xff);
+        let raw = Raw { pixels: Pixels::Mjpeg, bytes: &mjpeg, ..frame(&[]) };
+        let passed = encode(&raw, &wish(Format::Jpeg, 1 << 20)).unwrap();
+        assert!(passed.passed_through);
+        assert_eq!(decode(&passed.bytes).unwrap(), decode(&jpeg.bytes).unwrap());
+        check(&unpng(&encode(&raw, &wish(Format::Png, 1 << 20)).unwrap().bytes));
+    }
+
+    #[test]
+    fn grey_stays_grey() {
+        let bytes = vec![77; 64 * 48];
+        let raw = Raw { pixels: Pixels::Grey, stride: 64, ..frame(&bytes) };
+        let jpeg = encode(&raw, &wish(Format::Jpeg, 1 << 20)).unwrap();
+        assert!(decode(&jpeg.bytes).unwrap().0.iter().all(|byte| byte.abs_diff(77) < 3));
+        assert_eq!(unpng(&encode(&raw, &wish(Format::Png, 1 << 20)).unwrap().bytes), bytes);
+    }
+
+    #[test]
+    fn a_picture_beyond_its_bound_is_given_up_on_the_way() {
+        let bytes = halves();
+        for format in Format::ALL {
+            let whole = encode(&frame(&bytes), &wish(format, 1 << 20)).unwrap().bytes.len();
+            assert_eq!(encode(&frame(&bytes), &wish(format, whole)).unwrap().bytes.len(), whole);
+            let fault = encode(&frame(&bytes), &wish(format, whole - 1)).unwrap_err();
+            assert_eq!(fault, Fault::TooLarge { limit: whole - 1 }, "{format:?}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Edges for everybody who listens to an input. The kernel has one queue a line; a task empties it while somebody does.
+
+use crate::line::{Edge, Line};
+use std::{
+    future::poll_fn,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+use tokio::sync::broadcast;
+
+/// Edges that a slow listener may be behind; it misses older ones.
+const BEHIND: usize = 64;
+
+/// Those who listen to one line.
+#[derive(Clone)]
+pub struct EdgeHub {
+    told: broadcast::Sender<Edge>,
+    at_work: Arc<AtomicBool>,
+}
+
+impl Default for EdgeHub {
+    fn default() -> Self {
+        Self { told: broadcast::Sender::new(BEHIND), at_work: Arc::default() }
+    }
+}
+
+impl EdgeHub {
+    /// Edges of `line` from now on. They end when it is closed.
+    pub fn listen(&self, line: &Arc<dyn Line>) -> broadcast::Receiver<Edge> {
+        let heard = self.told.subscribe();
+        if !self.at_work.swap(true, Ordering::AcqRel) {
+            line.forget_edges();
+            tokio::spawn(tell(Arc::clone(line), self.clone()));
+        }
+        heard
+    }
+
+    pub fn count(&self) -> usize {
+        self.told.receiver_count()
+    }
+}
+
+async fn tell(line: Arc<dyn Line>, hub: EdgeHub) {
+    while let Ok(edge) = poll_fn(|cx| line.poll_edge(cx)).await {
+        // Nobody is left: what comes later wakes nobody, until somebody listens again.
+        if hub.told.send(edge).is_err() {
+            line.forget_edges();
+            break;
+        }
+    }
+    hub.at_work.store(false, Ordering::Release);
+}

@@ -1,0 +1,58 @@
+//! What the registers say, as the agent told it last: a cache. On an installed system the server may not open them: who can write them can
+//! pull the line of the approval button.
+
+use super::lines::Lines;
+use crate::line::{Function, Level};
+use crate::model::Kind;
+use base::error::ToolError;
+use contract::values::Pin;
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
+
+/// One pin, by its registers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PinLook {
+    /// The Broadcom number.
+    pub pin: u8,
+    pub function: Function,
+    pub level: Level,
+}
+
+/// The pins of the header as they were when a tool asked last; empty where nobody tells.
+#[derive(Default)]
+pub struct PinCache(Mutex<BTreeMap<Pin, (Function, Level)>>);
+
+impl PinCache {
+    pub fn look(&self, pin: Pin) -> Option<(Function, Level)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&pin).cloned()
+    }
+
+    fn learn(&self, looks: Vec<PinLook>) {
+        let known = looks.into_iter().filter_map(|look| {
+            let pin = Pin::try_from(u64::from(look.pin)).ok()?;
+            Some((pin, (look.function, look.level)))
+        });
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = known.collect();
+    }
+}
+
+impl Lines {
+    /// Has the agent look at the registers by `ask`, where only it may; `ask` is dropped where nobody needs to. Without it nothing is known of a pin that nobody holds; of one
+    /// that is held here everything is.
+    pub async fn refresh(&self, pin: Option<Pin>, ask: impl Future<Output = Result<Vec<PinLook>, ToolError>>) {
+        // A wave by hardware is lent without a line.
+        let is_held = |pin| self.state().leases.get(&pin).is_some_and(|lease| lease.drive.has_line());
+        if self.hardware.kind != Kind::RaspberryPi || pin.is_some_and(is_held) || self.reads_registers() {
+            return;
+        }
+        let looks = ask.await.unwrap_or_else(|error| {
+            tracing::debug!(target: "raspi_mcp::hw::gpio::told", %error, "the agent does not tell what the pins are");
+            Vec::new()
+        });
+        self.pin_cache.learn(looks);
+    }
+}

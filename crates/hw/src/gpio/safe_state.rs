@@ -1,0 +1,165 @@
+//! What becomes of a pin when nobody uses it any more: its safe state, whatever ended the use.
+//!
+//! | ends by | what we do | what the kernel guarantees |
+//! | --- | --- | --- |
+//! | release, end of lease, connection closed | safe state at once | |
+//! | stop of the server | safe state, then the line is let go | the line is free |
+//! | kill of the server | the next start does it ([`super::record`]) | the line is free; whether it is still driven is the driver's business |
+
+use super::{
+    lease::{Drive, Lease},
+    lines::{Lines, State},
+    record::Left,
+};
+use crate::line::{Fault, Level, Take};
+use contract::{access::presence::Presence, values::Pin};
+use std::sync::MutexGuard;
+
+/// What the kernel tells others about a line that rests.
+const CONSUMER: &str = "raspi-mcp safe state";
+/// Under which name these lines have always been in the log.
+const LOG: &str = "raspi_mcp::hw::gpio::rest";
+
+impl Lines {
+    /// Ends the lease of a pin, if it has one, and puts the pin into its safe state.
+    pub(super) fn settle(&self, state: &mut State, pin: Pin) -> Result<(), Fault> {
+        let Some(mut lease) = state.leases.remove(&pin) else { return Ok(()) };
+        if let Drive::Pwm { wave, line, .. } = lease.drive {
+            let stopped = self.stop_wave(state, pin, &wave);
+            let Some(line) = line else { return stopped.and_then(|()| self.enter_safe_state(state, pin)) };
+            lease.drive = Drive::Output { line };
+        }
+        match (self.rules.safe(pin).level(), lease.drive) {
+            (Some(level), Drive::Output { line }) => {
+                // Held on, so that there is no moment without a driver.
+                let set = line.set(level);
+                state.resting.insert(pin, line);
+                set
+            }
+            (_, drive) => {
+                let driven = matches!(drive, Drive::Output { .. });
+                drive.close();
+                drop(drive);
+                if driven {
+                    self.undrive(state, pin)?
+                }
+                self.enter_safe_state(state, pin)
+            }
+        }
+    }
+
+    /// Drives a pin that nobody uses to its safe level, if it has one.
+    pub(super) fn enter_safe_state(&self, state: &mut State, pin: Pin) -> Result<(), Fault> {
+        let Some(level) = self.rules.safe(pin).level() else { return Ok(()) };
+        self.drive_at_rest(state, pin, level)
+    }
+
+    fn drive_at_rest(&self, state: &mut State, pin: Pin, level: Level) -> Result<(), Fault> {
+        let port = self.port_of(state)?;
+        state.record.driven(pin)?;
+        let line = port.take(pin, Take::Output { level }, CONSUMER)?;
+        state.resting.insert(pin, line.into());
+        Ok(())
+    }
+
+    /// Makes an output an input: to let go of it does not on every kernel.
+    fn undrive(&self, state: &mut State, pin: Pin) -> Result<(), Fault> {
+        self.port_of(state)?.take(pin, Take::Input { pull: None }, CONSUMER)?.close();
+        state.record.let_go(pin);
+        Ok(())
+    }
+
+    /// Pins that a server before this one drove when it was killed, and that were put right at the start.
+    pub fn recovered(&self) -> Vec<Pin> {
+        self.state().recovered.clone()
+    }
+
+    /// Puts right what a server before left, and drives what is to be driven from now on. Called once, at the start.
+    pub fn begin(&self) {
+        let mut state = self.state();
+        let Left { outputs, waves } = state.record.left();
+        let mut right = self.stop_left(&mut state, &waves);
+        for pin in outputs.iter().copied().filter(|pin| self.rules.safe(*pin).level().is_none()) {
+            match self.undrive(&mut state, pin) {
+                Ok(()) => {
+                    tracing::warn!(target: LOG, pin = pin.bcm(), "was driven by a server that was killed; it is an input now");
+                    right.push(pin);
+                }
+                Err(Fault::Busy { consumer }) => {
+                    tracing::warn!(
+                        target: LOG,
+                        pin = pin.bcm(),
+                        ?consumer,
+                        "was driven by a server that was killed; another has it now"
+                    );
+                    state.record.let_go(pin);
+                }
+                Err(fault) => {
+                    tracing::error!(target: LOG, pin = pin.bcm(), %fault, "may still be driven by a server that was killed")
+                }
+            }
+        }
+        for (pin, level) in self.rules.driven() {
+            match self.drive_at_rest(&mut state, pin, level) {
+                Ok(()) => {
+                    tracing::info!(target: LOG, pin = pin.bcm(), level = level.name(), "is in its safe state");
+                    right.extend(outputs.contains(&pin).then_some(pin));
+                }
+                Err(fault) => {
+                    tracing::error!(target: LOG, pin = pin.bcm(), %fault, "cannot be driven to its safe state")
+                }
+            }
+        }
+        right.sort_unstable();
+        right.dedup();
+        state.recovered = right;
+    }
+
+    /// A connection is over: what was lent to it is settled.
+    pub fn left(&self, presence: &Presence) {
+        let state = self.state();
+        if state.leases.is_empty() {
+            return;
+        }
+        // A repetition was ordered to its end.
+        let theirs = |lease: &Lease| lease.owner.presence.as_ref() == Some(presence) && lease.repeat.is_none();
+        self.settle_those(state, theirs);
+    }
+
+    /// A credential was revoked: what it holds is settled at once, also what would go on without a connection.
+    pub fn revoked(&self, principal: &str) {
+        self.settle_those(self.state(), |lease| lease.owner.principal == principal);
+    }
+
+    fn settle_those(&self, mut state: MutexGuard<'_, State>, those: impl Fn(&Lease) -> bool) {
+        let pins: Vec<Pin> = state.leases.iter().filter(|(_, lease)| those(lease)).map(|(pin, _)| *pin).collect();
+        self.settle_all(&mut state, &pins);
+        drop(state);
+        pins.into_iter().for_each(|pin| self.alter(pin));
+    }
+
+    /// The server stops: every line goes into its safe state, and is let go.
+    pub fn end(&self) {
+        let mut state = self.state();
+        let pins: Vec<Pin> = state.leases.keys().copied().collect();
+        self.settle_all(&mut state, &pins);
+        for (pin, line) in std::mem::take(&mut state.resting) {
+            line.close();
+            state.record.let_go(pin);
+        }
+        for watched in std::mem::take(&mut state.watched).into_values() {
+            watched.line.close();
+        }
+    }
+
+    pub(super) fn settle_all(&self, state: &mut State, pins: &[Pin]) {
+        for pin in pins {
+            match self.settle(state, *pin) {
+                Ok(()) => tracing::debug!(target: LOG, pin = pin.bcm(), "is in its safe state again"),
+                Err(fault) => {
+                    tracing::error!(target: LOG, pin = pin.bcm(), %fault, "could not be put into its safe state")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! What the channel has for this device.
+
+use crate::UpdateClient;
+use crate::fetch::{HttpClient, Limits, look};
+use agent::operations::update::GetUpdateStatus;
+use base::{
+    error::ToolError,
+    os::{blocking, clock::synchronized, ids},
+};
+use std::sync::Arc;
+use update::{
+    Place,
+    bundle::Digest,
+    channel::{self, Choice, Device, DeviceId, Wanted, choose, recall, remember},
+    status::UpdateStatus,
+    trust::Roots,
+};
+
+/// A release of a channel.
+#[derive(Clone, Debug)]
+pub struct Offer {
+    pub channel: String,
+    pub release: channel::Offer,
+    /// Where the bundle is, best first.
+    pub places: Vec<Place>,
+}
+
+/// What a look at a channel found.
+#[derive(Clone, Debug)]
+pub struct ChannelCheck {
+    /// What this device may install now.
+    pub offer: Option<Offer>,
+    /// The newest there is, whether it is for this device now or not.
+    pub newest: Option<Offer>,
+    /// Why there is no offer, though something newer is there.
+    pub held: Option<String>,
+    /// What a person should know.
+    pub notes: Vec<String>,
+    /// Milliseconds since 1970 UTC.
+    pub checked_ms: i64,
+}
+
+impl Offer {
+    /// When it was released, in milliseconds since 1970 UTC.
+    pub fn released_ms(&self) -> i64 {
+        i64::try_from(self.release.released).unwrap_or(i64::MAX).saturating_mul(1000)
+    }
+}
+
+impl UpdateClient {
+    /// Fetches and verifies the index of `channel`, and chooses from it for this device: `version`, or the newest that it may have.
+    ///
+    /// # Errors
+    /// `failed_precondition` where no channel is configured, `unavailable` when it does not answer, `verification_failed` when what
+    /// it answers is not signed for this, is expired or older than one seen before.
+    pub async fn find(&self, channel: &str, version: Option<&str>) -> Result<ChannelCheck, ToolError> {
+        self.look_for(channel, version, false).await
+    }
+
+    /// The same for an install that nobody asked for: what a person took back is not for it.
+    pub(crate) async fn find_by_itself(&self, channel: &str) -> Result<ChannelCheck, ToolError> {
+        self.look_for(channel, None, true).await
+    }
+
+    async fn look_for(&self, channel: &str, version: Option<&str>, by_itself: bool) -> Result<ChannelCheck, ToolError> {
+        let update = &self.0.settings.update;
+        if update.url.is_empty() {
+            return Err(ToolError::precondition("no update channel is configured")
+                .with("setting", "update.url")
+                .hint("set update.url to the address of the channels' files, or install a bundle with `raspi-mcp slot install`"));
+        }
+        let status = self.0.agent.get::<GetUpdateStatus>().await?;
+        // A simulated machine's clock is this one's, which is somebody's PC.
+        let synchronised = status.simulated || synchronized(&self.0.root) == Some(true);
+        let http = self.http_client_from(status.time_floor, synchronised)?;
+        let bases = update.bases();
+        let (roots, seen) = self.remembered(channel).await?;
+        let checked_ms = self.now_ms();
+        let wanted = Wanted {
+            product: &update.product,
+            channel,
+            seen: seen.as_ref(),
+            clock_ms: checked_ms,
+            synchronised,
+            time_floor: status.time_floor,
+        };
+        let looked = look(&http, &bases, roots, &wanted).await?;
+        self.trust_newer(looked.newer).await?;
+        let (folder, now_seen) = (self.0.folder.clone(), looked.accepted.seen);
+        {
+            // Looks overlap: a tool's, a trial's. They are written down one after the other, and no key's number falls.
+            let _turn = self.0.remembering.lock().await;
+            blocking::run("update", move |_| {
+                let kept = recall(&folder, &now_seen.channel).filter(|kept| kept.product == now_seen.product);
+                remember(&folder, &kept.iter().fold(now_seen, channel::Seen::over))
+            })
+            .await?;
+        }
+        let index = looked.accepted.index;
+        let offer = |release: &channel::Offer| {
+            Ok::<_, ToolError>(Offer {
+                channel: channel.to_owned(),
+                places: release.places(&bases)?,
+                release: release.clone(),
+            })
+        };
+        let newest = index.releases.iter().max_by_key(|release| release.counter).map(offer).transpose()?;
+        let (chosen, held) = match choose(&index, &self.device(&status, version, by_itself)) {
+            Choice::Install(release) => (Some(offer(&release)?), None),
+            Choice::UpToDate => (None, None),
+            Choice::Held { why, .. } => (None, Some(version.map_or_else(|| why.to_string(), |_| why.of_asked()))),
+        };
+        let mut notes: Vec<String> = looked.accepted.doubt.map(str::to_owned).into_iter().collect();
+        let offered = chosen.as_ref().map(|offer| offer.release.manifest.to_string());
+        if let Some(back) = status.blocked.iter().find(|one| Some(&one.manifest_sha256) == offered.as_ref()) {
+            notes.push(format!("{} was taken back by a person here ({})", back.version, back.reason));
+        }
+        let found = ChannelCheck { offer: chosen, newest, held, notes, checked_ms };
+        Ok(found)
+    }
+
+    /// This device, as the channel has to know it. A version that a caller names stands in for `update.pin`.
+    fn device(&self, status: &UpdateStatus, version: Option<&str>, by_itself: bool) -> Device {
+        let update = &self.0.settings.update;
+        let running = status.slots.iter().find(|slot| slot.running);
+        let named = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let blocked = status
+            .blocked
+            .iter()
+            .filter(|blocked| by_itself || !blocked.by_person)
+            .filter_map(|blocked| Some((Digest::from_hex(&blocked.manifest_sha256)?, blocked.reason.clone())));
+        Device {
+            version: running.and_then(|slot| slot.version.clone()).unwrap_or_default(),
+            counter: running.and_then(|slot| slot.counter).unwrap_or(0),
+            counter_floor: status.counter_floor,
+            hardware: status.hardware.clone(),
+            layout: status.layout.clone(),
+            ring: named(&update.ring),
+            pin: version.map(str::to_owned).or_else(|| named(&update.pin)),
+            id: ids::machine(&self.0.root).ok().map(|id| DeviceId::of(&id)),
+            blocked: blocked.collect(),
+        }
+    }
+
+    /// The root of trust so far, and what was last believed of a channel.
+    async fn remembered(&self, channel: &str) -> Result<(Roots, Option<channel::Seen>), ToolError> {
+        let (file, folder) =
+            (self.0.root.path(&self.0.settings.update.trust.display().to_string()), self.0.folder.clone());
+        let channel = channel.to_owned();
+        blocking::run("update", move |_| {
+            let shown = file.display().to_string();
+            let bytes = std::fs::read(&file).map_err(|error| {
+                ToolError::precondition(format!("there is no root of trust at {shown}: {error}"))
+                    .with("path", shown.clone())
+                    .hint("update.trust names the one of the image; `raspi-mcp bundle trust` makes one")
+            })?;
+            let roots = Roots::parse(&bytes).map_err(|fault| ToolError::from(fault).with("path", shown))?;
+            Ok((crate::root_rotation::followed(roots, &folder), recall(&folder, &channel)))
+        })
+        .await
+    }
+
+    /// The way out, with its limits.
+    pub(crate) async fn http_client(&self) -> Result<Arc<HttpClient>, ToolError> {
+        // Without an agent the clock is all there is to judge certificates by.
+        let status = self.0.agent.get::<GetUpdateStatus>().await.ok();
+        let simulated = status.as_ref().is_some_and(|status| status.simulated);
+        let synchronised = simulated || synchronized(&self.0.root) == Some(true);
+        self.http_client_from(status.map_or(0, |status| status.time_floor), synchronised)
+    }
+
+    fn http_client_from(&self, time_floor: u64, synchronised: bool) -> Result<Arc<HttpClient>, ToolError> {
+        let limits = Limits::of(&self.0.settings.update, self.zone(), self.0.wall.clone(), time_floor);
+        HttpClient::new(Limits { synchronised, ..limits })
+    }
+}

@@ -1,0 +1,194 @@
+//! Blocks as they come: several requests side by side, each block verified before anybody sees it.
+
+use super::{
+    Fault, Source,
+    body::Body,
+    fault::Then,
+    pieces::{BlockOrder, Pieces, Run, Want, runs, wants},
+    source::Haste,
+};
+use base::error::ToolError;
+use bytes::Bytes;
+use ring::digest::{Context, SHA256};
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+use tokio::{sync::mpsc, task::JoinSet};
+use update::bundle::Digest;
+
+/// Blocks that wait for whoever takes them, beside those in the making.
+const AHEAD: usize = 2;
+
+/// Blocks on their way. Dropped, the rest is not fetched.
+pub struct Blocks {
+    coming: mpsc::Receiver<Result<(u32, Bytes), ToolError>>,
+    _requests: JoinSet<()>,
+}
+
+impl Blocks {
+    /// The next block, by its number and as it is stored; its hash is right. `None` once all have come.
+    pub async fn next(&mut self) -> Option<Result<(u32, Bytes), ToolError>> {
+        self.coming.recv().await
+    }
+}
+
+impl Source {
+    /// Fetches the blocks of `numbers`.
+    pub fn blocks(
+        self: &Arc<Self>,
+        pieces: &Arc<dyn Pieces>,
+        numbers: impl IntoIterator<Item = u32>,
+        order: BlockOrder,
+    ) -> Blocks {
+        let wants = wants(&**pieces, numbers, order);
+        let queue = runs(&wants, self.limits().request_bytes);
+        let side_by_side = if order == BlockOrder::Index { 1 } else { self.limits().requests.min(queue.len()).max(1) };
+        let (ready, coming) = mpsc::channel(AHEAD);
+        let shared = Arc::new(Shared {
+            source: Arc::clone(self),
+            pieces: Arc::clone(pieces),
+            wants,
+            queue: Mutex::new(queue.into()),
+            ready,
+            slow: AtomicBool::new(false),
+        });
+        let mut requests = JoinSet::new();
+        for number in 0..side_by_side {
+            let shared = Arc::clone(&shared);
+            requests.spawn(async move { shared.work(number).await });
+        }
+        Blocks { coming, _requests: requests }
+    }
+}
+
+struct Shared {
+    source: Arc<Source>,
+    pieces: Arc<dyn Pieces>,
+    wants: Vec<Want>,
+    queue: Mutex<VecDeque<Run>>,
+    ready: mpsc::Sender<Result<(u32, Bytes), ToolError>>,
+    /// A connection stalled: what is left of the bandwidth is for one at a time.
+    slow: AtomicBool,
+}
+
+impl Shared {
+    async fn work(&self, number: usize) {
+        while let Some(run) = self.take(number) {
+            if let Err(error) = self.bring(run).await {
+                // Nobody listens any more when it was the other requests' error too.
+                let _ = self.ready.send(Err(error)).await;
+                self.queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
+                return;
+            }
+        }
+    }
+
+    fn take(&self, number: usize) -> Option<Run> {
+        if number > 0 && self.slow.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+
+    /// All blocks of a run, in as many attempts as it takes.
+    async fn bring(&self, mut run: Run) -> Result<(), ToolError> {
+        while !run.wants.is_empty() {
+            self.source.in_time(Haste::Later).await?;
+            let turn = self.source.route().turn()?;
+            let ended = match self.attempt(&mut run, &turn).await {
+                Ok(()) => continue,
+                Err(Ended::Listener) => return Ok(()),
+                Err(Ended::Fault(fault)) => fault,
+            };
+            if ended.then == Then::Stalled {
+                self.slow.store(true, Ordering::Relaxed);
+            }
+            self.source.recover(&turn, ended, Haste::Later).await?;
+        }
+        Ok(())
+    }
+
+    /// One request; what came whole is taken off the run.
+    async fn attempt(&self, run: &mut Run, turn: &super::route::Turn) -> Result<(), Ended> {
+        run.bytes.start = self.wants[run.wants.start].start;
+        let source = &self.source;
+        let opened =
+            Body::open(&source.http, &turn.place, run.bytes.clone(), turn.pinned.as_ref(), source.deadline).await;
+        let (mut body, found) = opened?;
+        source.route().found(turn, found)?;
+        if body.left() < run.bytes.end - run.bytes.start {
+            return Err(Fault::elsewhere("the file is shorter than its index says").into());
+        }
+        let mut at = run.bytes.start;
+        let mut rest = Bytes::new();
+        while !run.wants.is_empty() {
+            let want = self.wants[run.wants.start];
+            let (stored, digest) = fill(source, &mut body, &mut rest, &mut at, want).await?;
+            let sound = self.pieces.piece(want.n).is_some_and(|piece| piece.sha256 == digest);
+            if !sound {
+                let message = format!("block {} has another hash than the signed index says", want.n);
+                return Err(Fault::rotten(want.n, message).into());
+            }
+            source.route().progress();
+            // Blocks with the same content may share their bytes.
+            let same = |next: &Want| (next.start, next.length) == (want.start, want.length);
+            while run.wants.start < run.wants.end && same(&self.wants[run.wants.start]) {
+                let n = self.wants[run.wants.start].n;
+                self.ready.send(Ok((n, stored.clone()))).await.map_err(|_| Ended::Listener)?;
+                run.wants.start += 1;
+            }
+            if !run.wants.is_empty() && source.shut().is_some() {
+                // The rest comes when the window opens again.
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why an attempt ended before its run.
+enum Ended {
+    /// Nobody wants the rest.
+    Listener,
+    Fault(Fault),
+}
+
+impl From<Fault> for Ended {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// The bytes of `want` and their hash. `at` is where in the file `rest`, then `body`, go on: what lies before the want is let go.
+async fn fill(
+    source: &Source,
+    body: &mut Body<'_>,
+    rest: &mut Bytes,
+    at: &mut u64,
+    want: Want,
+) -> Result<(Bytes, Digest), Fault> {
+    let length = want.length as usize;
+    let mut stored = Vec::with_capacity(length);
+    // Bit by bit as it comes: nobody else waits for the hash of a megabyte.
+    let mut hash = Context::new(&SHA256);
+    while stored.len() < length {
+        if rest.is_empty() {
+            *rest = body.next().await?.ok_or_else(|| Fault::again("it ended before its last block"))?;
+            source.count(rest.len());
+        }
+        let skipped = usize::try_from(want.start.saturating_sub(*at)).map_or(rest.len(), |gap| gap.min(rest.len()));
+        let taken = rest.split_to(skipped);
+        *at += taken.len() as u64;
+        let taken = rest.split_to(rest.len().min(if *at < want.start { 0 } else { length - stored.len() }));
+        *at += taken.len() as u64;
+        hash.update(&taken);
+        stored.extend_from_slice(&taken);
+    }
+    let mut digest = [0; 32];
+    digest.copy_from_slice(hash.finish().as_ref());
+    Ok((stored.into(), Digest(digest)))
+}

@@ -1,0 +1,59 @@
+//! Everything that is missing, into the spool.
+
+use super::{BlockOrder, Source, Spool, pieces::Pieces};
+use base::{error::ToolError, os::blocking};
+use std::sync::Arc;
+
+/// How far a download is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes of blocks that are here, of `total`.
+    pub done: u64,
+    pub total: u64,
+    /// Seconds until `update.download_window` opens; `None`: it is open.
+    pub waits: Option<u64>,
+}
+
+/// Fetches those of `numbers` that `spool` does not have, and puts them there. What came before an error, or before this is dropped,
+/// is there and is not fetched again.
+///
+/// # Errors
+/// Those of [`Source::read`], [`Spool::room_for`] and [`Spool::put`].
+pub async fn download(
+    source: &Arc<Source>,
+    pieces: &Arc<dyn Pieces>,
+    spool: Spool,
+    numbers: Vec<u32>,
+    mut tell: impl FnMut(Progress),
+) -> Result<Spool, ToolError> {
+    let (spool, numbers, total) = blocking::run("update", move |_| {
+        let (missing, bytes) = spool.missing(numbers);
+        spool.room_for(bytes)?;
+        Ok((spool, missing, bytes))
+    })
+    .await?;
+    let mut progress = Progress { done: 0, total, waits: source.shut() };
+    tell(progress);
+    let mut blocks = source.blocks(pieces, numbers, BlockOrder::Any);
+    // `None` only while a thread has it.
+    let mut spool = Some(spool);
+    while let Some(block) = blocks.next().await {
+        let (n, stored) = block?;
+        let length = stored.len() as u64;
+        let mut taken = spool.take().ok_or_else(|| ToolError::internal("the spool was lost"))?;
+        spool = Some(
+            blocking::run("update", move |_| {
+                if !taken.has(n) {
+                    taken.put(n, &stored)?;
+                }
+                Ok(taken)
+            })
+            .await?,
+        );
+        progress.done = (progress.done + length).min(total);
+        progress.waits = source.shut();
+        tell(progress);
+    }
+    let mut spool = spool.ok_or_else(|| ToolError::internal("the spool was lost"))?;
+    blocking::run("update", move |_| spool.sync().map(|()| spool)).await
+}

@@ -1,0 +1,90 @@
+//! How fast bytes may come, and how slowly.
+
+use super::{Fault, Limits, fault::Then};
+use std::{sync::Mutex, time::Duration};
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+/// What may come at once after a pause.
+const BURST: Duration = Duration::from_millis(200);
+
+/// How long a server may be silent that has a few kilobytes to say.
+const SOON: Duration = Duration::from_secs(15);
+
+/// The cap that all requests of a client share.
+#[derive(Debug)]
+pub(super) struct Pace {
+    /// Bytes a second.
+    cap: Option<u64>,
+    /// When everything that came would have come at that speed.
+    even: Mutex<Instant>,
+}
+
+impl Pace {
+    pub fn new(cap: Option<u64>) -> Self {
+        Self { cap, even: Mutex::new(Instant::now()) }
+    }
+
+    /// Waits as long as `bytes` take; says for how long it did.
+    pub async fn took(&self, bytes: usize) -> Duration {
+        let Some(cap) = self.cap else { return Duration::ZERO };
+        let now = Instant::now();
+        let until = {
+            let mut even = self.even.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let from = (*even).max(now.checked_sub(BURST).unwrap_or(now));
+            #[expect(clippy::cast_precision_loss, reason = "chunks are far below 2^52 bytes")]
+            let takes = Duration::from_secs_f64(bytes as f64 / cap.max(1) as f64);
+            *even = from + takes;
+            *even
+        };
+        sleep_until(until).await;
+        now.elapsed()
+    }
+}
+
+/// Whether a connection still brings enough.
+#[derive(Debug)]
+pub(super) struct Stall {
+    since: Instant,
+    bytes: u64,
+    within: Duration,
+    least: u64,
+}
+
+impl Stall {
+    pub fn new(limits: &Limits) -> Self {
+        Self { since: Instant::now(), bytes: 0, within: limits.stall, least: limits.stall_bytes }
+    }
+
+    /// For a small file that somebody waits for.
+    pub fn soon(limits: &Limits) -> Self {
+        Self { within: limits.stall.min(SOON), ..Self::new(limits) }
+    }
+
+    /// Waits for `what`, but not longer than a connection may be silent or slow.
+    pub async fn wait<T>(&mut self, what: impl Future<Output = T>) -> Result<T, Fault> {
+        tokio::pin!(what);
+        loop {
+            match timeout_at(self.since + self.within, &mut what).await {
+                Ok(done) => return Ok(done),
+                Err(_) => self.check()?,
+            }
+        }
+    }
+
+    /// Notes what came, and the time that we spent ourselves.
+    pub fn came(&mut self, bytes: usize, own: Duration) -> Result<(), Fault> {
+        self.bytes += bytes as u64;
+        self.since += own;
+        if self.since.elapsed() >= self.within { self.check() } else { Ok(()) }
+    }
+
+    fn check(&mut self) -> Result<(), Fault> {
+        if self.bytes < self.least {
+            let (bytes, seconds) = (self.bytes, self.within.as_secs_f32());
+            let why = format!("it brought {bytes} bytes in {seconds} seconds and was given up");
+            return Err(Fault { then: Then::Stalled, why });
+        }
+        (self.since, self.bytes) = (Instant::now(), 0);
+        Ok(())
+    }
+}

@@ -1,0 +1,199 @@
+//! Which of several places is asked next, after how long a pause, and when to give up.
+
+use super::{Fault, Limits, answer::Pinned, fault::Then};
+use base::error::{ErrorCode, ToolError};
+use ring::rand::{SecureRandom, SystemRandom};
+use std::time::Duration;
+use update::Place;
+
+/// The places of one file, and what is known of each.
+#[derive(Debug)]
+pub(super) struct Route {
+    stops: Vec<Stop>,
+    /// The one that is asked.
+    at: usize,
+    /// Rises whenever another attempt is worth making: requests that failed side by side count as one.
+    turn: u64,
+    /// Turns without a byte between them.
+    failures: u32,
+    last: Option<String>,
+    /// Of the file, once one place has said it.
+    size: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Stop {
+    place: Place,
+    pinned: Option<Pinned>,
+    /// Why it is not asked any more.
+    refused: Option<String>,
+    forged: bool,
+    /// Blocks that came damaged from there, and how often each.
+    rotten: Vec<(u32, u32)>,
+}
+
+/// Where to ask now.
+#[derive(Clone, Debug)]
+pub(super) struct Turn {
+    pub place: Place,
+    pub pinned: Option<Pinned>,
+    at: usize,
+    turn: u64,
+}
+
+/// What to do after a fault.
+#[derive(Debug, PartialEq)]
+pub(super) enum Next {
+    /// Ask again after this long.
+    Pause(Duration),
+    /// See whether the release that is there now is still the same.
+    LookAgain,
+}
+
+/// So often a place may bring the same block damaged, and so many different ones, before it is not asked any more.
+const SAME_ROTTEN: u32 = 3;
+const MOST_ROTTEN: usize = 32;
+
+impl Stop {
+    /// Notes that block `n` came damaged from there; whether that is enough.
+    fn gives_up(&mut self, n: u32) -> bool {
+        let times = match self.rotten.iter_mut().find(|(block, _)| *block == n) {
+            Some((_, times)) => {
+                *times += 1;
+                *times
+            }
+            None => {
+                self.rotten.push((n, 1));
+                1
+            }
+        };
+        times >= SAME_ROTTEN || self.rotten.len() > MOST_ROTTEN
+    }
+}
+
+impl Route {
+    pub fn new(places: Vec<Place>) -> Self {
+        let stops = places
+            .into_iter()
+            .map(|place| Stop { place, pinned: None, refused: None, forged: false, rotten: Vec::new() })
+            .collect();
+        Self { stops, at: 0, turn: 0, failures: 0, last: None, size: None }
+    }
+
+    pub fn size(&self) -> Option<u64> {
+        self.size
+    }
+
+    /// It was said by a place that is not believed.
+    pub fn forget_size(&mut self) {
+        self.size = None;
+    }
+
+    /// # Errors
+    /// `invalid_argument` when there is no place at all.
+    pub fn turn(&self) -> Result<Turn, ToolError> {
+        let stop = self.stops.get(self.at).ok_or_else(|| ToolError::invalid("no place is named to fetch from"))?;
+        Ok(Turn { place: stop.place.clone(), pinned: stop.pinned.clone(), at: self.at, turn: self.turn })
+    }
+
+    /// The file was seen there.
+    pub fn found(&mut self, turn: &Turn, found: Pinned) -> Result<(), Fault> {
+        let size = *self.size.get_or_insert(found.size);
+        if size != found.size {
+            return Err(Fault::elsewhere(format!("the file there has {} bytes, elsewhere {size}", found.size)));
+        }
+        self.stops[turn.at].pinned = Some(found);
+        Ok(())
+    }
+
+    /// It is the same release under another tag.
+    pub fn still(&mut self, turn: &Turn, found: Pinned) {
+        self.stops[turn.at].pinned = Some(found);
+    }
+
+    /// Something came.
+    pub fn progress(&mut self) {
+        self.failures = 0;
+    }
+
+    /// What follows `fault`. `patience`: failures of each place in a row until it is enough.
+    ///
+    /// # Errors
+    /// When nothing follows: every place, with what it answered.
+    pub fn after(&mut self, turn: &Turn, fault: Fault, limits: &Limits, patience: u32) -> Result<Next, ToolError> {
+        let place = &turn.place;
+        let why = format!("{place}: {}", fault.why);
+        tracing::debug!(target: "raspi_mcp::update::fetch::route", "fetching an update: {why}");
+        let then = match fault.then {
+            Then::Rotten(n) if self.stops[turn.at].gives_up(n) => Then::Forged,
+            then => then,
+        };
+        let asked = match then {
+            Then::Never(error) => return Err(*error),
+            Then::Elsewhere | Then::Forged => {
+                self.stops[turn.at].forged |= then == Then::Forged;
+                self.stops[turn.at].refused = Some(why);
+                self.onwards();
+                return if self.stops[self.at].refused.is_some() {
+                    Err(self.hopeless())
+                } else {
+                    Ok(Next::Pause(Duration::ZERO))
+                };
+            }
+            Then::Changed | Then::Again | Then::Stalled | Then::Rotten(_) => None,
+            Then::After(wait) => Some(wait),
+        };
+        if turn.turn == self.turn {
+            self.turn += 1;
+            self.failures += 1;
+            self.last = Some(why);
+            if then != Then::Changed {
+                self.onwards();
+            }
+        }
+        let places =
+            u32::try_from(self.stops.iter().filter(|stop| stop.refused.is_none()).count()).unwrap_or(u32::MAX).max(1);
+        if self.failures > patience.saturating_mul(places) {
+            return Err(self.hopeless());
+        }
+        if then == Then::Changed {
+            return Ok(Next::LookAgain);
+        }
+        // Another place is asked at once; all of them again after a pause.
+        let round = self.failures.saturating_sub(1) / places;
+        let pause = if self.failures.is_multiple_of(places) {
+            pause(limits, round, &SystemRandom::new())
+        } else {
+            Duration::ZERO
+        };
+        Ok(Next::Pause(asked.filter(|_| places == 1).map_or(pause, |wait| wait.max(pause))))
+    }
+
+    /// To the next place that was not refused, if there is one.
+    fn onwards(&mut self) {
+        let count = self.stops.len();
+        let next = (1..=count).map(|step| (self.at + step) % count).find(|at| self.stops[*at].refused.is_none());
+        self.at = next.unwrap_or(self.at);
+    }
+
+    fn hopeless(&self) -> ToolError {
+        let mut told: Vec<String> = self.stops.iter().filter_map(|stop| stop.refused.clone()).collect();
+        if told.len() < self.stops.len() {
+            told.extend(self.last.clone());
+        }
+        let forged = self.stops.iter().any(|stop| stop.forged);
+        let code = if forged { ErrorCode::VerificationFailed } else { ErrorCode::Unavailable };
+        ToolError::new(code, format!("it cannot be fetched: {}", told.join("; ")))
+            .with("places", self.stops.iter().map(|stop| stop.place.to_string()).collect::<Vec<_>>())
+            .hint("nothing on the card was touched, and what was fetched is kept: mend the place or name another one, then start again")
+    }
+}
+
+/// The pause before round `round` begins again: between a half and the whole of twice the one before it.
+fn pause(limits: &Limits, round: u32, random: &dyn SecureRandom) -> Duration {
+    let whole = limits.pause.saturating_mul(1 << round.min(16)).min(limits.longest_pause);
+    let mut byte = [0];
+    // Without random numbers all devices come back together, and that is still better than not at all.
+    let _ = random.fill(&mut byte);
+    whole / 2 + whole / 2 * u32::from(byte[0]) / 255
+}

@@ -1,0 +1,232 @@
+//! One file at several places: parts of it, whichever place has them.
+
+use super::{
+    Fault, HttpClient, Limits,
+    answer::Pinned,
+    body::{self, Body},
+    fault::late,
+    route::{Next, Route, Turn},
+};
+use base::error::ToolError;
+use std::{
+    ops::Range,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+use tokio::time::{Instant, sleep};
+use update::Place;
+use update::bundle::Digest;
+
+/// The most that [`Source::read`] keeps in memory: the longest index, and room for a head.
+const MOST: u64 = (16 << 20) + (256 << 10);
+
+/// Whether somebody waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Haste {
+    /// Somebody who asks about a release: at any hour, since a head is small, and with an answer soon, even if it is that nobody answers.
+    Now,
+    /// Nobody: once `update.download_window` is open, and with all the patience there is.
+    Later,
+}
+
+impl Haste {
+    pub fn patience(self, limits: &Limits) -> u32 {
+        match self {
+            Self::Now => limits.patience.min(SOON),
+            Self::Later => limits.patience,
+        }
+    }
+}
+
+/// Failures of each place in a row while somebody waits: with the pauses between them, some seconds.
+const SOON: u32 = 2;
+
+/// A bundle, wherever it is. Its deadline begins when this is made.
+#[derive(Debug)]
+pub struct Source {
+    pub(super) http: Arc<HttpClient>,
+    route: Mutex<Route>,
+    /// The beginning of the file and its SHA-256, to know it again after its tag has changed.
+    known: Mutex<Option<(u64, Digest)>>,
+    pub(super) deadline: Instant,
+    fetched: AtomicU64,
+}
+
+impl Source {
+    /// `places` are asked in this order.
+    pub fn new(http: Arc<HttpClient>, places: Vec<Place>) -> Arc<Self> {
+        let deadline = Instant::now() + http.limits.deadline;
+        let (route, known) = (Mutex::new(Route::new(places)), Mutex::default());
+        Arc::new(Self { http, route, known, deadline, fetched: AtomicU64::new(0) })
+    }
+
+    /// The file's length in bytes, once something of it was read.
+    pub fn size(&self) -> Option<u64> {
+        self.route().size()
+    }
+
+    /// Bytes that came so far, those included that were of no use.
+    pub fn fetched(&self) -> u64 {
+        self.fetched.load(Ordering::Relaxed)
+    }
+
+    /// The beginning of the file, at most `size` bytes: fewer where the file is shorter. At once, whatever `update.download_window` says.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub async fn head(&self, size: u64) -> Result<Vec<u8>, ToolError> {
+        self.head_at(size).await.map(|(head, _)| head)
+    }
+
+    /// The same, and which place it came from.
+    pub(super) async fn head_at(&self, size: u64) -> Result<(Vec<u8>, Turn), ToolError> {
+        let (head, turn) = self.read_up_to(0..size, Haste::Now).await?;
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some((head.len() as u64, Digest::of(&head)));
+        Ok((head, turn))
+    }
+
+    /// Exactly the bytes of `range`; at most 16 MiB and a bit.
+    ///
+    /// # Errors
+    /// `unavailable` when no place has them, with what each answered; `timeout` when the deadline has passed.
+    pub async fn read(&self, range: Range<u64>) -> Result<Vec<u8>, ToolError> {
+        let length = range.end.saturating_sub(range.start);
+        let (bytes, _) = self.read_up_to(range, Haste::Later).await?;
+        if bytes.len() as u64 == length {
+            return Ok(bytes);
+        }
+        Err(ToolError::new(
+            base::error::ErrorCode::VerificationFailed,
+            format!("the file ends {} bytes before its own index says", length - bytes.len() as u64),
+        )
+        .hint("it was cut short when it was copied: put the whole bundle there"))
+    }
+
+    pub(super) async fn read_up_to(&self, range: Range<u64>, haste: Haste) -> Result<(Vec<u8>, Turn), ToolError> {
+        body::not_empty(&range)?;
+        if range.end - range.start > MOST {
+            return Err(ToolError::new(
+                base::error::ErrorCode::ContentTooLarge,
+                format!("{} bytes are more than are read at once ({MOST})", range.end - range.start),
+            ));
+        }
+        loop {
+            self.in_time(haste).await?;
+            let turn = self.route().turn()?;
+            let fault = match self.once(&turn, &range, turn.pinned.as_ref()).await {
+                Ok((bytes, found)) => {
+                    let mut route = self.route();
+                    match route.found(&turn, found) {
+                        Ok(()) => {
+                            route.progress();
+                            return Ok((bytes, turn));
+                        }
+                        Err(fault) => fault,
+                    }
+                }
+                Err(fault) => fault,
+            };
+            self.recover(&turn, fault, haste).await?;
+        }
+    }
+
+    async fn once(&self, turn: &Turn, range: &Range<u64>, pinned: Option<&Pinned>) -> Result<(Vec<u8>, Pinned), Fault> {
+        let (mut body, found) = Body::open(&self.http, &turn.place, range.clone(), pinned, self.deadline).await?;
+        // No more than was promised, which is no more than was asked for.
+        let mut bytes = Vec::with_capacity(usize::try_from(body.left()).unwrap_or(0));
+        while let Some(chunk) = body.next().await? {
+            self.count(chunk.len());
+            bytes.extend_from_slice(&chunk);
+        }
+        Ok((bytes, found))
+    }
+
+    /// What follows a fault, once its pause is over.
+    pub(super) async fn recover(&self, turn: &Turn, fault: Fault, haste: Haste) -> Result<(), ToolError> {
+        self.again(turn, fault, haste)?.wait(self, turn, haste).await
+    }
+
+    fn again(&self, turn: &Turn, fault: Fault, haste: Haste) -> Result<Next, ToolError> {
+        let limits = &self.http.limits;
+        self.route().after(turn, fault, limits, haste.patience(limits))
+    }
+
+    /// Whether what is there now begins as it did: then it is the same release, copied anew.
+    async fn look_again(&self, turn: &Turn) -> Result<(), Fault> {
+        let known = *self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((length, digest)) = known else {
+            return Err(Fault::elsewhere("the file changed while it was fetched"));
+        };
+        let (bytes, found) = self.once(turn, &(0..length), None).await?;
+        if Digest::of(&bytes) != digest {
+            return Err(Fault::elsewhere("another file is there now"));
+        }
+        if self.size().is_some_and(|size| size != found.size) {
+            return Err(Fault::elsewhere(format!("the file has {} bytes now", found.size)));
+        }
+        self.route().still(turn, found);
+        Ok(())
+    }
+
+    /// Waits for the hours in which something may be fetched, and not beyond the deadline.
+    ///
+    /// # Errors
+    /// `timeout` when the deadline has passed, or will before the window opens.
+    pub(super) async fn in_time(&self, haste: Haste) -> Result<(), ToolError> {
+        let limits = &self.http.limits;
+        loop {
+            if Instant::now() >= self.deadline {
+                return Err(late(limits.deadline));
+            }
+            let Some(wait) = self.shut().filter(|_| haste == Haste::Later) else { return Ok(()) };
+            // The clock may be set in between: look again at least every hour.
+            let until = Instant::now() + std::time::Duration::from_secs(wait.min(3600));
+            tokio::time::sleep_until(until.min(self.deadline)).await;
+        }
+    }
+
+    /// Seconds until something may be fetched; `None`: now.
+    pub fn shut(&self) -> Option<u64> {
+        let limits = &self.http.limits;
+        limits.window.wait(limits.wall.now_ms().div_euclid(1000), &limits.zone)
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.http.limits
+    }
+
+    pub(super) fn count(&self, bytes: usize) {
+        self.fetched.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn route(&self) -> MutexGuard<'_, Route> {
+        self.route.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Next {
+    async fn wait(self, source: &Source, turn: &Turn, haste: Haste) -> Result<(), ToolError> {
+        let mut next = self;
+        loop {
+            match next {
+                Self::Pause(pause) => {
+                    if Instant::now() + pause >= source.deadline {
+                        return Err(late(source.http.limits.deadline));
+                    }
+                    sleep(pause).await;
+                    return Ok(());
+                }
+                Self::LookAgain => match source.look_again(turn).await {
+                    Ok(()) => return Ok(()),
+                    // A change while it is looked at is one change too many.
+                    Err(fault) if fault.then == super::fault::Then::Changed => {
+                        next = source.again(turn, Fault::elsewhere(fault.why), haste)?;
+                    }
+                    Err(fault) => next = source.again(turn, fault, haste)?,
+                },
+            }
+        }
+    }
+}

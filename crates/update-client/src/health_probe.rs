@@ -1,0 +1,191 @@
+//! Looks at what works on this machine now: the server's part of rule 5.
+
+use crate::UpdateClient;
+use crate::fetch::HttpClient;
+use crate::icmp::Echo;
+use base::{
+    error::ToolError,
+    os::{
+        local,
+        net::{
+            address,
+            interface::{self, Kind, State},
+            route,
+        },
+        systemd::list,
+    },
+};
+use futures::future::join_all;
+use hw::machine::Machine;
+use serde_json::json;
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, SocketAddr, SocketAddrV6},
+    sync::Arc,
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+use update::health::{Look, Probe};
+
+/// Echo requests to the gateway, and how long each waits: some answer the first one late, with an address to resolve.
+const ECHOES: u16 = 3;
+const ECHO: Duration = Duration::from_secs(1);
+/// For the channel's index, with what may have to be looked up and agreed on before.
+const CHANNEL: Duration = Duration::from_secs(20);
+/// For the server's own socket and for each web address.
+const ANSWER: Duration = Duration::from_secs(10);
+
+impl UpdateClient {
+    /// One look. Takes as long as what does not answer: half a minute at most.
+    pub(crate) async fn look(&self, machine: &Machine) -> Look {
+        let (gateway, channel, units, urls, server) =
+            futures::join!(gateway(machine), self.channel(), self.units(machine), self.urls(), self.server());
+        Look { interfaces: interfaces(machine), gateway, channel, units, urls, server }
+    }
+
+    async fn channel(&self) -> Option<Probe> {
+        if self.0.settings.update.url.is_empty() {
+            return None;
+        }
+        let channel = self.0.settings.update.channel.clone();
+        // A download may wait for a day and try for minutes; a look is of now.
+        let asked = tokio::time::timeout(CHANNEL, self.find(&channel, None)).await;
+        Some(match asked {
+            Ok(found) => found.map(drop).map_err(|error| error.message),
+            Err(_) => Err(format!("no answer within {} s", CHANNEL.as_secs())),
+        })
+    }
+
+    /// Services that start with the machine and run, and those that are configured: what may come and go by itself (started over
+    /// D-Bus, by a timer or a person) is not among them.
+    async fn units(&self, machine: &Machine) -> BTreeMap<String, Probe> {
+        let wanted = &self.0.settings.update.health_units;
+        let (listed, files) = futures::join!(list::loaded(&machine.bus), machine.systemd.enabled.files(&machine.bus));
+        let (Ok(listed), Ok(files)) = (&listed, &files) else {
+            let why = listed.err().or(files.err()).map(|error| error.message).unwrap_or_default();
+            return wanted.iter().map(|name| (name.clone(), Err(why.clone()))).collect();
+        };
+        let counts = |unit: &&list::Listed| {
+            wanted.contains(&unit.name)
+                || files.state(&unit.name).is_some_and(|state| state == "enabled") && unit.sub_status != "exited"
+        };
+        let of = |unit: &list::Listed| match unit.status {
+            list::Status::Active | list::Status::Reloading => Ok(()),
+            other => Err(format!("it is {} ({})", other.word(), unit.sub_status)),
+        };
+        listed.iter().filter(counts).map(|unit| (unit.name.clone(), of(unit))).collect()
+    }
+
+    async fn urls(&self) -> BTreeMap<String, Probe> {
+        let urls = &self.0.settings.update.health_urls;
+        if urls.is_empty() {
+            return BTreeMap::new();
+        }
+        let http = self.http_client().await;
+        let probes = urls.iter().map(|url| async {
+            let asked = tokio::time::timeout(ANSWER, answers(&http, url)).await;
+            let late = Err(format!("no answer within {} s", ANSWER.as_secs()));
+            (url.clone(), asked.unwrap_or(late))
+        });
+        join_all(probes).await.into_iter().collect()
+    }
+
+    /// Asks this very server over its own socket, as any program would.
+    async fn server(&self) -> Option<Probe> {
+        let socket = &self.0.settings.socket;
+        if !socket.enabled {
+            return None;
+        }
+        let request = json!({"jsonrpc": "2.0", "id": 1, "method": "manage.get_capabilities", "params": {}});
+        let asked = tokio::time::timeout(ANSWER, local::request(&socket.path, &request)).await;
+        Some(match asked {
+            Err(_) => Err(format!("it does not answer within {} s", ANSWER.as_secs())),
+            Ok(Err(error)) => Err(error.message),
+            Ok(Ok(answer)) if answer["result"]["server_version"].is_string() => Ok(()),
+            Ok(Ok(answer)) => {
+                Err(answer["error"]["message"].as_str().unwrap_or("it answers something else").to_owned())
+            }
+        })
+    }
+}
+
+/// Interfaces with hardware of their own, and whether each is up with an address.
+fn interfaces(machine: &Machine) -> BTreeMap<String, Probe> {
+    let root = &machine.root;
+    let Ok((found, _)) = interface::read(root) else { return BTreeMap::new() };
+    let hardware = found.into_iter().filter(|found| matches!(found.kind, Kind::Ethernet | Kind::Wifi));
+    // A family that cannot be read has none: then the other one counts.
+    let (v4, v6) = (address::v4(root).unwrap_or_default(), address::v6(root).unwrap_or_default());
+    let has_address = |found: &interface::Interface| {
+        v4.iter().any(|address| address.index == found.index)
+            || v6.iter().any(|address| address.interface == found.name && address.scope == address::Scope::Global)
+    };
+    let of = |found: &interface::Interface| match found.state {
+        State::Down => Err("it is down".to_owned()),
+        _ if has_address(found) => Ok(()),
+        _ => Err("it has no address".to_owned()),
+    };
+    hardware.map(|found| (found.name.clone(), of(&found))).collect()
+}
+
+/// Whether the default gateway answers to an echo request.
+async fn gateway(machine: &Machine) -> Option<Probe> {
+    let routes = route::read(&machine.root).ok()?;
+    let defaults = route::Defaults::of(&routes);
+    // A link-local gateway needs the number of its interface; those of IPv6 mostly are, so IPv4 goes first.
+    let target = [defaults.v4, defaults.v6].into_iter().flatten().find_map(|route| {
+        Some(match route.gateway? {
+            IpAddr::V4(ip) => SocketAddr::from((ip, 0)),
+            IpAddr::V6(ip) => {
+                let index = machine.root.number(&format!("sys/class/net/{}/ifindex", route.interface)).ok()?;
+                SocketAddrV6::new(ip, 0, 0, u32::try_from(index).ok()?).into()
+            }
+        })
+    })?;
+    Some(reached(target).await)
+}
+
+async fn reached(target: SocketAddr) -> Probe {
+    let ip = target.ip();
+    let echo = Echo::open(target).map_err(|refusal| format!("{ip} cannot be asked: {refusal:?}"))?;
+    let mut why = format!("{ip} does not answer");
+    for sequence in 1..=ECHOES {
+        match echo.probe(sequence, ECHO).await {
+            Ok(Some(_)) => return Ok(()),
+            Ok(None) => {}
+            Err(error) => why = format!("{ip}: {error}"),
+        }
+    }
+    Err(why)
+}
+
+/// Whether a configured address answers with success: over https by the rules of downloads, on this machine without TLS as well.
+async fn answers(http: &Result<Arc<HttpClient>, ToolError>, url: &str) -> Probe {
+    match url.strip_prefix("http://") {
+        Some(rest) => here(rest).await,
+        None => http.as_ref().map_err(|error| error.message.clone())?.answers(url).await,
+    }
+}
+
+/// One request without TLS, to this machine: the configuration takes no other (`config::sections::update::is_probe`).
+async fn here(rest: &str) -> Probe {
+    let (host, path) = rest.find(['/', '?']).map_or((rest, ""), |at| rest.split_at(at));
+    let slash = if path.starts_with('/') { "" } else { "/" };
+    let with_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    let target = if with_port { host.to_owned() } else { format!("{host}:80") };
+    let said = |error: std::io::Error| error.to_string();
+    let mut stream = TcpStream::connect(target).await.map_err(said)?;
+    let request =
+        format!("GET {slash}{path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: raspi-mcp\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.map_err(said)?;
+    // "HTTP/1.1 204"
+    let mut status = [0; 12];
+    stream.read_exact(&mut status).await.map_err(said)?;
+    match &status[9..] {
+        [b'2', _, _] => Ok(()),
+        code => Err(format!("it answers {}", String::from_utf8_lossy(code))),
+    }
+}

@@ -1,0 +1,155 @@
+//! Looking at the channel from time to time, where the configuration wants that, and installing what is found within its hours.
+
+use crate::{
+    UpdateClient,
+    channel_check::{ChannelCheck, Offer},
+    preview::job_id,
+};
+use agent::operations::update::GetUpdateStatus;
+use base::error::ToolError;
+use hw::machine::Machine;
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
+use tokio::time::sleep;
+use update::{
+    bundle::Digest,
+    job::{AUTOMATIC, JobState, Order, WantedRelease},
+    status::Phase,
+};
+
+/// A release that cannot be installed is tried again later each time, but once a day.
+const DAY_MS: u64 = 24 * 3_600_000;
+
+/// Asks the channel every `update.check_interval_hours`, the first time some minutes after the start: a fleet that got its power
+/// back does not come all at once. Returns at once where nobody wants that.
+pub(crate) async fn run(client: &UpdateClient, machine: &Weak<Machine>) {
+    let settings = &client.0.settings.update;
+    if settings.check_interval_hours == 0 || settings.url.is_empty() {
+        return;
+    }
+    let interval = Duration::from_secs(u64::from(settings.check_interval_hours) * 3600);
+    let mut pause = Duration::from_secs(60 + u64::from(std::process::id()) % 240);
+    let mut tries = Tries::default();
+    loop {
+        sleep(pause).await;
+        pause = interval;
+        let found = match client.find_by_itself(&settings.channel).await {
+            Ok(found) => found,
+            Err(error) => {
+                tracing::warn!(target: "update", %error, "the channel was not heard");
+                continue;
+            }
+        };
+        let ChannelCheck { offer: Some(offer), .. } = found else { continue };
+        let Some(machine) = machine.upgrade() else { return };
+        if !settings.automatic || !tries.is_due(client, offer.release.manifest, interval) {
+            continue;
+        }
+        match client.shut() {
+            // Looked at again then: it may have been taken back, or there is a newer one.
+            Some(wait) => pause = pause.min(wait),
+            None => {
+                tries.count(offer.release.manifest);
+                client.install_by_itself(&offer, &machine).await;
+            }
+        }
+    }
+}
+
+/// How often this server has begun which release.
+#[derive(Default)]
+struct Tries {
+    of: Option<Digest>,
+    begun: u32,
+}
+
+impl Tries {
+    fn count(&mut self, manifest: Digest) {
+        self.begun = if self.of == Some(manifest) { self.begun.saturating_add(1) } else { 1 };
+        self.of = Some(manifest);
+    }
+
+    /// Whether it is this release's turn: not right after it failed, and later after each failure.
+    fn is_due(&self, client: &UpdateClient, manifest: Digest, interval: Duration) -> bool {
+        let newest = client.0.jobs.newest();
+        let failed = newest.filter(|job| {
+            job.state == JobState::Failed && is_automatic(&job.order) && job.order.wanted.manifest == Some(manifest)
+        });
+        let Some(failed) = failed else { return true };
+        let again = if self.of == Some(manifest) { self.begun.saturating_sub(1).min(16) } else { 0 };
+        let interval = u64::try_from(interval.as_millis()).unwrap_or(DAY_MS);
+        let wait = interval.saturating_mul(1 << again).min(DAY_MS.max(interval));
+        // Polls do not come to the millisecond.
+        client.now_ms().abs_diff(failed.started_ms) >= wait - interval / 2
+    }
+}
+
+/// Whether nobody asked for it.
+pub(crate) fn is_automatic(order: &Order) -> bool {
+    order.principal == AUTOMATIC
+}
+
+impl UpdateClient {
+    /// How long `update.window` stays shut; `None`: it is open.
+    fn shut(&self) -> Option<Duration> {
+        let window = &self.0.settings.update.window;
+        window.wait(self.now_ms().div_euclid(1000), &self.zone()).map(Duration::from_secs)
+    }
+
+    /// How long `order` has to wait for its restart: one that nobody asked for comes within `update.window`.
+    pub(crate) fn restart_waits(&self, order: &Order) -> Option<Duration> {
+        self.shut().filter(|_| is_automatic(order))
+    }
+
+    /// Returns once `order` may restart the machine: at once when somebody asked for it, else when `update.window` is open.
+    ///
+    /// # Errors
+    /// `failed_precondition` when somebody took back what is armed, meanwhile.
+    pub(crate) async fn may_restart(&self, order: &Order) -> Result<(), ToolError> {
+        let mut moved = self.0.moved.subscribe();
+        while let Some(wait) = self.restart_waits(order) {
+            tokio::select! {
+                () = sleep(wait) => {}
+                // The sender lives as long as `self`.
+                _ = moved.changed() => {
+                    let attempt = self.0.agent.get::<GetUpdateStatus>().await?.last_attempt;
+                    if attempt.is_none_or(|attempt| attempt.phase != Phase::Armed) {
+                        return Err(ToolError::precondition("it was taken back while it waited for update.window"));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Installs what a check found, as the owner's configuration wants: under the server's own name, so that the agent's policy decides
+    /// once more (it has to say "allow" for `manage.update_server`, since nobody is there to be asked).
+    async fn install_by_itself(&self, offer: &Offer, machine: &Arc<Machine>) {
+        let begun = async {
+            let old_version = Some(self.running_version().await);
+            let wanted = WantedRelease {
+                channel: offer.channel.clone(),
+                version: Some(offer.release.version.clone()),
+                manifest: Some(offer.release.manifest),
+            };
+            // The hash of no arguments at all: no call stands behind it.
+            let args_sha256 = base::canonical::sha256_hex(&serde_json::json!({}));
+            let order = Order {
+                id: job_id()?,
+                tool: "manage.update_server".into(),
+                principal: AUTOMATIC.into(),
+                args_sha256,
+                ask_id: None,
+                wanted,
+                old_version,
+            };
+            self.start(machine, order)
+        };
+        match begun.await {
+            Ok(()) => tracing::info!(target: "update", version = offer.release.version, "installing by itself"),
+            Err(error) => tracing::warn!(target: "update", %error, "an update could not be begun"),
+        }
+    }
+}

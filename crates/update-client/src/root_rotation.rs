@@ -1,0 +1,52 @@
+//! Newer roots of trust: the agent judges them and keeps them; this half keeps them too, to judge indexes.
+
+use crate::UpdateClient;
+use agent::operations::update::TrustRoot;
+use base::{
+    error::ToolError,
+    os::{blocking, whole},
+};
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+};
+use update::trust::Roots;
+
+fn file(folder: &Path, version: u64) -> PathBuf {
+    folder.join(format!("root.{version}.signed"))
+}
+
+/// `roots`, and those after it that were kept in `folder`. One that does not follow ends it there.
+pub(crate) fn followed(mut roots: Roots, folder: &Path) -> Roots {
+    while let Ok(bytes) = fs::read(file(folder, roots.version() + 1)) {
+        match roots.accept(&bytes) {
+            Ok(next) => roots = next,
+            Err(_) => break,
+        }
+    }
+    roots
+}
+
+impl UpdateClient {
+    /// Hands new roots, in their order, to the agent, and keeps what it took.
+    pub(crate) async fn trust_newer(&self, newer: Vec<Vec<u8>>) -> Result<(), ToolError> {
+        for bytes in newer {
+            let text = String::from_utf8(bytes).map_err(|_| ToolError::internal("a root of trust that is no text"))?;
+            let version = self.0.agent.call::<TrustRoot>(text.clone()).await?;
+            tracing::info!(target: "update", version, "a newer root of trust counts from now on");
+            let path = file(&self.0.folder, version);
+            blocking::run("update", move |_| {
+                let write = || -> std::io::Result<()> {
+                    fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+                    whole::replace(&path, 0o600, |open| open.write_all(text.as_bytes()))
+                };
+                write().map_err(|error| {
+                    ToolError::unavailable(format!("a root of trust cannot be kept in {}: {error}", path.display()))
+                })
+            })
+            .await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,133 @@
+//! How updates stand: the server's job and the agent's slots, put together.
+
+use crate::UpdateClient;
+use agent::operations::update::GetUpdateStatus;
+use base::error::ToolError;
+use update::{
+    job::{JobState, Kept},
+    status::{Attempt, Phase, RestartPlan, UpdateStatus},
+};
+
+/// Everything that is known.
+pub struct UpdateOverview {
+    pub summary: Summary,
+    pub job: Option<Kept>,
+    /// The agent's part, or why it does not say it.
+    pub slots: Result<UpdateStatus, ToolError>,
+    /// What the last look at this boot found wrong; `None`: it was not looked at.
+    pub problems: Option<Vec<String>>,
+    /// The server's own record cannot be kept or read.
+    pub fault: Option<String>,
+}
+
+/// The newest update in one line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// `None`: there was none.
+    pub phase: Option<Phase>,
+    pub percent: Option<f64>,
+    pub message: String,
+    pub old_version: Option<String>,
+    pub new_version: Option<String>,
+    pub started_ms: Option<i64>,
+    pub finished_ms: Option<i64>,
+}
+
+impl Summary {
+    fn none() -> Self {
+        Self {
+            phase: None,
+            percent: None,
+            message: "nothing was updated yet".into(),
+            old_version: None,
+            new_version: None,
+            started_ms: None,
+            finished_ms: None,
+        }
+    }
+
+    fn of_job(job: &Kept) -> Self {
+        Self {
+            phase: Some(job.phase),
+            percent: Some(job.percent),
+            message: job.told(),
+            old_version: job.order.old_version.clone(),
+            new_version: job.release.as_ref().map(|release| release.version.clone()),
+            started_ms: Some(job.started_ms),
+            finished_ms: job.finished_ms,
+        }
+    }
+
+    fn of_attempt(attempt: &Attempt, slots: &UpdateStatus) -> Self {
+        let seconds_left = slots.trial_seconds_left;
+        let message = match attempt.phase {
+            Phase::Trial => {
+                let left = seconds_left.map(|left| format!(", with {left} s left")).unwrap_or_default();
+                format!("{} runs and has to prove itself{left}", attempt.version)
+            }
+            Phase::Committed => format!("{} runs, and is what starts from now on", attempt.version),
+            Phase::Armed => {
+                let why = if attempt.reason.is_empty() { String::new() } else { format!(" ({})", attempt.reason) };
+                let plan = match slots.restart.unwrap_or_default() {
+                    RestartPlan::Waits => {
+                        "waits for an order (manage.update_server) or for any restart (system.reboot)"
+                    }
+                    RestartPlan::Soon => "is restarted into by itself as soon as the limit of restarts lets it",
+                    RestartPlan::InWindow => "is restarted into by itself once update.window is open",
+                };
+                format!("{} is armed and {plan}{why}; manage.rollback takes it back", attempt.version)
+            }
+            Phase::RolledBack | Phase::Failed => attempt.reason.clone(),
+            _ if attempt.reason.is_empty() => format!("{} is being installed", attempt.version),
+            _ => attempt.reason.clone(),
+        };
+        let ended = matches!(attempt.phase, Phase::Committed | Phase::RolledBack | Phase::Failed);
+        Self {
+            phase: Some(attempt.phase),
+            percent: Some(if ended { 100.0 } else { 99.0 }),
+            message,
+            old_version: None,
+            new_version: Some(attempt.version.clone()),
+            started_ms: Some(attempt.started_ms),
+            finished_ms: attempt.finished_ms,
+        }
+    }
+
+    /// From the job and the agent's last attempt: of one update the agent knows more from the moment it is armed; of two, the newer
+    /// one counts.
+    pub fn of(job: Option<&Kept>, slots: Option<&UpdateStatus>) -> Self {
+        let attempt = slots.and_then(|slots| slots.last_attempt.as_ref().map(|attempt| (attempt, slots)));
+        match (job, attempt) {
+            (None, None) => Self::none(),
+            (Some(job), None) => Self::of_job(job),
+            (None, Some((attempt, slots))) => Self::of_attempt(attempt, slots),
+            (Some(job), Some((attempt, slots))) => {
+                let same = job.release.as_ref().is_some_and(|is| is.manifest.to_string() == attempt.manifest_sha256);
+                let over = attempt.phase >= Phase::Armed;
+                if job.state == JobState::Running || !same && job.started_ms > attempt.started_ms || same && !over {
+                    return Self::of_job(job);
+                }
+                let summary = Self::of_attempt(attempt, slots);
+                if same { Self { old_version: job.order.old_version.clone(), ..summary } } else { summary }
+            }
+        }
+    }
+}
+
+impl UpdateClient {
+    /// Asks the agent, and puts everything together.
+    pub async fn overview(&self) -> UpdateOverview {
+        let slots = self.0.agent.get::<GetUpdateStatus>().await;
+        let job = self.0.jobs.newest();
+        let problems = self.seen().problems.clone();
+        let summary = Summary::of(job.as_ref(), slots.as_ref().ok());
+        UpdateOverview { summary, job, slots, problems, fault: self.0.jobs.fault() }
+    }
+
+    /// The version that runs: of the slot, where there are slots; else this program's.
+    pub async fn running_version(&self) -> String {
+        let slots = self.0.agent.get::<GetUpdateStatus>().await;
+        let running = slots.ok().and_then(|status| status.slots.into_iter().find(|slot| slot.running));
+        running.and_then(|slot| slot.version).unwrap_or_else(|| env!("CARGO_PKG_VERSION").into())
+    }
+}

@@ -1,0 +1,174 @@
+//! The job itself: what the channel has, carried to the agent, and then the restart.
+
+use crate::fetch::Source;
+use crate::{
+    UpdateClient,
+    channel_check::Offer,
+    poller::is_automatic,
+    upload::{Bundle, ProgressSink, Upload},
+};
+use agent::{
+    Authorization, UpdateTool,
+    operations::update::{GetUpdateStatus, InstallRequest, RebootIntoRequest, RebootIntoUpdate, ResumeUpdate},
+};
+use base::error::ToolError;
+use futures::future::BoxFuture;
+use hw::machine::Machine;
+use std::sync::Weak;
+use update::{
+    job::{Engine, Order, Release, Tell, WantedRelease},
+    status::{Phase, RestartPlan},
+};
+
+/// Seconds between the answer "it restarts" and the restart: for that answer to arrive.
+const PARTING: u32 = 5;
+
+/// What a job of this server runs.
+pub(crate) struct UpdateJob {
+    pub client: UpdateClient,
+    pub machine: Weak<Machine>,
+}
+
+impl Engine for UpdateJob {
+    fn run<'a>(&'a self, order: &'a Order, tell: &'a Tell) -> BoxFuture<'a, Result<String, ToolError>> {
+        Box::pin(async move {
+            // Armed before the server ended: there is nothing left to do but to restart.
+            if !self.client.is_armed(order).await {
+                self.upload(order, tell).await?;
+            }
+            if let Some(machine) = self.machine.upgrade() {
+                self.client.record_baseline(&machine, order.old_version.as_deref().unwrap_or_default()).await?;
+            }
+            if self.client.restart_waits(order).is_some() {
+                tell.step(Phase::Armed, 0, 0, "armed; it restarts the machine once update.window is open").await;
+            }
+            self.client.may_restart(order).await?;
+            self.client.restart(order).await
+        })
+    }
+}
+
+impl UpdateJob {
+    /// Finds the release, and has it written and armed.
+    async fn upload(&self, order: &Order, tell: &Tell) -> Result<(), ToolError> {
+        let offer = self.client.choose(&order.wanted).await?;
+        let (version, counter, manifest) = (&offer.release.version, offer.release.counter, offer.release.manifest);
+        // Whoever began that install.
+        if self.client.0.agent.get::<GetUpdateStatus>().await.is_ok_and(|status| status.is_armed(&manifest)) {
+            tell.release(Release { version: version.clone(), counter, manifest }).await;
+            tell.step(Phase::Armed, 0, 0, format!("{version} is armed already")).await;
+            return Ok(());
+        }
+        let bundle = self.client.open(&offer).await?;
+        let settings = &self.client.0.settings.update;
+        let restart = if is_automatic(order) { RestartPlan::InWindow } else { RestartPlan::Soon };
+        let upload = Upload {
+            agent: &self.client.0.agent,
+            request: InstallRequest { tool: tool(order), authorization: Some(authorization(order)), restart },
+            spool: Some((settings.spool_dir.clone(), settings.spool_reserve_bytes)),
+            progress: tell,
+        };
+        let armed = upload.install(&bundle).await?.version;
+        tell.step(Phase::Armed, 0, 0, format!("{armed} is written, read back and armed")).await;
+        Ok(())
+    }
+}
+
+impl ProgressSink for Tell {
+    fn release(&self, release: Release) -> BoxFuture<'_, ()> {
+        Box::pin(Tell::release(self, release))
+    }
+    fn step(&self, phase: Phase, done: u64, total: u64, message: String) -> BoxFuture<'_, ()> {
+        Box::pin(Tell::step(self, phase, done, total, message))
+    }
+    fn pace(&self, done: u64, total: u64, message: String) {
+        Tell::pace(self, done, total, message);
+    }
+}
+
+impl UpdateClient {
+    /// The bundle of an offer, its head read.
+    pub(crate) async fn open(&self, offer: &Offer) -> Result<Bundle, ToolError> {
+        let source = Source::new(self.http_client().await?, offer.places.clone());
+        Bundle::open(source, |digest, manifest| offer.release.is_of(&offer.channel, digest, manifest)).await
+    }
+
+    /// The release that is wanted.
+    pub(crate) async fn choose(&self, wanted: &WantedRelease) -> Result<Offer, ToolError> {
+        let found = self.find(&wanted.channel, wanted.version.as_deref()).await?;
+        let offer = found.offer.ok_or_else(|| {
+            let why = found.held.unwrap_or_else(|| "the channel has nothing newer for this device".into());
+            let error =
+                ToolError::precondition(format!("there is no update: {why}")).with("channel", wanted.channel.clone());
+            let named = wanted.version.clone().filter(|_| wanted.manifest.is_none());
+            named
+                .into_iter()
+                .fold(error, |error, version| error.with("parameter", "target_version").with("target_version", version))
+                .hint("manage.check_for_updates says what the channel has")
+        })?;
+        match wanted.manifest {
+            Some(manifest) if manifest != offer.release.manifest => Err(ToolError::precondition(format!(
+                "the channel now has another bundle of {} than the plan was made for",
+                offer.release.version
+            ))
+            .hint("call manage.preview_os_updates again, and apply the plan it gives")),
+            _ => Ok(offer),
+        }
+    }
+
+    /// Asks for the restart into what is armed.
+    async fn restart(&self, order: &Order) -> Result<String, ToolError> {
+        let request =
+            RebootIntoRequest { tool: tool(order), delay_seconds: PARTING, authorization: authorization(order) };
+        match self.0.agent.call::<RebootIntoUpdate>(request).await {
+            Ok(_) => Ok(format!("armed; the machine restarts into it in {PARTING} s, and has to find it healthy")),
+            // The agent keeps the plan.
+            Err(error) if error.details.contains_key("restarts_by_itself") => Ok(format!("armed; {}", error.advice())),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether what `order` turned out to be about is armed already.
+    async fn is_armed(&self, order: &Order) -> bool {
+        let kept = self.0.jobs.newest().filter(|kept| kept.order.id == order.id);
+        let Some(release) = kept.and_then(|kept| kept.release) else { return false };
+        let attempt = self.0.agent.get::<GetUpdateStatus>().await.ok().and_then(|status| status.last_attempt);
+        attempt.is_some_and(|attempt| {
+            attempt.phase == Phase::Armed && release.manifest.to_string() == attempt.manifest_sha256
+        })
+    }
+
+    /// An update that was armed when the power went, or whose restart never came: the agent arms it again, without a download, and
+    /// restarts within the limits and its window.
+    pub(crate) async fn finish_armed(&self) {
+        let planned = self
+            .0
+            .agent
+            .get::<GetUpdateStatus>()
+            .await
+            .is_ok_and(|status| status.restart.is_some_and(|plan| !plan.waits()));
+        if !planned {
+            return;
+        }
+        match self.0.agent.get::<ResumeUpdate>().await {
+            Ok(_) => tracing::info!(target: "update", "an armed update was not tried: armed again"),
+            Err(error) => {
+                tracing::warn!(target: "update", %error, "an armed update was not tried: the agent tries again")
+            }
+        }
+        self.moved();
+    }
+}
+
+fn tool(order: &Order) -> UpdateTool {
+    let os = order.tool == UpdateTool::ApplyOsUpdates.name();
+    if os { UpdateTool::ApplyOsUpdates } else { UpdateTool::UpdateServer }
+}
+
+fn authorization(order: &Order) -> Authorization {
+    Authorization {
+        principal: order.principal.clone(),
+        args_sha256: order.args_sha256.clone(),
+        ask_id: order.ask_id.clone(),
+    }
+}

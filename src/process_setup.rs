@@ -1,0 +1,92 @@
+//! Which machine this is, and where its privileged half lives: a process of its own, or, before a simulated board, here.
+
+use agent::{
+    self, AgentLink, AgentSettings,
+    operations::{status::GetStatus, throttled::ReadThrottled},
+};
+use base::os::Root;
+use contract::config::{self, AgentChoice, PlaceSettings, Reload, Settings, Sources};
+use futures::FutureExt;
+use hw::{
+    board::Board,
+    firmware::{Mailbox, VCIO},
+    machine::Machine,
+};
+use std::{io, sync::Arc};
+use tokio_util::sync::CancellationToken;
+
+/// The board of the machine under `root`, as the configuration and the device tree have it.
+///
+/// # Errors
+/// When the configuration names a board that this machine is not.
+pub fn board(settings: &Settings, root: &Root) -> Result<Board, String> {
+    Board::detect(settings.board, root).map_err(|conflict| conflict.to_string())
+}
+
+/// This machine, with the board that the configuration and the device tree make of it.
+///
+/// # Errors
+/// When the configuration names a board that this machine is not.
+pub fn machine(settings: &Settings) -> Result<Arc<Machine>, String> {
+    let root = Root::system();
+    let board = board(settings, &root)?;
+    // Not opened here: /dev/vcio can set tryboot and burn OTP, so it is the agent's alone.
+    let mailbox = root.has(VCIO).then(|| {
+        let agent = AgentLink::Socket(agent::Client::new(&settings.places.agent_socket));
+        let ask = move || {
+            let agent = agent.clone();
+            async move { agent.get::<ReadThrottled>().await.map_err(|error| io::Error::other(error.message)) }.boxed()
+        };
+        Box::new(ask) as Mailbox
+    });
+    Ok(Arc::new(Machine::new(root, board, mailbox)))
+}
+
+/// The way to the privileged half.
+///
+/// # Errors
+/// When both halves are to share a process before a real board.
+pub fn link(
+    settings: &Settings,
+    board: &Board,
+    reload: &Reload,
+    stop: &CancellationToken,
+) -> Result<AgentLink, String> {
+    let simulated = board.is_simulated();
+    let in_process = match settings.agent {
+        AgentChoice::Auto => simulated,
+        AgentChoice::Inprocess => true,
+        AgentChoice::Socket => false,
+    };
+    if in_process && !simulated {
+        return Err("agent = \"inprocess\" would give the half that talks to the network power over a real machine; \
+                    set agent = \"socket\" and start raspi-mcp agent, or board = \"simulated\""
+            .into());
+    }
+    if !in_process {
+        return Ok(AgentLink::Socket(agent::Client::new(&settings.places.agent_socket)));
+    }
+    let settings = AgentSettings { reload: reload.clone(), ..AgentSettings::of(settings, simulated, Root::system()) };
+    Ok(agent::in_process(settings, board, stop.clone()))
+}
+
+/// Says once, at the start of a server whose agent is a process of its own, where the two do not use the same places. An agent that does
+/// not answer yet is compared with later: by `manage.get_server_status` and `raspi-mcp doctor`.
+pub async fn compare(agent: AgentLink, ours: PlaceSettings, stop: CancellationToken) {
+    for (variable, _) in Sources::process_env() {
+        if let Some(key) = config::place_of(&variable) {
+            tracing::warn!(
+                target: "raspi_mcp::halves",
+                hint = config::SAME_PLACES,
+                "the agent does not read {variable}, which sets {key} for the server alone"
+            );
+        }
+    }
+    let status = tokio::select! {
+        status = agent.get::<GetStatus>() => status,
+        () = stop.cancelled() => return,
+    };
+    for difference in status.map(|status| status.differences(&ours)).unwrap_or_default() {
+        tracing::error!(target: "raspi_mcp::halves", hint = config::SAME_PLACES, "{difference}");
+    }
+}

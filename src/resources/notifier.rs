@@ -1,0 +1,125 @@
+//! Brings news to those who subscribed: at once when it is the first for a while, then together, at most once a second.
+//!
+//! There is a notifier only while there are subscriptions. The log and the audit wake it; it looks at the machine by
+//! itself only for those who listen to health or capabilities.
+
+use super::{
+    Source, change,
+    pins::{Pins, may_read},
+    services::ServiceListeners,
+    subscription::{Due, News},
+    subscriptions::{Needs, Subscriptions},
+};
+use crate::{
+    services::Services,
+    tools::system::{
+        capabilities::{self, Present},
+        health_snapshot,
+    },
+};
+use futures::future::join_all;
+use serde_json::Value;
+use std::{sync::Arc, time::Duration};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+/// How often the machine is looked at while somebody listens to its health or capabilities.
+pub const EVERY: Duration = Duration::from_secs(10);
+/// The shortest time between two deliveries.
+pub const PACE: Duration = Duration::from_secs(1);
+/// The same, where nothing but pins has changed.
+pub const PIN_PACE: Duration = Duration::from_millis(50);
+/// A client that does not read must not hold up the others for longer than this.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Delivers until nobody listens any more, or the server stops.
+pub async fn run(services: Arc<Services>, subscriptions: Arc<Subscriptions>, stop: CancellationToken) {
+    // What it delivers is cut short too: a stop does not wait for a client that does not read.
+    stop.run_until_cancelled(notify(&services, &subscriptions)).await;
+}
+
+async fn notify(services: &Arc<Services>, subscriptions: &Arc<Subscriptions>) {
+    let (mut units, mut pins) = (ServiceListeners::default(), Pins::default());
+    let mut seen = Seen::default();
+    let mut next_look = Instant::now();
+    let mut update = services.updates.marks();
+    while !subscriptions.dismiss() {
+        let needs = subscriptions.needs(|pin, caller| may_read(services, pin, caller));
+        seen.forget_all_but(&needs);
+        units.listen_to(services, subscriptions, &needs.services).await;
+        pins.listen_to(services, subscriptions, &needs.pins);
+        tokio::select! {
+            () = subscriptions.changed() => {}
+            () = services.log.arrived(), if needs.log => {}
+            () = services.updates.changed(&mut update), if needs.update => subscriptions.moved(Source::Update),
+            () = sleep_until(next_look), if needs.health || needs.capabilities || units.is_cut_off() => {
+                seen.look(services, subscriptions, &needs).await;
+                next_look = Instant::now() + EVERY;
+            }
+        }
+        let due = subscriptions.due(&services.log);
+        if !due.is_empty() {
+            // A pin is followed as it changes; of everything else the first news is enough for a while.
+            let pace = if due.iter().all(Due::is_of_a_pin) { PIN_PACE } else { PACE };
+            deliver(due).await;
+            sleep(pace).await;
+        }
+    }
+}
+
+async fn deliver(due: Vec<Due>) {
+    join_all(due.into_iter().map(|Due { ear, news }| async move {
+        let told = async {
+            match news {
+                News::Updated(uri) => ear.updated(&uri).await,
+                News::Log(since) => ear.log(since).await,
+            }
+        };
+        // Whoever is too slow has it in its queue already, or has missed it: an update says "read again", nothing more.
+        let _ = timeout(PATIENCE, told).await;
+    }))
+    .await;
+}
+
+/// The machine as it was when subscribers last heard of it.
+#[derive(Default)]
+struct Seen {
+    health: Option<Value>,
+    capabilities: Option<Present>,
+}
+
+impl Seen {
+    /// What nobody listens to grows old, and is no base to compare with.
+    fn forget_all_but(&mut self, needs: &Needs) {
+        if !needs.health {
+            self.health = None;
+        }
+        if !needs.capabilities {
+            self.capabilities = None;
+        }
+    }
+
+    async fn look(&mut self, services: &Services, subscriptions: &Subscriptions, needs: &Needs) {
+        if needs.health {
+            // A machine that cannot be read is a change as well: whoever reads then is told why.
+            let now = match health_snapshot::glance(services).await {
+                Ok(snapshot) => serde_json::to_value(snapshot).unwrap_or_default(),
+                Err(error) => Value::String(error.message),
+            };
+            match &self.health {
+                Some(before) if !change::of_health(before, &now) => {}
+                Some(_) => {
+                    subscriptions.moved(Source::Health);
+                    self.health = Some(now);
+                }
+                None => self.health = Some(now),
+            }
+        }
+        if needs.capabilities {
+            let now = capabilities::present(services).await;
+            if self.capabilities.replace(now.clone()).is_some_and(|before| before != now) {
+                subscriptions.moved(Source::Capabilities);
+            }
+        }
+    }
+}

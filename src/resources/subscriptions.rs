@@ -1,0 +1,309 @@
+//! Who wants to hear of what: every subscription, their number bounded, and what of them is due.
+//!
+//! The audit marks subscriptions as records come (see [`Subscriptions::recorded`]); for the log each has its place in the ring.
+//! [`super::notifier`] takes out what is due and delivers it.
+
+use super::{
+    Address, Source,
+    subscription::{Due, Ear, Entry, Wants},
+};
+use crate::log::Ring;
+use base::{error::ToolError, os::systemd::ServiceName};
+use contract::{
+    access::{
+        caller::Caller,
+        shares::{Full, Rule, is_admin},
+    },
+    values::Pin,
+};
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+};
+use tokio::sync::Notify;
+
+/// Subscriptions of one conversation: every resource in some variants, and the log.
+pub const PER_CONVERSATION: usize = 16;
+/// Subscriptions of all conversations: about 200 bytes each. One caller gets a share of them.
+pub const IN_ALL: usize = 256;
+const RULE: Rule = Rule::quarter(IN_ALL);
+
+/// Everybody who listens.
+#[derive(Default)]
+pub struct Subscriptions {
+    inner: Mutex<Inner>,
+    /// How many there are, to be read without the lock: with none, nothing costs anything.
+    count: AtomicUsize,
+    conversations: AtomicU64,
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct Inner {
+    entries: Vec<Entry>,
+    /// A notifier is at work.
+    notifier: bool,
+}
+
+/// What the notifier has to look at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    pub log: bool,
+    pub health: bool,
+    pub capabilities: bool,
+    pub update: bool,
+    /// By their full names.
+    pub services: BTreeSet<String>,
+    pub pins: BTreeSet<Pin>,
+}
+
+impl Subscriptions {
+    /// A number for a conversation that may come to listen.
+    pub fn conversation(&self) -> u64 {
+        self.conversations.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// How many subscriptions there are.
+    pub fn count(&self) -> usize {
+        self.count.load(Ordering::Acquire)
+    }
+
+    /// Enters a subscription; the same one again changes nothing. Returns whether a notifier must be started.
+    ///
+    /// # Errors
+    /// `resource_exhausted` beyond the bounds.
+    #[must_use = "a notifier may be needed"]
+    pub fn subscribe(
+        &self,
+        conversation: u64,
+        caller: &Arc<Caller>,
+        uri: &str,
+        address: Address,
+        log: &Ring,
+        ear: Arc<dyn Ear>,
+    ) -> Result<bool, ToolError> {
+        let wants = Wants::Updates { uri: uri.to_owned(), address };
+        self.enter(Entry { conversation, caller: Arc::clone(caller), ear, wants, due: false, mark: log.mark() })
+    }
+
+    /// Sends log messages at least as severe as `least` (its [`crate::log::rank`]) from now on. One level a conversation.
+    /// Returns whether a notifier must be started.
+    ///
+    /// # Errors
+    /// `resource_exhausted` beyond the bounds.
+    #[must_use = "a notifier may be needed"]
+    pub fn listen_to_log(
+        &self,
+        conversation: u64,
+        caller: &Arc<Caller>,
+        least: usize,
+        log: &Ring,
+        ear: Arc<dyn Ear>,
+    ) -> Result<bool, ToolError> {
+        let wants = Wants::Log { least };
+        self.enter(Entry { conversation, caller: Arc::clone(caller), ear, wants, due: false, mark: log.mark() })
+    }
+
+    fn enter(&self, entry: Entry) -> Result<bool, ToolError> {
+        let mut inner = self.lock();
+        if let Some(known) = inner.entries.iter_mut().find(|known| known.is_same_as(&entry)) {
+            known.wants = entry.wants;
+            return Ok(false);
+        }
+        let count = |of: &dyn Fn(&Entry) -> bool| inner.entries.iter().filter(|known| of(known)).count();
+        let here = count(&|known| known.conversation == entry.conversation);
+        let own = count(&|known| known.caller.party() == entry.caller.party());
+        let weak = count(&|known| !is_admin(&known.caller));
+        let admitted = RULE.admits(is_admin(&entry.caller), own, weak, inner.entries.len());
+        let refused = match admitted {
+            _ if here >= PER_CONVERSATION => Some((PER_CONVERSATION, "this conversation")),
+            Err(Full::Share(share)) => Some((share, "this caller")),
+            Err(Full::Whole(whole)) => Some((whole, "the server")),
+            Ok(()) => None,
+        };
+        if let Some((limit, whose)) = refused {
+            return Err(ToolError::exhausted(format!("{whose} has {limit} subscriptions already"))
+                .with("limit", limit)
+                .hint("unsubscribe from something first"));
+        }
+        inner.entries.push(entry);
+        self.count.store(inner.entries.len(), Ordering::Release);
+        let start = !std::mem::replace(&mut inner.notifier, true);
+        drop(inner);
+        self.changed.notify_one();
+        Ok(start)
+    }
+
+    /// Takes a subscription out. Nothing happens when there was none: the client is where it wanted to be.
+    pub fn unsubscribe(&self, conversation: u64, uri: &str) {
+        self.retain(|entry| {
+            entry.conversation != conversation
+                || !matches!(&entry.wants, Wants::Updates { uri: known, .. } if known == uri)
+        });
+    }
+
+    /// The conversation is over.
+    pub fn forget(&self, conversation: u64) {
+        if self.count() > 0 {
+            self.retain(|entry| entry.conversation != conversation);
+        }
+    }
+
+    /// A call was recorded. Marks those who may see its record; see [`Source::Audit`].
+    pub fn recorded(&self, principal: &str, tool: &str, outcome: &str) {
+        let mut news = false;
+        for entry in &mut self.lock().entries {
+            news |= entry.sees(principal, tool, outcome) && !std::mem::replace(&mut entry.due, true);
+        }
+        if news {
+            self.changed.notify_one();
+        }
+    }
+
+    /// A look at the machine showed something new about this source.
+    pub fn moved(&self, source: Source) {
+        for entry in &mut self.lock().entries {
+            entry.due |= matches!(&entry.wants, Wants::Updates { address, .. } if address.resource.source == source);
+        }
+    }
+
+    /// The service of this name is another than before.
+    pub fn service_moved(&self, name: &str) {
+        let mut news = false;
+        for entry in &mut self.lock().entries {
+            let moved = match &entry.wants {
+                Wants::Updates { address, .. } if address.resource.source == Source::Service => {
+                    service(address).is_some_and(|service| service == name)
+                }
+                _ => false,
+            };
+            news |= moved && !std::mem::replace(&mut entry.due, true);
+        }
+        if news {
+            self.changed.notify_one();
+        }
+    }
+
+    /// This pin is another than before, for those who may read it.
+    pub fn pin_moved(&self, pin: Pin, may: impl Fn(&Caller) -> bool) {
+        let mut news = false;
+        for entry in &mut self.lock().entries {
+            let moved = matches!(&entry.wants, Wants::Updates { address, .. }
+                if address.resource.source == Source::Pin && address.pin() == Some(pin))
+                && may(&entry.caller);
+            news |= moved && !std::mem::replace(&mut entry.due, true);
+        }
+        if news {
+            self.changed.notify_one();
+        }
+    }
+
+    /// What somebody listens to.
+    ///
+    /// `may` says whether a caller may read a pin; others are not listened for.
+    pub fn needs(&self, may: impl Fn(Pin, &Caller) -> bool) -> Needs {
+        let mut needs = Needs::default();
+        for entry in &self.lock().entries {
+            match &entry.wants {
+                Wants::Log { .. } => needs.log = true,
+                Wants::Updates { address, .. } => match address.resource.source {
+                    Source::Log => needs.log = true,
+                    Source::Health => needs.health = true,
+                    Source::Capabilities => needs.capabilities = true,
+                    Source::Update => needs.update = true,
+                    Source::Audit | Source::Nowhere => {}
+                    Source::Service => needs.services.extend(service(address)),
+                    Source::Pin => needs.pins.extend(address.pin().filter(|pin| may(*pin, &entry.caller))),
+                },
+            }
+        }
+        needs
+    }
+
+    /// Whether nobody is left, in which case the notifier goes: the next subscriber starts another.
+    pub fn dismiss(&self) -> bool {
+        let mut inner = self.lock();
+        inner.notifier = !inner.entries.is_empty();
+        !inner.notifier
+    }
+
+    /// Somebody may hear of more or less than before.
+    pub fn look_again(&self) {
+        self.changed.notify_one();
+    }
+
+    /// Returns when a subscription came or went, or became due, since the last time this returned. For the notifier.
+    pub async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    /// Everything that is to be delivered now; it is due no longer.
+    pub fn due(&self, log: &Ring) -> Vec<Due> {
+        self.lock().entries.iter_mut().filter_map(|entry| entry.take_due(log)).collect()
+    }
+
+    fn retain(&self, keep: impl Fn(&Entry) -> bool) {
+        let mut inner = self.lock();
+        let before = inner.entries.len();
+        inner.entries.retain(keep);
+        let after = inner.entries.len();
+        self.count.store(after, Ordering::Release);
+        drop(inner);
+        if after < before {
+            self.changed.notify_one();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The full name of the service at this address. What is no name cannot be subscribed to: nothing ever happens to it.
+fn service(address: &Address) -> Option<String> {
+    Some(ServiceName::parse(address.which()?).ok()?.as_str().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::Since;
+    use contract::{access::caller::Door, meta::Role};
+    use futures::future::{BoxFuture, ready};
+
+    struct Deaf;
+    impl Ear for Deaf {
+        fn updated<'a>(&'a self, _uri: &'a str) -> BoxFuture<'a, ()> {
+            Box::pin(ready(()))
+        }
+        fn log(&self, _lines: Since) -> BoxFuture<'_, ()> {
+            Box::pin(ready(()))
+        }
+    }
+
+    #[test]
+    fn one_caller_s_conversations_leave_subscriptions_for_others() {
+        let (subscriptions, log) = (Subscriptions::default(), Ring::new(1));
+        // The limit that refused, after so many.
+        let fill = |name: &str, role| {
+            let caller = Arc::new(Caller::new(name, role, Door::Ws));
+            for n in 0.. {
+                let (uri, number) = (format!("raspi://audit?limit={}", n % 16 + 1), subscriptions.conversation() / 16);
+                let conversation = 1000 * (subscriptions.count() as u64 + 1) + number;
+                let address = Address::parse(&uri).unwrap();
+                if let Err(full) = subscriptions.subscribe(conversation, &caller, &uri, address, &log, Arc::new(Deaf)) {
+                    return (n, full.details["limit"].clone());
+                }
+            }
+            unreachable!("it is bounded")
+        };
+        assert_eq!(fill("a", Role::ReadOnly), (64, 64.into()));
+        assert_eq!(fill("b", Role::OpsRw), (64, 64.into()));
+        assert_eq!(fill("c", Role::ReadOnly), (64, 64.into()));
+        assert_eq!(fill("d", Role::ReadOnly), (32, 256.into()), "the rest is the reserve");
+        assert_eq!(fill("root", Role::Admin), (32, 256.into()));
+    }
+}

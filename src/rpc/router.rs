@@ -1,0 +1,225 @@
+//! Where every message becomes an answer, a call, or rmcp's business.
+
+use super::{
+    envelope::{Fault, INVALID_PARAMS, Id, METHOD_NOT_FOUND},
+    listing,
+    mcp::{
+        fault,
+        listeners::Listeners,
+        provider::{Provider, has_changes},
+    },
+    params::{CallParams, ListParams, MODERN, Meta, meta_of},
+    reply,
+    ticket::Ticket,
+};
+use crate::{
+    metrics::Metrics,
+    registry::{
+        names::{Dialect, Naming, Unknown},
+        pipeline::Pipeline,
+    },
+    resources::subscriptions::Subscriptions,
+};
+use contract::access::caller::Caller;
+use serde_json::value::RawValue;
+use std::{sync::Arc, time::Duration};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// One server: what all its transports share.
+pub struct Server {
+    pub pipeline: Arc<Pipeline>,
+    pub options: Options,
+    /// Fires when the server is asked to stop: doors close, running calls get `options.grace`.
+    pub stop: CancellationToken,
+    /// Everything that must have ended before the process does.
+    pub tasks: TaskTracker,
+    /// What of MCP there is beside tools.
+    pub provider: Arc<dyn Provider>,
+    /// Clients that want to hear of changed lists.
+    pub listeners: Listeners,
+    /// Clients that subscribed to resources, or listen to the log.
+    pub subscriptions: Arc<Subscriptions>,
+    pub metrics: Arc<Metrics>,
+}
+
+/// How the router behaves.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub naming: Naming,
+    /// Deepest JSON nesting accepted.
+    pub max_depth: usize,
+    /// Longest message accepted, in bytes.
+    pub request_bytes: usize,
+    /// How long running calls may go on after the stop.
+    pub grace: Duration,
+    /// Clients whose elicitation counts as a person's answer.
+    pub elicitation_clients: Vec<String>,
+}
+
+/// Who speaks, and what this conversation can carry.
+pub struct RequestContext<'a> {
+    pub caller: &'a Arc<Caller>,
+    /// `clientInfo.name`, once known.
+    pub client: Option<&'a str>,
+    /// Our own answer can be preceded by notifications here. Where it cannot, a call with a progress token is rmcp's.
+    pub notifies: bool,
+    /// rmcp can carry a conversation with this client, in which a tool asks for something.
+    pub converses: bool,
+}
+
+/// What becomes of a request.
+pub enum Route {
+    /// Answered on the spot.
+    Answer(Vec<u8>),
+    /// A tool is to be run.
+    Call(Box<Ticket>),
+    /// The rest of MCP.
+    Mcp,
+}
+
+/// Methods of MCP that start like a tool's slash form, and everything else that rmcp serves.
+const MCP_METHODS: &[&str] = &[
+    "initialize",
+    "ping",
+    "server/discover",
+    "completion/complete",
+    "logging/setLevel",
+    "prompts/list",
+    "prompts/get",
+    "resources/list",
+    "resources/read",
+    "resources/templates/list",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "subscriptions/listen",
+    "tasks/get",
+    "tasks/update",
+    "tasks/cancel",
+];
+
+/// Methods that 2026-07-28 did away with.
+const LEGACY_METHODS: &[&str] =
+    &["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
+
+/// Whether rmcp serves this method.
+pub fn is_mcp(method: &str) -> bool {
+    MCP_METHODS.contains(&method)
+}
+
+impl Server {
+    /// Decides about one request.
+    pub fn route(&self, context: &RequestContext<'_>, id: &Id, method: &str, params: Option<&RawValue>) -> Route {
+        if let Err(error) = self.pipeline.services.ownership.check() {
+            let data = error.data();
+            return Route::Answer(reply::error(Some(id), error.code.rpc(), &error.message, Some(&data)));
+        }
+        let routed = match method {
+            "tools/call" => self.tools_call(context, id, params),
+            "tools/list" => self.tools_list(context, id, params),
+            _ if LEGACY_METHODS.contains(&method) && Self::is_modern(params) => Ok(Route::Answer(removed(id, method))),
+            // rmcp would refuse it too, without `data`.
+            "subscriptions/listen" if Self::is_modern(params) && !has_changes(&self.provider.capabilities()) => {
+                Ok(Route::Answer(not_offered(id, method)))
+            }
+            _ if is_mcp(method) => return Route::Mcp,
+            _ => self.bare(context, id, method, params),
+        };
+        routed.unwrap_or_else(|fault| Route::Answer(fault.reply()))
+    }
+
+    fn tools_call(&self, context: &RequestContext<'_>, id: &Id, params: Option<&RawValue>) -> Result<Route, Fault> {
+        let call = CallParams::of_tools_call(id, params)?;
+        let Some(modern) = era(&call.meta) else { return Ok(Route::Mcp) };
+        let (entry, _) = self
+            .pipeline
+            .registry
+            .names
+            .resolve(&call.name)
+            .map_err(|unknown| unknown_tool(id, &call.name, &unknown))?;
+        // A long call may become a task, for clients that have them (2026-07-28).
+        let may_become_task = entry.meta.long && entry.meta.effect.is_write() && call.meta.has_tasks();
+        let asks_client = context.converses
+            && (entry.meta.interactive
+                || may_become_task
+                || (modern && call.meta.log_level.is_some())
+                || self.elicits(context.client, &call.meta));
+        if asks_client || (call.meta.progress_token.is_some() && !context.notifies) {
+            return Ok(Route::Mcp);
+        }
+        Ok(Route::Call(Box::new(Ticket::new(id, entry, Dialect::Mcp, modern, call.args, call.meta))))
+    }
+
+    /// Whether approvals for this client may come by elicitation, which only a conversation of rmcp's can carry.
+    fn elicits(&self, client: Option<&str>, meta: &Meta) -> bool {
+        let client = client.or(meta.client_info.as_ref().map(|info| info.name.as_str()));
+        client.is_some_and(|name| self.options.elicitation_clients.iter().any(|listed| listed == name))
+    }
+
+    fn tools_list(&self, context: &RequestContext<'_>, id: &Id, params: Option<&RawValue>) -> Result<Route, Fault> {
+        let list = ListParams::parse(id, params)?;
+        let meta = list.meta.as_ref();
+        let Some(modern) = meta.map_or(Some(false), era) else { return Ok(Route::Mcp) };
+        let client =
+            context.client.or_else(|| meta.and_then(|meta| meta.client_info.as_ref()).map(|info| info.name.as_str()));
+        let naming = self.options.naming.settle(client);
+        let tools = self.pipeline.listings.get(&self.pipeline.services, context.caller, naming);
+        let page = listing::page(id, &tools, &list, modern)?;
+        Ok(Route::Answer(reply::success(id, &page)))
+    }
+
+    fn bare(
+        &self,
+        context: &RequestContext<'_>,
+        id: &Id,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> Result<Route, Fault> {
+        let (entry, dialect) = match self.pipeline.registry.names.resolve(method) {
+            Ok(found) => found,
+            Err(unknown) => return Ok(Route::Answer(unknown_method(id, method, &unknown))),
+        };
+        let mut call = CallParams::of_bare(id, method, params)?;
+        if !context.notifies {
+            call.meta.progress_token = None;
+        }
+        Ok(Route::Call(Box::new(Ticket::new(id, entry, dialect, false, call.args, call.meta))))
+    }
+
+    /// The era that `params` declare, without reading the rest.
+    pub fn is_modern(params: Option<&RawValue>) -> bool {
+        meta_of(params).is_some_and(|meta| meta.protocol_version.is_some())
+    }
+}
+
+/// `Some(true)` for a complete 2026-07-28 request, `Some(false)` for an earlier one, `None` for what rmcp must judge:
+/// another version, or metadata with something missing.
+fn era(meta: &Meta) -> Option<bool> {
+    match (&meta.protocol_version, &meta.client_capabilities) {
+        (None, None) => Some(false),
+        (Some(version), Some(capabilities)) if version == MODERN && capabilities.is_object() => Some(true),
+        _ => None,
+    }
+}
+
+fn unknown_tool(id: &Id, name: &str, unknown: &Unknown) -> Fault {
+    let message = format!("Unknown tool: {}", unknown.explain(name));
+    Fault::new(Some(id.clone()), INVALID_PARAMS, message).with("unknown_tool", cut(name))
+}
+
+fn unknown_method(id: &Id, method: &str, unknown: &Unknown) -> Vec<u8> {
+    let message = format!("Method not found: {}", unknown.explain(method));
+    Fault::new(Some(id.clone()), METHOD_NOT_FOUND, message).with("method", cut(method)).reply()
+}
+
+fn not_offered(id: &Id, method: &str) -> Vec<u8> {
+    Fault::new(Some(id.clone()), METHOD_NOT_FOUND, fault::why_not_offered(method)).with("method", method).reply()
+}
+
+fn removed(id: &Id, method: &str) -> Vec<u8> {
+    let message = format!("Method not found: {method}; revision {MODERN} has no such method");
+    Fault::new(Some(id.clone()), METHOD_NOT_FOUND, message).with("method", method).reply()
+}
+
+fn cut(text: &str) -> String {
+    text.chars().take(128).collect()
+}

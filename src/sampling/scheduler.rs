@@ -1,0 +1,175 @@
+//! The task that looks at the machine while there are jobs, and brings samples to the card.
+//!
+//! It sleeps until the next look and for nothing else: what waits for the card goes with the look at which it is due, or
+//! with the last one before. Intervals are counted on the clock that nobody sets and that rests while the machine sleeps
+//! (CLOCK_MONOTONIC); a look that is late is taken once, not made up for.
+
+use super::{
+    Sampling,
+    block::MOST,
+    job::Job,
+    look::{self, MOVING},
+    metric::{Sample, Set},
+    store::{self, Block},
+};
+use base::os::activity::{Interval, Reading};
+use hw::machine::Machine;
+use std::{sync::Arc, time::Duration};
+use tokio::time::{Instant, sleep_until};
+
+/// The longest time that samples wait for the card: what a power cut may take.
+pub const FLUSH_EVERY: Duration = Duration::from_secs(300);
+
+impl Sampling {
+    /// Starts the task if there is a job and no task.
+    pub(super) fn wake(&self, machine: &Arc<Machine>) {
+        let mut state = self.state();
+        if state.awake || !state.jobs.iter().any(Job::is_running) {
+            drop(state);
+            self.0.changed.notify_one();
+            return;
+        }
+        state.awake = true;
+        state.epoch = Some(Instant::now());
+        let (sampling, machine) = (self.clone(), Arc::clone(machine));
+        tokio::spawn(async move { sampling.run(&machine).await });
+    }
+
+    async fn run(&self, machine: &Machine) {
+        while let Some(next) = self.next_look() {
+            tokio::select! {
+                biased;
+                () = self.0.stop.cancelled() => return,
+                () = self.0.changed.notified() => {}
+                () = sleep_until(next) => self.round(machine).await,
+            }
+        }
+    }
+
+    /// When the next job is due. `None` ends the task: there is none.
+    fn next_look(&self) -> Option<Instant> {
+        let mut state = self.state();
+        let next = state.jobs.iter().filter(|job| job.is_running()).map(|job| job.next).min();
+        state.awake = next.is_some();
+        next
+    }
+
+    /// Samples for every job that is due, and flushes if it is time.
+    pub async fn round(&self, machine: &Machine) {
+        let now = Instant::now();
+        let (is_due, wanted, moving) = {
+            let state = self.state();
+            let due: Vec<Set> = state.due(now).map(|job| job.kept.metrics).collect();
+            let wanted = due.iter().fold(Set::NONE, |all, metrics| all.and(*metrics));
+            (!due.is_empty(), wanted, wanted.has_any(&MOVING))
+        };
+        if is_due {
+            let fresh = self.first_interval(machine, moving, now).await;
+            let mut looker = self.0.looker.lock().await;
+            let (sample, word) = looker.look(machine, wanted, self.now_ms()).await;
+            drop(looker);
+            // Processor time may be unreadable; then there are no rates.
+            let reading = if moving { Reading::take(&machine.root).ok().map(Arc::new) } else { None };
+            self.hand_out(now, sample, reading, fresh);
+            if let Some(word) = word {
+                self.0.power.seen(word, &machine.root, self.now_ms()).await;
+            }
+        }
+        if self.is_time_to_flush() {
+            let _turn = self.0.turn.lock().await;
+            self.flush_locked().await;
+            self.prune_locked().await;
+        }
+    }
+
+    /// A short interval for jobs that have no reading to compare with yet: means of a quarter of a second, not zeros.
+    async fn first_interval(&self, machine: &Machine, moving: bool, now: Instant) -> Option<Interval> {
+        let is_first = |job: &Job| job.previous.is_none() && job.kept.metrics.has_any(&MOVING);
+        if !moving || !self.state().due(now).any(is_first) {
+            return None;
+        }
+        machine.activity.measure(&machine.root).await.ok()
+    }
+
+    /// Gives each job that was due at `now` its sample, and says when it is due again.
+    fn hand_out(&self, now: Instant, sample: Sample, reading: Option<Arc<Reading>>, fresh: Option<Interval>) {
+        let mut state = self.state();
+        let epoch = *state.epoch.get_or_insert(now);
+        let after = Instant::now();
+        for job in state.jobs.iter_mut().filter(|job| job.is_running() && job.next <= now) {
+            let mut sample = sample;
+            let interval = match (&job.previous, &reading) {
+                (Some(earlier), Some(now)) => Some(Interval { earlier: Arc::clone(earlier), now: Arc::clone(now) }),
+                _ => fresh.clone(),
+            };
+            if let Some(interval) = interval {
+                look::moved(&mut sample, &interval);
+            }
+            job.previous.clone_from(&reading);
+            for metric in 0..sample.values.len() {
+                if !job.kept.metrics.has(metric) {
+                    sample.values[metric] = None;
+                }
+            }
+            job.push(sample);
+            job.next = next_after(epoch, job.interval(), after);
+        }
+    }
+
+    /// The oldest sample would be too old at the next look.
+    fn is_time_to_flush(&self) -> bool {
+        let state = self.state();
+        let Some(oldest) = state.jobs.iter().filter_map(|job| job.waits_since).min() else { return false };
+        let next = state.jobs.iter().filter(|job| job.is_running()).map(|job| job.next).min();
+        next.is_none_or(|next| next > oldest + FLUSH_EVERY)
+    }
+
+    /// Brings what waits to the card. When that fails it waits on, and the fault is remembered.
+    pub(super) async fn flush_locked(&self) {
+        let taken: Vec<(Block, Vec<Sample>)> = self.state().jobs.iter_mut().filter_map(Job::take_block).collect();
+        if taken.is_empty() {
+            return;
+        }
+        let (blocks, samples): (Vec<_>, Vec<_>) = taken
+            .into_iter()
+            .map(|(block, samples)| {
+                let job = block.job;
+                (block, (job, samples))
+            })
+            .unzip();
+        // Handed to the store in the same breath as it is taken from the jobs: a query comes before or after both.
+        let appended = self.0.store.run(move |connection| store::append(connection, &blocks).map(|()| blocks)).await;
+        let mut state = self.state();
+        match appended {
+            Ok(blocks) => {
+                if state.fault.take().is_some() {
+                    tracing::info!(target: "raspi_mcp::sampling::clockwork", "samples are kept again");
+                }
+                for block in &blocks {
+                    if let Some(job) = state.numbered(block.job) {
+                        job.stored(block);
+                    }
+                }
+            }
+            Err(error) => {
+                let advice = error.advice();
+                if state.fault.as_ref() != Some(&advice) {
+                    tracing::error!(target: "raspi_mcp::sampling::clockwork", %error, "samples could not be kept; they wait in memory, {MOST} of a job at most");
+                }
+                state.fault = Some(advice);
+                for (job, samples) in samples {
+                    if let Some(job) = state.numbered(job) {
+                        job.put_back(samples);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The first whole interval after `now`, counted from `epoch`: jobs of one interval look together, whenever they began.
+fn next_after(epoch: Instant, interval: Duration, now: Instant) -> Instant {
+    let gone = now.saturating_duration_since(epoch).as_millis();
+    let whole = gone / interval.as_millis().max(1) + 1;
+    epoch + interval * u32::try_from(whole).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,94 @@
+//! What a server's tools work with: every port, made once by `daemon.rs`.
+
+use crate::{
+    audit::Audit, authentication::tokens::Tokens, claim::ownership::Ownership, log::Ring, sampling::Sampling,
+    store::Store,
+};
+use agent::AgentLink;
+use base::{clock::Wall, os::roots::Roots, reload_on_change::ReloadOnChange};
+use contract::{
+    access::policy::Policy,
+    config::{FileRoot, Settings},
+};
+use hw::{camera::Cameras, gpio::Lines, i2c::I2c, machine::Machine};
+use std::{path::PathBuf, sync::Arc};
+use time::OffsetDateTime;
+use update_client::UpdateClient;
+
+pub struct Services {
+    pub settings: Arc<Settings>,
+    /// What holds now: it is made again when `raspi-mcp allow` has changed the configuration.
+    pub policy: ReloadOnChange<Policy>,
+    /// The half that may change the machine.
+    pub agent: AgentLink,
+    pub audit: Audit,
+    /// Where samples and jobs are kept, and the audit.
+    pub store: Store,
+    /// The sampling jobs, and what they have kept.
+    pub sampling: Sampling,
+    /// The newest lines of the server's own log.
+    pub log: Ring,
+    /// The machine itself, to be read.
+    pub machine: Arc<Machine>,
+    /// The I2C buses.
+    pub i2c: I2c,
+    /// The folders that `files.*` may reach.
+    pub files: Roots,
+    /// The pins of the header, and who has which.
+    pub gpio: Arc<Lines>,
+    /// Cameras, and the photos they took.
+    pub cameras: Cameras,
+    /// What is done about updates.
+    pub updates: UpdateClient,
+    /// Whether this machine has an owner.
+    pub ownership: Ownership,
+    /// Where `raspi-mcp allow` writes for this server; `None` where it reads no such fragments.
+    pub site: Option<PathBuf>,
+    /// The bearer tokens that count now.
+    pub tokens: Arc<Tokens>,
+    pub started: OffsetDateTime,
+}
+
+impl Services {
+    /// Those of a server with these settings, which starts now.
+    pub fn new(
+        settings: Arc<Settings>,
+        machine: Arc<Machine>,
+        agent: AgentLink,
+        store: Store,
+        audit: Audit,
+        log: Ring,
+    ) -> Self {
+        Self {
+            policy: ReloadOnChange::after(Policy::of(&settings), Vec::new(), |_| {
+                Err("nothing is read again here".into())
+            }),
+            audit,
+            sampling: Sampling::new(store.clone(), settings.metrics.max_bytes, Wall::system()),
+            store,
+            log,
+            gpio: Lines::new(
+                &settings.gpio,
+                settings.approval.pins(),
+                &machine.root,
+                &machine.board.pins(),
+                &settings.places,
+            ),
+            i2c: I2c::of(&settings.i2c, &machine.root, machine.board.simulated.as_ref().map(|board| &board.i2c)),
+            cameras: Cameras::of(
+                &settings.camera,
+                machine.board.simulated.as_ref().map(|board| &board.camera),
+                &machine.root,
+            ),
+            updates: UpdateClient::of(&settings, &machine, agent.clone(), Wall::system()),
+            agent,
+            machine,
+            files: Roots::of(settings.files.roots.iter().map(FileRoot::folder)),
+            ownership: Ownership::of(&settings),
+            site: None,
+            tokens: Tokens::of(&settings),
+            started: OffsetDateTime::now_utc(),
+            settings,
+        }
+    }
+}

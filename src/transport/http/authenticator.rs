@@ -1,0 +1,141 @@
+//! Who sent a request: by bearer token, by JWT, or as an anonymous peer of the loopback interface.
+
+use crate::authentication::{
+    jwt::{self, Validator},
+    tokens::{Tokens, principal},
+};
+use axum::http::{HeaderMap, header};
+use base::error::{ErrorCode, ToolError};
+use contract::{
+    access::{
+        caller::{Caller, Door},
+        token,
+    },
+    config::{Owners, Settings, TokenSetting, is_loopback},
+    meta::Role,
+};
+use time::OffsetDateTime;
+
+/// Judges requests by the configuration.
+pub struct Authenticator {
+    owners: Owners,
+    jwt: Option<Validator>,
+    /// What somebody without a token may do. `None` beyond loopback: it goes by the listener, not by the peer's address,
+    /// since a proxy on this machine lends its own to the whole world.
+    anonymous: Option<Role>,
+}
+
+/// Somebody the server knows.
+#[derive(Debug)]
+pub struct Known {
+    pub caller: Caller,
+    /// When what they showed ends; a connection does not outlive it.
+    pub until: Option<OffsetDateTime>,
+}
+
+/// Why somebody is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// No Authorization header, where one is needed.
+    Missing,
+    /// Several Authorization headers, or not `Bearer` and one word.
+    Scheme,
+    Token(token::Fault),
+    Jwt(jwt::Fault),
+}
+
+impl Unknown {
+    /// One word for the audit.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Missing => "missing",
+            Self::Scheme => "scheme",
+            Self::Token(token::Fault::Unknown) => "unknown",
+            Self::Token(token::Fault::Expired) => "expired",
+            Self::Token(token::Fault::Clock) => "clock",
+            Self::Jwt(fault) => fault.name(),
+        }
+    }
+
+    /// One sentence; also the `error_description` of the challenge, so plain ASCII without quotes.
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::Missing => "this server asks every caller for a token",
+            Self::Scheme | Self::Token(token::Fault::Unknown) => {
+                "the Authorization header holds no token of this server"
+            }
+            Self::Token(token::Fault::Expired) => "the token has expired",
+            Self::Token(token::Fault::Clock) => jwt::Fault::Clock.sentence(),
+            Self::Jwt(fault) => fault.sentence(),
+        }
+    }
+
+    pub fn error(self) -> ToolError {
+        let hint = match self {
+            Self::Jwt(jwt::Fault::Role) => {
+                "have the issuer put read_only, ops_rw or admin into the claim jwt.role_claim"
+            }
+            Self::Jwt(jwt::Fault::Clock) | Self::Token(token::Fault::Clock) => {
+                "let the machine reach a time server, or use a token that does not expire"
+            }
+            Self::Jwt(_) => "get a new token from the issuer, for this server's jwt.audience",
+            _ => "send `Authorization: Bearer rmcp_…` with a token from `raspi-mcp token make`",
+        };
+        let code = match self {
+            Self::Jwt(jwt::Fault::Role) => ErrorCode::PermissionDenied,
+            _ => ErrorCode::Unauthenticated,
+        };
+        ToolError::new(code, self.sentence()).with("reason", self.reason()).hint(hint)
+    }
+}
+
+impl Authenticator {
+    /// # Errors
+    /// A sentence for the person who starts the server, when `[jwt]` is on and its keys cannot be used.
+    pub fn of(settings: &Settings) -> Result<Self, String> {
+        let access = &settings.access;
+        let open = is_loopback(settings.http.listen.ip()) && !access.require_token;
+        Ok(Self {
+            owners: access.owners.clone(),
+            jwt: settings.jwt.is_on().then(|| Validator::load(&settings.jwt)).transpose()?,
+            anonymous: open.then_some(access.loopback_role),
+        })
+    }
+
+    /// # Errors
+    /// Why it is nobody this server knows. A token that is not accepted is an error where none is needed, too: falling
+    /// back to less would hide it.
+    ///
+    /// `tokens` are those that count now; `owner`: those of whoever became the machine's owner since the start.
+    pub fn identify(&self, headers: &HeaderMap, tokens: &Tokens, owner: &[TokenSetting]) -> Result<Known, Unknown> {
+        let mut shown = headers.get_all(header::AUTHORIZATION).iter();
+        let Some(value) = shown.next() else {
+            let role = self.anonymous.ok_or(Unknown::Missing)?;
+            return Ok(Known { caller: Caller::anonymous(role), until: None });
+        };
+        let presented = value.to_str().ok().and_then(|value| {
+            let (scheme, token) = value.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+        });
+        let presented = presented.filter(|_| shown.next().is_none()).ok_or(Unknown::Scheme)?;
+        let now = OffsetDateTime::now_utc();
+        let judged = match tokens.judge(presented, now) {
+            Err(token::Fault::Unknown) => token::judge(owner, presented, now).map(|token| (token.clone(), None)),
+            judged => judged,
+        };
+        match (judged, &self.jwt) {
+            (Ok((token, pass)), _) => {
+                let caller = Caller::new(principal(&token), token.role, Door::Http).of_owner(token.owner.as_deref());
+                Ok(Known { caller: Caller { pass, ..caller }, until: token.expires })
+            }
+            (Err(token::Fault::Unknown), Some(jwt)) if !presented.starts_with(token::PREFIX) => {
+                let bearer = jwt.judge(presented, now).map_err(Unknown::Jwt)?;
+                let principal = format!("jwt:{}", bearer.subject);
+                let owner = self.owners.of(&principal).map(str::to_owned);
+                let caller = Caller::new(principal, bearer.role, Door::Http).of_owner(owner.as_deref());
+                Ok(Known { caller, until: Some(bearer.until) })
+            }
+            (Err(fault), _) => Err(Unknown::Token(fault)),
+        }
+    }
+}
