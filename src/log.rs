@@ -246,7 +246,7 @@ mod tests {
     fn a_part_has_one_name_however_the_program_is_divided() {
         assert_eq!(component("base::os::journal"), "raspi_mcp::os::journal");
         assert_eq!(component("hw::gpio::lines"), "raspi_mcp::hw::gpio::lines");
-        for same in ["audit", "update", "raspi_mcp::rpc", "rmcp::service", "hyper::proto"] {
+        for same in ["audit", "update", "raspi_mcp::rpc", "hyper::proto"] {
             assert_eq!(component(same), same);
         }
     }
