@@ -128,7 +128,7 @@ pub fn run() -> std::process::ExitCode {
         Command::Prepare(args) => prepare::run(&args, &cli.sources),
         Command::Grow(args) => grow::run(&args),
         #[cfg(feature = "guard")]
-        Command::Guard => ::agent::guard::run()
+        Command::Guard => ::agent::exec::guard_process::run()
             .map_err(|error| exit::Failure::new(Exit::Failed, format!("the agent starts this, nobody else: {error}"))),
         Command::Doctor(args) => doctor::run(&args, &cli.sources),
     };

@@ -4,7 +4,6 @@ use super::Updating;
 use base::{
     error::ToolError,
     os::{
-        icmp::Echo,
         local,
         net::{
             address,
@@ -29,6 +28,7 @@ use tokio::{
 };
 use update::health::{Look, Probe};
 use update_client::Line;
+use update_client::icmp::Echo;
 
 /// Echo requests to the gateway, and how long each waits: some answer the first one late, with an address to resolve.
 const ECHOES: u16 = 3;

@@ -35,8 +35,6 @@ pub mod context;
 mod core;
 pub mod exec;
 mod files;
-#[cfg(feature = "guard")]
-pub mod guard;
 mod header;
 pub mod heads;
 pub mod hostname;

@@ -12,6 +12,7 @@ mod body;
 mod certificate;
 mod download;
 mod fault;
+pub mod icmp;
 mod limits;
 mod line;
 mod look;

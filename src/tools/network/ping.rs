@@ -5,15 +5,13 @@ use crate::{
     registry::{context::Context, tool::Tool},
     tools::{system::rounded, within},
 };
-use base::{
-    error::ToolError,
-    os::icmp::{Echo, Refusal},
-};
+use base::error::ToolError;
 use contract::meta::Meta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use std::{net::SocketAddr, time::Duration};
 use tokio::time::{Instant, sleep_until};
+use update_client::icmp::{Echo, Refusal};
 
 /// Most echo requests of one call (docs/contract/network.md).
 const COUNT: u32 = 10;

@@ -1,10 +1,7 @@
 //! Whom `network.ping` asks: an address, or a name that is looked up.
 
 use agent::operations::network::is_device;
-use base::{
-    error::ToolError,
-    os::{Root, icmp::is_one_machine},
-};
+use base::{error::ToolError, os::Root};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -12,6 +9,7 @@ use std::{
     net::{IpAddr, SocketAddr, SocketAddrV6},
     time::Duration,
 };
+use update_client::icmp::is_one_machine;
 
 /// Longest name (RFC 1035, section 2.3.4).
 pub const LONGEST: usize = 253;

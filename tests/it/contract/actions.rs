@@ -67,7 +67,7 @@ fn every_tool_that_changes_something_says_what_it_does_and_so_does_every_private
     for entry in registry.entries() {
         let declared = Does::of(entry.name()).is_some_and(|does| !does.own.is_empty());
         let needed = entry.meta.effect.is_write() || PRIVATE.contains(&entry.name());
-        assert!(declared || !needed, "{} is not in src/registry/actions/table.rs", entry.name());
+        assert!(declared || !needed, "{} is not in crates/contract/src/actions/table.rs", entry.name());
     }
     let known: BTreeSet<&str> = ACTIONS.iter().map(|(action, _)| *action).collect();
     let done: BTreeSet<&str> = DOES.iter().flat_map(|does| does.own).copied().collect();

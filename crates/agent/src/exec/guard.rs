@@ -1,7 +1,7 @@
 //! The agent's end of the line to a guard: a process of `raspi-mcp guard`, spoken to over its standard input.
 
 use super::{Ending, Process};
-use crate::guard::{STOP, Word};
+use crate::exec::guard_process::{STOP, Word};
 use base::error::ToolError;
 use futures::future::BoxFuture;
 use std::{io, os::unix::process::ExitStatusExt, process::ExitStatus};

@@ -1,7 +1,7 @@
 //! The runner of a machine without systemd: a guard for each command.
 
 use super::{Plan, Runner, Started, guard::Guard};
-use crate::guard::Order;
+use crate::exec::guard_process::Order;
 use base::{base64url, error::ToolError};
 use futures::future::BoxFuture;
 use std::{io, os::fd::OwnedFd, path::PathBuf, process::Stdio};

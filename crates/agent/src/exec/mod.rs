@@ -6,6 +6,8 @@
 #[cfg(feature = "guard")]
 pub mod guard;
 #[cfg(feature = "guard")]
+pub mod guard_process;
+#[cfg(feature = "guard")]
 mod guarded;
 pub mod output;
 mod running;

@@ -23,7 +23,6 @@ pub mod glob;
 pub mod groups;
 pub mod host_name;
 pub mod hwmon;
-pub mod icmp;
 pub mod ids;
 pub mod ioctl;
 pub mod journal;

@@ -1,6 +1,6 @@
 //! The server half's policy: which tools are on, for whom, and which ask a person first.
 //!
-//! The agent half has a copy of its own (`agent/policy.rs`) and does not trust this one.
+//! The agent half has a copy of its own (`crates/agent/src/policy.rs`) and does not trust this one.
 
 use crate::{
     access::{caller::Caller, way},

@@ -97,7 +97,7 @@ const FILE_HEAD: &str = "\
 const INTRODUCTION: &str = "\
 # Configuration
 
-<!-- Generated from the sections in src/config: BLESS=1 cargo test writes it. -->
+<!-- Generated from the sections in crates/contract/src/config: BLESS=1 cargo test writes it. -->
 
 raspi-mcp runs without any configuration: read-only, on loopback. What you set is merged from these sources; later ones
 win over earlier ones:

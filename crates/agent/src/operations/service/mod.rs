@@ -45,7 +45,7 @@ async fn service(cx: &Context<'_>, tool: &str, given: &str, verb: &str) -> Resul
     Ok(unit)
 }
 
-/// Document 000, addendum, section 6.1.
+/// docs/contract/service.md.
 fn refuse_to_break(unit: &Unit, verb: &str, reach: &reach::Reach) -> Result<(), ToolError> {
     let dependents: Vec<&String> = reach.stops.iter().chain(&reach.wanted_by).collect();
     if dependents.is_empty() {

@@ -1,4 +1,4 @@
-//! `[limits]`: what one server and one caller may take at once. The numbers are document 003's and DESIGN.md's.
+//! `[limits]`: what one server and one caller may take at once (docs/contract/README.md).
 
 use crate::config::{
     declare::section,
