@@ -1,4 +1,11 @@
-//! raspi-mcp: an appliance that an AI assistant can operate safely. `ARCHITECTURE.md` is the map.
+//! raspi-mcp: an appliance that an AI assistant can operate safely. This package is the server half and the command line; `ARCHITECTURE.md`
+//! is the map.
+//!
+//! It may know every other crate of the workspace; none knows it. It has the network and no privileges: what needs root it asks of
+//! [`agent`], which believes nothing that it says about permission.
+//!
+//! Every call enters at one pipeline ([`registry`]), gets one answer, and is in the audit: a write before it runs. `rmcp` is named in
+//! [`rpc`] only.
 
 pub mod allow;
 pub mod approval;

@@ -29,7 +29,7 @@ our_binary() {
   if [ -n "${RASPI_MCP_BINARY:-}" ]; then
     [ -x "$RASPI_MCP_BINARY" ] || die "RASPI_MCP_BINARY is $RASPI_MCP_BINARY, which is not a program"
     printf '%s\n' "$RASPI_MCP_BINARY"
-  elif [ -x "$release" ] && [ -z "$(find src Cargo.toml Cargo.lock -newer "$release" -print -quit)" ]; then
+  elif [ -x "$release" ] && [ -z "$(find src crates schemas build.rs Cargo.toml Cargo.lock -newer "$release" -print -quit)" ]; then
     printf '%s\n' "$release"
   else
     cargo build --locked --quiet >&2

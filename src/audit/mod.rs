@@ -2,12 +2,12 @@
 //!
 //! A write has two records: its intent, before anything is done, and what came of it, before it is answered. Both are on the
 //! card by then; without the first it is not done. The first refusal of a kind is on the card before it is answered, those
-//! that follow within a minute are counted ([`gather`]). Successful reads wait up to a second and are recorded together, since a
+//! that follow within a minute are counted (`gather`). Successful reads wait up to a second and are recorded together, since a
 //! commit costs an SD card an erase block; a power cut may lose that second of reads, and of writes whose effect goes with the
 //! power too (`Meta::volatile`), never another write. Those are committed before they are answered and synced within the second,
-//! by whatever syncs first. No record is longer than 8 KiB ([`limit`]), and no caller has more than its share of the
-//! store ([`shares`]). The privileged half recomputes the chain and signs for what is trimmed (see [`agent::heads`] and
-//! [`witness`]), so that the half that writes it cannot rewrite it unnoticed.
+//! by whatever syncs first. No record is longer than 8 KiB ([`contract::audit::limit`]), and no caller has more than its share of the
+//! store (`shares`). The privileged half recomputes the chain and signs for what is trimmed (see [`agent::heads`] and
+//! `witness`), so that the half that writes it cannot rewrite it unnoticed.
 
 mod backlog;
 mod batch;

@@ -12,6 +12,7 @@ use std::{
 pub struct Args {
     /// Only this tool
     tool: Option<String>,
+    #[allow(rustdoc::invalid_html_tags, reason = "clap shows the text as it is")]
     /// Write DIR/<namespace>/<operation>.json for every tool
     #[arg(long, value_name = "DIR", conflicts_with = "check")]
     write: Option<PathBuf>,

@@ -8,6 +8,7 @@ mod allow;
 mod appliance;
 mod attacks;
 mod bridge;
+mod ci;
 mod citations;
 mod cli;
 mod config;

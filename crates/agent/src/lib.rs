@@ -4,6 +4,12 @@
 //! It trusts nothing the network half says about permission: it asks the kernel who is calling, judges each operation
 //! by its own copy of the policy, keeps the approvals itself, and writes its own log.
 //!
+//! Knows every crate below it (`base`, `contract`, `hw`, `update`, `appliance`), and neither the server half nor anything that speaks to
+//! the network.
+//!
+//! Only who passed every check is admitted, and admission is the last step before an act. An approval is good for one tool, one principal
+//! and one hash of arguments, once. What an operation did is in the log before it is answered.
+//!
 //! Imports go one way, from the end of this list to its start:
 //!
 //! | modules | what they are |

@@ -182,7 +182,7 @@ impl ToolError {
     }
     /// Makes `tools/call` answer with this JSON-RPC error rather than with a result that says `isError`: the request itself
     /// is at fault, in a way that MCP has a code for (-32021 for a capability the client lacks, say). For tools that
-    /// converse ([`contract::meta::Meta::interactive`]): rmcp gives the answer the HTTP status that belongs to it.
+    /// converse (`Meta::interactive` of the crate `contract`): rmcp gives the answer the HTTP status that belongs to it.
     #[must_use]
     pub fn protocol(mut self, code: i32, data: impl Into<Value>) -> Self {
         self.instead = Some(Box::new(Instead::Protocol(Protocol { code, data: data.into() })));

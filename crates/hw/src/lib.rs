@@ -1,4 +1,9 @@
-//! The hardware: which board this is, what its firmware says, its buses, and (in later parts) its pins and cameras.
+//! The hardware: which board this is, what its firmware says, its pins, PWM, I2C buses and cameras.
+//!
+//! Knows `base` and `contract`; neither tools nor the agent. What it needs of them (the firmware's mailbox, say) is passed in.
+//!
+//! Each kind of hardware is a port with two ends, the kernel's and a simulated twin, and no caller sees which one it has. One holder for
+//! each line, with its safe state when it lets go. Every wait for a device is bounded.
 
 pub mod board;
 pub mod camera;

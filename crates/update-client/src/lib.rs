@@ -1,5 +1,7 @@
 //! The server's side of updates: finds releases, runs the one update job, monitors a trial, and reports the state of it all.
 //!
+//! Knows `base`, `contract`, `hw`, `update` and `agent`.
+//!
 //! [`UpdateClient`] is the state that the modules share; each adds what it does as methods. [`fetch`] brings bytes here and
 //! [`upload`] hands them to the agent; `channel_check` reads the channel's index and `preview` has a bundle judged; `update_job`
 //! is the job, `poller` begins one unasked; `trial_monitor` reports a new system's health from `health_probe`, and

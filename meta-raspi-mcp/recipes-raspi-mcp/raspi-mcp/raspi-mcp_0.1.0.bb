@@ -52,6 +52,8 @@ BINDGEN_EXTRA_CLANG_ARGS:class-target = "--sysroot=${STAGING_DIR_TARGET}"
 # Else Cargo.toml's profile strips before the debug symbols were split off.
 export CARGO_PROFILE_RELEASE_STRIP = "false"
 
+# Not the libraries of the workspace, which the class would install as well.
+CARGO_BUILD_FLAGS:append = " --bin raspi-mcp"
 # Without the guard, which stands in for systemd.
 CARGO_BUILD_FLAGS:append:class-target = " --no-default-features"
 

@@ -1,6 +1,6 @@
 //! `files.*`: files in the folders that the configuration opens (`[[files.roots]]`), and nowhere else.
 //!
-//! The server does this with its own user's rights; the agent has no part in it. [`place`] turns a path into a root and names
+//! The server does this with its own user's rights; the agent has no part in it. `place` turns a path into a root and names
 //! below it, [`base::os::beneath`] has the kernel resolve them.
 
 mod content;

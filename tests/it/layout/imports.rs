@@ -51,7 +51,10 @@ fn tree_of(line: &str) -> Option<&str> {
 fn expand(before: &str, tree: &str, found: &mut impl FnMut(String)) {
     let Some(open) = tree.find('{') else {
         let path = tree.split(" as ").next().unwrap_or(tree).trim();
-        return if path.is_empty() { () } else { found(format!("{before}{path}")) };
+        if !path.is_empty() {
+            found(format!("{before}{path}"));
+        }
+        return;
     };
     let before = format!("{before}{}", tree[..open].trim());
     let inner = &tree[open + 1..tree.rfind('}').unwrap_or(tree.len())];

@@ -127,7 +127,7 @@ pub struct Reading {
     overlong: bool,
     /// A line came that lies beyond the time asked for: none of the later ones is wanted.
     pub is_beyond: bool,
-    /// Lines that were longer than [`LONGEST_LINE`], or no JSON that is understood.
+    /// Lines that were longer than `LONGEST_LINE`, or no JSON that is understood.
     pub left_out: u64,
     complaint: JoinHandle<String>,
 }

@@ -1,4 +1,4 @@
-//! How long a record may be: whatever a caller chooses, it stays below [`MAX_RECORD`].
+//! How long a record may be: whatever a caller chooses, it stays below `MAX_RECORD`.
 //!
 //! Sizes are those of the stored bytes. JSON writes a control character with six, so characters of the text say little.
 
@@ -9,7 +9,7 @@ use std::{borrow::Cow, io};
 
 /// Most bytes of one record as it is stored: the JSON, the search columns, and SQLite's own.
 const MAX_RECORD: usize = 8 * 1024;
-/// Most bytes of one call's JSON, or of the calls of one row; the rest of [`MAX_RECORD`] is for its columns and its number.
+/// Most bytes of one call's JSON, or of the calls of one row; the rest of `MAX_RECORD` is for its columns and its number.
 pub const MAX_BODY: usize = 6900;
 /// Arguments whose JSON is longer are replaced, whatever else stands in the record.
 const MAX_ARGS: usize = 6000;

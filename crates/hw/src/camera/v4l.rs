@@ -2,7 +2,7 @@
 //!
 //! Frames come through buffers shared with the kernel and are read where they lie. The crate opens devices so that nothing it
 //! asks for ever waits; what waits is poll(2) alone, here, in slices with an end. It panics where a driver gives names that are
-//! no text or colours it has never heard of, hence [`caught`].
+//! no text or colours it has never heard of, hence `caught`.
 
 use super::{
     negotiate::{Choice, choose},

@@ -38,7 +38,7 @@ pub struct State {
     /// Small things that survive the loss of the data partition: identity, hashes of tokens, network connections.
     pub kept: BTreeMap<String, Vec<u8>>,
     /// Both copies had been written, and neither could be read: what was recorded is lost. Stays in the record until the agent has settled a
-    /// boot that began so: what is written before that ([`appliance`]) must not make it look like a card from the factory.
+    /// boot that began so: what is written before that (the crate `appliance`) must not make it look like a card from the factory.
     pub lost: bool,
     /// Fields of a newer version.
     pub more: Map<String, Value>,

@@ -28,7 +28,7 @@ pub struct Route {
     pub prefix: u8,
     /// `None` where the destination is on the link itself.
     pub gateway: Option<IpAddr>,
-    /// "UG": see [`LETTERS`].
+    /// "UG": see `LETTERS`.
     pub flags: String,
     /// Of several, the smallest is taken.
     pub metric: u32,
