@@ -1,6 +1,6 @@
 //! Brings the blocks of a bundle here, from servers or from a stick, and decides nothing about them.
 //!
-//! A [`HttpClient`] is the way out with its limits, a [`Source`] one file at several [`Place`]s, [`Blocks`] what comes of it, and a [`Spool`]
+//! A [`HttpClient`] is the way out with its limits, a [`Source`] one file at several [`update::Place`]s, [`Blocks`] what comes of it, and a [`Spool`]
 //! where it waits. [`download`] is all of that in one. Every wait is bounded, every block is verified by the hash that the signed index
 //! has for it, and whatever goes wrong, what was fetched is kept.
 
