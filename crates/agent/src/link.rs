@@ -36,26 +36,31 @@ impl AgentLink {
     /// # Errors
     /// The operation's; `unavailable` when the agent does not answer; `cancelled` when this call was told to end before something
     /// was begun that cannot be stopped.
-    pub async fn call<O: Operation>(&self, request: O::Request) -> Result<O::Answer, ToolError> {
+    pub fn call<O: Operation>(&self, request: O::Request) -> impl Future<Output = Result<O::Answer, ToolError>> + Send {
         let wait = O::patience(&request);
-        self.call_within::<O>(request, wait).await
+        self.call_within::<O>(request, wait)
     }
 
     /// As [`AgentLink::call`], for an operation whose request has no fields.
     ///
     /// # Errors
     /// As there.
-    pub async fn get<O: Operation<Request: Default>>(&self) -> Result<O::Answer, ToolError> {
-        self.call::<O>(O::Request::default()).await
+    pub fn get<O: Operation<Request: Default>>(&self) -> impl Future<Output = Result<O::Answer, ToolError>> + Send {
+        self.call::<O>(O::Request::default())
     }
 
     /// As [`AgentLink::call`], for an operation whose request does not say how long it may wait: at most `wait` and some seconds.
     ///
     /// # Errors
     /// As there.
-    pub async fn call_within<O: Operation>(&self, request: O::Request, wait: Duration) -> Result<O::Answer, ToolError> {
+    pub fn call_within<O: Operation>(
+        &self,
+        request: O::Request,
+        wait: Duration,
+    ) -> impl Future<Output = Result<O::Answer, ToolError>> + Send {
         let name = O::name(&request);
-        self.ask(AnyRequest::of::<O>(request), name, wait).await?.read::<O>()
+        let asked = self.ask(AnyRequest::of::<O>(request), name, wait);
+        async move { asked.await?.read::<O>() }
     }
 
     /// What does not depend on the operation, so that it is compiled once.

@@ -137,9 +137,8 @@ impl Answer {
     /// # Errors
     /// `internal` when it cannot be written as JSON.
     pub fn of<O: Operation>(answer: &O::Answer) -> Result<Self, ToolError> {
-        to_raw_value(&Tagged { tag: O::ANSWER, value: answer })
-            .map(Self)
-            .map_err(|error| ToolError::internal(format!("the answer of {}: {error}", O::TAG)))
+        let tagged = to_raw_value(answer).and_then(|value| to_raw_value(&Tagged { tag: O::ANSWER, value: &value }));
+        tagged.map(Self).map_err(|error| ToolError::internal(format!("the answer of {}: {error}", O::TAG)))
     }
 
     /// The answer, where it is one of `O`; `None` where it is another operation's.
@@ -157,12 +156,12 @@ fn parse<T: DeserializeOwned>(value: &RawValue) -> serde_json::Result<T> {
 }
 
 /// `{tag: value}`, to be written.
-struct Tagged<'a, T> {
+struct Tagged<'a> {
     tag: &'static str,
-    value: &'a T,
+    value: &'a RawValue,
 }
 
-impl<T: Serialize> Serialize for Tagged<'_, T> {
+impl Serialize for Tagged<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(1))?;
         map.serialize_entry(self.tag, self.value)?;
