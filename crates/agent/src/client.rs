@@ -66,16 +66,11 @@ impl Client {
         &self.0.path
     }
 
-    /// Asks for the operation `O` and waits for its answer; `wait` is how long the agent is asked to wait before it answers.
+    /// Asks for an operation, called `name` in refusals, and waits for its answer; `wait` is how long the agent is asked to wait before
+    /// it answers. Not generic, so that it is compiled once.
     ///
     /// # Errors
     /// The agent's own; `unavailable` when it does not answer. An operation without an answer may have been done.
-    pub async fn call<O: Operation>(&self, request: O::Request, wait: Duration) -> Result<O::Answer, ToolError> {
-        let name = O::name(&request);
-        self.ask(AnyRequest::of::<O>(request), name, wait).await?.read::<O>()
-    }
-
-    /// As [`Client::call`], for whatever operation it is: what does not depend on one is compiled once.
     pub(super) fn ask(
         &self,
         request: AnyRequest,

@@ -101,7 +101,7 @@ fn permit(cx: &Context, tool: &str, pin: Pin, verb: &str) -> Result<(), ToolErro
 
 /// What every answer of this namespace says of itself, and what must be known first of pins that nobody has.
 async fn begin(cx: &Context, pin: Option<Pin>) -> Owner {
-    cx.services.gpio.refresh(pin, cx.services.agent.get::<ReadPins>()).await;
+    cx.services.gpio.refresh(pin, || cx.services.agent.get::<ReadPins>()).await;
     if cx.services.machine.board.is_simulated() {
         cx.notes.simulated();
     }

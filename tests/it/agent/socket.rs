@@ -276,8 +276,8 @@ async fn a_refusal_is_heard_even_when_the_agent_hung_up_before_the_question_was_
     });
     const ROUNDS: usize = 300;
     for round in 0..ROUNDS {
-        let error =
-            Client::new(&path).call::<op::status::GetStatus>(Default::default(), Duration::ZERO).await.unwrap_err();
+        let link = AgentLink::Socket(Client::new(&path));
+        let error = link.get::<op::status::GetStatus>().await.unwrap_err();
         assert_eq!(error.message, "bob may not talk to the agent", "round {round}");
     }
     agent.join().unwrap();

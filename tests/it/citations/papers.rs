@@ -14,7 +14,7 @@ const PAPERS: [&str; 10] = [
     r"\b[Ii]ssues? [A-P]\b",
     r"\bnote[s]/[a-z]+\.md\b",
     r"\bstyl[e]\.md\b",
-    r"(\.\./|/work/)share[d]\b",
+    r"(\.\./|/wor[k]/)share[d]\b",
 ];
 
 /// Comments that are descriptions in `schemas/`, which stay byte for byte as they are until a tool's schema changes anyway.

@@ -41,15 +41,18 @@ impl PinCache {
 }
 
 impl Lines {
-    /// Has the agent look at the registers by `ask`, where only it may; `ask` is dropped where nobody needs to. Without it nothing is known of a pin that nobody holds; of one
-    /// that is held here everything is.
-    pub async fn refresh(&self, pin: Option<Pin>, ask: impl Future<Output = Result<Vec<PinLook>, ToolError>>) {
+    /// Has the agent look at the registers by `ask`, where only it may. `ask` is not called where nobody needs to know. Without an
+    /// answer nothing is known of a pin that nobody holds; of one that is held here everything is.
+    pub async fn refresh<A>(&self, pin: Option<Pin>, ask: impl FnOnce() -> A)
+    where
+        A: Future<Output = Result<Vec<PinLook>, ToolError>>,
+    {
         // A wave by hardware is lent without a line.
         let is_held = |pin| self.state().leases.get(&pin).is_some_and(|lease| lease.drive.has_line());
         if self.hardware.kind != Kind::RaspberryPi || pin.is_some_and(is_held) || self.reads_registers() {
             return;
         }
-        let looks = ask.await.unwrap_or_else(|error| {
+        let looks = ask().await.unwrap_or_else(|error| {
             tracing::debug!(target: "raspi_mcp::hw::gpio::told", %error, "the agent does not tell what the pins are");
             Vec::new()
         });
