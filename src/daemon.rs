@@ -106,7 +106,7 @@ pub async fn start(serve: Serve) -> Result<Running, String> {
     let machine = process_setup::machine(&settings)?;
     let agent = process_setup::link(&settings, &machine.board, &reload, &stop)?;
     if let AgentLink::Socket(_) = &agent {
-        tasks.spawn(process_setup::compare(agent.clone(), settings.places.clone(), stop.clone()));
+        base::task::spawn_on(&tasks, process_setup::compare(agent.clone(), settings.places.clone(), stop.clone()));
     }
     let store = Store::open(&settings.places.state_dir.join("store.db")).map_err(|error| error.to_string())?;
     let audit = Audit::new(store.clone(), settings.audit.max_bytes, Some(agent.clone()));
@@ -232,12 +232,12 @@ async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<Option<
         socket = Some(listener);
     }
     let address = http.map(|(listener, app, address)| {
-        server.tasks.spawn(listener.run(app));
+        base::task::spawn_on(&server.tasks, listener.run(app));
         tracing::info!("listening on {}", url(settings, address));
         address
     });
     if let Some(listener) = socket {
-        server.tasks.spawn(listener.run(Arc::clone(server)));
+        base::task::spawn_on(&server.tasks, listener.run(Arc::clone(server)));
         tracing::info!("listening on {}", settings.socket.path.display());
     }
     Ok(address)

@@ -8,7 +8,7 @@ use std::sync::Arc;
 pub fn follow(server: &Arc<Server>) {
     follow_tokens(server);
     if let Some(folder) = server.pipeline.services.site.clone() {
-        server.tasks.spawn(allowed::announce(Arc::clone(server), folder));
+        base::task::spawn_on(&server.tasks, allowed::announce(Arc::clone(server), folder));
     }
 }
 
@@ -27,7 +27,7 @@ fn follow_tokens(server: &Arc<Server>) {
     match services.tokens.follow(&services.settings) {
         Ok(following) => {
             let stop = server.stop.clone();
-            server.tasks.spawn(async move { stop.run_until_cancelled(following).await });
+            base::task::spawn_on(&server.tasks, async move { stop.run_until_cancelled(following).await });
         }
         Err(why) => tracing::error!("{why}"),
     }

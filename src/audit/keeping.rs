@@ -107,7 +107,7 @@ impl Audit {
         let noted = waiting.gathered.note(who, tool, outcome, spent);
         if let Some(window) = noted.opens {
             let audit = self.clone();
-            tokio::spawn(async move { audit.end_window(window).await });
+            base::task::spawn(async move { audit.end_window(window).await });
         }
         noted
     }

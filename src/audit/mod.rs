@@ -148,7 +148,7 @@ impl Audit {
     fn arm(&self, waiting: &mut Waiting) {
         if !mem::replace(&mut waiting.timer, true) {
             let audit = self.clone();
-            tokio::spawn(async move {
+            base::task::spawn(async move {
                 audit.pause(DELAY).await;
                 audit.waiting().timer = false;
                 audit.flush_reads().await;
@@ -275,7 +275,7 @@ impl Audit {
     /// record.
     async fn commit(&self, work: Work, durability: Durability) -> Result<i64, ToolError> {
         let audit = self.clone();
-        tokio::spawn(async move { audit.commit_now(work, durability).await })
+        base::task::spawn(async move { audit.commit_now(work, durability).await })
             .await
             .map_err(|error| ToolError::internal(format!("the audit's task ended: {error}")))?
     }

@@ -120,7 +120,7 @@ impl Audit {
             return;
         }
         let audit = self.clone();
-        tokio::spawn(async move { audit.tell_all().await });
+        base::task::spawn(async move { audit.tell_all().await });
     }
 
     async fn tell_all(&self) {

@@ -45,7 +45,7 @@ pub async fn run(remote: Remote, reader: Reader, writer: Writer) -> Result<(), T
     let told = daemon::told_to_stop();
     let (out, waiting) = mpsc::channel(WAITING);
     let link = Arc::new(Link::new(remote, out));
-    let mut writing = tokio::spawn(write(waiting, writer));
+    let mut writing = base::task::spawn(write(waiting, writer));
     let mut requests = JoinSet::new();
     let mut listening = JoinSet::new();
     let carried = async {

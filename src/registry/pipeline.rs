@@ -130,7 +130,7 @@ impl Pipeline {
             return self.run_here(call).await;
         }
         let (pipeline, entry, gone) = (Arc::clone(self), call.entry, call.cancel.clone().drop_guard());
-        let ended = tokio::spawn(async move { pipeline.run_here(call).await }).await;
+        let ended = base::task::spawn(async move { pipeline.run_here(call).await }).await;
         gone.disarm();
         ended.unwrap_or_else(|_| Finished {
             result: Err(ToolError::unavailable("the server is stopping").with("changed", "unknown")),
@@ -246,7 +246,7 @@ impl Pipeline {
                 notes,
                 started,
             };
-            tokio::spawn(call.record(running, ledger));
+            base::task::spawn(call.record(running, ledger));
         }
         Finished { result, meta }
     }

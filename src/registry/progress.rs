@@ -92,7 +92,7 @@ impl Progress {
         }
         state.pending = Some(update);
         if !std::mem::replace(&mut state.timer, true) {
-            tokio::spawn(send_in_time(Arc::clone(shared), wait));
+            base::task::spawn(send_in_time(Arc::clone(shared), wait));
         }
     }
 

@@ -29,7 +29,7 @@ impl Pins {
         for pin in wanted.iter().copied() {
             self.0.entry(pin).or_insert_with(|| {
                 let (services, subscriptions) = (Arc::clone(services), Arc::clone(subscriptions));
-                Listener(tokio::spawn(listen(services, subscriptions, pin)))
+                Listener(base::task::spawn(listen(services, subscriptions, pin)))
             });
         }
     }

@@ -61,7 +61,7 @@ impl ServiceListeners {
                         // The connection is gone, and what happens meanwhile is not heard: whoever reads again sees it.
                         subscriptions.service_moved(&unit);
                     };
-                    self.listeners.insert(name.clone(), Listener(tokio::spawn(listen)));
+                    self.listeners.insert(name.clone(), Listener(base::task::spawn(listen)));
                 }
                 Err(error) => {
                     tracing::debug!(target: "resources", %error, service = name, "cannot be listened to yet");

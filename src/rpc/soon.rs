@@ -16,7 +16,7 @@ pub fn begin<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) 
     match work.as_mut().now_or_never() {
         Some(done) => Begun::Done(done),
         // The task polls again first thing, so that nothing is missed that this poll was to be woken by.
-        None => Begun::Task(tokio::spawn(work)),
+        None => Begun::Task(base::task::spawn(work)),
     }
 }
 

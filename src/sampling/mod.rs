@@ -120,7 +120,7 @@ impl Sampling {
     /// Does not wait for the store.
     pub fn resume(&self, machine: &Arc<Machine>, default: DefaultJob) {
         let (sampling, machine) = (self.clone(), Arc::clone(machine));
-        tokio::spawn(async move {
+        base::task::spawn(async move {
             match sampling.settle_default(default).await {
                 Ok(()) => sampling.wake(&machine),
                 Err(error) => {

@@ -32,7 +32,7 @@ impl Sampling {
         state.awake = true;
         state.epoch = Some(Instant::now());
         let (sampling, machine) = (self.clone(), Arc::clone(machine));
-        tokio::spawn(async move { sampling.run(&machine).await });
+        base::task::spawn(async move { sampling.run(&machine).await });
     }
 
     async fn run(&self, machine: &Machine) {

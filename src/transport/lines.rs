@@ -23,7 +23,7 @@ pub async fn serve(
     writer: impl AsyncWrite + Unpin + Send + 'static,
 ) {
     let (mut connection, outgoing) = Connection::new(Arc::clone(&server), caller);
-    let mut writing = tokio::spawn(write(outgoing, writer));
+    let mut writing = base::task::spawn(write(outgoing, writer));
     let mut framer = Framer::new(server.options.request_bytes);
     let mut buffer = vec![0; READ];
     let ended = {

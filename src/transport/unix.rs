@@ -99,7 +99,7 @@ impl Listener {
         };
         let caller = Caller { presence: Some(Presence::seated(&seat)), ..caller };
         let server = Arc::clone(server);
-        server.tasks.clone().spawn(async move {
+        base::task::spawn_on(&server.tasks.clone(), async move {
             let (reader, writer) = stream.into_split();
             lines::serve(server, caller, reader, Paced::new(writer, Some(Arc::clone(&seat)))).await;
             drop(seat);

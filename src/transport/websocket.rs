@@ -46,7 +46,7 @@ async fn serve(server: Arc<Server>, caller: Caller, seat: Arc<Seat>, remaining: 
     let is_revoked = || pass.as_ref().is_some_and(Presence::is_gone);
     let (sink, mut stream) = socket.split();
     let (mut connection, outgoing) = Connection::new(Arc::clone(&server), caller);
-    let mut writing = tokio::spawn(write(outgoing, sink));
+    let mut writing = base::task::spawn(write(outgoing, sink));
     let expired = async {
         match remaining {
             Some(remaining) => tokio::time::sleep(remaining).await,

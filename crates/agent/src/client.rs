@@ -162,7 +162,7 @@ impl Connection {
     fn start(stream: UnixStream) -> Self {
         let (reader, writer) = stream.into_split();
         let waiting = Arc::new(Mutex::new(Waiting::default()));
-        let listen = tokio::spawn(listen(reader, Arc::clone(&waiting)));
+        let listen = base::task::spawn(listen(reader, Arc::clone(&waiting)));
         Self { writer: tokio::sync::Mutex::new(writer), waiting, reader: listen.abort_handle() }
     }
 

@@ -101,7 +101,7 @@ impl AgentLink {
             Self::InProcess(agent) => {
                 let (ours, theirs) = UnixStream::pair()
                     .map_err(|error| ToolError::unavailable(format!("no pair of sockets: {error}")))?;
-                tokio::spawn(converse(Arc::clone(agent), Peer::in_process(), theirs));
+                base::task::spawn(converse(Arc::clone(agent), Peer::in_process(), theirs));
                 ours
             }
             Self::Offline(error) => return Err(error.clone()),

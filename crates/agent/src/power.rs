@@ -298,7 +298,7 @@ impl Power {
     fn arm(&self, now: &mut Now, pending: &Pending) {
         let wait = u64::try_from(pending.scheduled.at_ms - (self.0.clock)()).unwrap_or(0);
         let power = self.clone();
-        let task = tokio::spawn(async move {
+        let task = base::task::spawn(async move {
             tokio::time::sleep(Duration::from_millis(wait).max(SHORTEST)).await;
             power.fire();
         });

@@ -35,7 +35,7 @@ pub async fn run(
     // The connections of a simulated machine's host are nobody's business.
     let keeping = (!agent.settings.simulated).then(|| {
         let agent = Arc::clone(&agent);
-        tokio::spawn(async move { agent.keep_connections().await })
+        base::task::spawn(async move { agent.keep_connections().await })
     });
     serve(listener, agent, stop).await;
     keeping.iter().for_each(tokio::task::JoinHandle::abort);
@@ -67,7 +67,7 @@ pub fn in_process(settings: AgentSettings, board: &Board, stop: CancellationToke
         }
     };
     match bind(&path, false) {
-        Ok(listener) => drop(tokio::spawn(serve(listener, Arc::clone(&agent), stop))),
+        Ok(listener) => drop(base::task::spawn(serve(listener, Arc::clone(&agent), stop))),
         // Still an agent, but one that no person can answer: those who ask will see their asks expire.
         Err(error) => tracing::error!(target: "agent", %error, "approvals cannot be answered"),
     }

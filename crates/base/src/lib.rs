@@ -12,3 +12,4 @@ pub mod error;
 pub mod os;
 pub mod redact;
 pub mod reload_on_change;
+pub mod task;

@@ -111,7 +111,7 @@ impl UpdateClient {
     pub fn begin(&self, machine: &Arc<Machine>, stop: CancellationToken) {
         let client = self.clone();
         let machine = Arc::downgrade(machine);
-        tokio::spawn(stop.run_until_cancelled_owned(async move {
+        base::task::spawn(stop.run_until_cancelled_owned(async move {
             let simulated = trial_monitor::run(&client, &machine).await;
             let goes_on = async {
                 if !client.0.jobs.resume(Arc::new(UpdateJob { client: client.clone(), machine: Weak::clone(&machine) }))

@@ -74,7 +74,7 @@ impl Bridge {
         let pipe = Pipe { from_client, outbox: outbox.clone(), pending: Arc::clone(&pending) };
         let handler = Handler::on_stream(Arc::clone(server), Arc::clone(caller), running);
         let (token, unanswered, answers) = (stop.clone(), Arc::clone(&pending), outbox.clone());
-        server.tasks.spawn(async move {
+        base::task::spawn_on(&server.tasks, async move {
             match serve_server_with_ct(handler, pipe, token).await {
                 Ok(service) => drop(service.waiting().await),
                 Err(error) => tracing::debug!(%error, "a conversation ended before it began"),

@@ -101,7 +101,7 @@ impl McpHttp {
             self.sessions.opened(id, caller, params);
             if self.sessions.wants_reaper() {
                 let reap = Arc::clone(&self.sessions).reap();
-                self.tasks.spawn(self.stop.clone().run_until_cancelled_owned(reap));
+                base::task::spawn_on(&self.tasks, self.stop.clone().run_until_cancelled_owned(reap));
             }
         }
         response

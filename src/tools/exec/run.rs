@@ -327,7 +327,7 @@ impl Drop for StopWhenDropped {
     fn drop(&mut self) {
         let Some(id) = self.id.take() else { return };
         let agent = self.agent.clone();
-        tokio::spawn(async move {
+        base::task::spawn(async move {
             // An agent that is gone has taken the command with it.
             if let Err(error) = agent.call::<StopCommand>(CommandRef { id }).await {
                 tracing::debug!(%error, "the command was not there to be stopped");

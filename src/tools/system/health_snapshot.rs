@@ -173,7 +173,7 @@ async fn look(
         }
         Some(word) => {
             let (record, root, now_ms) = (services.sampling.power().clone(), root.clone(), services.sampling.now_ms());
-            tokio::spawn(async move { record.seen(word, &root, now_ms).await });
+            base::task::spawn(async move { record.seen(word, &root, now_ms).await });
             None
         }
         None => None,

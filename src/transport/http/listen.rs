@@ -125,7 +125,7 @@ impl Listener {
                 }
             };
             let app = Arc::clone(app);
-            app.server.tasks.clone().spawn(async move {
+            base::task::spawn_on(&app.server.tasks.clone(), async move {
                 let greeted = tokio::select! {
                     biased;
                     () = seat.evicted() => None,

@@ -114,7 +114,7 @@ impl App {
         app.server.pipeline.services.tokens.on_end(move |principals| {
             let Some(app) = own.upgrade() else { return };
             let principals = principals.to_vec();
-            app.server.tasks.clone().spawn(async move {
+            base::task::spawn_on(&app.server.tasks.clone(), async move {
                 for principal in principals {
                     app.mcp.sessions.close_all_of(&principal).await;
                 }

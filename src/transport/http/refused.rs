@@ -74,7 +74,7 @@ fn challenge(unknown: Unknown, metadata_url: Option<&str>) -> String {
 /// The window's records, once it is over.
 pub(super) fn gather_later(app: &Arc<App>) {
     let app = Arc::clone(app);
-    app.server.tasks.clone().spawn(async move { gather(&app).await });
+    base::task::spawn_on(&app.server.tasks.clone(), async move { gather(&app).await });
 }
 
 /// Waits for the window's end, or the server's, and records what came in it: one record for each network.

@@ -84,7 +84,7 @@ impl Button {
         let trouble = Arc::default();
         let lines = [Some(Arc::clone(&self.line)), self.led.as_ref().map(|led| Arc::clone(&led.line))];
         let (changed, agent) = (asks.changed(), (Arc::downgrade(asks), Arc::downgrade(log)));
-        let task = tokio::spawn(watch(agent, changed, self, Arc::clone(&trouble)));
+        let task = base::task::spawn(watch(agent, changed, self, Arc::clone(&trouble)));
         Grip { task: task.abort_handle(), lines, trouble }
     }
 

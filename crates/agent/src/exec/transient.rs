@@ -135,7 +135,7 @@ impl Drop for Unit {
     fn drop(&mut self) {
         if self.ending.is_none() {
             let (bus, name) = (Arc::clone(&self.bus), std::mem::take(&mut self.name));
-            tokio::spawn(async move { stop(&bus, &name).await });
+            base::task::spawn(async move { stop(&bus, &name).await });
         }
     }
 }

@@ -39,7 +39,7 @@ impl Installer {
     /// Keeps plans for as long as the installer lives. Asleep while there is none.
     pub(crate) fn watch_plan(self: &Arc<Self>) {
         let (installer, mut changed) = (Arc::downgrade(self), self.boot.plan_changes());
-        tokio::spawn(async move {
+        base::task::spawn(async move {
             let mut not_before = None;
             loop {
                 let Some(this) = installer.upgrade() else { return };

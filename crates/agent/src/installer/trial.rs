@@ -98,7 +98,7 @@ impl Installer {
             _ => return self.boot.begin(None, None),
         };
         let (installer, deadline) = (Arc::downgrade(self), Instant::now() + wait);
-        let task = tokio::spawn(async move {
+        let task = base::task::spawn(async move {
             tokio::time::sleep_until(deadline).await;
             if let Some(installer) = installer.upgrade() {
                 installer.due().await;

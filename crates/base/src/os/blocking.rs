@@ -2,9 +2,16 @@
 //! it any more.
 
 use crate::error::ToolError;
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use futures::future::BoxFuture;
+use std::{
+    any::Any,
+    marker::PhantomData,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -76,19 +83,47 @@ impl Drop for Waits {
     }
 }
 
-/// Runs `work` of `what` where it may block. What cannot be interrupted (an ioctl) goes on when the caller has gone: whoever
-/// starts such work bounds how much of it there is.
+/// The result of work on a blocking thread, for whoever awaits it. Dropping it tells the work to stop ([`Stop::check`]).
+///
+/// All work is one type inside, because tokio compiles a task for every type of work: 2 kB of code each.
+#[must_use = "the work begins when it is awaited"]
+pub struct Blocking<T> {
+    erased: BoxFuture<'static, Result<Done, ToolError>>,
+    result: PhantomData<fn() -> T>,
+}
+
+/// A result of a type that [`Blocking`] knows.
+type Done = Box<dyn Any + Send>;
+
+impl<T: 'static> Future for Blocking<T> {
+    type Output = Result<T, ToolError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.erased.as_mut().poll(cx).map_ok(|done| *done.downcast().expect("run() boxed a T"))
+    }
+}
+
+/// Runs `work` of `what` on a thread that may block. A system call that cannot be interrupted (an ioctl) continues after the
+/// caller has gone, so callers bound how much of such work there is.
 ///
 /// # Errors
-/// Those of `work`.
-pub async fn run<T: Send + 'static>(
+/// Those of `work`; `unavailable` while the runtime is shutting down.
+pub fn run<T: Send + 'static>(
     what: &'static str,
     work: impl FnOnce(&Stop) -> Result<T, ToolError> + Send + 'static,
-) -> Result<T, ToolError> {
+) -> Blocking<T> {
+    let work = Box::new(move |stop: &Stop| Ok(Box::new(work(stop)?) as Done));
+    Blocking { erased: Box::pin(run_erased(what, work)), result: PhantomData }
+}
+
+async fn run_erased(
+    what: &'static str,
+    work: Box<dyn FnOnce(&Stop) -> Result<Done, ToolError> + Send>,
+) -> Result<Done, ToolError> {
     let stop = Stop::of(what);
     let waits = Waits(stop.clone());
-    // The store's thread has the audit to keep; a file that is synced to a card takes a second at times. These threads end
-    // ten seconds after their last use.
+    // The store has its own thread for the audit; syncing a file to a card can take a second. These threads end ten seconds after
+    // their last use.
     #[expect(clippy::disallowed_methods)]
     let ended = tokio::task::spawn_blocking(move || work(&stop)).await;
     drop(waits);

@@ -162,7 +162,7 @@ impl Reading {
             .spawn()?;
         let lost = || io::Error::other("a pipe of the process is missing");
         let (out, said) = (child.stdout.take().ok_or_else(lost)?, child.stderr.take().ok_or_else(lost)?);
-        let complaint = tokio::spawn(async move {
+        let complaint = crate::task::spawn(async move {
             let mut kept = Vec::new();
             let mut said = said.take(LONGEST_COMPLAINT);
             // What cannot be read was not said; the exit code counts.

@@ -32,7 +32,7 @@ impl EdgeHub {
         let heard = self.told.subscribe();
         if !self.at_work.swap(true, Ordering::AcqRel) {
             line.forget_edges();
-            tokio::spawn(tell(Arc::clone(line), self.clone()));
+            base::task::spawn(tell(Arc::clone(line), self.clone()));
         }
         heard
     }

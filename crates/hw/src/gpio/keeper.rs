@@ -22,7 +22,7 @@ impl Lines {
             }
             None => {
                 state.keeper = Some(due);
-                tokio::spawn(keep(Arc::downgrade(self)));
+                base::task::spawn(keep(Arc::downgrade(self)));
             }
         }
     }

@@ -56,7 +56,7 @@ impl Install {
         let (reader, writer) = stream.into_split();
         let (say, answers) = mpsc::channel(4);
         let (tell, progress) = watch::channel(None);
-        let reader = tokio::spawn(listen(reader, say, tell)).abort_handle();
+        let reader = base::task::spawn(listen(reader, say, tell)).abort_handle();
         let mut install = Self { writer, answers, early: None, progress, reader };
         install.send(Kind::Head, &[head]).await?;
         match install.answer().await? {

@@ -137,7 +137,7 @@ impl Jobs {
             let error = ToolError::unavailable(format!("the server ended {MOST_RESUMES} times while this update ran"))
                 .hint("look at the server's log: journalctl -u raspi-mcp; then begin it again");
             kept.end(Err(error), self.0.wall.now_ms());
-            tokio::spawn(self.clone().put_down(kept));
+            base::task::spawn(self.clone().put_down(kept));
             return false;
         }
         kept.resumed += 1;
@@ -188,7 +188,7 @@ impl Jobs {
         }
         self.told();
         let jobs = self.clone();
-        tokio::spawn(async move {
+        base::task::spawn(async move {
             jobs.clone().put_down(kept).await;
             let tell = Tell::new(jobs.clone());
             let done = tokio::select! {

@@ -124,7 +124,10 @@ fn enter(
 fn employ(server: &Arc<Server>, start: bool) {
     if start {
         let services = Arc::clone(&server.pipeline.services);
-        server.tasks.spawn(notifier::run(services, Arc::clone(&server.subscriptions), server.stop.clone()));
+        base::task::spawn_on(
+            &server.tasks,
+            notifier::run(services, Arc::clone(&server.subscriptions), server.stop.clone()),
+        );
     }
 }
 

@@ -95,7 +95,7 @@ async fn listen(bus: &Bus) -> Result<Listener, ToolError> {
     watch::subscribe(bus).await?;
     let stale = Arc::new(AtomicBool::new(true));
     let flag = Arc::clone(&stale);
-    let task = tokio::spawn(async move {
+    let task = crate::task::spawn(async move {
         while news.next().await.is_some() {
             flag.store(true, Ordering::Release)
         }

@@ -1,0 +1,30 @@
+//! Starts tasks whose future is boxed.
+//!
+//! Tokio compiles a task for every type of future that is spawned: a dozen functions with their unwind tables, 2 kB each time.
+//! Boxed futures with the same type of result share one copy, for one more allocation a task.
+
+use futures::future::BoxFuture;
+use tokio::task::JoinHandle;
+use tokio_util::task::TaskTracker;
+
+/// As [`tokio::spawn`].
+///
+/// # Panics
+/// Outside a runtime.
+#[expect(clippy::disallowed_methods)]
+pub fn spawn<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
+    let boxed: BoxFuture<'static, T> = Box::pin(work);
+    tokio::spawn(boxed)
+}
+
+/// As [`TaskTracker::spawn`].
+///
+/// # Panics
+/// Outside a runtime.
+pub fn spawn_on<T: Send + 'static>(
+    tracker: &TaskTracker,
+    work: impl Future<Output = T> + Send + 'static,
+) -> JoinHandle<T> {
+    let boxed: BoxFuture<'static, T> = Box::pin(work);
+    tracker.spawn(boxed)
+}
