@@ -1,7 +1,7 @@
-//! Who gets a connection of the agent's socket, and what those get who do not.
+//! Admission of connections to the agent's socket, and the refusal of the others.
 //!
-//! Everybody may connect, so a refusal must cost little: one write that does not wait, no task, no sync of the card. The
-//! server's user, root and the other approvers have places of their own: none of them can take those of another.
+//! Any local user may connect, so a refusal must be cheap: one non-blocking write, no task, no sync to the card. The
+//! server's user, root and the other approvers have separate limits, so none of them can use up another's.
 
 use super::{
     context::Agent,
@@ -16,15 +16,15 @@ use std::{
 };
 use tokio::net::UnixStream;
 
-/// Connections of one user at a time: the server needs one, an approver one each.
+/// Connections per user: the server needs one, an approver one each.
 const MAX_PER_USER: usize = 8;
-/// Connections of all approvers but root.
+/// Connections of all approvers except root.
 const MAX_APPROVERS: usize = 16;
 
-/// The peer on the other end and its place.
+/// The peer at the other end, with its connection slot.
 ///
 /// # Errors
-/// `permission_denied` for those who have no business here, `resource_exhausted` for those who have every place they may.
+/// `permission_denied` for users without access, `resource_exhausted` when the limit of connections is reached.
 pub(super) fn admit(agent: &Agent, seats: &Arc<Seats>, stream: &UnixStream) -> Result<(Peer, Seat), ToolError> {
     let cred = stream
         .peer_cred()
@@ -35,27 +35,28 @@ pub(super) fn admit(agent: &Agent, seats: &Arc<Seats>, stream: &UnixStream) -> R
     Ok((peer, seat))
 }
 
-/// Says why and hangs up. Does not wait: the reply fits into the socket's buffer, and whoever does not read it misses it.
+/// Writes the reason and closes. Does not block: the reply fits into the socket's buffer; a peer that does not read it
+/// loses it.
 pub(super) fn turn_away(stream: UnixStream, error: ToolError) {
     let Ok(mut line) = serde_json::to_vec(&Reply::new(None, Err(error))) else { return };
     line.push(b'\n');
-    // Not through the runtime: it would first wait for the socket to be writable.
+    // Written directly: the runtime would first wait until the socket is writable.
     if let Ok(mut stream) = stream.into_std() {
         let _ = stream.write(&line);
     }
 }
 
-/// How many connections each user has.
+/// Open connections per user.
 #[derive(Default)]
 pub(super) struct Seats(Mutex<HashMap<u32, Taken>>);
 
 struct Taken {
     count: usize,
-    /// Counts among the approvers: neither the server nor root.
+    /// An approver other than root, and not the server.
     approver: bool,
 }
 
-/// One of them, given back when dropped.
+/// One connection slot. Dropping it frees the slot.
 pub(super) struct Seat(Arc<Seats>, u32);
 
 impl Seats {

@@ -1,4 +1,4 @@
-//! What the agent keeps for claims: the folder with the code of this start, and one turn for all.
+//! The agent's state for claims: the folder with this boot's code, and a lock.
 
 use super::clock::BootClock;
 use appliance::Folder;
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 pub(super) struct Claims {
     pub(super) folder: Folder,
     pub(super) boot: BootClock,
-    /// Held while a code or a token is judged: one after the other.
+    /// Held while a code or a token is checked, so that checks are sequential.
     pub(super) turn: Arc<Mutex<()>>,
 }
 

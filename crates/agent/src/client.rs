@@ -1,4 +1,4 @@
-//! The server's end of the socket: connects when needed, connects again when the agent has restarted.
+//! The server's end of the socket. Connects on demand and reconnects when the agent has restarted.
 
 use super::{
     operations::{
@@ -27,12 +27,12 @@ use tokio::{
     task::AbortHandle,
 };
 
-/// How long the agent may take for anything but a wait; it syncs a few small files at most.
+/// Limit for every operation that does not wait; the agent syncs a few small files at most.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Longest answer: a list of 32 asks with their arguments.
 const MAX_ANSWER: usize = 4 * 1024 * 1024;
 
-/// A connection to the agent's socket that is made when it is needed. Cheap to clone.
+/// A connection to the agent's socket, made on demand. Cheap to clone.
 #[derive(Clone)]
 pub struct Client(Arc<Inner>);
 
@@ -51,13 +51,13 @@ struct Connection {
 struct Waiting {
     next_id: u64,
     closed: bool,
-    /// Why, when the agent said so before it closed.
+    /// The agent's reason, if it sent one before it closed.
     refusal: Option<ToolError>,
     answers: HashMap<u64, oneshot::Sender<Result<Answer, ToolError>>>,
 }
 
 impl Client {
-    /// A client of the socket at `path`. Does not connect yet.
+    /// A client of the socket at `path`. Does not connect.
     pub fn new(path: &Path) -> Self {
         Self(Arc::new(Inner { path: path.to_owned(), connection: tokio::sync::Mutex::new(None) }))
     }
@@ -66,11 +66,11 @@ impl Client {
         &self.0.path
     }
 
-    /// Asks for an operation, called `name` in refusals, and waits for its answer; `wait` is how long the agent is asked to wait before
-    /// it answers. Not generic, so that it is compiled once.
+    /// Requests an operation, called `name` in refusals, and waits for its answer; `wait` is how long the agent is
+    /// asked to wait before it answers. Not generic, so that it is compiled once.
     ///
     /// # Errors
-    /// The agent's own; `unavailable` when it does not answer. An operation without an answer may have been done.
+    /// The agent's own; `unavailable` when it does not answer. The operation may have been done all the same.
     pub(super) fn ask(
         &self,
         request: AnyRequest,
@@ -86,13 +86,13 @@ impl Client {
         })
     }
 
-    /// The answer to a request of `row` is lost, and with it whether something was done.
+    /// The error for a lost answer to `row`: it is unknown whether the operation was done.
     fn lost(&self, row: &Row, fault: String) -> ToolError {
         let error = self.offline(fault);
         if row.changes { error.maybe_changed() } else { error }
     }
 
-    /// A connection of its own, not greeted yet.
+    /// Opens a new connection. `hello` is not sent.
     ///
     /// # Errors
     /// `unavailable`.
@@ -123,7 +123,7 @@ impl Client {
     }
 }
 
-/// An answer that waits to be read by the type of its operation.
+/// An answer that is not parsed yet; the type of its operation parses it.
 pub(super) struct Answered {
     answer: Answer,
     /// Where it came from; `None` for an answer of this process.
@@ -131,13 +131,14 @@ pub(super) struct Answered {
 }
 
 impl Answered {
-    /// An answer of this process.
+    /// An answer from an agent in this process.
     pub(super) fn here(answer: Answer) -> Self {
         Self { answer, from: None }
     }
 
     /// # Errors
-    /// `internal` for the answer to another question, `unavailable` for one that cannot be read: its connection is given up.
+    /// `internal` for the answer to another operation, `unavailable` for one that cannot be parsed: its connection is
+    /// closed.
     pub(super) fn read<O: Operation>(self) -> Result<O::Answer, ToolError> {
         match self.answer.read::<O>() {
             Ok(Some(answer)) => Ok(answer),
@@ -170,14 +171,14 @@ impl Connection {
         lock(&self.waiting).closed
     }
 
-    /// Ends it: the other end does not speak this protocol.
+    /// Closes the connection: the peer does not speak this protocol.
     fn give_up(&self) {
         let mut waiting = lock(&self.waiting);
         waiting.closed = true;
         waiting.answers.clear();
     }
 
-    /// The outer error is the connection's, the inner the agent's.
+    /// The outer error is the connection's, the inner one the agent's.
     async fn request(&self, op: AnyRequest, limit: Duration) -> Result<Result<Answer, ToolError>, String> {
         let (send, answer) = oneshot::channel();
         let id = {
@@ -190,12 +191,12 @@ impl Connection {
             waiting.answers.insert(id, send);
             id
         };
-        // Forgotten when the caller leaves, too.
+        // Removed also when the caller is cancelled.
         let _forget = Forget(&self.waiting, id);
         let written = write_line(&mut *self.writer.lock().await, &Request { id, op }).await;
         if let Err(error) = written {
             if error.kind() != io::ErrorKind::TimedOut {
-                // Whoever hangs up may have said why before: heard first, which ends with the connection.
+                // The peer may have sent a reason before it closed. Wait for it; this ends with the connection.
                 let _ = tokio::time::timeout(limit, answer).await;
             }
             let mut waiting = lock(&self.waiting);
@@ -227,12 +228,12 @@ impl Drop for Forget<'_> {
     }
 }
 
-/// Gives each answer to the request it belongs to, until the agent closes.
+/// Dispatches each answer to its request, until the agent closes.
 async fn listen(reader: OwnedReadHalf, waiting: Arc<Mutex<Waiting>>) {
     let result = give_out(reader, &waiting).await;
     let mut waiting = lock(&waiting);
     waiting.closed = true;
-    // Dropping the senders tells those who wait.
+    // Dropping the senders wakes the waiting requests.
     waiting.answers.clear();
     if let Err(error) = result {
         tracing::debug!(target: "agent", %error, "connection to the agent ended");
@@ -255,11 +256,11 @@ async fn give_out(reader: OwnedReadHalf, waiting: &Mutex<Waiting>) -> io::Result
         match id {
             Some(id) => {
                 if let Some(answer) = waiting.answers.remove(&id) {
-                    // Whoever asked may have left.
+                    // The caller may be gone.
                     let _ = answer.send(result);
                 }
             }
-            // Without a number: about the connection itself.
+            // Without an id: about the connection itself.
             None => waiting.refusal = result.err(),
         }
     }

@@ -1,12 +1,12 @@
-//! Where the agent reads the time: the wall's clock for people, the time since power-on for what must not be set back.
+//! The agent's clocks: wall time for display, time since power-on for everything that must not be set back.
 
 use base::os::uptime::Uptime;
 use std::{sync::Arc, time::Duration};
 
-/// Milliseconds since 1970 UTC. Tests bring their own.
+/// Milliseconds since 1970 UTC. Injectable for tests.
 pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 
-/// The time since power-on, suspended time counted in: no clock that the network sets.
+/// Time since power-on, including suspend. The network cannot set it.
 pub type BootClock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 /// The machine's clock.

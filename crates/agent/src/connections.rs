@@ -1,5 +1,5 @@
-//! The change of the network that waits to be confirmed: one at a time, on the card before it is made, so that the agent that
-//! runs next can still confirm it. That it goes back otherwise is NetworkManager's part.
+//! The network change that waits to be confirmed. There is at most one. It is on the card before it is made, so that a
+//! restarted agent can still confirm it. NetworkManager itself reverts what is not confirmed.
 
 use super::{
     clock::Clock,
@@ -13,20 +13,20 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// A profile that was activated, and goes again unless somebody confirms.
+/// An activated profile that is deactivated again unless it is confirmed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pending {
     pub(super) checkpoint: Checkpoint,
     pub profile: Profile,
-    /// What was active before, and will be again.
+    /// What was active before, and is restored on a revert.
     pub before: Vec<Profile>,
     /// Milliseconds since 1970, by this machine's clock.
     pub confirm_by_ms: i64,
     pub principal: String,
 }
 
-/// A change of the network that waits, or did.
+/// A network change that waits to be confirmed, or did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
@@ -48,13 +48,13 @@ pub(super) struct Connections {
     path: PathBuf,
     clock: Clock,
     pub(super) network: Arc<dyn Network>,
-    /// Held while one change is made or ended: they come one after the other.
+    /// Held while one change is made or ended, so that changes are sequential.
     pub(super) turn: tokio::sync::Mutex<()>,
     pending: Mutex<Option<Pending>>,
 }
 
 impl Connections {
-    /// Takes up what the agent before left.
+    /// Loads the state of the previous agent.
     ///
     /// # Errors
     /// `unavailable` when its file cannot be read.
@@ -77,20 +77,20 @@ impl Connections {
         Ok(Self { path, clock, network, turn: tokio::sync::Mutex::new(()), pending: Mutex::new(pending) })
     }
 
-    /// What waits to be confirmed, by the clock; NetworkManager has the last word.
+    /// The change that waits, by our clock. NetworkManager decides whether it still stands.
     pub(super) fn shown(&self) -> Option<Pending> {
         self.kept().filter(|pending| (self.clock)() < pending.confirm_by_ms)
     }
 
-    /// What was written down last and not yet ended by us.
+    /// The change recorded last that we have not ended.
     pub(super) fn kept(&self) -> Option<Pending> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Writes it down, or that there is nothing any more.
+    /// Records the change, or that there is none.
     ///
     /// # Errors
-    /// `unavailable` when it cannot be written; what is known stays as it was.
+    /// `unavailable` when it cannot be written; the state is unchanged.
     pub(super) fn keep(&self, pending: Option<Pending>) -> Result<(), ToolError> {
         let json = serde_json::to_vec(&pending).map_err(|error| ToolError::internal(format!("connection: {error}")))?;
         files::replace(&self.path, &json)?;

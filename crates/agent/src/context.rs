@@ -1,4 +1,4 @@
-//! The parts of the agent, and what an operation sees of them: all of them, and the peer that asks.
+//! The agent's parts, and the context of an operation: all parts, and the peer that asks.
 
 use super::{
     asks::{Ask, Asks, BoundCall},
@@ -28,7 +28,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// The privileged half, by its parts: each looks after one thing.
+/// The privileged half. Each part has one responsibility.
 pub struct Agent {
     pub(super) settings: AgentSettings,
     pub(super) policy: ReloadOnChange<AgentPolicy>,
@@ -52,18 +52,18 @@ pub struct Agent {
     pub(super) installer: Arc<Installer>,
     pub(super) claims: Claims,
     pub(super) button: OnceLock<Grip>,
-    /// Held as long as the agent lives: one agent a folder.
+    /// Held as long as the agent lives: one agent per folder.
     pub(super) _lock: Lock,
 }
 
 impl Agent {
-    /// The policy as the configuration has it now.
+    /// The policy by the current configuration.
     pub(super) fn policy(&self) -> Arc<AgentPolicy> {
         self.policy.get()
     }
 }
 
-/// What an operation sees: the agent's parts, and who asks.
+/// The context of an operation: the agent's parts, and the peer.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     pub(super) agent: &'a Arc<Agent>,
@@ -79,30 +79,30 @@ impl Deref for Context<'_> {
 }
 
 impl Context<'_> {
-    /// Writes down how an operation ended, under the name `what`.
+    /// Logs how the operation `what` ended.
     ///
     /// # Errors
-    /// Those of `result`; `unavailable`, with what may have changed, when it was done and could not be written down.
+    /// Those of `result`; `unavailable`, with what may have changed, when it was done but could not be logged.
     pub(super) fn noted<T>(&self, what: &str, request: Value, result: Result<T, ToolError>) -> Result<T, ToolError> {
         self.log.note_done(what, self.peer, request, result.as_ref().err())?;
         result
     }
 
-    /// Whether the policy has room for `tool` at all: namespace, switches and mode. They are for who comes over the network: root at the
-    /// console is asked nothing, or a device that only reads could not be mended there.
+    /// Whether the policy allows `tool` at all: namespace, switches and mode. These apply to network callers. Root at
+    /// the console passes, because a read-only device could not be repaired otherwise.
     ///
     /// # Errors
-    /// `permission_denied` naming the setting that stands in the way.
+    /// `permission_denied` naming the setting that denies it.
     pub(super) fn allows(&self, tool: &str, authorization: &Authorization) -> Result<(), ToolError> {
         if self.peer.is_at_the_console(authorization) { Ok(()) } else { self.policy().check(tool).map(drop) }
     }
 
-    /// Lets an operation of `tool` pass: by the policy and, where that asks, by an approval that is used up here. Before that,
-    /// `was_shown` judges by the arguments that the person saw whether they approved this very operation. Call it last, after
-    /// every check that could still refuse.
+    /// Admits an operation of `tool`: by the policy and, in mode `ask`, by an approval, which is consumed here.
+    /// `was_shown` gets the arguments that the person saw, and judges whether they approved this very operation. Call
+    /// it last, after every check that could still refuse.
     ///
     /// # Errors
-    /// `permission_denied` naming the setting or the ask that stands in the way.
+    /// `permission_denied` naming the setting or the ask that denies it.
     pub(super) fn admit(
         &self,
         tool: &str,
@@ -112,7 +112,7 @@ impl Context<'_> {
         self.admit_call(tool, &Value::Null, authorization, was_shown)
     }
 
-    /// The same for a tool whose calls do not all do the same: `args` are those that tell them apart.
+    /// The same for a tool with several actions: `args` are the arguments that tell them apart.
     pub(super) fn admit_call(
         &self,
         tool: &str,
@@ -121,7 +121,7 @@ impl Context<'_> {
         was_shown: impl Fn(&Value) -> bool,
     ) -> Result<(), ToolError> {
         if self.peer.is_at_the_console(authorization) {
-            // Namespaces, modes and asks are for who comes over the network. What a bundle has to be is judged all the same.
+            // Namespaces, modes and asks apply to network callers. A bundle is still verified.
             return Ok(());
         }
         if self.policy().check_call(tool, args)? != Mode::Ask {
@@ -139,7 +139,7 @@ impl Context<'_> {
                 .with("ask_id", ask.id.clone())
                 .with("differs", "arguments"));
         }
-        // Used up before the act: after a power cut in between, a person is asked again.
+        // Consumed before the act: after a power cut in between, a person is asked again.
         let (ask, _) = self.asks.redeem(id, &call, true)?;
         self.log.note_ask("ask used", self.peer, &ask)
     }

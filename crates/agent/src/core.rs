@@ -1,4 +1,4 @@
-//! The agent itself: its parts put together at start, and operations done for a peer.
+//! The agent: its parts assembled at start, and operations performed for a peer.
 
 use super::{
     asks::Asks,
@@ -24,7 +24,7 @@ use std::{
 };
 
 impl Agent {
-    /// Reads what the agent before left and goes on from there. Must be called inside the runtime.
+    /// Loads the state of the previous agent and continues from it. Must be called inside the runtime.
     ///
     /// # Errors
     /// `unavailable` when its folder cannot be used, `conflict` when another agent uses it.
@@ -89,7 +89,7 @@ impl Agent {
         &self.settings
     }
 
-    /// Does the operation `O` for `peer`.
+    /// Performs the operation `O` for `peer`.
     ///
     /// # Errors
     /// Those of the operation; `permission_denied` when `peer` may not ask for it.
@@ -101,7 +101,7 @@ impl Agent {
         operations::perform::<O>(&self.context(peer), request).await
     }
 
-    /// Does whatever `peer` asks for.
+    /// Performs any operation for `peer`.
     ///
     /// # Errors
     /// As [`Agent::perform`].
@@ -113,17 +113,17 @@ impl Agent {
         Context { agent: self, peer }
     }
 
-    /// Sees each start of the machine from now on: of a simulated one, which this process outlives.
+    /// Receives each later start of the machine: only a simulated one, which this process outlives, has any.
     pub fn starts(&self) -> tokio::sync::watch::Receiver<u32> {
         self.installer.starts()
     }
 
-    /// Keeps a copy of the network's connections for as long as it is polled.
+    /// Keeps a copy of the network's connections as long as it is polled.
     pub async fn keep_connections(&self) {
         self.installer.keep_connections().await;
     }
 
-    /// Whether this agent answers to nobody but its own user, before a simulated board.
+    /// Whether this agent serves only its own user, on a simulated board.
     pub fn is_simulated(&self) -> bool {
         self.simulated
     }

@@ -1,4 +1,4 @@
-//! Files of the agent's folder: whole files replaced at once, and logs that only grow, up to a bound.
+//! Files in the agent's folder: whole files replaced atomically, and bounded append-only logs.
 
 use base::{
     error::{ErrorCode, ToolError},
@@ -12,7 +12,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// Makes `folder` for this user alone.
+/// Creates `folder`, accessible to this user alone.
 pub(super) fn make_folder(folder: &Path) -> Result<(), ToolError> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| failed("make", folder, &error))
 }
@@ -26,12 +26,12 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, ToolError> {
     }
 }
 
-/// Replaces `path` so that a power cut leaves the old content or the new, and returns when it is on the card.
+/// Replaces `path` atomically: a power cut leaves the old or the new content. Returns when it is on the card.
 pub(super) fn replace(path: &Path, content: &[u8]) -> Result<(), ToolError> {
     whole::replace(path, 0o600, |file| file.write_all(content)).map_err(|error| failed("write", path, &error))
 }
 
-/// A file of lines that only grows; at its bound it becomes `<name>.1`, in place of the one before.
+/// An append-only file of lines. At its size limit it is rotated to `<name>.1`, replacing the previous one.
 pub(super) struct Lines {
     path: PathBuf,
     max_bytes: u64,
@@ -43,19 +43,19 @@ impl Lines {
         Self { path, max_bytes, open: Mutex::new(None) }
     }
 
-    /// The older half of the lines.
+    /// The rotated file, with the older lines.
     pub(super) fn rotated(&self) -> PathBuf {
         let mut name = self.path.clone().into_os_string();
         name.push(".1");
         PathBuf::from(name)
     }
 
-    /// Appends `line`; with `durable` it is on the card when this returns. Says whether the file began anew with it.
+    /// Appends `line`; if `durable`, it is on the card when this returns. Returns whether the file was rotated.
     pub(super) fn append(&self, line: &str, durable: bool) -> Result<bool, ToolError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let result = self.append_to(&mut open, line, durable);
         if result.is_err() {
-            // Opened anew next time: the folder may have come back.
+            // Reopened next time: the folder may be back.
             *open = None;
         }
         result.map_err(|error| failed("append to", &self.path, &error))
@@ -70,14 +70,14 @@ impl Lines {
         if open.is_none() {
             let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&self.path)?;
             let size = file.metadata()?.len();
-            // A power cut may have left half a line; the next one must not become its other half.
+            // A power cut may have left half a line; the next line must not be appended to it.
             if size > 0 && last_byte(&self.path, size)? != b'\n' {
                 (&file).write_all(b"\n")?;
             }
             *open = Some((file, size));
         }
         if let Some((file, size)) = open {
-            // One write: a line is whole or, after a power cut, the last one.
+            // One write, so that only the last line can be incomplete after a power cut.
             let whole = format!("{line}\n");
             file.write_all(whole.as_bytes())?;
             *size += whole.len() as u64;
@@ -88,7 +88,7 @@ impl Lines {
         Ok(full)
     }
 
-    /// Replaces all lines, so that a power cut leaves the old ones or the new, and returns when they are on the card.
+    /// Replaces all lines atomically: a power cut leaves the old or the new ones. Returns when they are on the card.
     pub(super) fn replace(&self, content: &str) -> Result<(), ToolError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         *open = None;
@@ -122,7 +122,7 @@ fn failed(verb: &str, path: &Path, error: &io::Error) -> ToolError {
         .hint("check the space on and the permissions of the agent's state directory")
 }
 
-/// Takes the folder for this process; the kernel gives it back when the process ends, however it ends.
+/// Locks the folder for this process. The kernel releases the lock when the process ends, however it ends.
 pub(super) fn lock(folder: &Path) -> Result<Lock, ToolError> {
     let path = folder.join("lock");
     let file = OpenOptions::new()

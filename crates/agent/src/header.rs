@@ -1,4 +1,4 @@
-//! The registers of a Raspberry Pi's header: whoever can read those can write them, so they are not the server's.
+//! The registers of a Raspberry Pi's header. Read access to them includes write access, so the server has none.
 
 use base::error::ToolError;
 use contract::values::Pin;
@@ -9,7 +9,7 @@ use hw::{
 };
 use std::sync::OnceLock;
 
-/// The registers of the header; opened when they are first asked for.
+/// The registers of the header; opened on first use.
 #[derive(Default)]
 pub struct Header {
     board: Option<Board>,
@@ -17,13 +17,13 @@ pub struct Header {
 }
 
 impl Header {
-    /// That of a Raspberry Pi; other boards have none.
+    /// The header of a Raspberry Pi; other boards have none.
     pub fn of(board: &Board) -> Self {
         let board = (board.kind == Kind::RaspberryPi).then(|| board.clone());
         Self { board, registers: OnceLock::new() }
     }
 
-    /// Every pin of the header, as its registers have it.
+    /// Reads every pin of the header from its registers.
     ///
     /// # Errors
     /// `capability_missing` for a board whose registers are not known; `unavailable` when they cannot be opened.

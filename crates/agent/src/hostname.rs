@@ -1,8 +1,8 @@
-//! What may be a host name here.
+//! Validation of host names.
 
 use base::error::ToolError;
 
-/// Longest host name: one DNS label (RFC 1035, section 2.3.4), and Linux takes 64.
+/// Longest host name: one DNS label (RFC 1035, section 2.3.4). Linux allows 64.
 pub const LONGEST: usize = 63;
 /// One label of RFC 1123, section 2.1, in lower case.
 pub const PATTERN: &str = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$";
@@ -18,9 +18,9 @@ pub fn is_label(name: &str) -> bool {
 }
 
 /// # Errors
-/// `invalid_argument` saying what a host name is made of.
+/// `invalid_argument` with the allowed form.
 pub fn check(name: &str) -> Result<(), ToolError> {
-    // A machine of that name would take itself for every machine's own address.
+    // That name is every machine's loopback address.
     if is_label(name) && name != "localhost" {
         return Ok(());
     }

@@ -1,14 +1,14 @@
 //! The privileged half: a short list of typed operations over a unix socket, or in the same process on a simulated
 //! board.
 //!
-//! It trusts nothing the network half says about permission: it asks the kernel who is calling, judges each operation
-//! by its own copy of the policy, keeps the approvals itself, and writes its own log.
+//! It does not trust the network half about permissions: it gets the caller from the kernel, judges each operation by
+//! its own copy of the policy, keeps the approvals itself, and writes its own log.
 //!
-//! Knows every crate below it (`base`, `contract`, `hw`, `update`, `appliance`), and neither the server half nor anything that speaks to
-//! the network.
+//! Depends on every crate below it (`base`, `contract`, `hw`, `update`, `appliance`), and neither on the server half
+//! nor on any network code.
 //!
-//! Only who passed every check is admitted, and admission is the last step before an act. An approval is good for one tool, one principal
-//! and one hash of arguments, once. What an operation did is in the log before it is answered.
+//! A caller is admitted only after every check, and admission is the last step before an act. An approval is valid for
+//! one tool, one principal and one hash of arguments, once. An operation's outcome is logged before it is answered.
 //!
 //! Imports go one way, from the end of this list to its start:
 //!

@@ -1,4 +1,4 @@
-//! The one way the server reaches the agent, wherever the agent is.
+//! The server's link to the agent, wherever the agent runs.
 
 mod open_install;
 
@@ -19,23 +19,23 @@ use update::{
     status::RestartPlan,
 };
 
-/// The server's agent. Cheap to clone.
+/// The server's link to its agent. Cheap to clone.
 #[derive(Clone)]
 pub enum AgentLink {
-    /// A process of its own, behind its socket.
+    /// A separate process, behind its socket.
     Socket(Client),
-    /// In this process, before a simulated board.
+    /// In this process, on a simulated board.
     InProcess(Arc<Agent>),
-    /// Could not be started here, and why: every operation says so.
+    /// Could not be started here; every operation returns this error.
     Offline(ToolError),
 }
 
 impl AgentLink {
-    /// Has the agent do the operation `O` ([`super::operations`]).
+    /// Requests the operation `O` ([`super::operations`]) from the agent.
     ///
     /// # Errors
-    /// The operation's; `unavailable` when the agent does not answer; `cancelled` when this call was told to end before something
-    /// was begun that cannot be stopped.
+    /// The operation's; `unavailable` when the agent does not answer; `cancelled` when this call was cancelled before
+    /// anything began that cannot be stopped.
     pub fn call<O: Operation>(&self, request: O::Request) -> impl Future<Output = Result<O::Answer, ToolError>> + Send {
         let wait = O::patience(&request);
         self.call_within::<O>(request, wait)
@@ -49,7 +49,8 @@ impl AgentLink {
         self.call::<O>(O::Request::default())
     }
 
-    /// As [`AgentLink::call`], for an operation whose request does not say how long it may wait: at most `wait` and some seconds.
+    /// As [`AgentLink::call`], for an operation whose request does not state its wait: at most `wait` plus some
+    /// seconds.
     ///
     /// # Errors
     /// As there.
@@ -63,7 +64,7 @@ impl AgentLink {
         async move { asked.await?.read::<O>() }
     }
 
-    /// What does not depend on the operation, so that it is compiled once.
+    /// The part that does not depend on the operation, compiled once.
     fn ask(
         &self,
         request: AnyRequest,
@@ -82,7 +83,7 @@ impl AgentLink {
         })
     }
 
-    /// Has the agent judge the head of a bundle, and writes nothing.
+    /// Has the agent judge the head of a bundle; nothing is written.
     ///
     /// # Errors
     /// Those of [`AgentLink::install`]; the agent's refusal.
@@ -109,7 +110,7 @@ impl AgentLink {
         open_install::open(stream, request).await
     }
 
-    /// Starts of the simulated machine, where it is in this process.
+    /// Counts the starts of the simulated machine, where it is in this process.
     pub fn starts(&self) -> Option<tokio::sync::watch::Receiver<u32>> {
         match self {
             Self::InProcess(agent) => Some(agent.starts()),

@@ -1,9 +1,9 @@
-//! The agent's own log of privileged operations, out of the server's reach: who, what, how it ended.
+//! The agent's own log of privileged operations, out of the server's reach: who, what, and the outcome.
 //!
-//! What was done, and what a person answered, is in `operations.ndjson`, each on the card before it counts. What was only
-//! tried (refused peers and operations, asks that were opened) is in `attempts.ndjson`, which has its own size and is not
-//! forced to the card: any local user can cause such lines, and must not push operations out of the log or slow them down. The
-//! first attempts of a kind, a user and a minute are written down, the others are counted.
+//! Operations and answers to asks go to `operations.ndjson`, each written to the card before it counts. Attempts
+//! (refused peers and operations, asks that were opened) go to `attempts.ndjson`, which has a separate size limit and
+//! is not synced: any local user can cause such lines, and must not displace operations from the log or slow them down.
+//! The first attempts per kind, user and minute are written, the others are counted.
 
 mod notes;
 
@@ -16,17 +16,17 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// Twice this is the most the log of operations takes on the card: some ten thousand operations.
+/// The log of operations takes at most twice this on the card: some ten thousand operations.
 const MAX_BYTES: u64 = 1 << 20;
-/// Twice this is the most the log of attempts takes.
+/// The log of attempts takes at most twice this.
 const MAX_ATTEMPTS_BYTES: u64 = 256 << 10;
-/// Kinds of attempt that are counted apart in one minute. What is beyond them is counted together.
+/// Kinds of attempt that are counted separately per minute. The others are counted together.
 const MAX_KINDS: usize = 64;
 /// No user: the kernel uses this number for "none" (chown(2)).
 const OTHERS: u32 = u32::MAX;
-/// Peers and operations that were refused: lines of one kind, one user and one minute.
+/// Lines per kind, user and minute for refused peers and operations.
 pub(super) const REFUSALS: u32 = 1;
-/// The same for asks that were opened or withdrawn, and for operations that were refused: no honest server has more.
+/// The same for asks that were opened or withdrawn, and for refused operations: more than an honest server causes.
 pub(super) const ATTEMPTS: u32 = 32;
 
 pub(super) struct OpLog {
@@ -47,7 +47,7 @@ struct Kind {
     uid: u32,
     what: String,
     count: u64,
-    /// How many of them have lines of their own.
+    /// How many of them were written.
     written: u64,
 }
 
@@ -61,14 +61,14 @@ impl OpLog {
         }
     }
 
-    /// Writes one event and waits for the card. The event is also in the journal.
+    /// Writes one event and waits until it is on the card. The event is also in the journal.
     pub(super) fn write(&self, what: &str, peer: &Peer, fields: Value) -> Result<(), ToolError> {
         tracing::info!(target: "agent", peer = %peer, %fields, "{what}");
         self.operations.append(&self.line(what, &peer.to_string(), fields), true).map(drop)
     }
 
-    /// Writes one attempt, or counts it: `most` of a kind, a user and a minute have lines of their own. Does not wait for the
-    /// card, and does not fail: what was refused stays refused.
+    /// Writes one attempt, or counts it: at most `most` per kind, user and minute are written. Neither waits for the
+    /// card nor fails: a refusal stays a refusal.
     pub(super) fn attempt(&self, what: &str, peer: &Peer, most: u32, fields: impl FnOnce() -> Value) {
         let mut counted = self.counted();
         let minute = (self.clock)() / 60_000;
@@ -87,7 +87,7 @@ impl OpLog {
         self.append(&self.line(what, &peer.to_string(), fields));
     }
 
-    /// The attempts without lines of their own, as one line a kind.
+    /// Writes the attempts that were only counted, one line per kind.
     fn sum_up(&self, counted: &mut Counted) {
         let minute = counted.minute;
         for kind in counted.kinds.drain(..).filter(|kind| kind.count > kind.written) {
@@ -126,7 +126,7 @@ impl Counted {
         let at = match found.or_else(|| full.then(|| self.kinds.iter().position(|kind| kind.uid == OTHERS)).flatten()) {
             Some(at) => at,
             None => {
-                // The last place is for all who come after; it has no lines of its own.
+                // The last entry counts all further kinds; none of those is written.
                 let (uid, what) = if full { (OTHERS, "attempts of others") } else { (uid, what) };
                 self.kinds.push(Kind { uid, what: what.to_owned(), count: 0, written: 0 });
                 self.kinds.len() - 1
@@ -136,7 +136,7 @@ impl Counted {
     }
 }
 
-/// Nothing was done: the agent, or the machine behind it, said no before.
+/// Whether the code means that nothing was done: the agent, or the machine behind it, refused before.
 pub(super) fn is_refusal(code: ErrorCode) -> bool {
     use ErrorCode::{
         CapabilityMissing, Conflict, FailedPrecondition, InvalidArgument, NotFound, PermissionDenied, ResourceExhausted,

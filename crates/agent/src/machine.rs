@@ -1,4 +1,4 @@
-//! What the agent's operations act on: this machine, or a simulated one.
+//! The machine that the agent's operations act on: this one, or a simulated one.
 
 mod naming;
 
@@ -33,7 +33,7 @@ impl PowerAction {
             Self::Shutdown => "shutdown",
         }
     }
-    /// The one tool that may ask for it.
+    /// The one tool that may request it.
     pub fn tool(self) -> &'static str {
         match self {
             Self::Reboot => "system.reboot",
@@ -42,29 +42,29 @@ impl PowerAction {
     }
 }
 
-/// A machine that can be restarted, switched off and named.
+/// A machine that can be restarted, switched off and renamed.
 pub trait Machine: Send + Sync {
-    /// Starts to go down and returns; services stop in order after that.
+    /// Begins to go down and returns; services stop in order after that.
     ///
     /// # Errors
-    /// `unavailable` when the machine cannot be told.
+    /// `unavailable` when the order cannot be given.
     fn schedule_power(&self, action: PowerAction) -> Result<(), ToolError>;
     /// The same for a restart that hands `argument` to the firmware (reboot(2), `LINUX_REBOOT_CMD_RESTART2`).
     ///
     /// # Errors
     /// As above.
     fn restart_with(&self, argument: &str) -> Result<(), ToolError>;
-    /// The name it goes by now.
+    /// The current host name.
     ///
     /// # Errors
     /// `unavailable` when it cannot be read.
     fn hostname(&self) -> Result<String, ToolError>;
-    /// Names it, now and for every later start; what it is called already is left alone.
+    /// Sets the host name, now and for every later start. Does nothing when it is set already.
     ///
     /// # Errors
-    /// `unavailable` when that cannot be kept, or the machine is not called so afterwards; those of [`Bus::call`].
+    /// `unavailable` when it cannot be stored, or did not take effect; those of [`Bus::call`].
     fn set_hostname<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), ToolError>>;
-    /// Names this start of the machine: another one after every restart.
+    /// Identifies this start of the machine; different after every restart.
     fn boot_id(&self) -> String;
     fn is_simulated(&self) -> bool;
 }
@@ -81,13 +81,15 @@ impl Machine for RealMachine {
             PowerAction::Reboot => "reboot",
             PowerAction::Shutdown => "poweroff",
         };
-        // Not over the bus, which a machine that needs a restart may have lost: systemctl also asks the first process itself.
-        // `--no-block` answers as soon as systemd has queued it; systemd then stops services in order, this one too.
+        // Not over the bus, which a machine that needs a restart may have lost: systemctl falls back to signals to the
+        // first process. `--no-block` returns as soon as systemd has queued it; systemd then stops services in order,
+        // this one too.
         self.run("systemctl", &["--no-block", verb])
     }
 
     fn restart_with(&self, argument: &str) -> Result<(), ToolError> {
-        // systemd 257 and later refuse it as a word of its own; older ones know the option as well (systemctl(1), since 246).
+        // systemd 257 and later refuse it as a separate argument; older ones know the option as well (systemctl(1),
+        // since 246).
         self.run("systemctl", &["--no-block", "reboot", &format!("--reboot-argument={argument}")])
     }
 
@@ -111,7 +113,7 @@ impl Machine for RealMachine {
 }
 
 impl RealMachine {
-    /// Runs one of systemd's own tools. By absolute path: the agent is root, a search path is somebody's choice.
+    /// Runs one of systemd's tools. By absolute path: the agent is root, so the search path must not matter.
     fn run(&self, name: &str, args: &[&str]) -> Result<(), ToolError> {
         let program =
             ["usr/bin", "bin"].into_iter().map(|folder| self.root.path(folder).join(name)).find(|path| path.exists());
@@ -134,26 +136,26 @@ impl RealMachine {
     }
 }
 
-/// A machine that only notes what was asked of it.
+/// A machine that only records what was requested.
 #[derive(Default)]
 pub struct SimulatedMachine {
     boot_id: String,
     reboots: Mutex<u32>,
     shutdowns: Mutex<u32>,
     name: Mutex<String>,
-    /// What the last restart handed to the firmware.
+    /// The argument of the last restart.
     argument: Mutex<Option<String>>,
-    /// What the next reboot says instead, for tests.
+    /// The error of the next reboot, for tests.
     fault: Mutex<Option<ToolError>>,
 }
 
 impl SimulatedMachine {
-    /// A machine in its start number `boot_id`.
+    /// A machine with the boot id `boot_id`.
     pub fn new(boot_id: impl Into<String>) -> Self {
         Self { boot_id: boot_id.into(), name: Mutex::new("simulated".into()), ..Self::default() }
     }
 
-    /// A simulated machine that starts anew when this one does.
+    /// A simulated machine whose boot id is that of `root`.
     pub fn on(root: &Root) -> Self {
         Self::new(boot_id(root))
     }
@@ -168,7 +170,7 @@ impl SimulatedMachine {
         *self.shutdowns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the last restart handed to the firmware, if anything.
+    /// The argument that the last restart handed to the firmware, if any.
     pub fn argument(&self) -> Option<String> {
         self.argument.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -217,12 +219,13 @@ impl Machine for SimulatedMachine {
     }
 }
 
-/// The kernel's boot id and, since containers have that of their host, when the first process began (proc_pid_stat(5),
-/// field 22). Without procfs there is neither: then every start of the agent looks like the same boot.
+/// The kernel's boot id and, since containers share their host's, the start time of the first process
+/// (proc_pid_stat(5), field 22). Without procfs there is neither: then every start of the agent looks like the same
+/// boot.
 fn boot_id(root: &Root) -> String {
     let kernel = root.line("proc/sys/kernel/random/boot_id").unwrap_or_default();
     let stat = root.read("proc/1/stat").unwrap_or_default();
-    // The name of the process is in brackets and may hold anything; field 3 comes after it.
+    // The process name is in brackets and may contain anything; field 3 follows it.
     let began = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_whitespace().nth(22 - 3));
     format!("{kernel} {}", began.unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! Who is on the other end of the agent's socket, by the kernel's word, and what they may do.
+//! The peer at the other end of the agent's socket, as the kernel reports it, and its rights.
 
 use super::{authorization::Authorization, settings::AgentSettings};
 use base::{
@@ -7,26 +7,26 @@ use base::{
 };
 use std::fmt;
 
-/// Who an operation at a console is for.
+/// The principal of operations at a console.
 pub const CONSOLE: &str = "console";
 
-/// What a peer is to the agent.
+/// The kind of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// The network half: opens asks and runs operations, never answers.
+    /// The network half: opens asks and runs operations, never answers asks.
     Server,
-    /// uid 0 or a member of the approver group: looks at asks and answers them.
+    /// uid 0 or a member of the approver group: reads asks and answers them.
     Approver,
-    /// The agent's own user before a simulated board: both.
+    /// The agent's own user on a simulated board: both.
     SimulatedOwner,
 }
 
-/// Who may ask for an operation.
+/// Who may request an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Callers {
-    /// Every peer that was let in.
+    /// Every admitted peer.
     Anyone,
-    /// Those who may answer asks, at the machine; `command` is what they run for it.
+    /// Those who may answer asks, at the machine; `command` is the command for it.
     Approvers { command: &'static str },
     /// The network half alone.
     Server,
@@ -50,7 +50,7 @@ impl Peer {
     /// Judges the user `uid` with primary group `gid`, running as process `pid`.
     ///
     /// # Errors
-    /// `permission_denied` for users who have no business here, and for anything started by an exec tool.
+    /// `permission_denied` for users without access, and for anything started by an exec tool.
     pub fn judge(settings: &AgentSettings, uid: u32, gid: u32, pid: Option<i32>) -> Result<Self, ToolError> {
         let name = groups::user_name(&settings.root, uid).unwrap_or_else(|| format!("uid {uid}"));
         if pid.is_some_and(|pid| runs_for_exec(&settings.root, pid)) {
@@ -61,7 +61,7 @@ impl Peer {
         let standing = if settings.simulated && uid == rustix::process::getuid().as_raw() {
             Standing::SimulatedOwner
         } else if settings.server_uid == Some(uid) {
-            // Before the test for root: a server that runs as root may still not answer its own asks.
+            // Checked before root: a server that runs as root may still not answer its own asks.
             Standing::Server
         } else if uid == 0 || groups::contains(&settings.root, &settings.approver_group, uid, gid) {
             Standing::Approver
@@ -73,7 +73,7 @@ impl Peer {
         Ok(Self { uid, name, standing })
     }
 
-    /// Whether this peer may ask for the operation called `name`, which takes requests from `callers`.
+    /// Whether this peer may request the operation `name`, which accepts `callers`.
     ///
     /// # Errors
     /// `permission_denied` saying who may.
@@ -94,12 +94,13 @@ impl Peer {
             .hint(hint))
     }
 
-    /// A person with all rights on the machine itself, at `raspi-mcp slot`: there is nobody else to be asked.
+    /// A person with all rights on the machine itself, using `raspi-mcp slot`: no approval would add anything.
     pub fn is_root(&self) -> bool {
         self.standing == Standing::Approver && self.uid == 0
     }
 
-    /// Whether an operation with this authorization is that person's own: root's, or, before a simulated board, the user's who says so.
+    /// Whether an operation with this authorization is that person's own: root's or, on a simulated board, the user's
+    /// at the console.
     pub fn is_at_the_console(&self, authorization: &Authorization) -> bool {
         self.is_root() || self.standing == Standing::SimulatedOwner && authorization.principal == CONSOLE
     }
@@ -119,7 +120,7 @@ impl fmt::Display for Peer {
     }
 }
 
-/// Whether the process stands in the control group that exec tools put their commands in.
+/// Whether the process is in the control group of a command of the exec tools.
 fn runs_for_exec(root: &Root, pid: i32) -> bool {
     root.read(&format!("proc/{pid}/cgroup")).is_ok_and(|text| text.contains("/raspi-mcp-exec"))
 }

@@ -1,4 +1,4 @@
-//! What the agent reaches outside itself: one port for each kind of thing it can do.
+//! The agent's ports to the machine, one for each kind of thing that it can do.
 
 use super::{
     clock::{BootClock, Clock, boot_clock, system_clock},
@@ -19,7 +19,7 @@ use hw::{
 };
 use std::sync::Arc;
 
-/// The ports of one machine. Tests bring simulated ones.
+/// The ports of one machine. Replaceable in tests.
 pub struct Platform {
     pub clock: Clock,
     /// Time since power-on.
@@ -29,16 +29,16 @@ pub struct Platform {
     pub processes: Arc<dyn Processes>,
     pub units: Arc<dyn Units>,
     pub network: Arc<dyn Network>,
-    /// The registers of the header, to be looked at.
+    /// The registers of the header, for reading.
     pub header: Header,
-    /// The lines of the header, for an approval button; `None` where there is none.
+    /// The lines of the header, for an approval button; `None` without a header.
     pub gpio: Option<Result<Arc<dyn Port>, Fault>>,
-    /// The card and its boot chain, where there are two slots.
+    /// The card and its boot chain, if there are two slots.
     pub update: CardPort,
 }
 
 impl Platform {
-    /// That machine and clock, and every other port to go with them: simulated ones where the machine is.
+    /// That machine and clock, with matching other ports: simulated ones for a simulated machine.
     pub fn new(clock: Clock, machine: Arc<dyn Machine>) -> Self {
         let runner: Arc<dyn Runner> =
             if machine.is_simulated() { Arc::new(SimulatedRunner) } else { exec::of_machine(&Root::system()) };
@@ -71,14 +71,14 @@ impl Platform {
         }
     }
 
-    /// The machine `settings` speak of with that board, and its clock.
+    /// The machine that `settings` describe, on that board, with its clock.
     pub fn of(settings: &AgentSettings, board: &Board) -> Self {
         let machine: Arc<dyn Machine> = if settings.simulated {
             Arc::new(SimulatedMachine::on(&settings.root))
         } else {
             Arc::new(RealMachine { root: settings.root.clone(), bus: Bus::system() })
         };
-        // Without a button it opens no device.
+        // Without a configured button no device is opened.
         let button = settings.approval.button();
         let gpio = button.map(|_| header::lines(&settings.root, &board.pins(), &settings.gpio_chip));
         let update = CardPort::of(settings);

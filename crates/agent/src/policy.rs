@@ -1,4 +1,4 @@
-//! The agent's own judgement of an operation: mode of its tool, namespace, and the ask it needs.
+//! The agent's own policy for operations: mode of the tool, namespace, and required approval.
 
 use base::error::ToolError;
 use contract::{
@@ -12,8 +12,8 @@ use std::{
     time::Duration,
 };
 
-/// The tools whose calls become an operation of the agent's, and what its policy is when the configuration is silent. It redeems
-/// their asks itself. A shutdown, which nobody far away can take back, has to be named.
+/// The tools whose calls become an operation of the agent, with their default modes. The operation redeems their asks
+/// itself. A shutdown cannot be undone remotely, so it must be allowed explicitly.
 const TOOLS: &[(&str, Mode)] = &[
     ("system.reboot", Mode::Ask),
     ("system.shutdown", Mode::Deny),
@@ -36,23 +36,23 @@ const TOOLS: &[(&str, Mode)] = &[
 /// The agent's copy of the policy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentPolicy {
-    /// What the configuration says about a tool; what it does not name keeps the default of the table above.
+    /// The configured mode per tool; others keep the default of the table above.
     pub modes: BTreeMap<String, Mode>,
     /// Namespaces whose write tools are switched on.
     pub namespaces: BTreeSet<String>,
-    /// Tools and namespaces switched off.
+    /// Disabled tools and namespaces.
     pub disabled: BTreeSet<String>,
-    /// Tools that are open one at a time. For whom, is the server's to judge: it knows the caller.
+    /// Grants of single tools. The server checks the caller, which only it knows.
     pub grants: Vec<Grant>,
     /// Services that tools may touch, with `*` and `?`.
     pub services: Vec<String>,
     /// MCP clients whose elicitation counts as a person's answer.
     pub elicitation_clients: Vec<String>,
-    /// Parts of the configuration that were not understood: nothing is done until they are mended.
+    /// Parts of the configuration that were not understood. Until they are fixed every operation is refused.
     pub faults: Vec<String>,
-    /// A machine that reboots more often cannot be reached to be repaired.
+    /// Limit of reboots: a machine that reboots more often cannot be reached to be repaired.
     pub reboots_per_hour: usize,
-    /// How long an ask may wait for its answer, and an answer for its use.
+    /// How long an ask may stay pending, and an approval unused.
     pub ask_expiry: Duration,
 }
 
@@ -73,7 +73,7 @@ impl Default for AgentPolicy {
 }
 
 impl AgentPolicy {
-    /// What `settings` say of it, which must come from [`contract::config::load_agent`] where there is a real machine to protect.
+    /// The policy of `settings`, which must come from [`contract::config::load_agent`] when the machine is real.
     pub fn of(settings: &Settings, simulated: bool) -> Self {
         Self {
             modes: settings.policy.clone(),
@@ -88,7 +88,7 @@ impl AgentPolicy {
         }
     }
 
-    /// With what a running agent takes of its configuration anew: `[tools]` and `[policy]`.
+    /// With the parts that a running agent reloads: `[tools]` and `[policy]`.
     #[must_use]
     pub fn renewed(&self, settings: &Settings) -> Self {
         Self {
@@ -111,18 +111,18 @@ impl AgentPolicy {
         self.services.iter().chain(granted).cloned().collect()
     }
 
-    /// Whether a call of `tool` becomes an operation of the agent's.
+    /// Whether a call of `tool` becomes an operation of the agent.
     pub fn is_operation(tool: &str) -> bool {
         TOOLS.iter().any(|(name, _)| *name == tool)
     }
 
-    /// What this policy says about a call of `tool`, by all that it does. A tool it does not know is asked about.
+    /// The ruling on a call of `tool`, by all its actions. An unknown tool has mode `ask`.
     pub fn ruling(&self, tool: &str, args: &Value) -> Ruling<'_> {
         let silent = TOOLS.iter().find(|(name, _)| *name == tool).map_or(Mode::Ask, |(_, mode)| *mode);
         Words { modes: &self.modes, disabled: &self.disabled }.judge(tool, args, silent)
     }
 
-    /// As [`AgentPolicy::check_call`], for a tool whose calls all do the same.
+    /// As [`AgentPolicy::check_call`], for a tool with one action.
     ///
     /// # Errors
     /// As there.
@@ -130,10 +130,10 @@ impl AgentPolicy {
         self.check_call(tool, &Value::Null)
     }
 
-    /// Whether the agent does this for anybody, and whether a person has to be asked first.
+    /// Whether the agent performs this call at all, and whether a person must approve it.
     ///
     /// # Errors
-    /// `permission_denied` naming the setting that stands in the way.
+    /// `permission_denied` naming the setting that denies it.
     pub fn check_call(&self, tool: &str, args: &Value) -> Result<Mode, ToolError> {
         if let Some(fault) = self.faults.first() {
             return Err(ToolError::denied(format!("the agent does not understand its configuration: {fault}"))
@@ -156,10 +156,10 @@ impl AgentPolicy {
         if ruling.mode == Mode::Deny { Err(denied(tool, &ruling)) } else { Ok(ruling.mode) }
     }
 
-    /// Whether a person may be asked about a call. Of what the server does itself only what is denied here is not.
+    /// Whether a person may be asked about a call. Of the server's own tools only those denied here are excluded.
     ///
     /// # Errors
-    /// `permission_denied` naming the setting that stands in the way.
+    /// `permission_denied` naming the setting that denies it.
     pub fn check_ask(&self, tool: &str, args: &Value) -> Result<(), ToolError> {
         if Self::is_operation(tool) {
             return self.check_call(tool, args).map(drop);
@@ -168,10 +168,10 @@ impl AgentPolicy {
         if ruling.mode == Mode::Deny { Err(denied(tool, &ruling)) } else { Ok(()) }
     }
 
-    /// Whether the agent reads this for anybody: reads need no namespace and no person.
+    /// Whether the agent performs this read: reads need neither namespace nor approval.
     ///
     /// # Errors
-    /// `permission_denied` naming the setting that stands in the way.
+    /// `permission_denied` naming the setting that denies it.
     pub fn check_read(&self, tool: &str) -> Result<(), ToolError> {
         let words = Words { modes: &self.modes, disabled: &self.disabled };
         if words.judge(tool, &Value::Null, Mode::Allow).mode == Mode::Deny {
@@ -182,7 +182,7 @@ impl AgentPolicy {
         Ok(())
     }
 
-    /// Whether an answer through MCP client `client` counts: some clients answer by themselves.
+    /// Whether an answer through the MCP client `client` counts: some clients answer automatically.
     ///
     /// # Errors
     /// `permission_denied` unless the configuration lists it.

@@ -1,5 +1,5 @@
-//! Scheduled reboots and shutdowns. One at a time, cancellable, on the card before it is answered, and never lost
-//! silently: an agent that starts later either keeps the date or says in its status why not.
+//! Scheduled reboots and shutdowns. One at a time, cancellable, on the card before the answer, and never lost silently:
+//! an agent that starts later either keeps the schedule or reports why not.
 
 mod scheduled;
 
@@ -21,12 +21,12 @@ use tokio::task::AbortHandle;
 
 /// Longest delay (docs/contract/system.md).
 pub const MAX_DELAY_SECONDS: u32 = 600;
-/// How late a date may still be kept after the agent was away; later, somebody may have come to rely on the machine.
+/// How late a scheduled action may still run after the agent was away; later the machine may be in use again.
 const GRACE_MS: i64 = 600_000;
-/// Even "now" leaves the answer the time to reach its caller.
+/// Minimum delay, so that the answer reaches its caller.
 const SHORTEST: Duration = Duration::from_millis(500);
 const HOUR_MS: i64 = 3_600_000;
-/// systemd forces a reboot that does not come by itself after as long (reboot.target's JobTimeoutSec).
+/// systemd forces a stuck reboot after this time (reboot.target's JobTimeoutSec).
 const STUCK_MS: i64 = HOUR_MS / 2;
 
 #[derive(Default, Clone, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ struct OnCard {
     pending: Option<Pending>,
     #[serde(default)]
     last: Option<PastPower>,
-    /// When reboots were begun, within the last hour.
+    /// Times of reboots begun within the last hour.
     #[serde(default)]
     recent_ms: Vec<i64>,
 }
@@ -45,11 +45,11 @@ struct OnCard {
 #[serde(deny_unknown_fields)]
 struct Pending {
     scheduled: Scheduled,
-    /// The start of the machine it was scheduled in.
+    /// The boot in which it was scheduled.
     boot_id: String,
-    /// The machine has been told.
+    /// The machine was told to go down.
     begun: bool,
-    /// What the firmware is handed.
+    /// The argument for the firmware.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     argument: Option<String>,
 }
@@ -70,24 +70,25 @@ struct Inner {
     machine: Arc<dyn Machine>,
     per_hour: usize,
     now: Mutex<Now>,
-    /// Who is told of restarts.
+    /// Notified of restarts.
     told: OnceLock<Arc<dyn Restarts>>,
 }
 
-/// Who has to know of a restart that is in order.
+/// Notified of restarts that are requested, and so not crashes.
 pub(super) trait Restarts: Send + Sync {
-    /// The machine is told now: what comes next is no crash.
+    /// Called just before the machine is told to go down: the next start is not after a crash.
     fn before(&self, action: PowerAction, argument: Option<&str>);
-    /// What an ordinary restart has to hand the firmware: into what is armed, where there is something.
+    /// The argument that an ordinary restart must hand to the firmware to start an armed slot, if there is one.
     fn argument(&self) -> Option<String>;
-    /// A reboot that was scheduled for `reason` was taken back.
+    /// A reboot that was scheduled for `reason` was cancelled.
     fn cancelled(&self, reason: Option<&str>);
-    /// A simulated machine was told, with that argument: it starts anew, with all that follows.
+    /// A simulated machine restarts with that argument.
     fn simulated(&self, argument: Option<&str>);
 }
 
 impl Power {
-    /// Reads what the agent before left, and keeps its date or says why not. Must be called inside the runtime.
+    /// Loads the state of the previous agent, and keeps its schedule or reports why not. Must be called inside the
+    /// runtime.
     pub(super) fn load(
         folder: &Path,
         clock: Clock,
@@ -143,7 +144,7 @@ impl Power {
     ///
     /// # Errors
     /// `conflict` when one is scheduled already, `resource_exhausted` after too many in an hour, `invalid_argument` for
-    /// a delay over 600 s, `unavailable` when it cannot be written down.
+    /// a delay over 600 s, `unavailable` when it cannot be stored.
     pub(super) fn schedule(
         &self,
         action: PowerAction,
@@ -154,7 +155,7 @@ impl Power {
         self.schedule_with(action, delay_seconds, reason, principal, None)
     }
 
-    /// As [`Power::schedule`], for a restart that hands the firmware an `argument`.
+    /// As [`Power::schedule`], for a restart that hands an `argument` to the firmware.
     ///
     /// # Errors
     /// As there.
@@ -192,7 +193,7 @@ impl Power {
         Ok(scheduled)
     }
 
-    /// Whether one could be scheduled now, without doing it: so that no approval is used up for nothing.
+    /// Whether one could be scheduled now, so that no approval is consumed in vain. Changes nothing.
     ///
     /// # Errors
     /// As [`Power::schedule`].
@@ -211,7 +212,7 @@ impl Power {
                 .with("principal", pending.scheduled.principal.clone())
                 .hint(format!("cancel it first: {} with cancel = true", action.tool())));
         }
-        // By distance, not by order: a clock that was wrong must not lock the machine up.
+        // By distance, not by order: a wrong clock must not block reboots.
         card.recent_ms.retain(|at| (now_ms - at).abs() < HOUR_MS);
         if card.recent_ms.len() >= self.0.per_hour {
             let oldest = card.recent_ms.iter().min().map_or(now_ms, |oldest| oldest.saturating_add(HOUR_MS));
@@ -229,10 +230,10 @@ impl Power {
         Ok(())
     }
 
-    /// Takes a scheduled `action` back; says whether there was one.
+    /// Cancels a scheduled `action`. Returns whether there was one.
     ///
     /// # Errors
-    /// `conflict` when it has begun, or is the other action; `unavailable` when that cannot be written down.
+    /// `conflict` when it has begun, or is the other action; `unavailable` when that cannot be stored.
     pub(super) fn cancel(&self, action: PowerAction) -> Result<bool, ToolError> {
         let mut now = self.lock();
         match &now.card.pending {
@@ -260,7 +261,7 @@ impl Power {
         Ok(true)
     }
 
-    /// How long no reboot can be scheduled, as far as that is known; `None`: one can now.
+    /// How long no reboot can be scheduled, as far as known; `None` when one can be now.
     pub(super) fn wait(&self) -> Option<Duration> {
         let (now_ms, mut now) = ((self.0.clock)(), self.lock());
         self.give_up(&mut now, now_ms);
@@ -276,7 +277,8 @@ impl Power {
         free.map(|at| Duration::from_millis(u64::try_from(at.saturating_sub(now_ms)).unwrap_or(0)))
     }
 
-    /// A machine that was told to go down and is still there after so long does not go: the next order is a new one.
+    /// Gives up on a machine that was told to go down but is still running after this long, so that a new order is
+    /// possible.
     fn give_up(&self, now: &mut Now, now_ms: i64) {
         let stuck = |pending: &Pending| pending.begun && (now_ms - pending.scheduled.at_ms).abs() >= STUCK_MS;
         if now.card.pending.as_ref().is_some_and(stuck) {
@@ -305,17 +307,16 @@ impl Power {
         now.timer = Some(task.abort_handle());
     }
 
-    /// Tells who has to know of restarts, from now on.
+    /// Registers who is notified of restarts.
     pub(super) fn tell(&self, told: Arc<dyn Restarts>) {
-        // Once, at start.
+        // Set once, at start.
         let _ = self.0.told.set(told);
     }
 
-    /// Restarts the machine now, whatever is scheduled and however often it was: for a trial that did not prove itself, where staying
-    /// up is the greater evil.
+    /// Restarts the machine now, regardless of schedule and rate limit: for a failed trial, where staying up is worse.
     ///
     /// # Errors
-    /// `unavailable` when the machine cannot be told.
+    /// `unavailable` when the order cannot be given.
     pub(super) fn restart_now(&self) -> Result<(), ToolError> {
         if let Some(told) = self.0.told.get() {
             told.before(PowerAction::Reboot, None);
@@ -331,7 +332,7 @@ impl Power {
 
     fn fire(&self) {
         let argument = self.begin_pending();
-        // Not while the lock is held: whoever is told may ask for the next restart.
+        // Outside the lock: the receiver may request the next restart.
         if let Some(argument) = argument
             && let Some(told) = self.0.told.get()
         {
@@ -339,7 +340,7 @@ impl Power {
         }
     }
 
-    /// Has the machine go down; gives the argument it went with when it is a simulated one that restarts.
+    /// Tells the machine to go down. Returns the firmware argument if it is a simulated one that restarts.
     fn begin_pending(&self) -> Option<Option<String>> {
         let mut now = self.lock();
         let at = (self.0.clock)();
@@ -350,8 +351,8 @@ impl Power {
             argument = self.0.told.get().and_then(|told| told.argument());
         }
         now.card.recent_ms.push(at);
-        // Written before the act, or the next start would take it for one still to come. A card that cannot be
-        // written is no reason to stay up: a reboot may be what it needs.
+        // Stored before the act, or the next start would take it for one still to come. A failed write does not prevent
+        // it: a reboot may be the remedy.
         if let Err(error) = self.save(&now.card) {
             tracing::error!(target: "agent", %error, action = action.name(), "begun without a note of it");
         }
@@ -365,7 +366,7 @@ impl Power {
         let restarted = told.is_ok() && action == PowerAction::Reboot;
         let outcome = match told {
             Ok(()) if self.0.machine.is_simulated() => (PowerOutcome::Simulated, None),
-            // The machine goes down now; the next start of the agent settles this.
+            // The machine goes down now; the agent's next start records the outcome.
             Ok(()) => return None,
             Err(error) => (PowerOutcome::Failed, Some(error.message)),
         };
@@ -376,7 +377,7 @@ impl Power {
         restarted.then_some(argument)
     }
 
-    /// Moves what is pending to the past.
+    /// Records the outcome of the pending action.
     fn settle(&self, now: &mut Now, outcome: PowerOutcome, note: Option<String>) -> Result<(), ToolError> {
         let mut card = now.card.clone();
         if let Some(pending) = card.pending.take() {

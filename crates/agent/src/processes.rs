@@ -1,4 +1,4 @@
-//! The port for signals: the processes of this machine, or a few simulated ones.
+//! The port for signals: the processes of this machine, or simulated ones.
 
 use base::{
     error::ToolError,
@@ -38,7 +38,7 @@ impl From<SignalName> for Signal {
     }
 }
 
-/// What is looked at before a process gets a signal.
+/// What is checked before a process gets a signal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     pub pid: u32,
@@ -50,7 +50,7 @@ pub struct Target {
     pub groups: String,
 }
 
-/// A process that cannot be mistaken for another any more, whatever becomes of its number.
+/// A process held by a descriptor, so that a reused id cannot be mistaken for it.
 pub trait Held: Send {
     fn target(&self) -> &Target;
     /// # Errors
@@ -61,11 +61,11 @@ pub trait Held: Send {
 /// Processes that can be sent signals.
 pub trait Processes: Send + Sync {
     /// # Errors
-    /// `not_found` when there is none, `unavailable` when it cannot be looked at.
+    /// `not_found` when there is none, `unavailable` when it cannot be inspected.
     fn hold(&self, pid: u32) -> Result<Box<dyn Held + '_>, ToolError>;
 }
 
-/// Those of this machine.
+/// The processes of this machine.
 pub struct RealProcesses {
     pub root: Root,
 }
@@ -78,8 +78,8 @@ struct Real {
 impl Processes for RealProcesses {
     fn hold(&self, pid: u32) -> Result<Box<dyn Held + '_>, ToolError> {
         let number = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or_else(|| gone(pid))?;
-        // First the descriptor, then the look: what is seen after is of the process that the descriptor holds, or that one
-        // has ended and cannot be sent anything.
+        // The descriptor is opened before the process is inspected: so what is seen belongs to the process that the
+        // descriptor holds, or that process has ended and cannot be signalled.
         let fd = pidfd_open(number, PidfdFlags::empty()).map_err(|error| failed(pid, &error.into()))?;
         let mut proc = Proc::open(&self.root).map_err(|error| failed(pid, &error))?;
         let stat = proc.stat(pid).map_err(|error| failed(pid, &error))?;
@@ -121,7 +121,7 @@ fn gone(pid: u32) -> ToolError {
         .hint("process.list_processes has those that run")
 }
 
-/// A few processes that are none. TERM, INT and KILL end one; HUP does nothing.
+/// A few simulated processes. TERM, INT and KILL end one; HUP does nothing.
 pub struct SimulatedProcesses(Mutex<Vec<Target>>);
 
 impl Default for SimulatedProcesses {

@@ -1,8 +1,9 @@
-//! What travels between the halves: one JSON object a line, at most 128 KiB, versioned.
+//! The protocol between the halves: one JSON object per line, at most 128 KiB, versioned.
 //!
 //! A request is `{"id": 7, "op": {"power": {...}}}`, its answer `{"id": 7, "ok": {...}}` or `{"id": 7, "error":
-//! {...}}`. The first request of a connection is `hello`; without it, or with another protocol, nothing else is done.
-//! Answers come in the order they are ready, so a long wait holds nothing up. What can be asked is in [`super::operations`].
+//! {...}}`. The first request of a connection is `hello`; without it, or with another protocol, every other request is
+//! refused. Answers are sent as they become ready, so a long wait does not delay others. [`super::operations`] lists
+//! the operations.
 
 pub use super::wire::{MAX_LINE, PROTOCOL};
 
@@ -10,7 +11,7 @@ use super::operations::{Answer, AnyRequest};
 use base::error::{ToolError, WireError};
 use serde::{Deserialize, Serialize};
 
-/// A line of the server's.
+/// A line from the server.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {

@@ -1,4 +1,4 @@
-//! The agent's socket: who may connect, how many, and one answer for every line.
+//! The agent's socket: admission, limits, and one answer per line.
 
 use super::{
     admission::{Seats, admit, turn_away},
@@ -19,15 +19,15 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Requests of one connection that may be under way: every pending ask may be waited for.
+/// Requests in progress per connection: every pending ask may be waited for.
 const MAX_IN_FLIGHT: usize = 40;
 
-/// Listens at `path`, in the place of a socket nobody answers any more.
+/// Listens at `path`, replacing a stale socket.
 ///
-/// Everybody may connect where `open` is set, since the kernel names every caller and [`Peer::judge`] decides.
+/// With `open`, any user may connect: the kernel names every peer and [`Peer::judge`] decides.
 ///
 /// # Errors
-/// `conflict` when somebody answers there, `unavailable` when the folder cannot be used.
+/// `conflict` when another process listens there, `unavailable` when the folder cannot be used.
 pub fn bind(path: &Path, open: bool) -> Result<UnixListener, ToolError> {
     let failed = |error: io::Error| {
         ToolError::unavailable(format!("the agent cannot listen on {}: {error}", path.display()))
@@ -58,12 +58,12 @@ pub async fn serve(listener: UnixListener, agent: Arc<Agent>, stop: Cancellation
     loop {
         let stream = tokio::select! {
             () = stop.cancelled() => return,
-            // Reaped as they end; a connection's task has nothing to report.
+            // Finished connections are reaped; their tasks return nothing.
             Some(_) = connections.join_next() => continue,
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => stream,
                 Err(error) => {
-                    // Out of descriptors, most likely. The peer is still queued: wait until a connection ends.
+                    // Most likely out of descriptors. The peer stays queued: wait until a connection ends.
                     tracing::warn!(target: "agent", %error, "accept failed");
                     if connections.join_next().await.is_none() {
                         tokio::task::yield_now().await;
@@ -90,7 +90,7 @@ pub async fn serve(listener: UnixListener, agent: Arc<Agent>, stop: Cancellation
 
 type Writer = Arc<tokio::sync::Mutex<OwnedWriteHalf>>;
 
-/// Serves one peer until it hangs up: one answer for every line.
+/// Serves one peer until it closes the connection: one answer per line.
 ///
 /// # Errors
 /// When the peer does not read, or does not end a line, in time.
@@ -99,7 +99,7 @@ pub async fn converse(agent: Arc<Agent>, peer: Peer, stream: UnixStream) -> io::
     let mut reader = BufReader::with_capacity(4096, reader);
     let writer: Writer = Arc::new(tokio::sync::Mutex::new(writer));
     let in_flight = Arc::new(Semaphore::new(MAX_IN_FLIGHT));
-    // Dropped with the connection: what still waits for this peer ends.
+    // Dropped with the connection, which cancels this peer's waits.
     let mut waits = JoinSet::new();
     let mut line = Vec::new();
     let mut greeted = false;
@@ -108,7 +108,7 @@ pub async fn converse(agent: Arc<Agent>, peer: Peer, stream: UnixStream) -> io::
         let next = read_line(&mut reader, &mut line, MAX_LINE);
         let next = match greeted {
             true => next.await?,
-            // Whoever says nothing is not kept: a place is for those who ask something.
+            // An idle peer is disconnected, so that it does not occupy a slot.
             false => tokio::time::timeout(LINE_TIMEOUT, next).await.map_err(io::Error::from)??,
         };
         let (id, op) = match next {
@@ -153,7 +153,7 @@ pub async fn converse(agent: Arc<Agent>, peer: Peer, stream: UnixStream) -> io::
                     }
                 };
                 answer(&writer, Some(id), Ok(taken)).await?;
-                // Nobody else has it: nothing is under way.
+                // The only reference: no request is in progress.
                 let Some(writer) = Arc::into_inner(writer) else { return Ok(()) };
                 return update::take_over(reader, writer.into_inner(), move |stream| session.run(stream)).await;
             }
@@ -169,11 +169,11 @@ pub async fn converse(agent: Arc<Agent>, peer: Peer, stream: UnixStream) -> io::
             waits.spawn(async move {
                 let _permit = permit;
                 let result = agent.handle(&peer, op).await;
-                // A peer that has left does not need it.
+                // A peer that is gone does not need it.
                 let _ = answer(&writer, Some(id), result).await;
             });
         } else {
-            // Everything else is short, and in order.
+            // All others are short, and handled in order.
             let result = agent.handle(&peer, op).await;
             answer(&writer, Some(id), result).await?;
         }

@@ -1,4 +1,4 @@
-//! What the agent is told at start: from the image, /etc and its own folder, never from the server's.
+//! The agent's settings: from the image, /etc and its own folder, never from the server.
 
 use super::policy::AgentPolicy;
 use appliance::Folder;
@@ -14,21 +14,21 @@ pub struct AgentSettings {
     /// The agent's own folder, out of the server's reach.
     pub state_dir: PathBuf,
     pub socket: PathBuf,
-    /// The places of both halves, as its own sources have them.
+    /// The places of both halves, from the agent's own sources.
     pub places: PlaceSettings,
     /// The user the network half runs as; `None` when there is no such user on this machine.
     pub server_uid: Option<u32>,
     /// Members may answer asks.
     pub approver_group: String,
-    /// The machine behind is a simulated one: nothing here touches the real one.
+    /// The machine is simulated: nothing here touches the real one.
     pub simulated: bool,
-    /// What it is at start.
+    /// The policy at start.
     pub policy: AgentPolicy,
-    /// How the policy is made again when `raspi-mcp allow` has changed the configuration.
+    /// How the policy is reloaded when `raspi-mcp allow` has changed the configuration.
     pub reload: Reload,
-    /// The commands it runs.
+    /// The commands that it runs.
     pub exec: Exec,
-    /// Names of processes it sends no signal.
+    /// Names of processes that get no signal.
     pub protected_processes: Vec<String>,
     /// The server's own folders and sockets.
     pub server_places: Vec<PathBuf>,
@@ -36,21 +36,20 @@ pub struct AgentSettings {
     pub approval: Approval,
     /// Which GPIO chip they are on: label or device file, empty for the header's.
     pub gpio_chip: String,
-    /// Its card, its channel, and how a new system proves itself.
+    /// The card, the channel, and the health checks of a new system.
     pub update: UpdateSettings,
-    /// Size of the server's audit, beyond which the oldest records may go.
+    /// Size of the server's audit in bytes, above which the oldest records may be trimmed.
     pub audit_max_bytes: u64,
-    /// Where the server answers, when it does on a socket.
+    /// The server's socket, if it listens on one.
     pub server_socket: Option<PathBuf>,
-    /// What is prepared of this machine's identity at each start, with the claim that is open.
+    /// The machine's identity as prepared at each start, with the open claim.
     pub identity: Folder,
-    /// Where the root file system is, for `/etc/passwd`, `/etc/group` and `/proc`.
+    /// The root file system, for `/etc/passwd`, `/etc/group` and `/proc`.
     pub root: Root,
 }
 
 impl AgentSettings {
-    /// The agent's part of `settings`, which must come from [`contract::config::load_agent`] where there is a real machine
-    /// to protect.
+    /// The agent's part of `settings`, which must come from [`contract::config::load_agent`] when the machine is real.
     pub fn of(settings: &Settings, simulated: bool, root: Root) -> Self {
         Self {
             state_dir: settings.places.agent_state_dir.clone(),
@@ -79,7 +78,7 @@ impl AgentSettings {
         }
     }
 
-    /// What commands must not see: sockets, state, configuration and this program.
+    /// Paths hidden from commands: sockets, state, configuration and this program.
     pub fn hidden_from_commands(&self) -> Vec<PathBuf> {
         let own = ["/etc/raspi-mcp", "/usr/bin/raspi-mcp", "/run/raspi-mcp", "/run/raspi-mcp-agent", appliance::FOLDER]
             .map(PathBuf::from);
@@ -88,7 +87,7 @@ impl AgentSettings {
         own.into_iter().chain(program).chain(agent).chain(self.server_places.iter().cloned()).collect()
     }
 
-    /// Whether the network half has a user of its own, who must reach this one's socket.
+    /// Whether the network half has a user of its own, which must reach this one's socket.
     pub fn serves_another_user(&self) -> bool {
         self.server_uid.is_some_and(|uid| uid != rustix::process::getuid().as_raw())
     }

@@ -1,4 +1,4 @@
-//! Bringing the agent up: as a process of its own, or inside the server before a simulated board.
+//! Starts the agent: as a separate process, or inside the server on a simulated board.
 
 use super::{
     client::Client,
@@ -23,7 +23,7 @@ pub async fn run(
     stop: CancellationToken,
     ready: impl FnOnce(),
 ) -> Result<(), ToolError> {
-    // Before a simulated board its own user is enough, unless the server is installed with one of its own.
+    // On a simulated board only the agent's own user connects, unless the server is installed with a user of its own.
     let (path, open) = (settings.socket.clone(), !settings.simulated || settings.serves_another_user());
     let platform = Platform::of(&settings, board);
     let agent = Agent::start(settings, platform)?;
@@ -32,23 +32,23 @@ pub async fn run(
     }
     let listener = bind(&path, open)?;
     ready();
-    // The connections of a simulated machine's host are nobody's business.
+    // Not on a simulated machine, where they would be the host's connections.
     let keeping = (!agent.settings.simulated).then(|| {
         let agent = Arc::clone(&agent);
         base::task::spawn(async move { agent.keep_connections().await })
     });
     serve(listener, agent, stop).await;
     keeping.iter().for_each(tokio::task::JoinHandle::abort);
-    // The next agent would take the file for a socket that nobody answers, and does; this only tidies up.
+    // Only tidies up: the next agent would replace a stale socket anyway.
     let _ = std::fs::remove_file(&path);
     Ok(())
 }
 
-/// An agent in this process and on its board, with its socket served so that `raspi-mcp approve` reaches it. Must be called inside the
-/// runtime.
+/// Starts an agent in this process, on its board, with its socket served so that `raspi-mcp approve` reaches it. Must
+/// be called inside the runtime.
 ///
-/// Where another process already is this folder's agent, the link goes to that one's socket. Whatever goes wrong, the
-/// server runs on: the link then says why it has no agent.
+/// If another process is this folder's agent already, the link goes to its socket. On any other error the server still
+/// runs: the link then reports why there is no agent.
 pub fn in_process(settings: AgentSettings, board: &Board, stop: CancellationToken) -> AgentLink {
     if !settings.simulated {
         return AgentLink::Offline(
@@ -68,7 +68,7 @@ pub fn in_process(settings: AgentSettings, board: &Board, stop: CancellationToke
     };
     match bind(&path, false) {
         Ok(listener) => drop(base::task::spawn(serve(listener, Arc::clone(&agent), stop))),
-        // Still an agent, but one that no person can answer: those who ask will see their asks expire.
+        // The agent still works, but no person can answer: asks will expire.
         Err(error) => tracing::error!(target: "agent", %error, "approvals cannot be answered"),
     }
     AgentLink::InProcess(agent)

@@ -1,21 +1,21 @@
-//! Lines of the agent's socket: bounded before memory is spent, and not waited for without end.
+//! Lines of the agent's socket, bounded in size and time.
 
 use std::{io, time::Duration};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
 
-/// Raised by any change that an older half would misunderstand.
+/// Incremented for any change that an older half would misunderstand.
 pub const PROTOCOL: u32 = 1;
 /// Longest request, in bytes: the arguments of an ask (`access::question::ALL_BYTES`) are bounded well below it.
 pub const MAX_LINE: usize = 128 * 1024;
-/// How long a line may take from its first byte to its last, and an answer to be taken.
+/// Limit from the first byte of a line to its last, and for writing an answer.
 pub(super) const LINE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What came.
+/// The result of reading a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// A whole line, in the buffer, without its end.
+    /// A whole line, in the buffer, without its line feed.
     Whole,
-    /// More than the bound; skipped to its end.
+    /// Longer than the limit; skipped to its end.
     TooLong,
     /// The peer closed.
     End,

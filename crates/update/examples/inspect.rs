@@ -1,10 +1,11 @@
-//! Verifies a bundle by a root of trust and prints its release and images: the update engine alone, without server, agent or network.
+//! Verifies a bundle against a root of trust and prints its release and images, using the update engine alone: without
+//! server, agent or network.
 //!
 //! ```sh
 //! cargo run --package raspi-mcp-update --example inspect -- lamp.root lamp-1.4.0.bundle
 //! ```
 //!
-//! `raspi-mcp bundle verify` also looks at expiry, at each image's hash, and at the names in the boot image.
+//! `raspi-mcp bundle verify` also checks the expiry, each image's hash, and the names in the boot image.
 
 use std::{
     env,
@@ -18,7 +19,7 @@ use update::{
     trust::{MAX_SIGNED, Roots},
 };
 
-/// At most `limit` bytes from where the file stands.
+/// At most `limit` bytes from the file's current position.
 fn read(file: &mut File, limit: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(limit).read_to_end(&mut bytes)?;
@@ -26,10 +27,10 @@ fn read(file: &mut File, limit: u64) -> std::io::Result<Vec<u8>> {
 }
 
 fn inspect(root: &str, bundle: &str) -> Result<(), Box<dyn Error>> {
-    // Believed because of where it lies: on a device, in the image.
+    // Trusted because of its location: on a device, it is in the image.
     let roots = Roots::parse(&read(&mut File::open(root)?, MAX_SIGNED as u64)?)?;
 
-    // Nothing of an envelope is believed until the root of trust has made a release of it.
+    // The envelope is untrusted until the root of trust has made a release of it.
     let mut file = File::open(bundle)?;
     let Head::Whole(envelope) = Envelope::read(&read(&mut file, MAX_HEAD as u64)?)? else {
         return Err("the file ends within its head".into());
@@ -39,7 +40,7 @@ fn inspect(root: &str, bundle: &str) -> Result<(), Box<dyn Error>> {
     println!("{} {}, counter {}, channel {}", manifest.product, manifest.version, manifest.counter, manifest.channel);
     println!("for {}; release {}", manifest.hardware.join(", "), release.digest);
 
-    // The index by the hash that the manifest names, then each block by the hashes of the index.
+    // The index is verified by the hash in the manifest, then each block by the hashes in the index.
     let index = release.index(index(&mut file, &envelope)?)?;
     let (mut unpacker, mut raw) = (Unpacker::new()?, Vec::new());
     for image in &manifest.images {

@@ -1,13 +1,13 @@
-//! Updates that cannot brick: signed bundles, two slots, a trial boot, and the way back. The engine alone, without a network;
-//! `README.md` beside this crate's manifest shows how to use it.
+//! Updates that cannot brick: signed bundles, two slots, a trial boot, and rollback. The engine alone, without a
+//! network; `README.md` beside this crate's manifest shows how to use it.
 //!
-//! Knows `base` and `contract`, and nobody who uses it. The server half ([`channel`], [`job`], the crate `update-client`) finds a release,
-//! brings its blocks and decides nothing. The agent half ([`install`], [`slots`], [`boot`], [`health`]) verifies, writes, arms, commits and
-//! rolls back; it never believes the half that has the network. What is signed is [`bundle`]'s and [`trust`]'s; where it is written is
-//! [`disk`]'s.
+//! Depends on `base` and `contract` only. The server half ([`channel`], [`job`], the crate `update-client`) finds a
+//! release and delivers its blocks, but decides nothing. The agent half ([`install`], [`slots`], [`boot`], [`health`])
+//! verifies, writes, arms, commits and rolls back, and does not trust the half that has the network. [`bundle`] and
+//! [`trust`] define what is signed, [`disk`] where it is written.
 //!
-//! Nothing is used before it is verified, and the order is in the types. The running slot is never written. What happens next is a pure
-//! function of the record and of what the boot chain did ([`slots`]): power may go at every write.
+//! Nothing is used before it is verified, which the types enforce. The running slot is never written. The next step is
+//! a pure function of the record and of the boot chain's evidence ([`slots`]), so a power cut at any write is safe.
 
 pub mod boot;
 pub mod bundle;

@@ -1,15 +1,15 @@
-//! Where a file is: at an https address, or on a file system of this machine.
+//! The location of a file: an https address, or a file system of this machine.
 
 use base::error::ToolError;
 use std::{fmt, path::PathBuf};
 use url::Url;
 
-/// One place of the same file.
+/// One location of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Its address; the scheme is https.
     Web(Url),
-    /// A full path: a USB stick, say.
+    /// An absolute path, such as on a USB stick.
     File(PathBuf),
 }
 
@@ -17,7 +17,7 @@ pub enum Place {
 const LONGEST: usize = 2048;
 
 impl Place {
-    /// `https://…`, `file:///…` or a full path.
+    /// Parses `https://…`, `file:///…` or an absolute path.
     ///
     /// # Errors
     /// `invalid_argument` for anything else; http is refused by name.
@@ -34,7 +34,7 @@ impl Place {
             return Self::file(text).map_or_else(refused, Ok);
         }
         let Ok(url) = text.parse::<Url>() else {
-            // No tables of Unicode are in here (Cargo.toml): a person's tools know the name that DNS has for it.
+            // This build has no Unicode tables (Cargo.toml); the caller can look up the name's DNS form.
             return refused(if text.is_ascii() {
                 "it is no address"
             } else {
@@ -61,15 +61,16 @@ impl Place {
         if climbs { Err("a path must not climb by \"..\"") } else { Ok(Self::File(path)) }
     }
 
-    /// The place that `reference` (of a channel's index, say) means, seen from `base`: itself if it is whole, else below the base.
+    /// Resolves `reference` (for example of a channel's index) against `base`: itself if it is absolute, otherwise
+    /// below the base.
     ///
     /// # Errors
-    /// `invalid_argument` when it is neither, or climbs out of the base.
+    /// `invalid_argument` when it is neither, or leaves the base.
     pub fn join(base: &str, reference: &str) -> Result<Self, ToolError> {
         if reference.contains("://") {
             return match Self::parse(reference)? {
                 web @ Self::Web(_) => Ok(web),
-                // What a server writes must not make a device look at its own files.
+                // A server's text must not make a device read its own files.
                 Self::File(_) => Err(ToolError::invalid(format!("{reference} is no address"))),
             };
         }
@@ -85,7 +86,7 @@ impl Place {
 impl fmt::Display for Place {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // A query may hold a key that was given for this download.
+            // A query may contain a key for this download.
             Self::Web(url) => write!(out, "{}{}", url.origin().ascii_serialization(), url.path()),
             Self::File(path) => write!(out, "{}", path.display()),
         }

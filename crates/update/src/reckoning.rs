@@ -1,27 +1,28 @@
-//! Rule 13: what time it is, for signatures and certificates: the system's clock where it can be believed, else the latest time that is
-//! certain.
+//! Rule 13: the current time for signatures and certificates: the system's clock if it can be trusted, otherwise the
+//! latest time that is certain.
 //!
-//! A Raspberry Pi without a battery starts in 1970, or when it was last switched off; a model of a hostile network may send it to
-//! 2099. Nothing that was committed can have been made in the future, so the newest such time is a floor, and the system's clock
-//! never raises it: who sets the clock must not decide what is expired.
+//! A Raspberry Pi without a battery starts in 1970, or at the time of its last shutdown; a hostile network may set it
+//! to 2099. Nothing that was committed can have been made in the future, so the newest such time is a floor. The
+//! system's clock never raises it: whoever sets the clock must not decide what has expired.
 
-/// Clocks further ahead of the floor than this are not believed, in seconds: ten years, the longest an appliance may lie in a drawer.
+/// Clocks further ahead of the floor than this are not trusted, in seconds: ten years, the longest expected storage of
+/// an appliance.
 const FURTHEST: u64 = 10 * 365 * 86_400;
 
-/// A publisher's clock may be ahead of ours by so much, in seconds.
+/// How far a publisher's clock may be ahead of ours, in seconds.
 pub const AHEAD: u64 = 86_400;
 
-/// A time to judge by, in seconds since 1970, and whether it is the clock's.
+/// A time to judge by, in seconds since 1970, and whether it comes from the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reckoning {
     pub now: u64,
-    /// Otherwise `now` is only the floor: something may have expired in the meantime, and nobody can tell.
+    /// If false, `now` is only the floor: things may have expired unnoticed.
     pub fresh: bool,
 }
 
 impl Reckoning {
-    /// `clock`: what the system says, in seconds since 1970; `synchronised`: whether it was set from the network. `floor`: what is
-    /// certain to have passed.
+    /// `clock`: the system's time, in seconds since 1970; `synchronised`: whether it was set from the network. `floor`:
+    /// a time that has certainly passed.
     pub fn of(clock: i64, synchronised: bool, floor: u64) -> Self {
         match u64::try_from(clock) {
             Ok(now) if synchronised && now >= floor && now - floor <= FURTHEST => Self { now, fresh: true },
@@ -29,10 +30,10 @@ impl Reckoning {
         }
     }
 
-    /// Nothing that exists now was made after this, in seconds since 1970. Where the clock is not believed that is ten years after the
-    /// floor: releases made after the running one are all that such a device can see of the time.
+    /// Nothing that exists now was made after this, in seconds since 1970. If the clock is not trusted that is ten
+    /// years after the floor: such a device knows the time only from releases made after the running one.
     ///
-    /// With neither a clock nor a floor nothing is known, so there is no bound.
+    /// With neither a clock nor a floor there is no limit.
     pub const fn latest(&self) -> u64 {
         if !self.fresh && self.now == 0 {
             return u64::MAX;
@@ -40,7 +41,7 @@ impl Reckoning {
         self.now.saturating_add(if self.fresh { AHEAD } else { FURTHEST })
     }
 
-    /// For a person, where the clock is not believed.
+    /// For people, when the clock is not trusted.
     pub fn doubt(&self) -> Option<&'static str> {
         (!self.fresh).then_some(
             "freshness unknown: the clock is not set from the network, so nobody can tell whether this is the newest",

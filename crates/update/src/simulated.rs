@@ -1,4 +1,4 @@
-//! The simulated machine's boot chain: a real flow over a folder of files, and a model of the firmware that restarts it.
+//! The simulated machine's boot chain: a real flow over a folder of files, and a firmware model that restarts it.
 
 use super::boot::{
     BootFlow, Evidence, ResetCause, Seen, Tryboot, Uboot, Witness,
@@ -15,14 +15,14 @@ use crate::{
 use base::error::ToolError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Which boot chain is simulated.
+/// The simulated boot chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chain {
     Tryboot,
     Uboot,
 }
 
-/// Gives every boot a new id.
+/// Makes a new id for every boot.
 pub type BootIds = Box<dyn Fn() -> String + Send + Sync>;
 
 /// A machine that restarts only when [`Board::restart`] says so.
@@ -54,7 +54,7 @@ impl Board {
         board
     }
 
-    /// The machine goes down and comes up again, as the card's content has it. Sleeps: it reads the card.
+    /// Restarts the machine with the card's content. Blocks: it reads the card.
     pub fn restart(&self, why: ResetCause) -> Outcome {
         let mut now = self.lock();
         if why == ResetCause::PowerOn {
@@ -83,7 +83,7 @@ impl Witness for Board {
             Outcome::Booted { slot, trial, .. } => {
                 seen.trial = Some(*trial).filter(|_| self.chain == Chain::Tryboot);
                 seen.booted = Some(*slot);
-                // The initramfs mounts the root that belongs to the boot files.
+                // The initramfs mounts the root that matches the boot files.
                 seen.root = Some(*slot);
             }
             Outcome::Nothing(why) => seen.faults.push(format!("the simulated machine does not start: {why}")),
@@ -140,7 +140,7 @@ impl BootFlow for Simulated {
     }
 }
 
-/// The areas of a simulated card, in bytes: as small as they work.
+/// The areas of a simulated card, in bytes, at their minimum sizes.
 pub fn areas(boot: u64, root: u64) -> [(Area, u64); 8] {
     [
         (Area::Config, 64 << 10),
@@ -154,11 +154,11 @@ pub fn areas(boot: u64, root: u64) -> [(Area, u64); 8] {
     ]
 }
 
-/// A boot image of `size` bytes (at least 64 KiB) that both models take for one: a kernel's header, and the files that name it. The
-/// version is in it, so that two versions have two images.
+/// A boot image of `size` bytes (at least 64 KiB) that both models accept: a kernel's header, and the files that name
+/// it. It contains the version, so that two versions have different images.
 ///
 /// # Errors
-/// `invalid_argument` when that is too small.
+/// `invalid_argument` when the size is too small.
 pub fn boot_image(size: usize, version: &str) -> Result<Vec<u8>, ToolError> {
     let mut kernel = vec![0; 4096];
     kernel[56..60].copy_from_slice(b"ARM\x64");
@@ -173,11 +173,11 @@ pub fn boot_image(size: usize, version: &str) -> Result<Vec<u8>, ToolError> {
     make(size, &files).map_err(|full| ToolError::invalid(format!("no boot image of {size} bytes: {}", full.0)))
 }
 
-/// Writes a card as the factory does: both slots alike and bootable, both copies of U-Boot's state valid, `autoboot.txt` on slot A.
-/// What is in the agent's area stays.
+/// Writes a card as the factory does: both slots equal and bootable, both copies of U-Boot's state valid,
+/// `autoboot.txt` on slot A. The agent's area is kept.
 ///
 /// # Errors
-/// Those of the disk (it has to have all areas of [`areas`]), and `invalid_argument` for areas that are too small.
+/// Those of the disk (it must have all areas of [`areas`]), and `invalid_argument` for areas that are too small.
 pub fn factory(disk: &dyn Disk, layout: &Layout, boot: &[u8], root: &[u8]) -> Result<(), ToolError> {
     let write = |area: Area, bytes: &[u8]| -> Result<(), ToolError> {
         let device = disk.open(area, Access::Shared)?;

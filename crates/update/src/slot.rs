@@ -12,7 +12,7 @@ pub enum Slot {
 impl Slot {
     pub const BOTH: [Self; 2] = [Self::A, Self::B];
 
-    /// The one that is not this.
+    /// The other slot.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {

@@ -1,10 +1,10 @@
-//! One question: what the server wants to know, what became of it, and for which call a yes counts.
+//! One ask: its content, its state, and the call that an approval is bound to.
 
 use base::error::{ErrorCode, ToolError};
 use ring::rand::{SecureRandom, SystemRandom};
 use serde::{Deserialize, Serialize};
 
-/// Crockford's base 32: nothing in it looks like something else.
+/// Crockford's base 32, which has no easily confused characters.
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 pub use contract::access::question::AskRequest;
@@ -20,19 +20,19 @@ pub enum AskState {
     Consumed,
 }
 
-/// One question and what became of it.
+/// An ask and its state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ask {
-    /// Six characters a person can type.
+    /// Six characters, short enough to type.
     pub id: String,
     pub request: AskRequest,
     pub created_ms: i64,
-    /// Pending: when it can no longer be answered. Approved: when it can no longer be used.
-    /// By the wall's clock, for people; what decides is the time since power-on.
+    /// Pending: when it can no longer be answered. Approved: when it can no longer be used. Wall-clock time, for
+    /// display; the decision uses the time since power-on.
     pub expires_ms: i64,
     pub state: AskState,
-    /// Who answered, by the kernel's word.
+    /// Who answered, as reported by the kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -45,7 +45,7 @@ impl Ask {
     }
 }
 
-/// The call an approval has to be for.
+/// The call that an approval must match.
 pub(crate) struct BoundCall<'a> {
     pub tool: &'a str,
     pub principal: &'a str,
@@ -92,7 +92,7 @@ pub(super) fn new_id() -> Result<String, ToolError> {
     Ok(bytes.iter().map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).collect())
 }
 
-/// As people type it: small letters, and O for 0, I or L for 1.
+/// Normalizes a typed id: accepts lower case, O for 0, I or L for 1.
 pub fn normal_id(id: &str) -> String {
     id.trim()
         .chars()

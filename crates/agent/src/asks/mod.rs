@@ -1,4 +1,4 @@
-//! Questions to a person: opened by the server, answered out of band, good for one call with exactly these arguments.
+//! Asks to a person: opened by the server, answered out of band, valid for one call with exactly these arguments.
 //!
 //! ```text
 //! pending --answer--> approved --redeem--> consumed
@@ -8,7 +8,7 @@
 //! ```
 
 //!
-//! Times run out by the clock of the boot, which nobody can set back; the wall's clock only names them for people.
+//! Expiry uses the boot clock, which cannot be set back. Wall-clock times are for display only.
 
 mod ask;
 
@@ -34,13 +34,14 @@ use std::{
 };
 use tokio::{sync::Notify, time::Instant};
 
-/// What a person can keep an eye on; more are refused.
+/// Pending asks, in total; more are refused. A person can keep track of this many.
 const MAX_PENDING: usize = 32;
-/// One caller must not crowd out the others.
+/// Pending asks per principal, so that one caller cannot crowd out the others.
 const MAX_PENDING_PER_PRINCIPAL: usize = 4;
-/// Settled asks that are remembered, so that a late look still gets an answer.
+/// Settled asks that are kept, so that a late query still gets an answer.
 const MAX_SETTLED: usize = 64;
-/// How far the shown end of an ask may be from the real one before it is named anew: the wall's clock was set.
+/// Difference between the displayed and the real expiry above which the displayed one is recomputed, because the wall
+/// clock was set.
 const DRIFT_MS: i64 = 1000;
 
 /// All asks, in memory and in the agent's folder.
@@ -51,11 +52,11 @@ pub(super) struct Asks {
     expiry: Duration,
     all: Mutex<BTreeMap<String, Kept>>,
     changed: Arc<Notify>,
-    /// How many were opened.
+    /// How many asks were ever opened.
     opened: AtomicU64,
 }
 
-/// An ask and its times, since power-on.
+/// An ask and its times since power-on.
 #[derive(Clone)]
 struct Kept {
     ask: Ask,
@@ -64,7 +65,7 @@ struct Kept {
 }
 
 impl Asks {
-    /// Reads the asks of the agent before. Nobody knows whether their callers still wait: what was open is expired.
+    /// Loads the asks of the previous agent. Their callers may be gone, so open ones become expired.
     pub(super) fn load(
         folder: &Path,
         clock: &Clock,
@@ -83,7 +84,8 @@ impl Asks {
                         if ask.is_open() {
                             settle(&mut ask, AskState::Expired);
                         }
-                        // A no goes on for what was left of it, by a clock that may have been set: at most its whole time.
+                        // A denial stays in force for its remaining time, at most its whole time: the wall clock may
+                        // have been set.
                         let left = u64::try_from(ask.expires_ms.saturating_sub(now_ms)).unwrap_or(0);
                         let until = now + Duration::from_millis(left).min(expiry);
                         all.insert(ask.id.clone(), Kept { ask, since: Duration::ZERO, until });
@@ -97,10 +99,11 @@ impl Asks {
         Self { path, clock, boot, expiry, all: Mutex::new(all), changed: Arc::default(), opened: AtomicU64::new(0) }
     }
 
-    /// Opens a question, or finds the same one: still open, or denied a moment ago. Says whether it is new.
+    /// Opens an ask, or returns an equal one that is open or was denied recently. Also returns whether it is new.
     ///
     /// # Errors
-    /// `resource_exhausted` beyond 32 pending, or 4 of one principal; `content_too_large` for arguments nobody can judge.
+    /// `resource_exhausted` beyond 32 pending, or 4 of one principal; `content_too_large` for arguments too long to be
+    /// judged by a person.
     pub(super) fn open(&self, request: AskRequest) -> Result<(Ask, bool), ToolError> {
         question::check(&request.tool, &request.args, &request.marks)?;
         for (name, text) in [("tool", &request.tool), ("summary", &request.summary), ("principal", &request.principal)]
@@ -148,7 +151,7 @@ impl Asks {
         Ok((ask, true))
     }
 
-    /// The ask as it is once it is answered, or after `wait`.
+    /// Returns the ask when it is answered, or as it is after `wait`.
     ///
     /// # Errors
     /// `not_found`.
@@ -157,7 +160,7 @@ impl Asks {
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);
-            // Registered before the look, so that an answer in between is not missed.
+            // Registered before the check, so that an answer in between is not missed.
             changed.as_mut().enable();
             let (kept, now) = {
                 let (all, now) = self.lock();
@@ -168,17 +171,17 @@ impl Asks {
                 return Ok(kept.ask);
             }
             let to_expiry = kept.until.saturating_sub(now).max(Duration::from_millis(1));
-            // Either way round the loop looks again.
+            // The loop checks again whether this timed out or not.
             let _ = tokio::time::timeout(left.min(to_expiry), changed).await;
         }
     }
 
-    /// What waits for an answer, the oldest first.
+    /// Pending asks, oldest first.
     pub(super) fn pending(&self) -> Vec<Ask> {
         self.waiting().0
     }
 
-    /// What waits, when the first of them runs out, and how many were ever opened.
+    /// Pending asks, the time until the first one expires, and how many were ever opened.
     pub(super) fn waiting(&self) -> (Vec<Ask>, Option<Duration>, u64) {
         let (all, now) = self.lock();
         let mut kept: Vec<&Kept> = all.values().filter(|kept| kept.ask.state == AskState::Pending).collect();
@@ -188,15 +191,15 @@ impl Asks {
         (asks, left, self.opened.load(Ordering::Relaxed))
     }
 
-    /// Told whenever an ask comes, is answered or goes; not when its time runs out.
+    /// Notified when an ask is opened, answered or removed, but not when one expires.
     pub(super) fn changed(&self) -> Arc<Notify> {
         Arc::clone(&self.changed)
     }
 
-    /// A person's answer.
+    /// Records a person's answer.
     ///
     /// # Errors
-    /// `not_found`; `failed_precondition` when it no longer waits.
+    /// `not_found`; `failed_precondition` when it is no longer pending.
     pub(super) fn answer(&self, id: &str, approve: bool, by: &str, how: &str) -> Result<Ask, ToolError> {
         self.change(id, |kept, now| {
             let ask = &mut kept.ask;
@@ -214,7 +217,7 @@ impl Asks {
         })
     }
 
-    /// A person's no to what another person approved, as long as it was not used.
+    /// Revokes another person's approval that was not used yet.
     ///
     /// # Errors
     /// `not_found`; `permission_denied` when there is no such approval any more.
@@ -282,7 +285,7 @@ impl Asks {
         let (id, ask) = (after.ask.id.clone(), after.ask.clone());
         all.insert(id.clone(), after);
         if let Err(error) = self.save(&all) {
-            // What is not on the card has not happened.
+            // Undone: what was not written to the card does not count.
             all.insert(id, before);
             return Err(error);
         }
@@ -304,7 +307,7 @@ impl Asks {
         files::replace(&self.path, &json)
     }
 
-    /// The asks as they are now, and the time since power-on: time that has run out has run out.
+    /// The asks as of now, with expired ones updated, and the time since power-on.
     fn lock(&self) -> (MutexGuard<'_, BTreeMap<String, Kept>>, Duration) {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let (now, now_ms) = ((self.boot)(), (self.clock)());
@@ -322,7 +325,7 @@ impl Asks {
     }
 }
 
-/// Ends an ask. Nobody needs its arguments any more, which may be long, and secret.
+/// Settles an ask. Its arguments are dropped: they may be long or secret, and are no longer needed.
 fn settle(ask: &mut Ask, state: AskState) {
     ask.state = state;
     ask.request.args = serde_json::Value::Null;

@@ -1,7 +1,8 @@
-//! Approval by hand: a button whose line belongs to the agent, and an LED that says what a press would do.
+//! Approval by a button whose line the agent holds, with an LED that shows what a press would do.
 //!
-//! The kernel gives a line to one holder, so while the agent runs nobody else reads or drives either. The LED: off, nothing is
-//! asked; slow blinking, one ask waits for the button; on, a hold is counted; fast blinking, the button cannot answer.
+//! The kernel gives a line to one holder, so no other process can read or drive either while the agent runs. The LED:
+//! off, no ask is pending; slow blinking, one ask waits for the button; on, a hold is being timed; fast blinking, the
+//! button cannot answer.
 
 mod reserved;
 
@@ -27,14 +28,14 @@ use std::{
 };
 use tokio::{sync::Notify, task::AbortHandle};
 
-/// What others who want the line are told by the kernel.
+/// Consumer label that the kernel shows to others who request the line.
 const BUTTON: &str = "raspi-mcp approval button";
 const LED: &str = "raspi-mcp approval LED";
 
-/// The lines, held.
+/// The button's and the LED's lines, held open.
 pub(super) struct Button {
     pin: Pin,
-    /// The level while it is pressed.
+    /// The level while the button is pressed.
     active: Level,
     line: Arc<dyn Line>,
     led: Option<Led>,
@@ -43,12 +44,13 @@ pub(super) struct Button {
 struct Led {
     line: Arc<dyn Line>,
     signal: Signal,
-    /// When it began to say that.
+    /// When the current signal began.
     began: Duration,
 }
 
 impl Button {
-    /// Takes the lines that the configuration names. What cannot be had is a fault of the agent's, and no reason not to start.
+    /// Requests the lines that the configuration names. A line that cannot be had is recorded as a fault; the agent
+    /// starts anyway.
     pub(super) fn take(
         settings: &AgentSettings,
         port: Option<Result<Arc<dyn Port>, Fault>>,
@@ -79,7 +81,7 @@ impl Button {
         Some(Self { pin, active, line, led })
     }
 
-    /// Watches the button until the agent goes.
+    /// Watches the button as long as the agent lives.
     pub(super) fn watch(self, asks: &Arc<Asks>, log: &Arc<OpLog>) -> Grip {
         let trouble = Arc::default();
         let lines = [Some(Arc::clone(&self.line)), self.led.as_ref().map(|led| Arc::clone(&led.line))];
@@ -92,7 +94,7 @@ impl Button {
         Ok(self.line.level()? == self.active)
     }
 
-    /// Every edge that has been told by now.
+    /// Reads all queued edges.
     fn drain(&self, hand: &mut Hand, now: Duration) -> Result<(), Fault> {
         while let Some(edge) = poll_fn(|cx| self.line.poll_edge(cx)).now_or_never() {
             self.felt(hand, edge?, now);
@@ -101,13 +103,13 @@ impl Button {
     }
 
     fn felt(&self, hand: &mut Hand, edge: Edge, now: Duration) {
-        // Before Linux 5.7 edges carry the wall's time, which is later than any of this clock.
+        // Before Linux 5.7 edges carry wall-clock time, which is later than the boot clock.
         hand.edge(edge.to == self.active, edge.at.min(now));
     }
 }
 
 impl Led {
-    /// Says `signal`; when it has to change next.
+    /// Shows `signal` on the LED. Returns the time until its next change.
     fn say(&mut self, signal: Signal, now: Duration) -> Result<Option<Duration>, Fault> {
         if signal != self.signal {
             (self.signal, self.began) = (signal, now);
@@ -122,7 +124,7 @@ impl Led {
     }
 }
 
-/// A button under watch. Dropped, it lets go of the lines at once, with the LED off.
+/// A watched button. Dropping it releases the lines at once, with the LED off.
 pub(super) struct Grip {
     task: AbortHandle,
     lines: [Option<Arc<dyn Line>>; 2],
@@ -130,7 +132,7 @@ pub(super) struct Grip {
 }
 
 impl Grip {
-    /// Why it watches no longer.
+    /// Why watching stopped.
     pub(super) fn trouble(&self) -> Option<String> {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -141,7 +143,7 @@ impl Drop for Grip {
         self.task.abort();
         let [button, led] = &self.lines;
         if let Some(led) = led {
-            // A line that fails now fails for whoever takes it next as well.
+            // An error is ignored: the next holder of the line will see it too.
             let _ = led.set(Level::Low);
             led.close();
         }
@@ -151,7 +153,7 @@ impl Drop for Grip {
     }
 }
 
-/// The agent's asks and log, as long as it lives.
+/// Weak references to the agent's asks and log.
 type Gone = (Weak<Asks>, Weak<OpLog>);
 
 async fn watch(agent: Gone, changed: Arc<Notify>, mut button: Button, trouble: Arc<Mutex<Option<String>>>) {
@@ -165,7 +167,7 @@ async fn watch(agent: Gone, changed: Arc<Notify>, mut button: Button, trouble: A
     }
 }
 
-/// Ends without a fault when the agent has gone.
+/// Returns without a fault when the agent is dropped.
 async fn attend(agent: &Gone, changed: &Notify, button: &mut Button) -> Result<(), Fault> {
     let mut hand = {
         let Some(asks) = agent.0.upgrade() else { return Ok(()) };
@@ -173,13 +175,13 @@ async fn attend(agent: &Gone, changed: &Notify, button: &mut Button) -> Result<(
     };
     loop {
         let mut news = pin!(changed.notified());
-        // Registered before the look, so that nothing in between is missed.
+        // Registered before the check, so that no change in between is missed.
         news.as_mut().enable();
         let next = match (agent.0.upgrade(), agent.1.upgrade()) {
             (Some(asks), Some(log)) => step(&asks, &log, button, &mut hand)?,
             _ => return Ok(()),
         };
-        // Nothing is asked: no timer, nothing wakes up but the button and the book of asks.
+        // No ask is pending: no timer, only the button and the asks wake this task.
         let alarm = async {
             match next {
                 Some(wait) => tokio::time::sleep(wait).await,
@@ -194,7 +196,7 @@ async fn attend(agent: &Gone, changed: &Notify, button: &mut Button) -> Result<(
     }
 }
 
-/// One look at the asks, the button and the clock; how long until the next one at the latest.
+/// Evaluates the asks, the button and the clock once. Returns the longest time until the next evaluation.
 fn step(asks: &Asks, log: &OpLog, button: &mut Button, hand: &mut Hand) -> Result<Option<Duration>, Fault> {
     let (pending, mut expiry) = waiting(asks);
     hand.waiting(pending, monotonic());
@@ -217,7 +219,7 @@ fn step(asks: &Asks, log: &OpLog, button: &mut Button, hand: &mut Hand) -> Resul
     Ok([next, expiry].into_iter().flatten().min())
 }
 
-/// What waits, as far as a button is concerned, and how long until the first of it has waited too long.
+/// The pending asks as the button sees them, and the time until the first of them expires.
 fn waiting(asks: &Asks) -> (Waiting, Option<Duration>) {
     let (waiting, left, opened) = asks.waiting();
     let expiry = left.map(|left| left.max(Duration::from_millis(1)));

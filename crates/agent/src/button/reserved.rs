@@ -1,15 +1,16 @@
-//! What a button never approves: who is trusted, what is allowed, and forgetting either. For those a person has to read what
-//! is asked, and say who they are: `raspi-mcp approve`.
+//! Asks that a button never approves: trust, permissions, and erasing either. Those require `raspi-mcp approve`, where
+//! a person reads the ask and is identified.
 
-/// Namespaces that are about nothing else.
+/// Namespaces of which every tool is reserved.
 const NAMESPACES: [&str; 6] = ["trust", "policy", "access", "approval", "claim", "reset"];
-/// Words in the name of an operation: `manage.add_trust`, `manage.set_policy`, `manage.factory_reset`, `manage.new_token`.
+/// Words in operation names that are reserved: `manage.add_trust`, `manage.set_policy`, `manage.factory_reset`,
+/// `manage.new_token`.
 const WORDS: [&str; 14] = [
     "trust", "trusted", "policy", "policies", "role", "roles", "token", "tokens", "key", "keys", "claim", "approve",
     "approver", "reset",
 ];
 
-/// Whether a button may answer an ask about `tool`. What is no tool's name is nothing to be approved in passing.
+/// Whether a button may answer an ask about `tool`. False for anything that is not a tool's name.
 pub fn answerable(tool: &str) -> bool {
     let Some((namespace, operation)) = tool.split_once('.') else { return false };
     let reserved = |word: &str| WORDS.contains(&word.to_ascii_lowercase().as_str());

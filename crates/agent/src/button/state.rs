@@ -1,26 +1,26 @@
-//! What a finger on the button means. Pure: edges, what waits for an answer, and time come in; an approval comes out.
+//! The state machine of the button. Pure: takes edges, pending asks and time; returns an approval.
 //!
-//! A press counts when it began, after a release of its own, while exactly one ask was pending that a button may answer; and
-//! approves that ask when it was held for two seconds during which no other was opened. Anything else is nothing.
+//! A press counts when it follows a release and began while exactly one ask was pending that a button may answer. It
+//! approves that ask once it was held for two seconds during which no other ask was opened. Anything else is ignored.
 
 use std::time::Duration;
 
-/// How long it takes to mean it.
+/// How long the button must be held.
 pub const HOLD: Duration = Duration::from_secs(2);
-/// Contacts bounce for some milliseconds: a release that was shorter is none.
+/// Contacts bounce for some milliseconds: a shorter release is ignored.
 const BOUNCE: Duration = Duration::from_millis(50);
 
-/// What waits for an answer, as the agent's book has it.
+/// The pending asks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waiting {
-    /// The asks that are pending, each with whether a button may answer it.
+    /// The pending asks, each with whether a button may answer it.
     pub pending: Vec<(String, bool)>,
-    /// How many asks were ever opened: one that came and went leaves a trace here.
+    /// How many asks were ever opened, so that one that came and went is noticed.
     pub opened: u64,
 }
 
 impl Waiting {
-    /// The one that a button could answer.
+    /// The ask that a button could answer, if there is exactly one.
     fn only(&self) -> Option<&str> {
         match self.pending.as_slice() {
             [(id, true)] => Some(id),
@@ -29,21 +29,21 @@ impl Waiting {
     }
 }
 
-/// What the LED says.
+/// What the LED shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// Nothing is asked.
+    /// No ask is pending.
     Off,
     /// One ask waits for the button.
     Slow,
-    /// A hold is being counted.
+    /// A hold is being timed.
     On,
-    /// Asks wait, and the button cannot answer: there is more than one, or it is none for a button.
+    /// Asks are pending that the button cannot answer: several, or one that is reserved.
     Fast,
 }
 
 impl Signal {
-    /// How long it is on, and then off. `None` changes nothing by itself.
+    /// Half of the blink period. `None`: steady.
     pub const fn half(self) -> Option<Duration> {
         match self {
             Self::Slow => Some(Duration::from_millis(500)),
@@ -55,30 +55,31 @@ impl Signal {
 
 #[derive(Debug)]
 enum Finger {
-    /// Since then. `meant`: what the press meant that ended here, in case it goes on because the contact only bounced.
+    /// Released since then. `meant`: the ask of the press that just ended, in case the contact only bounced.
     Up { since: Duration, meant: Option<String> },
-    /// Since the last edge; what it is to approve.
+    /// Pressed since the last edge; `meant` is the ask it would approve.
     Down { since: Duration, meant: Option<String> },
 }
 
-/// The finger and the asks. All times are of one clock that never goes back.
+/// The state of the button and of the asks. All times are of one monotonic clock.
 #[derive(Debug)]
 pub struct Hand {
     finger: Finger,
     waiting: Waiting,
-    /// Since when the one ask is known to be the only one.
+    /// Since when the single ask is known to be the only one.
     known: Duration,
 }
 
 impl Hand {
-    /// A button that is pressed already when it is first looked at has to be let go before it means anything.
+    /// A button that is already pressed at the start must be released before a press counts.
     pub fn new(pressed: bool, waiting: Waiting, now: Duration) -> Self {
         let meant = None;
         let finger = if pressed { Finger::Down { since: now, meant } } else { Finger::Up { since: now, meant } };
         Self { finger, waiting, known: now }
     }
 
-    /// What waits now. A press that is under way goes on only if nothing was opened and its ask still waits alone.
+    /// Updates the pending asks. A press in progress continues only if no ask was opened and its ask is still the only
+    /// one.
     pub fn waiting(&mut self, waiting: Waiting, now: Duration) {
         if waiting.opened != self.waiting.opened || waiting.only() != self.waiting.only() {
             self.known = now;
@@ -91,14 +92,14 @@ impl Hand {
     /// The level changed at `at`.
     pub fn edge(&mut self, pressed: bool, at: Duration) {
         let (Finger::Up { since, .. } | Finger::Down { since, .. }) = &self.finger;
-        // Told late: the level has been looked at since.
+        // A late edge: the level was read after it.
         if at < *since {
             return;
         }
         let next = match (&mut self.finger, pressed) {
             (Finger::Up { since, meant }, true) if at.saturating_sub(*since) < BOUNCE => meant.take(),
             (Finger::Up { .. }, true) => self.waiting.only().filter(|_| at >= self.known).map(str::to_owned),
-            // An edge was lost: nobody knows for how long it was up.
+            // An edge was lost, so the time of the release is unknown.
             (Finger::Down { .. }, true) => None,
             (Finger::Up { meant, .. } | Finger::Down { meant, .. }, false) => meant.take(),
         };
@@ -106,14 +107,14 @@ impl Hand {
             if pressed { Finger::Down { since: at, meant: next } } else { Finger::Up { since: at, meant: next } };
     }
 
-    /// The level as it is now, whatever edges were told: a full queue drops some.
+    /// Corrects the state by the level read now; a full queue drops edges.
     pub fn level(&mut self, pressed: bool, now: Duration) {
         if pressed != matches!(self.finger, Finger::Down { .. }) {
             self.edge(pressed, now);
         }
     }
 
-    /// When the hold that is being counted is long enough.
+    /// When the hold in progress is long enough.
     pub fn due(&self) -> Option<Duration> {
         match &self.finger {
             Finger::Down { since, meant: Some(_) } => Some(*since + HOLD),
@@ -121,7 +122,7 @@ impl Hand {
         }
     }
 
-    /// The ask that is approved by now, once.
+    /// The ask that is approved by `now`. Returned once.
     pub fn approved(&mut self, now: Duration) -> Option<String> {
         if self.due().is_none_or(|due| now < due) {
             return None;
@@ -132,7 +133,7 @@ impl Hand {
         }
     }
 
-    /// What the LED is to say.
+    /// What the LED should show.
     pub fn signal(&self) -> Signal {
         match (self.waiting.pending.is_empty(), self.waiting.only(), self.due()) {
             (true, ..) => Signal::Off,

@@ -1,4 +1,4 @@
-//! The agent's end of the line to a guard: a process of `raspi-mcp guard`, spoken to over its standard input.
+//! The agent's end of the connection to a guard: a process of `raspi-mcp guard`, with a socket as its standard input.
 
 use super::{Ending, Process};
 use crate::exec::guard_process::{STOP, Word};
@@ -14,12 +14,12 @@ use tokio::{
     process::Child,
 };
 
-/// Longest line a guard says: a system's words for why something could not be started.
+/// Longest line from a guard, in bytes: a system error why something could not be started.
 const LINE: usize = 4096;
 
-/// A guard and what it looks after. Dropping it closes the socket, which ends both.
+/// A guard and its command. Dropping it closes the socket, which ends both.
 pub(super) struct Guard {
-    /// Reaped when it ends, whether anybody waits or not.
+    /// Reaped when it ends, whether it is awaited or not.
     _child: Child,
     reader: BufReader<OwnedReadHalf>,
     writer: OwnedWriteHalf,
@@ -43,7 +43,7 @@ impl Guard {
             ToolError::unavailable(format!("the guard of this command is gone: {why}"))
                 .hint("the machine may be out of memory; logs on the device say more")
         };
-        // Not lost when this future is: the buffer stays.
+        // Cancel safe: the buffer keeps what was read.
         match self.reader.read_until(b'\n', &mut self.line).await {
             Ok(_) if self.line.ends_with(b"\n") && self.line.len() <= LINE => {}
             Ok(_) => return Err(lost("it said nothing".into())),
@@ -73,7 +73,7 @@ impl Process for Guard {
 
     fn stop(&mut self) -> BoxFuture<'_, ()> {
         Box::pin(async {
-            // A guard that does not hear it any more has ended, and says so.
+            // If the write fails the guard has ended, and its end is read.
             let _ = self.writer.write_all(STOP).await;
         })
     }

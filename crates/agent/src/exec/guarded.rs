@@ -13,14 +13,14 @@ pub struct Guarded {
 }
 
 impl Default for Guarded {
-    /// This very program, also when its file was replaced by an update.
+    /// The running executable, even if an update replaced its file.
     fn default() -> Self {
         Self { guard: "/proc/self/exe".into() }
     }
 }
 
 impl Guarded {
-    /// With the guard of another program: a test's own has none.
+    /// Uses another program as guard, for tests.
     pub fn with(guard: PathBuf) -> Self {
         Self { guard }
     }

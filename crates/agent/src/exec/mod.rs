@@ -1,7 +1,7 @@
-//! Running allowed commands: the port, and what stands behind it on each kind of machine.
+//! Running allowed commands: the port, and its implementation for each kind of machine.
 //!
-//! Whoever starts a command has all of it: dropping the [`Process`] ends every process the command has made, also those
-//! that left its session, changed their parent or ignore SIGTERM.
+//! Dropping the [`Process`] ends every process that the command has started, also those that left its session, were
+//! reparented or ignore SIGTERM.
 
 #[cfg(feature = "guard")]
 pub mod guard;
@@ -27,17 +27,17 @@ use futures::future::BoxFuture;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::io::AsyncRead;
 
-/// How long a command has between SIGTERM and SIGKILL (docs/contract/exec.md).
+/// Time between SIGTERM and SIGKILL (docs/contract/exec.md).
 pub const GRACE: Duration = Duration::from_secs(2);
 
 /// A command that passed every check.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Names it on the machine: hexadecimal digits.
+    /// Identifies it on the machine: hexadecimal digits.
     pub id: String,
     /// A full path, resolved.
     pub program: PathBuf,
-    /// Without the program's own name.
+    /// Without `argv[0]`.
     pub args: Vec<String>,
     /// Resolved.
     pub cwd: PathBuf,
@@ -45,17 +45,17 @@ pub struct Plan {
     pub env: Vec<(String, String)>,
     pub stdin: Vec<u8>,
     pub account: Account,
-    /// Whether it sees the network.
+    /// Whether it has network access.
     pub network: bool,
-    /// Where it may write.
+    /// Folders that it may write.
     pub writable: Vec<PathBuf>,
-    /// What it must not see: our sockets, state and configuration.
+    /// Paths hidden from it: our sockets, state and configuration.
     pub hidden: Vec<PathBuf>,
-    /// How long it may run; the caller counts, the runner only sees to it should the caller not.
+    /// How long it may run. The caller enforces it; the runner is the fallback.
     pub limit: Duration,
 }
 
-/// Who runs it.
+/// The account it runs under.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
     pub name: String,
@@ -72,20 +72,20 @@ pub enum Ending {
     Killed(i32),
 }
 
-/// A started command. Dropping it ends all of it.
+/// A started command. Dropping it ends all its processes.
 pub trait Process: Send {
-    /// Resolves once nothing of the command is alive. Cancel safe.
+    /// Resolves once all processes of the command have ended. Cancel safe.
     ///
     /// # Errors
-    /// `unavailable` when it could not be started after all, or was lost from sight.
+    /// `unavailable` when it could not be started after all, or its end cannot be observed.
     fn ended(&mut self) -> BoxFuture<'_, Result<Ending, ToolError>>;
-    /// Asks all of it to end: SIGTERM, and SIGKILL after [`GRACE`].
+    /// Ends all processes: SIGTERM, then SIGKILL after [`GRACE`].
     fn stop(&mut self) -> BoxFuture<'_, ()>;
 }
 
 pub type Pipe = Box<dyn AsyncRead + Send + Unpin>;
 
-/// A command under way.
+/// A running command.
 pub struct Started {
     pub stdout: Pipe,
     pub stderr: Pipe,
@@ -97,7 +97,7 @@ pub trait Runner: Send + Sync {
     /// # Errors
     /// `unavailable` when this machine cannot run it, `not_found` when there is no such program.
     fn start<'a>(&'a self, plan: &'a Plan) -> BoxFuture<'a, Result<Started, ToolError>>;
-    /// Ends what an agent before this one may have left.
+    /// Ends what a previous agent may have left running.
     fn sweep(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {})
     }
@@ -106,7 +106,7 @@ pub trait Runner: Send + Sync {
     }
 }
 
-/// The runner of this machine: systemd's units where systemd runs, else a guard of our own, where this program has one.
+/// The runner of this machine: systemd units where systemd runs, otherwise our guard, where this build has one.
 pub fn of_machine(root: &Root) -> Arc<dyn Runner> {
     // sd_booted(3)
     if root.has("run/systemd/system") {

@@ -1,4 +1,4 @@
-//! What a command writes: the beginning and the end are kept, what comes by can be listened to.
+//! A command's output: the beginning and the end are kept, and a listener can follow it as it comes.
 
 use serde::{Deserialize, Serialize};
 use std::{
@@ -7,7 +7,7 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// The first and the last of a stream of bytes.
+/// The first and the last bytes of a stream.
 #[derive(Debug)]
 pub struct Kept {
     head: Vec<u8>,
@@ -17,7 +17,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Keeps at most `limit` bytes: half of it from the start, half from the end.
+    /// Keeps at most `limit` bytes: half from the start, half from the end.
     pub fn new(limit: usize) -> Self {
         Self { head: Vec::new(), tail: VecDeque::new(), limit, total: 0 }
     }
@@ -28,20 +28,20 @@ impl Kept {
         let room = half.saturating_sub(self.head.len()).min(bytes.len());
         self.head.extend_from_slice(&bytes[..room]);
         bytes = &bytes[room..];
-        // Of a long piece only the end can stay.
+        // Of a piece longer than the tail only the end is kept.
         let last = &bytes[bytes.len().saturating_sub(rest)..];
         let over = (self.tail.len() + last.len()).saturating_sub(rest);
         self.tail.drain(..over);
         self.tail.extend(last);
     }
 
-    /// What was kept, and how much was not.
+    /// The kept bytes, and the number of those dropped.
     pub fn finish(self) -> Output {
         Output { head: self.head, tail: self.tail.into(), total: self.total }
     }
 }
 
-/// One output of a command that has ended.
+/// The output of a command that has ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Output {
@@ -54,15 +54,15 @@ pub struct Output {
 }
 
 impl Output {
-    /// Bytes that were not kept, between head and tail.
+    /// Bytes dropped between head and tail.
     pub fn cut(&self) -> u64 {
         self.total.saturating_sub((self.head.len() + self.tail.len()) as u64)
     }
 
-    /// As text: what is no UTF-8 becomes U+FFFD, and what was cut out is said in its place.
+    /// As text: invalid UTF-8 becomes U+FFFD, and a note replaces the bytes that were dropped.
     pub fn text(&self) -> String {
         match self.cut() {
-            // Joined before it is read as text: the seam may go through a character.
+            // Joined before decoding: the seam may split a character.
             0 => String::from_utf8_lossy(&[&self.head[..], &self.tail].concat()).into_owned(),
             cut => {
                 let (head, tail) = (String::from_utf8_lossy(&self.head), String::from_utf8_lossy(&self.tail));
@@ -72,7 +72,7 @@ impl Output {
     }
 }
 
-/// Bytes as text on the wire: as a JSON string they could take six times their room.
+/// Bytes on the wire as base64url: as a JSON string they could take six times their size.
 mod coded {
     use base::base64url;
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
@@ -86,7 +86,7 @@ mod coded {
     }
 }
 
-/// Which output.
+/// Which of the two outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stream {
@@ -103,22 +103,22 @@ impl Stream {
     }
 }
 
-/// A piece of output on its way.
+/// A piece of output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chunk {
     pub stream: Stream,
-    /// Where it begins in its stream, in bytes: a gap is what a listener was too slow for.
+    /// Its offset in its stream, in bytes. A gap is output that the listener was too slow for.
     pub offset: u64,
     pub text: String,
 }
 
-/// Longest chunk, in bytes; escaped as JSON it is still far from the protocol's longest answer.
+/// Longest chunk, in bytes; escaped as JSON it is still far below the protocol's longest answer.
 const CHUNK: usize = 8 * 1024;
-/// What may wait for a listener; older pieces go first.
+/// Bytes buffered for a listener; the oldest pieces are dropped first.
 const WAITING: usize = 64 * 1024;
 
-/// Output as it comes, for one listener.
+/// Live output for one listener.
 #[derive(Debug, Default)]
 pub struct Live {
     state: Mutex<State>,
@@ -150,13 +150,13 @@ impl Live {
         self.news.notify_one();
     }
 
-    /// No more will come.
+    /// Marks the end of the output.
     pub fn end(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).ended = true;
         self.news.notify_one();
     }
 
-    /// What has come since the last call, at most 64 KiB, and whether that was all. Waits for one or the other.
+    /// The output since the last call, at most 64 KiB, and whether it is complete. Waits for either.
     pub async fn next(&self) -> (Vec<Chunk>, bool) {
         loop {
             {

@@ -1,4 +1,4 @@
-//! The commands that run.
+//! The running commands.
 
 use super::output::Live;
 use base::error::ToolError;
@@ -8,7 +8,7 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// The commands that run, by their id.
+/// The running commands by id.
 #[derive(Default)]
 pub(crate) struct Commands(Mutex<HashMap<String, Handle>>);
 
@@ -18,7 +18,7 @@ pub(crate) struct Handle {
     pub(crate) stop: CancellationToken,
 }
 
-/// A place among the commands that run; given back when dropped, whatever the reason.
+/// A slot among the running commands. Dropping it frees the slot.
 pub(crate) struct Running<'a> {
     commands: &'a Commands,
     id: &'a str,

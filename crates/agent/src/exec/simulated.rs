@@ -1,4 +1,4 @@
-//! A simulated machine's commands: a handful of programs, known by their names, that run nowhere but in here.
+//! Commands of a simulated machine: a few built-in programs, which start no process.
 
 use super::{Ending, Plan, Process, Runner, Started};
 use base::error::ToolError;
@@ -6,10 +6,10 @@ use futures::future::BoxFuture;
 use std::{io::Cursor, time::Duration};
 use tokio::{sync::Notify, time::Instant};
 
-/// What it has: enough to try out how commands begin, speak, wait, fail and are ended.
+/// The programs: enough to try out start, output, waiting, failure and termination.
 const PROGRAMS: &[&str] = &["true", "false", "echo", "cat", "pwd", "env", "sleep", "sh"];
 
-/// Runs nothing real.
+/// Starts no process.
 #[derive(Default)]
 pub struct SimulatedRunner;
 
@@ -35,13 +35,13 @@ impl Runner for SimulatedRunner {
     }
 }
 
-/// What a program writes, its exit code, and how long it takes.
+/// A program's output, its exit code, and how long it runs.
 type Effect = (Vec<u8>, i32, Duration);
 
 fn run(plan: &Plan) -> Result<Effect, ToolError> {
     let name = plan.program.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     if name == "sh" {
-        // `sh -c LINE`: one program and its words. What it does not have is not found, as in a real one.
+        // `sh -c LINE`: one program and its arguments. An unknown program is not found, as in a real shell.
         let line = plan.args.get(1).map(String::as_str).unwrap_or_default();
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let found = words.split_first().and_then(|(name, args)| program(name, args, plan));

@@ -1,9 +1,9 @@
 //! The runner of a machine with systemd: a transient unit for each command, in a slice of its own.
 //!
-//! systemd starts it, so it inherits nothing of the agent: not its sandbox, not its missing network. Its control group holds
-//! every process it makes, whatever they do about sessions and parents, and ends as a whole: when the first process ends,
-//! when it is stopped, when its time is up, and when the agent's own unit ends (`BindsTo=`). Properties:
-//! org.freedesktop.systemd1(5), systemd.exec(5), systemd.kill(5).
+//! systemd starts it, so it inherits neither the agent's sandbox nor its lack of network. Its control group contains
+//! every process it starts, whatever they do about sessions and parents, and is ended as a whole: when the first
+//! process ends, when it is stopped, when its time limit is reached, and when the agent's own unit ends (`BindsTo=`).
+//! Properties: org.freedesktop.systemd1(5), systemd.exec(5), systemd.kill(5).
 
 mod properties;
 mod watch;
@@ -28,20 +28,20 @@ const MANAGER: Object<'static> = Object {
     path: "/org/freedesktop/systemd1",
     interface: "org.freedesktop.systemd1.Manager",
 };
-/// Every unit of ours begins so; the agent takes nothing from processes whose control group has this in its path.
+/// Prefix of all our units; the agent rejects peers whose control group has it in its path.
 const PREFIX: &str = "raspi-mcp-exec-";
-/// Stopping takes two seconds for the stubborn; systemd that needs ten more is in trouble.
+/// Longest wait for a stop: two seconds of grace, and ten for systemd.
 const END: Duration = Duration::from_secs(12);
 
 /// Starts commands as units.
 pub struct Transient {
     bus: Arc<Bus>,
-    /// The agent's own unit, to which those of commands are bound.
+    /// The agent's own unit, which those of commands are bound to.
     agent: Option<String>,
 }
 
 impl Transient {
-    /// systemd's of this machine.
+    /// Uses this machine's systemd.
     pub fn system() -> Self {
         Self { bus: Arc::new(Bus::system()), agent: own_unit() }
     }
@@ -56,7 +56,7 @@ impl Transient {
         let properties = properties::of(plan, self.agent.as_deref(), input, out.into(), err.into())?;
         let none: Vec<(&str, Vec<(&str, zbus::Variant<'_>)>)> = Vec::new();
         self.bus.call(MANAGER, "StartTransientUnit", &(&name, "fail", properties, none)).await?;
-        // From here on it runs, and must be ended when nobody wants it any more.
+        // From here on it runs, and must be ended when it is dropped.
         let process = Box::new(Unit { bus: Arc::clone(&self.bus), name, watch, ending: None });
         Ok(Started {
             stdout: Box::new(pipe::Receiver::from_owned_fd(stdout.into()).map_err(failed)?),
@@ -82,7 +82,7 @@ impl Runner for Transient {
 
 impl Transient {
     async fn swept(&self) -> Result<(), ToolError> {
-        // Units in any state, by their names. Lists, not arrays: those would go out as structures.
+        // Our units in any state. `Vec`, not an array: zbus encodes arrays as structures.
         let (states, names) = (Vec::<&str>::new(), vec![format!("{PREFIX}*.service")]);
         let answer = self.bus.call(MANAGER, "ListUnitsByPatterns", &(states, names)).await?;
         type Row<'a> = (
@@ -147,7 +147,7 @@ async fn stop(bus: &Bus, name: &str) {
     }
 }
 
-/// What the command reads: a file in memory, so that nobody has to feed it. `None` for nothing to read.
+/// The command's standard input: a file in memory, so that nothing has to write to a pipe. `None` when it is empty.
 fn given(input: &[u8]) -> io::Result<Option<OwnedFd>> {
     if input.is_empty() {
         return Ok(None);

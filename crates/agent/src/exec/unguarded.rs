@@ -1,10 +1,10 @@
-//! The runner of a machine without systemd, in a program that was built without a guard: it runs nothing, and says why.
+//! The runner of a machine without systemd, in a build without the guard: refuses every command, with the reason.
 
 use super::{Plan, Runner, Started};
 use base::error::ToolError;
 use futures::future::BoxFuture;
 
-/// Refuses each command: nothing would end what the command leaves running.
+/// Refuses each command, because nothing would end the processes that it leaves running.
 pub(super) struct Unguarded;
 
 impl Runner for Unguarded {

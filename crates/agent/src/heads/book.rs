@@ -1,23 +1,23 @@
-//! The chains the agent knows, in memory: how far each was recomputed, and where it may begin.
+//! The known audit chains, in memory: how far each was recomputed, and where it may begin.
 
 use base::error::{ErrorCode, ToolError};
 use contract::audit::{AcceptedGap, Checkpoint, Head};
 use sha2::{Digest, Sha256};
 
-/// Positions of one chain that are kept beside the newest. They say where a rewritten chain differs, and where it may be cut.
+/// Positions kept per chain besides the newest. They show where a rewritten chain differs, and where it may be trimmed.
 const MAX_MARKS: usize = 128;
-/// Checkpoints of one chain that are kept: the newest counts, unless the server had no time to follow it.
+/// Checkpoints kept per chain: the newest counts, unless the server had no time to apply it.
 const MAX_CHECKPOINTS: usize = 8;
-/// Chains that no owner gave up. A full table takes no new one.
+/// Chains that no owner has given up. A full table accepts no new one.
 pub(super) const MAX_CHAINS: usize = 24;
-/// Gaps that an owner accepted; the oldest is forgotten first, the log of operations has it for longer.
+/// Gaps that an owner accepted; the oldest is dropped first. The log of operations keeps it longer.
 pub(super) const MAX_GAPS: usize = 32;
-/// What a record takes beside its body, in the store's own count.
+/// Bytes per record besides its body, as the store counts them.
 const OVERHEAD: u64 = 80;
 
 pub(super) type Hash = [u8; 32];
 
-/// A record's number, its hash, and the bytes of the chain up to it.
+/// A record's number, its hash, and the size of the chain up to it in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
     pub seq: i64,
@@ -31,18 +31,18 @@ pub(super) struct Chain {
     pub store: String,
     pub began_ms: i64,
     pub newest_ms: i64,
-    /// Where it begins now: what came before is gone with our leave, or was gone when we first saw it.
+    /// Where it begins now: earlier records were trimmed with our checkpoint, or were missing when we first saw it.
     pub base: Option<Mark>,
     pub marks: Vec<Mark>,
     pub newest: Mark,
-    /// The record after `newest`, as far as it came, and its bytes.
+    /// The running hash of the record after `newest`, and the bytes received of it.
     open: Option<(Sha256, u64)>,
     pub checkpoints: Vec<Checkpoint>,
-    /// Heads that the version before took as they came, until the chain was recomputed past them.
+    /// Heads that the previous version accepted without recomputing, until the chain is recomputed past them.
     pub old: Vec<Mark>,
-    /// `newest` is in the file.
+    /// Whether `newest` is in the file.
     pub written: bool,
-    /// Marks that are not.
+    /// Marks that are not in the file yet.
     pub unwritten: Vec<Mark>,
 }
 
@@ -72,15 +72,15 @@ impl Chain {
         self.newest = base;
     }
 
-    /// Bytes of the record after the newest that have come.
+    /// Bytes received of the record after the newest.
     pub fn part(&self) -> u64 {
         self.open.as_ref().map_or(0, |(_, bytes)| *bytes)
     }
 
-    /// Recomputes the hash over `bytes` of the next record.
+    /// Hashes `bytes` of the next record.
     ///
     /// # Errors
-    /// `conflict` when that is not the record an older version of the agent saw.
+    /// `conflict` when the record differs from what an older version of the agent saw.
     pub fn hear(&mut self, bytes: &[u8], goes_on: bool, step: u64) -> Result<(), ToolError> {
         let (hash, before) = self.open.take().unwrap_or_else(|| (Sha256::new().chain_update(self.newest.hash), 0));
         let hash = hash.chain_update(bytes);
@@ -103,7 +103,7 @@ impl Chain {
         Ok(())
     }
 
-    /// Goes on to `mark`; what was the newest is kept when it is far enough from the one kept before it.
+    /// Advances to `mark`; the previous newest is kept as a mark when it is far enough from the last one.
     pub fn advance(&mut self, mark: Mark, step: u64) {
         let kept = self.marks.last().or(self.base.as_ref()).map_or(0, |kept| kept.bytes);
         if self.newest.bytes.saturating_sub(kept) >= step && self.newest.bytes > kept {
@@ -111,7 +111,7 @@ impl Chain {
             self.unwritten.push(self.newest);
         }
         if self.marks.len() > MAX_MARKS {
-            // Every second one: they stay spread over the whole chain.
+            // Drops every second one, so that they stay spread over the whole chain.
             let mut at = 0;
             self.marks.retain(|_| {
                 at += 1;
@@ -122,7 +122,7 @@ impl Chain {
         self.written = false;
     }
 
-    /// The first mark that frees `free` bytes and leaves at least `keep`; else the last that leaves so much.
+    /// The first mark that frees `free` bytes and leaves at least `keep`; otherwise the last that leaves that much.
     pub fn cut(&self, free: u64, keep: u64) -> Option<Mark> {
         let base = self.base.as_ref().map_or(0, |base| base.bytes);
         let mut may = self.marks.iter().filter(|mark| self.newest.bytes.saturating_sub(mark.bytes) >= keep);
@@ -138,12 +138,12 @@ impl Chain {
         }
     }
 
-    /// The bytes that are not cut off yet.
+    /// The size of the chain that is not trimmed, in bytes.
     pub fn bytes(&self) -> u64 {
         self.newest.bytes - self.base.as_ref().map_or(0, |base| base.bytes)
     }
 
-    /// The newest that is known of it.
+    /// The newest position.
     pub fn last(&self) -> Mark {
         self.old.last().copied().filter(|old| old.seq > self.newest.seq).unwrap_or(self.newest)
     }
@@ -153,12 +153,12 @@ impl Chain {
     }
 }
 
-/// Everything that is remembered.
+/// All that is remembered.
 #[derive(Default)]
 pub(super) struct Book {
-    /// The one that moved last at the end.
+    /// The chain that advanced last is at the end.
     pub chains: Vec<Chain>,
-    /// With whether the chain has a record of it.
+    /// Each with whether the chain has a record of it.
     pub gaps: Vec<(AcceptedGap, bool)>,
     pub forged: u64,
 }
@@ -168,7 +168,7 @@ impl Book {
         self.chains.iter_mut().find(|known| known.name == chain)
     }
 
-    /// Gives `gap` up for good: its chain is no longer missed.
+    /// Gives `gap` up permanently: its chain no longer counts as missing.
     pub fn accept(&mut self, gap: AcceptedGap, noted: bool) {
         self.chains.retain(|known| known.name != gap.last.chain);
         if gap.last.chain.is_empty() {

@@ -1,7 +1,7 @@
-//! The agent's file of chains: one line for each thing that was learned, each under a key the server never sees.
+//! The agent's file of chains: one line per event, each authenticated by a key that the server never sees.
 //!
-//! The code of a line covers that of the line before it, so that no line can be changed, moved or taken out of the middle.
-//! Lines of the version before, which have codes of their own, are still read.
+//! Each line's authentication code covers the code of the line before it, so no line can be changed, moved or removed
+//! from the middle. Lines of the previous version, which have independent codes, are still read.
 
 use super::book::{Book, Chain, Hash, Mark};
 use base::canonical::{from_hex, hex};
@@ -99,7 +99,7 @@ impl Line {
         Self { kind: GAP.into(), ts_ms: gap.ts_ms, chain, seq, hash, text: gap.by.clone(), ..Self::default() }
     }
 
-    /// The chain has a record of that gap.
+    /// Marks a gap as recorded in the chain.
     pub fn noted(signature: &str, ts_ms: i64) -> Self {
         Self { kind: NOTED.into(), ts_ms, text: signature.into(), ..Self::default() }
     }
@@ -115,7 +115,7 @@ pub(super) fn parse(text: &str) -> Option<Hash> {
     from_hex(text)?.try_into().ok()
 }
 
-/// What the agent signs, as text under its key.
+/// The authentication code of `parts`, as text.
 pub(super) fn sign(key: &hmac::Key, parts: &[&str]) -> String {
     hex(hmac::sign(key, parts.join("\n").as_bytes()).as_ref())
 }
@@ -134,22 +134,22 @@ pub(super) fn accepted(key: &hmac::Key, last: Head, by: &str, ts_ms: i64) -> Acc
     AcceptedGap { last, by: by.to_owned(), ts_ms, signature }
 }
 
-/// The code of the line before, to which the next one is tied.
+/// The code of the previous line, which the next one covers.
 #[derive(Clone, Default)]
 pub(super) struct Tie(String);
 
 const MAC: &str = ",\"mac\":\"";
 
 impl Tie {
-    /// `line` as it stands in the file.
+    /// `line` as it is written to the file.
     pub fn write(&mut self, key: &hmac::Key, line: &Line) -> String {
-        // Strings and numbers: there is nothing in it that JSON cannot say.
+        // Infallible: only strings and numbers.
         let json = serde_json::to_string(line).expect("a line is plain data");
         self.0 = sign(key, &[&self.0, &json]);
         format!("{}{MAC}{}\"}}", &json[..json.len() - 1], self.0)
     }
 
-    /// The line in `text`; `None` for what is none, `Err` for one that was changed, or does not follow the one before.
+    /// Parses the line in `text`; `None` for something else, `Err` for a line that was changed or is out of order.
     fn read(&mut self, key: &hmac::Key, text: &str) -> Option<Result<Line, ()>> {
         let (front, mac) = text.strip_suffix("\"}")?.rsplit_once(MAC)?;
         let json = format!("{front}}}");
@@ -161,15 +161,15 @@ impl Tie {
     }
 }
 
-/// What a file says.
+/// The content of a file.
 pub(super) struct Content {
     pub book: Book,
     pub tie: Tie,
-    /// It has lines of the version before, or none at all.
+    /// It has lines of the previous version, or none at all.
     pub old: bool,
 }
 
-/// Reads `lines`. `simulated` says that old lines may be of any user's server, and not of this machine's.
+/// Parses `lines`. With `simulated`, old lines may come from any user's server, not only this machine's.
 pub(super) fn read(key: &hmac::Key, lines: &[String], step: u64, simulated: bool) -> Content {
     let mut content = Content { book: Book::default(), tie: Tie::default(), old: false };
     let (mut begun, mut half) = (false, false);
@@ -190,7 +190,7 @@ pub(super) fn read(key: &hmac::Key, lines: &[String], step: u64, simulated: bool
             },
         }
     }
-    // Every file begins with a line of ours: without it somebody took the beginning away.
+    // Every file begins with a line of ours; otherwise its beginning was removed.
     if !(begun || content.old || half && lines.len() == 1) {
         content.book.forged += 1;
         content.old = true;
@@ -215,7 +215,7 @@ fn read_old(book: &mut Book, key: &hmac::Key, line: OldLine, simulated: bool) {
 }
 
 fn keep_old(chain: &mut Chain, mark: Mark, ts_ms: i64) {
-    /// As many as the version before handed out.
+    /// As many as the previous version handed out.
     const MAX_OLD: usize = 256;
     if mark.seq > chain.newest.seq {
         chain.old.retain(|old| old.seq < mark.seq);
@@ -285,14 +285,14 @@ fn learn(book: &mut Book, key: &hmac::Key, line: Line, step: u64) {
     }
 }
 
-/// Everything in `book` as the lines of a new file.
+/// `book` as the lines of a new file.
 pub(super) fn written(book: &Book, ts_ms: i64) -> Vec<Line> {
     let mut lines = vec![Line::keeper(ts_ms)];
     if book.forged > 0 {
         let bytes = i64::try_from(book.forged).unwrap_or(i64::MAX);
         lines.push(Line { kind: FORGED.into(), ts_ms, bytes, ..Line::default() });
     }
-    // Gaps first: they take away the chain of their name, and one that began again comes after.
+    // Gaps first: they remove the chain of their name, and one that began again comes after.
     for (gap, noted) in &book.gaps {
         lines.push(Line::gap(gap));
         if *noted {

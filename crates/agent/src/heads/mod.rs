@@ -1,9 +1,9 @@
-//! What the agent remembers of the server's audit.
+//! The agent's memory of the server's audit.
 //!
-//! The server hands over the records, the agent recomputes their hashes: a position is only taken when it follows from the
-//! one before it. So the newest position alone says what every record before it was, for ever. Records may go from the
-//! front only behind a checkpoint that the agent signed, and a chain that is missing is a gap until an owner accepts it.
-//! A server that rewrites its audit, empties it or begins another cannot make the agent forget what it said before.
+//! The server hands over the records and the agent recomputes their hashes: a position is accepted only when it follows
+//! from the previous one. So the newest position fixes every record before it. Records may be trimmed from the front
+//! only behind a checkpoint that the agent signed. A missing chain counts as a gap until an owner accepts it. A server
+//! that rewrites, empties or restarts its audit cannot make the agent forget the earlier records.
 
 mod book;
 mod file;
@@ -34,15 +34,16 @@ use std::{
 };
 pub use told::read;
 
-/// The file is written anew when it has more than this and has doubled since.
+/// The file is rewritten when it is larger than this and has doubled since the last rewrite.
 const MAX_BYTES: u64 = 256 << 10;
-/// Chains that may begin in an hour: an honest server begins one in its life.
+/// Chains that may begin in an hour; an honest server begins one in its lifetime.
 const NEW_CHAINS: usize = 8;
 const HOUR_MS: i64 = 3_600_000;
-/// Positions written at once, and how long one more takes. What comes faster is kept in memory until there is time.
+/// Token bucket for positions written to the file: its size, and the time per token. Faster ones are kept in memory
+/// meanwhile.
 const BURST: u32 = 64;
 const ONE_MORE: Duration = Duration::from_millis(500);
-/// A change of the file by somebody else is looked for this often at most.
+/// Interval between checks whether another process changed the file, at least.
 const LOOK: Duration = Duration::from_secs(1);
 const LINES: &str = "audit-heads.ndjson";
 const KEY: &str = "audit-heads.key";
@@ -51,7 +52,7 @@ pub(super) struct Heads {
     lines: Lines,
     key: hmac::Key,
     clock: Clock,
-    /// As `audit.max_bytes` of the configuration.
+    /// `audit.max_bytes` of the configuration.
     max_bytes: u64,
     simulated: bool,
     state: Mutex<State>,
@@ -61,19 +62,19 @@ struct State {
     book: Book,
     tie: Tie,
     size: u64,
-    /// The size that calls for a new file.
+    /// The size above which the file is rewritten.
     most: u64,
-    /// Positions that may be written at once, and since when.
+    /// Tokens for positions to be written, and when they were counted.
     tokens: u32,
     refilled: Instant,
-    /// What the file was found to be, and when.
+    /// When the file was last checked, and the number of lines that are not ours.
     looked: Option<(Instant, u64)>,
 }
 
 impl Heads {
-    /// Opens the file, with its key made at the first start.
+    /// Opens the file. Its key is created at the first start.
     pub(super) fn load(folder: &Path, clock: Clock, max_bytes: u64, simulated: bool) -> Result<Self, ToolError> {
-        // Never turned over: written anew in whole.
+        // Never rotated: it is rewritten as a whole.
         let lines = Lines::new(folder.join(LINES), u64::MAX);
         let (key, fresh) = key(folder)?;
         let read = lines.read()?;
@@ -98,10 +99,11 @@ impl Heads {
         Ok(heads)
     }
 
-    /// How far the chain was recomputed. Says whether it began with this question.
+    /// How far the chain was recomputed. Also returns whether this call began it.
     ///
     /// # Errors
-    /// `resource_exhausted` when too many chains began; `conflict` when it does not lead to what the version before knew.
+    /// `resource_exhausted` when too many chains began; `conflict` when it does not lead to what the previous version
+    /// knew.
     pub(super) fn position(&self, asked: &Beginning) -> Result<(Position, bool), ToolError> {
         let hash = parse(&asked.before_hash);
         let plain = asked.store.len() <= 256 && !asked.store.contains(char::is_control);
@@ -158,7 +160,7 @@ impl Heads {
         let mut state = self.state();
         let State { book, .. } = &mut *state;
         let at = book.chains.iter().position(|known| known.name == given.chain).ok_or_else(|| unknown(&given.chain))?;
-        // The one that moved last stands last.
+        // The chain that advanced last is last in the list.
         let chain = book.chains.remove(at);
         book.chains.push(chain);
         let Book { chains, gaps, .. } = book;
@@ -193,7 +195,7 @@ impl Heads {
         answer(&state.book, &given.chain)
     }
 
-    /// Signs that records may go, and which. The same checkpoint again while the server has not followed it.
+    /// Signs a checkpoint up to which records may be trimmed. Returns the same one until the server has applied it.
     ///
     /// # Errors
     /// `failed_precondition` when the chain is not that large.
@@ -232,7 +234,7 @@ impl Heads {
     }
 
     /// Gives a chain up: an owner accepts that it is missing from `seq` on. An empty name stands for the lines of this
-    /// file that are not the agent's own.
+    /// file that are not the agent's.
     ///
     /// # Errors
     /// `not_found` when it is not known, `conflict` when more is known of it than the owner saw.
@@ -255,7 +257,7 @@ impl Heads {
         }
         let gap = file::accepted(&self.key, last, by, (self.clock)());
         state.book.accept(gap.clone(), false);
-        // In whole: what was accepted may be lines of this very file.
+        // Rewritten as a whole: the accepted gap may be lines of this very file.
         self.rewrite(&mut state)?;
         Ok(gap)
     }
@@ -265,7 +267,7 @@ impl Heads {
         self.state().book.chains.last().map(|chain| chain.head(chain.last())).filter(|head| head.seq > 0)
     }
 
-    /// Everything that is known.
+    /// All that is known.
     ///
     /// # Errors
     /// `unavailable` when the file cannot be read.
@@ -275,7 +277,7 @@ impl Heads {
         Ok(known(&state.book, forged))
     }
 
-    /// Lines of the file that are not ours, by a look at it that is a second old at most.
+    /// Lines of the file that are not ours, as of a check at most a second ago.
     fn forged(&self, state: &mut State) -> Result<u64, ToolError> {
         let found = match state.looked {
             Some((when, found)) if when.elapsed() < LOOK => found,
@@ -289,7 +291,8 @@ impl Heads {
         Ok(found.max(state.book.forged))
     }
 
-    /// Writes the newest positions, as many as it is time for. A card that fails only means fewer to compare.
+    /// Writes the newest positions, within the rate limit. An error is ignored: it only leaves fewer positions to
+    /// compare.
     fn write_positions(&self, state: &mut State) {
         let more = u32::try_from(state.refilled.elapsed().as_millis() / ONE_MORE.as_millis()).unwrap_or(BURST);
         if more > 0 {
@@ -298,7 +301,7 @@ impl Heads {
         }
         for at in 0..state.book.chains.len() {
             let chain = &mut state.book.chains[at];
-            // Marks are as rare as the bytes between them, and wait for nothing.
+            // Marks are rare, one per `step` bytes, so they are not rate limited.
             let mut marks = std::mem::take(&mut chain.unwritten);
             if !chain.written && state.tokens > 0 {
                 state.tokens -= 1;
@@ -360,7 +363,7 @@ impl Drop for Heads {
     }
 }
 
-/// Positions this far apart are kept.
+/// Distance between kept positions, in bytes.
 fn step(max_bytes: u64) -> u64 {
     (max_bytes / 64).max(1)
 }
@@ -373,7 +376,7 @@ fn unknown(chain: &str) -> ToolError {
     ToolError::not_found(format!("the agent knows no audit chain {chain}"))
 }
 
-/// The key, and whether it was made just now.
+/// The key, and whether it was created now.
 fn key(folder: &Path) -> Result<(hmac::Key, bool), ToolError> {
     let path = folder.join(KEY);
     let (bytes, fresh) = match files::read(&path)? {

@@ -1,4 +1,4 @@
-//! What the agent says of the chains it knows.
+//! What the agent reports of the chains that it knows.
 
 use super::{
     KEY, LINES,
@@ -11,7 +11,7 @@ use contract::audit::{Checkpoint, KnownChain, KnownHeads, Position};
 use ring::hmac;
 use std::path::Path;
 
-/// What is known in an agent's `folder`, for whoever may read it while no agent runs. Makes nothing.
+/// Reads what is known from an agent's `folder` while no agent runs. Creates nothing.
 ///
 /// # Errors
 /// `unavailable` when the files cannot be read, `not_found` when there are none.
@@ -23,7 +23,7 @@ pub fn read(folder: &Path) -> Result<KnownHeads, ToolError> {
     Ok(known(&book, book.forged))
 }
 
-/// What is told of a book to whoever verifies.
+/// The reported form of a book.
 pub(super) fn known(book: &Book, forged: u64) -> KnownHeads {
     let mut known = KnownHeads { forged, ..KnownHeads::default() };
     for chain in &book.chains {
@@ -51,7 +51,7 @@ pub(super) fn known(book: &Book, forged: u64) -> KnownHeads {
     known
 }
 
-/// What the server is told after each step.
+/// The answer to the server after each step.
 pub(super) fn answer(book: &Book, chain: &str) -> Result<Position, ToolError> {
     let this = book.chains.iter().find(|known| known.name == chain).ok_or_else(|| unknown(chain))?;
     let missing = book.chains.iter().filter(|other| other.store == this.store && other.name != this.name);

@@ -1,5 +1,5 @@
-//! What a person has let in: the approval of an update is used up once, and holds for that very bundle until it is over. Fetching
-//! takes hours at times, and a power cut in between is no reason to ask again.
+//! Admitted updates: an approval is consumed once and holds for that bundle until its update is over. A download can
+//! take hours, and a power cut meanwhile must not require another approval.
 
 use super::UpdateTool;
 use crate::{clock::Clock, files};
@@ -11,7 +11,7 @@ use std::{
 };
 use update::bundle::Digest;
 
-/// Longer than any download may take; then a person is asked again.
+/// Longer than any download may take; after that a person is asked again.
 const LASTS_MS: i64 = 7 * 24 * 3_600_000;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ struct Admission {
     at_ms: i64,
 }
 
-/// The last one, on the card.
+/// The last admission, on the card.
 pub(crate) struct Admissions {
     path: PathBuf,
     clock: Clock,
@@ -45,7 +45,7 @@ impl Admissions {
         Ok(Self { path, clock, last: Mutex::new(last) })
     }
 
-    /// Whether this bundle was let in for that tool and caller.
+    /// Whether this bundle was admitted for that tool and caller.
     pub fn holds(&self, manifest: Digest, tool: UpdateTool, principal: &str) -> bool {
         let now = (self.clock)();
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -55,10 +55,10 @@ impl Admissions {
         })
     }
 
-    /// Lets it in from now on.
+    /// Admits it from now on.
     ///
     /// # Errors
-    /// `unavailable` when that cannot be written down.
+    /// `unavailable` when it cannot be written.
     pub fn keep(&self, manifest: Digest, tool: UpdateTool, principal: &str) -> Result<(), ToolError> {
         let last = Admission { manifest, tool, principal: principal.to_owned(), at_ms: (self.clock)() };
         let json = serde_json::to_vec(&last).map_err(|error| ToolError::internal(format!("update.json: {error}")))?;

@@ -1,4 +1,4 @@
-//! What of this machine an update works on: its card and boot chain, or those of a simulated machine.
+//! The card and boot chain that updates work on: this machine's, or those of a simulated one.
 
 use crate::AgentSettings;
 use base::{error::ToolError, os::Root};
@@ -17,15 +17,15 @@ use update::{
     simulated,
 };
 
-/// Sizes of a simulated machine's areas, in bytes: sparse, and quickly hashed.
+/// Sizes of a simulated machine's areas, in bytes: sparse, and quick to hash.
 const BOOT: u64 = 256 << 10;
 const ROOT: u64 = 4 << 20;
-/// What a simulated machine has in both slots before its first update.
+/// Content of both slots of a simulated machine before its first update.
 const FACTORY: &str = "factory";
-/// What a bundle for a simulated machine has among its hardware.
+/// Hardware name that a bundle for a simulated machine lists.
 const SIMULATED: &str = "raspi-mcp,simulated";
 
-/// The card and what boots from it.
+/// The card and its boot chain.
 #[derive(Clone)]
 pub struct Card {
     pub disk: Arc<dyn Disk>,
@@ -34,20 +34,20 @@ pub struct Card {
     pub layout: String,
     /// Device-tree compatibles of the board.
     pub hardware: Vec<String>,
-    /// The board restarts only in here.
+    /// The simulated board, where there is one: it restarts in this process only.
     pub board: Option<Arc<simulated::Board>>,
 }
 
 impl Card {
-    /// That of the machine the settings speak of.
+    /// The card of the machine that the settings describe.
     ///
     /// # Errors
-    /// `capability_missing` where there are no two slots; what else stands in the way.
+    /// `capability_missing` without two slots; otherwise why they cannot be used.
     pub fn of(settings: &AgentSettings) -> Result<Self, ToolError> {
         if settings.simulated { Self::simulated(&settings.state_dir.join("card")) } else { Self::real(settings) }
     }
 
-    /// A simulated machine's, in a folder of sparse files that is made when it is not there.
+    /// A simulated machine's card, in a folder of sparse files that is created if missing.
     ///
     /// # Errors
     /// Those of the folder.
@@ -72,7 +72,8 @@ impl Card {
         Ok(Self { disk, flow, layout: name, hardware: vec![SIMULATED.into()], board: Some(board) })
     }
 
-    /// What the simulated system in `slot` is sick of: a line `sick: why` in the first 4 KiB of its root, which is text there.
+    /// The simulated fault of the system in `slot`: a line `sick: why` in the first 4 KiB of its root, which is text
+    /// there.
     pub fn sickness(&self, slot: Slot) -> Option<String> {
         let device = self.disk.open(Area::Root(slot), Access::Read).ok()?;
         let mut head = vec![0; 4096];
@@ -107,7 +108,7 @@ impl Card {
     }
 }
 
-/// The board's, most specific first; a machine without a device tree is a generic one of its architecture.
+/// The board's compatibles, most specific first; without a device tree, a generic machine of its architecture.
 fn compatibles(root: &Root) -> Vec<String> {
     let bytes = root.read_bytes("proc/device-tree/compatible").unwrap_or_default();
     let mut found: Vec<String> = bytes

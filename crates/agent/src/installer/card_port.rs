@@ -1,4 +1,4 @@
-//! Where the agent's card comes from: this machine, a simulated one, or none.
+//! The port to the card: this machine's, a simulated one, or none.
 
 use super::card::Card;
 use crate::settings::AgentSettings;
@@ -6,24 +6,24 @@ use base::error::ToolError;
 use std::sync::Arc;
 use update::install::hooks::{Unwatched, Watch};
 
-/// The card that is updated, and what tests put in its place.
+/// The card that is updated. Replaceable in tests.
 #[derive(Clone)]
 pub struct CardPort {
-    /// `Err`: why there are none on this machine.
+    /// `Err`: why this machine has no slots.
     pub card: Result<Card, ToolError>,
-    /// Who watches installs: tests.
+    /// Observes installs; for tests.
     pub watch: Arc<dyn Watch>,
 }
 
 impl CardPort {
-    /// No slots here.
+    /// No slots.
     pub fn none() -> Self {
         let why = ToolError::missing("this machine has no two slots to update")
             .hint("updates need an image with the layout of docs/boot.md");
         Self { card: Err(why), watch: Arc::new(Unwatched) }
     }
 
-    /// Those of the machine the settings speak of.
+    /// The slots of the machine that the settings describe.
     pub fn of(settings: &AgentSettings) -> Self {
         Self { card: Card::of(settings), ..Self::none() }
     }

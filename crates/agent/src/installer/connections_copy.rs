@@ -1,7 +1,7 @@
-//! A copy of NetworkManager's connections, taken whenever one of its files changes: into the agent-state area, from which
-//! [`appliance`] puts them back where the data partition is lost.
+//! Copies NetworkManager's connections into the agent-state area whenever one of its files changes. [`appliance`]
+//! restores them from there when the data partition is lost.
 //!
-//! inotify(7) tells of a change; nothing looks in between.
+//! Changes come from inotify(7); there is no polling.
 
 use super::{Installer, System};
 use appliance::connections::{Connections, FOLDER};
@@ -17,8 +17,8 @@ use std::{io, sync::Arc};
 use update::slots::Step;
 
 impl Installer {
-    /// Keeps the copy up to date for as long as it is polled. Returns where there is nothing to be kept: without NetworkManager, and on a
-    /// machine without an agent-state area.
+    /// Keeps the copy up to date as long as it is polled. Returns at once without NetworkManager or without an
+    /// agent-state area.
     pub async fn keep_connections(&self) {
         let Ok(system) = self.system() else { return };
         if let Err(error) = system.watch_connections().await {
@@ -30,7 +30,7 @@ impl Installer {
 impl System {
     async fn watch_connections(self: Arc<Self>) -> io::Result<()> {
         let watch = readable::listen(inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?)?;
-        // Whole files only: those that were closed after they were written, and those that got their name then.
+        // Only complete files: closed after writing, or renamed into place.
         let flags = WatchFlags::CLOSE_WRITE | WatchFlags::MOVED_TO | WatchFlags::MOVED_FROM | WatchFlags::DELETE;
         match inotify::add_watch(watch.get_ref(), self.settings.root.path(FOLDER), flags) {
             Ok(_) => {}
@@ -48,7 +48,7 @@ impl System {
         }
     }
 
-    /// One write of the record, or none when nothing is another.
+    /// Writes the record once, or not at all when nothing changed.
     fn copy_connections(&self) -> Result<(), ToolError> {
         let root = &self.settings.root;
         let unreadable = |error: io::Error| {

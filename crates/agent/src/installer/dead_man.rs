@@ -1,15 +1,16 @@
-//! The dead man's way back: a version that was committed, and then never heard of its channel for so long as the owner says, gives
-//! the one before it another chance, once. The server half has the network and says when; the agent judges all that it can see itself.
+//! The dead man's switch: if a committed version gets no answer from its channel for as long as the owner configured,
+//! the previous version is tried again, once. The server half has the network and triggers it; the agent checks
+//! everything that it can see itself.
 
 use super::{Installer, System};
 use update::status::Phase;
 
-/// Who asks for it.
+/// The setting, which is also the principal of such a rollback.
 pub const DEAD_MAN: &str = "update.dead_man_hours";
 
 impl Installer {
-    /// Whether a rollback that nobody asked for is due: the owner's configuration wants it, the running version was committed that long
-    /// ago, and the other one is older: from there nothing leads back here, so it happens once.
+    /// Whether an automatic rollback is due: the configuration enables it, the running version was committed long
+    /// enough ago, and the other version is older. From an older one there is no way back here, so it happens once.
     pub(crate) fn dead_man_is_due(&self, system: &System, principal: &str) -> bool {
         let hours = i64::from(self.settings.update.dead_man_hours);
         if principal != DEAD_MAN || hours == 0 {

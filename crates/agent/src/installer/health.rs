@@ -1,5 +1,5 @@
-//! Verdicts about this boot: the server half's and the agent's own. A trial is committed when both find nothing wrong, and by
-//! nobody's word alone.
+//! Verdicts about this boot: the server half's and the agent's own. A trial is committed only when both find nothing
+//! wrong.
 
 use super::{Installer, System};
 use base::{error::ToolError, os::blocking};
@@ -10,12 +10,12 @@ use update::{
     slots::{self, Standing},
 };
 
-/// Most problems one report of health may name; more would not be read by anybody.
+/// Most problems that one health report may name.
 pub const MAX_PROBLEMS: usize = 16;
-/// Longest of them, in bytes.
+/// Longest problem, in bytes.
 pub const MAX_PROBLEM: usize = 300;
 
-/// The file that says that this boot was found healthy.
+/// The file that marks this boot as healthy.
 const HEALTHY: &str = "healthy";
 
 /// The server half's verdict about this boot.
@@ -23,28 +23,28 @@ const HEALTHY: &str = "healthy";
 #[serde(deny_unknown_fields)]
 pub struct HealthReport {
     pub healthy: bool,
-    /// What does not work that did before; at most 16, each at most 300 bytes.
+    /// What worked before and does not work now; at most 16, each at most 300 bytes.
     pub problems: Vec<String>,
-    /// The old slot was offline as well: no reason to block the version.
+    /// The old slot was offline as well, so the version must not be blocked.
     pub offline: bool,
 }
 
-/// What the agent makes of it.
+/// The agent's answer to a report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HealthTaken {
-    /// This boot is a trial that has not been committed.
+    /// This boot is a trial that is not committed.
     pub trial: bool,
-    /// It was, and this report committed it.
+    /// It was a trial, and this report committed it.
     pub committed: bool,
-    /// What the agent itself still misses.
+    /// Problems that the agent itself found.
     pub problems: Vec<String>,
-    /// Seconds the trial has left.
+    /// Seconds until the trial's deadline.
     pub seconds_left: Option<u64>,
 }
 
 impl Installer {
-    /// Takes the server half's verdict; commits the trial when the agent's own is as good.
+    /// Takes the server half's verdict. Commits the trial when the agent's own verdict is good too.
     pub(crate) async fn report_health(&self, report: HealthReport) -> Result<HealthTaken, ToolError> {
         check(&report)?;
         let system = self.system()?;
@@ -79,12 +79,12 @@ impl Installer {
         Ok(HealthTaken { trial: trial && !committed, committed, problems: own, seconds_left })
     }
 
-    /// What the agent itself misses on this machine.
+    /// Problems that the agent itself finds on this machine.
     pub(crate) async fn problems(&self) -> Vec<String> {
         own::problems(self, &self.wants()).await
     }
 
-    /// What the agent looks at itself.
+    /// What the agent checks itself.
     fn wants(&self) -> Wants {
         let update = &self.settings.update;
         Wants {
@@ -121,7 +121,8 @@ impl Installer {
         Ok(())
     }
 
-    /// Once a boot: the boot chain's count is filled up, and a slot that was passed over to becomes the default.
+    /// Once per boot: resets the boot chain's counter, and makes the running slot the default when the chain fell back
+    /// to it.
     pub(crate) async fn tell_chain(&self, system: &Arc<System>, by_person: bool) -> Result<(), ToolError> {
         if self.boot.now().told && !by_person {
             return Ok(());
@@ -146,8 +147,8 @@ impl Installer {
         Ok(())
     }
 
-    /// Leaves word of it for dist/systemd/raspi-mcp-trial.service, beside the socket, until the next boot. Without it that would only
-    /// restart a system once more than needed.
+    /// Writes the marker for dist/systemd/raspi-mcp-trial.service, beside the socket, valid until the next boot.
+    /// Without it that unit would only restart the system once more than needed.
     fn mark_healthy(&self) {
         let Some(folder) = self.settings.socket.parent() else { return };
         if let Err(error) = std::fs::write(folder.join(HEALTHY), []) {
@@ -155,7 +156,7 @@ impl Installer {
         }
     }
 
-    /// After a failed trial, when nobody said how the old slot is.
+    /// After a failed trial, when the server half did not report on the old slot.
     pub(super) fn judge_old_slot(&self, system: &System, online: bool) {
         if let Err(error) = judge_old(system, online, (self.clock)()) {
             tracing::error!(target: "agent", %error, "what becomes of the version that failed its trial");
@@ -173,7 +174,7 @@ fn judge_old(system: &System, online: bool, now_ms: i64) -> Result<(), ToolError
     Ok(())
 }
 
-/// The bounds of every field, again: the server's word counts for nothing here.
+/// Checks the bounds of every field again: the server is not trusted.
 fn check(report: &HealthReport) -> Result<(), ToolError> {
     if report.problems.len() > MAX_PROBLEMS || report.problems.iter().any(|problem| problem.len() > MAX_PROBLEM) {
         return Err(ToolError::invalid(format!(

@@ -1,4 +1,4 @@
-//! How the agent looks at its own machine for a trial's verdict: units over D-Bus, configured commands, the server's socket.
+//! The agent's health checks for a trial: units over D-Bus, configured commands, the server's socket.
 
 use super::Installer;
 use crate::exec::{Account, Ending, Plan};
@@ -32,11 +32,11 @@ impl Eyes for Installer {
 
     fn server<'a>(&'a self, socket: &'a Path) -> BoxFuture<'a, Result<(), String>> {
         async move {
-            // The server of a simulated machine is this very process; what its image says of itself stands in for how it would do.
+            // A simulated machine's server is this very process; the image's own statement stands in for its health.
             if self.means.simulated {
                 return self.system().map_or(Ok(()), |system| system.simulated_health());
             }
-            // Answers, and not only listens: a server that hangs has a socket as well.
+            // Expects an answer, not only a listening socket: a server that hangs has one as well.
             let request = json!({"jsonrpc": "2.0", "id": 1, "method": "manage.get_capabilities", "params": {}});
             let asked = tokio::time::timeout(SERVER, local::request(socket, &request)).await;
             let answer = asked.map_err(|_| format!("it does not answer within {} s", SERVER.as_secs()))?;
@@ -51,7 +51,7 @@ impl Eyes for Installer {
 }
 
 impl Installer {
-    /// Runs a program of the agent's own configuration, as the agent: whoever wrote it there is root.
+    /// Runs a program of the agent's own configuration as the agent: only root can have written it there.
     async fn check_with(&self, program: &Path) -> Result<Ending, String> {
         if self.means.runner.is_simulated() {
             let plan = Plan {

@@ -1,4 +1,4 @@
-//! What the running image says of itself (`/usr/share/raspi-mcp/image.json`), and which keys it came with.
+//! The running image's description (`/usr/share/raspi-mcp/image.json`), and the keys that it came with.
 
 use base::{error::ToolError, os::Root};
 use serde::Deserialize;
@@ -6,10 +6,10 @@ use std::path::Path;
 use update::trust::Roots;
 
 const FILE: &str = "usr/share/raspi-mcp/image.json";
-/// No image of this program is older: 2026-09-21, in seconds since 1970.
+/// Lower bound for an image's date: 2026-09-21, in seconds since 1970.
 const OLDEST: u64 = 1_790_000_000;
 
-/// The image, in its builder's words.
+/// The image's description.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub(crate) struct Image {
     #[serde(default)]
@@ -22,7 +22,8 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// That of the machine under `root`; one that says nothing when there is no such file. What cannot be read is a fault.
+    /// Reads the description of the machine under `root`; an empty one when there is no file. An unreadable file is a
+    /// fault.
     pub fn read(root: &Root, faults: &mut Vec<String>) -> Self {
         let mut image = match root.read(FILE) {
             Ok(text) => serde_json::from_str(&text).unwrap_or_else(|error| {
@@ -39,16 +40,16 @@ impl Image {
         image
     }
 
-    /// It is not earlier than this: when it was built, in seconds since 1970.
+    /// Lower bound for the current time: when the image was built, in seconds since 1970.
     pub fn floor(&self) -> u64 {
         self.created.max(OLDEST)
     }
 }
 
-/// The newest root of trust: the image's, and those that were accepted after it.
+/// The newest root of trust: the image's, then those that were accepted after it.
 ///
 /// # Errors
-/// `failed_precondition` when there is none, or the file is none.
+/// `failed_precondition` when there is none, or the file is invalid.
 pub(crate) fn roots(root: &Root, file: &Path, accepted: &[String]) -> Result<Roots, ToolError> {
     let path = file.display().to_string();
     let bytes = root.read_bytes(&path).map_err(|error| {
@@ -57,6 +58,6 @@ pub(crate) fn roots(root: &Root, file: &Path, accepted: &[String]) -> Result<Roo
             .hint("update.trust names the one of the image; `raspi-mcp bundle trust` makes one")
     })?;
     let first = Roots::parse(&bytes).map_err(|fault| ToolError::from(fault).with("path", path))?;
-    // One that does not follow is of another image's chain: the newer image brought a newer root itself.
+    // A root that does not follow belongs to another image's chain: the newer image brought a newer root itself.
     Ok(accepted.iter().fold(first, |roots, next| roots.accept(next.as_bytes()).unwrap_or(roots)))
 }

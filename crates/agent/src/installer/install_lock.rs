@@ -1,9 +1,9 @@
-//! One install at a time: who holds the lock, and what a second one is told.
+//! The lock that allows one install at a time.
 
 use base::error::{ErrorCode, ToolError};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Who is at it.
+/// The holder of the lock.
 #[derive(Clone, Debug, Default)]
 struct Taken {
     who: String,
@@ -16,7 +16,7 @@ pub(crate) struct InstallLock(Arc<Mutex<Option<Taken>>>);
 
 impl InstallLock {
     /// # Errors
-    /// `conflict`, naming who has it.
+    /// `conflict`, naming the holder.
     pub fn take(&self, who: &str) -> Result<InstallGuard, ToolError> {
         let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(Taken { who, version }) = &*taken {
@@ -31,17 +31,17 @@ impl InstallLock {
     }
 
     /// # Errors
-    /// `conflict` while somebody has it.
+    /// `conflict` while it is held.
     pub fn must_be_free(&self) -> Result<(), ToolError> {
         self.take("").map(drop)
     }
 }
 
-/// Free again when dropped.
+/// The held lock. Dropping it frees the lock.
 pub(crate) struct InstallGuard(InstallLock);
 
 impl InstallGuard {
-    /// Which version it turned out to be about.
+    /// Records the version, once it is known.
     pub fn is_of(&self, version: &str) {
         if let Some(taken) = &mut *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) {
             taken.version = Some(version.to_owned());

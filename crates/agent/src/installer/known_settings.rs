@@ -1,5 +1,5 @@
-//! Which settings the running release knows, kept for the other slot's: before something is written that the other one would not
-//! understand, a person is told (`raspi-mcp allow`).
+//! The settings that each slot's release knows. `raspi-mcp allow` uses it to warn a person before it writes something
+//! that the other slot's release would not understand.
 
 use super::{Installer, System};
 use crate::files;
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use update::{Slot, status::SlotStatus};
 
-/// What one release said when it ran.
+/// What a release recorded when it ran.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Known {
-    /// Of the image in the slot; none of a factory image.
+    /// Of the image in the slot; `None` for a factory image.
     version: Option<String>,
     keys: Vec<String>,
 }
@@ -20,8 +20,8 @@ fn file(folder: &Path, slot: Slot) -> PathBuf {
     folder.join(format!("known-settings-{slot}.json"))
 }
 
-/// Whether the release in that slot said that it knows the setting; `None` when it has not said so: another one was there, or it is
-/// older than this file.
+/// Whether the release in that slot recorded that it knows the setting. `None` when there is no record: another release
+/// was there, or it is older than this file.
 pub fn knows(folder: &Path, slot: &SlotStatus, key: &str) -> Option<bool> {
     let bytes = files::read(&file(folder, slot.slot)).ok()??;
     let known: Known = serde_json::from_slice(&bytes).ok()?;
@@ -29,7 +29,8 @@ pub fn knows(folder: &Path, slot: &SlotStatus, key: &str) -> Option<bool> {
 }
 
 impl Installer {
-    /// Keeps what this release knows, in its slot's file. Reads the card, so it is done at start, before anybody is served.
+    /// Records what this release knows, in its slot's file. Reads the card, so it runs at start, before requests are
+    /// served.
     pub(super) fn keep_settings(&self, system: &System) {
         let status = system.status(None);
         let Some(running) = status.slots.into_iter().find(|slot| slot.running) else { return };

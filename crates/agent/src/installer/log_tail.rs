@@ -1,4 +1,5 @@
-//! What the server half said last, for `last_attempt.log_tail`: read before the restart that ends a trial, which does not wait for it long.
+//! The server half's last log lines, for `last_attempt.log_tail`. Read before the restart that ends a trial, within a
+//! short limit.
 
 use super::Installer;
 use base::{
@@ -11,16 +12,17 @@ use base::{
 use std::{io, time::Duration};
 use update::slots::LONGEST_LOG;
 
-/// The server half, and what systemd says of it.
+/// The server half's unit, and systemd's messages about it.
 const UNIT: &str = "raspi-mcp.service";
-/// What a sick system may take to tell.
+/// Limit for reading the log of a failing system.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 impl Installer {
-    /// The newest lines of this boot that fit, oldest first, with secrets masked; `None` where nobody keeps them or none came in time.
+    /// The newest lines of this boot that fit, oldest first, with secrets masked; `None` when there is no journal or
+    /// reading timed out.
     pub(crate) async fn log_tail(&self) -> Option<String> {
         let root = &self.settings.root;
-        // A simulated machine has no journal; the one that is there is somebody's PC's.
+        // A simulated machine has no journal; the one found would be the host's.
         if self.means.simulated && root.is_system() {
             return None;
         }
@@ -35,7 +37,7 @@ impl Installer {
     }
 }
 
-/// Lines, newest first, as many as are recorded of a log.
+/// Reads lines, newest first, up to the recorded size.
 async fn read(root: &Root, lines: &mut Vec<String>) -> io::Result<()> {
     let query = Query { unit: Some(UNIT.into()), newest_first: true, this_boot: true, ..Query::default() };
     let Some(mut reading) = Reading::start(root, query)? else { return Ok(()) };
@@ -43,7 +45,7 @@ async fn read(root: &Root, lines: &mut Vec<String>) -> io::Result<()> {
     while let Some(line) = reading.next().await? {
         let said = format!("{}: {}", line.identifier.as_deref().unwrap_or("-"), redact_text(&line.message));
         let fits = said.len() < room;
-        // Of a line that is too long by itself, its end is worth more than nothing.
+        // Of a single line that is too long, the end is kept.
         if fits || lines.is_empty() {
             room = room.saturating_sub(said.len() + 1);
             lines.push(said);

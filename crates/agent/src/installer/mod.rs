@@ -1,8 +1,9 @@
-//! The installer: the card with its two slots, who may write to it when, and the trial of what was written.
+//! The installer: the card with its two slots, the lock for writing it, and the trial of what was written.
 //!
-//! [`system`](system::System) is the card, the boot chain and the record of both; [`trial`] the deadline of this boot; [`health`] the
-//! verdict that commits a trial; [`planned_restart`] the restart into what is armed; [`dead_man`] the way back that nobody asks for.
-//! The operations on updates are in `operations/update`, the engine that writes a slot in `update/install`.
+//! [`system`](system::System) is the card, the boot chain and the record of both; [`trial`] the deadline of this boot;
+//! [`health`] the verdict that commits a trial; [`planned_restart`] the restart into the armed slot; [`dead_man`] the
+//! automatic rollback. The operations on updates are in `operations/update`, the engine that writes a slot in
+//! `update/install`.
 
 mod admissions;
 mod card;
@@ -61,26 +62,26 @@ pub(super) struct Means {
     pub simulated: bool,
 }
 
-/// A card that was opened, and who watches installs onto it.
+/// An opened card, and the observer of installs onto it.
 pub(super) struct Opened {
     system: Result<Arc<System>, ToolError>,
     watch: Arc<dyn Watch>,
 }
 
 impl Installer {
-    /// Opens the card and settles this boot; what goes wrong with that is a fault of the agent's, and no reason not to start.
+    /// Opens the card and settles this boot. A failure is recorded as a fault; the agent starts anyway.
     pub fn open(settings: &AgentSettings, port: CardPort, clock: &Clock, faults: &mut Vec<String>) -> Opened {
         let system = port.card.and_then(|card| System::open(settings, card, Arc::clone(clock), faults));
         match &system {
             Ok(system) => system.settle(faults),
-            // A machine that was never made for it.
+            // A machine without slots.
             Err(error) if error.code == ErrorCode::CapabilityMissing => {}
             Err(error) => faults.push(format!("updates: {}", error.message)),
         }
         Opened { system: system.map(Arc::new), watch: port.watch }
     }
 
-    /// Takes up what the agent before left.
+    /// Loads the state of the previous agent.
     ///
     /// # Errors
     /// `unavailable` when its file cannot be read.
@@ -96,7 +97,7 @@ impl Installer {
         Ok(Arc::new(Self { settings, clock, means, system, watch, lock, admissions, boot }))
     }
 
-    /// Sees to this boot and to plans to restart from now on. Once, at start, inside the runtime.
+    /// Starts watching this boot and planned restarts. Called once, at start, inside the runtime.
     pub fn begin(self: &Arc<Self>) {
         let Ok(system) = self.system() else { return };
         system.belongs_to(Arc::downgrade(self));
@@ -107,17 +108,17 @@ impl Installer {
     }
 
     /// # Errors
-    /// `capability_missing` where there are no slots, or why they cannot be used.
+    /// `capability_missing` without slots, or why they cannot be used.
     pub fn system(&self) -> Result<Arc<System>, ToolError> {
         self.system.clone()
     }
 
-    /// Who watches installs.
+    /// The observer of installs.
     pub fn watch(&self) -> &Arc<dyn Watch> {
         &self.watch
     }
 
-    /// What is known of the slots and of an update.
+    /// The state of the slots and of an update.
     ///
     /// # Errors
     /// Those of [`Installer::system`].

@@ -1,5 +1,6 @@
-//! What is armed is a plan to restart. The agent keeps it, whoever made it, until the machine has restarted into it or somebody took it
-//! back: through its own end, a lost server half, a cut of the power, and restarts that are refused for now.
+//! An armed slot implies a planned restart. The agent keeps the plan until the machine has restarted into that slot or
+//! a person cancelled it. It survives the agent's own end, a lost server half, a power cut, and temporary refusals of
+//! the restart.
 
 use super::Installer;
 use crate::machine::PowerAction;
@@ -14,29 +15,29 @@ use update::{
     status::RestartPlan,
 };
 
-/// The server half has the first word: it records what works before it asks for the restart.
+/// Delay that lets the server half act first: it records the baseline before it requests the restart.
 const FIRST: Duration = Duration::from_secs(120);
-/// From one try to the next.
+/// Interval between attempts.
 const AGAIN: Duration = Duration::from_secs(60);
-/// The clock may be set, or a window reached, in between.
+/// Longest sleep: the clock may be set, or a window begin, meanwhile.
 const LOOK: Duration = Duration::from_secs(3600);
-/// Seconds until the restart: for what is under way to end.
+/// Delay of the restart in seconds, so that running calls can end.
 const PARTING: u32 = 5;
-/// Who restarts the machine then.
+/// The principal of such a restart.
 const PLAN: &str = "update.armed";
 
-/// What a restart into that version is for, as it is recorded of the restart.
+/// The reason that is recorded for a restart into that version.
 pub(crate) fn into(version: &str) -> String {
     format!("into version {version}")
 }
 
-/// Whether a restart that is refused for this comes by itself, later.
+/// Whether a refusal for this error is temporary, so that the restart is tried again.
 fn passes(error: &ToolError) -> bool {
     matches!(error.code, ErrorCode::Conflict | ErrorCode::ResourceExhausted | ErrorCode::Unavailable)
 }
 
 impl Installer {
-    /// Keeps plans for as long as the installer lives. Asleep while there is none.
+    /// Watches plans as long as the installer lives. Sleeps while there is none.
     pub(crate) fn watch_plan(self: &Arc<Self>) {
         let (installer, mut changed) = (Arc::downgrade(self), self.boot.plan_changes());
         base::task::spawn(async move {
@@ -76,12 +77,13 @@ impl Installer {
         });
     }
 
-    /// Something is armed, planned or taken back; `at_once`: it may be tried without the server half's word.
+    /// Called when something is armed, planned or cancelled. With `at_once` the restart need not wait for the server
+    /// half.
     pub(crate) fn plan_changed(&self, at_once: bool) {
         self.boot.tell_plan(at_once);
     }
 
-    /// What is armed and planned, and how long it has to wait still.
+    /// What is armed and planned, and the remaining delay.
     fn planned(&self) -> Option<(Pending, Option<Duration>)> {
         let update = self.system().ok()?.armed().filter(|update| !update.restart.waits())?;
         if self.boot.now().offline {
@@ -104,7 +106,7 @@ impl Installer {
         self.means.power.schedule_with(PowerAction::Reboot, PARTING, Some(why), PLAN.into(), argument).map(drop)
     }
 
-    /// What becomes of an ordered restart that is refused: where it passes, it comes by itself.
+    /// Completes the error of a refused restart: says when it is tried again by itself.
     pub(crate) fn later(&self, error: ToolError) -> ToolError {
         self.plan_changed(false);
         if !passes(&error) {

@@ -1,4 +1,4 @@
-//! All the agent says of updates, in the words that everybody shares.
+//! The agent's status of updates, in the shared types.
 
 use super::System;
 use update::{
@@ -9,7 +9,7 @@ use update::{
 };
 
 impl System {
-    /// What is known now. Reads the card: call it where that may block.
+    /// The current status. Reads the card: call it where blocking is allowed.
     pub fn status(&self, seconds_left: Option<u64>) -> UpdateStatus {
         let trouble = trouble(&self.standing());
         let ledger = self.record.ledger();
@@ -42,7 +42,7 @@ fn of_blocked(blocked: &Blocked) -> BlockedRelease {
     }
 }
 
-/// A release that failed its trial, while it is found out whether that was its fault: not to be installed meanwhile either.
+/// A release that failed its trial, while the cause is still open: it must not be installed meanwhile.
 fn judged(update: &Pending) -> Option<BlockedRelease> {
     let why = update.verdict.as_ref().map_or("its trial failed", |verdict| &verdict.reason);
     Some(BlockedRelease {
@@ -56,7 +56,7 @@ fn judged(update: &Pending) -> Option<BlockedRelease> {
 fn of_slot(slot: Slot, state: &State, seen: &Evidence) -> SlotStatus {
     let record = state.slots.of(slot);
     let running = seen.running() == Some(slot);
-    // What is armed comes next, where it will come by itself.
+    // An armed slot is next, if the boot chain will start it.
     let next = if record.state == SlotState::Armed { seen.armed == Some(slot) } else { seen.default == Some(slot) };
     let armed_other = state.slots.of(slot.other()).state == SlotState::Armed && seen.armed == Some(slot.other());
     SlotStatus {
@@ -70,7 +70,7 @@ fn of_slot(slot: Slot, state: &State, seen: &Evidence) -> SlotStatus {
     }
 }
 
-/// What a person should see to.
+/// What needs a person's attention.
 fn trouble(standing: &Standing) -> Option<String> {
     match standing {
         Standing::Elsewhere => Some("this system runs from neither slot".into()),

@@ -1,4 +1,4 @@
-//! A machine with two slots: its card and boot chain, what is recorded of them, and where this boot stands.
+//! A machine with two slots: its card and boot chain, the record of both, and the standing of this boot.
 
 use super::{
     Installer,
@@ -27,7 +27,7 @@ pub(crate) struct System {
     image: Image,
     standing: Mutex<Standing>,
     clock: Clock,
-    /// Who is told of a start of a simulated machine.
+    /// Notified when a simulated machine starts again.
     again: OnceLock<Weak<Installer>>,
 }
 
@@ -70,7 +70,7 @@ impl System {
         Ok(Self { card, record, machine, settings, image, standing, clock, again: OnceLock::new() })
     }
 
-    /// Decides where this boot stands, and does what follows from it on the card.
+    /// Determines the standing of this boot, and applies its effects to the card.
     pub fn settle(&self, faults: &mut Vec<String>) {
         let here = Here { now_ms: (self.clock)(), version: self.image.version.clone(), counter: self.image.counter };
         let (Settled { case, standing, .. }, done) = self.record.ledger().settle(&here);
@@ -81,7 +81,7 @@ impl System {
         *self.standing() = standing;
     }
 
-    /// Where this boot stands. Whoever needs the ledger as well locks it after this.
+    /// The standing of this boot. Lock order: this first, then the ledger.
     pub fn standing(&self) -> MutexGuard<'_, Standing> {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -94,24 +94,24 @@ impl System {
         image::roots(&self.settings.root, &self.settings.update.trust, &self.record.ledger().state().roots)
     }
 
-    /// Whether the simulated system that runs says of itself that it is sick.
+    /// Checks the simulated fault of the running system.
     ///
     /// # Errors
-    /// What it is sick of.
+    /// The fault.
     pub fn simulated_health(&self) -> Result<(), String> {
         let running = self.record.ledger().evidence().running();
         running.and_then(|slot| self.card.sickness(slot)).map_or(Ok(()), Err)
     }
 
-    /// What time it is, as far as that can be believed.
+    /// The current time, as far as it can be trusted.
     pub fn reckoned(&self) -> Reckoning {
-        // A simulated machine's clock is this one's, which is somebody's PC.
+        // A simulated machine uses the host's clock, which is always trusted.
         let synchronised = self.settings.simulated || synchronized(&self.settings.root) == Some(true);
         let floor = slots::clock::floor(self.record.ledger().state(), self.machine.built);
         Reckoning::of((self.clock)().div_euclid(1000), synchronised, floor)
     }
 
-    /// Judges the head of a bundle; writes nothing.
+    /// Verifies the head of a bundle; writes nothing.
     ///
     /// # Errors
     /// Those of [`judge`]; `failed_precondition` without a root of trust.
@@ -135,7 +135,7 @@ impl System {
         Ok((release, judged))
     }
 
-    /// Where the engine works, watched by `watch`; `restart`: what is planned for when it is done.
+    /// Where the engine works, observed by `watch`; `restart` is the plan for when it is done.
     pub fn site(&self, watch: Arc<dyn Watch>, restart: RestartPlan) -> Site {
         Site {
             disk: Arc::clone(&self.card.disk),
@@ -145,31 +145,31 @@ impl System {
         }
     }
 
-    /// What the next restart has to hand to the firmware to start what is armed.
+    /// The argument that the next restart must hand to the firmware to start the armed slot.
     pub fn trial_argument(&self) -> Option<String> {
         self.card.flow.trial_argument().map(str::to_owned)
     }
 
-    /// The update that is armed, and not tried.
+    /// The armed update that was not tried yet.
     pub fn armed(&self) -> Option<Pending> {
         let ledger = self.record.ledger();
         ledger.state().update.clone().filter(|update| update.stage == Stage::Armed)
     }
 
     pub(super) fn belongs_to(&self, installer: Weak<Installer>) {
-        // Once, at start.
+        // Set once, at start.
         let _ = self.again.set(installer);
     }
 }
 
 impl Restarts for System {
-    /// The marker of an orderly restart (rule 3): the next start tells it from a crash.
+    /// Writes the marker of a requested restart (rule 3), by which the next start distinguishes it from a crash.
     fn before(&self, action: PowerAction, argument: Option<&str>) {
         let told = argument.is_some() || self.card.flow.trial_argument().is_none();
-        // Power that is switched off takes the flag with it: nothing is tried then.
+        // Switching the power off loses the flag, so nothing is tried then.
         let trial = action == PowerAction::Reboot && told && self.armed().is_some();
         let mut ledger = self.record.ledger();
-        // What may be restarted how often was judged when it was asked for; the marker is due either way.
+        // The rate limit was checked when the restart was requested; the marker is written in any case.
         let limits = Limits { reboots_an_hour: u32::MAX, ..self.record.limits };
         let seen = ledger.evidence();
         let step = slots::restarting(ledger.state(), &seen, trial, "asked for", limits, (self.clock)());
@@ -183,7 +183,7 @@ impl Restarts for System {
     }
 
     fn cancelled(&self, reason: Option<&str>) {
-        // Only the restart into it: any other may have been for something else.
+        // Only the restart into it: any other has another purpose.
         if self.armed().is_none_or(|update| reason != Some(&*into(&update.version))) {
             return;
         }

@@ -1,5 +1,5 @@
-//! What is due in this boot: the trial's deadline, and the restart that ends what must not go on. Whatever the server half says or does
-//! not say, the deadline comes.
+//! The tasks of this boot: the trial's deadline, and the restart that ends a failed trial. The deadline applies
+//! whatever the server half reports.
 
 use super::{Installer, health::HealthReport};
 use std::{
@@ -12,14 +12,14 @@ use std::{
 use tokio::{sync::watch, task::AbortHandle, time::Instant};
 use update::slots::{self, Standing};
 
-/// Before a restart that the last start found due: a log gets onto the card, a person may see it.
+/// Delay before a restart that was found due at start, so that the log reaches the card and a person can see it.
 const BREATH: Duration = Duration::from_secs(1);
 
-/// This boot, as far as updates go.
+/// This boot, as far as updates are concerned.
 #[derive(Default)]
 pub(crate) struct Boot {
     now: Mutex<Now>,
-    /// Counts the starts of the machine that this agent saw: more than one where it is simulated.
+    /// Counts the machine's starts in this agent's lifetime: more than one only on a simulated machine.
     starts: watch::Sender<u32>,
     /// Counts changes of what is armed and planned.
     plans: watch::Sender<u32>,
@@ -30,13 +30,14 @@ pub(crate) struct Boot {
 pub(crate) struct Now {
     deadline: Option<Instant>,
     timer: Option<AbortHandle>,
-    /// What the server half said last.
+    /// The server half's last report.
     pub report: Option<HealthReport>,
-    /// What the agent itself missed then.
+    /// Problems that the agent itself found then.
     pub own: Vec<String>,
-    /// The boot chain was told that all is well.
+    /// The boot chain was told that this boot is healthy.
     pub told: bool,
-    /// The system runs that a failed trial left, and is offline as well: what is armed again waits until the server half says otherwise.
+    /// A trial failed, and the system that runs now is offline as well: what is armed again waits until the server half
+    /// reports otherwise.
     pub offline: bool,
 }
 
@@ -54,17 +55,17 @@ impl Boot {
         self.plans.send_modify(|changes| *changes = changes.wrapping_add(1));
     }
 
-    /// Whether what is planned need not wait; says it once.
+    /// Whether the plan need not wait. Resets the flag.
     pub(super) fn plan_at_once(&self) -> bool {
         self.at_once.swap(false, Ordering::SeqCst)
     }
 
-    /// What a trial has left; `None` when none runs.
+    /// Time until the trial's deadline; `None` without a trial.
     pub fn seconds_left(&self) -> Option<u64> {
         self.now().deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()).as_secs())
     }
 
-    /// Nothing is due any more.
+    /// Cancels the deadline.
     pub(super) fn over(&self) {
         let mut now = self.now();
         now.deadline = None;
@@ -82,12 +83,13 @@ impl Boot {
 }
 
 impl Installer {
-    /// Sees each start of the machine from now on: of a simulated one, which this process outlives.
+    /// Receives each later start of the machine: only a simulated one, which this process outlives, has any.
     pub fn starts(&self) -> watch::Receiver<u32> {
         self.boot.starts.subscribe()
     }
 
-    /// Sees to what this boot asks for. Called once at start, and again when a simulated machine started anew. Inside the runtime.
+    /// Starts the tasks that this boot needs. Called once at start, and again when a simulated machine starts again.
+    /// Inside the runtime.
     pub(crate) fn begin_boot(self: &Arc<Self>) {
         let Ok(system) = self.system() else { return };
         let limit = Duration::from_secs(self.settings.update.health_deadline_seconds);
@@ -110,14 +112,14 @@ impl Installer {
     async fn due(&self) {
         let Ok(system) = self.system() else { return };
         let on_trial = matches!(&*system.standing(), Standing::Trial(_));
-        // Nothing is locked meanwhile: a trial that proves itself in these seconds is committed, and this task is over.
+        // No lock is held meanwhile: a trial that succeeds in these seconds is committed, which ends this task.
         let log = if on_trial { self.log_tail().await } else { None };
         let standing = system.standing();
         match &*standing {
             Standing::Trial(trial) => {
                 let reason = self.why_not();
                 tracing::error!(target: "agent", reason, "the trial's time is up: back to the other slot");
-                // A card that cannot be written is no reason to stay: the restart is what leads back.
+                // Restart even if the card cannot be written: the restart is the way back.
                 let condemned =
                     system.record.step(|state| slots::condemn(state, trial, &reason, false, log.as_deref()));
                 if let Err(error) = condemned {
@@ -128,7 +130,7 @@ impl Installer {
                 tracing::error!(target: "agent", why, "what runs must not go on");
             }
             Standing::RolledBack => {
-                // Nobody of the old version's server half spoke either: not the new version's fault.
+                // The old version's server half did not report either: not the new version's fault.
                 drop(standing);
                 self.judge_old_slot(&system, false);
                 self.plan_changed(false);

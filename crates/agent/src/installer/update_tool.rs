@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Which tool's call an update is; the agent's policy has a mode for each.
+/// The tool whose call an update is; the agent's policy has a mode for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UpdateTool {

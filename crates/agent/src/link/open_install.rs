@@ -1,4 +1,4 @@
-//! The server's end of the hand-over: a connection of its own, greeted, asked for an install, and then a stream.
+//! The server's end of the hand-over: a separate connection, which after `hello` and the request becomes a stream.
 
 use crate::{
     operations::{
@@ -13,14 +13,14 @@ use base::error::ToolError;
 use std::{io, time::Duration};
 use tokio::{io::BufReader, net::UnixStream};
 
-/// As for every short operation of the agent's.
+/// The same as for every short operation of the agent.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// Greets the agent at the other end of `stream` and has it take the stream for an install.
+/// Sends `hello` over `stream` and has the agent take it for an install.
 ///
 /// # Errors
-/// The agent's own: `conflict` when an update is under way, `capability_missing` where this machine has no slots; `unavailable`
-/// when it does not answer.
+/// The agent's own: `conflict` when an update is under way, `capability_missing` when this machine has no slots;
+/// `unavailable` when it does not answer.
 pub(super) async fn open(mut stream: UnixStream, request: InstallRequest) -> Result<UnixStream, ToolError> {
     ask(&mut stream, 1, AnyRequest::of::<Hello>(Greeting::ours())).await?;
     ask(&mut stream, 2, AnyRequest::of::<Install>(request)).await?;
@@ -32,7 +32,7 @@ async fn ask(stream: &mut UnixStream, id: u64, op: AnyRequest) -> Result<(), Too
     let mut line = Vec::new();
     let asked = async {
         write_line(stream, &Request { id, op }).await?;
-        // The agent says nothing after an answer until it is asked again: what is buffered here is this line.
+        // The agent sends nothing more after an answer until it is asked again, so the buffer holds only this line.
         read_line(&mut BufReader::with_capacity(4096, stream), &mut line, MAX_LINE).await
     };
     let heard = tokio::time::timeout(ANSWER, asked)

@@ -1,4 +1,4 @@
-//! What the agent writes down of peers, asks and operations.
+//! The agent's log entries about peers, asks and operations.
 
 use super::{ATTEMPTS, OpLog, REFUSALS, is_refusal};
 use crate::{
@@ -9,7 +9,7 @@ use base::error::ToolError;
 use serde_json::{Value, json};
 
 impl OpLog {
-    /// An operation that is over, its request and how it ended. What cannot be written down was done all the same.
+    /// Logs a finished operation: its request and its outcome. If it cannot be logged, it was done all the same.
     pub(crate) fn note_done(
         &self,
         what: &str,
@@ -21,8 +21,8 @@ impl OpLog {
         if error.is_some() { noted } else { noted.map_err(ToolError::maybe_changed) }
     }
 
-    /// An operation, its request and how it stands, in the agent's own log. What was refused before anything was done, or only
-    /// tried out, stands among the attempts; an operation that failed on its way stands with what was done.
+    /// Logs an operation, its request and its state. Refusals and dry runs go to the attempts; an operation that failed
+    /// after it began goes to the operations.
     pub(crate) fn note(
         &self,
         what: &str,
@@ -53,12 +53,12 @@ impl OpLog {
         })
     }
 
-    /// A peer that has all its places and wants another.
+    /// A peer that asked for a connection beyond its limit.
     pub(crate) fn note_crowd(&self, peer: &Peer, error: &ToolError) {
         self.attempt("no place", peer, REFUSALS, || json!({ "reason": error.message }));
     }
 
-    /// A peer of the socket that has no business here.
+    /// A peer without access to the socket.
     pub(crate) fn note_stranger(&self, uid: u32, error: &ToolError) {
         let stranger = Peer { uid, name: "stranger".into(), standing: Standing::Server };
         self.attempt("peer refused", &stranger, REFUSALS, || json!({ "reason": error.message }));

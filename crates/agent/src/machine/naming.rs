@@ -1,4 +1,4 @@
-//! How a real machine gets its name: by systemd-hostnamed, which keeps it and tells the kernel.
+//! Setting a real machine's host name through systemd-hostnamed, which stores it and sets it in the kernel.
 
 use super::{Machine, RealMachine};
 use base::{
@@ -11,8 +11,8 @@ const HOSTNAMED: Object<'_> = Object {
     path: "/org/freedesktop/hostname1",
     interface: "org.freedesktop.hostname1",
 };
-/// What it says when `/etc/hostname` cannot be replaced: of a read-only `/etc` in words of its own, and of a file that is mounted where it
-/// lies by the error's number (systemd 252 to 257, sd-bus-errors(3)).
+/// Its errors when `/etc/hostname` cannot be replaced: an error of its own for a read-only `/etc`, and errno's name for
+/// a file that is a mount point (systemd 252 to 257, sd-bus-errors(3)).
 const MOUNTED: [&str; 3] = ["org.freedesktop.hostname1.ReadOnlyFilesystem", "System.Error.EROFS", "System.Error.EBUSY"];
 
 /// See [`Machine::set_hostname`].
@@ -21,12 +21,13 @@ pub(super) async fn set(machine: &RealMachine, name: &str) -> Result<(), ToolErr
     if kept() && machine.hostname()? == name {
         return Ok(());
     }
-    // It replaces /etc/hostname, wherever an image keeps it. `false`: nobody to ask.
+    // It replaces /etc/hostname, wherever an image keeps it. `false`: no interactive authorization.
     let refused = machine.bus.call(HOSTNAMED, "SetStaticHostname", &(name, false)).await.err();
     if let Some(error) = refused.filter(|error| !is_mounted(error)) {
         return Err(error);
     }
-    // Looked at in any case: what it could not write it takes for written, and a second time it says so.
+    // Checked in any case: after a failed write hostnamed believes that the name is stored, and reports success the
+    // second time.
     if !kept() {
         let (root, name) = (machine.root.clone(), name.to_owned());
         blocking::run("system", move |_| {
@@ -40,7 +41,7 @@ pub(super) async fn set(machine: &RealMachine, name: &str) -> Result<(), ToolErr
         })
         .await?;
     }
-    // It reads the file again. This also takes the place of a name that DHCP or a person set for this start only.
+    // It reads the file again. This also replaces a transient name from DHCP or a person.
     let told = machine.bus.call(HOSTNAMED, "SetHostname", &(name, false)).await;
     let later =
         |error: ToolError| error.with("kept", true).hint("it will be the machine's name from its next start on");

@@ -1,4 +1,4 @@
-//! The port to the machine's network: profiles to activate, and a way back that needs nobody.
+//! The port to the machine's network: activating profiles, with an automatic revert.
 
 mod real;
 mod simulated;
@@ -14,36 +14,37 @@ use std::time::Duration;
 
 /// What can be done to the network.
 pub trait Network: Send + Sync {
-    /// Finds the profile that `wanted` names, by UUID or else by name, and what is active now. Changes nothing.
+    /// Finds the profile `wanted`, by UUID or else by name, and what is active now. Changes nothing.
     ///
     /// # Errors
     /// `not_found`; `invalid_argument` when several have that name or it is for another device; `capability_missing`
     /// without NetworkManager.
     fn plan<'a>(&'a self, wanted: &'a str, device: Option<&'a str>) -> BoxFuture<'a, Result<Plan, ToolError>>;
-    /// Remembers everything as it is, and goes back to it by itself after `timeout`, whatever becomes of this process.
+    /// Takes a checkpoint of the current state, which is restored after `timeout` even if this process ends.
     ///
     /// # Errors
-    /// `conflict` when another such change is under way, `capability_missing` when it cannot go back.
+    /// `conflict` when another such change is under way, `capability_missing` when it could not be restored.
     fn checkpoint(&self, timeout: Duration) -> BoxFuture<'_, Result<Checkpoint, ToolError>>;
-    /// Activates it and waits until it is; the caller bounds the wait. Answers with the interfaces it is active on.
+    /// Activates the profile and waits until it is active; the caller bounds the wait. Returns the interfaces it is
+    /// active on.
     ///
     /// # Errors
     /// `failed_precondition` when it cannot be activated.
     fn activate<'a>(&'a self, plan: &'a Plan) -> BoxFuture<'a, Result<Vec<String>, ToolError>>;
-    /// Goes back `timeout` from now.
+    /// Sets the revert to `timeout` from now.
     ///
     /// # Errors
-    /// `unavailable`: then it goes back when it was to before.
+    /// `unavailable`: then the earlier time of the revert remains.
     fn revert_in<'a>(&'a self, to: &'a Checkpoint, timeout: Duration) -> BoxFuture<'a, Result<(), ToolError>>;
-    /// Whether it has neither been kept nor gone back.
+    /// Whether it was neither kept nor reverted yet.
     ///
     /// # Errors
-    /// `unavailable` when that cannot be known.
+    /// `unavailable` when that cannot be determined.
     fn stands<'a>(&'a self, checkpoint: &'a Checkpoint) -> BoxFuture<'a, Result<bool, ToolError>>;
-    /// Keeps everything as it is now, or goes back at once.
+    /// Keeps the current state, or reverts at once.
     ///
     /// # Errors
-    /// `not_found` when it does not stand any more.
+    /// `not_found` when the checkpoint no longer exists.
     fn end<'a>(&'a self, checkpoint: &'a Checkpoint, keep: bool) -> BoxFuture<'a, Result<(), ToolError>>;
 }
 
@@ -51,21 +52,21 @@ pub trait Network: Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub profile: Profile,
-    /// Where NetworkManager has it.
+    /// Its D-Bus object path.
     pub path: String,
-    /// The interface the caller chose.
+    /// The interface that the caller chose.
     pub device: Option<String>,
-    /// Every profile that is active now.
+    /// All active profiles.
     pub before: Vec<Profile>,
 }
 
-/// A profile, as it is shown and kept.
+/// A profile, as it is shown and stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     pub uuid: String,
     pub name: String,
-    /// Where it is active.
+    /// The interfaces it is active on.
     pub interfaces: Vec<String>,
 }
 

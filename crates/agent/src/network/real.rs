@@ -1,4 +1,4 @@
-//! This machine's network, by NetworkManager.
+//! This machine's network, through NetworkManager.
 
 use super::{Checkpoint, Network, Plan, Profile, named};
 use base::{
@@ -15,10 +15,10 @@ use base::{
 use futures::future::BoxFuture;
 use std::time::Duration;
 
-/// Active profiles that an answer names at most: as many as a machine has interfaces, and seldom five.
+/// Active profiles in an answer, at most: as many as a machine has interfaces, usually fewer than five.
 const MOST_ACTIVE: usize = 32;
 
-/// NetworkManager, over the bus.
+/// NetworkManager, over D-Bus.
 pub struct RealNetwork {
     pub bus: Bus,
 }

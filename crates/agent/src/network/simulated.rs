@@ -1,4 +1,4 @@
-//! A network of two profiles and two interfaces that only remembers, and goes back when its time is up like the real one.
+//! A simulated network of profiles and two interfaces, in memory. It reverts on timeout like the real one.
 
 use super::{Checkpoint, Network, Plan, Profile, named};
 use base::error::{ErrorCode, ToolError};
@@ -38,7 +38,7 @@ fn profile(at: usize) -> Profile {
 }
 
 impl SimulatedNetwork {
-    /// Names of the profiles that are active now.
+    /// Names of the active profiles.
     pub fn active(&self) -> Vec<String> {
         self.lock().active.iter().map(|profile| profile.name.clone()).collect()
     }
@@ -48,7 +48,7 @@ impl SimulatedNetwork {
         self.lock().fault = Some(error);
     }
 
-    /// The state as it is now: what was to go back has gone back.
+    /// The state as of now: expired changes are reverted.
     fn lock(&self) -> MutexGuard<'_, State> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, _, before)) = state.back.take_if(|(_, at, _)| Instant::now() >= *at) {
@@ -100,7 +100,7 @@ impl Network for SimulatedNetwork {
 
     fn activate<'a>(&'a self, plan: &'a Plan) -> BoxFuture<'a, Result<Vec<String>, ToolError>> {
         let mut state = self.lock();
-        // Whatever was on that interface is not any more, also when nothing takes its place.
+        // The previous profile of that interface is inactive, even when the new one does not start.
         state.active.retain(|active| !active.interfaces.contains(&plan.path));
         let done = match state.fault.take() {
             Some(fault) => Err(fault),

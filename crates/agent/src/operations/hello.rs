@@ -1,17 +1,17 @@
-//! `hello`: both halves name their protocol. The first request of a connection.
+//! `hello`, the first request of a connection: both halves state their protocol.
 
 use super::Operation;
 use crate::{context::Context, peer::Callers, wire::PROTOCOL};
 use base::error::{ErrorCode, ToolError};
 use serde::{Deserialize, Serialize};
 
-/// What one half says of itself.
+/// What each half states.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "struct variant Op::Hello")]
 pub struct Greeting {
     /// See [`PROTOCOL`].
     pub protocol: u32,
-    /// Of the program.
+    /// The program's version.
     pub version: String,
 }
 

@@ -1,4 +1,4 @@
-//! A look at who has a camera open: descriptors of other users' processes are root's to see. Nothing is changed.
+//! Reports the processes that have a camera open: only root sees other users' descriptors. Read-only.
 
 use super::Operation;
 use crate::context::Context;
@@ -9,10 +9,10 @@ use base::{
 use hw::camera::Holder;
 use serde::{Deserialize, Serialize};
 
-/// The tool whose answers it belongs to; who switches that off switches this off.
+/// The tool that this serves; disabling that tool disables this operation.
 const LIST: &str = "camera.list_cameras";
 
-/// A device of Video4Linux's, and no other.
+/// A Video4Linux device; others are refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HoldersRequest {
@@ -20,7 +20,7 @@ pub struct HoldersRequest {
     pub device: String,
 }
 
-/// The processes that have it open. None before a simulated machine, which has no such device.
+/// The processes that have it open. Empty on a simulated machine, which has no such device.
 pub struct ListHolders;
 
 impl Operation for ListHolders {

@@ -1,4 +1,4 @@
-//! A new host name.
+//! Sets the host name.
 
 use super::Operation;
 use crate::{authorization::Authorization, context::Context, hostname};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 const TOOL: &str = "system.set_hostname";
 
-/// A new host name, as the agent's policy judges it.
+/// The new host name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostnameRequest {
@@ -20,7 +20,7 @@ pub struct HostnameRequest {
     pub authorization: Authorization,
 }
 
-/// What became of it.
+/// The outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hostname {
@@ -28,7 +28,7 @@ pub struct Hostname {
     pub simulated: bool,
 }
 
-/// Names the machine, now and for every later start.
+/// Sets the host name, now and for every later start.
 pub struct SetHostname;
 
 impl Operation for SetHostname {

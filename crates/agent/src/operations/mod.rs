@@ -1,8 +1,8 @@
-//! What the agent can be asked for, one file each: `rows.rs` is the list.
+//! The agent's operations, one file each; `rows.rs` lists them.
 //!
-//! To add one: a file with an implementation of [`Operation`], and its row at the end of `rows.rs`. The server half calls it with
-//! [`AgentLink::call`](crate::AgentLink::call). A tool whose calls become such an operation also has a line in
-//! [`AgentPolicy`](crate::AgentPolicy)'s table, with its mode when the configuration is silent.
+//! To add one: a file with an implementation of [`Operation`], and its row at the end of `rows.rs`. The server half
+//! calls it with [`AgentLink::call`](crate::AgentLink::call). A tool whose calls become such an operation also has a
+//! row in [`AgentPolicy`](crate::AgentPolicy)'s table, with its default mode.
 
 pub mod asks;
 pub mod audit;
@@ -32,7 +32,7 @@ pub use rows::OPERATIONS;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// How long a card that is busy may take for a few small writes, each of them flushed; and commands that tell whether all is well.
+/// Limit for a few small synced writes to a busy card, and for the commands of health checks.
 const CARD: Duration = Duration::from_secs(50);
 
 /// An answer without fields.

@@ -1,4 +1,4 @@
-//! A look at the pins of a Raspberry Pi through their registers. Nothing is changed.
+//! Reads the pins of a Raspberry Pi through their registers. Read-only.
 
 use super::Operation;
 use crate::context::Context;
@@ -6,14 +6,14 @@ use base::error::ToolError;
 use hw::gpio::pin_cache::PinLook;
 use serde::{Deserialize, Serialize};
 
-/// The tool whose answers it belongs to; who switches that off switches this off.
+/// The tool that this serves; disabling that tool disables this operation.
 const LIST: &str = "gpio.list_pins";
 
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "struct variant Op::LookAtPins")]
 pub struct PinsRequest {}
 
-/// Every pin of the header but the agent's own, as the registers have it.
+/// Every pin of the header except the agent's own, as read from the registers.
 pub struct ReadPins;
 
 impl Operation for ReadPins {

@@ -1,4 +1,4 @@
-//! An operation as a row of the table: requests and answers of all of them as one type, for the socket.
+//! An operation as a table row, with its types erased, so that the socket handles all requests and answers alike.
 
 use super::operation::Operation;
 use crate::{context::Context, log::REFUSALS, peer::Callers};
@@ -15,7 +15,7 @@ use serde_json::{
 };
 use std::{any::Any, fmt, marker::PhantomData};
 
-/// The request of one operation, whose type its row knows.
+/// The request of one operation; its row knows the type.
 type Fields = Box<dyn Any + Send + Sync>;
 
 /// One operation.
@@ -52,7 +52,7 @@ impl Row {
     }
 }
 
-/// Does an operation for a peer, if that one may ask for it.
+/// Performs an operation for a peer, if the peer may request it.
 ///
 /// # Errors
 /// `permission_denied` when it may not; those of the operation.
@@ -73,9 +73,9 @@ pub struct AnyRequest {
 }
 
 impl AnyRequest {
-    /// That of the operation `O`.
+    /// A request of the operation `O`.
     pub fn of<O: Operation>(request: O::Request) -> Self {
-        // A constant: nothing is made anew.
+        // `const`, so that no row is built at run time.
         let row = const { &Row::of::<O>() };
         Self { row, fields: Box::new(request) }
     }
@@ -89,10 +89,10 @@ impl AnyRequest {
         self.row
     }
 
-    /// Its fields, where it is a request of `O`.
+    /// Its fields, if it is a request of `O`.
     ///
     /// # Errors
-    /// The request, where it is another operation's.
+    /// The request itself, if it belongs to another operation.
     pub fn take<O: Operation>(self) -> Result<O::Request, Self> {
         if self.row.tag != O::TAG {
             return Err(self);
@@ -101,7 +101,7 @@ impl AnyRequest {
         fields.downcast::<O::Request>().map(|request| *request).map_err(|fields| Self { row, fields })
     }
 
-    /// As [`perform`], for whatever operation it is of.
+    /// As [`perform`], for any operation.
     ///
     /// # Errors
     /// As there.
@@ -111,7 +111,7 @@ impl AnyRequest {
 }
 
 impl fmt::Debug for AnyRequest {
-    /// The name alone: some requests have secrets.
+    /// The name alone: some requests contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("AnyRequest").field(&self.row.tag).finish()
     }
@@ -132,7 +132,7 @@ impl Serialize for AnyRequest {
 pub struct Answer(Box<RawValue>);
 
 impl Answer {
-    /// That of the operation `O`.
+    /// An answer of the operation `O`.
     ///
     /// # Errors
     /// `internal` when it cannot be written as JSON.
@@ -141,7 +141,7 @@ impl Answer {
         tagged.map(Self).map_err(|error| ToolError::internal(format!("the answer of {}: {error}", O::TAG)))
     }
 
-    /// The answer, where it is one of `O`; `None` where it is another operation's.
+    /// The answer, if it is one of `O`; otherwise `None`.
     ///
     /// # Errors
     /// What is wrong with its fields.
@@ -155,7 +155,7 @@ fn parse<T: DeserializeOwned>(value: &RawValue) -> serde_json::Result<T> {
     serde_json::from_str(value.get())
 }
 
-/// `{tag: value}`, to be written.
+/// `{tag: value}`, for serialization.
 struct Tagged<'a> {
     tag: &'static str,
     value: &'a RawValue,
@@ -169,7 +169,7 @@ impl Serialize for Tagged<'_> {
     }
 }
 
-/// `{tag: value}`, as it was read.
+/// `{tag: value}`, as parsed.
 struct Named<'a> {
     tag: String,
     value: &'a RawValue,

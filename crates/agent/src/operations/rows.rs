@@ -1,4 +1,4 @@
-//! The list of the agent's operations: one row each. A new one is added at the end.
+//! The table of the agent's operations. New rows go at the end.
 
 use super::{
     operation::Operation,

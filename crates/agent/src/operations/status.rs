@@ -1,4 +1,4 @@
-//! What the agent says about itself.
+//! The agent's status.
 
 use super::Operation;
 use crate::{
@@ -13,7 +13,7 @@ use base::error::ToolError;
 use contract::{audit::Head, config::PlaceSettings};
 use serde::{Deserialize, Serialize};
 
-/// What the agent says about itself.
+/// The agent's status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Status {
@@ -27,22 +27,22 @@ pub struct Status {
     pub power: Option<Scheduled>,
     #[serde(default)]
     pub last_power: Option<PastPower>,
-    /// A change of the network that goes back unless it is confirmed.
+    /// A network change that is reverted unless it is confirmed.
     #[serde(default)]
     pub network_change: Option<Change>,
-    /// The newest audit head the agent has.
+    /// The newest audit head that the agent knows.
     #[serde(default)]
     pub audit_head: Option<Head>,
-    /// What went wrong at start, for health.
+    /// Faults found at start, for health.
     #[serde(default)]
     pub faults: Vec<String>,
-    /// Where it believes both halves to be; an agent of an older version does not say.
+    /// The places of both halves as the agent has them; an older agent does not report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub places: Option<PlaceSettings>,
 }
 
 impl Status {
-    /// Where the agent and the server with these places do not agree.
+    /// Where the agent and a server with these places disagree.
     pub fn differences(&self, server: &PlaceSettings) -> Vec<String> {
         self.places.as_ref().map(|places| server.differences(places)).unwrap_or_default()
     }
@@ -52,7 +52,7 @@ impl Status {
 #[serde(deny_unknown_fields, expecting = "struct variant Op::Status")]
 pub struct StatusRequest {}
 
-/// The agent's state.
+/// Returns the agent's status.
 pub struct GetStatus;
 
 impl Operation for GetStatus {

@@ -1,4 +1,4 @@
-//! How the table reads a request: by its name, with the fields that this operation has.
+//! The operations table, and how a request is parsed with it: by its name, then its fields.
 
 use super::{
     OPERATIONS,
@@ -10,7 +10,7 @@ use serde::{
 };
 use std::fmt;
 
-/// Makes [`OPERATIONS`](super::OPERATIONS) of `module::Operation` rows, in the order in which a refusal lists them.
+/// Builds [`OPERATIONS`](super::OPERATIONS) from `module::Operation` rows, in the order in which a refusal lists them.
 macro_rules! operations {
     ($($module:ident::$operation:ident,)*) => {
         /// Every operation of the agent.
@@ -19,7 +19,7 @@ macro_rules! operations {
         /// Their names on the wire.
         pub(super) const TAGS: &[&str] = &[$(<super::$module::$operation as Operation>::TAG,)*];
 
-        /// Reads the fields of the operation `row`.
+        /// Parses the fields of the operation `row`.
         pub(super) fn read<'de, A: VariantAccess<'de>>(row: &Row, fields: A) -> Result<AnyRequest, A::Error> {
             $(if row.tag == <super::$module::$operation as Operation>::TAG {
                 return AnyRequest::read::<super::$module::$operation, A>(fields);

@@ -1,4 +1,4 @@
-//! What the firmware says of power and heat, asked for the half that may not open its mailbox.
+//! Reads the firmware's power and temperature flags for the server, which may not open the mailbox.
 
 use super::Operation;
 use crate::context::Context;
@@ -11,7 +11,7 @@ use std::io::ErrorKind;
 #[serde(deny_unknown_fields, expecting = "struct variant Op::Throttled")]
 pub struct ThrottledRequest {}
 
-/// The throttling word. A read like the server's own ones: nothing of the firmware changes, so nothing is noted.
+/// The throttling word. Not logged: it is a read like the server's own, and changes nothing.
 pub struct ReadThrottled;
 
 impl Operation for ReadThrottled {

@@ -1,9 +1,9 @@
-//! A reboot or shutdown that will come, and how the last one ended.
+//! A scheduled reboot or shutdown, and the outcome of the last one.
 
 use crate::machine::PowerAction;
 use serde::{Deserialize, Serialize};
 
-/// A reboot or shutdown that will come.
+/// A scheduled reboot or shutdown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scheduled {
@@ -13,17 +13,17 @@ pub struct Scheduled {
     pub at_ms: i64,
     pub reason: Option<String>,
     pub principal: String,
-    /// Nothing but the simulated machine will notice.
+    /// Affects only the simulated machine.
     pub simulated: bool,
 }
 
-/// How a reboot or shutdown ended, or did not.
+/// A past reboot or shutdown and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PastPower {
     pub scheduled: Scheduled,
     pub outcome: PowerOutcome,
-    /// More about it, for a person.
+    /// Details, for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }

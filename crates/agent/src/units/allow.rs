@@ -2,10 +2,11 @@
 
 use base::{error::ToolError, os::glob::Glob};
 
-/// Whether `allow` names the unit: by its own name, the first of `names`. An alias may come to stand for another unit.
+/// Whether `allow` names the unit by its own name, the first of `names`. Aliases do not count: they may be redirected
+/// to another unit.
 ///
 /// # Errors
-/// `permission_denied` with the permission that is missing, and where to give it.
+/// `permission_denied` with the missing permission, and where to grant it.
 pub fn check(allow: &[String], names: &[String], verb: &str) -> Result<(), ToolError> {
     let id = names.first().map_or("", String::as_str);
     if allow.iter().any(|pattern| Glob::of_bytes(pattern).fits(id)) {

@@ -1,4 +1,4 @@
-//! systemd's units as the agent acts on them: through systemd, or simulated ones.
+//! systemd's units as the agent acts on them: real or simulated.
 
 pub mod allow;
 mod port;

@@ -1,4 +1,4 @@
-//! What the agent can be told about a unit, and can have done to one.
+//! The port to units: their state, and what can be done to them.
 
 use base::{error::ToolError, os::systemd::list::Status};
 use futures::future::BoxFuture;
@@ -51,10 +51,10 @@ impl JobMode {
     }
 }
 
-/// One unit of any kind, as it is now.
+/// The current state of a unit of any kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
-    /// Its name; the others are aliases of it.
+    /// Its own name; the others are aliases.
     pub id: String,
     pub names: Vec<String>,
     /// loaded, not-found, masked, bad-setting, error.
@@ -63,7 +63,7 @@ pub struct Unit {
     pub status: Status,
     pub sub_status: String,
     pub pid: Option<u64>,
-    /// How its last run ended.
+    /// The result of its last run.
     pub result: Option<String>,
     pub exit_code: Option<i32>,
     pub exit_signal: Option<i32>,
@@ -73,12 +73,12 @@ pub struct Unit {
     pub drop_ins: Vec<String>,
     /// Settings by which its end, good or bad, restarts the machine or switches it off: `FailureAction=reboot`.
     pub end_actions: Vec<String>,
-    /// It stops when nobody needs it any more.
+    /// It stops when no other unit needs it.
     pub stops_when_unneeded: bool,
     pub links: Links,
 }
 
-/// Where a job for the unit leads (systemd.unit(5)).
+/// The units that a job for the unit affects (systemd.unit(5)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Links {
     /// Stopped when it stops: RequiredBy=, RequisiteOf=, BoundBy=, ConsistsOf=, PropagatesStopTo=.
@@ -87,50 +87,50 @@ pub struct Links {
     pub start_with_it: Vec<String>,
     /// Stopped when it starts: Conflicts=, ConflictedBy=.
     pub conflicts: Vec<String>,
-    /// Started when it ends, one way or the other: OnFailure=, OnSuccess=.
+    /// Started when it ends: OnFailure=, OnSuccess=.
     pub start_after_it: Vec<String>,
     /// Reloaded when it is: PropagatesReloadTo=.
     pub reload_with_it: Vec<String>,
-    /// Would rather have it, and run on without: WantedBy=.
+    /// Want it, but run without it: WantedBy=.
     pub wanted_by: Vec<String>,
 }
 
-/// What enabling a unit does beside linking it.
+/// What enabling a unit does besides linking it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Install {
-    /// Its file has an [Install] section with something in it.
+    /// Its file has a non-empty [Install] section.
     pub has_any: bool,
-    /// Units that are enabled or disabled together with it.
+    /// Units that are enabled or disabled with it.
     pub also: Vec<String>,
-    /// Further names that it takes.
+    /// Further names that it gets.
     pub alias: Vec<String>,
     /// Units that then cannot start without it.
     pub required_by: Vec<String>,
 }
 
-/// How a job went.
+/// How a job ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobEnd {
-    /// It is systemd's business now; nobody waited.
+    /// Queued in systemd; not waited for.
     Queued,
-    /// systemd's word: done, failed, timeout, dependency, canceled, skipped, ...
+    /// systemd's result: done, failed, timeout, dependency, canceled, skipped, ...
     Ended(String),
-    /// It did not end in the time it was waited for, and goes on.
+    /// It did not end within the wait, and continues.
     Unfinished,
 }
 
 /// The units of a machine.
 pub trait Units: Send + Sync {
-    /// What a unit is now. A name that has no file is a unit too: its load state says so.
+    /// The current state of a unit. A name without a file is a unit too; its load state says so.
     ///
     /// # Errors
     /// `unavailable` when systemd does not answer.
     fn look<'a>(&'a self, unit: &'a str) -> BoxFuture<'a, Result<Unit, ToolError>>;
 
-    /// Does `action`, and waits for it at most so long; `None`: not at all.
+    /// Runs `action`, and waits for it at most this long; `None`: does not wait.
     ///
     /// # Errors
-    /// What systemd says to it.
+    /// systemd's error.
     fn act<'a>(
         &'a self,
         unit: &'a str,
@@ -139,7 +139,7 @@ pub trait Units: Send + Sync {
         wait: Option<Duration>,
     ) -> BoxFuture<'a, Result<JobEnd, ToolError>>;
 
-    /// What enabling the unit would do beside linking it.
+    /// What enabling the unit would do besides linking it.
     ///
     /// # Errors
     /// `unavailable` when its file cannot be read.
@@ -148,6 +148,6 @@ pub trait Units: Send + Sync {
     /// Enables or disables it.
     ///
     /// # Errors
-    /// What systemd says to it.
+    /// systemd's error.
     fn set_enabled<'a>(&'a self, unit: &'a str, enabled: bool) -> BoxFuture<'a, Result<(), ToolError>>;
 }

@@ -1,8 +1,9 @@
-//! Units that no tool stops, restarts, disables or starts, whatever is allowed: without them nobody could undo it.
+//! Units that no tool may stop, restart, disable or start, whatever the configuration allows: without them the change
+//! could not be undone.
 
 use base::os::glob::Glob;
 
-/// Patterns, and what such units are to this product.
+/// Patterns, and the role of such units in this product.
 const PROTECTED: &[(&str, &str)] = &[
     ("raspi-mcp*", "this server and its agent"),
     ("dbus*", "the bus through which everything is controlled"),
@@ -24,7 +25,7 @@ const PROTECTED: &[(&str, &str)] = &[
     ("lightdm*", "the way to log in at the device"),
     ("sddm*", "the way to log in at the device"),
     ("display-manager*", "the way to log in at the device"),
-    // The network that callers come over. network.* changes it with a way back; this has none.
+    // The network that callers use. network.* changes it with an automatic revert; stopping it has none.
     ("NetworkManager*", "the network that callers come over"),
     ("wpa_supplicant*", "the network that callers come over"),
     ("iwd*", "the network that callers come over"),
@@ -37,7 +38,7 @@ const PROTECTED: &[(&str, &str)] = &[
     ("rescue.*", "the last way in"),
 ];
 
-/// Units whose start takes the machine down, or out of what it does.
+/// Units whose start shuts the machine down, or stops its normal operation.
 const TAKES_DOWN: &[&str] = &[
     "reboot.target",
     "poweroff.target",
@@ -69,7 +70,7 @@ const TAKES_DOWN: &[&str] = &[
     "systemd-hybrid-sleep.service",
 ];
 
-/// What the unit with these names is to this product, if that protects it.
+/// The role of the unit with these names, if it is protected.
 pub fn reason(names: &[String]) -> Option<&'static str> {
     let (_, reason) =
         PROTECTED.iter().find(|(pattern, _)| names.iter().any(|name| Glob::of_bytes(pattern).fits(name)))?;

@@ -1,43 +1,43 @@
-//! How far a job reaches: systemd starts and stops other units along with the one that was named.
+//! The reach of a job: systemd starts and stops other units together with the named one.
 //!
-//! Followed by the same rules as systemd's own transaction, a little wider: units that it would find to be where they
-//! should be already are looked at as well. Whoever is in doubt is refused.
+//! Follows the rules of systemd's own transactions, slightly wider: units that are already in the wanted state are
+//! followed too. In doubt the job is refused.
 
 use super::{Action, Unit, Units, protected};
 use base::error::ToolError;
 use futures::future::try_join_all;
 use std::collections::{HashMap, HashSet};
 
-/// Units looked at for one job; a service of a usual system leads to some dozens.
+/// Units examined per job; a service of a usual system leads to some dozens.
 const LARGEST: usize = 512;
-/// Active at boot with all that hangs on them, the protected units too: what they pull in conflicts with none of it.
+/// Active since boot with everything that they pull in, including the protected units, which conflict with none of it.
 const FOUNDATION: &[&str] =
     &["sysinit.target", "basic.target", "local-fs.target", "network.target", "network-online.target"];
 
-/// What happens to a unit on the way.
+/// What happens to a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Job {
     Start,
     Stop,
     Reload,
-    /// Needed by one unit less than before.
+    /// One fewer unit needs it than before.
     Release,
 }
 
-/// What a job would do to others.
+/// What a job would do to other units.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Reach {
-    /// Other units that are up and would stop, in the order found.
+    /// Other active units that would stop, in the order found.
     pub stops: Vec<String>,
-    /// Other units that are up and would rather have it: services alone.
+    /// Other active services that want it.
     pub wanted_by: Vec<String>,
 }
 
-/// What `action` on `unit` leads to.
+/// The units that `action` on `unit` affects.
 ///
 /// # Errors
-/// `permission_denied` when a protected unit would be stopped or reloaded, or the machine taken down, with the way there in
-/// `details.path`; `failed_precondition` when it leads to more units than can be looked at.
+/// `permission_denied` when a protected unit would be stopped or reloaded, or the machine taken down, with the chain of
+/// units in `details.path`; `failed_precondition` when it leads to more units than can be examined.
 pub async fn of(units: &dyn Units, unit: &Unit, action: Action) -> Result<Reach, ToolError> {
     let first: &[Job] = match action {
         Action::Start => &[Job::Start],
@@ -60,7 +60,7 @@ pub async fn of(units: &dyn Units, unit: &Unit, action: Action) -> Result<Reach,
             ))
             .hint("what so much hangs on is not for a tool to touch; do it at the device"));
         }
-        // A level at a time: the questions go out together.
+        // One level at a time, with its requests in parallel.
         let looked = try_join_all(
             new.into_iter().map(|name| async move { Ok::<_, ToolError>((name.clone(), units.look(name).await?)) }),
         );
@@ -87,7 +87,7 @@ pub async fn of(units: &dyn Units, unit: &Unit, action: Action) -> Result<Reach,
     Ok(reach)
 }
 
-/// Where a job goes on to.
+/// The units that a job leads to.
 fn leads_to(unit: &Unit, job: Job) -> Vec<(String, Job)> {
     let links = &unit.links;
     let all = |names: &[String], job: Job| names.iter().map(|name| (name.clone(), job)).collect::<Vec<_>>();
@@ -103,14 +103,14 @@ fn leads_to(unit: &Unit, job: Job) -> Vec<(String, Job)> {
             all(&links.start_after_it, Job::Start),
         ]
         .concat(),
-        // Everything conflicts with it; it is up only while the machine goes down.
+        // Everything conflicts with it; it is active only while the machine goes down.
         Job::Stop if unit.id == "shutdown.target" && !unit.status.is_up() => Vec::new(),
         Job::Stop => {
             let mut further = all(&links.stop_with_it, Job::Stop);
             if unit.status.is_up() {
                 further.extend(all(&links.start_after_it, Job::Start));
             }
-            // Others may go when nobody needs them any more; these must not.
+            // Others may stop when no unit needs them; these must not.
             let held =
                 links.start_with_it.iter().filter(|name| protected::reason(std::slice::from_ref(name)).is_some());
             further.extend(held.map(|name| (name.clone(), Job::Release)));
@@ -122,7 +122,7 @@ fn leads_to(unit: &Unit, job: Job) -> Vec<(String, Job)> {
 }
 
 struct Walk {
-    /// The first unit that led to each.
+    /// The unit that first led to each.
     came_from: HashMap<String, String>,
     reach: Reach,
     action: Action,

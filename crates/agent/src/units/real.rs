@@ -1,4 +1,4 @@
-//! Units through systemd's own interface on the bus (org.freedesktop.systemd1(5)). The agent is root there.
+//! Units through systemd's D-Bus interface (org.freedesktop.systemd1(5)), as root.
 
 use super::{Action, Install, JobEnd, JobMode, Links, Unit, Units};
 use base::{
@@ -20,7 +20,7 @@ pub struct RealUnits {
 }
 
 impl RealUnits {
-    /// Those behind `bus`, with their files below `root`. Nothing is connected yet.
+    /// The units behind `bus`, with their files below `root`. Connects on first use.
     pub fn new(bus: Bus, root: Root) -> Self {
         Self { bus, root }
     }
@@ -42,7 +42,7 @@ impl RealUnits {
             self.call(unit, method, &(unit, mode.word())).await?;
             return Ok(JobEnd::Queued);
         };
-        // Listening before asking: a job may be over before its name is known here.
+        // Subscribed before the job is requested: it may end before its name is known here.
         let mut ends = watch::manager(&self.bus, "JobRemoved").await?;
         watch::subscribe(&self.bus).await?;
         let answer = self.call(unit, method, &(unit, mode.word())).await?;
@@ -79,12 +79,12 @@ impl RealUnits {
         } else {
             self.call(unit, "DisableUnitFiles", &(&units[..], for_this_boot_only)).await?;
         }
-        // The links are made; until it has read them again systemd goes by the old ones.
+        // The links are made; systemd uses them only after a reload.
         self.call(unit, "Reload", &()).await.map(drop)
     }
 }
 
-/// What systemd says to a job or a link, with the code that fits.
+/// systemd's error for a job or a link, with the fitting code.
 fn said(unit: &str, mut error: ToolError) -> ToolError {
     let name = error.details.get("dbus_error").and_then(serde_json::Value::as_str).unwrap_or_default();
     let code = match name.rsplit('.').next().unwrap_or_default() {
@@ -102,7 +102,7 @@ fn said(unit: &str, mut error: ToolError) -> ToolError {
         | "UnitBadPath"
         | "UnitGenerated"
         | "UnitTransient" => ErrorCode::FailedPrecondition,
-        // errno(3)'s names, by sd-bus-errors(3): the links of what is enabled lie in /etc, which an appliance has in its image.
+        // errno(3)'s names, by sd-bus-errors(3): enabling makes links in /etc, which is part of an appliance's image.
         "EROFS" => {
             error.code = ErrorCode::FailedPrecondition;
             return error

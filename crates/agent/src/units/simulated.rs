@@ -1,4 +1,4 @@
-//! A handful of units that exist in memory, for a simulated machine: they start, stop, depend, and fail when told to.
+//! A few units in memory, for a simulated machine: they start, stop, depend on each other, and fail on request.
 
 use super::{Action, Install, JobEnd, JobMode, Links, Unit, Units};
 use base::{error::ToolError, os::systemd::list::Status};
@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-/// What is written in the file of a simulated unit.
+/// The file of a simulated unit.
 struct File {
     name: &'static str,
     requires: &'static [&'static str],
@@ -25,7 +25,7 @@ struct File {
 const PLAIN: File =
     File { name: "", requires: &[], part_of: &[], wants: &[], conflicts: &[], also: &[], installs: true, runs: true };
 
-/// Services of a small appliance, some of them with traps in them.
+/// Services of a small appliance, some with difficult dependencies.
 const FILES: &[File] = &[
     File { name: "database.service", ..PLAIN },
     File { name: "web.service", requires: &["database.service"], ..PLAIN },
@@ -49,7 +49,7 @@ pub struct SimulatedUnits(Mutex<State>);
 struct State {
     units: BTreeMap<&'static str, Live>,
     next_pid: u64,
-    /// How the next jobs end, instead of well.
+    /// Results of the next jobs, in place of success.
     endings: VecDeque<JobEnd>,
 }
 
@@ -73,7 +73,7 @@ impl Default for SimulatedUnits {
 }
 
 impl SimulatedUnits {
-    /// Makes the next job end this way.
+    /// Sets the result of the next job.
     pub fn end_next(&self, end: JobEnd) {
         self.lock().endings.push_back(end);
     }
@@ -99,7 +99,7 @@ impl State {
         }
     }
 
-    /// Stops it and what goes with it; returns what was up.
+    /// Stops it and what stops with it; returns the units that were active.
     fn stop(&mut self, file: &File) -> Vec<&'static File> {
         let mut stopped = Vec::new();
         if let Some(live) = self.units.get_mut(file.name) {
@@ -126,7 +126,7 @@ impl State {
                 Action::Restart => {
                     let stopped = self.stop(file);
                     self.start(file);
-                    // What was stopped with it comes back with it.
+                    // Units that were stopped with it start again with it.
                     stopped.into_iter().for_each(|other| self.start(other));
                 }
             },
@@ -150,7 +150,7 @@ fn hangs_on(file: &File, name: &str) -> bool {
     file.requires.contains(&name) || file.part_of.contains(&name)
 }
 
-/// The other direction: units whose `list` names `name`.
+/// The reverse: units whose `list` names `name`.
 fn whose(list: impl Fn(&File) -> bool) -> Vec<String> {
     FILES.iter().filter(|file| list(file)).map(|file| file.name.to_owned()).collect()
 }

@@ -1,4 +1,4 @@
-//! The flow of this machine: the configured one, or the one that the machine shows signs of.
+//! Selects this machine's boot flow: the configured one, or the one detected.
 
 use super::{
     BootFlow, By, Custom, Machine, Tryboot, Uboot, custom,
@@ -14,24 +14,24 @@ use base::{
 };
 use std::{fs::File, sync::Arc};
 
-/// Raspberry Pi's kernels have the firmware's mailbox here.
+/// Raspberry Pi kernels have the firmware's mailbox here.
 const VCIO: &str = "dev/vcio";
 
 /// `update.flow`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// Tryboot where the firmware tells of it, U-Boot where boot.cmd started the machine.
+    /// Tryboot where the firmware reports it, U-Boot where boot.cmd started the machine.
     Auto,
     Tryboot,
     Uboot,
-    /// With its program.
+    /// With the path of its program.
     Custom(String),
 }
 
-/// The flow of the machine that `root` stands for.
+/// The flow of the machine under `root`.
 ///
 /// # Errors
-/// `capability_missing` when nothing says how this machine chooses its slot, `invalid_argument` for a program that is no full path.
+/// `capability_missing` when the flow cannot be detected, `invalid_argument` for a program without an absolute path.
 pub fn of_machine(
     root: &Root,
     layout: &Layout,
@@ -48,7 +48,7 @@ pub fn of_machine(
         Wanted::Tryboot => tryboot(),
         Wanted::Uboot => uboot(),
         Wanted::Custom(program) => Box::new(Custom::new(program, machine(By::CommandLine), custom::LIMIT)?),
-        // boot.cmd's word first: U-Boot may hand on the device tree of a firmware that has tryboot.
+        // boot.cmd is checked first: U-Boot may pass on the device tree of a firmware that has tryboot.
         Wanted::Auto if argument(root, "raspi_mcp.slot").is_some() => uboot(),
         Wanted::Auto if has_tryboot(root) => tryboot(),
         Wanted::Auto => {

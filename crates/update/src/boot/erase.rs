@@ -1,17 +1,18 @@
-//! Erases a file of partition 1 (a provisioning file with secrets) where it is, without a mount.
+//! Erases a file of partition 1 (a provisioning file with secrets) in place, without a mount.
 
 use super::fat::Fat;
 use crate::disk::{Access, Area, Disk};
 use base::error::{ErrorCode, ToolError};
 use std::io;
 
-/// Zeros the content of a file in the root directory of partition 1, in place; its name and its size stay. Gives back how many bytes
-/// that were, or `None` when there is no such file. What a card keeps of the old content beneath its own bookkeeping nobody can tell, nor
-/// erase: secrets that were on it are to be changed all the same.
+/// Zeros the content of a file in the root directory of partition 1, in place; its name and its size stay. Returns the
+/// number of bytes zeroed, or `None` when there is no such file. A card may keep copies of the old content in its
+/// flash, which cannot be detected or erased: secrets that were on it must be changed anyway.
 ///
 /// # Errors
-/// `failed_precondition` when partition 1 is no FAT or the file's chain is broken (then what could be reached is erased), `unavailable` for
-/// what the card says, `verification_failed` when it reads back something else, `conflict` while it is mounted read-write.
+/// `failed_precondition` when partition 1 is not a FAT or the file's chain is broken (then all that could be reached is
+/// erased), `unavailable` for errors of the card, `verification_failed` when it reads back something else, `conflict`
+/// while it is mounted read-write.
 pub fn erase(disk: &dyn Disk, name: &str) -> Result<Option<u64>, ToolError> {
     let device = disk.open(Area::Config, Access::Shared)?;
     let wrap = |fault: io::Error| match fault.kind() {
@@ -27,7 +28,7 @@ pub fn erase(disk: &dyn Disk, name: &str) -> Result<Option<u64>, ToolError> {
     let fat = Fat::of(&*device).map_err(wrap)?;
     let Some(entry) = fat.find(&*device, name).map_err(wrap)? else { return Ok(None) };
     let zeroed = fat.each_piece(&*device, &entry, |at, length| device.write(at, &vec![0; length]));
-    // Also what was reached before a chain broke.
+    // Flushed even after an error: what was reached before a broken link is erased.
     device.flush().map_err(wrap)?;
     zeroed.map_err(wrap)?;
     let mut left = false;

@@ -1,4 +1,4 @@
-//! What the boot chain says of this boot and the next: facts, each `None` where nobody tells it.
+//! The boot chain's evidence about this boot and the next: facts, each `None` when unknown.
 
 use super::{Seen, Slot};
 pub use base::os::reset::Cause as ResetCause;
@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 /// | `armed` | `[tryboot]`, when it is not `[all]`'s | first of the order, when it has 1 or 0 boots left | as told |
 /// | `tries` | none | boots each has left | as told |
 ///
-/// U-Boot: a committed slot that was never found healthy in its three boots looks like a trial at its last one; what is
-/// recorded decides. tryboot: the flag stays as it was until the next restart, so it is still true after a commit; and `armed` only says
-/// where a restart with the argument would lead: the flag itself is gone with the first restart.
+/// U-Boot: a committed slot that was never found healthy in its three boots looks like a trial at its last one; the
+/// record decides. tryboot: the flag stays set until the next restart, so it is still true after a commit; and `armed`
+/// only says where a restart with the argument would lead: the flag itself is cleared by the first restart.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Evidence {
@@ -28,22 +28,23 @@ pub struct Evidence {
     pub default: Option<Slot>,
     /// The slot that a trial starts, or started; `None` when none is armed or it cannot be known ([`Evidence::faults`]).
     pub armed: Option<Slot>,
-    /// Boots left, where the chain counts them down by itself.
+    /// Remaining boots, where the chain counts them down.
     pub tries: Option<Tries>,
     /// The slot whose root is mounted.
     pub root: Option<Slot>,
     /// The kernel's id of this boot (`/proc/sys/kernel/random/boot_id`).
     pub boot_id: Option<String>,
-    /// What ended the boot before this one. On a Raspberry Pi a hang and an orderly restart look the same: only a marker of our own
-    /// tells them apart.
+    /// What ended the previous boot. On a Raspberry Pi a hang and a requested restart look the same: only our own
+    /// marker distinguishes them.
     pub reset: Option<ResetCause>,
-    /// What the kernel left of earlier boots, the most telling first. Of which boots, nobody tells: what was there before a trial is not of it.
+    /// The kernel's crash messages of earlier boots, the most informative first. They do not say which boot they are
+    /// from, but those present before a trial cannot be from it.
     pub last_words: Vec<String>,
-    /// What could not be read or is not as it should be, for people: which file or area, and why.
+    /// What could not be read or is inconsistent, for people: which file or area, and why.
     pub faults: Vec<String>,
 }
 
-/// Boots each slot has left.
+/// Remaining boots of each slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tries {
@@ -59,7 +60,7 @@ impl Tries {
         }
     }
 
-    /// These, with `left` for `slot`.
+    /// A copy with `left` for `slot`.
     #[must_use]
     pub const fn with(self, slot: Slot, left: u32) -> Self {
         match slot {
@@ -70,7 +71,7 @@ impl Tries {
 }
 
 impl From<Seen> for Evidence {
-    /// What every boot chain has in common: who saw this boot. Of the next one nothing is known yet.
+    /// The part common to all boot chains: what was observed of this boot. The next one is unknown.
     fn from(seen: Seen) -> Self {
         let Seen { trial, booted, root, boot_id, reset, last_words, faults, bootloader_built: _, can_try: _ } = seen;
         Self { trial, booted, root, boot_id, reset, last_words, faults, ..Self::default() }
@@ -78,7 +79,7 @@ impl From<Seen> for Evidence {
 }
 
 impl Evidence {
-    /// The slot that runs, when its boot files and its root agree; or whichever of the two is known when the other is not.
+    /// The running slot, if its boot files and its root agree, or if only one of the two is known.
     pub fn running(&self) -> Option<Slot> {
         match (self.booted, self.root) {
             (Some(boot), Some(root)) if boot != root => None,

@@ -1,4 +1,5 @@
-//! This machine as a witness: the device tree that a Raspberry Pi's firmware hands over, the kernel's command line, the mounted root.
+//! This machine as a witness: the firmware's device tree on a Raspberry Pi, the kernel's command line, the mounted
+//! root.
 
 use super::{Seen, Slot, Witness};
 use crate::disk::{BOOTLOADER, Layout, cell, real::root_slot};
@@ -7,15 +8,15 @@ use base::os::{Root, command_line::argument, pstore, reset};
 /// Bit 2 of `capabilities`: TRYBOOT_A_B.
 const CAN_TRY: u32 = 1 << 2;
 
-/// What is kept of each of the kernel's last words, in bytes: the end of a crash with its call trace.
+/// Bytes kept of each of the kernel's crash messages: the end, with its call trace.
 const WORDS: usize = 4096;
 
-/// Who tells which slot's boot files were started.
+/// The source that says which slot's boot files were started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// The firmware of a Raspberry Pi, in the device tree.
     DeviceTree,
-    /// `raspi_mcp.slot=` on the kernel's command line: boot.cmd puts it there.
+    /// `raspi_mcp.slot=` on the kernel's command line, set by boot.cmd.
     CommandLine,
 }
 
@@ -84,7 +85,7 @@ impl Witness for Machine {
     }
 }
 
-/// Whether this board starts by tryboot: its firmware says which partition it booted, and of which kind.
+/// Whether this board boots by tryboot: its firmware reports the partition it booted, and its kind.
 pub fn has_tryboot(root: &Root) -> bool {
     cell(root, "tryboot").ok().flatten().is_some()
 }

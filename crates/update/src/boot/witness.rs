@@ -1,8 +1,8 @@
-//! Who saw this boot: what the running system says of how it was started.
+//! Observations of this boot by the running system: how it was started.
 
 use super::{ResetCause, Slot};
 
-/// What was seen of this boot, each `None` where nobody tells.
+/// Observations of this boot, each `None` when unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// The firmware's flag; only where the firmware has one.
@@ -13,14 +13,14 @@ pub struct Seen {
     pub reset: Option<ResetCause>,
     /// When this board's bootloader was built, in seconds since 1970.
     pub bootloader_built: Option<u64>,
-    /// Whether the bootloader can try another partition at all; only where it tells.
+    /// Whether the bootloader can try another partition at all; `None` when it does not report that.
     pub can_try: Option<bool>,
-    /// What the kernel left of earlier boots, the most telling first ([`base::os::pstore`]).
+    /// The kernel's crash messages of earlier boots, the most informative first ([`base::os::pstore`]).
     pub last_words: Vec<String>,
     pub faults: Vec<String>,
 }
 
-/// The machine, or a simulated one.
+/// The source of the observations: the machine, or a simulated one.
 pub trait Witness: Send + Sync {
     fn seen(&self) -> Seen;
 }

@@ -1,4 +1,4 @@
-//! Making a bundle of two images. Same input, same bytes: nothing of the clock, of the machine or of chance goes into it.
+//! Builds a bundle of two images. Reproducible: it depends on neither the clock, the machine nor randomness.
 
 use super::{
     Digest, ENTRY, Envelope, Fault, Image, ImageKind, IndexRef, MAX_INDEX, Manifest, check_boot, frame::Packer,
@@ -6,11 +6,11 @@ use super::{
 };
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-/// What an image is read from.
+/// The source of an image.
 pub trait Source: Read + Seek {}
 impl<T: Read + Seek> Source for T {}
 
-/// What a bundle is to say of itself: the manifest's fields, but for what follows from the images.
+/// The content of a bundle: the manifest's fields, except for those that follow from the images.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub product: String,
@@ -24,35 +24,35 @@ pub struct Plan {
     pub created: u64,
     pub expires: u64,
     pub revoke_below: Option<u64>,
-    /// Of the program in the root image, in any order; none: nothing is said of them.
+    /// Settings of the program in the root image, in any order; empty: not stated.
     pub config_keys: Vec<String>,
     /// Bytes; a power of two from 4 KiB to 1 MiB.
     pub block_size: u32,
-    /// zstd's, 1 to 19.
+    /// zstd's level, 1 to 19.
     pub level: i32,
 }
 
-/// What was built.
+/// The result of a build.
 #[derive(Clone, Debug)]
 pub struct Built {
     pub manifest: Manifest,
     /// SHA-256 of the manifest.
     pub digest: Digest,
-    /// Bytes of the bundle.
+    /// Size of the bundle in bytes.
     pub total: u64,
     pub blocks: u32,
-    /// How many of them are zeros, and stored as nothing.
+    /// Blocks of zeros, which are not stored.
     pub zeros: u32,
 }
 
-/// Writes a bundle without signatures to `out`.
+/// Writes an unsigned bundle to `out`.
 ///
-/// The images are read once and block by block; stored blocks wait in `spool` (empty, at its start), since what is before them in the bundle has their
-/// hashes in it. Memory: the index, and some blocks.
+/// The images are read once and block by block; stored blocks are buffered in `spool` (empty at its start), because the
+/// part before them contains their hashes. Memory: the index, and some blocks.
 ///
 /// # Errors
-/// [`Fault`]: values out of their bounds, an image of no whole number of sectors, a forbidden file in the boot image, and what reading
-/// and writing says. `out` is then not a bundle.
+/// [`Fault`]: values out of bounds, an image that is not a whole number of sectors, a forbidden file in the boot image,
+/// and errors of reading and writing. `out` is then not a bundle.
 pub fn build<'s, S: Read + Write + Seek>(
     plan: &Plan,
     root: &'s mut dyn Source,
@@ -66,7 +66,7 @@ pub fn build<'s, S: Read + Write + Seek>(
     }
     let blocks: u64 = manifest.images.iter().map(Image::blocks).sum();
     manifest.index.size = blocks.saturating_mul(ENTRY as u64);
-    // Before hours of work: all but the hashes is known.
+    // Checked before hours of work: all but the hashes is known.
     manifest.check()?;
     let size = manifest.images[1].size;
     check_boot(size, &mut |at, into| {
@@ -95,7 +95,7 @@ pub fn build<'s, S: Read + Write + Seek>(
     Ok(Built { manifest, digest, total: envelope.total, blocks: blocks as u32, zeros })
 }
 
-/// Packs one image's blocks: bytes stored, and how many were zeros.
+/// Packs one image's blocks. Returns the bytes stored and the number of zero blocks.
 fn pack<S: Write>(
     image: &mut Image,
     level: i32,

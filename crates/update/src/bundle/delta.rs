@@ -1,4 +1,4 @@
-//! What of a new image a device that has the old one has to fetch.
+//! The part of a new image that a device with the old one must fetch.
 
 use super::{
     Block, Digest, Fault, ImageKind, Index, Source,
@@ -10,20 +10,20 @@ use std::{
     io::{self, Read, SeekFrom},
 };
 
-/// Bytes and blocks of a new version, and what of them an old one has.
+/// Bytes and blocks of a new version, and those that the old one already has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delta {
-    /// Of the new version.
+    /// Blocks of the new version.
     pub blocks: u64,
-    /// Bytes of it.
+    /// Bytes of the new version.
     pub raw: u64,
-    /// How many of its blocks are zeros.
+    /// Zero blocks among them.
     pub zeros: u64,
-    /// How many are neither zeros nor anywhere in the old version, nor computed of the others.
+    /// Blocks that are neither zeros, nor in the old version, nor computed from the others.
     pub changed: u64,
-    /// Bytes of all its blocks as stored: a download without the old version.
+    /// Stored size of all blocks in bytes: a download without the old version.
     pub stored: u64,
-    /// Bytes of the changed blocks as stored: a download with it. The index (68 bytes a block) comes on top of both.
+    /// Stored size of the changed blocks in bytes: a download with it. The index (68 bytes a block) is added to both.
     pub fetched: u64,
 }
 
@@ -40,7 +40,7 @@ impl Delta {
     }
 }
 
-/// Between two images, in blocks of `block_size` bytes, packed at `level`. Memory: 32 bytes for each block of the old image.
+/// Between two images, in blocks of `block_size` bytes, packed at `level`. Memory: 32 bytes per block of the old image.
 ///
 /// # Errors
 /// [`Fault::Io`].
@@ -68,10 +68,10 @@ pub fn between_images(old: &mut dyn Source, new: &mut dyn Source, block_size: u3
     Ok(delta)
 }
 
-/// Gives a block, unpacked.
+/// Reads a block, unpacked.
 pub type Unpacking<'a> = &'a mut dyn FnMut(&Block, &mut Vec<u8>) -> Result<(), Fault>;
 
-/// Between two bundles: of the old one only the index is needed. `read` gives a block of the new one, unpacked.
+/// Between two bundles. Of the old one only the index is needed. `read` reads a block of the new one, unpacked.
 ///
 /// # Errors
 /// Those of `read`.
@@ -93,7 +93,7 @@ pub fn between_bundles(old: &Index, new: &Index, read: Unpacking<'_>) -> Result<
     Ok(delta)
 }
 
-/// The hash tree behind a root image whose blocks come in their order.
+/// The hash tree of a root image, whose blocks arrive in order.
 struct Tree {
     layout: Layout,
     hasher: Option<Hasher>,
@@ -106,7 +106,7 @@ impl Tree {
         Some(Self { layout, hasher: Some(Hasher::new(layout, SALT)), bytes: Vec::new() })
     }
 
-    /// Takes the next block, and says whether a device computes it instead of fetching it.
+    /// Takes the next block. Returns whether a device computes it instead of fetching it.
     fn has(&mut self, at: u64, raw: &[u8]) -> bool {
         let data = self.layout.data;
         let of_data = data.saturating_sub(at).min(raw.len() as u64) as usize;

@@ -1,21 +1,21 @@
-//! A SHA-256, as a type that is not just bytes.
+//! A SHA-256 as a type.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use std::fmt;
 
-/// A SHA-256. In JSON and for people: 64 hexadecimal digits in lower case.
+/// A SHA-256. As text and in JSON: 64 hexadecimal digits in lower case.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest(pub [u8; 32]);
 
 impl Digest {
-    /// That of `bytes`: ring's, which uses what the processor has.
+    /// The digest of `bytes`, computed by ring, which uses the processor's instructions for it.
     pub fn of(bytes: &[u8]) -> Self {
         let mut digest = [0; 32];
         digest.copy_from_slice(ring::digest::digest(&ring::digest::SHA256, bytes).as_ref());
         Self(digest)
     }
 
-    /// From its 64 digits; `None` for anything else, capital letters included: one digest has one spelling.
+    /// Parses 64 digits; `None` for anything else, upper case included, so that each digest has one spelling.
     pub fn from_hex(text: &str) -> Option<Self> {
         let digit = |byte: u8| match byte {
             b'0'..=b'9' => Some(byte - b'0'),

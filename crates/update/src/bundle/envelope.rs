@@ -1,45 +1,46 @@
-//! The front of a bundle: fixed preamble, manifest, signatures. Bytes of a network, bounded before anything is believed.
+//! The front of a bundle: fixed preamble, manifest, signatures. Untrusted bytes, checked against bounds first.
 
 use super::{Digest, Fault, MAX_INDEX, MAX_MANIFEST, Signature};
 
-/// First bytes of every bundle. Like PNG's: a transfer that changes line ends or strips the eighth bit is noticed at once.
+/// First bytes of every bundle. Like PNG's, they reveal a transfer that changes line endings or clears the eighth bit.
 const MAGIC: [u8; 8] = *b"\x89RPB\r\n\x1a\n";
 const FORMAT: u32 = 1;
-/// Bytes of the preamble: magic, format, length of the manifest, of the index, of the blocks, four bytes of zero.
+/// Size of the preamble: magic, format, lengths of the manifest, the index and the blocks, four bytes of zero.
 pub const PREAMBLE: usize = 32;
-/// How many signatures there is room for. The room is always there, so that signing changes 96 bytes and moves none.
+/// Signature slots. They are always present, so that signing changes 96 bytes and moves none.
 pub const MAX_SIGNATURES: usize = 16;
 const SIGNATURE: usize = 96;
-/// Bytes of the room for signatures.
+/// Size of the signature slots in bytes.
 pub const SIGNATURES_SIZE: usize = MAX_SIGNATURES * SIGNATURE;
-/// Longest head: what has to be read, at most, before an envelope is whole.
+/// Longest head: the most that must be read before an envelope is complete.
 pub const MAX_HEAD: usize = PREAMBLE + MAX_MANIFEST + SIGNATURES_SIZE;
 const WHAT: &str = "the bundle's head";
 
-/// A bundle's head. Nothing in it is believed: [`super::super::trust::Roots::verify_release`] decides about it.
+/// A bundle's head. Untrusted until [`super::super::trust::Roots::verify_release`] accepts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Envelope {
     /// The exact bytes that are signed.
     pub manifest: Vec<u8>,
     pub signatures: Vec<Signature>,
-    /// Where the index starts: how long the head is. From the bundle's first byte, as all places here.
+    /// Where the index starts, which is also the length of the head. In bytes from the start of the bundle, like all
+    /// positions here.
     pub index_at: u64,
-    /// Where the blocks start: where the index ends.
+    /// Where the blocks start and the index ends.
     pub blocks_at: u64,
-    /// How long the bundle is.
+    /// Size of the bundle in bytes.
     pub total: u64,
 }
 
-/// What the first bytes of a bundle are.
+/// The result of parsing a bundle's first bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Head {
     Whole(Envelope),
-    /// So many bytes, counted from the start, are needed; at most [`MAX_HEAD`].
+    /// This many bytes from the start are needed; at most [`MAX_HEAD`].
     More(usize),
 }
 
 impl Envelope {
-    /// Of a manifest, with room for signatures, and an index and blocks of these lengths to follow.
+    /// A head for this manifest, with empty signature slots, and an index and blocks of these lengths.
     ///
     /// # Errors
     /// [`Fault::TooLong`].
@@ -52,10 +53,10 @@ impl Envelope {
         Ok(Self { manifest, signatures: Vec::new(), index_at, blocks_at, total })
     }
 
-    /// Reads the head of a bundle; what follows it in `head` is not looked at.
+    /// Parses the head of a bundle; bytes after the head are ignored.
     ///
     /// # Errors
-    /// [`Fault::Malformed`], [`Fault::Format`], [`Fault::TooLong`]: from as few bytes as show it.
+    /// [`Fault::Malformed`], [`Fault::Format`], [`Fault::TooLong`]: detected as early as possible.
     pub fn read(head: &[u8]) -> Result<Head, Fault> {
         let known = head.len().min(MAGIC.len());
         if head[..known] != MAGIC[..known] {
@@ -75,7 +76,7 @@ impl Envelope {
         }
         at_most("the manifest", word(12).into(), MAX_MANIFEST as u64)?;
         let whole = PREAMBLE + word(12) as usize + SIGNATURES_SIZE;
-        // The lengths are checked with an empty manifest: its bytes may not be here yet.
+        // The lengths are checked with an empty manifest: its bytes may be missing still.
         Self::new(Vec::new(), word(16).into(), blocks)?;
         if head.len() < whole {
             return Ok(Head::More(whole));
@@ -111,13 +112,13 @@ impl Envelope {
         if head.len() as u64 == self.index_at { Ok(head) } else { Err(wrong()) }
     }
 
-    /// How long the index is.
+    /// Size of the index in bytes.
     pub const fn index_size(&self) -> u64 {
         self.blocks_at - self.index_at
     }
 }
 
-/// The signatures in their room: those there are come first, the rest of the room is zero.
+/// The signatures in their slots: used slots come first, the others are zero.
 fn signatures(room: &[u8]) -> Result<Vec<Signature>, Fault> {
     let mut found: Vec<Signature> = Vec::new();
     let mut ended = false;

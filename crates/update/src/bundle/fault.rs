@@ -1,4 +1,4 @@
-//! Why bytes are not believed: what, where, and what to do next.
+//! Why data was rejected: what, where, and what to do next.
 
 use super::Digest;
 use base::error::{ErrorCode, ToolError};
@@ -6,40 +6,40 @@ use base::error::{ErrorCode, ToolError};
 /// Why a bundle, an index of blocks, a root of trust or a signed document was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// Not what the format says.
+    /// Does not match the format.
     #[error("{what} is malformed: {problem}")]
     Malformed { what: String, problem: String },
     /// Written for a newer reader.
     #[error("{what} has format {format}, and this version reads format {reads} only")]
     Format { what: String, format: u64, reads: u64 },
-    /// More than the bound.
+    /// Over the limit.
     #[error("{what} is {size} bytes long, and at most {limit} are allowed")]
     TooLong { what: String, size: u64, limit: u64 },
-    /// A trusted key's signature that is none.
+    /// An invalid signature by a trusted key.
     #[error("the signature of key {key} does not fit {what}")]
     BadSignature { what: String, key: Digest },
-    /// Not enough keys of a role have signed.
+    /// Too few keys of a role have signed.
     #[error("{what} is signed by {have} of the {need} keys that the {role} role asks for")]
     Threshold { what: String, role: String, have: usize, need: usize },
-    /// Bytes that are not the ones that were signed for.
+    /// The bytes do not match the signed hash.
     #[error("{what} has another SHA-256 than the one that was signed")]
     Hash { what: String },
-    /// What came out of the decompressor, or what it said.
+    /// The decompressor failed, or its output has the wrong size.
     #[error("{what} cannot be unpacked: {problem}")]
     Unpack { what: String, problem: String },
     /// A boot image with a file that would change the board's own bootloader.
     #[error("the boot image holds {file}, which would rewrite the board's bootloader when it starts")]
     Forbidden { file: String },
-    /// Past its time. Seconds since 1970.
+    /// Expired. Seconds since 1970.
     #[error("{what} expired at {expired} and it is at least {now} (seconds since 1970)")]
     Expired { what: String, expired: u64, now: u64 },
-    /// Made later than now. Seconds since 1970.
+    /// Created in the future. Seconds since 1970.
     #[error("{what} says that it was made at {created}, and it is not later than {latest} (seconds since 1970)")]
     Future { what: String, created: u64, latest: u64 },
-    /// A root of trust that does not follow the one that is held.
+    /// A root of trust that does not follow the current one.
     #[error("{what} has version {version}, and version {want} is wanted")]
     Version { what: String, version: u64, want: u64 },
-    /// What holds the bytes did not give them or take them.
+    /// Reading or writing failed.
     #[error("{what}: {problem}")]
     Io { what: String, problem: String },
 }
@@ -53,7 +53,7 @@ impl Fault {
         Self::Io { what: what.into(), problem: error.to_string() }
     }
 
-    /// What a program can tell them apart by: `details.fault`.
+    /// The identifier for programs: `details.fault`.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Malformed { .. } => "malformed",

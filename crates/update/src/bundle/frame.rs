@@ -1,4 +1,4 @@
-//! A block, as it is stored: one zstd frame (RFC 8878) of the plainest kind.
+//! A stored block: one zstd frame (RFC 8878) of the simplest kind.
 
 use super::{Block, Digest, Fault};
 use zstd::{
@@ -6,22 +6,22 @@ use zstd::{
     zstd_safe,
 };
 
-/// How many bytes a block may be longer stored than raw: a frame around blocks that zstd could not make smaller. 9 for the header, 3
-/// for each 128 KiB of at most 1 MiB, 4 for a checksum, and some to spare.
+/// How much longer than raw a stored block may be, in bytes: the frame around a block that zstd could not compress. 9
+/// for the header, 3 for each 128 KiB of at most 1 MiB, 4 for a checksum, and a margin.
 pub const MAX_OVERHEAD: u32 = 48;
 
 const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// In the frame header's descriptor byte: the content's size is the window's size.
+/// In the frame header's descriptor byte: the window's size is the content's size.
 const SINGLE_SEGMENT: u8 = 1 << 5;
 /// Reserved and unused bits, and those of a dictionary.
 const NEVER: u8 = 0b0001_1011;
 
-/// Makes raw blocks of stored ones. Keeps the decompressor (about 100 kB) from one to the next.
+/// Unpacks stored blocks. Reuses the decompressor (about 100 kB).
 pub struct Unpacker(Decompressor<'static>);
 
 impl Unpacker {
     /// # Errors
-    /// When there is no memory for it.
+    /// When memory is exhausted.
     pub fn new() -> std::io::Result<Self> {
         Decompressor::new().map(Self)
     }
@@ -55,7 +55,7 @@ impl Unpacker {
         }
         shape(stored, block.size).map_err(wrong)?;
         out.reserve_exact(size);
-        // One call, into all the room there is: `out` itself is the window.
+        // One call with the whole output buffer: `out` itself is the window.
         let made = self.0.decompress_to_buffer(stored, out).map_err(|error| wrong(&error.to_string()))?;
         if made != size || out.len() != size {
             return Err(wrong(&format!("{made} bytes came out of it")));
@@ -67,10 +67,10 @@ impl Unpacker {
     }
 }
 
-/// Makes the raw block of the stored one, in `out`, which then holds `block.size` bytes and nothing else. For many, [`Unpacker`].
+/// Unpacks a stored block into `out`, which then holds `block.size` bytes and nothing else. For many, use [`Unpacker`].
 ///
-/// In this order, and nothing after the first that fails: length and SHA-256 of `stored`; the shape of its frame; the decompressor, which
-/// has the room of one block and no window of its own; SHA-256 of what came out. When it fails, `out` is empty.
+/// Checks, in this order, stopping at the first failure: length and SHA-256 of `stored`; the shape of its frame; the
+/// decompressor, with a buffer of one block and no window of its own; SHA-256 of the output. On failure `out` is empty.
 ///
 /// # Errors
 /// [`Fault::Hash`], [`Fault::Unpack`].
@@ -78,8 +78,8 @@ pub fn unpack(block: &Block, stored: &[u8], out: &mut Vec<u8>) -> Result<(), Fau
     Unpacker::new().map_err(|error| Fault::io("the decompressor", &error))?.unpack(block, stored, out)
 }
 
-/// One frame and no more, that says its size, needs no dictionary, and whose window is its size: so no reader needs more memory than one
-/// block for it.
+/// Exactly one frame, which states its size, needs no dictionary, and has a window of its size, so that no reader needs
+/// more memory than one block.
 fn shape(stored: &[u8], size: u32) -> Result<(), &'static str> {
     let Some((magic, [descriptor, ..])) = stored.split_first_chunk::<4>() else {
         return Err("it is too short for a frame");
@@ -99,14 +99,14 @@ fn shape(stored: &[u8], size: u32) -> Result<(), &'static str> {
     }
 }
 
-/// Makes stored blocks of raw ones. The same zstd makes the same bytes of the same input: version 1.5.7 comes with this program.
+/// Packs raw blocks. The same zstd gives the same bytes for the same input: version 1.5.7 is linked into this program.
 pub(super) struct Packer(Compressor<'static>);
 
 impl Packer {
     /// `level` 1 to 19; `block_size` a power of two.
     pub(super) fn new(level: i32, block_size: u32) -> std::io::Result<Self> {
         let mut compressor = Compressor::new(level)?;
-        // The window spans the block, whatever the level would take: frames are then of one segment.
+        // A window of one block at every level, so that frames have one segment.
         compressor.set_parameter(zstd_safe::CParameter::WindowLog(block_size.ilog2()))?;
         compressor.set_parameter(zstd_safe::CParameter::ContentSizeFlag(true))?;
         compressor.set_parameter(zstd_safe::CParameter::ChecksumFlag(false))?;

@@ -1,19 +1,19 @@
-//! The index: for each block its hashes and its place. 68 bytes a block, in memory as in the file.
+//! The index: the hashes and the position of each block. 68 bytes a block, in memory as in the file.
 
 use super::{Digest, Envelope, Fault, Image, ImageKind, MAX_OVERHEAD, Manifest};
 use std::ops::Range;
 
-/// Bytes of an entry: length stored (4, little endian), SHA-256 stored, SHA-256 raw.
+/// Bytes of an entry: stored length (4, little endian), SHA-256 stored, SHA-256 raw.
 pub const ENTRY: usize = 68;
-/// After how many blocks a place is kept; between them lengths are added up.
+/// A position is kept for every so many blocks; in between lengths are added up.
 const STRIDE: usize = 64;
 const WHAT: &str = "the index";
 
-/// The blocks of a bundle: those of the root image, then those of the boot image, each from its start.
+/// The blocks of a bundle: those of the root image, then those of the boot image, each in order.
 #[derive(Debug)]
 pub struct Index {
     entries: Vec<u8>,
-    /// Where every [`STRIDE`]th block is stored.
+    /// Position of every [`STRIDE`]th stored block.
     places: Vec<u64>,
     images: Vec<Image>,
 }
@@ -22,22 +22,22 @@ pub struct Index {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
     pub image: ImageKind,
-    /// Bytes from the start of the area (and of the image).
+    /// Offset in the area (and in the image), in bytes.
     pub at: u64,
-    /// Bytes of the raw block.
+    /// Size of the raw block in bytes.
     pub size: u32,
-    /// Where it is in the bundle, from its first byte; empty for a block of zeros.
+    /// Its range in the bundle, in bytes; empty for a block of zeros.
     pub stored: Range<u64>,
-    /// Of the stored bytes; 32 zeros for a block of zeros, which has none.
+    /// SHA-256 of the stored bytes; 32 zeros for a block of zeros, which has none.
     pub stored_sha256: Digest,
-    /// Of the raw block.
+    /// SHA-256 of the raw block.
     pub sha256: Digest,
-    /// Whether it is stored as nothing, and is `size` bytes of zero.
+    /// Whether it is `size` bytes of zero, and not stored.
     pub zero: bool,
 }
 
 impl Index {
-    /// Makes an index for showing and comparing what nobody has verified; [`crate::trust::Release::index`] is for the rest.
+    /// Makes an unverified index, for display and comparison; otherwise use [`crate::trust::Release::index`].
     ///
     /// # Errors
     /// As there.
@@ -45,10 +45,11 @@ impl Index {
         Self::decode(bytes, manifest, envelope.blocks_at, envelope.total)
     }
 
-    /// Makes an index of the bytes that `manifest` names by hash and length. Takes them over: 68 bytes a block are kept, and little more.
+    /// Makes an index of the bytes that `manifest` names by hash and length. Takes ownership, and needs little more
+    /// than 68 bytes per block.
     ///
     /// # Errors
-    /// [`Fault::Hash`], and [`Fault::Malformed`] where somebody signed what the format does not allow.
+    /// [`Fault::Hash`], and [`Fault::Malformed`] if signed content violates the format.
     pub(crate) fn decode(entries: Vec<u8>, manifest: &Manifest, blocks_at: u64, total: u64) -> Result<Self, Fault> {
         if entries.len() as u64 != manifest.index.size || Digest::of(&entries) != manifest.index.sha256 {
             return Err(Fault::Hash { what: WHAT.into() });
@@ -82,7 +83,7 @@ impl Index {
         Ok(index)
     }
 
-    /// How many blocks.
+    /// Number of blocks.
     pub fn len(&self) -> u32 {
         // MAX_INDEX bytes are fewer than 2^18 entries.
         (self.entries.len() / ENTRY) as u32
@@ -106,7 +107,7 @@ impl Index {
         Block { image, at, size, stored, stored_sha256, sha256, zero: length == 0 }
     }
 
-    /// All of them, in order.
+    /// All blocks, in order.
     pub fn blocks(&self) -> impl Iterator<Item = Block> + '_ {
         (0..self.len()).map(|n| self.block(n))
     }
@@ -139,13 +140,13 @@ impl Index {
         (u32::from_le_bytes([entry[0], entry[1], entry[2], entry[3]]), digest(4), digest(36))
     }
 
-    /// Image, place in it and size of block `n`.
+    /// Image, offset in it and size of block `n`.
     fn spot(&self, n: u32) -> (ImageKind, u64, u32) {
         let mut rest = u64::from(n);
         for image in &self.images {
             if rest < image.blocks() {
                 let at = rest * u64::from(image.block_size);
-                // No more than block_size, which is a u32.
+                // At most block_size, which is a u32.
                 return (image.kind, at, (image.size - at).min(image.block_size.into()) as u32);
             }
             rest -= image.blocks();
@@ -154,7 +155,7 @@ impl Index {
     }
 }
 
-/// SHA-256 of so many zeros, for the two or three sizes that blocks of one bundle have.
+/// SHA-256 of blocks of zeros, for the two or three block sizes of one bundle.
 #[derive(Default)]
 pub(super) struct Zeros(Vec<(u32, Digest)>);
 

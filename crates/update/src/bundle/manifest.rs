@@ -1,4 +1,4 @@
-//! The manifest: what a bundle is, for whom, and the hash of all the rest. JSON, signed as the exact bytes it is.
+//! The manifest: what a bundle is, for which devices, and the hash of the rest. JSON; its exact bytes are signed.
 
 use super::{Digest, ENTRY, Fault, is_time, is_version, is_word, strict, words::MAX_NUMBER};
 use serde::{Deserialize, Serialize};
@@ -8,34 +8,34 @@ pub const MAX_MANIFEST: usize = 64 << 10;
 /// Longest index, in bytes.
 pub const MAX_INDEX: usize = 16 << 20;
 
-/// What is signed.
+/// The signed content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// 1. Readers refuse any other.
+    /// Must be 1; readers refuse any other.
     pub format: u32,
-    /// What the image is of; must be the running image's.
+    /// The product; must be the running image's.
     pub product: String,
-    /// For people, and for `target_version`: a semantic version.
+    /// A semantic version, for people and for `target_version`.
     pub version: String,
-    /// Rises with every release of a product; what decides about older and newer.
+    /// Incremented with every release of a product; determines which release is newer.
     pub counter: u64,
     pub channel: String,
-    /// The partition layout it was made for, `mbr-ab-1`; must be the card's.
+    /// The partition layout, such as `mbr-ab-1`; must be the card's.
     pub layout: String,
-    /// Device-tree compatibles it runs on; one of them must be the board's.
+    /// Compatible boards by device-tree compatible; one must be the board's.
     pub hardware: Vec<String>,
-    /// Oldest bootloader (EEPROM) it starts with, in seconds since 1970.
+    /// Oldest bootloader (EEPROM) that it works with, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_eeprom: Option<u64>,
     /// Seconds since 1970.
     pub created: u64,
-    /// Seconds since 1970; not installed from then on.
+    /// Seconds since 1970; not installed after that.
     pub expires: u64,
-    /// Once this is committed, no image with a smaller counter may be started again.
+    /// Once this is committed, images with a smaller counter may not be started again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoke_below: Option<u64>,
-    /// The settings that the program in it knows, `section.key`, by their letters; none: it does not say.
+    /// The settings that its program knows, `section.key`, sorted; empty: not stated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub config_keys: Vec<String>,
     pub index: IndexRef,
@@ -50,8 +50,8 @@ const MAX_HARDWARE: usize = 64;
 const MAX_KEYS: usize = 512;
 
 impl Manifest {
-    /// Parses and checks one. Whoever believes what is in it has verified the signatures over `bytes` before
-    /// ([`crate::trust::Roots::verify_release`]); whoever only shows it says so.
+    /// Parses and checks one. To trust its content, verify the signatures over `bytes` first
+    /// ([`crate::trust::Roots::verify_release`]); if it is only displayed, say that it is unverified.
     ///
     /// # Errors
     /// [`Fault::Malformed`], [`Fault::Format`], [`Fault::TooLong`].
@@ -64,7 +64,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Whether its values are within their bounds and fit each other.
+    /// Whether its values are within their bounds and consistent.
     ///
     /// # Errors
     /// As [`Manifest::parse`].
@@ -115,14 +115,15 @@ impl Manifest {
         self.images.iter().find(|image| image.kind == kind)
     }
 
-    /// Whether the program in it knows a setting, `section.key`; of `policy.<tool>` it is enough to know `policy`. `None`: it does not say.
+    /// Whether its program knows a setting, `section.key`; for `policy.<tool>` knowing `policy` suffices. `None`: not
+    /// stated.
     pub fn knows_setting(&self, key: &str) -> Option<bool> {
         let known = |key: &str| self.config_keys.binary_search_by(|known| known.as_str().cmp(key)).is_ok();
         let section = key.split_once('.').map_or(key, |(section, _)| section);
         (!self.config_keys.is_empty()).then(|| known(key) || known(section))
     }
 
-    /// Whether it may be installed at `now` (seconds since 1970, from the time floor, never from a clock alone).
+    /// Whether it may be installed at `now` (seconds since 1970, from the time floor, never from the clock alone).
     ///
     /// # Errors
     /// [`Fault::Expired`].
@@ -134,7 +135,8 @@ impl Manifest {
         }
     }
 
-    /// Whether it can have been made by `latest` (seconds since 1970): once committed, its time is a floor for everything after it.
+    /// Whether it can have been created by `latest` (seconds since 1970): once committed, its time is the floor for
+    /// everything after it.
     ///
     /// # Errors
     /// [`Fault::Future`].
@@ -146,7 +148,7 @@ impl Manifest {
     }
 }
 
-/// The index that belongs to the manifest, and no other.
+/// The reference to the manifest's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IndexRef {
@@ -154,20 +156,20 @@ pub struct IndexRef {
     pub size: u64,
 }
 
-/// One area's new content.
+/// New content of one area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Image {
     pub kind: ImageKind,
-    /// Bytes, a multiple of 512; what is left of the area after it is not written.
+    /// Size in bytes, a multiple of 512; the rest of the area is not written.
     pub size: u64,
-    /// Of the whole image.
+    /// SHA-256 of the whole image.
     pub sha256: Digest,
     /// Bytes; a power of two from 4 KiB to 1 MiB. The last block may be shorter.
     pub block_size: u32,
 }
 
-/// Which area of the slot.
+/// The area of the slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ImageKind {
@@ -175,7 +177,8 @@ pub enum ImageKind {
     Root,
 }
 
-/// Smallest and largest block, in bytes: below, the index would be larger than what it saves; above, a reader would need more memory.
+/// Smallest and largest block in bytes: below, the index would cost more than it saves; above, a reader would need more
+/// memory.
 const BLOCK_SIZES: std::ops::RangeInclusive<u32> = 4 << 10..=1 << 20;
 
 impl Image {

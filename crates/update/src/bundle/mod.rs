@@ -1,8 +1,9 @@
-//! Bundles: what an update is delivered as (docs/bundle-format.md).
+//! Bundles: the files that deliver updates (docs/bundle-format.md).
 //!
-//! The order of trust is the order of the types: bytes of a network become an [`Envelope`] (nothing in it is believed), the root of
-//! trust makes a [`super::trust::Release`] of it (its manifest is), a release makes an [`Index`] of bytes whose hash it names, and a
-//! [`Block`] of that index says which hash stored bytes must have before [`unpack`] lets them near the decompressor.
+//! The types express the order of trust: bytes from a network become an [`Envelope`] (untrusted); the root of trust
+//! makes a [`super::trust::Release`] of it, whose manifest is trusted; a release makes an [`Index`] of the bytes whose
+//! hash it names; and a [`Block`] of that index states the hash that stored bytes must have before [`unpack`] passes
+//! them to the decompressor.
 
 mod build;
 pub mod delta;

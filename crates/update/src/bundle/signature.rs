@@ -1,8 +1,9 @@
-//! A signature, and whose it is said to be.
+//! A signature, and the key that it claims.
 
 use super::Digest;
 
-/// An Ed25519 signature (RFC 8032) by the key whose public half has this SHA-256. Worth nothing until a root of trust looked at it.
+/// An Ed25519 signature (RFC 8032), allegedly by the key whose public half has this SHA-256. Untrusted until a root of
+/// trust verified it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// SHA-256 of the 32 bytes of the public key.

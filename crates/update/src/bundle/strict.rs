@@ -1,17 +1,18 @@
-//! JSON that means one thing only.
+//! JSON with a single interpretation.
 
 use super::Fault;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-/// Parses JSON of the strict kind: an object of exactly the fields of `T`, each once, no `null` for what is left out, no array for an
-/// object, nothing after it. What two readers could understand in two ways is refused, since it is signed once for all of them.
+/// Parses strict JSON: an object with exactly the fields of `T`, each once, no `null` for omitted ones, no array for an
+/// object, no trailing data. Input that two readers could interpret differently is refused, because one signature
+/// covers it for all readers.
 ///
 /// # Errors
 /// [`Fault::Malformed`], naming `what`.
 pub fn strict<T: Serialize + DeserializeOwned>(bytes: &[u8], what: &str) -> Result<T, Fault> {
     let wrong = |error: serde_json::Error| Fault::malformed(what, error.to_string());
-    // Before `Value`, which would let the later of two equal keys win.
+    // Before `Value`, which would silently accept duplicate keys.
     let parsed: T = serde_json::from_slice(bytes).map_err(wrong)?;
     let as_written: Value = serde_json::from_slice(bytes).map_err(wrong)?;
     if serde_json::to_value(&parsed).map_err(wrong)? == as_written {

@@ -1,10 +1,10 @@
-//! The hash tree of dm-verity behind a root file system, computed instead of fetched.
+//! The dm-verity hash tree of a root file system, computed instead of fetched.
 //!
-//! A root image with a tree is its data and, from the next 4 KiB on, what `veritysetup format --no-superblock --hash sha256` makes of it with
-//! [`SALT`] (kernel: Documentation/admin-guide/device-mapper/verity.rst): the level of one block first, the level of the data's hashes
-//! last. Where data moves by a cluster all hashes after it move too, so most of a tree is new in each release; all of it follows
-//! from the data. Nothing in a bundle says that an image has one: it is computed where the sizes allow it, and used where its blocks
-//! have the hashes of the index.
+//! A root image with a tree is its data and, from the next 4 KiB on, what `veritysetup format --no-superblock --hash
+//! sha256` makes of it with [`SALT`] (kernel: Documentation/admin-guide/device-mapper/verity.rst): the level of one
+//! block first, the level of the data's hashes last. When data moves by a cluster all hashes after it move too, so most
+//! of a tree is new in each release; but all of it follows from the data. A bundle does not say whether an image has a
+//! tree: it is computed if the sizes allow it, and used if its blocks have the hashes of the index.
 
 use ring::digest::{Context, SHA256};
 
@@ -13,27 +13,28 @@ pub const BLOCK: usize = 4096;
 /// The salt of the images that this project's builders make (buildroot-external/board/raspi-mcp/post-image.sh).
 pub const SALT: &[u8] = b"raspi mcp root file system, v1   ";
 const HASH: usize = 32;
-/// The largest tree that is computed, in bytes: it is held in memory. Enough for 500 MiB of data; the tree of a larger image is fetched.
+/// The largest tree that is computed, in bytes: it is held in memory. Enough for 500 MiB of data; the tree of a larger
+/// image is fetched.
 pub const LONGEST: u64 = 4 << 20;
 
-/// Where data and tree of an image are.
+/// Sizes of an image's data and tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Bytes of data: where the tree begins.
+    /// Bytes of data, after which the tree begins.
     pub data: u64,
     /// Bytes of the tree.
     pub tree: u64,
 }
 
 impl Layout {
-    /// That of an image of `size` bytes, if it is data and a tree: no two amounts of data come to one size. `None` when none does, and
-    /// when the tree would be longer than [`LONGEST`].
+    /// The layout of an image of `size` bytes, if it can be data and a tree; each size has at most one. `None`
+    /// otherwise, and when the tree would be longer than [`LONGEST`].
     pub fn of(size: u64) -> Option<Self> {
         let blocks = size / BLOCK as u64;
         if !size.is_multiple_of(BLOCK as u64) {
             return None;
         }
-        // A tree is 1/127 of its data and at most some blocks more, for the last block of each level.
+        // A tree is 1/127 of its data plus at most a few blocks, for the last block of each level.
         let least = blocks.saturating_sub(blocks / 127 + 8).max(2);
         let data = (least..blocks).find(|data| data + tree_blocks(*data) == blocks)?;
         let tree = (blocks - data) * BLOCK as u64;
@@ -41,7 +42,7 @@ impl Layout {
     }
 }
 
-/// Blocks of the tree over so many blocks of data.
+/// Blocks of the tree over that many blocks of data.
 fn tree_blocks(data: u64) -> u64 {
     let (mut level, mut all) = (data, 0);
     while level > 1 {
@@ -51,12 +52,12 @@ fn tree_blocks(data: u64) -> u64 {
     all
 }
 
-/// Computes a tree of data that comes piece by piece.
+/// Computes the tree of data that arrives in pieces.
 pub struct Hasher {
     salted: Context,
-    /// Hashes of the blocks so far.
+    /// Hashes of the complete blocks.
     hashes: Vec<u8>,
-    /// The beginning of a block whose end has not come.
+    /// The incomplete last block.
     begun: Vec<u8>,
 }
 
@@ -68,7 +69,7 @@ impl Hasher {
         Self { salted, hashes: Vec::with_capacity(layout.tree as usize), begun: Vec::with_capacity(BLOCK) }
     }
 
-    /// The next bytes of the data.
+    /// Takes the next bytes of the data.
     pub fn feed(&mut self, mut bytes: &[u8]) {
         if !self.begun.is_empty() {
             let (more, rest) = bytes.split_at((BLOCK - self.begun.len()).min(bytes.len()));
@@ -96,7 +97,7 @@ impl Hasher {
         let mut levels = Vec::new();
         let mut below = self.hashes;
         loop {
-            // What the last block of a level does not use is zero.
+            // The unused rest of a level's last block is zero.
             below.resize(below.len().next_multiple_of(BLOCK), 0);
             let last = below.len() <= BLOCK;
             let mut above = Self { salted: self.salted.clone(), hashes: Vec::new(), begun: Vec::new() };

@@ -1,11 +1,12 @@
-//! The few words that names, versions and times are made of, in what is signed.
+//! Syntax of names, versions and times in signed content.
 
-/// The largest whole number that every reader of JSON has exactly: 2^53 - 1.
+/// The largest integer that every JSON reader represents exactly: 2^53 - 1.
 pub const MAX_NUMBER: u64 = (1 << 53) - 1;
 /// 9999-12-31T23:59:59Z.
 const LAST_SECOND: u64 = 253_402_300_799;
 
-/// 1 to 64 small letters, digits, `.`, `_`, `-`, `,`, the first a letter or digit: names of products, channels, layouts, compatibles.
+/// 1 to 64 lower-case letters, digits, `.`, `_`, `-`, `,`, beginning with a letter or digit: names of products,
+/// channels, layouts, compatibles.
 pub fn is_word(text: &str) -> bool {
     let fits =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'.' | b'_' | b'-' | b',');

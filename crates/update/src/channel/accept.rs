@@ -1,4 +1,4 @@
-//! Whether an index is to be believed: by its keys, for this product and channel, not older than one seen before, not expired.
+//! Whether an index is accepted: by its keys, for this product and channel, not older than an earlier one, not expired.
 
 use super::{
     Index, Seen,
@@ -10,35 +10,36 @@ use crate::{
     trust::{Purpose, Roots, Signed},
 };
 use base::error::{ErrorCode, ToolError};
-/// An index that is believed.
+/// An accepted index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accepted {
     pub index: Index,
     pub seen: Seen,
-    /// Why it may not be the newest after all: the clock is not set.
+    /// Why it may not be the newest: the clock is not set.
     pub doubt: Option<&'static str>,
 }
 
-/// What an index must be of.
+/// What an index must match.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
     pub product: &'a str,
     pub channel: &'a str,
-    /// The newest one seen so far; of another product or channel it does not count.
+    /// The newest index accepted so far; ignored if it is of another product or channel.
     pub seen: Option<&'a Seen>,
     /// The system's clock, in milliseconds since 1970.
     pub clock_ms: i64,
     /// Whether the clock was set from the network.
     pub synchronised: bool,
-    /// Seconds since 1970 that are certain to have passed.
+    /// Seconds since 1970 that have certainly passed.
     pub time_floor: u64,
 }
 
-/// Judges the bytes of an index.
+/// Verifies the bytes of an index.
 ///
 /// # Errors
-/// `verification_failed` for a bad or missing signature, another product or channel, an index from the future, one older than what any
-/// key that still counts has signed (a replay) or another one under the same number; `failed_precondition` when it has expired (a freeze) or the root of trust has.
+/// `verification_failed` for a bad or missing signature, another product or channel, an index from the future, one
+/// older than what any current key has signed (a replay) or a different one with the same number; `failed_precondition`
+/// when it (a freeze) or the root of trust has expired.
 pub fn accept(bytes: &[u8], roots: &Roots, wanted: &Wanted<'_>) -> Result<Accepted, ToolError> {
     let signed = Signed::parse(bytes, Purpose::Channel)?;
     let text = &signed.text;
@@ -69,10 +70,10 @@ pub fn accept(bytes: &[u8], roots: &Roots, wanted: &Wanted<'_>) -> Result<Accept
     let same = |seen: &&Seen| seen.product == index.product && seen.channel == index.channel;
     let marks = wanted.seen.filter(same).map_or_else(Vec::new, |seen| seen.known(keys));
     for seen in &marks {
-        // What a key has signed that does not count any more is no number to go by.
+        // Numbers signed by a key that is no longer in the role do not count.
         let before = if keys.contains(&seen.key) { seen.sequence } else { 0 };
         let now = index.sequence;
-        // A time that has not come yet was believed while the clock was not set: it holds nothing back.
+        // A time in the future was accepted while the clock was not set: it does not block anything.
         let earlier = index.created < seen.created && seen.created <= reckoned.latest();
         if now < before || earlier {
             return refuse(format!("the channel went back from index {before} to {now}: an old one is being replayed"));
@@ -81,7 +82,7 @@ pub fn accept(bytes: &[u8], roots: &Roots, wanted: &Wanted<'_>) -> Result<Accept
             return refuse(format!("there are two different indexes with number {now}"));
         }
     }
-    // Where the clock is not set, what the index says of its own making is later than any floor.
+    // Without a set clock, the index's own creation time is later than any floor.
     let now = reckoned.now.max(index.created);
     roots.fresh(now)?;
     if now >= index.expires {
@@ -96,7 +97,7 @@ pub fn accept(bytes: &[u8], roots: &Roots, wanted: &Wanted<'_>) -> Result<Accept
         ));
     }
     let (sequence, created) = (index.sequence, index.created);
-    // What lies a day ahead must not hold back what is published in between.
+    // A time up to a day ahead must not block what is published in between.
     let seen_at = if reckoned.fresh { created.min(reckoned.now) } else { created };
     let signed: Vec<Mark> = signers.iter().map(|&key| Mark { key, sequence, created: seen_at, sha256 }).collect();
     let seen = Seen {

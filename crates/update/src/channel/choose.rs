@@ -1,16 +1,16 @@
-//! What of a channel is for this device.
+//! Selects the release of a channel for this device.
 
 use super::{Device, Index, Offer};
 use std::fmt;
 
-/// What follows from a channel's index.
+/// The decision for a channel's index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// The newest release that is for this device.
+    /// The newest release for this device.
     Install(Box<Offer>),
-    /// There is none newer than what runs.
+    /// No release is newer than the running one.
     UpToDate,
-    /// There is one, and it is not for this device now.
+    /// There is one, but it must not be installed on this device now.
     Held { release: Option<Box<Offer>>, why: Why },
 }
 
@@ -36,11 +36,11 @@ pub enum Why {
         version: String,
         layout: String,
     },
-    /// It is older than what may still be installed.
+    /// It is older than the floor allows.
     Floor {
         version: String,
     },
-    /// A release in between has to come first, and the channel has none.
+    /// An intermediate release must come first, and the channel has none.
     Step {
         version: String,
         from: u64,
@@ -53,17 +53,17 @@ pub enum Why {
         version: String,
         percent: u8,
     },
-    /// update.pin names what is not in the channel.
+    /// update.pin names a version that is not in the channel.
     NoSuchVersion {
         pin: String,
     },
-    /// update.pin names something older than what runs.
+    /// update.pin names a version older than the running one.
     Back {
         pin: String,
     },
 }
 
-/// Decides, and changes nothing: the same answer for the same question.
+/// Decides. Pure.
 pub fn choose(index: &Index, device: &Device) -> Choice {
     if let Some(pin) = &device.pin {
         return pinned(index, device, pin);
@@ -73,7 +73,7 @@ pub fn choose(index: &Index, device: &Device) -> Choice {
     if let Some(reason) = &index.paused {
         return held(newest, Why::Paused { reason: reason.clone() });
     }
-    // The newest one that fits; where it cannot be reached from here, that is the step on the way.
+    // The newest one that fits; if it cannot be reached directly, the intermediate one.
     let mut first = None;
     for offer in &newer {
         match refusal(index, device, offer).or_else(|| not_yet(device, offer)) {
@@ -84,7 +84,7 @@ pub fn choose(index: &Index, device: &Device) -> Choice {
     first.unwrap_or(Choice::UpToDate)
 }
 
-/// Whoever pins a version wants it now, whatever share of the fleet has it; what is stopped is stopped for them too.
+/// A pinned version ignores the rollout, but not revocations and pauses.
 fn pinned(index: &Index, device: &Device, pin: &str) -> Choice {
     let Some(offer) = index.releases.iter().find(|offer| offer.version == pin) else {
         return match device.version == pin {
@@ -129,7 +129,7 @@ fn refusal(index: &Index, device: &Device, offer: &Offer) -> Option<Why> {
     offer.min_counter.filter(|from| device.counter < *from).map(|from| Why::Step { version, from })
 }
 
-/// Why its turn has not come.
+/// Why the rollout does not include this device yet.
 fn not_yet(device: &Device, offer: &Offer) -> Option<Why> {
     let version = offer.version.clone();
     if !offer.rings.is_empty() && !device.ring.as_ref().is_some_and(|ring| offer.rings.contains(ring)) {
@@ -141,7 +141,7 @@ fn not_yet(device: &Device, offer: &Offer) -> Option<Why> {
 }
 
 impl Why {
-    /// For whoever asked for a version by its name: `update.pin` has nothing to do with it.
+    /// For a version that a caller asked for by name: `update.pin` does not apply.
     pub fn of_asked(&self) -> String {
         match self {
             Self::NoSuchVersion { pin } => {

@@ -1,4 +1,4 @@
-//! Which device this is, as far as a channel has to know.
+//! The device's identity and state, as far as a channel needs them.
 
 use crate::bundle::Digest;
 use ring::{
@@ -6,15 +6,16 @@ use ring::{
     hmac,
 };
 
-/// What the machine's id is mixed with: it is confidential (machine-id(5)), and nobody can go back to it from here.
+/// Key material mixed with the machine's id, which is confidential (machine-id(5)) and cannot be recovered from the
+/// result.
 const APPLICATION: &[u8] = b"raspi-mcp rollout 1";
 
-/// A number that stays for the life of an installation, and says nothing about it.
+/// A number that is stable for the life of an installation, and reveals nothing about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceId([u8; 32]);
 
 impl DeviceId {
-    /// HMAC-SHA-256 of a name of ours, by the machine's id: what sd_id128_get_machine_app_specific(3) does.
+    /// HMAC-SHA-256 of a fixed name, keyed by the machine's id, like sd_id128_get_machine_app_specific(3).
     pub fn of(machine_id: &str) -> Self {
         let key = hmac::Key::new(hmac::HMAC_SHA256, machine_id.trim().as_bytes());
         let mut id = [0; 32];
@@ -22,19 +23,19 @@ impl DeviceId {
         Self(id)
     }
 
-    /// Where in a release's rollout it stands, from 0 to 9999: another place for each salt.
+    /// Its position in a release's rollout, from 0 to 9999; differs per salt.
     pub fn place(&self, salt: &str) -> u16 {
         let mixed = digest(&SHA256, &[salt.as_bytes(), b"\0", &self.0].concat());
         let number = mixed.as_ref().iter().take(8).fold(0u64, |number, byte| number << 8 | u64::from(*byte));
-        // Far fewer places than numbers: none is likelier than another by more than a hair.
+        // The modulo bias is negligible: there are far fewer places than numbers.
         u16::try_from(number % 10_000).unwrap_or(0)
     }
 }
 
-/// What is known of the device that asks.
+/// The device that asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// What runs.
+    /// The running version.
     pub version: String,
     pub counter: u64,
     /// No image with a smaller counter is installed.
@@ -43,10 +44,10 @@ pub struct Device {
     pub hardware: Vec<String>,
     pub layout: String,
     pub ring: Option<String>,
-    /// The one version that is wanted.
+    /// The only version that is wanted.
     pub pin: Option<String>,
-    /// `None` before the machine has an id: then only what everybody gets is for it.
+    /// `None` before the machine has an id: then only releases for all devices apply.
     pub id: Option<DeviceId>,
-    /// Releases that failed here too often, by their manifests, and why.
+    /// Releases that failed here too often, by manifest, with the reason.
     pub blocked: Vec<(Digest, String)>,
 }

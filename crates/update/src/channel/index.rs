@@ -1,4 +1,5 @@
-//! What a channel says: its releases, who gets them, and what must stop. JSON, signed by the channel's keys (docs/channel.md).
+//! A channel's index: its releases, who gets them, and what is revoked. JSON, signed by the channel's keys
+//! (docs/channel.md).
 
 use crate::{
     Place,
@@ -8,7 +9,7 @@ use base::error::{ErrorCode, ToolError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// The most releases one index lists: older ones are of no use to anybody who could take a newer one.
+/// Most releases in one index: older ones are useless to a device that can take a newer one.
 pub const MAX_OFFERS: usize = 64;
 /// The most revocations.
 pub const MAX_REVOKED: usize = 256;
@@ -16,44 +17,44 @@ pub const MAX_REVOKED: usize = 256;
 pub const MAX_NOTES: usize = 4096;
 const MAX_REASON: usize = 512;
 const WHAT: &str = "the channel's index";
-/// The largest whole number that every reader of JSON has exactly.
+/// The largest integer that every JSON reader represents exactly.
 const MAX_NUMBER: u64 = (1 << 53) - 1;
 
-/// What is signed.
+/// The signed content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Index {
-    /// 1. Readers refuse any other.
+    /// Must be 1; readers refuse any other.
     pub format: u32,
     pub product: String,
     pub channel: String,
-    /// Rises by one with each index that is published; never more than `created`.
+    /// Incremented with each published index; never more than `created`.
     pub sequence: u64,
     /// Seconds since 1970.
     pub created: u64,
-    /// Seconds since 1970; believed by nobody from then on.
+    /// Seconds since 1970; not accepted after that.
     pub expires: u64,
     /// Why nothing is installed from this channel for now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<String>,
     /// Newest first.
     pub releases: Vec<Offer>,
-    /// Releases that nobody should install any more.
+    /// Releases that must not be installed any more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub revoked: Vec<Revoked>,
 }
 
-/// One release, and for whom it is.
+/// One release, and the devices it is for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Offer {
     pub version: String,
     pub counter: u64,
-    /// SHA-256 of its manifest: no other bundle will do.
+    /// SHA-256 of its manifest: no other bundle is accepted.
     pub manifest: Digest,
-    /// Of the bundle: https, or a path below the channel's base.
+    /// Address of the bundle: https, or a path below the channel's base.
     pub url: String,
-    /// Bytes of the whole bundle; a device fetches what it lacks of it.
+    /// Size of the whole bundle in bytes; a device fetches only what it lacks.
     pub size: u64,
     /// Seconds since 1970.
     pub released: u64,
@@ -64,38 +65,38 @@ pub struct Offer {
     /// Only for devices in one of these rings; empty: for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rings: Vec<String>,
-    /// The oldest counter it can be installed from: a device before that takes a release in between first.
+    /// The oldest counter from which it can be installed; an older device installs an intermediate release first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_counter: Option<u64>,
-    /// What is new, for people.
+    /// Release notes, for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub notes: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes_url: Option<String>,
 }
 
-/// The share of devices that may have it by now.
+/// The share of devices that may have it now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rollout {
     /// 0 to 100.
     pub percent: u8,
-    /// Makes it others for each release.
+    /// Selects different devices for each release.
     pub salt: String,
 }
 
-/// A release that turned out to be bad.
+/// A bad release.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Revoked {
     pub manifest: Digest,
     pub version: String,
-    /// For people: what is wrong with it.
+    /// The reason, for people.
     pub reason: String,
 }
 
 impl Index {
-    /// Reads what was signed.
+    /// Parses the signed text.
     ///
     /// # Errors
     /// [`Fault`].
@@ -105,10 +106,10 @@ impl Index {
         Ok(index)
     }
 
-    /// Its bytes, always the same for the same index.
+    /// Its canonical bytes.
     ///
     /// # Errors
-    /// [`Fault::Malformed`] for one that nobody would read.
+    /// [`Fault::Malformed`] for an index that no reader would accept.
     pub fn encode(&self) -> Result<Vec<u8>, Fault> {
         self.check()?;
         let mut text = serde_json::to_vec_pretty(self).map_err(|error| Fault::malformed(WHAT, error.to_string()))?;
@@ -123,7 +124,8 @@ impl Index {
         }
         sure(is_word(&self.product) && is_word(&self.channel), "its product or channel is no word")?;
         sure((1..=MAX_NUMBER).contains(&self.sequence), "its sequence is out of bounds")?;
-        // One a second since 1970. A number that leaves no room for the next ones would be the last that devices take.
+        // At most one index a second since 1970. A number that leaves no room for later ones would be the last that
+        // devices accept.
         sure(self.sequence <= self.created, "its sequence is larger than the second it was made in")?;
         sure(is_time(self.expires) && self.created < self.expires, "it expires before it is made")?;
         sure(self.paused.as_deref().is_none_or(is_reason), "its pause has no reason, or a long one")?;
@@ -147,7 +149,7 @@ impl Index {
         })
     }
 
-    /// Why the release with this manifest must not be installed, if it is so.
+    /// Why the release with this manifest must not be installed; `None` if it is not revoked.
     pub fn revocation(&self, manifest: &Digest) -> Option<&str> {
         self.revoked.iter().find(|one| one.manifest == *manifest).map(|one| one.reason.as_str())
     }
@@ -177,10 +179,10 @@ impl Offer {
         sure(self.url.len() <= 1024 && Place::join("https://base.invalid", &self.url).is_ok(), "its address is none")
     }
 
-    /// Where its bundle is, for a device that knows the channel under `bases`, in the order they are to be asked.
+    /// The addresses of its bundle, for a device that knows the channel under `bases`, in the order of preference.
     ///
     /// # Errors
-    /// `invalid_argument` for a base that is no address.
+    /// `invalid_argument` for an invalid base.
     pub fn places(&self, bases: &[String]) -> Result<Vec<Place>, ToolError> {
         let mut places = Vec::new();
         for base in bases {
@@ -192,7 +194,7 @@ impl Offer {
         Ok(places)
     }
 
-    /// Whether a bundle's verified head is that of this release: an index of today with a bundle of yesterday would be a way back.
+    /// Whether a bundle's verified head is that of this release: a new index with an old bundle would be a downgrade.
     ///
     /// # Errors
     /// `verification_failed` with what differs.

@@ -1,4 +1,4 @@
-//! What was last believed of a channel, in a file, so that a restart does not make an old index new.
+//! The last accepted index of a channel, in a file, so that a restart does not make an old one acceptable.
 
 use super::Seen;
 use crate::bundle::is_word;
@@ -10,15 +10,16 @@ use std::{
     path::Path,
 };
 
-/// What is remembered of the channel called `name`: each its own, or who switches to another and back would forget.
+/// One file per channel, so that switching to another one and back forgets nothing.
 fn file_of(name: &str) -> Option<String> {
     is_word(name).then(|| format!("channel-{name}.json"))
 }
 
-/// Ours have 300 bytes.
+/// Limit of a file in bytes; ours have 300.
 const LONGEST: u64 = 16 << 10;
 
-/// What is remembered of `channel` in `dir`. What cannot be read is told in the log and forgotten: then the agent's own floors still hold.
+/// What is remembered of `channel` in `dir`. An unreadable file is logged and ignored: the agent's own floors still
+/// apply.
 pub fn recall(dir: &Path, channel: &str) -> Option<Seen> {
     let path = dir.join(file_of(channel)?);
     let mut text = Vec::new();
@@ -34,7 +35,7 @@ pub fn recall(dir: &Path, channel: &str) -> Option<Seen> {
     }
 }
 
-/// Remembers `seen` in `dir`: whole or not at all.
+/// Stores `seen` in `dir` atomically.
 ///
 /// # Errors
 /// `unavailable` when it cannot be written.

@@ -1,7 +1,7 @@
-//! Channels: which releases there are, for whom, and what of that is for this device (docs/channel.md).
+//! Channels: the available releases, and the selection for this device (docs/channel.md).
 //!
-//! A channel is a folder of static files. Its index says what it holds and expires soon; its keys are online, so they decide who gets what
-//! and when, and never what a release is: that takes the release's own keys.
+//! A channel is a folder of static files. Its index lists the releases and expires soon. Its keys are online, so they
+//! decide who gets which release and when, but not what a release is: that takes the release keys.
 
 mod accept;
 mod choose;

@@ -1,15 +1,15 @@
-//! The next index of a channel: the last one with one change, a higher number and new times.
+//! Makes the next index of a channel: the last one with one change, a higher number and new times.
 
 use super::{Index, MAX_OFFERS, Offer, Revoked};
 use crate::bundle::Digest;
 use base::error::ToolError;
 
-/// What is different in it.
+/// The change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Nothing but its times: so that it does not expire.
+    /// Only new times, so that it does not expire.
     Renew,
-    /// One more release, in its place; the oldest goes where there are too many.
+    /// Adds a release; beyond the limit the oldest is removed.
     Add(Box<Offer>),
     /// The share of devices that get a release.
     Rollout {
@@ -20,7 +20,7 @@ pub enum Change {
         reason: String,
     },
     Resume,
-    /// A release that nobody should install any more.
+    /// A release that must not be installed any more.
     Revoke {
         version: String,
         reason: String,
@@ -30,7 +30,7 @@ pub enum Change {
 /// The index after `last`.
 ///
 /// # Errors
-/// `invalid_argument` for a change that cannot be made; [`Index::encode`] has the rest.
+/// `invalid_argument` for an impossible change; those of [`Index::encode`].
 pub fn publish(mut last: Index, change: Change, created: u64, expires: u64) -> Result<Index, ToolError> {
     if created < last.created {
         return Err(ToolError::invalid(format!(
@@ -83,7 +83,7 @@ fn find<'a>(index: &'a mut Index, version: &str) -> Result<&'a mut Offer, ToolEr
     })
 }
 
-/// The salt of a release's rollout: its own, and the same whenever it is published.
+/// The salt of a release's rollout: unique to it, and stable across publications.
 pub fn salt(manifest: &Digest) -> String {
     manifest.to_string()[..16].to_owned()
 }

@@ -1,13 +1,14 @@
-//! What was last believed of a channel, and by whose word: the highest number that each key has signed.
+//! The last accepted index of a channel, and the highest number that each key has signed.
 //!
-//! An index has to have a higher number than all that the keys of the root's channel role have signed so far, and must not have been
-//! made before any of it. A key that the next root leaves out takes its numbers with it, and not its times: whoever stole it and signed
-//! the highest number there is has frozen the channel only until then, and no older index comes back, of whichever key.
+//! An index must have a higher number than all that the keys of the root's channel role have signed so far, and must
+//! not be older than any of them. When the next root removes a key, its numbers no longer count, but its times do. So a
+//! thief of a key who signed the highest possible number has frozen the channel only until then, and no older index is
+//! accepted, whatever key signed it.
 
 use crate::bundle::Digest;
 use serde::{Deserialize, Serialize};
 
-/// The newest index of a channel that was believed. Kept, so that no older one is believed after it.
+/// The newest accepted index of a channel. Kept, so that no older one is accepted after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seen {
@@ -16,11 +17,11 @@ pub struct Seen {
     pub sequence: u64,
     /// Seconds since 1970, as the index says.
     pub created: u64,
-    /// Of what was signed.
+    /// SHA-256 of the signed text.
     pub sha256: Digest,
-    /// Milliseconds since 1970, by this machine's clock: when it was last looked at.
+    /// Milliseconds since 1970, by this machine's clock: when it was last checked.
     pub checked_ms: i64,
-    /// One a key that has signed something; at most 32. Empty as an earlier version kept it.
+    /// One per key that has signed something; at most 32. Empty in a file of an earlier version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Mark>,
 }
@@ -32,17 +33,17 @@ pub struct Mark {
     /// Its id.
     pub key: Digest,
     pub sequence: u64,
-    /// Seconds since 1970; no later than when it was seen, where the clock was set.
+    /// Seconds since 1970; capped at the time it was seen, if the clock was set.
     pub created: u64,
     pub sha256: Digest,
 }
 
-/// As many are kept: two roots' worth.
+/// Limit of marks: two roots' worth.
 const MOST: usize = 32;
 
 impl Seen {
-    /// What is known of each key. Of what an earlier version kept nobody knows who signed it: it counts for all `keys` of the role, its
-    /// number not where it is one that no index can have.
+    /// The mark of each key. A file of an earlier version does not say who signed: it counts for all `keys` of the
+    /// role, and its number only if it is possible for an index.
     pub(super) fn known(&self, keys: &[Digest]) -> Vec<Mark> {
         if !self.marks.is_empty() {
             return self.marks.clone();
@@ -52,7 +53,7 @@ impl Seen {
         keys.iter().map(|&key| Mark { key, sequence, created, sha256 }).collect()
     }
 
-    /// This one, written over `kept`, which another look may have brought meanwhile: of each key the higher number stays.
+    /// Merges with `kept`, which another check may have stored meanwhile: the higher number of each key is kept.
     #[must_use]
     pub fn over(mut self, kept: &Self) -> Self {
         self.marks = joined(&self.marks, &kept.marks);
@@ -60,7 +61,7 @@ impl Seen {
     }
 }
 
-/// Of each key the mark with the higher number; those of `first` before all others.
+/// The mark with the higher number of each key; those of `first` before all others.
 pub(super) fn joined(first: &[Mark], then: &[Mark]) -> Vec<Mark> {
     let mut marks: Vec<Mark> = Vec::new();
     for mark in first.iter().chain(then) {

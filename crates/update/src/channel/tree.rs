@@ -1,4 +1,4 @@
-//! The files of a channel on the disk of whoever publishes it: whatever reads them meanwhile finds the old index or the new one.
+//! A channel's files on the publisher's disk. A concurrent reader finds either the old index or the new one.
 
 use super::{INDEX, Index, ROOTS};
 use crate::{
@@ -18,7 +18,7 @@ use std::{
 /// The folder of bundles.
 const BUNDLES: &str = "bundles";
 
-/// A folder that is served as it is. One process has it at a time.
+/// A folder that is served as it is. One process at a time can hold it.
 #[derive(Debug)]
 pub struct Tree {
     folder: PathBuf,
@@ -26,10 +26,10 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Opens or makes it.
+    /// Opens it, creating it if missing.
     ///
     /// # Errors
-    /// `conflict` while somebody else publishes there, `unavailable` when it cannot be written.
+    /// `conflict` while another process publishes there, `unavailable` when it cannot be written.
     pub fn open(folder: &Path) -> Result<Self, ToolError> {
         fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
         let lock = File::open(folder).map_err(|error| failed(folder, &error))?;
@@ -40,20 +40,20 @@ impl Tree {
         Ok(Self { folder: folder.to_owned(), _lock: lock })
     }
 
-    /// The index of `channel` that is there, whoever signed it.
+    /// The current index of `channel`; its signatures are not checked.
     ///
     /// # Errors
-    /// `verification_failed` when it is none, `unavailable` when it cannot be read.
+    /// `verification_failed` when it is invalid, `unavailable` when it cannot be read.
     pub fn last(&self, channel: &str) -> Result<Option<Index>, ToolError> {
         let path = self.index(channel)?;
         let Some(bytes) = if_there(read(&path)).map_err(|error| failed(&path, &error))? else { return Ok(None) };
         Ok(Some(Index::parse(&Signed::parse(&bytes, Purpose::Channel)?.text)?))
     }
 
-    /// Signs `index` with `keys` and puts it in the place of the one before. `roots`: who has to be able to believe it.
+    /// Signs `index` with `keys` and replaces the current one. `roots`: the root of trust that must accept it.
     ///
     /// # Errors
-    /// `verification_failed` when devices would not; then nothing was written.
+    /// `verification_failed` when devices would reject it; then nothing was written.
     pub fn write(&self, index: &Index, keys: &[SecretKey], roots: Option<&Roots>) -> Result<PathBuf, ToolError> {
         let text = index.encode()?;
         let signatures = keys.iter().map(|key| key.sign(Purpose::Channel, &text)).collect();
@@ -63,17 +63,17 @@ impl Tree {
             roots.fresh(index.created)?;
         }
         let bytes = signed.encode();
-        // As devices will read it: too long, or one key twice.
+        // Parsed as devices will: too long, or one key twice.
         Signed::parse(&bytes, Purpose::Channel)?;
         let path = self.index(&index.channel)?;
         self.put(&path, &mut bytes.as_slice())?;
         Ok(path)
     }
 
-    /// Puts a root of trust where devices look for it, by its version.
+    /// Stores a root of trust where devices look for it, by its version.
     ///
     /// # Errors
-    /// As [`Roots::unverified`], and `conflict` when another one of that version is there.
+    /// As [`Roots::unverified`], and `conflict` when a different one of that version exists.
     pub fn put_root(&self, bytes: &[u8]) -> Result<PathBuf, ToolError> {
         let (roots, _) = Roots::unverified(bytes)?;
         let path = self.folder.join(ROOTS).join(format!("{}.signed", roots.version()));
@@ -92,7 +92,8 @@ impl Tree {
         Ok(path)
     }
 
-    /// Copies a bundle to where `name` says, and gives its address below the channel's base. A name that is taken must hold the same bytes.
+    /// Copies a bundle to `name`, and returns its address below the channel's base. An existing file of that name must
+    /// hold the same bytes.
     ///
     /// # Errors
     /// `conflict` when it does not, `unavailable` when it cannot be copied.
@@ -124,7 +125,7 @@ impl Tree {
 
     fn put(&self, path: &Path, from: &mut dyn Read) -> Result<(), ToolError> {
         let folder = path.parent().unwrap_or(&self.folder);
-        // For a web server to read: the umask decides.
+        // A web server reads it, so the umask determines the mode.
         fs::create_dir_all(folder)
             .and_then(|()| whole::replace(path, 0o666, |file| io::copy(from, file).map(drop)))
             .map_err(|error| failed(path, &error))

@@ -1,6 +1,6 @@
-//! Memory that begins where O_DIRECT wants it to.
+//! Memory aligned for O_DIRECT.
 
-/// The largest block that disks have; what open(2) asks for under O_DIRECT is never more.
+/// The largest block size of disks; O_DIRECT never requires more (open(2)).
 const ALIGNMENT: usize = 4096;
 
 /// A buffer whose first byte is at a multiple of 4096.
@@ -12,7 +12,7 @@ pub struct Aligned {
 
 impl Aligned {
     pub fn new(length: usize) -> Self {
-        // As much more as the start may have to move. The vector's memory never moves again: nothing grows it.
+        // Extra bytes for the alignment. The vector never grows, so its memory does not move.
         let bytes = vec![0; length + ALIGNMENT];
         let start = bytes.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
         Self { bytes, start, length }

@@ -1,4 +1,4 @@
-//! A folder of sparse files that stands for a card: the simulated machine's, and tests with real files.
+//! A folder of sparse files in place of a card, for the simulated machine and tests with real files.
 
 use super::{Access, Area, Device, Disk, within};
 use base::{
@@ -20,12 +20,13 @@ pub struct FolderDisk {
 }
 
 impl FolderDisk {
-    /// The card that is in `folder`.
+    /// The card in `folder`.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into() }
     }
 
-    /// Makes the areas that are missing, full of zeros: `boot-a.img` and so on, for their owner alone. Leaves what is there.
+    /// Creates the missing areas, filled with zeros: `boot-a.img` and so on, accessible to their owner alone. Existing
+    /// ones stay.
     ///
     /// # Errors
     /// Those of the file system.
@@ -74,7 +75,7 @@ impl Disk for FolderDisk {
         if !meta.is_file() {
             return Err(about(ToolError::precondition(format!("{} is no file", path.display()))));
         }
-        // As O_EXCL on a block device: it keeps out others that want it alone, and nobody else.
+        // Like O_EXCL on a block device: excludes only others who also want exclusive access.
         let held = match access {
             Access::Exclusive => file.try_clone().and_then(Lock::take),
             Access::Read | Access::Shared => Ok(None),
@@ -117,8 +118,8 @@ impl Device for Opened {
         Ok(fdatasync(&self.file)?)
     }
 
-    /// Has the file system forget what it has in memory, as far as it is clean, and reads anew. Not every file system can be read
-    /// past its cache, and this one stands for no real medium.
+    /// Drops clean pages from the cache, and reads again. Not every file system supports reads past its cache, and
+    /// there is no real medium here.
     fn read_back(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
         within(self.size, at, into.len())?;
         fadvise(&self.file, at, std::num::NonZeroU64::new(into.len() as u64), Advice::DontNeed)?;

@@ -5,33 +5,33 @@ use base::error::ToolError;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
-/// What is built in; an image may bring a file of its own.
+/// The built-in layout; an image may bring its own file.
 const SHIPPED: &str = include_str!("../../../../dist/layout.toml");
-/// Bytes of a layout file.
+/// Limit of a layout file in bytes.
 const LONGEST: u64 = 64 << 10;
 const SECTOR: u64 = 512;
-/// The most that an MBR and its chain of extended partitions is made for here.
+/// Most partitions supported in an MBR with its chain of extended partitions.
 const MOST_PARTITIONS: u8 = 15;
 
-/// Where everything is on the card.
+/// The positions of everything on the card.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// As a manifest's `layout` has it.
+    /// As in a manifest's `layout`.
     pub name: String,
     /// The MBR's signature.
     pub disk: u32,
-    /// Bytes before which no partition begins.
+    /// No partition begins before this byte.
     pub first_partition: u64,
-    /// Bytes from the disk's start to U-Boot's two copies.
+    /// Byte offsets of U-Boot's two copies on the disk.
     pub uboot_state: [u64; 2],
     /// An image of the config partition in the root file system, from which a damaged one is restored.
     pub config_template: Option<PathBuf>,
-    /// The partition that is nobody's slot and grows on the first boot.
+    /// The partition that belongs to no slot and grows on the first boot.
     pub data: Option<Data>,
     partitions: Vec<Partition>,
 }
 
-/// The data partition: no business of the update engine.
+/// The data partition. The update engine does not use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
     pub number: u8,
@@ -39,14 +39,14 @@ pub struct Data {
     pub kind: u8,
 }
 
-/// One of its partitions that the update engine knows.
+/// A partition that the update engine uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Partition {
     pub number: u8,
     pub area: Area,
     /// The type byte in the partition table.
     pub kind: u8,
-    /// Bytes it has at least; 0 where that is the image builder's business.
+    /// Minimum size in bytes; 0 when the image builder decides.
     pub size: u64,
 }
 
@@ -74,15 +74,15 @@ struct Entry {
 }
 
 impl Layout {
-    /// The one that is built in.
+    /// The built-in layout.
     ///
     /// # Errors
-    /// `internal`, if it were wrong; a test reads it.
+    /// `internal` if it is invalid; a test checks it.
     pub fn shipped() -> Result<Self, ToolError> {
         Self::parse(SHIPPED).map_err(|why| ToolError::internal(format!("the layout that is built in is wrong: {why}")))
     }
 
-    /// That of a file, or where there is none the one that is built in.
+    /// Reads a file's layout, or the built-in one if there is no file.
     ///
     /// # Errors
     /// Those of [`Layout::read`].
@@ -90,10 +90,10 @@ impl Layout {
         if path.exists() { Self::read(path) } else { Self::shipped() }
     }
 
-    /// That of a file.
+    /// Reads a file's layout.
     ///
     /// # Errors
-    /// `unavailable` when it cannot be read, `failed_precondition` when it is not what a layout is, both naming the file.
+    /// `unavailable` when it cannot be read, `failed_precondition` when it is invalid, both naming the file.
     pub fn read(path: &Path) -> Result<Self, ToolError> {
         use std::io::Read;
         let mut text = String::new();
@@ -108,7 +108,7 @@ impl Layout {
     }
 
     /// # Errors
-    /// Why it is none, for people.
+    /// Why it is invalid, for people.
     pub fn parse(text: &str) -> Result<Self, String> {
         let file: File = toml::from_str(text).map_err(|error| error.to_string().trim_end().replace('\n', " "))?;
         let disk = hex(&file.disk, 8).ok_or_else(|| format!("disk \"{}\" is not 8 hexadecimal digits", file.disk))?;
@@ -163,7 +163,7 @@ impl Layout {
         &self.partitions
     }
 
-    /// The partition of an area; `None` for U-Boot's copies, which are in none, and for [`Layout::data`].
+    /// The partition of an area; `None` for U-Boot's copies, which are outside of partitions, and for [`Layout::data`].
     pub fn partition(&self, area: Area) -> Option<&Partition> {
         self.partitions.iter().find(|partition| partition.area == area)
     }
@@ -185,7 +185,7 @@ impl Layout {
         self.partition(Area::Boot(slot)).map(|partition| partition.number)
     }
 
-    /// As the kernel writes it: `72706d63-05`.
+    /// In the kernel's form: `72706d63-05`.
     pub fn part_uuid(&self, number: u8) -> String {
         format!("{:08x}-{number:02x}", self.disk)
     }

@@ -1,4 +1,4 @@
-//! A disk in memory that remembers every write and flush, for the power-cut model and for faults.
+//! A disk in memory that records every write and flush, for the power-cut model and for fault injection.
 
 use super::{Access, Area, Device, Disk, within};
 use base::error::ToolError;
@@ -16,7 +16,7 @@ pub enum Event {
         at: u64,
         bytes: Arc<[u8]>,
     },
-    /// Everything before it, in any area, is on the medium: one card has one cache.
+    /// Everything before it, in any area, is on the medium: a card has one cache.
     Flush,
 }
 
@@ -33,7 +33,7 @@ struct Inner {
 }
 
 impl MemoryDisk {
-    /// A disk of areas full of zeros.
+    /// A disk with areas full of zeros.
     pub fn new(areas: impl IntoIterator<Item = (Area, usize)>) -> Self {
         let areas = areas.into_iter().map(|(area, size)| (area, vec![0; size])).collect();
         Self(Arc::new(Mutex::new(Inner { areas, ..Inner::default() })))
@@ -44,7 +44,7 @@ impl MemoryDisk {
         Self(Arc::new(Mutex::new(Inner { areas, ..Inner::default() })))
     }
 
-    /// The content now, as the machine sees it while it has power.
+    /// The current content, as the machine sees it while it has power.
     pub fn content(&self) -> BTreeMap<Area, Vec<u8>> {
         self.lock().areas.clone()
     }
@@ -93,7 +93,7 @@ struct Opened {
 }
 
 impl Opened {
-    /// Where `length` bytes from `at` are, if they are all inside.
+    /// The range of `length` bytes from `at`, if it is inside.
     fn span(&self, at: u64, length: usize) -> io::Result<std::ops::Range<usize>> {
         within(self.size, at, length)?;
         Ok(at as usize..at as usize + length)

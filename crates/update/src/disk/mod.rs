@@ -1,7 +1,7 @@
-//! The card, as the update engine sees it: areas with names, and devices that read, write and flush.
+//! The card as the update engine sees it: named areas, and devices that read, write and flush.
 //!
-//! The engine never opens a path. [`Disk`] gives it the areas of the layout; a real card, a folder of files and a disk in memory that
-//! remembers every write and flush (for the power-cut model) keep the same port.
+//! The engine never opens a path. [`Disk`] opens the areas of the layout. It is implemented by a real card, a folder of
+//! files, and a disk in memory that records every write and flush (for the power-cut model).
 
 mod aligned;
 mod booted;
@@ -20,7 +20,7 @@ use super::Slot;
 use base::error::ToolError;
 use std::io;
 
-/// A part of the card. Numbers and places: docs/boot.md.
+/// A part of the card. Numbers and positions: docs/boot.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Area {
     /// Partition 1, FAT: configuration, `autoboot.txt` or `boot.scr`. Never mounted read-write on a running system.
@@ -29,16 +29,16 @@ pub enum Area {
     Boot(Slot),
     /// Partitions 5 and 6: the read-only roots.
     Root(Slot),
-    /// Partition 7, raw: what the agent must not lose.
+    /// Partition 7, raw: the agent's state, which must not be lost.
     AgentState,
-    /// Partition 8, ext4: `/var` and what is shared. The update engine never opens it.
+    /// Partition 8, ext4: `/var` and shared data. The update engine never opens it.
     Data,
     /// U-Boot's two raw copies of 512 bytes at 1 MiB (0) and 5 MiB (1), before the first partition.
     UbootCopy(u8),
 }
 
 impl Area {
-    /// How people and errors call it.
+    /// Its name for people, as in errors.
     pub fn name(self) -> String {
         match self {
             Self::Config => "config".into(),
@@ -51,7 +51,7 @@ impl Area {
     }
 }
 
-/// Whether `length` bytes from `at` are inside of an area of `size` bytes.
+/// Checks that `length` bytes from `at` are inside an area of `size` bytes.
 ///
 /// # Errors
 /// `InvalidInput` when they are not.
@@ -60,13 +60,13 @@ fn within(size: u64, at: u64, length: usize) -> io::Result<()> {
     end.map(drop).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "outside of the area"))
 }
 
-/// What an area is opened for.
+/// How an area is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     Read,
-    /// Read and write what others may use as well (state, partition 1).
+    /// Read and write, shared with others (state, partition 1).
     Shared,
-    /// Read and write what nobody else may use: `O_EXCL` on a block device fails while it is mounted (open(2)).
+    /// Read and write, exclusively: `O_EXCL` on a block device fails while it is mounted (open(2)).
     Exclusive,
 }
 
@@ -75,19 +75,21 @@ pub trait Disk: Send + Sync {
     /// Opens an area. Never creates one.
     ///
     /// # Errors
-    /// `capability_missing` when the layout has no such area here; `conflict` when it is in use (with who, where that is known);
-    /// `failed_precondition` when what is found there is not a block device (or for files, not a regular file); `unavailable` for the rest.
+    /// `capability_missing` when the layout has no such area here; `conflict` when it is in use (by whom, where that is
+    /// known); `failed_precondition` when it is not a block device (or for files, not a regular file); `unavailable`
+    /// for other errors.
     fn open(&self, area: Area, access: Access) -> Result<Box<dyn Device>, ToolError>;
 }
 
-/// An open area. Offsets and lengths are in bytes from its start; a call that does not fit into it fails and does nothing.
+/// An open area. Offsets and lengths are in bytes from its start; a call that does not fit into it fails without
+/// effect.
 pub trait Device: Send {
     fn size(&self) -> u64;
-    /// Fills `into` from `at`; may come from the page cache.
+    /// Fills `into` from `at`, possibly from the page cache.
     fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()>;
     fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()>;
     /// Returns when everything written before is on the medium (fdatasync(2)).
     fn flush(&self) -> io::Result<()>;
-    /// As `read`, but from the medium itself (`O_DIRECT`): what a power cut now would leave.
+    /// Like `read`, but from the medium itself (`O_DIRECT`): what would remain after a power cut.
     fn read_back(&self, at: u64, into: &mut [u8]) -> io::Result<()>;
 }

@@ -1,7 +1,7 @@
-//! What starts a board before Linux does, as models: they look at a card's content and say what boots, byte for byte as the real ones do.
+//! Models of the boot firmware: from a card's content they derive what the real firmware would boot, byte for byte.
 //!
-//! For the power-cut model, for the simulated machine's restarts and for the replay of a recorded update. What the models leave out is
-//! said with each; `ci/qemu` holds the one of U-Boot against the real script.
+//! Used by the power-cut model, the simulated machine's restarts and the replay of a recorded update. Each model states
+//! its omissions; `ci/qemu` compares the one of U-Boot with the real script.
 
 mod tryboot;
 mod uboot;
@@ -16,18 +16,19 @@ use super::{
 };
 use std::io;
 
-/// What a restart led to.
+/// The result of a restart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// A kernel was started from this slot's boot files. Whether it is whole, and finds its root, is not the firmware's business.
+    /// A kernel was started from this slot's boot files. Whether it is intact and finds its root is beyond the
+    /// firmware.
     Booted {
         slot: Slot,
         /// The firmware's one-shot flag was set; always `false` with U-Boot, which has none.
         trial: bool,
-        /// Times the firmware itself wrote to the card before.
+        /// Number of writes by the firmware itself before.
         wrote: u32,
     },
-    /// Nothing does, however often it is tried; why, for people.
+    /// Nothing boots, however often it is tried; the reason, for people.
     Nothing(String),
 }
 
@@ -47,14 +48,14 @@ struct Partition {
 }
 
 impl Partition {
-    /// `Err` when nothing can be loaded from it, saying why.
+    /// `Err` with the reason when nothing can be loaded from it.
     fn open(disk: &dyn Disk, area: Area) -> Result<Self, String> {
         let device = disk.open(area, Access::Read).map_err(|error| error.message)?;
         let fat = Fat::of(&*device).map_err(|fault| format!("{}: {fault}", area.name()))?;
         Ok(Self { device, fat })
     }
 
-    /// A small file; `None` when it is not there or cannot be read.
+    /// Reads a small file; `None` when it is missing or unreadable.
     fn text(&self, name: &str) -> Option<String> {
         let read = || -> io::Result<Option<Vec<u8>>> {
             let Some(entry) = self.fat.find(&*self.device, name)? else { return Ok(None) };
@@ -63,7 +64,7 @@ impl Partition {
         read().ok().flatten().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Whether all clusters of a file are there, and the file is not empty.
+    /// Whether a file is not empty, and all its clusters are present.
     fn loads(&self, name: &str) -> bool {
         let found = self.fat.find(&*self.device, name).ok().flatten();
         found.is_some_and(|entry| entry.size > 0 && self.fat.whole(&*self.device, &entry).is_ok())

@@ -1,7 +1,9 @@
-//! A Raspberry Pi's bootloader: the one-shot flag, `autoboot.txt`, and partitions in order when it is lost.
+//! A model of a Raspberry Pi's bootloader: the one-shot flag, `autoboot.txt`, and the search through the partitions
+//! without it.
 //!
-//! Left out: networks and other disks in its boot order, and what is in a kernel. A partition counts as bootable when it is a FAT
-//! with a `config.txt` whose kernel (`kernel=`, else `kernel_2712.img` or `kernel8.img`) is all there.
+//! Omitted: networks and other disks in its boot order, and the content of a kernel. A partition counts as bootable
+//! when it is a FAT with a `config.txt` whose kernel (`kernel=`, otherwise `kernel_2712.img` or `kernel8.img`) is
+//! complete.
 
 use super::{Outcome, Partition, Slot};
 use crate::{
@@ -11,21 +13,21 @@ use crate::{
 
 const KERNELS: [&str; 2] = ["kernel_2712.img", "kernel8.img"];
 
-/// How it behaves when what it is told to start is not there.
+/// Its behaviour when the partition to start is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generation {
-    /// Looks through the partitions in order and takes the first that boots, as of 2025.
+    /// Searches the partitions in order and takes the first that boots, as of 2025.
     Walks,
-    /// Tries partition 1 instead, as of October 2022 (rpi-eeprom's release notes); there are no firmware files on ours.
+    /// Tries partition 1 instead, as of October 2022 (rpi-eeprom's release notes); ours has no firmware files.
     FallsBack,
 }
 
-/// One board's bootloader. The flag is in the chip, not on the card: a power cut clears it.
+/// One board's bootloader. The flag is in the chip, not on the card, so a power cut clears it.
 #[derive(Clone, Debug)]
 pub struct TrybootFirmware {
     pub layout: Layout,
     pub generation: Generation,
-    /// What the mailbox, or the argument of reboot(2), has set.
+    /// Set by the mailbox, or by reboot(2)'s argument.
     pub flag: bool,
 }
 
@@ -34,12 +36,12 @@ impl TrybootFirmware {
         Self { layout, generation, flag: false }
     }
 
-    /// The power was off: the flag is gone.
+    /// A power cut: clears the flag.
     pub fn power_cut(&mut self) {
         self.flag = false;
     }
 
-    /// A restart. Clears the flag first, so that the next one is an ordinary one whatever comes of this.
+    /// A restart. Clears the flag first, so that the next one is ordinary in any case.
     pub fn boot(&mut self, disk: &dyn Disk) -> Outcome {
         let trial = std::mem::take(&mut self.flag);
         let mut reasons = Vec::new();
@@ -67,7 +69,7 @@ impl TrybootFirmware {
         Outcome::Nothing(reasons.join("; "))
     }
 
-    /// The slot that starts from that partition, if it is able to.
+    /// The slot that starts from that partition, if it can start.
     fn bootable(&self, disk: &dyn Disk, number: u8) -> Result<Slot, String> {
         let area = self.layout.number(number).map(|partition| partition.area).ok_or("no such partition")?;
         let partition = Partition::open(disk, area)?;

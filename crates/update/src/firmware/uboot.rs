@@ -1,9 +1,9 @@
-//! U-Boot with `dist/boot/boot.cmd`, step by step as the script does it, with its own writes.
+//! A model of U-Boot with `dist/boot/boot.cmd`, step by step, including its writes.
 //!
-//! `env import` and `test -gt` as U-Boot 2023.01 has them: a copy counts by its checksum alone, numbers are signed, of the variables
-//! only those that are named are taken, and those that are missing keep what they had. Left out: what a kernel does after `booti`
-//! has taken it (whoever has a machine that hangs or panics restarts the model), compressed kernels, and loads that fail although the
-//! chain of clusters is whole.
+//! `env import` and `test -gt` as in U-Boot 2023.01: a copy is valid by its checksum alone, numbers are signed, only
+//! the named variables are taken, and missing ones keep their values. Omitted: what a kernel does after `booti` (for a
+//! machine that hangs or panics, the caller restarts the model), compressed kernels, and loads that fail although the
+//! chain of clusters is intact.
 
 use super::{Outcome, Partition, Slot};
 use crate::{
@@ -14,12 +14,12 @@ use std::collections::BTreeMap;
 
 /// `ab_names` of the script.
 const NAMES: [&str; 4] = ["ab_left_A", "ab_left_B", "ab_order", "ab_seq"];
-/// booti: "ARM\x64" at byte 56 of an arm64 kernel (the kernel's Documentation/arch/arm64/booting.rst).
+/// For booti: "ARM\x64" at byte 56 of an arm64 kernel (the kernel's Documentation/arch/arm64/booting.rst).
 const MAGIC: (usize, &[u8]) = (56, b"ARM\x64");
-/// After so many rounds in which neither slot loads it will not come to any.
+/// After this many rounds in which neither slot loads, no later one will succeed.
 const ROUNDS: u32 = 3;
 
-/// The script. Its state is on the card alone.
+/// The script. All its state is on the card.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UbootFirmware;
 
@@ -49,19 +49,20 @@ impl UbootFirmware {
 }
 
 impl Run<'_> {
-    /// `None`: it came to its `reset`.
+    /// `None`: it reached its `reset`.
     fn script(&mut self) -> Option<Slot> {
         self.load_state();
         let order: Vec<String> = self.get("ab_order").split_whitespace().map(str::to_owned).collect();
         for word in order {
-            // As the script: whatever is not A takes the other branch.
+            // As in the script: anything but A takes the other branch.
             let slot = if word == "A" { Slot::A } else { Slot::B };
             let counter = if slot == Slot::A { "ab_left_A" } else { "ab_left_B" };
             let left = number(&self.get(counter));
             if left <= 0 {
                 continue;
             }
-            // `setenv ab_left_${slot}` has the word's name: one that is neither is not among those that are saved.
+            // `setenv ab_left_${slot}` uses the value as a name: with an unknown one, that variable is not among those
+            // saved.
             let counted = NAMES.into_iter().find(|name| name.strip_prefix("ab_left_") == Some(word.as_str()));
             self.count(counted, left - 1);
             if self.starts(slot) {
@@ -78,7 +79,7 @@ impl Run<'_> {
         self.env.get(name).cloned().unwrap_or_default()
     }
 
-    /// The newer of the copies whose checksum is right, or the defaults.
+    /// Loads the newer copy with a valid checksum, or the defaults.
     fn load_state(&mut self) {
         let copies = [0, 1].map(|copy| self.read(copy));
         let (mut newest, mut holds) = (0, None);
@@ -95,7 +96,7 @@ impl Run<'_> {
             self.older = if place == 1 { 0 } else { 1 };
             for name in NAMES {
                 match imported(copy, name) {
-                    // An empty value is none: the variable is gone.
+                    // An empty value deletes the variable.
                     Some("") => drop(self.env.remove(name)),
                     Some(value) => drop(self.env.insert(name, value.to_owned())),
                     None => {}
@@ -118,7 +119,7 @@ impl Run<'_> {
         self.save();
     }
 
-    /// `ab_save`: a failed write is told to nobody, and the copies do not change places.
+    /// `ab_save`: a failed write is not reported, and the copies are not swapped.
     fn save(&mut self) {
         let next = number(&self.get("ab_seq")).wrapping_add(1);
         self.env.insert("ab_seq", format!("{next:x}"));
@@ -132,7 +133,7 @@ impl Run<'_> {
         let sum = crc32(&copy[4..]);
         copy[..4].copy_from_slice(&sum.to_le_bytes());
         let Ok(device) = self.disk.open(Area::UbootCopy(self.older), Access::Shared) else { return };
-        // U-Boot has no cache of its own: what it wrote is out.
+        // U-Boot has no cache of its own: a write is on the medium.
         if device.write(0, &copy).and_then(|()| device.flush()).is_ok() {
             self.wrote += 1;
             self.older = 1 - self.older;
@@ -158,7 +159,7 @@ fn imported<'a>(copy: &'a [u8; COPY], name: &str) -> Option<&'a str> {
     variables(copy)?.find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
-/// `simple_strtol` of `0x…`: digits up to the first that is none, as signed.
+/// `simple_strtol` of `0x…`: hexadecimal digits up to the first other character, as signed.
 fn number(text: &str) -> i64 {
     text.chars()
         .map_while(|digit| digit.to_digit(16))

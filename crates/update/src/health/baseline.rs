@@ -1,4 +1,4 @@
-//! What worked before: recorded by a healthy system right before it is left, and held against the trial.
+//! What worked before: recorded by a healthy system just before the restart, and compared with the trial.
 
 use super::Look;
 use base::os::{if_there, whole};
@@ -10,14 +10,14 @@ use std::{
     path::Path,
 };
 
-/// Longest file that is read: some hundred names.
+/// Longest file that is read, in bytes: some hundred names.
 const MAX_FILE: u64 = 256 << 10;
 
-/// What worked. Only what did is in here: a cable that was not plugged in before need not be now.
+/// What worked. Only that is recorded: a cable that was not plugged in before need not be now.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Baseline {
-    /// The version that this was seen in.
+    /// The version in which this was recorded.
     pub version: String,
     /// Milliseconds since 1970 UTC.
     pub taken_ms: i64,
@@ -28,7 +28,7 @@ pub struct Baseline {
 }
 
 impl Baseline {
-    /// What `look` found to be working.
+    /// The working parts of `look`.
     pub fn of(look: &Look, version: &str, taken_ms: i64) -> Self {
         let good = |probes: &std::collections::BTreeMap<String, super::Probe>| {
             probes.iter().filter(|(_, probe)| probe.is_ok()).map(|(name, _)| name.clone()).collect()
@@ -43,22 +43,22 @@ impl Baseline {
         }
     }
 
-    /// Whether nothing of the network worked: then the network says nothing about the new system either.
+    /// Whether no network worked: then the network says nothing about the new system either.
     pub fn was_offline(&self) -> bool {
         self.interfaces.is_empty() && !self.gateway && !self.channel
     }
 
-    /// The one that was kept in `file`; `None` when there is none.
+    /// Loads the baseline in `file`; `None` when there is none.
     ///
     /// # Errors
-    /// When it cannot be read, or another version wrote it in another way.
+    /// When it cannot be read, or has another version's format.
     pub fn load(file: &Path) -> io::Result<Option<Self>> {
         let mut text = Vec::new();
         let read = if_there(File::open(file).and_then(|open| open.take(MAX_FILE).read_to_end(&mut text)))?;
         read.map(|_| Ok(serde_json::from_slice(&text)?)).transpose()
     }
 
-    /// Replaces `file` as a whole.
+    /// Replaces `file` atomically.
     ///
     /// # Errors
     /// Those of the file system.

@@ -1,8 +1,8 @@
-//! Whether a trial is healthy: what worked before works again, and configured checks.
+//! Whether a trial is healthy: what worked before works again, and configured checks succeed.
 //!
-//! Each half looks at what it can see. The server half has the network: interfaces, gateway, channel, web addresses, units
-//! over D-Bus ([`Look`], [`Baseline`], [`judge`]). The agent has root and its own configuration: units, commands, and whether the server
-//! answers on its socket ([`own`]). A trial is committed when both find nothing wrong, and by nobody's word.
+//! Each half checks what it can see. The server half has the network: interfaces, gateway, channel, web addresses,
+//! units over D-Bus ([`Look`], [`Baseline`], [`judge`]). The agent has root and its own configuration: units, commands,
+//! and whether the server answers on its socket ([`own`]). A trial is committed only when both find nothing wrong.
 
 mod baseline;
 mod look;

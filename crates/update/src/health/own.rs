@@ -1,4 +1,4 @@
-//! The agent's own part of the verdict: what it sees without a network, by its own configuration.
+//! The agent's part of the verdict: what it can check without a network, by its own configuration.
 
 use futures::future::{BoxFuture, join_all};
 use std::{
@@ -6,33 +6,33 @@ use std::{
     time::Duration,
 };
 
-/// How long a configured command may take; more is a failure.
+/// Time limit of a configured command; beyond it the check fails.
 pub const COMMAND: Duration = Duration::from_secs(20);
-/// How long the server may take to answer on its socket.
+/// Time limit of the server's answer on its socket.
 pub const SERVER: Duration = Duration::from_secs(5);
 
-/// What is to be seen to.
+/// The configured checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wants {
     /// `update.health_units`.
     pub units: Vec<String>,
     /// `update.health_commands`.
     pub commands: Vec<PathBuf>,
-    /// Where the server listens; `None` when its socket is off.
+    /// The server's socket; `None` when it is off.
     pub server: Option<PathBuf>,
 }
 
-/// How the agent looks; each is `Err` with the reason, for people.
+/// The port for the agent's checks; each returns `Err` with the reason, for people.
 pub trait Eyes: Send + Sync {
     /// Whether the unit is active.
     fn unit<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), String>>;
-    /// Whether the command ended with 0 within [`COMMAND`].
+    /// Whether the command exits with 0 within [`COMMAND`].
     fn command<'a>(&'a self, program: &'a Path) -> BoxFuture<'a, Result<(), String>>;
     /// Whether the server answers there within [`SERVER`].
     fn server<'a>(&'a self, socket: &'a Path) -> BoxFuture<'a, Result<(), String>>;
 }
 
-/// Looks at everything, and says what is wrong; nothing is wrong when the answer is empty.
+/// Runs all checks and returns the problems.
 pub async fn problems(eyes: &dyn Eyes, wants: &Wants) -> Vec<String> {
     let units = join_all(
         wants
@@ -40,7 +40,7 @@ pub async fn problems(eyes: &dyn Eyes, wants: &Wants) -> Vec<String> {
             .iter()
             .map(|name| async move { eyes.unit(name).await.err().map(|why| format!("service {name}: {why}")) }),
     );
-    // One after the other: a small machine that has just started has enough to do.
+    // One at a time: a small machine is busy just after it started.
     let commands = async {
         let mut found = Vec::new();
         for program in &wants.commands {

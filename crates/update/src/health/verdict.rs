@@ -1,4 +1,4 @@
-//! The server half's verdict: a look held against what worked before.
+//! The server half's verdict: current observations compared with what worked before.
 
 use super::{Baseline, Look, Probe};
 use serde::{Deserialize, Serialize};
@@ -18,17 +18,17 @@ pub enum Check {
 }
 
 impl Check {
-    /// Whether somebody's pulled cable would do it as well.
+    /// Whether a pulled cable could cause it.
     pub const fn is_of_the_network(self) -> bool {
         matches!(self, Self::Interface | Self::Gateway | Self::Channel | Self::Url)
     }
 }
 
-/// Something that does not work and should.
+/// Something that should work and does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     pub check: Check,
-    /// Which one: an interface, a unit, an address. Empty where there is only one.
+    /// The interface, unit or address. Empty where there is only one.
     pub name: String,
     pub why: String,
 }
@@ -50,15 +50,15 @@ impl fmt::Display for Problem {
     }
 }
 
-/// How a look compares.
+/// The result of the comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// What worked before works, and what is configured to work does.
+    /// Everything that worked before or is configured works.
     Healthy,
-    /// Something else than the network is wrong, beside it perhaps.
+    /// Something other than the network is wrong, possibly besides it.
     Sick(Vec<Problem>),
-    /// Nothing but the network is wrong. In a trial that is as bad; but when the old system then finds the same, the version is not to
-    /// blame.
+    /// Only the network is wrong. In a trial that is as bad; but if the old system then finds the same, the version is
+    /// not to blame.
     Offline(Vec<Problem>),
 }
 
@@ -77,8 +77,8 @@ impl Verdict {
     }
 }
 
-/// Holds `look` against what worked before and against what the configuration wants: `units` and every address that was tried. Without
-/// a baseline (the data partition was lost, say) only the latter count.
+/// Compares `look` with what worked before and with the configuration: `units` and every address checked. Without a
+/// baseline (for example when the data partition was lost) only the latter count.
 pub fn judge(before: Option<&Baseline>, look: &Look, units: &[String]) -> Verdict {
     let mut problems = Vec::new();
     let mut wrong = |check: Check, name: &str, why: &str| {
@@ -96,7 +96,7 @@ pub fn judge(before: Option<&Baseline>, look: &Look, units: &[String]) -> Verdic
         if before.gateway {
             must(Check::Gateway, "", look.gateway.as_ref(), "there is no default route any more");
         }
-        // A channel that is not configured any more is the owner's wish, not a fault.
+        // A channel removed from the configuration is not a fault.
         if before.channel && look.channel.is_some() {
             must(Check::Channel, "", look.channel.as_ref(), "");
         }

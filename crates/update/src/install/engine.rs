@@ -1,8 +1,9 @@
-//! The install engine: a verified release and its index on one side, the target slot on the other. Synchronous; the caller gives it a
-//! thread, and blocks as they come.
+//! The install engine: writes a verified release with its index into the target slot. Synchronous; the caller provides
+//! a thread, and the blocks as they arrive.
 //!
-//! The order of its steps is the table of docs/update.md. What it writes goes to the slot that does not run; bad input changes nothing,
-//! and whatever ends it midway leaves a slot that cannot be started, a record that says so, and blocks that are not asked for again.
+//! The order of its steps is the table of docs/update.md. It writes only the slot that does not run. Bad input changes
+//! nothing. An interruption at any point leaves a slot that cannot be started, a record that says so, and written
+//! blocks that are not requested again.
 
 use super::{
     finale::{Finale, head_bytes, zero_head},
@@ -23,12 +24,12 @@ use crate::{
 use base::error::ToolError;
 use std::{sync::Arc, time::Instant};
 
-/// How often the server may be asked for more after it said that it was done: a copy rots once, not for ever.
+/// How often the server may be asked for more after it has sent everything: a block may rot once, not for ever.
 const ROUNDS: u32 = 3;
-/// Bytes between two notes of how far it is, for people: hashes decide what is there.
+/// Bytes between records of the progress, for people: hashes decide what is present.
 const CHECKPOINT: u64 = 64 << 20;
 
-/// Where an install happens.
+/// The environment of an install.
 #[derive(Clone)]
 pub struct Site {
     pub disk: Arc<dyn Disk>,
@@ -37,7 +38,7 @@ pub struct Site {
     pub simulated: bool,
 }
 
-/// An install: compared, then written, then armed.
+/// An install: compares, then writes, then arms.
 pub struct Engine {
     site: Site,
     release: Release,
@@ -45,23 +46,23 @@ pub struct Engine {
     to: Slot,
     active: Option<Target>,
     plan: Plan,
-    /// The target, while nothing is written.
+    /// The target, until writing begins.
     target: Option<Target>,
-    /// Has it, once something is.
+    /// Owns the target after that.
     writer: Option<Writer>,
-    /// Blocks before this one are where they belong, but for those that have to be sent.
+    /// Blocks before this one are in place, except for those that have to be sent.
     cursor: u32,
     rounds: u32,
     counts: Counts,
     compare_ms: u64,
     /// Whether it is recorded.
     begun: bool,
-    /// When the writing began.
+    /// When writing began.
     began: Instant,
-    /// Bytes that were given to a writer, and those that earlier writers brought to the medium.
+    /// Bytes given to a writer, and those that earlier writers brought to the medium.
     queued: u64,
     flushed: u64,
-    /// Bytes on the medium when somebody was told last, and when it was recorded last.
+    /// Bytes on the medium at the last progress report, and at the last record.
     told: u64,
     recorded: u64,
 }
@@ -73,21 +74,22 @@ struct Counts {
     zeroed: u64,
 }
 
-/// What the end of the blocks came to.
+/// The result of [`Engine::finish`].
 #[derive(Debug)]
 pub enum Finish {
     /// The slot is armed.
     Armed(Armed),
-    /// These are missing: to be sent, and then the end again.
+    /// These blocks are missing: send them, then finish again.
     More(Wanted),
 }
 
 impl Engine {
-    /// Opens the slot `to`, which must not be the one that runs, and finds out which blocks are on the card already. Writes nothing.
+    /// Opens the slot `to`, which must not be running, and determines which blocks are on the card already. Writes
+    /// nothing.
     ///
     /// # Errors
-    /// `failed_precondition` when an image does not fit; `conflict` when the target is in use; `unavailable` when it cannot be read;
-    /// `cancelled`.
+    /// `failed_precondition` when an image does not fit; `conflict` when the target is in use; `unavailable` when it
+    /// cannot be read; `cancelled`.
     pub fn prepare(site: Site, release: Release, index: Index, to: Slot) -> Result<Self, ToolError> {
         let began = Instant::now();
         let open = |slot: Slot, access: Access| -> Result<Target, ToolError> {
@@ -111,7 +113,7 @@ impl Engine {
                 .hint("it was made for another layout: get the bundle for this one"));
             }
         }
-        // A running slot that cannot be read gives no blocks, and all of them are asked for.
+        // If the running slot cannot be read, all blocks are requested instead of copied.
         let active = open(to.other(), Access::Read).ok();
         let head_bytes = head_bytes(&target, active.as_ref());
         let sides = Sides { target: &target, active: active.as_ref(), index: &index, head_bytes };
@@ -146,7 +148,8 @@ impl Engine {
     /// Takes block `n` as it is stored in the bundle. The first one begins the writing; a bad one changes nothing.
     ///
     /// # Errors
-    /// `verification_failed` for bytes that are not the signed ones, `invalid_argument` for a number out of range; those of the card.
+    /// `verification_failed` for bytes with the wrong hash, `invalid_argument` for a number out of range; those of the
+    /// card.
     pub fn block(&mut self, n: u32, stored: &[u8]) -> Result<(), ToolError> {
         self.take(n, stored).inspect_err(|error| self.interrupted(error))
     }
@@ -160,7 +163,7 @@ impl Engine {
             .with("block", n));
         };
         if way != Way::Send {
-            // Sent for nothing, or twice: no harm.
+            // Unneeded or repeated blocks are ignored.
             return Ok(());
         }
         let block = self.index.block(n);
@@ -178,11 +181,11 @@ impl Engine {
         Ok(())
     }
 
-    /// The server has sent everything: what is left is copied, all is read back, and the slot is armed.
+    /// The server has sent everything: copies the rest, reads everything back, and arms the slot.
     ///
     /// # Errors
-    /// Those of the card; `verification_failed` when it gives back something else (the slot is not armed then);
-    /// `failed_precondition` when blocks still miss after several rounds.
+    /// Those of the card; `verification_failed` when it reads back something else (the slot is not armed then);
+    /// `failed_precondition` when blocks are still missing after several rounds.
     pub fn finish(&mut self) -> Result<Finish, ToolError> {
         self.end().inspect_err(|error| self.interrupted(error))
     }
@@ -241,7 +244,7 @@ impl Engine {
         }))
     }
 
-    /// Ends it for now: what is queued is written, so that it is not asked for again.
+    /// Stops for now: what is queued is written, so that it is not requested again.
     ///
     /// # Errors
     /// Those of the card.
@@ -252,7 +255,7 @@ impl Engine {
             .inspect_err(|error| self.interrupted(error))
     }
 
-    /// Step 3, once: the record says that the target is being written, then it can no longer be started, then it is written.
+    /// Step 3, once: records that the target is being written, then makes it unbootable, then allows writing.
     fn begin(&mut self) -> Result<(), ToolError> {
         let Some(target) = self.target.take() else { return Ok(()) };
         if self.site.watch.stopped() {
@@ -267,7 +270,7 @@ impl Engine {
         self.start_writer(target)
     }
 
-    /// Copies and zeroes what lies before block `end`, in the order of the card.
+    /// Copies and zeroes what lies before block `end`, in order of position.
     fn reach(&mut self, end: u32) -> Result<(), ToolError> {
         while self.cursor < end {
             let n = self.cursor;
@@ -286,7 +289,8 @@ impl Engine {
                 let whole = self.index.block(self.index.range(block.image).start).size;
                 let at = u64::from(place) * u64::from(whole);
                 let copied = |area| fill_from(area, at, block.size, &mut raw).is_ok();
-                // Hashed again as it is copied: between the comparison and now it may have rotted. Then the server has it.
+                // Hashed again when copied: it may have rotted since the comparison. Then it is requested from the
+                // server.
                 if !area.is_some_and(copied) || !is(&block, &raw) {
                     self.plan.ways[n as usize] = Way::Send;
                     continue;
@@ -302,8 +306,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Computes what is missing of the root's hash tree. Blocks that do not have the index's hash have to be sent: the image has no such
-    /// tree, or the card gave something else than was written to it, which is found when it is read back.
+    /// Computes the missing part of the root's hash tree. Blocks that do not match the index must be sent: the image
+    /// has no such tree, or the card returned something else than was written, which the read-back finds.
     fn compute_tree(&mut self) -> Result<(), ToolError> {
         let Some(layout) = self.plan.tree.take() else { return Ok(()) };
         let Some(writer) = self.writer.take() else { return Ok(()) };
@@ -356,7 +360,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Has the record say why it ended early, once there is one. That it can be resumed, it says already.
+    /// Records why it ended early, if it is recorded. That it can be resumed is recorded already.
     fn interrupted(&self, why: &ToolError) {
         if self.begun
             && let Err(error) = self.site.record.interrupted(&why.message)

@@ -1,5 +1,5 @@
-//! Steps 6 and 7: everything is read back, then the head is written, sector 0 last, and only then the slot is armed. And the head's
-//! other way: zeroed, before anything of the slot changes.
+//! Steps 6 and 7: everything is read back, then the head is written, sector 0 last, and only then the slot is armed.
+//! Also the reverse: zeroing the head before anything else in the slot changes.
 
 use super::{
     engine::Site,
@@ -19,11 +19,11 @@ use crate::{
 };
 use base::error::{ErrorCode, ToolError};
 
-/// The sector without which nothing else of a FAT is looked at.
+/// The sector without which nothing else of a FAT is read.
 const SECTOR: usize = 512;
 
-/// How many bytes of the boot area count as head, to be zeroed first and written last: what the target's file system says, or
-/// the running slot's, whichever is longer; where neither says anything, the longest there is.
+/// How many bytes of the boot area count as head, to be zeroed first and written last: the longer of what the target's
+/// and the running slot's file systems say; if neither is a FAT, the maximum.
 pub(super) fn head_bytes(target: &Target, active: Option<&Target>) -> u64 {
     let of = |side: &Target| {
         let mut first = [0; SECTOR];
@@ -34,16 +34,16 @@ pub(super) fn head_bytes(target: &Target, active: Option<&Target>) -> u64 {
     longest.unwrap_or(LONGEST_HEAD).min(target.boot.size())
 }
 
-/// Makes the slot one that nothing starts from, and returns when that is on the medium.
+/// Makes the slot unbootable, and returns when that is on the medium.
 ///
 /// # Errors
 /// Those of the card.
 pub fn zero_head(boot: &dyn Device, bytes: u64) -> Result<(), ToolError> {
-    // Not the whole head in memory once more: it waits there already.
+    // A small buffer: the new head is in memory already.
     const ZEROS: [u8; 16 << 10] = [0; 16 << 10];
     let end = bytes.min(boot.size());
     let zero = || -> std::io::Result<()> {
-        // Sector 0 first, and alone: a torn write of the rest finds it gone.
+        // Sector 0 first, in a write of its own: after a torn write of the rest it is gone already.
         let mut at = end.min(SECTOR as u64);
         boot.write(0, &ZEROS[..at as usize])?;
         boot.flush()?;
@@ -71,8 +71,8 @@ impl Finale<'_> {
     /// See the module.
     ///
     /// # Errors
-    /// `verification_failed` when the card gives back something else, or the image is not one to be started: the slot stays one that
-    /// cannot be, and the record says why. Other failures can be resumed.
+    /// `verification_failed` when the card reads back something else, or the image cannot be started: the slot stays
+    /// unbootable, and the record says why. Other failures can be resumed.
     pub fn run(&self, mut target: Target) -> Result<(), ToolError> {
         let (site, length) = (self.site, self.head.length);
         let done = self.read_back(&mut target).and_then(|()| {
@@ -81,16 +81,16 @@ impl Finale<'_> {
             self.write_head(&*target.boot)
         });
         let Err(error) = done else {
-            // Nobody else may have it while the boot chain is told.
+            // The device stays open, so that nothing else can use it, until the boot chain is armed.
             site.record.armed()?;
             site.watch.passed(Point::Armed);
             return Ok(());
         };
-        // Never half a head: whoever looks at the slot finds none.
+        // Never leave a partial head.
         if let Err(worse) = zero_head(&*target.boot, length) {
             tracing::error!(target: "update", error = %worse, "the head of a slot that failed");
         }
-        // The record zeroes the head itself as well, for which the area has to be free.
+        // The record zeroes the head as well, for which the area must be closed.
         drop(target);
         if error.code == ErrorCode::VerificationFailed
             && let Err(worse) = site.record.failed(self.to, &error.message)
@@ -107,7 +107,7 @@ impl Finale<'_> {
         let size = target.boot.size();
         let image = self.release.manifest.images.iter().find(|image| image.kind == bundle::ImageKind::Boot);
         let Some(image) = image else { return Ok(()) };
-        // With the head as it will be: it is in memory still, and zero on the medium.
+        // With the new head, which is in memory and still zero on the medium.
         let (boot, pieces) = (&*target.boot, &self.head.pieces);
         bundle::check_boot(image.size.min(size), &mut |at, into| {
             boot.read_back(at, into)?;

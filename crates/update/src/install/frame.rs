@@ -1,43 +1,43 @@
-//! Frames of an install stream: `u32 length of the payload, little-endian | u8 kind | payload`. Each kind has its own bound, and no
-//! memory is spent before the length is held against it.
+//! Frames of an install stream: `u32 length of the payload, little-endian | u8 kind | payload`. Each kind has its own
+//! limit, checked before memory is allocated.
 
 use base::error::{ErrorCode, ToolError};
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
 
-/// A block as it is stored, at most 1 MiB raw (an incompressible one grows by less than 60 bytes), and its number.
+/// A stored block of at most 1 MiB raw (an incompressible one grows by less than 60 bytes), and its number.
 pub const MAX_BLOCK: usize = (1 << 20) + 64;
 /// Magic, manifest and signatures (docs/bundle-format.md).
 pub const MAX_HEAD: usize = 128 << 10;
-/// A piece of the index: no longer than most blocks, so that one buffer does for both.
+/// A piece of the index: no longer than most blocks, so that one buffer serves both.
 pub const MAX_INDEX_PIECE: usize = 64 << 10;
-/// One bit a block: an index of 16 MiB has fewer than 262144 entries.
+/// One bit per block: an index of 16 MiB has fewer than 262144 entries.
 pub const MAX_WANTED: usize = 32 << 10;
-/// What is JSON.
+/// JSON payloads.
 pub const MAX_JSON: usize = 32 << 10;
-/// Length and kind.
+/// Length and kind, in bytes.
 pub const HEADER: usize = 5;
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// To the agent: the bundle's first bytes, up to its index. First, once.
+    /// To the agent: the bundle's first bytes, up to its index. First frame, once.
     Head,
     /// To the agent: the index, in pieces and in order.
     Index,
     /// To the agent: number of the block (`u32`, little-endian), then its bytes as they are in the bundle.
     Block,
-    /// To the agent: that was all.
+    /// To the agent: all blocks were sent.
     Finish,
-    /// To the agent: nobody wants it any more. What is written stays, to be resumed.
+    /// To the agent: stop. What is written stays, to be resumed.
     Cancel,
-    /// To the server: a bit for each block it has to send, lowest bit first.
+    /// To the server: a bit for each block to be sent, lowest bit first.
     Wanted,
     /// To the server: [`Progress`].
     Progress,
     /// To the server: the error that ended it.
     Failed,
-    /// To the server: [`Armed`], and the end.
+    /// To the server: [`Armed`]; the last frame.
     Armed,
     /// To the server, in answer to the head: it may be installed (the agent's `Judged`).
     Judged,
@@ -84,22 +84,22 @@ impl Kind {
         }
     }
 
-    /// Whether it goes from the server to the agent.
+    /// Whether the server sends it to the agent.
     pub const fn is_for_agent(self) -> bool {
         self.number() < 16
     }
 }
 
-/// The five bytes before a payload of `length` bytes.
+/// The header of a payload of `length` bytes.
 pub fn header(kind: Kind, length: usize) -> [u8; HEADER] {
     let [a, b, c, d] = u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
     [a, b, c, d, kind.number()]
 }
 
-/// What such five bytes say: kind, and length of the payload.
+/// Parses a header: kind, and length of the payload.
 ///
 /// # Errors
-/// `invalid_argument` for a kind that does not go in this direction, or a length over its bound.
+/// `invalid_argument` for a kind in the wrong direction, or a length over its limit.
 pub fn parse(header: [u8; HEADER], for_agent: bool) -> Result<(Kind, usize), ToolError> {
     let [a, b, c, d, number] = header;
     let length = u32::from_le_bytes([a, b, c, d]) as usize;
@@ -119,7 +119,7 @@ pub fn parse(header: [u8; HEADER], for_agent: bool) -> Result<(Kind, usize), Too
     Ok((kind, length))
 }
 
-/// Reads the payload-to-be's header and then the payload into `payload`; `None` when the peer closed between two frames.
+/// Reads a header and then the payload into `payload`; `None` when the peer closed between two frames.
 ///
 /// # Errors
 /// [`parse`]'s; `unavailable` when the peer closed within a frame or reading fails.
@@ -137,7 +137,7 @@ pub fn read(from: &mut impl Read, payload: &mut Vec<u8>) -> Result<Option<Kind>,
     from.read_exact(&mut bytes[first..]).map_err(|error| broken(&error))?;
     let (kind, length) = parse(bytes, true)?;
     payload.clear();
-    // The bound is this kind's, so what is kept between frames is the longest block's.
+    // The buffer is reused between frames; it is at most as long as the longest block.
     payload.resize(length, 0);
     from.read_exact(payload).map_err(|error| broken(&error))?;
     Ok(Some(kind))
@@ -154,24 +154,24 @@ pub fn write(to: &mut impl Write, kind: Kind, payload: &[u8]) -> Result<(), Tool
         .map_err(|error| broken(&error))
 }
 
-/// The stream itself failed, not the update.
+/// An error of the stream, not of the update.
 pub fn broken(error: &io::Error) -> ToolError {
     ToolError::unavailable(format!("the install stream between the halves broke: {error}"))
         .hint("what is written stays; start the update again and it goes on from there")
 }
 
-/// How far the agent is.
+/// The agent's progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Progress {
     pub phase: crate::status::Phase,
     /// Bytes of the images done in this phase; when writing, these are on the medium.
     pub done: u64,
-    /// Bytes of the images this phase goes over.
+    /// Bytes of the images in this phase in total.
     pub total: u64,
 }
 
-/// What an install came to.
+/// The result of an install.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Armed {
@@ -181,7 +181,8 @@ pub struct Armed {
     pub target: crate::Slot,
     /// Bytes of both images.
     pub total_bytes: u64,
-    /// Of them: sent by the server (raw), copied from the running slot or computed (the root's hash tree), zeros, and there already.
+    /// Of them: sent by the server (raw), copied from the running slot or computed (the root's hash tree), zeros, and
+    /// already present.
     pub sent_bytes: u64,
     pub copied_bytes: u64,
     pub zeroed_bytes: u64,
@@ -193,7 +194,7 @@ pub struct Armed {
     pub simulated: bool,
 }
 
-/// Which blocks the agent has to be sent: one bit each.
+/// The blocks that the agent needs: one bit each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted(Vec<u8>);
 
@@ -212,7 +213,7 @@ impl Wanted {
         &self.0
     }
 
-    /// Adds block `n`, which must be one of those it was made for.
+    /// Sets or clears block `n`, which must be below the number of blocks.
     pub fn set(&mut self, n: u32, wanted: bool) {
         if let Some(byte) = self.0.get_mut(n as usize / 8) {
             let bit = 1 << (n % 8);
@@ -232,7 +233,7 @@ impl Wanted {
         self.0.iter().all(|byte| *byte == 0)
     }
 
-    /// The numbers, ascending.
+    /// The block numbers, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         (0..self.0.len() as u32 * 8).filter(|n| self.contains(*n))
     }

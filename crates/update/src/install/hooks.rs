@@ -1,8 +1,8 @@
-//! Who watches an install: progress for people, and points where a test can end the process.
+//! Observers of an install: progress for people, and points at which a test can end the process.
 
 use super::frame::Progress;
 
-/// Points of an install at which something changes on the card, in the order they are passed: right after what the name says.
+/// Points of an install at which the card changes, in order: each is just after what its name says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Point {
     Compared,
@@ -50,19 +50,19 @@ impl Point {
     }
 }
 
-/// Watches. Called from the install's threads; what takes its time here holds the install up.
+/// An observer. Called from the install's threads; slow code here delays the install.
 pub trait Watch: Send + Sync {
     /// That point was just passed.
     fn passed(&self, _point: Point) {}
-    /// So far it is.
+    /// Reports progress.
     fn progress(&self, _progress: &Progress) {}
-    /// Whether somebody wants it ended; asked between blocks.
+    /// Whether the install should be cancelled; checked between blocks.
     fn stopped(&self) -> bool {
         false
     }
 }
 
-/// Nobody watches.
+/// No observer.
 pub struct Unwatched;
 
 impl Watch for Unwatched {}

@@ -1,4 +1,5 @@
-//! Steps 1 and 2 of an update: is this head signed, is it for this machine, may it be installed now. Nothing is written.
+//! Steps 1 and 2 of an update: is this head signed, is it for this machine, may it be installed now. Nothing is
+//! written.
 
 use super::record::Record;
 use crate::{
@@ -8,7 +9,7 @@ use crate::{
 };
 use base::error::{ErrorCode, ToolError};
 
-/// What the manifest is held against, beside the record.
+/// What the manifest is compared with, besides the record.
 #[derive(Clone, Debug, Default)]
 pub struct Machine {
     pub product: String,
@@ -16,27 +17,28 @@ pub struct Machine {
     pub layout: String,
     /// Device-tree compatibles, most specific first.
     pub hardware: Vec<String>,
-    /// When its bootloader was built, in seconds since 1970, where it tells.
+    /// When its bootloader was built, in seconds since 1970, if it reports that.
     pub bootloader_built: Option<u64>,
-    /// Whether it has a bootloader that could be too old: a Raspberry Pi's EEPROM.
+    /// Whether its bootloader could be too old: a Raspberry Pi's EEPROM.
     pub has_eeprom: bool,
     /// When the running image was built, in seconds since 1970.
     pub built: u64,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Debug)]
 pub struct Verdict {
     pub release: Release,
     pub target: Slot,
-    /// For people: what could not be known.
+    /// For people: what could not be determined.
     pub notes: Vec<String>,
 }
 
-/// Judges the first bytes of a bundle. `clock` is the system's, in seconds since 1970; `synchronised`, whether the network set it.
+/// Verifies the first bytes of a bundle. `clock` is the system's, in seconds since 1970; `synchronised`: whether it was
+/// set from the network.
 ///
 /// # Errors
-/// `verification_failed` for signatures, `failed_precondition` for what is for another machine or time, and those of
+/// `verification_failed` for signatures, `failed_precondition` for another machine or time, and those of
 /// [`crate::slots::admit`].
 pub fn judge(
     head: &[u8],

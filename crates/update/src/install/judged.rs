@@ -1,4 +1,4 @@
-//! What the installing half says of a bundle's head, before anything is written.
+//! The agent's judgement of a bundle's head, before anything is written.
 
 use crate::{Slot, bundle::Digest};
 use serde::{Deserialize, Serialize};
@@ -11,13 +11,13 @@ pub struct Judged {
     pub counter: u64,
     pub channel: String,
     pub manifest_sha256: Digest,
-    /// Where it would go.
+    /// The slot that it would be written to.
     pub target: Slot,
     /// Bytes of its images.
     pub total_bytes: u64,
-    /// It was begun before: what is written already is not asked for again.
+    /// It resumes an interrupted install: what is written already is not requested again.
     pub resumes: bool,
-    /// What a person should know: that the clock is not to be trusted, say.
+    /// What a person should know, for example that the clock is not set.
     pub notes: Vec<String>,
     pub simulated: bool,
 }

@@ -1,4 +1,4 @@
-//! Installing: the agent's engine, which writes the slot that does not run, and the stream on which it gets its blocks.
+//! Installing: the agent's engine, which writes the slot that does not run, and the stream that delivers its blocks.
 
 pub mod engine;
 mod finale;

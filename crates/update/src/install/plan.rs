@@ -1,4 +1,4 @@
-//! Which blocks are where already: what the comparison of target, running slot and index comes to. Nothing is written for it.
+//! The source of each block, by comparing target, running slot and index. Writes nothing.
 
 use super::{
     frame::{Progress, Wanted},
@@ -13,34 +13,35 @@ use crate::{
 use base::error::ToolError;
 use std::{collections::BTreeMap, ops::Range};
 
-/// What has to be done for a block.
+/// How a block is obtained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// The target has it; or it is written, or in the head that is written last.
+    /// In the target already; or written, or in the head that is written last.
     There,
     /// Zeros have to be written.
     Zero,
-    /// The running slot has it, this many whole blocks from the start of its area: a file that grew moves those after it.
+    /// Copied from the running slot, from this many whole blocks after the start of its area: when a file grows, later
+    /// blocks move.
     Copy(u32),
-    /// It is in the root's hash tree, and is computed when all the data is written.
+    /// In the root's hash tree, and computed after all the data is written.
     Tree,
     /// It has to be sent.
     Send,
 }
 
-/// The head of the boot image: reserved sectors and FATs, without which no firmware finds a file. It is kept in memory until
+/// The head of the boot image: reserved sectors and FATs, without which no firmware finds a file. Held in memory until
 /// everything else is on the card and read back.
 pub(super) struct Head {
-    /// The blocks it is in: the first ones of the boot image.
+    /// Its blocks: the first ones of the boot image.
     pub blocks: Range<u32>,
-    /// Its bytes, all in all.
+    /// Its size in bytes.
     pub length: u64,
-    /// Those of its blocks that are not zero, by their place: most of a FAT is.
+    /// Its non-zero blocks by position: most of a FAT is zero.
     pub pieces: BTreeMap<u64, Vec<u8>>,
 }
 
 impl Head {
-    /// All its bytes, in their order, gaps of zeros included.
+    /// All its bytes in order, gaps of zeros included.
     pub fn feed(&self, mut take: impl FnMut(&[u8])) {
         const ZEROS: [u8; 4096] = [0; 4096];
         let zeros = |from: u64, to: u64, take: &mut dyn FnMut(&[u8])| {
@@ -61,22 +62,22 @@ impl Head {
     }
 }
 
-/// One way a block.
+/// One way per block.
 pub(super) struct Plan {
     pub ways: Vec<Way>,
     pub head: Head,
     /// Bytes of both images.
     pub total: u64,
-    /// Of them: there already, or zeros that are still to be written.
+    /// Of them: present already, or zeros still to be written.
     pub kept: u64,
-    /// The root's hash tree, while blocks of it wait to be computed.
+    /// The root's hash tree, while blocks of it are to be computed.
     pub tree: Option<Layout>,
 }
 
-/// What is compared: both slots and the index.
+/// The inputs of the comparison: both slots and the index.
 pub(super) struct Sides<'a> {
     pub target: &'a Target,
-    /// The running slot's boot and root; `None` when it cannot be read, and nothing is copied.
+    /// The running slot's boot and root; `None` when it cannot be read: then nothing is copied.
     pub active: Option<&'a Target>,
     pub index: &'a Index,
     /// Bytes of the boot image's head.
@@ -114,7 +115,7 @@ impl Plan {
             let way = plan.way(sides, n, &block, &mut ours, &mut theirs)?;
             plan.ways.push(way);
             done += u64::from(block.size);
-            // A percent at a time, and at least every 4 MiB.
+            // Reported per 4 MiB.
             if done - told > (4 << 20) || done == total {
                 told = done;
                 watch.progress(&Progress { phase: Phase::Comparing, done, total });
@@ -128,7 +129,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Looks in the whole of the running slot for what it does not have in the same place. 16 bytes of memory for each block that is missing.
+    /// Searches the whole running slot for blocks that are not in the same place. 16 bytes of memory per missing block.
     fn find_moved(&mut self, sides: &Sides<'_>, image: ImageKind, watch: &dyn Watch) -> Result<(), ToolError> {
         let (index, range) = (sides.index, sides.index.range(image));
         let Some(area) = sides.active.map(|active| active.area(image)) else { return Ok(()) };
@@ -138,7 +139,7 @@ impl Plan {
         let mut wanted: Vec<(u64, u32)> =
             range.clone().filter(missing).map(|n| (short(index.block(n).sha256), n)).collect();
         wanted.sort_unstable();
-        // As much of the area as the new image has: what is after the old one is nobody's.
+        // Only as much of the area as the new image covers: what follows the old image is undefined.
         let places = area.size() / u64::from(first.size);
         let mut bytes = Vec::new();
         for place in 0..places.min(u64::from(range.end - range.start)) as u32 {
@@ -163,7 +164,8 @@ impl Plan {
         Ok(())
     }
 
-    /// What is missing of the root's hash tree is not asked for, where the root's size allows one. If it is none, it is asked for later.
+    /// Missing blocks of the root's hash tree are computed instead of requested, if the root's size allows a tree. If
+    /// it has none, they are requested later.
     fn leave_tree(&mut self, index: &Index) {
         let Some(tree) = Layout::of(size(index, ImageKind::Root)) else { return };
         for n in index.range(ImageKind::Root).rev().take_while(|n| index.block(*n).at >= tree.data) {
@@ -185,7 +187,7 @@ impl Plan {
     ) -> Result<Way, ToolError> {
         let head = self.head.blocks.contains(&n);
         if head && block.zero {
-            // As it will be once the head is zeroed.
+            // The state after the head is zeroed.
             self.kept += u64::from(block.size);
             return Ok(Way::There);
         }
@@ -202,7 +204,7 @@ impl Plan {
         if block.zero {
             return Ok(Way::Zero);
         }
-        // What the running slot cannot give is asked of the server: no reason to stop.
+        // If the running slot cannot be read, the block is requested from the server.
         let found = sides.active.is_some_and(|active| {
             let area = active.area(block.image);
             block.at + u64::from(block.size) <= area.size() && fill(area, block, theirs).is_ok() && is(block, theirs)
@@ -212,20 +214,20 @@ impl Plan {
                 self.keep(block, theirs);
                 Ok(Way::There)
             }
-            // All blocks of an image but its last have one size, so this is its place.
+            // All blocks of an image except the last have one size, so the number gives the position.
             (true, false) => Ok(Way::Copy(n - sides.index.range(block.image).start)),
             (false, _) => Ok(Way::Send),
         }
     }
 
-    /// Puts a block of the head where it belongs, in memory.
+    /// Stores a block of the head in memory.
     pub fn keep(&mut self, block: &Block, bytes: &[u8]) {
         if bytes.iter().any(|byte| *byte != 0) {
             self.head.pieces.insert(block.at, bytes.to_vec());
         }
     }
 
-    /// What has to be sent.
+    /// The blocks that have to be sent.
     pub fn wanted(&self) -> Wanted {
         let mut wanted = Wanted::none(self.ways.len() as u32);
         for (n, way) in (0..).zip(&self.ways) {
@@ -235,7 +237,7 @@ impl Plan {
     }
 }
 
-/// Bytes of an image.
+/// Size of an image in bytes.
 fn size(index: &Index, image: ImageKind) -> u64 {
     index.range(image).last().map_or(0, |last| {
         let last = index.block(last);
@@ -248,13 +250,13 @@ pub(super) fn fill(device: &dyn Device, block: &Block, into: &mut Vec<u8>) -> st
     fill_from(device, block.at, block.size, into)
 }
 
-/// Reads as many bytes from another place.
+/// Reads as many bytes from another position.
 pub(super) fn fill_from(device: &dyn Device, at: u64, size: u32, into: &mut Vec<u8>) -> std::io::Result<()> {
     into.resize(size as usize, 0);
     device.read(at, into)
 }
 
-/// Whether these are the block's bytes. Zeros are seen without a hash.
+/// Whether these are the block's bytes. Zeros are compared without a hash.
 pub(super) fn is(block: &Block, bytes: &[u8]) -> bool {
     if block.zero { bytes.iter().all(|byte| *byte == 0) } else { Digest::of(bytes) == block.sha256 }
 }

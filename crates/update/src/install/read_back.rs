@@ -1,4 +1,4 @@
-//! Reading everything back from the medium itself: one thread reads, one hashes blocks, one hashes images.
+//! Reads everything back from the medium itself: one thread reads, one hashes blocks, one hashes images.
 
 use super::{
     hooks::Watch,
@@ -13,17 +13,18 @@ use base::error::{ErrorCode, ToolError};
 use ring::digest::{Context, SHA256};
 use std::sync::mpsc::{channel, sync_channel};
 
-/// Bytes of one read, where blocks are not larger: cards are nearly as fast as they get from here on.
+/// Bytes per read, unless blocks are larger: longer reads are hardly faster on cards.
 const PIECE: usize = 256 << 10;
 /// Reads ahead of the hash.
 const AHEAD: usize = 1;
 
-/// Compares what is on the medium with the index, block after block, and each image as a whole with `images`, the manifest's. The head
-/// of the boot image is the one in memory: it is zero on the medium. `tell` hears how many bytes were compared.
+/// Compares the medium with the index, block by block, and each image with its hash in `images`, the manifest's. The
+/// head of the boot image is taken from memory: it is zero on the medium. `tell` is called with the number of bytes
+/// compared.
 ///
 /// # Errors
-/// `verification_failed` naming the first block, or the image, that is another one; `unavailable` when the card cannot be read;
-/// `cancelled`.
+/// `verification_failed` naming the first block, or the image, that differs; `unavailable` when the card cannot be
+/// read; `cancelled`.
 pub(super) fn all(
     target: &mut Target,
     index: &Index,
@@ -52,7 +53,7 @@ pub(super) fn all(
     Ok(())
 }
 
-/// One area's blocks, which lie one behind the other. Gives `whole` back with their bytes added.
+/// One area's consecutive blocks. Returns `whole` with their bytes added.
 fn area(
     device: &mut Box<dyn Device>,
     index: &Index,
@@ -63,7 +64,7 @@ fn area(
 ) -> Result<Context, ToolError> {
     let Some(last) = blocks.clone().last() else { return Ok(whole) };
     let (first, last) = (index.block(blocks.start), index.block(last));
-    // Whole blocks, whatever their size: both are powers of two, and only the last block is shorter.
+    // Whole blocks: both sizes are powers of two, and only the last block is shorter.
     let piece_bytes = PIECE.max(first.size as usize);
     let (name, start, end) = (first.image.name(), first.at, last.at + u64::from(last.size));
     std::thread::scope(|threads| {
@@ -77,13 +78,13 @@ fn area(
                 let read = device.read_back(at, &mut piece);
                 at += piece.len() as u64;
                 let what = || format!("reading back the target's {name} area at {at}");
-                // Whoever hashes has found something wrong.
+                // The hashing thread has found an error and ended.
                 if send.send(read.map(|()| piece).map_err(|error| card(&what(), &error))).is_err() {
                     return;
                 }
             }
         });
-        // The whole image is hashed beside its blocks, on a processor of its own.
+        // The whole image is hashed in parallel, on another processor.
         let (pass, passed) = sync_channel::<Vec<u8>>(0);
         let image = threads.spawn(move || {
             for piece in passed {
@@ -115,7 +116,7 @@ fn area(
     })
 }
 
-/// The card does not hold what it was given.
+/// The card does not hold what was written.
 pub(super) fn mismatch(area: &str, at: u64) -> ToolError {
     ToolError::new(
         ErrorCode::VerificationFailed,

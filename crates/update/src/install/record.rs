@@ -1,4 +1,4 @@
-//! What an install records, one write a step: the transitions of [`slots`], on the machine's ledger.
+//! The record of an install, one write per step: the transitions of [`slots`], on the machine's ledger.
 
 use crate::{
     Slot,
@@ -12,15 +12,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 
-/// The ledger, and what its transitions ask beside it. Cheap to clone.
+/// The ledger, and the other inputs of its transitions. Cheap to clone.
 #[derive(Clone)]
 pub struct Record {
     pub ledger: Arc<Mutex<Ledger>>,
     pub clock: Clock,
-    /// The running image's own counter, where it has one.
+    /// The running image's own counter, if it has one.
     pub running_counter: Option<u64>,
     pub limits: Limits,
-    /// When the machine restarts into what is installed, once it is armed.
+    /// When the machine restarts into the new slot, once it is armed.
     pub restart: RestartPlan,
 }
 
@@ -29,7 +29,7 @@ impl Record {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Performs what `decide` makes of the state as it is.
+    /// Performs the step that `decide` makes of the current state.
     ///
     /// # Errors
     /// Those of the transition, and of the card.
@@ -39,7 +39,7 @@ impl Record {
         ledger.perform(&step)
     }
 
-    /// Whether it may be installed, and where; nothing is written.
+    /// Whether it may be installed, and where. Writes nothing.
     ///
     /// # Errors
     /// Those of [`slots::admit`].
@@ -53,7 +53,7 @@ impl Record {
         slots::admit(state, &Asked { candidate: &candidate, seen: &seen, running, limits, now_ms })
     }
 
-    /// Whether it goes on with what was interrupted.
+    /// Whether it resumes an interrupted install.
     pub fn resumes(&self, state: &State, release: &Release) -> bool {
         let writing = |stage| matches!(stage, slots::Stage::Writing | slots::Stage::Written | slots::Stage::Verified);
         state.update.as_ref().is_some_and(|update| update.manifest == Some(release.digest) && writing(update.stage))
@@ -87,7 +87,7 @@ impl Record {
     pub(super) fn armed(&self) -> Result<(), ToolError> {
         let mut ledger = self.ledger();
         let mut step = slots::arm(ledger.state(), &ledger.evidence())?;
-        // One write: whatever ends the agent now, the next one knows what was planned.
+        // One write, so that a restarted agent knows the plan in any case.
         if let Some(update) = step.state.as_mut().and_then(|state| state.update.as_mut()) {
             update.restart = self.restart;
         }
@@ -99,7 +99,7 @@ impl Record {
         self.step(|state| slots::failed(state, to, why, now))
     }
 
-    /// The attempt goes on some time; until then this is why it does not.
+    /// Records why the attempt stopped; it may be resumed later.
     pub(super) fn interrupted(&self, why: &str) -> Result<(), ToolError> {
         self.step(|state| {
             let mut next = state.clone();

@@ -1,4 +1,4 @@
-//! The server's and the console's end of an install stream: sends head, index and blocks; the agent decides.
+//! The server's and the console's end of an install stream: sends head, index and blocks. The agent decides.
 
 use super::{
     frame::{self, Armed, HEADER, Kind, MAX_INDEX_PIECE, Progress, Wanted, broken},
@@ -16,20 +16,20 @@ use tokio::{
     task::AbortHandle,
 };
 
-/// The agent says how far it is at least every few seconds, whatever it does; a card that hangs longer than this has failed.
+/// The agent reports progress every few seconds; a card that hangs longer than this has failed.
 const SILENCE: Duration = Duration::from_secs(180);
 
-/// An install under way. Dropping it ends the stream; what is written stays and is not asked for again.
+/// An install under way. Dropping it ends the stream; what is written stays and is not requested again.
 pub struct Install {
     writer: OwnedWriteHalf,
     answers: mpsc::Receiver<Result<Answer, ToolError>>,
-    /// An answer that came while the last bytes of its question were still being written.
+    /// An answer that arrived while its request was still being written.
     early: Option<Answer>,
     progress: watch::Receiver<Option<Progress>>,
     reader: AbortHandle,
 }
 
-/// What the agent says that is not progress.
+/// The agent's messages except progress.
 #[derive(Debug)]
 enum Answer {
     Judged(Judged),
@@ -37,18 +37,18 @@ enum Answer {
     Armed(Armed),
 }
 
-/// What [`Install::finish`] found.
+/// The result of [`Install::finish`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum Finished {
     /// Everything is written and read back; the slot is armed.
     Armed(Armed),
-    /// These have to be sent as well (a copy on the card had rotted); then finish again.
+    /// These blocks have to be sent as well (a copy on the card had rotted); then finish again.
     More(Wanted),
 }
 
 impl Install {
-    /// Sends the head of a bundle into a stream that the agent has taken for an install, and gives the agent's judgement. Must
-    /// be called inside the runtime.
+    /// Sends the head of a bundle into a stream that the agent has accepted for an install, and returns the agent's
+    /// judgement. Must be called inside the runtime.
     ///
     /// # Errors
     /// The agent's refusal; `unavailable` when it is gone.
@@ -65,15 +65,15 @@ impl Install {
         }
     }
 
-    /// How far the agent is; changes as it goes on.
+    /// The agent's progress.
     pub fn progress(&self) -> watch::Receiver<Option<Progress>> {
         self.progress.clone()
     }
 
-    /// Sends the next bytes of the index; any number of them.
+    /// Sends the next bytes of the index, in any amount.
     ///
     /// # Errors
-    /// The agent's refusal; `unavailable` when it is gone. So for all that follow.
+    /// The agent's refusal; `unavailable` when it is gone. The same for all methods below.
     pub async fn index(&mut self, bytes: &[u8]) -> Result<(), ToolError> {
         for piece in bytes.chunks(MAX_INDEX_PIECE) {
             self.send(Kind::Index, &[piece]).await?;
@@ -81,7 +81,7 @@ impl Install {
         Ok(())
     }
 
-    /// Waits, after the whole index, for what the agent has found: the blocks it has to be sent. It has written nothing yet.
+    /// Waits, after the whole index, for the blocks that the agent needs. It has written nothing yet.
     pub async fn wanted(&mut self) -> Result<Wanted, ToolError> {
         match self.answer().await? {
             Answer::Wanted(wanted) => Ok(wanted),
@@ -94,7 +94,7 @@ impl Install {
         self.send(Kind::Block, &[&n.to_le_bytes(), stored]).await
     }
 
-    /// Says that all wanted blocks were sent, and waits until they are written, read back and armed.
+    /// Marks all wanted blocks as sent, and waits until they are written, read back and armed.
     pub async fn finish(&mut self) -> Result<Finished, ToolError> {
         self.send(Kind::Finish, &[]).await?;
         match self.answer().await? {
@@ -104,10 +104,10 @@ impl Install {
         }
     }
 
-    /// Says that nobody wants it any more, and waits until the agent has let go of the target. What is written stays, to be resumed.
+    /// Cancels, and waits until the agent has closed the target. What is written stays, to be resumed.
     pub async fn cancel(mut self) -> Result<(), ToolError> {
         self.send(Kind::Cancel, &[]).await?;
-        // It ends the stream without a word when what is queued is on the card.
+        // The agent closes the stream when all queued blocks are on the card.
         let ended = async { while let Some(Ok(_)) = self.answers.recv().await {} };
         tokio::time::timeout(SILENCE, ended).await.map_err(|_| {
             ToolError::unavailable(format!("the agent did not end the update within {} s", SILENCE.as_secs()))
@@ -117,7 +117,7 @@ impl Install {
 
     async fn send(&mut self, kind: Kind, parts: &[&[u8]]) -> Result<(), ToolError> {
         let length = parts.iter().map(|part| part.len()).sum::<usize>();
-        // Told here, where the caller's mistake is, and not as a stream that the agent ends.
+        // Reported here, as the caller's mistake, before the agent ends the stream for it.
         if length > kind.bound() {
             let message = format!("a frame {kind:?} has {} bytes at most, this one {length}", kind.bound());
             return Err(ToolError::new(ErrorCode::ContentTooLarge, message));
@@ -134,7 +134,7 @@ impl Install {
         loop {
             tokio::select! {
                 biased;
-                // An agent that has refused reads no more: its reason comes first, and is not lost in a write that fails.
+                // An agent that has refused stops reading: its reason is taken before a write can fail.
                 answer = self.answers.recv(), if self.early.is_none() => match answer {
                     Some(Ok(answer)) => self.early = Some(answer),
                     Some(Err(refused)) => return Err(refused),
@@ -151,7 +151,7 @@ impl Install {
         }
     }
 
-    /// The next answer; given up when the agent says nothing at all for [`SILENCE`].
+    /// The next answer; fails when the agent is silent for [`SILENCE`].
     async fn answer(&mut self) -> Result<Answer, ToolError> {
         if let Some(answer) = self.early.take() {
             return Ok(answer);
@@ -162,7 +162,7 @@ impl Install {
                 answer = self.answers.recv() => return answer.unwrap_or_else(|| Err(gone())),
                 moved = tokio::time::timeout(SILENCE, self.progress.changed()) => match moved {
                     Ok(Ok(())) => {}
-                    // The reader has ended: what it said last is in the channel.
+                    // The reader has ended: its last message is in the channel.
                     Ok(Err(_)) => return self.answers.recv().await.unwrap_or_else(|| Err(gone())),
                     Err(_) => return Err(ToolError::unavailable(format!(
                         "the agent has said nothing of the update for {} s", SILENCE.as_secs()
@@ -179,7 +179,7 @@ impl Drop for Install {
     }
 }
 
-/// Sorts what the agent says, until it has said the last word or is gone.
+/// Dispatches the agent's messages until the last one, or until the agent is gone.
 async fn listen(
     mut from: OwnedReadHalf,
     say: mpsc::Sender<Result<Answer, ToolError>>,

@@ -1,4 +1,4 @@
-//! The root's hash tree, computed from the data on the card.
+//! Computes the root's hash tree from the data on the card.
 
 use super::{frame::Progress, hooks::Watch, writer::card};
 use crate::{
@@ -9,10 +9,11 @@ use base::error::ToolError;
 
 /// Bytes of one read.
 const PIECE: u64 = 256 << 10;
-/// Bytes between two signs of life.
+/// Bytes between progress reports.
 const TELL: u64 = 8 << 20;
 
-/// Reads all the data, so that it takes as long as the card takes for that. `so_far` is told again and again: nothing is written meanwhile.
+/// Reads all the data, which takes as long as the card takes. `so_far` is called repeatedly, because no writes report
+/// progress meanwhile.
 ///
 /// # Errors
 /// `unavailable` when the card cannot be read; `cancelled`.

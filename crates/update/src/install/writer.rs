@@ -1,7 +1,7 @@
-//! The thread that writes: while it waits for the card, the other one hashes and unpacks.
+//! The writer thread: while it waits for the card, the other one hashes and unpacks.
 //!
-//! It flushes whenever it has nothing else to do and [`STEP`] bytes are due, and at the latest after [`BATCH`]: what the other thread makes
-//! meanwhile is what comes next, so that the card is never without work, and memory and page cache stay as small as that.
+//! It flushes when it is idle and [`STEP`] bytes are due, and at the latest after [`BATCH`]. So the card is always
+//! busy, and memory and page cache stay small.
 
 use super::hooks::{Point, Watch};
 use crate::{bundle::ImageKind, disk::Device};
@@ -16,9 +16,9 @@ use std::{
     thread::JoinHandle,
 };
 
-/// Bytes queued, and bytes worth a flush: 13 ms of a good SD card.
+/// Limit of queued bytes, and bytes worth a flush: 13 ms of a good SD card.
 const STEP: usize = 512 << 10;
-/// Bytes after which nothing else comes before a flush.
+/// Bytes after which a flush comes before anything else.
 const BATCH: usize = 4 << 20;
 
 /// The two areas of a slot.
@@ -35,7 +35,7 @@ impl Target {
         }
     }
 
-    /// Everything that was written is on the medium.
+    /// Returns when all writes are on the medium.
     pub fn flush(&self) -> Result<(), ToolError> {
         self.root.flush().and_then(|()| self.boot.flush()).map_err(|error| card("flushing the target slot", &error))
     }
@@ -47,10 +47,10 @@ struct Job {
     bytes: Vec<u8>,
 }
 
-/// Handle of the thread. Dropping it waits until the queue is written: whoever comes next finds the target free.
+/// Handle of the thread. Dropping it waits until the queue is written, so that the target is free afterwards.
 pub(super) struct Writer {
     jobs: Option<SyncSender<Job>>,
-    /// Buffers that were written, for the next blocks.
+    /// Used buffers, to be reused.
     free: Receiver<Vec<u8>>,
     flushed: Arc<AtomicU64>,
     thread: Option<JoinHandle<(Target, Result<(), ToolError>)>>,
@@ -60,9 +60,9 @@ impl Writer {
     /// Starts it, for blocks of `block_size` bytes.
     ///
     /// # Errors
-    /// `resource_exhausted` when there is no thread to be had; the target is lost then.
+    /// `resource_exhausted` when no thread can be started; the target is closed then.
     pub fn start(target: Target, block_size: u32, watch: Arc<dyn Watch>) -> Result<Self, ToolError> {
-        // A thread in its own right and not one of a pool: it lives as long as the install.
+        // A dedicated thread, not one of a pool: it lives as long as the install.
         let (jobs, queue) = sync_channel((STEP / block_size.max(1) as usize).max(2));
         let (give, free) = channel();
         let flushed = Arc::new(AtomicU64::new(0));
@@ -77,17 +77,17 @@ impl Writer {
         Ok(Self { jobs: Some(jobs), free, flushed, thread: Some(thread) })
     }
 
-    /// An empty buffer: a used one, or a new one while the queue fills for the first time.
+    /// An empty buffer: a used one, or a new one until the queue is full for the first time.
     pub fn buffer(&self) -> Vec<u8> {
         let mut buffer = self.free.try_recv().unwrap_or_default();
         buffer.clear();
         buffer
     }
 
-    /// Queues a write; waits while the queue is full.
+    /// Queues a write; blocks while the queue is full.
     ///
     /// # Errors
-    /// What went wrong with an earlier one.
+    /// The error of an earlier write.
     pub fn write(&mut self, image: ImageKind, at: u64, bytes: Vec<u8>) -> Result<(), ToolError> {
         let sent = self.jobs.as_ref().is_some_and(|jobs| jobs.send(Job { image, at, bytes }).is_ok());
         if sent {
@@ -99,22 +99,22 @@ impl Writer {
         }
     }
 
-    /// Bytes that are on the medium.
+    /// Bytes on the medium.
     pub fn flushed(&self) -> u64 {
         self.flushed.load(Ordering::Relaxed)
     }
 
-    /// Waits until everything queued is on the medium, and gives the target back.
+    /// Waits until everything queued is on the medium, and returns the target.
     ///
     /// # Errors
-    /// What went wrong with any write or flush.
+    /// The error of any write or flush.
     pub fn finish(mut self) -> Result<Target, ToolError> {
         let (target, result) = self.end()?;
         result.map(|()| target)
     }
 
     fn end(&mut self) -> Result<(Target, Result<(), ToolError>), ToolError> {
-        // Without senders the thread sees the end of its queue.
+        // Dropping the sender ends the thread's queue.
         self.jobs = None;
         let thread = self.thread.take().ok_or_else(|| ToolError::internal("the writing thread was awaited twice"))?;
         thread.join().map_err(|_| ToolError::internal("the writing thread panicked"))
@@ -125,7 +125,7 @@ impl Drop for Writer {
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
-            // What went wrong, whoever dropped it knows already.
+            // Its errors were reported already.
             let _ = thread.join();
         }
     }
@@ -160,7 +160,7 @@ fn work(
         target.area(image).write(at, &bytes).map_err(|error| card(&what(), &error))?;
         watch.passed(Point::WroteBlock);
         dirty += bytes.len();
-        // Nobody may want it any more.
+        // The receiver may be gone.
         let _ = give.send(bytes);
         if dirty >= BATCH {
             flush(&mut dirty)?;
@@ -169,7 +169,7 @@ fn work(
     flush(&mut dirty)
 }
 
-/// What the card said, with what it means for the running system: nothing.
+/// The card's error. It does not affect the running system, and says so.
 pub(super) fn card(what: &str, error: &io::Error) -> ToolError {
     let code =
         if error.kind() == io::ErrorKind::StorageFull { ErrorCode::ResourceExhausted } else { ErrorCode::Unavailable };

@@ -1,4 +1,4 @@
-//! A job as it is kept, in a file that is replaced as a whole.
+//! The stored form of a job, in a file that is replaced atomically.
 
 use super::{Order, Release};
 use crate::status::Phase;
@@ -13,10 +13,10 @@ use std::{
     path::Path,
 };
 
-/// Longest file that is read: one job is below 4 KiB.
+/// Longest file that is read, in bytes: a job takes less than 4 KiB.
 const MAX_FILE: u64 = 64 << 10;
 
-/// The newest job, and how it stands.
+/// The newest job and its state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kept {
@@ -25,7 +25,7 @@ pub struct Kept {
     pub phase: Phase,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub release: Option<Release>,
-    /// How often a server took it up again.
+    /// How often a server resumed it.
     pub resumed: u32,
     /// Milliseconds since 1970 UTC.
     pub started_ms: i64,
@@ -33,21 +33,21 @@ pub struct Kept {
     pub finished_ms: Option<i64>,
     /// 0 to 100.
     pub percent: f64,
-    /// What it does now, or how it ended.
+    /// What it is doing, or how it ended.
     pub message: String,
-    /// The error it ended with: its symbol, and what to do.
+    /// The error that it ended with: its symbol, and what to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
-/// Whether it is the server's business any more.
+/// How far the server's part is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename = "State", rename_all = "snake_case")]
 pub enum JobState {
     Running,
-    /// It is written and armed: the rest is the agent's to tell.
+    /// Written and armed: the agent reports the rest.
     Armed,
     Failed,
 }
@@ -69,7 +69,7 @@ impl Kept {
         }
     }
 
-    /// It has ended.
+    /// Records its end.
     pub fn end(&mut self, done: Result<String, ToolError>, at_ms: i64) {
         self.finished_ms = Some(at_ms);
         match done {
@@ -86,7 +86,7 @@ impl Kept {
         }
     }
 
-    /// The error it ended with.
+    /// The error that it ended with.
     pub fn error(&self) -> Option<ToolError> {
         let code = self.error_code.as_deref()?;
         let error = ToolError::new(ErrorCode::from_symbol(code).unwrap_or(ErrorCode::Internal), self.message.clone());
@@ -97,13 +97,13 @@ impl Kept {
         })
     }
 
-    /// What it does or how it ended, with what to do.
+    /// What it is doing or how it ended, with what to do next.
     pub fn told(&self) -> String {
         self.error().map_or_else(|| self.message.clone(), |error| error.advice())
     }
 }
 
-/// What is in `file`; what cannot be read is told and counts as nothing.
+/// Loads `file`. If it is unreadable, returns no job and the reason.
 pub fn load(file: &Path) -> (Option<Kept>, Option<String>) {
     let mut text = Vec::new();
     let read = File::open(file).and_then(|open| open.take(MAX_FILE).read_to_end(&mut text));
@@ -117,7 +117,7 @@ pub fn load(file: &Path) -> (Option<Kept>, Option<String>) {
     }
 }
 
-/// Replaces `file` as a whole: a power cut leaves the old one or the new one.
+/// Replaces `file` atomically: a power cut leaves the old or the new content.
 pub fn save(file: &Path, kept: &Kept) -> io::Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;

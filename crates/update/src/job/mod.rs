@@ -1,7 +1,7 @@
-//! The server's half of an update: one at a time, kept in a file, resumed after a restart of the server.
+//! The server's half of an update: one job at a time, stored in a file, resumed after a restart of the server.
 //!
-//! A job belongs to the machine and not to the call that began it: a caller that goes away, a lost connection and a restart of the
-//! server do not end it. What it does is an [`Engine`]'s; that there is one of it, how far it is, and how it ended is here.
+//! A job belongs to the machine and not to the call that began it: it survives the caller, a lost connection and a
+//! restart of the server. An [`Engine`] does the work; this module keeps the single job, its progress and its result.
 
 mod kept;
 mod order;
@@ -26,16 +26,17 @@ use std::{
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// How often a job is taken up again after the server ended under it; an update that brings its own server down must not do so for ever.
+/// Limit of resumptions after the server ended during a job: an update that crashes its server must not do so for ever.
 pub const MOST_RESUMES: u32 = 5;
 
-/// What brings a release to where the machine only has to restart.
+/// Brings a release to the point where only a restart is missing.
 pub trait Engine: Send + Sync {
-    /// Does it all: finds, fetches, has it written and armed, and asks for the restart. Says how far it is by `tell`. Dropping the
-    /// future ends the work; what is written and fetched by then stays, and is not done again. Returns what comes next, in a sentence.
+    /// Does all of it: finds, fetches, has it written and armed, and requests the restart. Reports progress through
+    /// `tell`. Dropping the future stops the work; what is written and fetched by then is kept. Returns the next step,
+    /// as a sentence.
     ///
     /// # Errors
-    /// Why there is no update: nothing was tried.
+    /// Why there is no update; nothing was tried.
     fn run<'a>(&'a self, order: &'a Order, tell: &'a Tell) -> BoxFuture<'a, Result<String, ToolError>>;
 }
 
@@ -47,21 +48,21 @@ struct Inner {
     file: PathBuf,
     wall: Wall,
     now: Mutex<Now>,
-    /// Counts what could be told; see [`Jobs::changes`].
+    /// Counts reported changes; see [`Jobs::changes`].
     changed: watch::Sender<u64>,
 }
 
 #[derive(Default)]
 struct Now {
     kept: Option<Kept>,
-    /// Ends the job that runs.
+    /// Cancels the running job.
     cancel: Option<CancellationToken>,
-    /// The newest state could not be kept, and why.
+    /// Why the newest state could not be stored.
     fault: Option<String>,
 }
 
 impl Jobs {
-    /// With what the server before this one left in `folder`, which need not be there yet.
+    /// Loads the job of the previous server from `folder`, which need not exist yet.
     pub fn open(folder: &Path, wall: Wall) -> Self {
         let file = folder.join("job.json");
         let (kept, fault) = kept::load(&file);
@@ -69,22 +70,22 @@ impl Jobs {
         Self(Arc::new(Inner { file, wall, now: Mutex::new(Now { kept, cancel: None, fault }), changed }))
     }
 
-    /// The newest job, whether it runs or has ended.
+    /// The newest job, running or ended.
     pub fn newest(&self) -> Option<Kept> {
         self.lock().kept.clone()
     }
 
-    /// Why the newest state could not be kept or read, and what to do.
+    /// Why the newest state could not be stored or read, and what to do.
     pub fn fault(&self) -> Option<String> {
         self.lock().fault.clone()
     }
 
-    /// Sees every change of the newest job from now on.
+    /// Receives every later change of the newest job.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.0.changed.subscribe()
     }
 
-    /// Whether one runs now.
+    /// Whether a job is running.
     pub fn runs(&self) -> bool {
         self.lock().cancel.is_some()
     }
@@ -95,10 +96,10 @@ impl Jobs {
         now.cancel.is_some() && now.kept.as_ref().is_some_and(|kept| kept.phase < Phase::Armed)
     }
 
-    /// Whether one runs, for whom and since when.
+    /// Checks that no job is running.
     ///
     /// # Errors
-    /// `conflict` that says all that.
+    /// `conflict`, with whose job it is and since when.
     pub fn free(&self) -> Result<(), ToolError> {
         let now = self.lock();
         let Some(kept) = now.kept.as_ref().filter(|_| now.cancel.is_some()) else { return Ok(()) };
@@ -115,17 +116,17 @@ impl Jobs {
         .hint("manage.get_update_status says how far it is; manage.rollback ends it"))
     }
 
-    /// Begins a job. Must be called inside the runtime.
+    /// Starts a job. Must be called inside the runtime.
     ///
     /// # Errors
-    /// [`Jobs::free`]'s.
+    /// Those of [`Jobs::free`].
     pub fn start(&self, order: Order, engine: Arc<dyn Engine>) -> Result<(), ToolError> {
         self.free()?;
         self.begin(Kept::new(order, self.0.wall.now_ms()), engine);
         Ok(())
     }
 
-    /// Goes on with the job that the server before this one did not finish, if there is one. Returns whether it does.
+    /// Resumes the previous server's unfinished job, if there is one. Returns whether it does.
     pub fn resume(&self, engine: Arc<dyn Engine>) -> bool {
         let now = self.lock();
         let Some(mut kept) = now.kept.clone().filter(|kept| kept.state == JobState::Running && now.cancel.is_none())
@@ -145,13 +146,13 @@ impl Jobs {
         true
     }
 
-    /// Ends the job that runs; says whether there was one to end. Once a slot is armed there is none: taking that back is
-    /// the agent's.
+    /// Cancels the running job. Returns whether there was one. An armed slot is no longer a job: the agent takes it
+    /// back.
     pub fn cancel(&self) -> bool {
         self.cancel_if(|_| true)
     }
 
-    /// The same, if the one that runs is of that name.
+    /// The same, if the running job has this id.
     pub fn cancel_of(&self, id: &str) -> bool {
         self.cancel_if(|kept| kept.order.id == id)
     }
@@ -166,7 +167,7 @@ impl Jobs {
         ends
     }
 
-    /// Returns when no job runs any more, with the newest.
+    /// Waits until no job is running. Returns the newest.
     pub async fn settled(&self) -> Option<Kept> {
         let mut changes = self.changes();
         loop {
@@ -212,7 +213,7 @@ impl Jobs {
         self.told();
     }
 
-    /// Takes a change in, in memory; says whether it has to be kept as well.
+    /// Changes the job in memory. Returns it if it must be stored as well.
     fn alter(&self, change: impl FnOnce(&mut Kept) -> bool) -> Option<Kept> {
         let mut now = self.lock();
         let kept = now.kept.as_mut()?;
@@ -223,8 +224,8 @@ impl Jobs {
         kept
     }
 
-    /// Keeps `kept`, in memory and in the file. A file that cannot be written is told, and stops nothing: after a restart the
-    /// agent still knows how far its half is.
+    /// Stores `kept`, in memory and in the file. A failed write is reported but does not stop the job: after a restart
+    /// the agent still knows its half.
     async fn put_down(self, kept: Kept) {
         self.lock().kept = Some(kept.clone());
         let file = self.0.file.clone();
@@ -249,7 +250,7 @@ impl Jobs {
     }
 }
 
-/// As it is written in answers.
+/// Its name in answers.
 pub fn phase_word(phase: Phase) -> &'static str {
     match phase {
         Phase::Checking => "checking",

@@ -1,45 +1,45 @@
-//! What an update is to do, and for whom.
+//! The order of an update: what, and on whose behalf.
 
 use super::super::bundle::Digest;
 use serde::{Deserialize, Serialize};
 
-/// Who orders an update that nobody asked for.
+/// Principal of an automatic update.
 pub const AUTOMATIC: &str = "update.automatic";
 
-/// One update that somebody wants.
+/// One ordered update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Order {
-    /// Names the job.
+    /// The job's id.
     pub id: String,
-    /// The tool whose call this is; the agent's policy is asked by that name.
+    /// The tool that was called; the agent's policy goes by it.
     pub tool: String,
     pub principal: String,
     /// SHA-256 of the canonical JSON of the call's arguments.
     pub args_sha256: String,
-    /// The ask that a person answered.
+    /// The approved ask.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask_id: Option<String>,
     pub wanted: WantedRelease,
-    /// What ran when it was ordered.
+    /// The version that ran when it was ordered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_version: Option<String>,
 }
 
-/// Which release.
+/// The requested release.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename = "Wanted", deny_unknown_fields)]
 pub struct WantedRelease {
     pub channel: String,
-    /// This version and no other; `None`: what the channel has for this device.
+    /// Exactly this version; `None`: the channel's choice for this device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// This very bundle and no other, by its manifest.
+    /// Exactly this bundle, by its manifest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manifest: Option<Digest>,
 }
 
-/// The release an update turned out to be about.
+/// The release that was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Release {

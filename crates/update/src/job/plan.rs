@@ -1,35 +1,35 @@
-//! A plan's hash: what a person approves when they approve an OS update, and what the agent compares with what it is about to do.
+//! A plan's hash: what a person approves for an OS update, and what the agent compares with what it is about to do.
 
 use crate::{Slot, bundle::Digest};
 
-/// Before all else that is hashed: a hash made for this is one for nothing else.
+/// Domain prefix, so that the hash cannot be confused with another kind.
 const DOMAIN: &[u8] = b"raspi-mcp update plan 1\n";
 
-/// What an update is to do. Both halves make it from what they know themselves: the server from the channel and the agent's status,
-/// the agent from the bundle it was given and from its own records.
+/// What an update would do. Each half builds it from its own knowledge: the server from the channel and the agent's
+/// status, the agent from the bundle and its own records.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
-    /// SHA-256 of the bundle's manifest: content, hardware, counter and all.
+    /// SHA-256 of the bundle's manifest, which covers content, hardware and counter.
     pub manifest: &'a Digest,
     pub to_version: &'a str,
-    /// The version that runs now; empty when it has none.
+    /// The running version; empty when it has none.
     pub from_version: &'a str,
     /// The slot that is overwritten.
     pub target: Slot,
 }
 
 impl Plan<'_> {
-    /// Its hash. Another bundle, another slot or another version that runs meanwhile is another plan.
+    /// Its hash. It changes with the bundle, the slot or the running version.
     pub fn hash(&self) -> Digest {
         let mut text = DOMAIN.to_vec();
-        // Lengths before what has any: no two plans are the same bytes.
+        // Lengths precede variable parts, so that no two plans have the same encoding.
         for part in [&self.manifest.to_string(), self.to_version, self.from_version, self.target.name()] {
             text.extend_from_slice(format!("{}:{part}\n", part.len()).as_bytes());
         }
         Digest::of(&text)
     }
 
-    /// Its name, for people: the version and the first digits of the hash.
+    /// Its name for people: the version and the first digits of the hash.
     pub fn id(&self) -> String {
         let hash = self.hash().to_string();
         format!("{}-{}", self.to_version, &hash[..12])

@@ -1,9 +1,9 @@
-//! How an engine says how far it is.
+//! An engine's progress reports.
 
 use super::{Jobs, Release};
 use crate::status::Phase;
 
-/// One job's way to tell.
+/// Reports the progress of one job.
 pub struct Tell(Jobs);
 
 impl Tell {
@@ -11,7 +11,7 @@ impl Tell {
         Self(jobs)
     }
 
-    /// The release is found. Kept before this returns.
+    /// The release was found. Stored before this returns.
     pub async fn release(&self, release: Release) {
         let kept = self.0.alter(|kept| {
             kept.message = format!("found {}", release.version);
@@ -23,7 +23,7 @@ impl Tell {
         }
     }
 
-    /// The phase goes on, and is so far. Kept in memory only: of a phase, a restart loses nothing but the number.
+    /// Progress within a phase. Kept in memory only: a restart loses nothing but the number.
     pub fn pace(&self, done: u64, total: u64, message: impl Into<String>) {
         self.0.alter(|kept| {
             kept.percent = kept.percent.max(percent(kept.phase, done, total));
@@ -32,12 +32,12 @@ impl Tell {
         });
     }
 
-    /// It is now in `phase`, with `done` of `total` (of bytes, say) behind it. A new phase is kept before this returns.
+    /// Enters `phase`, with `done` of `total` (such as bytes). A new phase is stored before this returns.
     pub async fn step(&self, phase: Phase, done: u64, total: u64, message: impl Into<String>) {
         let kept = self.0.alter(|kept| {
             let entered = kept.phase != phase;
             kept.phase = phase;
-            // Slots that are read again after the first blocks came do not make it younger.
+            // The percentage never decreases, even when the slots are compared again after the first blocks.
             kept.percent = kept.percent.max(percent(phase, done, total));
             kept.message = message.into();
             entered
@@ -48,7 +48,7 @@ impl Tell {
     }
 }
 
-/// Where a phase begins and ends in the whole, by what they take on a card that writes at 20 MB/s.
+/// The overall percentage, weighting the phases for a card that writes at 20 MB/s.
 fn percent(phase: Phase, done: u64, total: u64) -> f64 {
     let (from, to) = match phase {
         Phase::Checking => (0.0, 2.0),

@@ -1,21 +1,21 @@
-//! A control group of the command's own (cgroup v2), where this process may make one.
+//! A control group for the command (cgroup v2), where this process may create one.
 //!
-//! Its name begins with "raspi-mcp-exec": the agent takes nothing from processes in such a group.
+//! Its name begins with "raspi-mcp-exec": the agent rejects peers in such a group.
 
 use base::os::Root;
 use std::{fs, io, path::PathBuf};
 
 pub(super) struct Group {
-    /// This process' own, and the one below it.
+    /// This process' own group, and the child group.
     parent: PathBuf,
     path: PathBuf,
 }
 
 impl Group {
-    /// `None` where there is no cgroup v2, or it is not ours to divide.
+    /// `None` where there is no cgroup v2, or it is not delegated to us.
     pub(super) fn make(id: &str) -> Option<Self> {
         let root = Root::system();
-        // Where it is the only hierarchy, and where it stands beside those of v1 (cgroups(7)).
+        // As the only hierarchy, or beside those of v1 (cgroups(7)).
         let mount = ["sys/fs/cgroup", "sys/fs/cgroup/unified"]
             .into_iter()
             .find(|mount| root.has(&format!("{mount}/cgroup.procs")))?;
@@ -25,7 +25,7 @@ impl Group {
         let path = parent.join(format!("raspi-mcp-exec-{id}"));
         fs::create_dir(&path).ok()?;
         let group = Self { parent, path };
-        // Tried at once: to be able to make a group is not to be able to use it.
+        // Tested at once: a group that can be created cannot always be used.
         let usable = fs::write(group.path.join("cgroup.procs"), "0").is_ok();
         group.leave();
         if usable {
@@ -35,7 +35,7 @@ impl Group {
         None
     }
 
-    /// Children born until this is dropped belong to it.
+    /// Children started before this is dropped belong to the group.
     pub(super) fn enter(&self) -> Inside<'_> {
         let _ = fs::write(self.path.join("cgroup.procs"), "0");
         Inside(self)
@@ -45,7 +45,7 @@ impl Group {
         let _ = fs::write(self.parent.join("cgroup.procs"), "0");
     }
 
-    /// Kills all in it, where this kernel can (since 5.14).
+    /// Kills all its processes, where the kernel supports it (since 5.14).
     pub(super) fn kill(&self) {
         let _ = fs::write(self.path.join("cgroup.kill"), "1");
     }
@@ -59,7 +59,7 @@ impl Group {
     }
 }
 
-/// This process is in the group.
+/// While it lives, this process is in the group.
 pub(super) struct Inside<'a>(&'a Group);
 
 impl Drop for Inside<'_> {

@@ -1,8 +1,8 @@
-//! `raspi-mcp guard`: stands between the agent and a command where there is no systemd to do it.
+//! `raspi-mcp guard`: supervises a command on behalf of the agent where there is no systemd.
 //!
-//! It is told what to run over a socket on its standard input and stays until nothing of the command is alive: as their
-//! subreaper (prctl(2)) it inherits every process that left its parent, so a walk of `/proc` finds them all, and where it
-//! may make a control group, that group finds them too. When the socket closes, the agent is gone: then they all go.
+//! It receives the command over a socket on its standard input and runs until every process of the command has ended.
+//! As subreaper (prctl(2)) it inherits every orphaned process, so a scan of `/proc` finds them all. Where it may create
+//! a control group, that group finds them too. When the socket closes, the agent is gone, and all processes are ended.
 
 mod group;
 mod tree;
@@ -37,29 +37,29 @@ pub struct Order {
     pub args: Vec<String>,
     pub cwd: PathBuf,
     pub env: Vec<(String, String)>,
-    /// base64url; fits into a pipe.
+    /// base64url; fits into a pipe's buffer.
     pub stdin: String,
-    /// Who runs it; `None` is whoever runs the guard.
+    /// User and group id; `None`: those of the guard.
     pub account: Option<(u32, u32)>,
 }
 
-/// What the guard says, one line each.
+/// The guard's messages, one line each.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Word {
-    /// It could not be started; nothing runs.
+    /// It could not be started; no process runs.
     Failed(String),
-    /// The wait status of the command; nothing of it is alive.
+    /// The wait status of the command; all its processes have ended.
     Ended(i32),
 }
 
-/// The agent's only word: end it.
+/// The agent's only message: end the command.
 pub const STOP: &[u8] = b"stop\n";
 
-/// What kills a stubborn tree in rounds; between two the kernel has had time to do it.
+/// Interval between rounds of SIGKILL, in which the kernel ends the processes.
 const ROUND: Duration = Duration::from_millis(20);
 
-/// Guards one command. Returns when nothing of it is left.
+/// Guards one command. Returns when all its processes have ended.
 ///
 /// # Errors
 /// When this process was not started by the agent.
@@ -67,7 +67,7 @@ pub fn run() -> io::Result<()> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     rustix::thread::set_no_new_privs(true)?;
     let socket = std::os::unix::net::UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-    // Neither asks nor is asked in the terminal's name.
+    // Detached from the terminal, so that it neither reads from it nor gets its signals.
     let _ = rustix::process::setsid();
     socket.set_nonblocking(true)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -76,7 +76,7 @@ pub fn run() -> io::Result<()> {
 
 async fn guard(socket: UnixStream) -> io::Result<()> {
     let mut children = signal(SignalKind::child())?;
-    // Its end is the agent's business; what a terminal or a stopping service sends is not.
+    // Only the agent ends it: signals from a terminal or a stopping service are ignored.
     let mut terminated = signal(SignalKind::terminate())?;
     let (reader, mut writer) = socket.into_split();
     let mut reader = BufReader::new(reader);
@@ -117,7 +117,7 @@ async fn guard(socket: UnixStream) -> io::Result<()> {
 async fn say(writer: &mut tokio::net::unix::OwnedWriteHalf, word: &Word) -> io::Result<()> {
     let mut line = serde_json::to_vec(word)?;
     line.push(b'\n');
-    // Nobody may be there to hear it.
+    // The agent may be gone.
     let _ = writer.write_all(&line).await;
     Ok(())
 }
@@ -129,17 +129,17 @@ fn start(order: &Order, group: Option<&group::Group>) -> io::Result<Pid> {
     command.current_dir(&order.cwd).process_group(0);
     command.stdin(if input.is_empty() { Stdio::null() } else { given(&input)? });
     if let Some((uid, gid)) = order.account {
-        // As root this drops every other group as well.
+        // As root this drops the supplementary groups as well.
         command.uid(uid).gid(gid);
     }
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
-    // A child is born into its parent's group.
+    // A child starts in its parent's group.
     let _inside = group.map(group::Group::enter);
     let child = command.spawn()?;
     Pid::from_raw(i32::try_from(child.id()).unwrap_or_default()).ok_or_else(|| io::Error::other("no process id"))
 }
 
-/// A pipe with `input` in it, all of it: it is smaller than a pipe's 64 KiB.
+/// A pipe that holds all of `input`, which is smaller than a pipe's 64 KiB.
 fn given(input: &[u8]) -> io::Result<Stdio> {
     let (reader, writer) = io::pipe()?;
     (&writer).write_all(input)?;
@@ -153,7 +153,7 @@ struct Tree {
 }
 
 impl Tree {
-    /// Takes in every child that has ended; says whether any is left.
+    /// Reaps every child that has ended. Returns whether any is left.
     fn reap(&mut self) -> bool {
         loop {
             match rustix::process::wait(WaitOptions::NOHANG) {
@@ -162,13 +162,13 @@ impl Tree {
                 }
                 Ok(Some(_)) => {}
                 Ok(None) => return true,
-                // ECHILD: every descendant would be a child, sooner or later.
+                // ECHILD: every descendant would become a child eventually.
                 Err(_) => return false,
             }
         }
     }
 
-    /// SIGTERM to all of it, and some time.
+    /// SIGTERM to all processes, then a grace period.
     async fn ask(&mut self, children: &mut Told) {
         tree::signal_all(Signal::TERM);
         let until = Instant::now() + GRACE;
@@ -185,9 +185,9 @@ impl Tree {
             if let Some(group) = &self.group {
                 group.kill();
             }
-            // Somebody with the right to do it may have moved one elsewhere.
+            // A privileged process may have moved one to another group.
             tree::kill_all();
-            // Their deaths are announced; a process in the middle of something the kernel does not interrupt is not.
+            // SIGCHLD announces their end, but a process in uninterruptible sleep does not end yet: hence the timeout.
             let _ = tokio::time::timeout(ROUND, children.recv()).await;
         }
         if let Some(group) = self.group.take() {

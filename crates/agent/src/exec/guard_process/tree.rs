@@ -1,10 +1,10 @@
-//! All descendants of this process, by their parents' numbers in `/proc`.
+//! All descendants of this process, by the parent ids in `/proc`.
 
 use base::os::{Root, processes::Proc};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::HashSet;
 
-/// More rounds than this one against processes that only fork is no progress: the next call goes on.
+/// Rounds against processes that only fork, before giving up; the next call continues.
 const ROUNDS: usize = 64;
 
 /// Sends `signal` to every descendant.
@@ -15,7 +15,7 @@ pub(super) fn signal_all(signal: Signal) {
     }
 }
 
-/// Stops every descendant, until no new one turns up, and then kills them: one that is stopped cannot fork any more.
+/// Stops every descendant until a scan finds no new one, then kills them: a stopped process cannot fork.
 pub(super) fn kill_all() {
     let mut stopped = HashSet::new();
     for _ in 0..ROUNDS {
@@ -32,13 +32,13 @@ pub(super) fn kill_all() {
     }
 }
 
-/// Those that have not ended. Their numbers cannot be taken by others meanwhile: whoever would free them is one of them,
-/// or this process.
+/// The descendants that have not ended. Their ids cannot be reused meanwhile: only one of them, or this process, could
+/// reap them.
 fn descendants() -> Vec<Pid> {
     let all = Proc::open(&Root::system()).and_then(|mut proc| proc.all()).unwrap_or_default();
     let mut family = HashSet::from([std::process::id()]);
     let mut found = Vec::new();
-    // Parents may stand behind their children: look again until nobody joins.
+    // A child may be listed before its parent: repeat to a fixpoint.
     loop {
         let before = found.len();
         for stat in all.iter().filter(|stat| stat.state != 'Z' && stat.state != 'X') {

@@ -1,4 +1,4 @@
-//! What the unit of a command is like.
+//! The properties of a command's unit.
 
 use super::{super::Plan, END};
 use crate::exec::GRACE;
@@ -26,25 +26,25 @@ pub(super) fn of(
         plan.hidden.iter().map(|path| Ok(format!("-{}", text(path)?))).collect::<Result<Vec<_>, ToolError>>()?;
     let writable =
         plan.writable.iter().map(|path| Ok(format!("-{}", text(path)?))).collect::<Result<Vec<_>, ToolError>>()?;
-    // A root in somebody's home would be empty otherwise.
+    // Otherwise a root inside a home folder would appear empty.
     let home = if writable.iter().any(|path| at_home(path)) { "read-only" } else { "yes" };
     let mut properties: Vec<Property> = vec![
         ("Description", Variant::from(format!("raspi-mcp exec.run: {program}"))),
         ("Slice", Variant::from("raspi-mcp-exec.slice")),
         ("CollectMode", Variant::from("inactive-or-failed")),
         ("Type", Variant::from("exec")),
-        // "no-env-expand": `$HOME` in an argument is those five letters, as it was when the patterns were matched.
+        // "no-env-expand": `$HOME` in an argument stays literal, as it was when the patterns were matched.
         ("ExecStartEx", Variant::from(vec![(program, argv, vec!["no-env-expand".to_owned()])])),
         ("User", Variant::from(plan.account.name.clone())),
         ("WorkingDirectory", Variant::from(text(&plan.cwd)?)),
         ("Environment", Variant::from(env)),
         ("StandardOutputFileDescriptor", Variant::Fd(Fd::Owned(stdout))),
         ("StandardErrorFileDescriptor", Variant::Fd(Fd::Owned(stderr))),
-        // The end of it, all of it.
+        // How it is ended: all processes.
         ("KillMode", Variant::from("control-group")),
         ("SendSIGKILL", Variant::from(true)),
         ("TimeoutStopUSec", micros(GRACE)),
-        // Should the agent lose count.
+        // Fallback, should the agent fail to enforce the limit.
         ("RuntimeMaxUSec", micros(plan.limit + END)),
         ("TasksMax", Variant::from(256_u64)),
         ("LimitCORE", Variant::from(0_u64)),
@@ -75,7 +75,7 @@ pub(super) fn of(
         properties.push(("StandardInputFileDescriptor", Variant::Fd(Fd::Owned(stdin))));
     }
     if let Some(agent) = agent {
-        // Bound to it: an agent that is killed takes its commands with it. After it: they end first when both do.
+        // `BindsTo`: an agent that is killed takes its commands with it. `After`: they end before it when both stop.
         properties.push(("BindsTo", Variant::from(vec![agent.to_owned()])));
         properties.push(("After", Variant::from(vec![agent.to_owned()])));
     }

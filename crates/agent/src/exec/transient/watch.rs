@@ -1,4 +1,4 @@
-//! Waits for a unit's end by systemd's signals, begun before the unit is.
+//! Awaits a unit's end by systemd's signals. Subscribed before the unit is started.
 
 use super::{super::Ending, MANAGER};
 use base::{error::ToolError, os::bus::Bus};
@@ -6,10 +6,10 @@ use futures::StreamExt;
 use std::{collections::HashMap, num::NonZero};
 use zbus::{MatchRule, MessageStream, Variant};
 
-/// What systemd said of one unit so far.
+/// What systemd has reported of one unit.
 pub(super) struct Watch {
     signals: MessageStream,
-    /// It ran: its program was executed.
+    /// Its program was executed.
     active: bool,
     /// `CLD_EXITED` (1), `CLD_KILLED` (2) or `CLD_DUMPED` (3); 0 before the end (waitid(2)).
     code: i32,
@@ -22,7 +22,7 @@ impl Watch {
             ToolError::unavailable(format!("systemd's signals cannot be followed: {error}"))
                 .hint("systemctl status dbus")
         };
-        // Without it systemd tells nobody; a second time it says so, which is as good.
+        // Without it systemd sends no signals. A repeated call returns an error, which is harmless.
         let _ = bus.call(MANAGER, "Subscribe", &()).await;
         let rule = MatchRule::builder()
             .msg_type(zbus::message::Type::Signal)
@@ -52,7 +52,7 @@ impl Watch {
             .hint("the command is ended by its own time limit"))
     }
 
-    /// Notes what changed; whether the unit is at its end, with nothing left in its control group.
+    /// Records the changed properties. Returns whether the unit has ended, with no process left in its control group.
     fn heard(&mut self, changed: &HashMap<&str, Variant<'_>>) -> bool {
         let number = |name: &str| changed.get(name).and_then(|value| i32::try_from(value).ok());
         self.code = number("ExecMainCode").unwrap_or(self.code);
@@ -60,13 +60,13 @@ impl Watch {
         let state = changed.get("ActiveState").and_then(|value| <&str>::try_from(value).ok());
         let entered = changed.get("ActiveEnterTimestampMonotonic").and_then(|value| u64::try_from(value).ok());
         self.active |= state == Some("active") || entered.is_some_and(|at| at > 0);
-        // "inactive" is also what it was before it began: systemd repeats all it knows with every change.
+        // "inactive" is also the state before the start: systemd repeats all properties with every change.
         state == Some("failed") || state == Some("inactive") && self.code != 0
     }
 
     fn ending(&self) -> Result<Ending, ToolError> {
         match (self.code, self.status) {
-            // 200 to 243: systemd's own, for what went wrong before the program began (systemd.exec(5)).
+            // 200 to 243: systemd's own codes for failures before the program was executed (systemd.exec(5)).
             (1, status @ 200..=243) if !self.active => {
                 Err(ToolError::unavailable(format!("systemd could not start the command: {}", reason(status)))
                     .with("systemd_status", status)

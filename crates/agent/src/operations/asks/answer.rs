@@ -11,7 +11,7 @@ pub struct AnswerRequest {
     pub approve: bool,
 }
 
-/// The agent takes it from approvers only, never from the server.
+/// Accepted from approvers only, never from the server.
 pub struct AnswerAsk;
 
 impl Operation for AnswerAsk {

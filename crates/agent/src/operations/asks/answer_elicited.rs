@@ -18,7 +18,7 @@ pub struct ElicitedRequest {
     pub client: String,
 }
 
-/// Only for clients that the agent's own configuration lists.
+/// Accepted only for clients that the agent's own configuration lists.
 pub struct AnswerElicited;
 
 impl Operation for AnswerElicited {

@@ -12,18 +12,18 @@ pub const MAX_WAIT_MS: u64 = 300_000;
 #[serde(deny_unknown_fields, expecting = "struct variant Op::AskState")]
 pub struct AwaitRequest {
     pub id: String,
-    /// At most [`MAX_WAIT_MS`]; more counts as that.
+    /// At most [`MAX_WAIT_MS`]; longer waits are reduced to that.
     pub wait_ms: u64,
 }
 
 impl AwaitRequest {
-    /// The ask `id`, waited for at most `wait`.
+    /// Waits for the ask `id`, at most `wait`.
     pub fn new(id: &str, wait: Duration) -> Self {
         Self { id: id.to_owned(), wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX) }
     }
 }
 
-/// The ask once it is answered, or as it is after the wait.
+/// Returns the ask when it is answered, or as it is after the wait.
 pub struct AwaitAsk;
 
 impl Operation for AwaitAsk {

@@ -1,4 +1,4 @@
-//! What waits for a person.
+//! Lists the pending asks.
 
 use crate::{asks::Ask, context::Context, operations::Operation, peer::Callers};
 use base::error::ToolError;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, expecting = "struct variant Op::ListAsks")]
 pub struct ListRequest {}
 
-/// The asks that wait for an answer, the oldest first.
+/// The pending asks, oldest first.
 pub struct ListAsks;
 
 impl Operation for ListAsks {

@@ -1,4 +1,4 @@
-//! Questions to a person: opened and used by the server, answered by people at the machine.
+//! Asks: opened and used by the server, answered by people at the machine.
 
 mod answer;
 mod answer_elicited;

@@ -1,4 +1,4 @@
-//! Opens an ask, or finds the same one when it still stands.
+//! Opens an ask, or returns an equal one that is still open.
 
 use crate::{
     asks::{Ask, AskRequest},
@@ -9,7 +9,7 @@ use crate::{
 };
 use base::error::ToolError;
 
-/// Nobody is asked for what the agent would refuse anyway.
+/// Refuses an ask for a call that the agent would refuse anyway.
 pub struct OpenAsk;
 
 impl Operation for OpenAsk {

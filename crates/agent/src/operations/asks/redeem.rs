@@ -1,4 +1,4 @@
-//! Judges an approved ask for one call.
+//! Checks an approved ask against one call.
 
 use crate::{
     asks::{AskState, BoundCall},
@@ -20,7 +20,7 @@ pub struct RedeemRequest {
     pub args_sha256: String,
 }
 
-/// Uses the approval up; for a tool whose calls become an operation of the agent's, that operation does it.
+/// Consumes the approval, except for a tool whose calls become an operation of the agent: that operation consumes it.
 pub struct RedeemAsk;
 
 impl Operation for RedeemAsk {
@@ -32,7 +32,7 @@ impl Operation for RedeemAsk {
     async fn run(cx: &Context<'_>, request: RedeemRequest) -> Result<Approval, ToolError> {
         let RedeemRequest { id, tool, principal, args_sha256 } = &request;
         let call = BoundCall { tool, principal, args_sha256 };
-        // The agent's own operations redeem theirs when they are done.
+        // The agent's own operations consume their approval themselves, just before they act.
         let (ask, approval) = cx.asks.redeem(id, &call, !AgentPolicy::is_operation(tool))?;
         if ask.state == AskState::Consumed {
             cx.log.note_ask("ask used", cx.peer, &ask)?;

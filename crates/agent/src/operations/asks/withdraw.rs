@@ -1,4 +1,4 @@
-//! Takes an ask back: its caller is gone.
+//! Withdraws an ask whose caller is gone.
 
 use crate::{asks::Ask, context::Context, log::ATTEMPTS, operations::Operation};
 use base::error::ToolError;
@@ -10,7 +10,7 @@ pub struct WithdrawRequest {
     pub id: String,
 }
 
-/// An ask that was not answered waits for nobody any more.
+/// Closes an ask that was not answered.
 pub struct WithdrawAsk;
 
 impl Operation for WithdrawAsk {

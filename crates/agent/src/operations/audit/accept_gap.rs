@@ -1,4 +1,4 @@
-//! A person gives a chain up that is missing.
+//! A person accepts that a chain is missing.
 
 use crate::{context::Context, operations::Operation, peer::Callers};
 use base::error::ToolError;
@@ -15,7 +15,7 @@ pub struct GapRequest {
     pub seq: i64,
 }
 
-/// Accepts that a chain is missing. The agent takes it from approvers only, never from the server.
+/// Accepts that a chain is missing. Taken from approvers only, never from the server.
 pub struct AcceptGap;
 
 impl Operation for AcceptGap {

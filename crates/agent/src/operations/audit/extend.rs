@@ -5,7 +5,7 @@ use crate::{context::Context, operations::Operation};
 use base::error::ToolError;
 use contract::audit::{Extension, Position};
 
-/// Goes on recomputing with them. `conflict` when they do not follow the position.
+/// Continues the computation with them. `conflict` when they do not follow the position.
 pub struct ExtendAudit;
 
 impl Operation for ExtendAudit {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, expecting = "struct variant Op::Heads")]
 pub struct HeadsRequest {}
 
-/// Everything that is known of them.
+/// All known positions of the chains.
 pub struct ListHeads;
 
 impl Operation for ListHeads {

@@ -1,5 +1,4 @@
-//! What the agent does for the audit: recomputes its chain, signs what may go, and takes an owner's word for what is gone
-//! ([`crate::heads`]).
+//! Operations for the audit: recompute its chain, sign checkpoints, and accept gaps from an owner ([`crate::heads`]).
 
 mod accept_gap;
 mod extend;
@@ -17,7 +16,7 @@ use crate::{context::Context, log::ATTEMPTS};
 use base::error::ToolError;
 use serde_json::json;
 
-/// Notes what the server said of a chain that does not fit what is known of it.
+/// Logs that the server's records of a chain do not fit what is known of it.
 fn doubt(cx: &Context<'_>, error: &ToolError) {
     let about = || json!({ "reason": error.message, "details": error.details });
     cx.log.attempt("audit refused", cx.peer, ATTEMPTS, about);

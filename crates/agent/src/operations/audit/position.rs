@@ -6,7 +6,7 @@ use base::error::ToolError;
 use contract::audit::{Beginning, Position};
 use serde_json::json;
 
-/// The chain that begins so; a new one begins with this question.
+/// The position of the chain with this beginning; an unknown chain begins with this request.
 pub struct FindPosition;
 
 impl Operation for FindPosition {

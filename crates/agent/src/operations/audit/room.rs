@@ -1,11 +1,11 @@
-//! A checkpoint, behind which records may go.
+//! Checkpoints, behind which records may be trimmed.
 
 use crate::{context::Context, log::ATTEMPTS, operations::Operation};
 use base::error::ToolError;
 use contract::audit::{Checkpoint, RoomRequest};
 use serde_json::json;
 
-/// Signs which of the oldest records may go.
+/// Signs which of the oldest records may be trimmed.
 pub struct MakeRoom;
 
 impl Operation for MakeRoom {

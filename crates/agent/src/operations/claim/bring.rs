@@ -1,4 +1,4 @@
-//! A code that is to prove whose this machine is.
+//! Checks a claim code.
 
 use super::{claim_log, explained};
 use crate::{claims::Claims, context::Context, operations::Operation};
@@ -14,30 +14,30 @@ use std::{
     time::Duration,
 };
 
-/// A code that somebody brought.
+/// A claim code from a client.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClaimRequest {
     pub code: String,
-    /// Where from, by the server's word: for the log.
+    /// The client's address as the server reports it, for the log.
     pub from: String,
 }
 
-/// The token that answers the right one.
+/// The token that is returned for the right code.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Offered {
     pub token: String,
-    /// How long it may be shown, seconds.
+    /// Seconds within which the token must be confirmed.
     pub confirm_within_seconds: u64,
 }
 
-/// Takes a try for a code; the right one is answered with a token that counts once it is shown.
+/// Uses one attempt for a code. The right one is answered with a token, which becomes valid once it is confirmed.
 ///
 /// # Errors
-/// `permission_denied` for a wrong code; `invalid_argument` for what is no code, which costs no try; `resource_exhausted` after five
-/// wrong ones; `failed_precondition` when there is an owner, or the window is over; `unavailable` when something cannot be kept: then
-/// nothing was given out.
+/// `permission_denied` for a wrong code; `invalid_argument` for something that is not a code, which uses no attempt;
+/// `resource_exhausted` after five wrong ones; `failed_precondition` when there is an owner, or the window is over;
+/// `unavailable` when something cannot be stored: then no token was issued.
 pub struct Claim;
 
 impl Operation for Claim {
@@ -65,7 +65,7 @@ impl Operation for Claim {
             let until = match folder.attempt(&code, token.sha256(), now)? {
                 Ok(until) => until,
                 Err(refusal) => {
-                    // Only what was a try: nothing else would be written down each time.
+                    // Only real attempts are logged; the number of others has no bound.
                     if let Refusal::Wrong { .. } = refusal {
                         log("claim", "wrong", Some(refusal))?;
                     }

@@ -1,4 +1,4 @@
-//! The token that answered a code, shown by whoever got it.
+//! Confirms a claim: the client that received the token presents it.
 
 use super::{OWNER, claim_log, explained};
 use crate::{claims::Claims, context::Context, operations::Operation};
@@ -12,7 +12,7 @@ use std::{
 };
 use update::slots::Step;
 
-/// That token, shown by whoever got it.
+/// The token, presented by the client that received it.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShownToken {
@@ -28,12 +28,13 @@ pub struct Claimed {
     pub name: Option<String>,
 }
 
-/// Whoever shows the token that was given out last owns the machine from now on: recorded first, in both copies, then told to the
-/// server. Shown again it is the same.
+/// The client that presents the token issued last owns the machine from now on. The owner is recorded in both copies
+/// first, then reported to the server. Idempotent.
 ///
 /// # Errors
-/// `permission_denied` for another token; `failed_precondition` when there is an owner, or the time is over; `unavailable` when it
-/// cannot be recorded: then there is no owner. Where the error says that one copy has it, there is one, and the same token does the rest.
+/// `permission_denied` for another token; `failed_precondition` when there is an owner, or the time is over;
+/// `unavailable` when it cannot be recorded: then there is no owner. If the error says that one copy was written, there
+/// is an owner, and the same token completes the rest.
 pub struct ConfirmClaim;
 
 impl Operation for ConfirmClaim {
@@ -56,7 +57,7 @@ impl Operation for ConfirmClaim {
             let sha256 = token::hash(&shown.token);
             let (mut identity, faults) = Identity::of(system.record.ledger().state());
             if identity.claimed {
-                // Recorded, and what comes after that was not done: a copy or a disk took nothing, or the answer was lost.
+                // A repeated confirmation: the owner is recorded, but a copy was not written or the answer was lost.
                 if !identity.tokens.iter().any(|known| known.name == OWNER && token::same(&known.sha256.0, &sha256.0)) {
                     return Err(claimed_already());
                 }
@@ -69,7 +70,7 @@ impl Operation for ConfirmClaim {
                 })?;
                 log("claimed", "ok", None)?;
             }
-            // Before anybody is told yes: from here on either copy may be lost.
+            // Saved before the answer, so that either copy may be lost afterwards.
             system.record.ledger().save_again(Identity::is_same).map_err(|error| {
                 error.hint("bring the same token again; it is the owner's in any case from the next start on. The card may be worn out")
             })?;

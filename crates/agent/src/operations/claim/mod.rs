@@ -1,8 +1,9 @@
-//! Who owns this machine: a code that only somebody before it can know, five tries a power-on, and a token that counts once it was shown
-//! (docs/claim.md says why).
+//! Claiming this machine: a code that only a person at the device can see, five attempts per power-on, and a token that
+//! becomes valid once it is confirmed (docs/claim.md gives the reasons).
 //!
-//! The server half carries codes and tokens here, and no tool leads to it. Everything is one after the other, under one lock, and every try is
-//! spent in a file before its code is looked at: neither many requests at once nor a restart of the agent makes more of them.
+//! The server half forwards codes and tokens; no tool does. All checks are sequential, under one lock, and every
+//! attempt is counted in a file before its code is checked, so neither parallel requests nor restarts of the agent gain
+//! attempts.
 
 mod bring;
 mod confirm;
@@ -16,14 +17,14 @@ use base::error::ToolError;
 use serde_json::json;
 use std::{fmt, sync::Arc};
 
-/// What the owner's token is called: in the audit, too.
+/// Name of the owner's token, also in the audit.
 pub const OWNER: &str = "owner";
-/// An address has at most 45 letters.
+/// An address has at most 45 characters.
 const LONGEST_FROM: usize = 64;
 
 macro_rules! secret {
     ($($kind:ident),*) => { $(
-        /// Shows no secret.
+        /// Does not print the secret.
         impl fmt::Debug for $kind {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(concat!(stringify!($kind), "(…)"))
@@ -33,7 +34,7 @@ macro_rules! secret {
 }
 secret!(ClaimRequest, Offered, ShownToken);
 
-/// A line of this agent's log, of a claim that came from there.
+/// Writes a line about a claim from that address to the agent's log.
 fn claim_log(
     cx: &Context<'_>,
     from: &str,

@@ -1,4 +1,4 @@
-//! Commands of the agent's own list: run, listened to, stopped.
+//! Commands of the agent's own list: run, read, stop.
 
 mod input;
 mod output;
@@ -15,7 +15,7 @@ pub use stop::StopCommand;
 
 use serde::{Deserialize, Serialize};
 
-/// One that runs.
+/// A running command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandRef {

@@ -1,11 +1,11 @@
-//! What a command that runs has written.
+//! Output of a running command.
 
 use super::CommandRef;
 use crate::{context::Context, exec::output::Chunk, operations::Operation};
 use base::error::ToolError;
 use serde::{Deserialize, Serialize};
 
-/// What a command has written since it was asked last.
+/// The command's output since the last request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandOutput {
@@ -13,7 +13,7 @@ pub struct CommandOutput {
     pub ended: bool,
 }
 
-/// What the command has written since the last time; waits for something, or its end.
+/// Returns the command's output since the last request; waits for output, or the command's end.
 pub struct ReadOutput;
 
 impl Operation for ReadOutput {

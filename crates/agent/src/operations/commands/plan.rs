@@ -1,4 +1,4 @@
-//! What the machine has to say about an allowed command: its program, its folder, its account.
+//! Resolves and checks an allowed command on this machine: its program, its folder, its account.
 
 use super::way::{self, Fault};
 use crate::{
@@ -20,7 +20,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What the machine has to say about an allowed command: its program, its folder, its account.
+/// Resolves and checks an allowed command on this machine: its program, its folder, its account.
 pub(super) fn plan(cx: &Context<'_>, id: &str, allowed: Allowed, stdin: Vec<u8>) -> Result<Plan, ToolError> {
     let simulated = cx.runner.is_simulated();
     let Allowed { program, args, user, roots, cwd, mut env, network, limit } = allowed;
@@ -61,7 +61,7 @@ pub(super) fn plan(cx: &Context<'_>, id: &str, allowed: Allowed, stdin: Vec<u8>)
     Ok(plan)
 }
 
-/// The account commands run under: there, and neither root's, nor the server's, nor an approver's.
+/// The account that commands run under. It must exist and be neither root's, nor the server's, nor an approver's.
 fn account(cx: &Context<'_>, name: String) -> Result<Account, ToolError> {
     let root = &cx.settings.root;
     let Some((uid, gid)) = groups::user_ids(root, &name) else {
@@ -87,19 +87,19 @@ fn account(cx: &Context<'_>, name: String) -> Result<Account, ToolError> {
     Ok(Account { name, uid, gid })
 }
 
-/// Programs of the list that others than root could put something else in the place of, each with the reason.
+/// Listed programs that users other than root could replace, each with the reason.
 pub(crate) fn open_to_others(exec: &Exec) -> Vec<String> {
     let judge = |command: &CommandSetting| trusted(&command.program).err();
     let refused = exec.commands.iter().filter_map(judge).filter(|error| error.code == ErrorCode::PermissionDenied);
     refused.map(|error| error.advice()).collect()
 }
 
-/// The program once links are resolved: a file that runs, that nobody but root could have put there, and not ours. So is what
-/// a script names as its interpreter.
+/// Resolves the program's links. It must be an executable file that only root could have put there, and not ours. The
+/// same goes for a script's interpreter.
 fn trusted(program: &Path) -> Result<PathBuf, ToolError> {
     let path = trusted_file(program)?;
     let mut file = path.clone();
-    // As many as the kernel follows (binfmt_script, BINPRM_MAX_RECURSION).
+    // The kernel's limit (binfmt_script, BINPRM_MAX_RECURSION).
     for _ in 0..5 {
         let Some(interpreter) = interpreter(&file) else { break };
         file = trusted_file(&interpreter)?;
@@ -107,8 +107,8 @@ fn trusted(program: &Path) -> Result<PathBuf, ToolError> {
     Ok(path)
 }
 
-/// What the first line of a script says that runs it. One by a relative path is found where the command runs, which may be
-/// anybody's: the kernel's own answer to it is an error that nobody understands, so it is looked for from the root here.
+/// The interpreter in a script's first line. The kernel resolves a relative path in the command's working directory,
+/// which anybody may control, and reports failures unclearly; so it is resolved from the root here.
 fn interpreter(script: &Path) -> Option<PathBuf> {
     let mut head = [0; 256];
     let length = fs::File::open(script).and_then(|mut file| io::Read::read(&mut file, &mut head)).ok()?;
@@ -147,7 +147,7 @@ fn trusted_file(program: &Path) -> Result<PathBuf, ToolError> {
     Ok(path)
 }
 
-/// The working directory once links are resolved; still in a root, that is.
+/// Resolves the working directory's links. The result must still be in a root.
 fn inside(cwd: &Path, roots: &[PathBuf]) -> Result<PathBuf, ToolError> {
     let missing = |error: io::Error| {
         ToolError::not_found(format!("the working directory {} cannot be used: {error}", cwd.display()))

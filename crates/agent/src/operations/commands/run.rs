@@ -1,4 +1,4 @@
-//! A command: judged by the agent's own list, run by its runner, ended with whoever wanted it.
+//! Runs a command: checked against the agent's own list, started by the runner, ended with its request.
 
 use super::{input::digest, plan};
 use crate::{
@@ -23,19 +23,20 @@ use tokio::{
 };
 
 const TOOL: &str = "exec.run";
-/// From the first SIGTERM to the last process: the grace, and what a machine under load needs for the rest.
+/// Limit from SIGTERM to the last process: the grace period, and time for a machine under load.
 const END: Duration = Duration::from_secs(12);
-/// What is still in the pipes once everything that wrote to them is gone.
+/// Limit for reading the rest of the pipes after all writers have ended.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// What the agent itself waits for after it told a command to end, before it gives up.
+/// How long the agent waits after it told a command to end, before it gives up.
 pub const AFTER_LIMIT: Duration = Duration::from_secs(15);
 
-/// A command the server wants to run. It runs until it ends, [`StopCommand`](super::StopCommand) ends it, or this request's connection closes.
+/// A command that the server wants to run. It runs until it ends, [`StopCommand`](super::StopCommand) ends it, or this
+/// request's connection closes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandRequest {
-    /// The server's name for it: 32 hexadecimal digits.
+    /// The server's id for it: 32 hexadecimal digits.
     pub id: String,
     pub command: String,
     #[serde(default)]
@@ -62,7 +63,7 @@ pub struct CommandEnd {
     pub timed_out: bool,
     /// Stopped by the server.
     pub stopped: bool,
-    /// How long it had, in milliseconds.
+    /// Its time limit, in milliseconds.
     pub limit_ms: u64,
     pub duration_ms: u64,
     pub stdout: Output,
@@ -70,7 +71,7 @@ pub struct CommandEnd {
     pub simulated: bool,
 }
 
-/// Says in the log that a command was ended because its connection was.
+/// Logs, on drop, that a command was ended because its connection closed.
 struct Abandoned<'a> {
     log: &'a OpLog,
     peer: &'a Peer,
@@ -88,7 +89,7 @@ impl Drop for Abandoned<'_> {
     }
 }
 
-/// Runs a command to its end. Dropping the future ends it.
+/// Runs a command to its end. Dropping the future ends the command.
 pub struct RunCommand;
 
 impl Operation for RunCommand {
@@ -112,7 +113,7 @@ impl Operation for RunCommand {
 
     async fn run(cx: &Context<'_>, request: CommandRequest) -> Result<CommandEnd, ToolError> {
         let judged = begin(cx, &request);
-        // Written before it runs: what a card without room cannot note is not done.
+        // Logged before it runs: a command that cannot be logged is not run.
         cx.log.note("command", cx.peer, shown(&request), judged.as_ref().err())?;
         let (seat, plan) = judged?;
         let mut abandoned = Abandoned { log: &cx.log, peer: cx.peer, id: &request.id, armed: true };
@@ -199,7 +200,7 @@ async fn attend(cx: &Context<'_>, plan: &Plan, seat: &Running<'_>) -> Result<Com
             }
         }
     };
-    // Everything is in the pipes already, unless it handed its end to somebody else.
+    // All output is in the pipes already, unless a process outside the command holds their write end.
     let _ = timeout(DRAIN, rest).await;
     Ok(CommandEnd {
         ending,
@@ -217,7 +218,7 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The request as the log has it: secrets masked, and of what it reads only the hash.
+/// The request as it is logged: secrets masked, and of the input only the hash.
 fn shown(request: &CommandRequest) -> Value {
     let stdin = request.stdin.as_deref().and_then(base64url::decode).map(|bytes| digest(&bytes));
     redact::redact(&json!({

@@ -1,4 +1,4 @@
-//! The end of a command that runs.
+//! Stops a running command.
 
 use super::CommandRef;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 use base::error::ToolError;
 
-/// Asks all of it to end; how it ended is the answer to the request that runs it.
+/// Asks all its processes to end. The outcome is the answer to the request that runs it.
 pub struct StopCommand;
 
 impl Operation for StopCommand {

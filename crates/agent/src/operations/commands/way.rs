@@ -1,5 +1,5 @@
-//! The way to a program: every folder and link on it is looked at, since whoever may change one of them may put another program
-//! there.
+//! Checks the path to a program: every folder and link on it, because a user who may change one of them could replace
+//! the program.
 
 use std::{
     collections::VecDeque,
@@ -10,19 +10,19 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// Links that are followed; the kernel follows as many (path_resolution(7)).
+/// Limit of links; the kernel's is the same (path_resolution(7)).
 const MOST_LINKS: usize = 40;
 const STICKY: u32 = 0o1000;
 
-/// Why a way is not gone.
+/// Why a path is rejected.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// Others than root and the agent may change this.
+    /// Users other than root and the agent may change this.
     Open(PathBuf),
     Io(io::Error),
 }
 
-/// The path without links, when nobody but root, or whom the agent runs as, could make it lead elsewhere.
+/// Resolves the links in a path. Only root, or the user that the agent runs as, may be able to redirect it.
 pub(super) fn followed(path: &Path) -> Result<PathBuf, Fault> {
     let mut left = names(path);
     let (mut here, mut links) = (PathBuf::from("/"), 0);
@@ -41,7 +41,7 @@ pub(super) fn followed(path: &Path) -> Result<PathBuf, Fault> {
             here = next;
             continue;
         }
-        // In a sticky folder a link is its owner's to replace.
+        // In a sticky folder the owner of a link can replace it.
         if !is_owned(&about) {
             return Err(Fault::Open(next));
         }
@@ -74,7 +74,8 @@ fn look(path: &Path) -> Result<Metadata, Fault> {
 }
 
 fn safe(folder: &Path, about: &Metadata) -> Result<(), Fault> {
-    // Where everybody may write, the sticky bit keeps each from what is another's: and what is on the way is root's.
+    // In a folder that all may write, the sticky bit protects the entries of others; the next component is checked for
+    // its owner.
     let sticky = about.mode() & STICKY != 0;
     if is_owned(about) && (sticky || is_closed(about)) { Ok(()) } else { Err(Fault::Open(folder.to_owned())) }
 }
@@ -83,8 +84,8 @@ fn is_owned(about: &Metadata) -> bool {
     about.uid() == 0 || about.uid() == rustix::process::geteuid().as_raw()
 }
 
-/// Whether nobody but root and the agent may write it. An access control list that lets somebody write shows in the bits of
-/// the group (acl(5)).
+/// Whether only root and the agent may write it. Write access by an access control list shows in the group's bits
+/// (acl(5)).
 pub(super) fn is_closed(about: &Metadata) -> bool {
     is_owned(about) && about.mode() & 0o022 == 0
 }

@@ -1,4 +1,4 @@
-//! Activating a profile of the network, so that it goes back by itself.
+//! Activates a network profile, with an automatic revert.
 
 use super::{ACTIVATION, CONFIRM_SECONDS, DEFAULT_CONFIRM_SECONDS, LONGEST_NAME, is_device, is_name};
 use crate::{
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 const TOOL: &str = "network.activate_connection";
 
-/// A profile to be activated.
+/// The profile to activate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConnectionRequest {
@@ -26,19 +26,19 @@ pub struct ConnectionRequest {
     pub authorization: Authorization,
 }
 
-/// What became of it.
+/// The outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Connected {
     pub profile: Profile,
     /// What was active before.
     pub before: Vec<Profile>,
-    /// When it goes back, milliseconds since 1970; `None` after a dry run.
+    /// When it is reverted, in milliseconds since 1970; `None` after a dry run.
     pub confirm_by_ms: Option<i64>,
     pub simulated: bool,
 }
 
-/// Activates a profile; it goes back unless it is confirmed.
+/// Activates a profile, which is reverted unless it is confirmed.
 pub struct ActivateConnection;
 
 impl Operation for ActivateConnection {
@@ -82,7 +82,7 @@ async fn activate(cx: &Context<'_>, request: &ConnectionRequest) -> Result<Conne
         return Ok(Connected { profile: plan.profile, before, confirm_by_ms: None, simulated: cx.simulated });
     }
     cx.admit(TOOL, &request.authorization, |args| ActivateConnection::was_shown(request, args))?;
-    // Written before it is done: where it fails the connection is taken back, and was away all the same.
+    // Logged before it is done: a failed activation is reverted, but the connection was interrupted all the same.
     cx.log.note("activate_connection begins", cx.peer, json!(request), None)?;
 
     let confirm = Duration::from_secs(request.confirm_seconds.into());
@@ -95,7 +95,7 @@ async fn activate(cx: &Context<'_>, request: &ConnectionRequest) -> Result<Conne
         confirm_by_ms: in_ms(cx, longest),
         principal: request.authorization.principal.clone(),
     };
-    // On the card before the act: what cannot be confirmed later must not be begun.
+    // On the card before the act: a change that could not be confirmed later must not begin.
     if let Err(error) = connections.keep(Some(pending.clone())) {
         network.end(&pending.checkpoint, false).await?;
         return Err(error);
@@ -104,18 +104,18 @@ async fn activate(cx: &Context<'_>, request: &ConnectionRequest) -> Result<Conne
     let interfaces = match done.unwrap_or_else(|_| Err(slow())) {
         Ok(interfaces) => interfaces,
         Err(error) => {
-            // Back at once rather than in a while; where that fails, in a while.
+            // Reverted at once; if that fails, the checkpoint's timeout reverts it.
             let reverted = network.end(&pending.checkpoint, false).await;
             if reverted.is_ok() {
                 connections.keep(None).map_err(ToolError::maybe_changed)?;
             }
             let error = error.with("reverted", reverted.is_ok());
-            // It was away for a moment, and is not back for sure.
+            // The connection was interrupted, and may not be restored yet.
             return Err(if reverted.is_ok() { error } else { error.with("changed", "unknown") });
         }
     };
     pending.profile.interfaces = interfaces;
-    // The time to confirm begins now, not with the attempt. Where that cannot be said, the later date holds.
+    // The time to confirm begins now, not with the attempt. If that cannot be set, the later time remains.
     if network.revert_in(&pending.checkpoint, confirm).await.is_ok() {
         pending.confirm_by_ms = in_ms(cx, confirm);
     }
@@ -124,12 +124,12 @@ async fn activate(cx: &Context<'_>, request: &ConnectionRequest) -> Result<Conne
     Ok(Connected { profile, before, confirm_by_ms, simulated: cx.simulated })
 }
 
-/// The wall's clock in `time`, milliseconds since 1970.
+/// The wall-clock time after `time`, in milliseconds since 1970.
 fn in_ms(cx: &Context<'_>, time: Duration) -> i64 {
     (cx.clock)().saturating_add(i64::try_from(time.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// The bounds of every field, again: the server's word counts for nothing here.
+/// Checks the bounds of every field again: the server is not trusted.
 fn check(request: &ConnectionRequest) -> Result<(), ToolError> {
     if !is_name(&request.connection) {
         return Err(ToolError::invalid("this cannot be the name of a connection")

@@ -1,4 +1,4 @@
-//! Confirming the change of the network that waits, or taking it back.
+//! Confirms the pending network change, or reverts it.
 
 use super::ACTIVATION;
 use crate::{
@@ -14,26 +14,26 @@ use std::time::Duration;
 
 const TOOL: &str = "network.confirm_connection";
 
-/// A word about the change that waits.
+/// The decision about the pending change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfirmRequest {
-    /// Otherwise it goes back at once.
+    /// `false`: revert it at once.
     pub keep: bool,
     #[serde(rename = "warrant")]
     pub authorization: Authorization,
 }
 
-/// What became of that.
+/// The outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Confirmed {
-    /// The change it was about; `None` when nothing waited and nothing was to be kept.
+    /// The change in question; `None` when none was pending and `keep` was false.
     pub change: Option<Change>,
     pub simulated: bool,
 }
 
-/// Confirms what was activated, or takes it back at once.
+/// Confirms what was activated, or reverts it at once.
 pub struct ConfirmConnection;
 
 impl Operation for ConfirmConnection {
@@ -61,7 +61,7 @@ impl Operation for ConfirmConnection {
 async fn confirm(cx: &Context<'_>, request: &ConfirmRequest) -> Result<Confirmed, ToolError> {
     cx.policy().check(TOOL)?;
     let (connections, network) = (&cx.connections, &cx.connections.network);
-    // Behind an activation that is under way.
+    // Waits for an activation that is under way.
     let _turn = connections.turn.lock().await;
     let Some(pending) = connections.kept() else {
         return match request.keep {

@@ -1,16 +1,16 @@
-//! What may be the name of a connection or of an interface.
+//! Validation of names of connections and interfaces.
 
 /// Longest name of a connection, in characters.
 pub const LONGEST_NAME: usize = 255;
 /// Longest name of an interface: IFNAMSIZ without its NUL (linux/if.h).
 pub const LONGEST_DEVICE: usize = 15;
 
-/// Whether a profile could have that name or UUID.
+/// Whether `name` is a valid name or UUID of a profile.
 pub fn is_name(name: &str) -> bool {
     (1..=LONGEST_NAME).contains(&name.chars().count()) && !name.chars().any(char::is_control)
 }
 
-/// Whether an interface could have that name: what the kernel allows (`dev_valid_name`), in ASCII.
+/// Whether `name` is a valid name of an interface: the kernel's rule (`dev_valid_name`), in ASCII.
 pub fn is_device(name: &str) -> bool {
     (1..=LONGEST_DEVICE).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'/' | b':'))

@@ -1,4 +1,4 @@
-//! Takes a scheduled reboot or shutdown back.
+//! Cancels a scheduled reboot or shutdown.
 
 use crate::{context::Context, log::ATTEMPTS, machine::PowerAction, operations::Operation};
 use base::error::ToolError;
@@ -11,7 +11,7 @@ pub struct CancelRequest {
     pub action: PowerAction,
 }
 
-/// What became of a wish to cancel.
+/// The outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CancelledPower {
@@ -20,7 +20,7 @@ pub struct CancelledPower {
     pub simulated: bool,
 }
 
-/// Says whether there was one to take back.
+/// Cancels it, and says whether there was one.
 pub struct CancelPower;
 
 impl Operation for CancelPower {

@@ -1,4 +1,4 @@
-//! Reboots and shutdowns: scheduled, and taken back.
+//! Reboots and shutdowns: schedule and cancel.
 
 mod cancel;
 mod schedule;

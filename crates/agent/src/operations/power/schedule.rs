@@ -1,4 +1,4 @@
-//! A reboot or shutdown, in a while.
+//! Schedules a reboot or shutdown.
 
 use crate::{
     authorization::Authorization, context::Context, machine::PowerAction, operations::Operation, power::Scheduled,
@@ -7,7 +7,7 @@ use base::error::ToolError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// A reboot or shutdown, as the agent's policy judges it.
+/// The reboot or shutdown to schedule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PowerRequest {
@@ -20,7 +20,7 @@ pub struct PowerRequest {
     pub authorization: Authorization,
 }
 
-/// Schedules a reboot or shutdown; it is on the card when it is answered.
+/// Schedules a reboot or shutdown. It is on the card before the answer.
 pub struct SchedulePower;
 
 impl Operation for SchedulePower {

@@ -1,4 +1,4 @@
-//! A look into a process that is not the server's own.
+//! Inspects a process that is not the server's own.
 
 use crate::{context::Context, operations::Operation};
 use base::{
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 const TOOL: &str = "process.get_process_details";
 
-/// A process the server may not look into itself.
+/// A process that the server may not inspect itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InspectRequest {
@@ -18,7 +18,7 @@ pub struct InspectRequest {
     pub memory_maps: bool,
 }
 
-/// What root sees of a process; secrets are masked before they leave.
+/// What root sees of a process; secrets are masked before they leave the agent.
 pub struct InspectProcess;
 
 impl Operation for InspectProcess {

@@ -1,4 +1,4 @@
-//! Processes: signals to them, and a look into those that are not the server's own.
+//! Processes: signals, and inspection of those that are not the server's own.
 
 mod inspect;
 mod signal;

@@ -1,4 +1,4 @@
-//! A signal to a process.
+//! Sends a signal to a process.
 
 use crate::{
     authorization::Authorization,
@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 
 const TOOL: &str = "process.send_signal";
 
-/// A signal that the server wants sent.
+/// The signal to send.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SignalRequest {
     pub pid: u32,
-    /// When the process that is meant began, in ticks since boot; only a simulated one has none.
+    /// When the process in question began, in ticks since boot; `None` only for a simulated one.
     #[serde(default)]
     pub start_ticks: Option<u64>,
     pub signal: SignalName,
@@ -27,7 +27,7 @@ pub struct SignalRequest {
     pub authorization: Authorization,
 }
 
-/// Who got it.
+/// The process that got it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Signalled {
@@ -35,7 +35,7 @@ pub struct Signalled {
     pub simulated: bool,
 }
 
-/// Sends it to the process that is meant, unless that one is protected.
+/// Sends the signal, unless the process is protected.
 pub struct SendSignal;
 
 impl Operation for SendSignal {
@@ -80,7 +80,7 @@ fn send(cx: &Context<'_>, request: &SignalRequest) -> Result<Signalled, ToolErro
     Ok(Signalled { name: target.name.clone(), simulated: cx.simulated })
 }
 
-/// What keeps the machine up and reachable is left alone.
+/// Refuses processes that keep the machine running and reachable.
 fn unprotected(cx: &Context<'_>, target: &Target) -> Result<(), ToolError> {
     let settings = &cx.settings;
     let ours = ["/raspi-mcp.service", "/raspi-mcp-agent.service"];

@@ -1,4 +1,4 @@
-//! Starting, stopping, restarting and reloading a service.
+//! Starts, stops, restarts or reloads a service.
 
 use super::{refuse_to_break, same_service, service};
 use crate::{
@@ -16,15 +16,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// How long a job is waited for. systemd's own patience with a start or a stop is 90 s unless the unit says otherwise
-/// (systemd-system.conf(5), DefaultTimeoutStartSec=): that end is still heard.
+/// How long a job is waited for. systemd's own limit for a start or a stop is 90 s unless the unit sets another
+/// (systemd-system.conf(5), DefaultTimeoutStartSec=); its result still arrives in time.
 pub const WAIT: Duration = Duration::from_secs(100);
 
-/// A job for a service, as the agent's policy judges it.
+/// The job to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ControlRequest {
-    /// Came through a tool of the action's own name, `service.start`, not through `service.control_service`.
+    /// Requested by a tool named after the action, such as `service.start`, and not by `service.control_service`.
     pub short: bool,
     /// Full name, or without ".service".
     pub service_name: String,
@@ -32,7 +32,7 @@ pub struct ControlRequest {
     pub mode: JobMode,
     /// Whether to wait for the job's end.
     pub wait: bool,
-    /// Go on though active units depend on it.
+    /// Continue even if active units depend on it.
     pub break_dependents: bool,
     /// Judge it and change nothing.
     pub dry_run: bool,
@@ -41,7 +41,7 @@ pub struct ControlRequest {
 }
 
 impl ControlRequest {
-    /// The one tool that may ask for it.
+    /// The one tool that may request it.
     pub fn tool(&self) -> &'static str {
         match (self.short, self.action) {
             (true, Action::Start) => "service.start",
@@ -72,7 +72,7 @@ impl State {
     }
 }
 
-/// What became of it.
+/// The outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Controlled {
@@ -80,14 +80,14 @@ pub struct Controlled {
     pub name: String,
     pub previous: State,
     pub now: State,
-    /// systemd's word for the end of the job; "queued" when nobody waited; `None` on a dry run.
+    /// systemd's result of the job; "queued" without waiting; `None` on a dry run.
     pub job: Option<String>,
-    /// Other active units that stop (or restart) along with it.
+    /// Other active units that stop (or restart) with it.
     pub affected: Vec<String>,
     pub simulated: bool,
 }
 
-/// Starts, stops, restarts or reloads a service, and waits for its end unless told not to.
+/// Starts, stops, restarts or reloads a service, and waits for the end of the job unless told not to.
 pub struct ControlUnit;
 
 impl Operation for ControlUnit {
@@ -143,7 +143,7 @@ async fn control(cx: &Context<'_>, request: &ControlRequest) -> Result<Controlle
         return Ok(done(previous.clone(), None));
     }
     cx.admit_call(tool, &does, &request.authorization, |args| ControlUnit::was_shown(request, args))?;
-    // Written before it is done: whoever asked may be gone when the job ends.
+    // Logged before it is done: the caller may be gone when the job ends.
     cx.log.note("control_unit begins", cx.peer, json!(request), None)?;
     let end = cx.units.act(&unit.id, action, request.mode, request.wait.then_some(WAIT)).await;
     let end = end.map_err(ToolError::maybe_changed)?;
@@ -152,14 +152,14 @@ async fn control(cx: &Context<'_>, request: &ControlRequest) -> Result<Controlle
     match end {
         JobEnd::Queued => Ok(done(now, Some("queued".into()))),
         JobEnd::Ended(word) if word == "done" && after.status != Status::Failed => Ok(done(now, Some(word))),
-        // Systemd found that there is nothing to do: a condition of the unit does not hold.
+        // systemd found nothing to do: a condition of the unit is not met.
         JobEnd::Ended(word) if word == "skipped" => Ok(done(now, Some(word))),
         JobEnd::Ended(word) => Err(failed(&unit, action, &after, &word, &previous)),
         JobEnd::Unfinished => Err(unfinished(&unit, action, &previous, &now)),
     }
 }
 
-/// Whether systemd could do that at all; said before a person is asked.
+/// Checks that systemd could do it at all, before a person is asked.
 fn fit(unit: &Unit, action: Action) -> Result<(), ToolError> {
     let starts = matches!(action, Action::Start | Action::Restart);
     let refuse = |why: String, hint: &str| {

@@ -1,4 +1,4 @@
-//! Whether a service starts at boot.
+//! Enables a service at boot, or disables it.
 
 use super::{refuse_to_break, same_service, service};
 use crate::{
@@ -13,17 +13,17 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 const TOOL: &str = "service.set_enabled";
-/// Units that one is enabled together with, theirs included; more than any package has.
+/// Units enabled together with one, including those named by them; more than any package has.
 const TOGETHER: usize = 32;
 
-/// A service to enable or disable, as the agent's policy judges it.
+/// The service to enable or disable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EnableRequest {
     /// Full name, or without ".service".
     pub service_name: String,
     pub enabled: bool,
-    /// Go on though active units depend on it.
+    /// Continue even if active units depend on it.
     pub break_dependents: bool,
     /// Judge it and change nothing.
     pub dry_run: bool,
@@ -31,7 +31,7 @@ pub struct EnableRequest {
     pub authorization: Authorization,
 }
 
-/// What became of it.
+/// The outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Enabled {
@@ -45,7 +45,7 @@ pub struct Enabled {
     pub simulated: bool,
 }
 
-/// Has a service start at boot, or not.
+/// Enables a service at boot, or disables it.
 pub struct EnableUnit;
 
 impl Operation for EnableUnit {
@@ -57,7 +57,7 @@ impl Operation for EnableUnit {
     type Answer = Enabled;
 
     fn patience(_request: &EnableRequest) -> Duration {
-        // systemd reads all of its files again.
+        // systemd reloads all its unit files.
         Duration::from_secs(20)
     }
 
@@ -84,7 +84,7 @@ async fn enable(cx: &Context<'_>, request: &EnableRequest) -> Result<Enabled, To
     let also = together(cx, &unit, verb).await?;
     let previous = unit.unit_file_state.clone();
     let is_on = previous.as_deref().is_some_and(is_enabled);
-    // What may not be started now may not be started at every boot either.
+    // A service that may not be started now may not be started at boot either.
     let action = if request.enabled { Action::Start } else { Action::Stop };
     let reach = reach::of(&*cx.units, &unit, action).await?;
     if !request.enabled && !request.break_dependents {
@@ -107,7 +107,7 @@ async fn enable(cx: &Context<'_>, request: &EnableRequest) -> Result<Enabled, To
     Ok(done(after.unit_file_state))
 }
 
-/// What is enabled or disabled together with it (`Also=`), none of which may be protected.
+/// The units enabled or disabled together with it (`Also=`), none of which may be protected.
 async fn together(cx: &Context<'_>, unit: &Unit, verb: &str) -> Result<Vec<String>, ToolError> {
     let install = cx.units.install(unit)?;
     if !install.has_any {
@@ -126,7 +126,7 @@ async fn together(cx: &Context<'_>, unit: &Unit, verb: &str) -> Result<Vec<Strin
         at += 1;
         let other = cx.units.look(&name).await?;
         guard(unit, &other.names, verb)?;
-        // What has no file is passed over by systemd too.
+        // systemd skips units without a file too.
         if other.fragment.is_none() {
             continue;
         }
@@ -145,7 +145,7 @@ async fn together(cx: &Context<'_>, unit: &Unit, verb: &str) -> Result<Vec<Strin
     Ok(found)
 }
 
-/// As [`guard`], for names of units of their own.
+/// As [`guard`], for each of several unit names.
 fn guard_each(unit: &Unit, names: &[String], verb: &str) -> Result<(), ToolError> {
     names.iter().try_for_each(|name| guard(unit, std::slice::from_ref(name), verb))
 }

@@ -1,4 +1,4 @@
-//! Services of systemd: jobs for them, and whether they start at boot.
+//! Services of systemd: jobs, and enabling at boot.
 
 mod control;
 mod enable;
@@ -16,16 +16,16 @@ use base::{
 };
 use serde_json::{Value, json};
 
-/// The service called `given`, if tools may touch it.
+/// Looks up the service `given`, if tools may touch it.
 async fn service(cx: &Context<'_>, tool: &str, given: &str, verb: &str) -> Result<Unit, ToolError> {
     let name = ServiceName::parse(given)?;
     let found = match cx.units.look(name.as_str()).await {
         Ok(unit) => Some(unit),
-        // A name that systemd takes for none of a unit.
+        // systemd rejected the name.
         Err(error) if matches!(error.code, ErrorCode::NotFound | ErrorCode::InvalidArgument) => None,
         Err(error) => return Err(error),
     };
-    // By the list first: who may not touch a service learns nothing about it.
+    // The allow-list is checked first: a caller without permission learns nothing about the service.
     let own = [name.as_str().to_owned()];
     allow::check(
         &cx.policy().services(tool),
@@ -45,7 +45,7 @@ async fn service(cx: &Context<'_>, tool: &str, given: &str, verb: &str) -> Resul
     Ok(unit)
 }
 
-/// docs/contract/service.md.
+/// See docs/contract/service.md.
 fn refuse_to_break(unit: &Unit, verb: &str, reach: &reach::Reach) -> Result<(), ToolError> {
     let dependents: Vec<&String> = reach.stops.iter().chain(&reach.wanted_by).collect();
     if dependents.is_empty() {
@@ -66,7 +66,7 @@ fn refuse_to_break(unit: &Unit, verb: &str, reach: &reach::Reach) -> Result<(), 
         .hint("stop those first; an admin can override with force and confirm_breaking_dependencies"))
 }
 
-/// Whether the arguments name the same service, however it is written.
+/// Whether the arguments name the same service, in any spelling.
 fn same_service(args: &Value, name: &str) -> bool {
     let parsed = |name: &str| ServiceName::parse(name).ok();
     let shown = args.get("service_name").and_then(Value::as_str).and_then(parsed);

@@ -1,4 +1,4 @@
-//! A person's word that a trial is well.
+//! Commits a trial on a person's order.
 
 use crate::{
     authorization::Authorization,
@@ -14,7 +14,7 @@ use update::{Slot, slots::Standing, status::SlotState};
 
 const TOOL: &str = "manage.mark_good";
 
-/// A person's word that a trial is well. The checks have to agree.
+/// A person's order to commit a trial. The checks must agree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MarkGoodRequest {
@@ -22,24 +22,24 @@ pub struct MarkGoodRequest {
     pub authorization: Authorization,
 }
 
-/// What became of it.
+/// The outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MarkedGood {
     pub slot: Slot,
     pub version: Option<String>,
-    /// What it was before.
+    /// Its state before.
     pub before: SlotState,
     pub simulated: bool,
 }
 
-/// Commits the running trial where the checks of both halves agree, or makes an unrecorded slot the default.
+/// Commits the running trial if the checks of both halves agree, or makes an unrecorded slot the default.
 pub struct MarkGood;
 
 impl Operation for MarkGood {
     const TAG: &'static str = "mark_good";
     const ANSWER: &'static str = "marked_good";
-    // At the console: who may approve an update may commit one.
+    // At the console: a person who may approve an update may commit one.
     const CALLERS: Callers = Callers::Anyone;
     const WAITS: bool = true;
     const CHANGES: bool = true;

@@ -1,4 +1,4 @@
-//! Updates: installing, restarting into what was installed, the trial of it, and the ways back.
+//! Updates: install, restart into the new slot, its trial, and rollback.
 
 mod install;
 mod mark_good;

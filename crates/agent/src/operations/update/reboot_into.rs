@@ -1,4 +1,4 @@
-//! Restarting into what was installed.
+//! Restarts into the armed slot.
 
 use crate::{
     authorization::Authorization,
@@ -30,13 +30,13 @@ pub struct RebootIntoRequest {
     pub authorization: Authorization,
 }
 
-/// Restarts into the armed slot. Who was let install it needs no further word.
+/// Restarts into the armed slot. An admitted install needs no further approval.
 pub struct RebootIntoUpdate;
 
 impl Operation for RebootIntoUpdate {
     const TAG: &'static str = "reboot_into_update";
     const ANSWER: &'static str = "power";
-    // At the console: who may approve an update may make one.
+    // At the console: a person who may approve an update may install one.
     const CALLERS: Callers = Callers::Anyone;
     const WAITS: bool = true;
     const CHANGES: bool = true;
@@ -68,19 +68,19 @@ async fn restart(cx: &Context<'_>, request: RebootIntoRequest) -> Result<Schedul
     if !let_in && cx.peer.standing != Standing::Approver {
         cx.admit(tool.name(), &request.authorization, |args| shows_armed(args, &system, &armed))?;
     }
-    // From here on it is a plan, whatever ends this agent or refuses the restart. An order is for now; one that nobody gave keeps
-    // to its window.
+    // From here on it is a plan, which survives the end of this agent and a refused restart. An explicit order applies
+    // now; an automatic one waits for its window.
     let by_itself = principal == AUTOMATIC && armed.restart == RestartPlan::InWindow;
     let plan = if by_itself { RestartPlan::InWindow } else { RestartPlan::Soon };
     let record = system.record.clone();
     blocking::run("update", move |_| {
         record.step(|state| slots::plan_restart(state, plan, ""))?;
-        // Told again: what was armed in an earlier boot may have been forgotten since.
+        // Armed again: a slot armed in an earlier boot may have been forgotten since.
         record.step(slots::rearm)
     })
     .await?;
     cx.installer.boot.now().offline = false;
-    // One that is scheduled already goes the same way.
+    // A reboot that is scheduled already leads to the same slot.
     if let Some(reboot) = cx.power.pending().filter(|next| next.action == PowerAction::Reboot) {
         return Ok(reboot);
     }
@@ -92,7 +92,7 @@ async fn restart(cx: &Context<'_>, request: RebootIntoRequest) -> Result<Schedul
         .map_err(|error| cx.installer.later(error))
 }
 
-/// The person approved the version that is armed, or the plan of it.
+/// Whether the person approved the armed version, or its plan.
 fn shows_armed(args: &Value, system: &System, armed: &Pending) -> bool {
     let named = |name: &str| args.get(name).filter(|value| !value.is_null());
     let ledger = system.record.ledger();

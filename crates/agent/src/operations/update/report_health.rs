@@ -9,7 +9,7 @@ use base::error::ToolError;
 use serde_json::json;
 use std::time::Duration;
 
-/// Takes it; a trial that both halves find well is committed. The server half alone says how it is.
+/// Takes the report. A trial that both halves find healthy is committed; the server half alone cannot.
 pub struct ReportHealth;
 
 impl Operation for ReportHealth {

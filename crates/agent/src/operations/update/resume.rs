@@ -1,4 +1,4 @@
-//! Arming once more what is armed and was not tried.
+//! Arms an armed but untried slot once more.
 
 use crate::{
     context::Context,
@@ -15,7 +15,7 @@ use update::{slots, status::UpdateStatus};
 #[serde(deny_unknown_fields, expecting = "struct variant Op::ResumeUpdate")]
 pub struct ResumeRequest {}
 
-/// Arms it again, and where a restart is planned has it come now.
+/// Arms it again, and lets a planned restart happen now.
 pub struct ResumeUpdate;
 
 impl Operation for ResumeUpdate {

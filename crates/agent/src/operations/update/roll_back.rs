@@ -1,4 +1,4 @@
-//! The ways back: out of a trial, away from what is armed or half written, or to the version that ran before.
+//! Rollback: out of a trial, away from an armed or half-written slot, or to the version that ran before.
 
 use crate::{
     authorization::Authorization,
@@ -19,21 +19,21 @@ use update::{
 };
 
 const TOOL: &str = "manage.rollback";
-/// The answer has to reach whoever asked.
+/// Delay of the restart in seconds, so that the answer reaches the caller.
 const SOON: u32 = 2;
 
 /// What a rollback would do.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// The trial is condemned, and a plain restart ends it.
+    /// The trial is marked as failed, and a plain restart ends it.
     OutOfTrial,
-    /// What is armed is not tried; what is half written is given up.
+    /// An armed slot is not tried; a half-written one is given up.
     Forget,
     /// The other slot is tried.
     ToOther,
 }
 
-/// The way back: out of a trial, away from an armed slot, or to the slot that ran before a commit.
+/// A rollback: out of a trial, away from an armed slot, or to the slot that ran before a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RollBackRequest {
@@ -43,28 +43,28 @@ pub struct RollBackRequest {
     pub authorization: Authorization,
 }
 
-/// What becomes of it.
+/// The outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RolledBack {
-    /// What runs now.
+    /// The running slot.
     pub from: Slot,
     pub from_version: Option<String>,
-    /// What will run.
+    /// The slot that will run.
     pub to: Slot,
     pub to_version: Option<String>,
-    /// Whether the machine restarts for it; an armed slot is just not tried.
+    /// Whether the machine restarts for it. Not for an armed slot, which is just not tried.
     pub restarts: bool,
     pub simulated: bool,
 }
 
-/// Goes back: out of a trial, away from what is armed, or to the other slot.
+/// Rolls back: out of a trial, away from an armed slot, or to the other slot.
 pub struct RollBack;
 
 impl Operation for RollBack {
     const TAG: &'static str = "roll_back";
     const ANSWER: &'static str = "rolled_back";
-    // At the console: who may approve an update may take one back.
+    // At the console: a person who may approve an update may roll one back.
     const CALLERS: Callers = Callers::Anyone;
     const WAITS: bool = true;
     const CHANGES: bool = true;
@@ -100,7 +100,7 @@ async fn roll_back(cx: &Context<'_>, request: &RollBackRequest) -> Result<Rolled
     if request.dry_run {
         return Ok(rolled);
     }
-    // Before the approval is used up.
+    // Read before the approval is consumed.
     let log = if way == Way::OutOfTrial { cx.installer.log_tail().await } else { None };
     if cx.peer.standing != Who::Approver && !due {
         cx.admit(TOOL, &request.authorization, |args| RollBack::was_shown(request, args))?;
@@ -123,7 +123,7 @@ async fn roll_back(cx: &Context<'_>, request: &RollBackRequest) -> Result<Rolled
 }
 
 fn plan(system: &System) -> Result<(Way, RolledBack), ToolError> {
-    // Before the ledger, as everywhere: two locks have one order.
+    // Locked before the ledger: the lock order.
     let in_trial = matches!(&*system.standing(), Standing::Trial(_));
     let ledger = system.record.ledger();
     let (state, seen) = (ledger.state(), ledger.evidence());
@@ -138,7 +138,7 @@ fn plan(system: &System) -> Result<(Way, RolledBack), ToolError> {
         _ => Way::ToOther,
     };
     if way == Way::ToOther {
-        // Says why not, before anybody is asked.
+        // Refuses what is impossible before a person is asked.
         let _ = slots::roll_back(state, &seen, "", 0)?;
     }
     let version = |slot: Slot| state.slots.of(slot).version.clone();
@@ -154,7 +154,7 @@ fn plan(system: &System) -> Result<(Way, RolledBack), ToolError> {
     Ok((way, rolled))
 }
 
-/// `by_itself`: nobody asked for it.
+/// `by_itself`: automatic, not requested.
 fn perform(
     system: &System,
     way: Way,
@@ -183,7 +183,7 @@ fn perform(
     }
 }
 
-/// What is armed or half written is nothing any more; the running slot never was anything else than the default.
+/// Forgets what is armed or half written. The running slot remains the default.
 fn forget(state: &State, reason: &str, now_ms: i64, by_itself: bool) -> Result<Step, ToolError> {
     let Some(update) = &state.update else { return Ok(Step::default()) };
     let mut next = state.clone();
@@ -197,7 +197,7 @@ fn forget(state: &State, reason: &str, now_ms: i64, by_itself: bool) -> Result<S
     next.update = None;
     let record = next.slots.of_mut(target);
     let back = kind == slots::Kind::Rollback;
-    // A version that was to be gone back to is as good as it was.
+    // A slot armed for a rollback is as good as it was before.
     record.state = if back { SlotState::Good } else { SlotState::Bad };
     record.barred = !back;
     record.note = (!back).then(|| reason.to_owned());

@@ -1,4 +1,4 @@
-//! What is known of the slots and of an update.
+//! The state of the slots and of an update.
 
 use crate::{
     context::Context,

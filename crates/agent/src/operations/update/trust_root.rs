@@ -1,4 +1,5 @@
-//! A newer root of trust: taken by the rules of the one before it, whoever brings it, and kept where the server cannot reach.
+//! Accepts a newer root of trust, by the rules of the previous one, from any source. It is stored out of the server's
+//! reach.
 
 use crate::{
     context::Context,
@@ -9,15 +10,15 @@ use serde_json::json;
 use std::time::Duration;
 use update::{slots::Step, trust::Roots};
 
-/// Roots that are kept beyond the image's; an image that is this far behind brings newer ones itself.
+/// Roots kept beyond the image's; an image that is further behind brings newer ones itself.
 const MOST: usize = 64;
 
-/// Takes `next`, the whole file of a signed root of trust, when it follows the one that counts now; returns its version. Taken
-/// twice it is taken once.
+/// Accepts `next`, the whole file of a signed root of trust, when it follows the current one. Returns its version.
+/// Idempotent.
 ///
 /// # Errors
-/// `verification_failed` when it does not follow: too few signatures of the old keys or of the new ones, another product, a number
-/// left out. `resource_exhausted` beyond the bound.
+/// `verification_failed` when it does not follow: too few signatures of the old keys or of the new ones, another
+/// product, a number left out. `resource_exhausted` beyond the bound.
 pub struct TrustRoot;
 
 impl Operation for TrustRoot {

@@ -1,9 +1,10 @@
-//! Boards with another boot chain (GRUB, barebox, a vendor's own): one configured program tells and changes it.
+//! Boards with another boot chain (GRUB, barebox, a vendor's own): a configured program reports and changes it.
 //!
-//! It is started by its full path, without a shell, with nothing in its environment but `PATH`, for 30 seconds at most, and with one of these
-//! as its arguments: `evidence`; `arm A`, `arm B`; `disarm`; `commit A`, `commit B`. It runs inside the agent's own bounds (no network,
-//! a read-only file system): one that needs more starts a unit of its own. It succeeds with exit code 0, and `evidence` prints one JSON object
-//! with the fields of [`Told`], all of them optional, and nothing else. docs/boot.md has an example.
+//! It is started by its absolute path, without a shell, with nothing in its environment but `PATH`, for 30 seconds at
+//! most, and with one of these as its arguments: `evidence`; `arm A`, `arm B`; `disarm`; `commit A`, `commit B`. It
+//! runs inside the agent's sandbox (no network, a read-only file system); if it needs more it must start a unit. It
+//! succeeds with exit code 0. `evidence` prints one JSON object with the fields of [`Told`], all of them optional, and
+//! nothing else. docs/boot.md has an example.
 
 mod run;
 
@@ -12,10 +13,10 @@ use base::error::ToolError;
 use serde::{Deserialize, Serialize};
 use std::{path::Path, sync::Arc, time::Duration};
 
-/// How long it has.
+/// Its time limit.
 pub const LIMIT: Duration = Duration::from_secs(30);
 
-/// What `evidence` prints; [`Evidence`] says what each means.
+/// The output of `evidence`; [`Evidence`] explains the fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Told {
@@ -24,7 +25,7 @@ pub struct Told {
     pub default: Option<Slot>,
     pub armed: Option<Slot>,
     pub tries: Option<Tries>,
-    /// Where it is not the mount at `/` that tells.
+    /// Needed where the mount at `/` does not identify the slot.
     pub root: Option<Slot>,
 }
 
@@ -36,7 +37,7 @@ pub struct Custom {
 }
 
 impl Custom {
-    /// `limit` is [`LIMIT`] but in tests.
+    /// `limit` is [`LIMIT`] except in tests.
     ///
     /// # Errors
     /// `invalid_argument` for a program that is no absolute path.
@@ -103,7 +104,7 @@ impl BootFlow for Custom {
     }
 
     fn trial_argument(&self) -> Option<&str> {
-        // What it takes is its `arm`'s business.
+        // Its `arm` is responsible for that.
         None
     }
 }

@@ -1,4 +1,4 @@
-//! One command, to its end or to its time's: no shell, no inherited environment, bounded output.
+//! Runs one command with a time limit: no shell, no inherited environment, bounded output.
 
 use base::error::ToolError;
 use rustix::{
@@ -14,15 +14,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Bytes that a command may say.
+/// Limit of a command's output, in bytes.
 const LONGEST: usize = 4096;
 const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// What it printed. Sleeps until it has ended.
+/// Runs the command and returns its output. Blocks until it has ended.
 ///
 /// # Errors
-/// `unavailable` when it cannot be started, fails, says more than 4 KiB or takes longer than `limit`: then all of its process group is
-/// killed.
+/// `unavailable` when it cannot be started, fails, prints more than 4 KiB or takes longer than `limit`: then its whole
+/// process group is killed.
 pub(super) fn run(program: &str, words: &[&str], limit: Duration) -> Result<Vec<u8>, ToolError> {
     let command = words.join(" ");
     let failed = |why: String| {
@@ -42,7 +42,7 @@ pub(super) fn run(program: &str, words: &[&str], limit: Duration) -> Result<Vec<
         .stderr(Stdio::null())
         .spawn()
         .map_err(|fault| failed(format!("cannot be started: {fault}")))?;
-    // The command's own copy of the pipe went with the builder: what is left are its processes'.
+    // The builder's copy of the pipe is closed with it, so only the command's processes hold the write end.
     let ended = watch(&mut child, File::from(OwnedFd::from(ours)), Instant::now() + limit);
     match ended {
         Ok(Some((status, said))) if status.success() => Ok(said),
@@ -58,8 +58,8 @@ pub(super) fn run(program: &str, words: &[&str], limit: Duration) -> Result<Vec<
     }
 }
 
-/// Waits until the process has ended; `None` when the time is up before that. Reads what it says meanwhile, and does not wait for what
-/// it left behind.
+/// Waits until the process has ended; `None` at the time limit. Reads its output meanwhile, and does not wait for
+/// processes that it left behind.
 fn watch(child: &mut Child, mut pipe: File, until: Instant) -> io::Result<Option<(ExitStatus, Vec<u8>)>> {
     rustix::io::ioctl_fionbio(&pipe, true)?;
     let process = pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
@@ -86,7 +86,7 @@ fn watch(child: &mut Child, mut pipe: File, until: Instant) -> io::Result<Option
     }
 }
 
-/// All that can be read now; `false` at its end.
+/// Reads what is available now; `false` at the end of the output.
 fn read(pipe: &mut File, said: &mut Vec<u8>) -> io::Result<bool> {
     let mut piece = [0; 512];
     loop {
@@ -104,7 +104,7 @@ fn read(pipe: &mut File, said: &mut Vec<u8>) -> io::Result<bool> {
 }
 
 fn end(child: &mut Child) {
-    // It may have ended by itself in between: then nobody has this number, since it has not been waited for.
+    // It may have ended meanwhile. Its id cannot be reused yet, because it has not been waited for.
     let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
     let _ = child.wait();
 }

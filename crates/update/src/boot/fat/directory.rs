@@ -1,11 +1,11 @@
-//! The root directory: short names, long names, and where a file begins.
+//! The root directory: short names, long names, and the start of a file.
 
 use super::{Fat, Kind, Root, bad};
 use crate::disk::Device;
 use std::io;
 
 const ENTRY: usize = 32;
-/// Entries looked at: the root directory of a boot partition has some dozens. FAT itself ends at 65536.
+/// Limit of entries read: the root directory of a boot partition has some dozens. FAT itself allows 65536.
 const MOST_ENTRIES: u32 = 16384;
 /// UTF-16 units of the longest name, in whole entries of 13.
 const LONGEST_NAME: usize = 260;
@@ -18,11 +18,11 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Where its first sector is, in bytes from the start of the area. A file of at most one sector is all there: clusters begin where
-    /// sectors do.
+    /// The position of its first sector, in bytes from the start of the area. A file of at most one sector is complete
+    /// there: clusters are aligned to sectors.
     ///
     /// # Errors
-    /// `InvalidData` when it is empty, or its cluster is none.
+    /// `InvalidData` when it is empty, or its cluster is invalid.
     pub fn first_sector(&self, fat: &Fat) -> io::Result<u64> {
         if self.size == 0 {
             return Err(bad("it is empty"));
@@ -57,14 +57,14 @@ pub(super) fn find(fat: &Fat, device: &dyn Device, name: &str) -> io::Result<Opt
 
 struct Search<'a> {
     name: &'a str,
-    /// Whether cluster numbers have an upper half.
+    /// Whether cluster numbers have upper 16 bits.
     wide: bool,
     seen: u32,
     long: LongName,
 }
 
 impl Search<'_> {
-    /// Looks through one contiguous piece. `Some` ends the search: found, or the end of the directory.
+    /// Searches one contiguous piece. `Some` ends the search: found, or the end of the directory.
     fn piece(
         &mut self,
         device: &dyn Device,
@@ -118,7 +118,7 @@ impl Search<'_> {
     }
 }
 
-/// `NAME.EXT` of `NAME    EXT`.
+/// `NAME.EXT` for `NAME    EXT`.
 pub(super) fn short(entry: &[u8; ENTRY]) -> Vec<u8> {
     let name = entry[..8].trim_ascii_end();
     let extension = entry[8..11].trim_ascii_end();
@@ -128,7 +128,7 @@ pub(super) fn short(entry: &[u8; ENTRY]) -> Vec<u8> {
 /// The pieces of a long name, which come before the short entry, last piece first.
 struct LongName {
     units: [u16; LONGEST_NAME],
-    /// The piece that has to come next; 0 when all are there. `None`: no name is being read.
+    /// The number of the next expected piece; 0 when complete. `None`: not inside a name.
     wanted: Option<u8>,
     sum: u8,
 }
@@ -158,7 +158,7 @@ impl LongName {
         self.wanted = Some(number - 1);
     }
 
-    /// Whether this is `name`, and belongs to the short entry that follows it.
+    /// Whether this is `name`, and belongs to the short entry that follows.
     fn is(&self, name: &str, entry: &[u8; ENTRY]) -> bool {
         let sum = entry[..11].iter().fold(0_u8, |sum, byte| sum.rotate_right(1).wrapping_add(*byte));
         let end = self.units.iter().position(|unit| *unit == 0).unwrap_or(LONGEST_NAME);

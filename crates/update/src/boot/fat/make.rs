@@ -1,4 +1,4 @@
-//! Makes a whole small FAT file system in memory: the factory disk of the simulated machine, and tests.
+//! Makes a small FAT file system in memory, for the factory disk of the simulated machine and for tests.
 
 use super::Kind;
 
@@ -11,18 +11,18 @@ const RESERVED: usize = 1;
 pub struct Full(pub String);
 
 /// A file system of `size` bytes (whole sectors, at least 32 KiB) with these files in its root directory, one after the
-/// other. FAT12 up to 4084 clusters of one sector, FAT16 from there on. The same arguments give the same bytes.
+/// other. FAT12 up to 4084 clusters of one sector, otherwise FAT16. Deterministic.
 ///
 /// # Errors
-/// [`Full`], saying for which file.
+/// [`Full`], naming the file.
 pub fn make(size: usize, files: &[(&str, &[u8])]) -> Result<Vec<u8>, Full> {
     let all = size / SECTOR;
-    // Between them is a gap where the clusters left over by the larger FAT would make it the smaller one: the rest is not used.
+    // In this range the larger FAT16 would leave too few clusters for FAT16: the rest is not used.
     let sectors = if (4096..4200).contains(&all) { 4095 } else { all };
     let (kind, per_cluster) = match sectors {
         ..64 => return Err(Full(format!("{size} bytes are too few for a file system"))),
         64..4096 => (Kind::Fat12, 1),
-        // Two of the sixteen bits are kept back for the ends of chains.
+        // Of the 16-bit numbers some are reserved for ends of chains.
         _ => (Kind::Fat16, (sectors / 65_000 + 1).next_power_of_two()),
     };
     let bits = if kind == Kind::Fat12 { 12 } else { 16 };
@@ -63,11 +63,11 @@ fn first_sector(image: &mut [u8], sectors: usize, per_cluster: usize, fat: usize
     put(14, &half(RESERVED));
     put(16, &[2]);
     put(17, &half(ENTRIES));
-    // Either field: the short one when it is enough.
+    // Either field: the 16-bit one if it fits.
     put(19, &half(sectors));
     put(21, &[0xf8]);
     put(22, &half(fat));
-    // Sectors a track, heads: nobody computes with them, mtools wants some.
+    // Sectors per track and heads: unused, but mtools requires them.
     put(24, &half(63));
     put(26, &half(255));
     if sectors > usize::from(u16::MAX) {
@@ -92,7 +92,7 @@ fn packed(table: &[u16], kind: Kind) -> Vec<u8> {
     table.chunks(2).flat_map(pair).collect()
 }
 
-/// Names are kept in capitals, as the file system has them.
+/// Names are stored in upper case, as FAT requires.
 fn entry(name: &str, cluster: usize, size: usize) -> Option<[u8; 32]> {
     let (base, extension) = name.split_once('.').unwrap_or((name, ""));
     let plain = |part: &str| part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-~".contains(&byte));

@@ -1,7 +1,9 @@
-//! FAT12, FAT16 and FAT32, read by somebody who trusts none of it (Microsoft, "FAT: General Overview of On-Disk Format", 1.03).
+//! A reader for FAT12, FAT16 and FAT32 that trusts no value on the disk (Microsoft, "FAT: General Overview of On-Disk
+//! Format", 1.03).
 //!
-//! Every number of the disk is checked before it is used, every walk is bounded by what the area can hold. There is no writer of
-//! files here: a FAT on a running system is changed sector by sector, in place ([`Entry::first_sector`]), or made anew as a whole ([`make`]).
+//! Every number from the disk is checked before use, and every loop is bounded by the size of the area. Files cannot be
+//! written here: a FAT on a running system is changed sector by sector, in place ([`Entry::first_sector`]), or made
+//! anew as a whole ([`make`]).
 
 mod directory;
 mod make;
@@ -14,12 +16,12 @@ pub use names::ReadAt;
 use crate::disk::Device;
 use std::io;
 
-/// Longest file read as a whole, in bytes: all that is read so is text of a few lines.
+/// Longest file read as a whole, in bytes: such files are short texts.
 const LONGEST_TEXT: u64 = 64 << 10;
-/// Bytes that the first sector needs to be one.
+/// Size of the first sector that is needed, in bytes.
 pub const FIRST: usize = 512;
 
-/// Which of the three.
+/// The FAT type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Fat12,
@@ -27,7 +29,7 @@ pub enum Kind {
     Fat32,
 }
 
-/// Where everything of a FAT file system is, in bytes from its start.
+/// Offsets of a FAT file system's parts, in bytes from its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fat {
     pub kind: Kind,
@@ -35,7 +37,7 @@ pub struct Fat {
     cluster: u64,
     fat_at: u64,
     fat_size: u64,
-    /// The reserved sectors and all FATs: without them nothing of it can be found.
+    /// Size of the reserved sectors and all FATs. Without them no file can be found.
     pub head: u64,
     root: Root,
     data_at: u64,
@@ -45,7 +47,7 @@ pub struct Fat {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Root {
-    /// FAT12 and FAT16: a place of its own, so many entries.
+    /// FAT12 and FAT16: a fixed area with this many entries.
     Fixed {
         at: u64,
         entries: u32,
@@ -58,20 +60,21 @@ fn bad(why: impl Into<String>) -> io::Error {
 }
 
 impl Fat {
-    /// Reads the first sector of `device` and believes it when it fits.
+    /// Reads and checks the first sector of `device`.
     ///
     /// # Errors
-    /// Those of reading; `InvalidData` when it is no FAT file system or does not fit into the area, saying why.
+    /// Those of reading; `InvalidData`, with the reason, when it is not a FAT file system or does not fit into the
+    /// area.
     pub fn of(device: &dyn Device) -> io::Result<Self> {
         let mut first = [0; FIRST];
         device.read(0, &mut first)?;
         Self::parse(&first, device.size())
     }
 
-    /// What the first 512 bytes say of a file system in an area of `size` bytes.
+    /// Parses the first 512 bytes of a file system in an area of `size` bytes.
     ///
     /// # Errors
-    /// `InvalidData`, saying why.
+    /// `InvalidData`, with the reason.
     pub fn parse(first: &[u8; FIRST], size: u64) -> io::Result<Self> {
         let byte = |at: usize| u64::from(first[at]);
         let half = |at: usize| u64::from(u16::from_le_bytes([first[at], first[at + 1]]));
@@ -99,7 +102,7 @@ impl Fat {
             return Err(bad(format!("no room for data: {data} of {sectors} sectors are its own")));
         }
         let clusters = (sectors - data) / per_cluster;
-        // Linux and U-Boot tell FAT32 by this field, and the other two by the number of clusters.
+        // Linux and U-Boot recognize FAT32 by this field, and the other two by the number of clusters.
         let kind = match clusters {
             _ if half(22) == 0 => Kind::Fat32,
             0..4085 => Kind::Fat12,
@@ -118,7 +121,7 @@ impl Fat {
             _ if entries == 0 => return Err(bad("no root directory")),
             _ => Root::Fixed { at: head * sector, entries: u32::try_from(entries).unwrap_or(u32::MAX) },
         };
-        // FAT32 may keep only one of its FATs up to date, and says which.
+        // FAT32 may keep only one of its FATs up to date; this field says which.
         let active = if kind == Kind::Fat32 && half(40) & 0x80 != 0 { half(40) & 0xf } else { 0 };
         if active >= fats {
             return Err(bad(format!("FAT {active} is the valid one of {fats}")));
@@ -136,10 +139,11 @@ impl Fat {
         })
     }
 
-    /// The entry of the root directory with this name, in any case; its long name or its short one. Directories are not found.
+    /// Finds the entry of the root directory with this name, case-insensitively, by its long or its short name.
+    /// Directories are not found.
     ///
     /// # Errors
-    /// Those of reading; `InvalidData` when the directory cannot be walked.
+    /// Those of reading; `InvalidData` when the directory cannot be traversed.
     pub fn find(&self, device: &dyn Device, name: &str) -> io::Result<Option<Entry>> {
         directory::find(self, device, name)
     }
@@ -147,7 +151,7 @@ impl Fat {
     /// The file's bytes; at most 64 KiB.
     ///
     /// # Errors
-    /// Those of reading; `InvalidData` when its chain is shorter than it says, or it is longer than 64 KiB.
+    /// Those of reading; `InvalidData` when its chain is shorter than its length, or it is longer than 64 KiB.
     pub fn text(&self, device: &dyn Device, entry: &Entry) -> io::Result<Vec<u8>> {
         let size = u64::from(entry.size);
         if size > LONGEST_TEXT {
@@ -162,18 +166,18 @@ impl Fat {
         Ok(text)
     }
 
-    /// Whether every cluster of the file is there. Reads the FAT only.
+    /// Checks that every cluster of the file is present. Reads the FAT only.
     ///
     /// # Errors
-    /// Those of [`Fat::text`], but for the length.
+    /// Those of [`Fat::text`], except for the length.
     pub fn whole(&self, device: &dyn Device, entry: &Entry) -> io::Result<()> {
         self.walk(device, entry.cluster, u64::from(entry.size), |_, _| Ok(()))
     }
 
-    /// Calls `each` with place and length of every cluster that the file has something in, whole.
+    /// Calls `each` with offset and length of every cluster of the file, whole.
     ///
     /// # Errors
-    /// Those of `each`, and of [`Fat::whole`], after those pieces that could be reached.
+    /// Those of `each`, and of [`Fat::whole`], after the clusters that could be reached.
     pub fn each_piece(
         &self,
         device: &dyn Device,
@@ -184,7 +188,7 @@ impl Fat {
         self.walk(device, entry.cluster, u64::from(entry.size), |at, _| each(at, whole))
     }
 
-    /// Calls `each` with place and length of every piece of the first `size` bytes of a chain.
+    /// Calls `each` with offset and length of every piece of the first `size` bytes of a chain.
     fn walk(
         &self,
         device: &dyn Device,
@@ -200,7 +204,7 @@ impl Fat {
             left -= length;
             steps += 1;
             if left > 0 {
-                // A chain that bites its own tail ends here at the latest.
+                // A circular chain ends here at the latest.
                 let next = if steps <= self.clusters { self.next(device, cluster)? } else { None };
                 cluster = next.ok_or_else(|| bad(format!("its chain of clusters ends {left} bytes too early")))?;
             }
@@ -208,14 +212,14 @@ impl Fat {
         Ok(())
     }
 
-    /// Where a cluster is.
+    /// The offset of a cluster.
     fn place(&self, cluster: u32) -> io::Result<u64> {
         let index = cluster.checked_sub(2).filter(|index| *index < self.clusters);
         let index = index.ok_or_else(|| bad(format!("cluster {cluster} is none of the {}", self.clusters)))?;
         Ok(self.data_at + u64::from(index) * self.cluster)
     }
 
-    /// The cluster after this one; `None` at the end of the chain, and where the chain is broken.
+    /// The cluster after this one; `None` at the end of the chain, or where it is broken.
     fn next(&self, device: &dyn Device, cluster: u32) -> io::Result<Option<u32>> {
         let (at, length) = self.link(cluster)?;
         let mut word = [0; 4];
@@ -223,7 +227,7 @@ impl Fat {
         Ok(self.linked(cluster, word))
     }
 
-    /// Where the FAT says what comes after a cluster, and in how many bytes.
+    /// Position and width, in bytes, of a cluster's FAT entry.
     fn link(&self, cluster: u32) -> io::Result<(u64, usize)> {
         self.place(cluster)?;
         let n = u64::from(cluster);
@@ -238,7 +242,7 @@ impl Fat {
         Ok((self.fat_at + at, if length == 2 { 2 } else { 4 }))
     }
 
-    /// What those bytes say.
+    /// Decodes that entry.
     fn linked(&self, cluster: u32, word: [u8; 4]) -> Option<u32> {
         let word = u32::from_le_bytes(word);
         let value = match self.kind {

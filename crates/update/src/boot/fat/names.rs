@@ -1,24 +1,25 @@
-//! Every name in a file system, folders and all: for those who look for what must not be there.
+//! Lists every name in a file system, including subfolders, to find files that are not allowed.
 
 use super::{FIRST, Fat, Kind, Root, bad};
 use std::io;
 
-/// Fills the buffer from a place in the file system.
+/// Fills the buffer from an offset in the file system.
 pub type ReadAt<'a> = dyn FnMut(u64, &mut [u8]) -> io::Result<()> + 'a;
 
-/// Most bytes of folders that are read: 131072 entries. A boot partition has some hundreds.
+/// Limit of directory bytes read: 131072 entries. A boot partition has some hundreds.
 const MOST_FOLDERS: u64 = 4 << 20;
 const PAGE: u64 = 4096;
 const ENTRY: u64 = 32;
 
 impl Fat {
-    /// Tells `seen` every name of every file and folder, long ones and short ones. Names are told as soon as one reader could take them
-    /// for one: a long name whose checksum does not fit as well.
+    /// Calls `seen` with every name of every file and folder, long and short. Includes anything that some reader might
+    /// accept as a name, such as a long name with a wrong checksum.
     ///
-    /// `read` is asked for whole pages of 4096 bytes at multiples of 4096 (the last may be shorter).
+    /// `read` is called for whole pages of 4096 bytes at multiples of 4096 (the last may be shorter).
     ///
     /// # Errors
-    /// Those of `read` and of `seen`; `InvalidData` when it is no FAT, when a folder is nowhere, or when the folders have no end.
+    /// Those of `read` and of `seen`; `InvalidData` when it is not a FAT, when a folder's cluster is invalid, or when
+    /// the folders exceed the limit.
     pub fn names<E: From<io::Error>>(
         size: u64,
         read: &mut ReadAt<'_>,
@@ -61,7 +62,7 @@ impl Fat {
         Ok(())
     }
 
-    /// Tells an entry's names; where its own entries are, when it is a folder.
+    /// Reports an entry's names. Returns the position of its own entries if it is a folder.
     fn entry<E>(
         &self,
         entry: &[u8; ENTRY as usize],
@@ -91,7 +92,7 @@ impl Fat {
     }
 }
 
-/// Bytes by way of the one page that is kept.
+/// Reads through a buffer of one page.
 struct Pages<'r, 'a> {
     read: &'r mut ReadAt<'a>,
     size: u64,
@@ -122,14 +123,14 @@ impl Pages<'_, '_> {
     }
 }
 
-/// A long name as its entries come: 13 letters each, the last part first. Looser than [`super::directory`]'s, which finds one file: here
-/// whatever could be a name counts.
+/// A long name, collected from its entries: 13 characters each, the last part first. Less strict than
+/// [`super::directory`]'s, which finds one file: here anything that could be a name counts.
 #[derive(Default)]
 struct LongName(Vec<u16>);
 
 impl LongName {
     fn take(&mut self, entry: &[u8; ENTRY as usize]) {
-        // 20 entries are 260 letters; what is longer is no name.
+        // 20 entries are 260 characters, the longest possible name.
         if entry[0] & 0x40 != 0 || self.0.len() >= 260 {
             self.0.clear();
         }

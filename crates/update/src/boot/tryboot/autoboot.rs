@@ -1,20 +1,21 @@
-//! `autoboot.txt`: which partition starts, and which one a trial starts (Raspberry Pi documentation, "autoboot.txt").
+//! `autoboot.txt`: the partition to start, and the one that a trial starts (Raspberry Pi documentation,
+//! "autoboot.txt").
 
-/// Most bytes the firmware reads of it.
+/// The firmware reads at most this many bytes.
 pub const LONGEST: usize = 512;
 
-/// What it says.
+/// The content of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Autoboot {
     /// `boot_partition` under `[all]`.
     pub all: u8,
     /// `boot_partition` under `[tryboot]`, where there is one.
     pub tryboot: Option<u8>,
-    /// `tryboot_a_b=1`: a trial takes the other partition's `config.txt`, not a `tryboot.txt` of this one.
+    /// `tryboot_a_b=1`: a trial uses the other partition's `config.txt`, not a `tryboot.txt` of this one.
     pub a_b: bool,
 }
 
-/// What the file is made of when nothing of it can be kept.
+/// The content written when nothing of the old file can be kept.
 pub fn canonical(all: u8, tryboot: u8) -> String {
     format!("[all]\ntryboot_a_b=1\nboot_partition={all}\n[tryboot]\nboot_partition={tryboot}\n")
 }
@@ -23,11 +24,11 @@ pub fn canonical(all: u8, tryboot: u8) -> String {
 enum Section {
     All,
     Tryboot,
-    /// A filter for some board: what is under it may or may not hold here.
+    /// A filter for some board: its content may or may not apply here.
     Other,
 }
 
-/// A value and where it is in the file.
+/// A value and its range in the file.
 type Found = (u8, std::ops::Range<usize>);
 
 #[derive(Default)]
@@ -39,18 +40,18 @@ struct Parsed {
 
 impl Autoboot {
     /// # Errors
-    /// Why it is not what a card with two slots has, for people.
+    /// For people: why it is not the file of a card with two slots.
     pub fn parse(file: &[u8]) -> Result<Self, String> {
         let parsed = parse(file)?;
         let all = parsed.all.ok_or("it has no boot_partition under [all]")?.0;
         Ok(Self { all, tryboot: parsed.tryboot.map(|(number, _)| number), a_b: parsed.a_b })
     }
 
-    /// The file with other numbers and the same length, so that one sector changes and nothing else: everything around
-    /// them stays when both are there as one digit, else it is written anew.
+    /// Replaces the numbers and keeps the length, so that only one sector changes. The rest stays if both numbers are
+    /// present with one digit; otherwise the file is rewritten.
     ///
     /// # Errors
-    /// Why it cannot be, for people.
+    /// Why that is impossible, for people.
     pub fn rewrite(file: &[u8], all: u8, tryboot: u8) -> Result<Vec<u8>, String> {
         let mut new = file.to_vec();
         if let Ok(Parsed { all: Some((_, there)), tryboot: Some((_, other)), a_b: true }) = parse(file)

@@ -1,7 +1,7 @@
-//! Raspberry Pi 4 and newer: `autoboot.txt` on partition 1 names the partition to start, and the one that the one-shot flag
-//! "tryboot" starts (Raspberry Pi documentation, "Fail-safe OS updates").
+//! Raspberry Pi 4 and newer: `autoboot.txt` on partition 1 names the partition to start, and the one that the one-shot
+//! flag "tryboot" starts (Raspberry Pi documentation, "Fail-safe OS updates").
 //!
-//! The file is changed in place, in its one sector: no allocation, no rename, nothing else of the FAT is ever written.
+//! The file is changed in place, in its one sector: no allocation, no rename, no other write to the FAT.
 
 mod autoboot;
 mod restore;
@@ -21,10 +21,11 @@ const FILE: &str = "autoboot.txt";
 const SECTOR: usize = 512;
 /// `RPI_FIRMWARE_SET_REBOOT_FLAGS` of Raspberry Pi's include/soc/bcm2835/raspberrypi-firmware.h; bit 0 is tryboot.
 pub const SET_REBOOT_FLAGS: u32 = 0x0003_8064;
-/// What reboot(2) is told where the flag cannot be set by itself: partition 0 is the one autoboot.txt names.
+/// The argument of reboot(2) where the flag cannot be set separately: partition 0 means the one that autoboot.txt
+/// names.
 const ARGUMENT: &str = "0 tryboot";
 
-/// Sets the firmware's one-shot flag, or clears it: the mailbox, behind `/dev/vcio`.
+/// Sets or clears the firmware's one-shot flag, through the mailbox at `/dev/vcio`.
 pub type Flag = Arc<dyn Fn(bool) -> io::Result<()> + Send + Sync>;
 
 /// The flow of boards with tryboot.
@@ -37,12 +38,12 @@ pub struct Tryboot {
 }
 
 impl Tryboot {
-    /// `flag`: where the kernel has a mailbox; elsewhere the restart has to be told.
+    /// `flag`: where the kernel has a mailbox; otherwise the restart needs the argument.
     pub fn new(disk: Arc<dyn Disk>, layout: Layout, witness: Arc<dyn Witness>, flag: Option<Flag>) -> Self {
         Self { disk, layout, witness, flag, template: None }
     }
 
-    /// With an image of partition 1 from which it is restored when it cannot be read ([`restore`]).
+    /// With an image of partition 1, from which it is restored when it cannot be read ([`restore`]).
     #[must_use]
     pub fn with_template(mut self, template: Option<PathBuf>) -> Self {
         self.template = template;
@@ -59,7 +60,7 @@ impl Tryboot {
         Autoboot::parse(&sector[..length]).map_err(Fault::Content)
     }
 
-    /// Writes both numbers into the file, unless they are there.
+    /// Writes both numbers into the file, unless they are there already.
     fn write(&self, all: Slot, tryboot: Slot) -> Result<(), Fault> {
         let (all, tryboot) = (self.number(all)?, self.number(tryboot)?);
         let device = self.disk.open(Area::Config, Access::Shared)?;
@@ -89,7 +90,7 @@ impl Tryboot {
     }
 }
 
-/// Where the file's sector is, what is in it, and how much of that is the file.
+/// Offset and content of the file's sector, and the length of the file in it.
 fn place(device: &dyn Device) -> Result<(u64, [u8; SECTOR], usize), Fault> {
     let find = || -> io::Result<Option<(Fat, Entry)>> {
         let fat = Fat::of(device)?;
@@ -111,7 +112,7 @@ fn place(device: &dyn Device) -> Result<(u64, [u8; SECTOR], usize), Fault> {
 
 /// Why the file cannot be read or written.
 enum Fault {
-    /// What is there is not what it has to be: a template helps.
+    /// The content is wrong: restoring from the template helps.
     Content(String),
     Other(ToolError),
 }
@@ -201,7 +202,7 @@ impl BootFlow for Tryboot {
     }
 
     fn trial_argument(&self) -> Option<&str> {
-        // The kernel leaves a flag alone that was set before it was told to restart.
+        // The kernel does not clear a flag that was set before the restart.
         self.flag.is_none().then_some(ARGUMENT)
     }
 

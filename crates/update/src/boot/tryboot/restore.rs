@@ -1,4 +1,4 @@
-//! Partition 1 from a template, when what is there cannot be read any more: it is never written otherwise.
+//! Restores partition 1 from a template when it cannot be read any more. It is never written otherwise.
 
 use super::{Autoboot, FILE, SECTOR, card, place};
 use crate::{
@@ -14,12 +14,13 @@ use std::{
 
 const PIECE: usize = 256 << 10;
 
-/// Writes the image `template` over partition 1, with `autoboot` in place of its `autoboot.txt`: all but its head first, then the head,
-/// the first sector last of all, each on the medium before the next. A power cut on the way leaves what it was before: no file system.
+/// Writes the image `template` over partition 1, with `autoboot` in place of its `autoboot.txt`: first all but its
+/// head, then the head, the first sector last, each on the medium before the next. A power cut meanwhile leaves what
+/// was there before: no file system.
 ///
 /// # Errors
-/// `failed_precondition` when the template is no image of such a partition or does not fit, `unavailable` for what the card
-/// says, `verification_failed` when it reads back something else.
+/// `failed_precondition` when the template is not an image of such a partition or does not fit, `unavailable` for
+/// errors of the card, `verification_failed` when it reads back something else.
 pub fn restore(disk: &dyn Disk, template: &Path, autoboot: &str) -> Result<(), ToolError> {
     let refuse = |why: String| {
         ToolError::precondition(format!("{} is no template for partition 1: {why}", template.display()))
@@ -36,7 +37,7 @@ pub fn restore(disk: &dyn Disk, template: &Path, autoboot: &str) -> Result<(), T
     image.read(0, &mut first).map_err(|fault| refuse(fault.to_string()))?;
     let head = head_of_image(&first, size).map_err(|error| refuse(error.message))?.min(LONGEST_HEAD);
     let (at, mut sector, length) = place(&image).map_err(|fault| refuse(ToolError::from(fault).message))?;
-    // Its length is the directory's: what is left of it are empty lines.
+    // The length in the directory stays: the rest becomes empty lines.
     if autoboot.len() > length {
         return Err(refuse(format!("its {FILE} has {length} bytes where {} are needed", autoboot.len())));
     }
@@ -52,7 +53,7 @@ pub fn restore(disk: &dyn Disk, template: &Path, autoboot: &str) -> Result<(), T
         let pieces = || (span.start..span.end).step_by(PIECE).map(|from| (from, span.end.min(from + PIECE as u64)));
         let content = |from: u64, piece: &mut [u8]| -> io::Result<()> {
             image.read(from, piece)?;
-            // A sector is whole in one piece: all of them begin and end where sectors do.
+            // Sectors are never split: all pieces are aligned to sectors.
             if let Some(inside) = at.checked_sub(from).and_then(|inside| usize::try_from(inside).ok())
                 && let Some(place) = piece.get_mut(inside..).and_then(|rest| rest.get_mut(..SECTOR))
             {
@@ -79,7 +80,7 @@ pub fn restore(disk: &dyn Disk, template: &Path, autoboot: &str) -> Result<(), T
     Ok(())
 }
 
-/// The template, read like a device.
+/// The template as a device.
 struct Image {
     file: File,
     size: u64,

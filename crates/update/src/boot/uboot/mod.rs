@@ -1,7 +1,8 @@
-//! Boards that start with U-Boot: `dist/boot/boot.cmd` chooses the slot and counts; two raw copies of a state tell both sides.
+//! Boards with U-Boot: `dist/boot/boot.cmd` chooses the slot and counts boots. Both sides share a state in two raw
+//! copies.
 //!
-//! Whoever writes takes the copy that holds, changes it, adds one to its number and writes it over the other copy: a write that a power
-//! cut tears leaves what was. There is nothing else this flow ever writes.
+//! A writer takes the valid newer copy, changes it, increments its number and writes it over the other copy, so a torn
+//! write leaves the old state. This flow writes nothing else.
 
 mod state;
 
@@ -18,13 +19,13 @@ pub struct Uboot {
     witness: Arc<dyn Witness>,
 }
 
-/// What both copies say.
+/// Both copies, as read.
 struct Copies {
     /// The newer valid one.
     holds: Option<State>,
-    /// Which copy is to be written next.
+    /// The copy to be written next.
     older: u8,
-    /// The largest number that a copy has with which U-Boot would agree, also when we make no sense of the rest.
+    /// The largest number of a copy that U-Boot would accept, even when we cannot parse the rest.
     top: u64,
     faults: Vec<String>,
 }
@@ -72,7 +73,7 @@ impl Uboot {
         Err(ToolError::new(ErrorCode::VerificationFailed, lost).hint("the card is failing: replace it"))
     }
 
-    /// Writes `wanted` over the older copy, unless it is so already.
+    /// Writes `wanted` over the older copy, unless the state is that already.
     fn change(&self, wanted: impl FnOnce(State) -> Result<State, ToolError>) -> Result<(), ToolError> {
         let copies = self.copies()?;
         let state = copies.holds.unwrap_or(State::LOST);
@@ -83,7 +84,7 @@ impl Uboot {
         let fits = |seq: &u64| i64::try_from(*seq).is_ok();
         match copies.top.checked_add(1).filter(fits) {
             Some(seq) if copies.holds.is_some() => self.write(copies.older, &State { seq, ..wanted }),
-            // Both are lost, or somebody wrote the largest number there is: one after the other.
+            // Both are lost, or one has the largest possible number: both are rewritten in turn.
             seq => {
                 let seq = seq.filter(|seq| fits(&(seq + 1))).unwrap_or(1);
                 self.write(copies.older, &State { seq, ..wanted })?;
@@ -99,7 +100,7 @@ impl BootFlow for Uboot {
     }
 
     fn evidence(&self) -> Evidence {
-        // Of a trial its own state tells, and nothing else.
+        // Only its own state says whether this is a trial.
         let mut evidence = Evidence { trial: None, ..self.witness.seen().into() };
         match self.copies() {
             Ok(copies) => {

@@ -3,31 +3,32 @@
 use super::super::Tries;
 use crate::Slot;
 
-/// Bytes of a copy: one sector, so that it is written whole or not at all on most cards.
+/// Size of a copy in bytes: one sector, which most cards write atomically.
 pub const COPY: usize = 512;
-/// Boots a slot gets that is not on trial.
+/// Boots of a slot that is not on trial.
 pub const ALL_TRIES: u32 = 3;
 
-/// Which slot first, and how many boots each has left.
+/// The first slot, and the remaining boots of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
-    /// How often it was written; of two valid copies the larger one holds.
+    /// Incremented with each write; of two valid copies the larger one counts.
     pub seq: u64,
-    /// The slot that is tried first; the other one is second.
+    /// The slot that is tried first.
     pub first: Slot,
     pub left: Tries,
 }
 
 impl State {
-    /// What dist/boot/boot.cmd takes when there is no valid copy.
+    /// What dist/boot/boot.cmd assumes without a valid copy.
     pub const LOST: Self = Self { seq: 0, first: Slot::A, left: Tries { a: ALL_TRIES, b: ALL_TRIES } };
 
-    /// The slot that the next boot starts: the first that has boots left, or the first of all when none has (all get them back).
+    /// The slot that the next boot starts: the first in order that has boots left, or the first of all when none has
+    /// (then both get all boots back).
     pub fn next(&self) -> Slot {
         [self.first, self.first.other()].into_iter().find(|slot| self.left.of(*slot) > 0).unwrap_or(Slot::A)
     }
 
-    /// The slot that has one boot before the other one is taken, or has had it.
+    /// The slot that has one boot before the other one is used, or has had it.
     pub fn armed(&self) -> Option<Slot> {
         (self.left.of(self.first) <= 1).then_some(self.first)
     }
@@ -50,7 +51,7 @@ impl State {
     }
 
     /// # Errors
-    /// Why this copy does not hold, for people.
+    /// Why this copy is invalid, for people.
     pub fn decode(copy: &[u8; COPY]) -> Result<Self, String> {
         let mut state = Self::LOST;
         for (name, value) in variables(copy).ok_or("its checksum is wrong")? {
@@ -70,16 +71,16 @@ impl State {
                 }
                 "ab_left_A" => state.left.a = number()?,
                 "ab_left_B" => state.left.b = number()?,
-                // Not ours: U-Boot does not import it either.
+                // Not ours: U-Boot ignores it as well.
                 _ => {}
             }
         }
-        // One without a number is never taken by U-Boot.
+        // U-Boot never uses one without a number.
         if state.seq > 0 { Ok(state) } else { Err("it has no ab_seq".into()) }
     }
 }
 
-/// The number of a copy with the right checksum, whatever else it says; 0 when it has none.
+/// The number of a copy with the right checksum, whatever the rest; 0 when it has none.
 pub fn number(copy: &[u8; COPY]) -> u64 {
     let mut variables = variables(copy).into_iter().flatten();
     let seq = variables.find(|(name, _)| *name == "ab_seq").and_then(|(_, value)| i64::from_str_radix(value, 16).ok());
@@ -92,7 +93,7 @@ pub fn variables(copy: &[u8; COPY]) -> Option<impl Iterator<Item = (&str, &str)>
     if u32::from_le_bytes(*sum) != crc32(body) {
         return None;
     }
-    // Two NULs end it.
+    // Two NULs end the list.
     let lines = body.split(|byte| *byte == 0).take_while(|line| !line.is_empty());
     Some(lines.filter_map(|line| std::str::from_utf8(line).ok()?.split_once('=')))
 }

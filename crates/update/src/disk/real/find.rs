@@ -1,4 +1,4 @@
-//! Finds the card: the disk whose partition table is the layout's, and which of its slots runs.
+//! Finds the card: the disk with the layout's partition table, and the running slot.
 
 use super::sysfs::{Block, blocks, made_of, mounts};
 use crate::{
@@ -16,7 +16,7 @@ use std::{
 
 const SECTOR: u64 = 512;
 
-/// The card, as it was found now.
+/// The card, as found now.
 #[derive(Debug)]
 pub struct Card {
     pub disk: Block,
@@ -24,14 +24,14 @@ pub struct Card {
     pub partitions: Vec<Block>,
     /// The slot whose root is mounted at `/`.
     pub root: Option<Slot>,
-    /// Bytes of the smallest piece that can be read or written.
+    /// The smallest unit of reads and writes, in bytes.
     pub block_size: u64,
 }
 
 impl Card {
     /// # Errors
-    /// `capability_missing` when no disk has the layout's signature, `failed_precondition` when one has and is laid out otherwise,
-    /// `conflict` when two are equal and nothing tells which is meant.
+    /// `capability_missing` when no disk has the layout's signature, `failed_precondition` when one has it but is
+    /// partitioned differently, `conflict` when two match and the one in use cannot be determined.
     pub fn find(root: &Root, layout: &Layout) -> Result<Self, ToolError> {
         let all = blocks(root).map_err(|fault| ToolError::unavailable(format!("no disks can be listed: {fault}")))?;
         let (mut fitting, mut reasons) = (Vec::new(), Vec::new());
@@ -47,7 +47,7 @@ impl Card {
                 Err(why) => reasons.push(format!("{}: {why}", disk.name)),
             }
         }
-        // A copy of the card in a reader: the one that runs is meant.
+        // A copy of the card may be in a reader: the running one is used.
         let below = below_root(root, &all);
         if fitting.len() > 1 {
             fitting.retain(|(_, partitions)| partitions.iter().any(|part| below.contains(part)));
@@ -68,7 +68,7 @@ impl Card {
         Ok(Self { disk, partitions, root: root_slot, block_size: block_size.unwrap_or(SECTOR) })
     }
 
-    /// Every slot that something says is running, so that none of them is written.
+    /// All slots that may be running by any evidence, so that none of them is written.
     pub fn running(&self, root: &Root, layout: &Layout) -> Vec<Slot> {
         let told = argument(root, "raspi_mcp.slot");
         let told = Slot::BOTH.into_iter().find(|slot| told.as_deref() == Some(slot.name()));
@@ -77,7 +77,7 @@ impl Card {
     }
 }
 
-/// The slot that the kernel was told to mount.
+/// The slot that the kernel's command line tells it to mount.
 pub fn root_argument(root: &Root, layout: &Layout) -> Option<Slot> {
     let wanted = argument(root, "root")?;
     let wanted = wanted.strip_prefix("PARTUUID=")?;
@@ -99,13 +99,13 @@ fn none(layout: &Layout, reasons: &[String]) -> ToolError {
         .hint("write the image anew, or set update.layout to the layout it was made with")
 }
 
-/// The partitions of the layout, when the disk has its signature; `Err` when it has, and something else is wrong.
+/// The partitions of the layout, if the disk has its signature; `Err` if it has but something else is wrong.
 fn fits(root: &Root, layout: &Layout, disk: &Block, parts: &[&Block]) -> Result<Option<Vec<Block>>, String> {
     let mut table = [0; SECTOR as usize];
     let read = File::open(root.path(&format!("dev/{}", disk.name))).and_then(|mut file| file.read_exact(&mut table));
     match read {
         Ok(()) => {}
-        // A drive without a disk in it, and what the unit keeps from the agent.
+        // A drive without a medium, or one that the unit's sandbox hides.
         Err(fault) if fault.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
         Err(fault) => return Err(format!("its partition table cannot be read: {fault}")),
     }
@@ -118,7 +118,7 @@ fn fits(root: &Root, layout: &Layout, disk: &Block, parts: &[&Block]) -> Result<
         let number = wanted.number;
         let part = parts.iter().find(|part| part.number == Some(number));
         let part = part.ok_or_else(|| format!("it has no partition {number} ({})", wanted.area.name()))?;
-        // Logical partitions have theirs in sectors of their own, all over the disk.
+        // Logical partitions have their type in sectors of their own, spread over the disk.
         let kind = table.get(446 + 16 * (usize::from(number) - 1) + 4).filter(|_| number <= 4);
         if let Some(kind) = kind.filter(|kind| **kind != wanted.kind) {
             return Err(format!("partition {number} has type {kind:02x}, the layout {:02x}", wanted.kind));
@@ -142,7 +142,8 @@ fn fits(root: &Root, layout: &Layout, disk: &Block, parts: &[&Block]) -> Result<
     Ok(Some(found))
 }
 
-/// What is mounted at `/`, down to its partitions. An overlay has no device of its own: then whatever is mounted from a disk counts.
+/// The partitions below the mount at `/`. An overlay has no device of its own: then everything mounted from a disk
+/// counts.
 fn below_root(root: &Root, all: &[Block]) -> Vec<Block> {
     let mounts = mounts(root).unwrap_or_default();
     let made = |dev: &str| made_of(root, all, dev).into_iter().cloned().collect::<Vec<_>>();

@@ -1,7 +1,8 @@
-//! The real card: block devices, found by the layout's signature and partition numbers, opened so that nobody else has them.
+//! The real card: block devices, found by the layout's signature and partition numbers, and opened exclusively where
+//! needed.
 //!
-//! What is written to an area that others use as well ([`Access::Shared`]) goes past the page cache, so that exactly those sectors are
-//! written and not the page around them; an area that is ours alone is written through the cache, which keeps the card busy. Below a root
+//! Writes to a shared area ([`Access::Shared`]) bypass the page cache, so that exactly those sectors are written and
+//! not the page around them. Writes to an exclusive area go through the cache, which keeps the card busy. Below a root
 //! that is not the machine's (a captured tree in a test) regular files stand for the devices.
 
 mod find;
@@ -19,10 +20,10 @@ use base::{
 use node::Node;
 use sysfs::{blocks, holders, mounts};
 
-/// Sectors of the kernel's numbers, and bytes of a copy of U-Boot's state.
+/// The kernel's sector size, and the size of a copy of U-Boot's state, in bytes.
 const SECTOR: u64 = 512;
 
-/// The card of this machine. Looked up anew for every area: readers come and go.
+/// The card of this machine. Looked up for every area: card readers come and go.
 #[derive(Clone, Debug)]
 pub struct RealDisk {
     root: Root,
@@ -34,7 +35,7 @@ impl RealDisk {
         Self { root, layout }
     }
 
-    /// The card, as it is now.
+    /// Finds the card.
     ///
     /// # Errors
     /// Those of [`Card::find`].
@@ -42,7 +43,7 @@ impl RealDisk {
         Card::find(&self.root, &self.layout)
     }
 
-    /// The whole card, from its first sector to its last: for its partition table, which is in no area.
+    /// The whole card, for its partition table, which is in no area.
     ///
     /// # Errors
     /// Those of opening the node.
@@ -64,17 +65,17 @@ impl RealDisk {
         found.ok_or_else(|| ToolError::precondition(format!("{} has no partition {number}", card.disk.name)))
     }
 
-    /// Whether it is mounted, and can be written there.
+    /// Whether it is mounted writable.
     ///
     /// # Errors
-    /// `unavailable` when nobody says what is mounted.
+    /// `unavailable` when the mounts cannot be read.
     pub fn mounted(&self, block: &Block) -> Result<bool, ToolError> {
         let mounted = mounts(&self.root)
             .map_err(|fault| ToolError::unavailable(format!("nobody says what is mounted: {fault}")))?;
         Ok(mounted.iter().any(|mount| mount.dev == block.dev && !mount.read_only))
     }
 
-    /// Refuses what is in use, saying by whom.
+    /// Refuses an area in use, naming its user.
     fn free(&self, card: &Card, area: Area, block: &Block, access: Access) -> Result<(), ToolError> {
         let held = |why: String, hint: &str| {
             Err(ToolError::new(ErrorCode::Conflict, why)
@@ -140,7 +141,7 @@ impl Disk for RealDisk {
     }
 }
 
-/// The slot whose root is mounted; by the mounts, else by what the kernel was told. `Err` says why nobody knows.
+/// The slot whose root is mounted; by the mounts, otherwise by the kernel's command line. `Err` says why it is unknown.
 pub fn root_slot(root: &Root, layout: &Layout) -> Result<Slot, String> {
     let card = Card::find(root, layout).map_err(|error| error.message);
     let mounted = card.as_ref().ok().and_then(|card| card.root);

@@ -1,4 +1,4 @@
-//! One device node, opened: the kernel's page cache for what is ours alone, the medium itself for the rest.
+//! An open device node: cached writes for exclusive areas, direct ones otherwise.
 
 use super::sysfs::Block;
 use crate::disk::{Access, Device, aligned::Aligned, within};
@@ -12,14 +12,14 @@ use rustix::{
 };
 use std::{cell::RefCell, fs::File, io, os::unix::fs::FileExt};
 
-/// Bytes that are read or written past the cache at a time: what SD hosts take as one request.
+/// Bytes read or written past the cache at a time: what SD hosts accept as one request.
 const PIECE: u64 = 512 << 10;
 
-/// What is to be opened.
+/// The node to open.
 pub(super) struct Node<'a> {
     pub root: &'a Root,
     pub block: &'a Block,
-    /// Where the area begins on the device, and its bytes.
+    /// Offset and size of the area on the device, in bytes.
     pub offset: u64,
     pub size: u64,
     pub block_size: u64,
@@ -28,7 +28,7 @@ pub(super) struct Node<'a> {
 impl Node<'_> {
     pub(super) fn open(&self, access: Access) -> Result<Box<dyn Device>, ToolError> {
         let cached = match access {
-            // Never O_CREAT: a device that is missing is not made into a file.
+            // Never O_CREAT: a missing device must not become a file.
             Access::Read | Access::Shared => self.file(OFlags::RDONLY)?,
             Access::Exclusive => self.file(OFlags::RDWR | OFlags::EXCL)?,
         };
@@ -39,7 +39,7 @@ impl Node<'_> {
         }
         let how = if access == Access::Shared { OFlags::RDWR } else { OFlags::RDONLY };
         let direct = match self.file(how | OFlags::DIRECT) {
-            // Not every file system that a test lies on can.
+            // Not every file system used for tests supports it.
             Err(_) if !self.root.is_system() => self.file(how)?,
             opened => opened?,
         };
@@ -91,9 +91,9 @@ impl Node<'_> {
 }
 
 struct Opened {
-    /// Through the page cache; writable when the area is ours alone.
+    /// Through the page cache; writable if the area is exclusive.
     cached: File,
-    /// Past it; writable when others use the area as well.
+    /// Past the cache; writable if the area is shared.
     direct: File,
     access: Access,
     offset: u64,
@@ -104,8 +104,8 @@ struct Opened {
 }
 
 impl Opened {
-    /// Calls `each` with the pieces of whole blocks that `at..at + length` touches: place on the device, the buffer, and
-    /// where in the buffer and in the caller's bytes the wanted part is.
+    /// Calls `each` with the pieces of whole blocks that `at..at + length` touches: offset on the device, the buffer,
+    /// and the ranges of the wanted part in the buffer and in the caller's bytes.
     fn pieces(
         &self,
         at: u64,
@@ -142,7 +142,7 @@ impl Device for Opened {
         self.cached.read_exact_at(into, self.offset + at)
     }
 
-    /// Whole blocks only: anything else would read and write back what is around it.
+    /// Whole blocks only: anything else would also rewrite the surrounding bytes.
     fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
         within(self.size, at, bytes.len())?;
         let whole = |length: u64| length.is_multiple_of(self.block_size);
@@ -163,7 +163,7 @@ impl Device for Opened {
     fn flush(&self) -> io::Result<()> {
         if self.access == Access::Exclusive {
             fdatasync(&self.cached)?;
-            // What is on the card need not be in memory as well: it is gigabytes.
+            // Frees the memory: gigabytes on the card need not be cached.
             fadvise(&self.cached, self.offset, None, Advice::DontNeed)?;
         } else {
             fdatasync(&self.direct)?;

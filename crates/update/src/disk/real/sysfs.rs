@@ -6,14 +6,14 @@ use std::io;
 
 /// Mounts of the machine, not of the agent's own mount namespace.
 const MOUNTS: [&str; 2] = ["proc/1/mountinfo", "proc/self/mountinfo"];
-/// Device mapper upon device mapper upon …: verity on a partition is two.
+/// Longest chain of device mapper devices; verity on a partition has two.
 const DEEPEST: usize = 4;
 
 /// A disk or a partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
     pub name: String,
-    /// The disk it is a part of, or is.
+    /// The disk that it belongs to, or is.
     pub disk: String,
     /// The partition's number.
     pub number: Option<u8>,
@@ -30,16 +30,16 @@ impl Block {
         }
     }
 
-    /// A number of 512-byte sectors, whatever the disk's blocks are: `size` or `start`.
+    /// A number of 512-byte sectors, whatever the disk's block size: `size` or `start`.
     pub fn sectors(&self, root: &Root, what: &str) -> io::Result<u64> {
         root.number(&format!("{}/{what}", self.folder())).map(|sectors| u64::try_from(sectors).unwrap_or(0))
     }
 }
 
-/// Every disk and every partition.
+/// All disks and partitions.
 ///
 /// # Errors
-/// Those of listing `/sys/block`. What goes away while it is being read is left out.
+/// Those of listing `/sys/block`. Devices that disappear meanwhile are skipped.
 pub fn blocks(root: &Root) -> io::Result<Vec<Block>> {
     let mut all = Vec::new();
     for disk in root.list("sys/block")? {
@@ -61,11 +61,11 @@ pub fn blocks(root: &Root) -> io::Result<Vec<Block>> {
 pub struct Mount {
     pub dev: String,
     pub point: String,
-    /// Neither the mount nor its file system can be written.
+    /// The mount or its file system is read-only.
     pub read_only: bool,
 }
 
-/// What is mounted on this machine.
+/// The mounts of this machine.
 ///
 /// # Errors
 /// Those of reading it.
@@ -79,12 +79,12 @@ fn mount(line: &str) -> Option<Mount> {
     let mut fields = mount.split(' ').skip(2);
     let (dev, _, point) = (fields.next()?, fields.next()?, fields.next()?);
     let read_only = |options: &str| options.split(',').any(|option| option == "ro");
-    // The file system's own: the same one may be mounted read-write elsewhere, which is another line.
+    // The file system's own options: the same one may be mounted read-write elsewhere, which is another line.
     let read_only = read_only(file_system.rsplit(' ').next()?);
     Some(Mount { dev: dev.to_owned(), point: unescape(point), read_only })
 }
 
-/// Spaces and the like are written as `\040`.
+/// Decodes `\040` and the like.
 fn unescape(text: &str) -> String {
     let mut parts = text.split('\\');
     let mut plain = parts.next().unwrap_or_default().to_owned();
@@ -101,7 +101,7 @@ fn unescape(text: &str) -> String {
     plain
 }
 
-/// The names of the devices that the device with this number is made of: itself, and what device mapper has below it.
+/// The names of the devices below this one: itself, and what device mapper built it from.
 pub fn made_of<'a>(root: &Root, blocks: &'a [Block], dev: &str) -> Vec<&'a Block> {
     let mut found: Vec<&Block> = blocks.iter().filter(|block| block.dev == dev).collect();
     let mut from = 0;
@@ -116,7 +116,7 @@ pub fn made_of<'a>(root: &Root, blocks: &'a [Block], dev: &str) -> Vec<&'a Block
     found
 }
 
-/// Who has this device in use, besides those that mounted it: device mapper, RAID, swap.
+/// Other users of this device besides mounts: device mapper, RAID, swap.
 pub fn holders(root: &Root, block: &Block) -> Vec<String> {
     let named = |name: String| match root.line(&format!("sys/block/{name}/dm/name")) {
         Ok(mapped) => format!("{name} ({mapped})"),

@@ -1,5 +1,5 @@
-//! Installing a bundle: who may, and what they were shown. After the answer the connection is an install stream
-//! ([`update::install`]), and nothing else any more.
+//! Installs a bundle: the policy, and the approval of what was shown. After the answer the connection is only an
+//! install stream ([`update::install`]).
 
 mod session;
 mod take_over;
@@ -30,7 +30,7 @@ use update::{
 #[serde(deny_unknown_fields)]
 pub struct InstallRequest {
     pub tool: UpdateTool,
-    /// `None`: only the head is judged, and the stream ends with that.
+    /// `None`: only the head is judged, then the stream ends.
     #[serde(default, rename = "warrant", skip_serializing_if = "Option::is_none")]
     pub authorization: Option<Authorization>,
     /// What follows once it is armed.
@@ -38,13 +38,13 @@ pub struct InstallRequest {
     pub restart: RestartPlan,
 }
 
-/// Takes a connection for an install; `server` sees to that before it gets here (`begin`).
+/// Takes a connection over for an install. The server calls `begin` before it gets here.
 pub struct Install;
 
 impl Operation for Install {
     const TAG: &'static str = "install";
     const ANSWER: &'static str = "done";
-    // At the console: who may approve an update may make one.
+    // At the console: a person who may approve an update may install one.
     const CALLERS: Callers = Callers::Anyone;
     type Request = InstallRequest;
     type Answer = Done;
@@ -55,14 +55,14 @@ impl Operation for Install {
     }
 }
 
-/// Takes an install stream, when this machine has slots and nobody else is at them.
+/// Begins an install stream, if this machine has slots and no other install is under way.
 ///
 /// # Errors
 /// `permission_denied` by the policy; `capability_missing`; `conflict`.
 pub(crate) fn begin(cx: &Context<'_>, request: InstallRequest) -> Result<Session, ToolError> {
     match &request.authorization {
         Some(authorization) => cx.allows(request.tool.name(), authorization)?,
-        // A look: what it says is no secret, and it changes nothing.
+        // Judging only: the result is not secret, and nothing changes.
         None => cx.policy().check_read(request.tool.name())?,
     }
     let system = cx.installer.system()?;
@@ -74,7 +74,8 @@ pub(crate) fn begin(cx: &Context<'_>, request: InstallRequest) -> Result<Session
     Ok(Session { agent: Arc::clone(cx.agent), system, peer: cx.peer.clone(), request, guard })
 }
 
-/// Lets the install of `release` pass: by policy, and by an approval that showed this very bundle, or one that let it in before.
+/// Admits the install of `release`: by policy, and by an approval that showed this bundle, or an earlier admission of
+/// it.
 ///
 /// # Errors
 /// `permission_denied`.
@@ -102,7 +103,7 @@ fn admit_install(
     cx.installer.admissions.keep(release.digest, tool, &authorization.principal)
 }
 
-/// The person approved what they were shown: a version, or whatever the channel has; or one plan, by its hash.
+/// Whether the person approved this: a version, or whatever the channel offers; or one plan, by its hash.
 fn shows(args: &Value, tool: UpdateTool, system: &System, release: &Release) -> bool {
     let named = |name: &str| args.get(name).filter(|value| !value.is_null());
     let is = |name: &str, value: &str| named(name).is_none_or(|named| named == value);

@@ -1,4 +1,4 @@
-//! One install stream, from its head to its end: reads frames, drives the engine, answers. On a thread of its own.
+//! One install stream, from head to end: reads frames, drives the engine, answers. Runs on its own thread.
 
 use super::{InstallRequest, admit_install};
 use crate::{
@@ -24,24 +24,24 @@ use update::{
     trust::Release,
 };
 
-/// From the first byte of a frame to its last; between frames the server may take its time (it fetches).
+/// Limit from the first byte of a frame to its last. Between frames there is none, because the server fetches.
 const FRAME: Duration = Duration::from_secs(60);
 
-/// A stream that an agent has taken.
+/// An accepted install stream.
 pub(crate) struct Session {
     pub agent: Arc<Agent>,
     pub system: Arc<System>,
     pub peer: Peer,
     pub request: InstallRequest,
-    /// One install at a time.
+    /// The lock that allows one install at a time.
     pub guard: InstallGuard,
 }
 
-/// How it ended.
+/// How the stream ended.
 enum End {
     Judged(Judged),
     Armed(Armed),
-    /// The server went or did not want it any more.
+    /// The server closed the stream or cancelled.
     Left,
 }
 
@@ -57,7 +57,7 @@ impl Session {
             Ok(End::Left) => ("install left", "paused"),
             Err(error) => ("install", error.code.symbol()),
         };
-        // A look is like any other read.
+        // A stream that only judges is not logged.
         if request.authorization.is_some() {
             let reason = ended.as_ref().err().map(|error| error.message.clone());
             let note = json!({ "request": request, "version": version, "outcome": outcome, "reason": reason });
@@ -65,7 +65,7 @@ impl Session {
                 tracing::error!(target: "agent", %error, "log");
             }
         }
-        // Before the last word: whoever hears it may come with the next wish at once.
+        // Released before the last frame: its reader may begin the next install at once.
         drop(guard);
         let (kind, json) = match ended {
             Ok(End::Judged(judged)) => (Kind::Judged, json_of(&judged)),
@@ -73,7 +73,7 @@ impl Session {
             Ok(End::Left) => return,
             Err(error) => (Kind::Failed, json_of(&WireError::from(error))),
         };
-        // Who has left does not need it.
+        // A peer that is gone does not need it.
         if let Ok(json) = json {
             let _ = line.say(kind, &json);
         }
@@ -96,7 +96,7 @@ impl Session {
         self.install(line, release, index, &judged, payload)
     }
 
-    /// The pieces of the index, put together: as long as the manifest says, and no longer.
+    /// Assembles the index from its pieces; its length must match the manifest's.
     fn index(&self, line: &Line, release: &Release, payload: &mut Vec<u8>) -> Result<Option<Index>, ToolError> {
         let size = release.manifest.index.size as usize;
         let mut bytes = Vec::new();
@@ -145,21 +145,21 @@ impl Session {
     }
 }
 
-/// The stream, both ways.
+/// Both directions of the stream.
 struct Line {
     stream: UnixStream,
-    /// Frames do not interleave.
+    /// Locked per frame, so that frames do not interleave.
     write: Mutex<()>,
     outer: Arc<dyn Watch>,
 }
 
 impl Line {
-    /// The next frame; `None` at the end.
+    /// Reads the next frame; `None` at the end.
     fn hear(&self, payload: &mut Vec<u8>) -> Result<Option<Kind>, ToolError> {
         let wait = |limit| self.stream.set_read_timeout(limit).map_err(|error| frame::broken(&error));
         wait(None)?;
         let mut first = [0];
-        // Looked at, not taken: the bound of a frame's time starts with its first byte.
+        // Peeked, not read: a frame's time limit starts with its first byte.
         if self.peek(&mut first, false)? == 0 {
             return Ok(None);
         }
@@ -193,12 +193,12 @@ impl Watch for Line {
     fn progress(&self, progress: &Progress) {
         self.outer.progress(progress);
         if let Ok(json) = serde_json::to_vec(progress) {
-            // A server that is gone is noticed by `stopped`.
+            // An error is ignored: `stopped` notices a server that is gone.
             let _ = self.say(Kind::Progress, &json);
         }
     }
 
-    /// Whether the server is gone, or its next frame says that it does not want this any more.
+    /// Whether the server is gone, or its next frame cancels.
     fn stopped(&self) -> bool {
         let mut header = [0; HEADER];
         match self.peek(&mut header, true) {

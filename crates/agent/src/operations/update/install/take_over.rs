@@ -1,4 +1,4 @@
-//! The agent's end of the hand-over: from lines on the one thread to frames on a thread of its own.
+//! The agent's end of the hand-over: from lines on the runtime to frames on a separate thread.
 
 use base::error::ToolError;
 use std::{io, net::Shutdown, os::unix::net::UnixStream as Plain, time::Duration};
@@ -11,20 +11,21 @@ use tokio::{
     sync::oneshot,
 };
 
-/// How long the server may take to read what it is told.
+/// Limit for the server to read what is written to it.
 const UNREAD: Duration = Duration::from_secs(60);
 
-/// Ends the stream when nobody waits for the install any more: its thread then reads the end of it and stops in order.
+/// Shuts the stream down on drop, when the install is no longer awaited: its thread reads the end of the stream and
+/// stops in order.
 struct Ends(Plain);
 
 impl Drop for Ends {
     fn drop(&mut self) {
-        // Already closed, then.
+        // It may be closed already.
         let _ = self.0.shutdown(Shutdown::Both);
     }
 }
 
-/// Whether the connection may become a stream: nothing else is under way on it.
+/// Whether the connection may become a stream: no other request is in progress on it.
 ///
 /// # Errors
 /// `failed_precondition`.
@@ -36,10 +37,10 @@ pub(crate) fn may_take_over(reader: &BufReader<OwnedReadHalf>, free: bool) -> Re
         .hint("open another connection to the agent"))
 }
 
-/// Runs `session` on the connection, in a thread of its own: for minutes it reads, hashes and writes.
+/// Runs `session` on the connection, in a thread of its own: it reads, hashes and writes for minutes.
 ///
 /// # Errors
-/// When the halves cannot be made one, or no thread started.
+/// When the halves of the socket cannot be joined, or no thread can be started.
 pub(crate) async fn take_over(
     reader: BufReader<OwnedReadHalf>,
     writer: OwnedWriteHalf,
