@@ -69,7 +69,7 @@ impl StoreConnection {
         }
     }
 
-    /// Whether the open files still exist under their names.
+    /// Fails if an open file was removed or replaced.
     fn present(&mut self) -> Result<(), ToolError> {
         for (file, known) in &mut self.files {
             let found = identity(file);
