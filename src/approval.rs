@@ -1,7 +1,7 @@
-//! Asking a person, out of band: the agent holds the question, `raspi-mcp approve` answers it.
+//! Out-of-band approval: the agent holds the question, `raspi-mcp approve` answers it.
 //!
-//! The call waits a while; when nobody has answered by then it fails with a hint, the question stands, and the same call
-//! made again by the same caller finds the answer.
+//! The call waits for a limited time. If it is not answered by then, the call fails with a hint and the question stays
+//! open. The same caller finds the answer by repeating the same call.
 
 pub mod sealed;
 
@@ -19,17 +19,18 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
-/// Columns of a question in a client's dialogue, whose width nobody knows.
+/// Width of a question in a client's dialogue, in columns. The real width is unknown.
 const ELICITED: usize = 80;
-/// The key of the question in an `input_required` result, and of its answer in the call made again.
+/// Key of the question in an `input_required` result, and of its answer in the repeated call.
 const QUESTION: &str = "approval";
 
-/// The pipeline's gate, with the agent behind it.
+/// The pipeline's approval gate, backed by the agent.
 pub struct Asking {
     pub agent: AgentLink,
-    /// How long a call waits for its answer.
+    /// How long a call waits for an answer.
     pub patience: Duration,
-    /// Clients whose elicitation counts: their user answers in the client itself. The agent has the same list.
+    /// Clients whose elicitation counts as an approval, because they show it to their user. The agent has the same
+    /// list.
     pub elicitation_clients: Vec<String>,
 }
 
@@ -64,7 +65,7 @@ impl Asking {
         };
         match answered.state {
             AskState::Approved if AgentPolicy::is_operation(tool) => {
-                // The agent uses the approval up itself, when it is given the operation.
+                // The agent consumes the approval itself when it receives the operation.
                 Ok(Approval {
                     ask_id: answered.id,
                     by: answered.by.unwrap_or_default(),
@@ -97,7 +98,7 @@ impl Asking {
 }
 
 impl Asking {
-    /// Waits for an answer at the console and, from a listed client, for one in the conversation: whichever is first.
+    /// Waits for the first answer: from the console or, for a listed client, from the client's dialogue.
     async fn wait(&self, question: &Question, ask: &Ask<'_>) -> Result<Question, ToolError> {
         let console = self.agent.call::<asks::AwaitAsk>(asks::AwaitRequest::new(&question.id, self.patience));
         let Some((peer, client)) = self.listed(ask) else { return console.await };
@@ -109,26 +110,26 @@ impl Asking {
             answered = &mut console => answered,
             said = elicit(peer.as_ref(), question) => match said {
                 Some(yes) => self.answer(question, yes, &client).await,
-                // Dismissed, or the client cannot: the console still may answer.
+                // Dismissed or unsupported: the console can still answer.
                 None => console.await,
             },
         }
     }
 
-    /// Hands over an answer that came through the MCP client `client`.
+    /// Reports to the agent an answer given through the MCP client `client`.
     async fn answer(&self, question: &Question, approve: bool, client: &str) -> Result<Question, ToolError> {
         let request = asks::ElicitedRequest { id: question.id.clone(), approve, client: client.to_owned() };
         self.agent.call::<asks::AnswerElicited>(request).await
     }
 
-    /// The client, when the owner listed it and it can show its user a question.
+    /// The client, if the owner listed it and it can show a question to its user.
     fn listed<'a>(&self, ask: &Ask<'a>) -> Option<(&'a Arc<dyn Peer>, String)> {
         let peer = ask.peer?;
         let name = peer.client_name().filter(|name| self.elicitation_clients.contains(name))?;
         shows_forms(peer.capabilities()).then_some((peer, name))
     }
 
-    /// An approval from elsewhere, unless this very call brings a no of the client's user: that takes it back.
+    /// Keeps an approval from elsewhere, unless this call carries a refusal by the client's user, which overrides it.
     async fn unless_refused(&self, question: Question, ask: &Ask<'_>) -> Result<Question, ToolError> {
         if let Some((peer, client)) = self.listed(ask).filter(|(peer, _)| peer.is_asked_in_results())
             && let Some(answer) = came_with(peer.as_ref(), &state(&question, &client))?
@@ -139,13 +140,13 @@ impl Asking {
         Ok(question)
     }
 
-    /// The answer that came with the call, in a client of 2026-07-28. It counts only with the state that the question went out with,
-    /// and only while that question waits: a call with other arguments, of somebody else, or made again after its approval was used,
-    /// is another question.
+    /// The answer sent with the call, for clients of 2026-07-28. It counts only with the state that the question was
+    /// sent with, and only while that question is open. A call with other arguments, by another caller, or repeated
+    /// after its approval was used, is a new question.
     ///
     /// # Errors
-    /// `failed_precondition` that carries the question to the client, where no answer to it came; -32602 for a `requestState` that
-    /// this process did not seal.
+    /// `failed_precondition` carrying the question to the client, if the call has no answer to it; -32602 for a
+    /// `requestState` that was not sealed by this process.
     async fn answered_in_call(
         &self,
         peer: &dyn Peer,
@@ -156,7 +157,7 @@ impl Asking {
         match came_with(peer, &state)? {
             Some(answer) => match answered(answer) {
                 Some(yes) => self.answer(question, yes, client).await,
-                // Dismissed: the console still may answer, and the client is not asked again in this call.
+                // Dismissed: the console can still answer, and the client is not asked again in this call.
                 None => Ok(question.clone()),
             },
             None => {
@@ -174,7 +175,7 @@ impl Asking {
     }
 }
 
-/// What a question in a result goes out with, and its answer has to come back with.
+/// The state that is sent with a question and must be returned with its answer.
 fn state(question: &Question, client: &str) -> Value {
     json!({
         "ask": question.id,
@@ -184,17 +185,17 @@ fn state(question: &Question, client: &str) -> Value {
     })
 }
 
-/// The answer that came with the call, when it is to the question with this state.
+/// The answer sent with the call, if it belongs to the question with this state.
 ///
 /// # Errors
-/// -32602 for a `requestState` that this process did not seal.
+/// -32602 for a `requestState` that was not sealed by this process.
 fn came_with<'a>(peer: &'a dyn Peer, state: &Value) -> Result<Option<&'a Value>, ToolError> {
     let sealed = peer.request_state().map(sealed::open).transpose()?;
     let answer = peer.input_responses().and_then(|responses| responses.get(QUESTION));
     Ok(answer.filter(|_| sealed.as_ref() == Some(state)))
 }
 
-/// Puts the question to the client's user. `None`: no answer.
+/// Asks the client's user. `None`: no answer.
 async fn elicit(peer: &dyn Peer, question: &Question) -> Option<bool> {
     let answer = peer.ask("elicitation/create", dialogue(question)).await.inspect_err(|error| {
         tracing::warn!(%error, ask = question.id, "the client could not be asked for an approval");
@@ -202,7 +203,7 @@ async fn elicit(peer: &dyn Peer, question: &Question) -> Option<bool> {
     answered(&answer.ok()?)
 }
 
-/// Whether the client can show a form. One that names no mode has forms; one that names modes has those.
+/// Whether the client can show a form. A client that lists no modes supports forms.
 fn shows_forms(capabilities: &Value) -> bool {
     let modes = capabilities.get("elicitation").and_then(Value::as_object);
     modes.is_some_and(|modes| modes.contains_key("form") || !modes.contains_key("url"))
@@ -220,7 +221,7 @@ fn dialogue(question: &Question) -> Value {
     })
 }
 
-/// What the user said; `None` for a dialogue that was dismissed, or an answer that is none.
+/// The user's answer; `None` if the dialogue was dismissed or the answer is invalid.
 fn answered(answer: &Value) -> Option<bool> {
     match answer["action"].as_str() {
         Some("accept") => Some(answer["content"]["allow"] == true),

@@ -1,4 +1,4 @@
-//! All the wiring of `raspi-mcp serve`, in order: settings, machine, agent, audit, pipeline, doors, ready, stop.
+//! The wiring of `raspi-mcp serve`, in order: settings, machine, agent, audit, pipeline, listeners, ready, stop.
 
 use crate::{
     approval::Asking,
@@ -35,21 +35,21 @@ use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// What `serve` was told on its command line, beside the settings.
+/// Settings and command line of `serve`.
 pub struct Serve {
     pub settings: Settings,
     pub registry: Registry,
-    /// Serve the client that started us, and nobody else.
+    /// Serve only the parent process, over stdio.
     pub stdio: bool,
     pub log: Ring,
-    /// How what `raspi-mcp allow` changes is read again.
+    /// How changes by `raspi-mcp allow` are reloaded.
     pub reload: Reload,
-    /// What of MCP there is beside tools.
+    /// The part of MCP beyond tools.
     pub provider: Arc<dyn Provider>,
 }
 
-/// Serves until it is told to stop, or its stdio client hangs up. `manager` hears how it goes, but not of a stdio server:
-/// that is its client's, and no service.
+/// Serves until it is told to stop, or its stdio client disconnects. `manager` is notified of the state, except by a
+/// stdio server, which is no service.
 ///
 /// # Errors
 /// A sentence for the person who started it.
@@ -65,7 +65,7 @@ pub async fn serve(serve: Serve, manager: Manager) -> Result<(), String> {
         manager.stopping("finishing the calls in flight");
         running.stop().await
     };
-    // On the one thread that does everything: where that hangs, so do the signs of life.
+    // On the thread that does all the work: if it hangs, the watchdog notifications stop.
     tokio::select! {
         served = serving => served,
         never = manager.watchdog() => match never {},
@@ -84,15 +84,15 @@ async fn serve_stdio(serve: Serve, told: impl Future<Output = ()>) -> Result<(),
     running.stop().await
 }
 
-/// A server whose doors are open.
+/// A server that accepts connections.
 pub struct Running {
     pub server: Arc<Server>,
-    /// Where HTTP really listens (the port may have been 0); `None` when it is off.
+    /// The bound address of HTTP (the port may have been 0); `None` if it is off.
     pub http: Option<SocketAddr>,
     _instance: Instance,
 }
 
-/// Starts everything but stdio, which has a beginning and an end of its own.
+/// Starts everything except stdio, which is served separately.
 ///
 /// # Errors
 /// A sentence for the person who started it.
@@ -125,7 +125,7 @@ pub async fn start(serve: Serve) -> Result<Running, String> {
     Ok(Running { server, http, _instance: instance })
 }
 
-/// Samples are taken unasked by the service on a real board, and nowhere else: a client's own server is there for its client.
+/// Only the service on a real board samples by default; a stdio server works only for its client.
 fn default_job(services: &Services, stdio: bool) -> DefaultJob {
     match services.settings.metrics.default_job {
         false => DefaultJob::End,
@@ -135,7 +135,7 @@ fn default_job(services: &Services, stdio: bool) -> DefaultJob {
 }
 
 impl Running {
-    /// Where it listens, in a line for people.
+    /// The addresses it listens on, as one line.
     fn doors(&self) -> String {
         let settings = &self.server.pipeline.services.settings;
         let socket = &settings.socket;
@@ -145,16 +145,17 @@ impl Running {
         format!("listening on {}", doors.join(" and "))
     }
 
-    /// Closes the doors, lets what runs finish within the grace, and writes the audit's last records.
+    /// Closes the listeners, lets running calls finish within the grace period, and writes the last audit records.
     ///
     /// # Errors
-    /// When those could not be kept.
+    /// If those could not be stored.
     pub async fn stop(self) -> Result<(), String> {
         let server = &self.server;
         tracing::info!("stopping");
         server.stop.cancel();
         server.tasks.close();
-        // Every task bounds itself by the grace, its parting and a write's last report; more is a bug here, and no reason to hang.
+        // Every task is limited by the grace period, its closing and a write's last report; longer means a bug, and
+        // must not block the stop.
         let patience = server.options.grace + PARTING * 3 + REPORT;
         if tokio::time::timeout(patience, server.tasks.wait()).await.is_err() {
             tracing::error!("some work did not end in time and is dropped");
@@ -204,17 +205,17 @@ fn server(
     Server { pipeline, options, stop, tasks, provider, listeners: Listeners::default(), subscriptions, metrics }
 }
 
-/// Where clients find the HTTP door.
+/// The URL of the HTTP listener for clients.
 fn url(settings: &Settings, address: SocketAddr) -> String {
     let scheme = if settings.tls.enabled { "https" } else { "http" };
     format!("{scheme}://{address}/mcp")
 }
 
-/// Binds every door, then opens and names them: whoever reads one address can use all of them.
+/// Binds all listeners before opening any: once one address is logged, all can be used.
 async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<Option<SocketAddr>, String> {
     let (mut http, mut socket) = (None, None);
     if settings.http.enabled {
-        // Believed all the same: an isolated network has no time server (decision 34).
+        // Only a warning: an isolated network has no time server (decision 34).
         if settings.jwt.is_on() && clock::synchronized(&server.pipeline.services.machine.root) == Some(false) {
             tracing::warn!("the clock is not set from the network yet; until then a JWT may pass that has expired");
         }
@@ -243,8 +244,8 @@ async fn open_doors(server: &Arc<Server>, settings: &Settings) -> Result<Option<
     Ok(address)
 }
 
-/// SIGTERM (systemd, kill) or SIGINT (Ctrl-C). They are caught from this call on, not from the first wait: call it before
-/// anybody can know that the process is there.
+/// Resolves at SIGTERM (systemd, kill) or SIGINT (Ctrl-C). The handlers are installed by this call, not by the first
+/// poll: call it before the process is visible to others.
 pub(crate) fn told_to_stop() -> impl Future<Output = ()> {
     let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
     async {
@@ -255,7 +256,7 @@ pub(crate) fn told_to_stop() -> impl Future<Output = ()> {
                     _ = interrupt.recv() => {}
                 }
             }
-            // Without handlers the signals end the process the hard way; the audit is made for that.
+            // Without handlers the signals end the process at once; the audit tolerates that.
             (Err(error), _) | (_, Err(error)) => {
                 tracing::error!(%error, "cannot listen for signals");
                 std::future::pending().await
@@ -264,7 +265,7 @@ pub(crate) fn told_to_stop() -> impl Future<Output = ()> {
     }
 }
 
-/// The role of the command line's `--role` goes to whoever is on this machine.
+/// Gives the role of the command line's `--role` to local callers.
 pub fn grant(settings: &mut Settings, role: Option<Role>) {
     if let Some(role) = role {
         settings.access.stdio_role = role;

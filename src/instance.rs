@@ -1,5 +1,5 @@
-//! One server a state folder. A second one (two desktop clients, each starting its own) gets a folder of its own inside
-//! the first's: an audit chain has one writer. The agent is shared.
+//! One server per state folder, because an audit chain has one writer. A second server (two desktop clients may each
+//! start one) gets its own folder inside the first's. The agent is shared.
 
 use base::os::lock::Lock;
 use contract::config::Settings;
@@ -9,16 +9,16 @@ use std::{
     path::Path,
 };
 
-/// Servers of one user at once.
+/// Most concurrent servers of one user.
 const INSTANCES: usize = 16;
 
-/// Held as long as the server runs.
+/// Holds the lock while the server runs.
 pub struct Instance(#[expect(dead_code, reason = "it is held, and given back when it is dropped")] Lock);
 
-/// Claims the state folder, or the first free one beside it, and points the settings there.
+/// Locks the state folder, or the first free one inside it, and changes the settings to use it.
 ///
 /// # Errors
-/// When the folder cannot be used, or sixteen servers run already.
+/// If the folder cannot be used, or sixteen servers already run.
 pub fn claim(settings: &mut Settings) -> Result<Instance, String> {
     let base = settings.places.state_dir.clone();
     for number in 0..INSTANCES {

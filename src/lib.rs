@@ -1,11 +1,11 @@
-//! raspi-mcp: an appliance that an AI assistant can operate safely. This package is the server half and the command line; `ARCHITECTURE.md`
-//! is the map.
+//! raspi-mcp: an appliance that an AI assistant can operate safely. This package is the server and the command line;
+//! `ARCHITECTURE.md` gives an overview.
 //!
-//! It may know every other crate of the workspace; none knows it. It has the network and no privileges: what needs root it asks of
-//! [`agent`], which believes nothing that it says about permission.
+//! It may use every other crate of the workspace; none uses it. It has the network and no privileges: operations that
+//! need root go to [`agent`], which trusts none of its claims about permissions.
 //!
-//! Every call enters at one pipeline ([`registry`]), gets one answer, and is in the audit: a write before it runs. `rmcp` is named in
-//! [`rpc`] only.
+//! Every call enters one pipeline ([`registry`]), gets one answer, and is recorded in the audit: a write before it
+//! runs. `rmcp` is used only in [`rpc`].
 
 pub mod allow;
 pub mod approval;

@@ -1,10 +1,10 @@
-//! What counts without a restart, and who hears of a change: tokens, and what `raspi-mcp allow` has opened.
+//! Applies changes of tokens, and of what `raspi-mcp allow` opened, without a restart.
 
 use crate::rpc::{mcp::allowed, router::Server};
 use contract::config::TokenFiles;
 use std::sync::Arc;
 
-/// Follows the files of the configuration for as long as the server runs. Needs the runtime.
+/// Follows the configuration's files while the server runs. Needs the runtime.
 pub fn follow(server: &Arc<Server>) {
     follow_tokens(server);
     if let Some(folder) = server.pipeline.services.site.clone() {
@@ -12,7 +12,7 @@ pub fn follow(server: &Arc<Server>) {
     }
 }
 
-/// Tokens that are made or revoked count at once, and what a revoked one holds is let go.
+/// Created and revoked tokens take effect at once; resources held with a revoked one are released.
 fn follow_tokens(server: &Arc<Server>) {
     let services = &server.pipeline.services;
     let lines = Arc::downgrade(&services.gpio);

@@ -29,7 +29,7 @@ const LONGEST: usize = 1024;
 /// Severities of log messages, mildest first (RFC 5424, as MCP names them).
 pub const SEVERITIES: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
-/// The place of a severity among [`SEVERITIES`]; `None` for words that MCP does not know.
+/// The index of a severity in [`SEVERITIES`]; `None` for words unknown to MCP.
 pub fn rank(severity: &str) -> Option<usize> {
     SEVERITIES.iter().position(|known| *known == severity)
 }
@@ -39,14 +39,14 @@ pub fn rank(severity: &str) -> Option<usize> {
 pub struct LogLine {
     pub timestamp: String,
     pub level: Level,
-    /// The module that spoke.
+    /// The module that logged it.
     pub target: String,
     pub message: String,
     pub fields: Map<String, Value>,
 }
 
 impl LogLine {
-    /// The level in the words of RFC 5424, which MCP uses.
+    /// The level as named in RFC 5424, which MCP uses.
     pub fn severity(&self) -> &'static str {
         match self.level {
             Level::ERROR => "error",
@@ -70,16 +70,16 @@ struct Shared {
 #[derive(Default)]
 struct Kept {
     lines: VecDeque<LogLine>,
-    /// How many lines there ever were; the number of the newest.
+    /// Number of all lines so far, which is the number of the newest.
     seen: u64,
 }
 
-/// What came after a mark.
+/// The lines after a mark.
 #[derive(Debug, Default)]
 pub struct Since {
     /// Oldest first.
     pub lines: Vec<LogLine>,
-    /// Lines that came and are not among them: too many, or gone already.
+    /// Number of matching lines that are missing: too many, or already overwritten.
     pub left_out: u64,
 }
 
@@ -99,7 +99,7 @@ impl Ring {
         self.lock().seen
     }
 
-    /// The lines after `mark` that `wanted` accepts, the newest `most` of them; `mark` moves on.
+    /// The lines after `mark` that `wanted` accepts, the newest `most` of them; advances `mark`.
     pub fn since(&self, mark: &mut u64, most: usize, wanted: impl Fn(&LogLine) -> bool) -> Since {
         let kept = self.lock();
         let new = kept.seen.saturating_sub(*mark);
@@ -112,7 +112,7 @@ impl Ring {
         Since { lines: wanted[skipped..].iter().map(|&line| line.clone()).collect(), left_out }
     }
 
-    /// Returns when a line has come since the last time this returned. For one listener.
+    /// Waits until a line was added since the last return. For one listener.
     pub async fn arrived(&self) {
         self.0.arrived.notified().await;
     }
@@ -152,12 +152,12 @@ impl<S: Subscriber> Layer<S> for Ring {
     }
 }
 
-/// Crates of this program whose modules clients know by the name of the program: `raspi_mcp::hw::gpio`.
+/// Crates whose modules clients know under this program's name: `raspi_mcp::hw::gpio`.
 const CRATES: [&str; 5] = ["agent", "appliance", "hw", "update", "update_client"];
-/// Those whose modules have no part of the name between: `base::os` is `raspi_mcp::os`.
+/// Crates whose own name is omitted: `base::os` is `raspi_mcp::os`.
 const SHARED: [&str; 2] = ["base", "contract"];
 
-/// The name by which clients know the part that spoke: one name, however the program is divided into crates.
+/// The component's name for clients, which does not depend on the division into crates.
 fn component(target: &str) -> String {
     match target.split_once("::") {
         Some((first, rest)) if SHARED.contains(&first) => format!("raspi_mcp::{rest}"),
@@ -201,14 +201,14 @@ impl Visit for Collected {
     }
 }
 
-/// Starts logging for this process. A second call in one process changes nothing, and says so.
+/// Starts logging for this process. A second call changes nothing and reports so.
 ///
 /// # Errors
-/// When the journal was asked for by name and is not there.
+/// If the journal was requested explicitly and is unavailable.
 pub fn start(settings: &Settings, ring: &Ring) -> Result<(), String> {
     let level = Level::from(settings.log.level);
-    // The audit has its own store and tools; in the ring it would crowd out everything else.
-    // rmcp narrates every message it serves at INFO, and every refusal at WARN: a faulty client could fill the log.
+    // The audit has its own store and tools, and would fill the ring. rmcp logs every served message at INFO and every
+    // refusal at WARN, so a faulty client could fill the log.
     let quiet = Targets::new().with_default(level).with_target("rmcp", level.min(Level::ERROR));
     let app = quiet.clone().with_target("audit", LevelFilter::OFF);
     let everything = quiet.with_target("audit", Level::INFO);
@@ -219,7 +219,7 @@ pub fn start(settings: &Settings, ring: &Ring) -> Result<(), String> {
                 "log.target is \"journal\" and the journal cannot be reached: {error}; set it to \"auto\" or \"stderr\""
             )
         })?),
-        // systemd sets JOURNAL_STREAM when standard error goes to the journal anyway: then write there with fields.
+        // systemd sets JOURNAL_STREAM if standard error goes to the journal: then write to it directly, with fields.
         LogTarget::Auto => std::env::var_os("JOURNAL_STREAM").and_then(|_| tracing_journald::layer().ok()),
     };
     let plain = journal.is_none().then(|| {

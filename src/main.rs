@@ -1,4 +1,4 @@
-//! `raspi-mcp`: one binary for the server, its privileged half, and the people who run them.
+//! `raspi-mcp`: one binary for the server, the agent, and the command line.
 
 fn main() -> std::process::ExitCode {
     raspi_mcp::cli::run()

@@ -1,6 +1,6 @@
-//! A ledger decorator: every call that is recorded is also counted, and reported to those who subscribed to the audit.
+//! A ledger decorator: counts every recorded call, and notifies subscribers of the audit.
 //!
-//! This is the one place that sees every call with its outcome, refusals and panics included.
+//! It sees every call with its outcome, including refusals and panics.
 
 use crate::{
     audit::ledger::{AuditEntry, Intent, Ledger},
@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 
-/// A ledger, and who hears of what it takes.
+/// A ledger with counters and subscribers.
 pub struct Observed<L> {
     pub ledger: L,
     pub metrics: Arc<Metrics>,
@@ -29,7 +29,7 @@ impl<L: Ledger> Ledger for Observed<L> {
         self.ledger.ready()
     }
 
-    /// Nobody is told: the call is not over.
+    /// Not reported: the call has not ended.
     fn intend<'a>(&'a self, intent: Intent<'a>) -> BoxFuture<'a, Result<i64, ToolError>> {
         self.ledger.intend(intent)
     }
@@ -43,7 +43,7 @@ impl<L: Ledger> Ledger for Observed<L> {
     }
 
     fn record<'a>(&'a self, entry: AuditEntry<'a>) -> BoxFuture<'a, Result<(), ToolError>> {
-        // A call is counted once.
+        // Count each call once.
         if !entry.later {
             self.metrics.called(entry.tool, entry.error, entry.duration);
         }
@@ -54,7 +54,7 @@ impl<L: Ledger> Ledger for Observed<L> {
         let outcome = entry.error.map_or("ok", |error| error.code.symbol());
         Box::pin(async move {
             let recorded = self.ledger.record(entry).await;
-            // After it is there to be read.
+            // After the record can be read.
             self.subscriptions.recorded(principal, tool, outcome);
             recorded
         })

@@ -1,4 +1,4 @@
-//! Which machine this is, and where its privileged half lives: a process of its own, or, before a simulated board, here.
+//! Sets up the machine and the link to the agent: a process of its own or, on a simulated board, in this process.
 
 use agent::{
     self, AgentLink, AgentSettings,
@@ -15,22 +15,22 @@ use hw::{
 use std::{io, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
-/// The board of the machine under `root`, as the configuration and the device tree have it.
+/// The board of the machine under `root`, from the configuration and the device tree.
 ///
 /// # Errors
-/// When the configuration names a board that this machine is not.
+/// If the configuration names another board than this machine's.
 pub fn board(settings: &Settings, root: &Root) -> Result<Board, String> {
     Board::detect(settings.board, root).map_err(|conflict| conflict.to_string())
 }
 
-/// This machine, with the board that the configuration and the device tree make of it.
+/// This machine, with the board from the configuration and the device tree.
 ///
 /// # Errors
-/// When the configuration names a board that this machine is not.
+/// If the configuration names another board than this machine's.
 pub fn machine(settings: &Settings) -> Result<Arc<Machine>, String> {
     let root = Root::system();
     let board = board(settings, &root)?;
-    // Not opened here: /dev/vcio can set tryboot and burn OTP, so it is the agent's alone.
+    // Not opened here: /dev/vcio can set tryboot and write OTP, so only the agent may use it.
     let mailbox = root.has(VCIO).then(|| {
         let agent = AgentLink::Socket(agent::Client::new(&settings.places.agent_socket));
         let ask = move || {
@@ -42,10 +42,10 @@ pub fn machine(settings: &Settings) -> Result<Arc<Machine>, String> {
     Ok(Arc::new(Machine::new(root, board, mailbox)))
 }
 
-/// The way to the privileged half.
+/// The link to the agent.
 ///
 /// # Errors
-/// When both halves are to share a process before a real board.
+/// If both would share a process on a real board.
 pub fn link(
     settings: &Settings,
     board: &Board,
@@ -70,8 +70,8 @@ pub fn link(
     Ok(agent::in_process(settings, board, stop.clone()))
 }
 
-/// Says once, at the start of a server whose agent is a process of its own, where the two do not use the same places. An agent that does
-/// not answer yet is compared with later: by `manage.get_server_status` and `raspi-mcp doctor`.
+/// Logs once, when a server with a separate agent starts, which places differ between them. An agent that does not
+/// answer yet is compared later, by `manage.get_server_status` and `raspi-mcp doctor`.
 pub async fn compare(agent: AgentLink, ours: PlaceSettings, stop: CancellationToken) {
     for (variable, _) in Sources::process_env() {
         if let Some(key) = config::place_of(&variable) {

@@ -1,4 +1,4 @@
-//! What a server's tools work with: every port, made once by `daemon.rs`.
+//! Everything that a server's tools can use, created once by `daemon.rs`.
 
 use crate::{
     audit::Audit, authentication::tokens::Tokens, claim::ownership::Ownership, log::Ring, sampling::Sampling,
@@ -17,40 +17,40 @@ use update_client::UpdateClient;
 
 pub struct Services {
     pub settings: Arc<Settings>,
-    /// What holds now: it is made again when `raspi-mcp allow` has changed the configuration.
+    /// The policy in force: reloaded after `raspi-mcp allow` has changed the configuration.
     pub policy: ReloadOnChange<Policy>,
-    /// The half that may change the machine.
+    /// The link to the agent, which may change the machine.
     pub agent: AgentLink,
     pub audit: Audit,
-    /// Where samples and jobs are kept, and the audit.
+    /// Storage of samples, jobs and the audit.
     pub store: Store,
-    /// The sampling jobs, and what they have kept.
+    /// The sampling jobs and their samples.
     pub sampling: Sampling,
     /// The newest lines of the server's own log.
     pub log: Ring,
-    /// The machine itself, to be read.
+    /// The machine itself, read-only.
     pub machine: Arc<Machine>,
     /// The I2C buses.
     pub i2c: I2c,
     /// The folders that `files.*` may reach.
     pub files: Roots,
-    /// The pins of the header, and who has which.
+    /// The pins of the header, and their leases.
     pub gpio: Arc<Lines>,
-    /// Cameras, and the photos they took.
+    /// Cameras and their photos.
     pub cameras: Cameras,
-    /// What is done about updates.
+    /// The updates.
     pub updates: UpdateClient,
     /// Whether this machine has an owner.
     pub ownership: Ownership,
-    /// Where `raspi-mcp allow` writes for this server; `None` where it reads no such fragments.
+    /// Where `raspi-mcp allow` writes for this server; `None` if it does not read such fragments.
     pub site: Option<PathBuf>,
-    /// The bearer tokens that count now.
+    /// The valid bearer tokens.
     pub tokens: Arc<Tokens>,
     pub started: OffsetDateTime,
 }
 
 impl Services {
-    /// Those of a server with these settings, which starts now.
+    /// The services of a new server with these settings.
     pub fn new(
         settings: Arc<Settings>,
         machine: Arc<Machine>,

@@ -1,7 +1,7 @@
-//! Text for a terminal, made harmless: what callers, servers and files chose must not move a cursor, hide or reorder text.
+//! Escapes text for terminals: text from callers, servers and files must not move the cursor, or hide or reorder text.
 //!
-//! [`printable`] is for one value on one line. [`out`], [`err`] and [`Stderr`] are the ways onto this process' own terminal, and
-//! filter everything. Where a stream is no terminal, bytes stay as they are: programs need them.
+//! [`printable`] is for one value on one line. [`out`], [`err`] and [`Stderr`] write to this process' own terminal, and
+//! filter everything. If the stream is not a terminal, bytes are written unchanged, for programs.
 
 use std::{
     borrow::Cow,
@@ -9,9 +9,9 @@ use std::{
     io::{self, IsTerminal, Write},
 };
 
-/// Characters that a terminal obeys, or that a reader does not see, beside [`char::is_control`] (C0, DEL and C1, so ESC, CSI and
-/// OSC too): format characters (Unicode category Cf, the bidirectional controls among them), separators of lines and paragraphs,
-/// and what else is ignorable by default (Unicode 16, `Default_Ignorable_Code_Point`), sorted.
+/// Characters that control a terminal or are invisible, besides [`char::is_control`] (C0, DEL and C1, so also ESC, CSI
+/// and OSC): format characters (Unicode category Cf, which includes the bidirectional controls), line and paragraph
+/// separators, and all others that are ignorable by default (Unicode 16, `Default_Ignorable_Code_Point`), sorted.
 const UNSEEN: &[(char, char)] = &[
     ('\u{AD}', '\u{AD}'),
     ('\u{34F}', '\u{34F}'),
@@ -41,13 +41,13 @@ const UNSEEN: &[(char, char)] = &[
     ('\u{E0000}', '\u{E0FFF}'),
 ];
 
-/// Whether `c` does something else on a terminal than to be seen.
+/// Whether `c` is not simply shown by a terminal.
 pub fn is_unseen(c: char) -> bool {
-    // Almost every character is one of these.
+    // Fast path: almost all characters are in this range.
     (!(' '..='~').contains(&c)) && (c.is_control() || UNSEEN.iter().any(|&(first, last)| (first..=last).contains(&c)))
 }
 
-/// `text` on one line, with everything unseen written as `\u{..}`, ends of lines and tabs too.
+/// `text` on one line; control and invisible characters, including newlines and tabs, as `\u{..}`.
 pub fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -56,7 +56,8 @@ pub fn printable(text: &str) -> String {
     out
 }
 
-/// `text` with its lines and tabs, and everything else unseen written as `\uXXXX`: JSON stays the same JSON.
+/// `text` with its newlines and tabs; other control and invisible characters as `\uXXXX`, so that JSON keeps its
+/// meaning.
 pub fn harmless(text: &str) -> Cow<'_, str> {
     let obeyed = |c: char| !matches!(c, '\n' | '\t') && is_unseen(c);
     if !text.contains(obeyed) {
@@ -81,16 +82,16 @@ pub fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// Writes `text` to standard output, harmless where that is a terminal.
+/// Writes `text` to standard output, filtered if that is a terminal.
 ///
 /// # Errors
-/// When it cannot be written.
+/// If it cannot be written.
 pub fn out(text: Arguments<'_>) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     if stdout.is_terminal() { stdout.write_all(harmless(&text.to_string()).as_bytes()) } else { stdout.write_fmt(text) }
 }
 
-/// The same to standard error. One that is gone is told nothing.
+/// The same to standard error. A closed one is ignored.
 pub fn err(text: Arguments<'_>) {
     let mut stderr = io::stderr().lock();
     let _ = if stderr.is_terminal() {
@@ -100,7 +101,7 @@ pub fn err(text: Arguments<'_>) {
     };
 }
 
-/// Standard error for the log, which writes a whole entry at a time: on a terminal an entry is one line.
+/// Standard error for the log, which writes one entry at a time: on a terminal each entry is one line.
 #[derive(Clone, Copy, Debug)]
 pub struct Stderr;
 

@@ -1,18 +1,19 @@
-//! What one command changes of a fragment, decided in memory.
+//! What one command changes in a fragment, computed in memory.
 
 use super::kept::Kept;
 use contract::{config::Grant, meta::Mode};
 
-/// One tool, and what is opened or closed of it. `grant.callers` and the lists may be empty: see [`Change::open`] and [`Change::close`].
+/// One tool and what to open or close. `grant.callers` and the lists may be empty: see [`Change::open`] and
+/// [`Change::close`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Change {
     pub grant: Grant,
-    /// The tool's policy, where it is to be set.
+    /// The tool's policy, if it is to be set.
     pub policy: Option<Mode>,
 }
 
 impl Change {
-    /// Adds the grant: its lists to those of a grant of the same tool for the same callers, if there is one.
+    /// Adds the grant. Its lists are merged into an existing grant of the same tool for the same callers.
     pub fn open(&self, kept: &mut Kept) {
         let mut new = self.grant.clone();
         new.callers.sort();
@@ -34,8 +35,8 @@ impl Change {
         }
     }
 
-    /// Takes away what the grant names: of its callers (none: all of them), its list entries (none: all that they have). A policy that
-    /// was set for the tool goes with its last grant. Whether anything was there to be taken away.
+    /// Removes what the grant names: from its callers (none: from all), its list entries (none: all entries). A policy
+    /// set for the tool is removed with its last grant. Returns whether anything was removed.
     pub fn close(&self, kept: &mut Kept) -> bool {
         let before = kept.clone();
         let less = &self.grant;
@@ -43,7 +44,7 @@ impl Change {
         for grant in std::mem::take(&mut kept.grants) {
             let meant = |caller: &String| less.callers.is_empty() || less.callers.contains(caller);
             let (ours, others): (Vec<String>, Vec<String>) = grant.callers.iter().cloned().partition(meant);
-            // A grant for everybody cannot be closed for one of them.
+            // A grant for everybody cannot be closed for one caller.
             let is_meant = grant.tool == less.tool && (!ours.is_empty() || less.callers.is_empty());
             if !is_meant {
                 left.push(grant);
@@ -71,7 +72,7 @@ fn has_lists(grant: &Grant) -> bool {
         || [&grant.units, &grant.cameras, &grant.devices, &grant.paths].into_iter().any(|list| !list.is_empty())
 }
 
-/// What is left of a grant; nothing once the lists that it had are empty, since without any it would say more than before.
+/// The rest of a grant; `None` once its lists are empty, because a grant without lists would open more than before.
 fn less_of(mut grant: Grant, less: &Grant) -> Option<Grant> {
     if !has_lists(less) {
         return None;

@@ -1,4 +1,4 @@
-//! What a fragment holds: grants, and the policy of their tools.
+//! The contents of a fragment: grants, and the policy of their tools.
 
 use contract::{
     config::{
@@ -21,10 +21,10 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// What the file holds; nothing when there is none.
+    /// The file's contents; empty if there is no file.
     ///
     /// # Errors
-    /// What is wrong with it, and a setting that `raspi-mcp allow` does not write: it would be lost.
+    /// Faults in it, and settings that `raspi-mcp allow` does not write, which would be lost.
     pub fn read(path: &Path, sources: &Sources) -> Result<Self, Faults> {
         match path.symlink_metadata() {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
@@ -70,7 +70,8 @@ impl Kept {
         }
         for grant in &self.grants {
             text.push_str("\n[[tools.allow]]\n");
-            // JSON and TOML write plain strings, whole numbers and lists of them alike; what else there may be in a string was refused.
+            // JSON and TOML write plain strings, integers and lists of them alike; other characters in strings were
+            // refused before.
             let fields = serde_json::to_value(grant).unwrap_or_default();
             for (name, value) in fields.as_object().into_iter().flatten() {
                 let _ = writeln!(text, "{name} = {value}");
@@ -80,7 +81,7 @@ impl Kept {
     }
 }
 
-/// Every fragment of the site that holds something.
+/// Every non-empty fragment of the site.
 ///
 /// # Errors
 /// Those of [`Kept::read`].

@@ -1,8 +1,8 @@
-//! `raspi-mcp allow` and `revoke`: opens tools one at a time, by fragments of the site's configuration.
+//! `raspi-mcp allow` and `revoke`: open single tools, through fragments of the site's configuration.
 //!
-//! There is one fragment a namespace, `50-allow-<namespace>.toml`, which both halves read. It is changed under a lock, checked by the same
-//! loader that the halves use, and put in its place in one step. Running halves look at it when they are called next
-//! ([`contract::config::Reload`]).
+//! There is one fragment for each namespace, `50-allow-<namespace>.toml`, which server and agent both read. It is
+//! changed under a lock, checked by the loader that both use, and replaced atomically. Running processes check for
+//! changes at their next call ([`contract::config::Reload`]).
 
 mod change;
 mod kept;

@@ -1,11 +1,11 @@
-//! The other slot's release, which reads the same fragments.
+//! The release in the other slot, which reads the same fragments.
 
 use agent;
 use std::path::Path;
 use update::status::UpdateStatus;
 
-/// What a person has to know of the release that does not run, before a grant is relied on: `folder` is the agent's. `None`: it
-/// understands grants, or there is no other one.
+/// A warning if the release that does not run would not support grants; `folder` is the agent's. `None`: it supports
+/// them, or there is no other release.
 pub fn warning(status: &UpdateStatus, folder: &Path) -> Option<String> {
     let other = status.slots.iter().find(|slot| !slot.running)?;
     let version = other.version.as_ref()?;

@@ -1,14 +1,14 @@
-//! What has to be there before a grant helps: the folder that it names, and a command for `exec.run`.
+//! Prerequisites of a grant: the folder that it names, and a command for `exec.run`.
 
 use base::error::ToolError;
 use contract::config::{Grant, Settings, is_full_path, is_grantable, wrong_grants};
 use std::path::Path;
 
-/// Whether what the grant opens can be used. `site` is the folder that grants are kept in.
+/// Whether the granted things can be used. `site` is the folder of the fragments.
 ///
 /// # Errors
-/// `invalid_argument` for a path that is no folder or is reached by a symbolic link; `failed_precondition` for `exec.run` without a
-/// command to run.
+/// `invalid_argument` for a path that is not a folder or is reached through a symbolic link; `failed_precondition` for
+/// `exec.run` without a command.
 pub(super) fn usable(grant: &Grant, settings: &Settings, site: &Path) -> Result<(), ToolError> {
     if grant.tool == "exec.run" && !settings.exec.is_on() {
         return Err(ToolError::precondition(
@@ -20,7 +20,7 @@ pub(super) fn usable(grant: &Grant, settings: &Settings, site: &Path) -> Result<
         ));
     }
     grant.paths.iter().try_for_each(|path| folder(path))?;
-    // The loader says it too, of all grants together and not of this one.
+    // The loader checks all grants together; this checks the new one alone.
     let mut alone = settings.clone();
     alone.tools.allow = vec![grant.clone()];
     match wrong_grants(&alone, &[site.to_owned()]).into_iter().next() {

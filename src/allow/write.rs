@@ -1,4 +1,4 @@
-//! A change, checked as both halves would read it, and written.
+//! Checks a change as server and agent would read it, and writes it.
 
 use super::{change::Change, kept::Kept, usable::usable};
 use base::{
@@ -24,34 +24,34 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Which way it goes.
+/// Whether to open or close.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// `ask`: a person is asked about every call.
+    /// `ask`: every call needs an approval.
     Open {
         ask: bool,
     },
     Close,
 }
 
-/// What was done.
+/// The result of a change.
 #[derive(Debug)]
 pub struct Done {
     pub path: PathBuf,
-    /// What holds now.
+    /// The policy now in force.
     pub policy: Policy,
-    /// Of the tool.
+    /// The tool's mode.
     pub mode: Mode,
-    /// Files that are set aside, of either half: while there are any, a half that runs keeps what it had.
+    /// Files set aside by server or agent: while there are any, running processes keep their old configuration.
     pub set_aside: Vec<String>,
 }
 
 /// Opens or closes one tool. `meta` is the tool's.
 ///
 /// # Errors
-/// `permission_denied` when the folder is not this user's to write, or another setting still closes the tool; `not_found` when there is
-/// nothing to close; `invalid_argument` when the result would not be understood; `unavailable` when it cannot be written. Then nothing
-/// has changed.
+/// `permission_denied` if this user may not write the folder, or another setting still closes the tool; `not_found` if
+/// there is nothing to close; `invalid_argument` if the result would be invalid; `unavailable` if it cannot be written.
+/// Then nothing has changed.
 pub fn perform(change: &Change, way: Way, meta: &Meta, sources: &Sources) -> Result<Done, ToolError> {
     let site = &sources.places.site_dir;
     let path = fragment_of(site, meta.namespace());
@@ -89,13 +89,13 @@ pub fn perform(change: &Change, way: Way, meta: &Meta, sources: &Sources) -> Res
     Ok(Done { mode: policy.mode(meta), path, policy, set_aside })
 }
 
-/// The folder, made if need be, and locked until it is dropped.
+/// Opens the folder, created if needed, and locks it until the value is dropped.
 fn locked(site: &Path, owner: Option<u32>) -> Result<Beneath, ToolError> {
     let failed = |errno: Errno| unwritten(site, errno);
-    // Others read it too: the server is another user than the agent.
+    // Readable by others: server and agent are different users.
     let made = DirBuilder::new().recursive(true).mode(0o755).create(site);
     made.map_err(|error| failed(Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
-    // A user's own folders may be reached by links; the machine's may not.
+    // A user's own folder may be reached through links; the machine's may not.
     let real = if owner.is_some() { site.to_owned() } else { site.canonicalize().unwrap_or_else(|_| site.to_owned()) };
     let folder = Beneath::folder(&real).map_err(|errno| match errno {
         Errno::LOOP => ToolError::denied(format!("{} is reached by a symbolic link", site.display()))
@@ -109,12 +109,12 @@ fn locked(site: &Path, owner: Option<u32>) -> Result<Beneath, ToolError> {
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let opened = rustix::fs::openat(&folder, ".", flags, FileMode::empty()).map_err(failed)?;
-    // Another command holds it for as long as it writes one small file.
+    // Another command holds the lock only while it writes one small file.
     flock(&opened, FlockOperation::LockExclusive).map_err(failed)?;
     Ok(Beneath::at(opened))
 }
 
-/// The settings as both halves would have them with that text in its place, and what they set aside.
+/// The settings as server and agent would load them with this text, and what they would set aside.
 fn checked(path: &Path, text: String, sources: &Sources) -> Result<(Settings, Vec<String>), ToolError> {
     let before = config::load(sources).map(|settings| settings.restricted).unwrap_or_default();
     let then = Sources { instead: Some((path.to_owned(), text)), ..sources.clone() };
@@ -129,7 +129,7 @@ fn checked(path: &Path, text: String, sources: &Sources) -> Result<(Settings, Ve
     }
 }
 
-/// Whether the change has the effect that was wanted: what is said in later files, or closed by name, stands above it.
+/// Whether the change has the intended effect: later files, or tools closed by name, take precedence.
 fn is_open(change: &Change, ask: bool, meta: &Meta, policy: &Policy) -> Result<(), ToolError> {
     let caller = change.grant.callers.first().map(String::as_str);
     if let Some(refusal) = policy.off_for(meta, caller) {
@@ -150,7 +150,7 @@ fn is_open(change: &Change, ask: bool, meta: &Meta, policy: &Policy) -> Result<(
 fn put(folder: &Beneath, name: &OsString, text: &str) -> Result<(), Errno> {
     let mut draft = Draft::new(folder)?;
     draft.fill(text.as_bytes())?;
-    // No secrets in it, and the server's user reads it.
+    // Contains no secrets, and the server's user must read it.
     draft.set_mode(0o644)?;
     draft.place(name, Over::Anything)
 }

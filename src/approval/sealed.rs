@@ -1,5 +1,5 @@
-//! `requestState` (2026-07-28): what a client carries from one round of a call to the next, and cannot change on the way. It can read
-//! it.
+//! `requestState` (2026-07-28): state that a client carries from one round of a call to the next. The client can read
+//! it but not change it.
 
 use base::canonical::{from_hex, hex};
 use base::error::ToolError;
@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 /// JSON-RPC "Invalid params".
 const INVALID_PARAMS: i32 = -32602;
 
-/// Made anew by each process: a state that an earlier one sealed has lost its meaning.
+/// New in each process: states sealed by an earlier process are invalid.
 static KEY: LazyLock<Option<hmac::Key>> =
     LazyLock::new(|| hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new()).ok());
 
@@ -18,19 +18,19 @@ fn key() -> Result<&'static hmac::Key, ToolError> {
     KEY.as_ref().ok_or_else(|| ToolError::internal("the system gave no random bytes, so nothing can be sealed"))
 }
 
-/// `state` as text that only this process can make: hexadecimal JSON, a dot, its HMAC.
+/// `state` as authenticated text: hexadecimal JSON, a dot, its HMAC.
 ///
 /// # Errors
-/// `internal` when the system has no randomness to give.
+/// `internal` if the system provides no randomness.
 pub fn seal(state: &Value) -> Result<String, ToolError> {
     let payload = state.to_string();
     Ok(format!("{}.{}", hex(payload.as_bytes()), hex(hmac::sign(key()?, payload.as_bytes()).as_ref())))
 }
 
-/// What [`seal`] sealed.
+/// Opens text made by [`seal`].
 ///
 /// # Errors
-/// -32602 for anything that it did not.
+/// -32602 for any other text.
 pub fn open(sealed: &str) -> Result<Value, ToolError> {
     let key = key()?;
     let opened = || {

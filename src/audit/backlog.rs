@@ -1,4 +1,4 @@
-//! How far the audit is behind.
+//! How many audit records are not yet stored.
 
 use super::Audit;
 

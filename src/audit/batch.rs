@@ -1,7 +1,8 @@
-//! The successful reads that wait to be recorded together, as rows of the chain.
+//! Successful reads that wait to be recorded together, as rows of the chain.
 //!
-//! A row for each would cost the card, the hash and SQLite more than most reads cost themselves. A call in a row says only
-//! what differs from the call before it: [`super::reads`] puts the rest back. A row is no longer than any other record.
+//! One row per read would cost more in I/O, hashing and SQLite than most reads themselves. A call in a row contains
+//! only its differences from the call before it; [`super::reads`] restores the rest. A row is no longer than any other
+//! record.
 
 use contract::audit::{
     limit::{MAX_BODY, cut},
@@ -10,9 +11,9 @@ use contract::audit::{
 use contract::{audit::changed::Changed, meta::Role};
 use serde_json::Value;
 
-/// Most reads that wait.
+/// Most reads that can wait.
 const MAX_RECORDS: usize = 4096;
-/// Most bytes of them: part of the server's memory budget, and hundreds of records a commit under load.
+/// Most bytes of waiting reads: limits memory, and still allows hundreds of records per commit under load.
 const MAX_BYTES: usize = 32 * 1024;
 
 /// Calls in the order they ended.
@@ -25,15 +26,15 @@ pub(super) struct Batch {
 
 #[derive(Default)]
 struct Row {
-    /// JSON objects with commas between them.
+    /// JSON objects separated by commas.
     calls: Vec<u8>,
     newest_ms: i64,
-    /// How many bytes of them are whose.
+    /// How many of the bytes belong to each principal.
     of: Vec<(String, usize)>,
     last: Option<Last>,
 }
 
-/// What the next call may have in common with the last one.
+/// The fields of the last call that the next one may share.
 struct Last {
     principal: String,
     owner: Option<String>,
@@ -51,16 +52,16 @@ impl Batch {
     pub(super) fn push(&mut self, record: &Record<'_>) {
         if self.rows.last_mut().is_none_or(|row| !row.push(record)) {
             let mut row = Row::default();
-            // The first call of a row is shorter than a row may be.
+            // The first call always fits: it is shorter than the limit of a row.
             row.push(record);
             self.rows.push(row);
         }
         self.count += 1;
-        // A handful of rows: each is longer than a fifth of the whole, but for the last.
+        // Only a few rows: each except the last is longer than a fifth of `MAX_BYTES`.
         self.bytes = self.rows.iter().map(|row| row.calls.len()).sum();
     }
 
-    /// Nothing more fits: it is to be committed at once.
+    /// The batch is full and must be committed now.
     pub(super) fn is_full(&self) -> bool {
         self.count >= MAX_RECORDS || self.bytes >= MAX_BYTES
     }
@@ -69,12 +70,12 @@ impl Batch {
         self.count
     }
 
-    /// The rows it becomes.
+    /// The rows to commit.
     pub(super) fn rows(&self) -> impl Iterator<Item = Prepared> + '_ {
         self.rows.iter().map(|row| Prepared::reads(row.newest_ms, &row.calls, &row.of))
     }
 
-    /// Puts `older` in front. Returns how many are lost: all of them when there is no room for both.
+    /// Inserts `older` in front. Returns how many records are lost: all of `older` if there is no room for both.
     pub(super) fn put_before(&mut self, mut older: Self) -> usize {
         if older.count + self.count >= MAX_RECORDS || older.bytes + self.bytes >= MAX_BYTES {
             return older.count;
@@ -88,7 +89,7 @@ impl Batch {
 }
 
 impl Row {
-    /// Takes one more call, if it has room for it.
+    /// Adds a call if it fits. Returns whether it did.
     fn push(&mut self, record: &Record<'_>) -> bool {
         let before = self.calls.len();
         if before > 0 {

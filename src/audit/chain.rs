@@ -1,7 +1,7 @@
 //! The chain in SQLite: tables, appending, and trimming behind a checkpoint.
 //!
-//! `hash(n) = SHA-256(hash(n-1) || body(n))`, with 32 zero bytes before the first. The body names its own number, so
-//! the hash covers order as well as content. The first record of a chain is of kind "start" and names the chain.
+//! `hash(n) = SHA-256(hash(n-1) || body(n))`, with 32 zero bytes before the first. The body contains its own number, so
+//! the hash covers order and content. The first record of a chain is of kind "start" and names the chain.
 
 use base::{
     base64url,
@@ -36,7 +36,7 @@ const SCHEMA: &str = "
         bytes INTEGER NOT NULL
     ) STRICT;";
 
-/// Makes the tables and begins a chain if there is none.
+/// Creates the tables, and begins a chain if there is none.
 pub(super) fn ensure(connection: &mut Connection) -> rusqlite::Result<()> {
     let exists = connection
         .prepare_cached("SELECT 1 FROM sqlite_schema WHERE name = 'audit_state'")?
@@ -58,34 +58,34 @@ pub(super) fn ensure(connection: &mut Connection) -> rusqlite::Result<()> {
     tx.commit()
 }
 
-/// How large the audit may be, and who makes room.
+/// How large the audit may be, and whether the agent must sign for trimming.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limit {
     pub max_bytes: u64,
-    /// The agent signs for what goes. Without it the chain may be larger for a while, by [`Limit::slack`].
+    /// The agent signs for what is trimmed. Until it has, the chain may exceed its limit by [`Limit::slack`].
     pub witnessed: bool,
 }
 
 impl Limit {
-    /// What may lie beyond `max_bytes` until the agent has signed for room: a quarter.
+    /// How many bytes beyond `max_bytes` are allowed until the agent has signed: a quarter of it.
     fn slack(self) -> u64 {
         self.max_bytes / 4
     }
 }
 
-/// What became of an append.
+/// The result of an append.
 pub(super) enum Appended {
-    /// The new head, the number of the last of the records, and whether there is more than there should be.
+    /// The new head, the number of the last appended record, and whether the chain exceeds `max_bytes`.
     Done { head: Head, last: i64, over: bool },
-    /// Nothing was appended: the agent must sign for room first.
+    /// Nothing was appended: the agent must sign for trimming first.
     Full,
 }
 
-/// Appends `records` in one transaction; returns the new head. Without an agent it trims to `max_bytes` by itself.
+/// Appends `records` in one transaction; returns the new head. Without an agent it also trims to `max_bytes`.
 pub(super) fn append(connection: &mut Connection, records: &[Prepared], limit: Limit) -> rusqlite::Result<Appended> {
     ensure(connection)?;
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Kept prepared, like all that every commit asks: parsing it costs more than doing it.
+    // Prepared statements are cached, as for all queries of a commit: parsing costs more than running them.
     let (chain, total): (String, i64) = tx
         .prepare_cached("SELECT chain, bytes FROM audit_state")?
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -112,12 +112,12 @@ pub(super) fn append(connection: &mut Connection, records: &[Prepared], limit: L
     Ok(Appended::Done { head: Head { chain, seq: end.seq, hash: hex(&end.hash) }, last, over: over && limit.witnessed })
 }
 
-/// Outside of a transaction: gives free pages back to the file system.
+/// Returns free pages to the file system. Call it outside a transaction.
 fn give_back(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch("PRAGMA incremental_vacuum")
 }
 
-/// Where the chain ends, inside one transaction.
+/// The end of the chain, within one transaction.
 struct End {
     seq: i64,
     hash: Hash,
@@ -130,7 +130,7 @@ impl End {
             .prepare_cached("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1")?
             .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
-        // No record at all: somebody emptied the table. Number one again, and the agent's heads will tell.
+        // No record at all: the table was emptied. Numbering starts again at one; the agent's heads reveal the loss.
         let (seq, hash) = last.unwrap_or((0, [0; 32]));
         Ok(Self { seq, hash, bytes: 0 })
     }
@@ -158,14 +158,14 @@ impl End {
         Ok(())
     }
 
-    /// Remembers how large the audit is.
+    /// Stores the size of the audit.
     fn save_size(&self, tx: &Transaction<'_>) -> rusqlite::Result<()> {
         tx.prepare_cached("UPDATE audit_state SET bytes = ?1")?.execute([self.bytes]).map(drop)
     }
 }
 
-/// Deletes the oldest records until a tenth is free, and says so in a record that carries the chain on. Only where there is
-/// no agent to sign for it.
+/// Deletes the oldest records until a tenth of the limit is free, and records that in a checkpoint that continues the
+/// chain. Only used without an agent to sign for it.
 fn trim(tx: &Transaction<'_>, end: &mut End, chain: &str, max_bytes: i64) -> rusqlite::Result<()> {
     let target = max_bytes - max_bytes / 10;
     let mut last: Option<(i64, Hash)> = None;
@@ -173,7 +173,7 @@ fn trim(tx: &Transaction<'_>, end: &mut End, chain: &str, max_bytes: i64) -> rus
     {
         let mut statement = tx.prepare(SIZES)?;
         let mut rows = statement.query(params![i64::try_from(ROW_OVERHEAD).unwrap_or(0), i64::MAX])?;
-        // The newest record stays: the chain needs an end to go on from.
+        // The newest record stays: the chain continues from it.
         while let Some(row) = rows.next()? {
             let seq: i64 = row.get(0)?;
             if end.bytes <= target || seq == end.seq {
@@ -192,11 +192,12 @@ fn trim(tx: &Transaction<'_>, end: &mut End, chain: &str, max_bytes: i64) -> rus
     end.push(tx, &Prepared::own("checkpoint", now_ms(), fields))
 }
 
-/// Number, hash and bytes of the records through a number, oldest first.
+/// Number, hash and size in bytes of the records through a number, oldest first.
 const SIZES: &str = "SELECT seq, hash, octet_length(body) + octet_length(tool) + octet_length(principal)
     + octet_length(outcome) + ?1 FROM audit WHERE seq <= ?2 ORDER BY seq";
 
-/// Removes what the agent signed for; the record of it carries its signature. `None` when the agent means another chain.
+/// Deletes what the agent signed for; the checkpoint record carries its signature. `None` if the agent means another
+/// chain.
 pub(super) fn follow(connection: &mut Connection, checkpoint: &Checkpoint) -> rusqlite::Result<Option<Head>> {
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let (chain, bytes): (String, i64) =
@@ -226,7 +227,7 @@ pub(super) fn follow(connection: &mut Connection, checkpoint: &Checkpoint) -> ru
     Ok(Some(Head { chain, seq: end.seq, hash: hex(&end.hash) }))
 }
 
-/// The chain as it begins in this store, and the bytes it has.
+/// The chain, the number and hash of the record before the first stored one, and the size in bytes.
 pub(super) fn beginning(connection: &Connection) -> rusqlite::Result<(String, i64, Hash, u64)> {
     let (chain, bytes): (String, i64) =
         connection.query_row("SELECT chain, bytes FROM audit_state", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -234,7 +235,7 @@ pub(super) fn beginning(connection: &Connection) -> rusqlite::Result<(String, i6
     let before = first.unwrap_or(1) - 1;
     let mut hash = [0; 32];
     if before > 0 {
-        // The record that says what went is the newest of its kind.
+        // The newest checkpoint describes what was trimmed.
         let text: Option<String> = connection
             .query_row("SELECT body FROM audit WHERE kind = 'checkpoint' ORDER BY seq DESC LIMIT 1", [], |row| {
                 row.get(0)
@@ -253,7 +254,7 @@ pub(super) fn head(connection: &Connection) -> rusqlite::Result<Head> {
     })
 }
 
-/// The hash of record `seq`, and that of nothing for one that is not there: `None` for what came before the first.
+/// The hash of record `seq`; zero bytes if there is no such record. `None` if it precedes the first stored record.
 pub(super) fn hash_of(connection: &Connection, seq: i64) -> rusqlite::Result<Option<Hash>> {
     let (first, last): (Option<i64>, Option<i64>) =
         connection.query_row("SELECT min(seq), max(seq) FROM audit", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -264,7 +265,7 @@ pub(super) fn hash_of(connection: &Connection, seq: i64) -> rusqlite::Result<Opt
     Ok(Some(hash.unwrap_or_default()))
 }
 
-/// The records that follow a position, as many as one message holds, none beyond `until`. `None` when there is none.
+/// The records after a position, through `until`, as many as fit into one message. `None` if there are none.
 pub(super) fn after(
     connection: &Connection,
     at: &Position,
@@ -279,7 +280,7 @@ pub(super) fn after(
     let (mut bytes, mut lengths, mut next, mut goes_on) = (Vec::new(), Vec::new(), at.seq + 1, false);
     while let Some(row) = rows.next()? {
         let room = MAX_EXTENSION - bytes.len();
-        // A record that is missing, or too large for any, ends it: the agent then has not seen the newest one.
+        // A missing or oversized record ends the list: the agent then does not confirm the newest one.
         let Some(body) = row.get::<_, Option<Vec<u8>>>(2)?.filter(|_| row.get(0) == Ok(next)) else { break };
         let from = if lengths.is_empty() { usize::try_from(at.part).unwrap_or(usize::MAX) } else { 0 };
         let Some(rest) = body.get(from..).filter(|rest| !rest.is_empty()) else { break };
@@ -306,7 +307,7 @@ pub(super) fn after(
     Ok((!extension.lengths.is_empty()).then_some(extension))
 }
 
-/// Longest record, in bytes: several times what any version of this program wrote.
+/// Longest accepted record, in bytes: several times what any version of this program wrote.
 pub(super) const MAX_BODY: i64 = 4 << 20;
 
 /// The hash of a record.
@@ -314,12 +315,12 @@ pub(super) fn link(previous: &Hash, body: &[u8]) -> Hash {
     Sha256::new().chain_update(previous).chain_update(body).finalize().into()
 }
 
-/// A hash as it stands in a checkpoint or a head.
+/// Parses a hash as written in a checkpoint or a head.
 pub(super) fn parse_hash(text: &str) -> Option<Hash> {
     from_hex(text)?.try_into().ok()
 }
 
-/// An error of ours where SQLite's are expected.
+/// An error of this program in the form of a SQLite error.
 fn refused(message: &str) -> rusqlite::Error {
     rusqlite::Error::ToSqlConversionFailure(message.into())
 }

@@ -1,7 +1,7 @@
-//! Calls that are counted instead of written down one by one: refusals beyond the first of their kind in a minute, and what
-//! callers do who have used up their share of the store (see [`super::shares`]).
+//! Calls that are counted instead of recorded one by one: repeated refusals of the same kind within a minute, and calls
+//! by callers that have used up their share of the store (see [`super::shares`]).
 //!
-//! A kind is a caller, a tool and an outcome. At the end of its window it becomes one record with its number.
+//! A kind is a caller, a tool and an outcome. At the end of its window it becomes one record with its count.
 
 use base::canonical;
 use contract::audit::{
@@ -12,15 +12,15 @@ use contract::{audit::changed::Changed, meta::Role};
 use serde_json::json;
 use std::{collections::HashMap, mem, time::Duration};
 
-/// For so long refusals of a kind are gathered.
+/// Window in which refusals of one kind are counted.
 const WINDOW: Duration = Duration::from_secs(60);
-/// The same for callers without a share left: their numbers are to take hardly any room.
+/// Window for callers without a share left, long so that their counts take little space.
 const LONG_WINDOW: Duration = Duration::from_secs(3600);
-/// Kinds told apart of one caller; those beyond differ by their outcome only.
+/// Most kinds counted separately for one caller. Further ones share an entry for each outcome.
 const KINDS_OF_ONE: usize = 160;
-/// Kinds told apart of all callers; those beyond share an entry for each outcome.
+/// Most kinds counted separately for all callers. Further ones share an entry for each outcome.
 const KINDS: usize = 640;
-/// Stands for the tools, and for the callers, that are not told apart.
+/// Placeholder for tools and callers that are not counted separately.
 const OTHERS: &str = "*";
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -30,7 +30,7 @@ struct Kind {
     outcome: &'static str,
 }
 
-/// A caller, as far as it stands in records.
+/// A caller, as far as it appears in records.
 #[derive(Clone, Copy)]
 pub(super) struct Who<'a> {
     pub(super) principal: &'a str,
@@ -38,35 +38,35 @@ pub(super) struct Who<'a> {
     pub(super) door: &'static str,
 }
 
-/// How often a kind came.
+/// How often a kind occurred.
 pub(super) struct Tally {
     kind: Kind,
     role: Option<Role>,
     door: &'static str,
     since_ms: i64,
     count: u64,
-    /// It waits for the end of the long window.
+    /// Ends with the long window.
     long: bool,
 }
 
 /// What to do about one call.
 pub(super) struct Noted {
-    /// The first of its kind in this window: it gets a record of its own. All others are counted.
+    /// The first of its kind in this window: it gets a record of its own. Later ones are counted.
     pub(super) first: bool,
-    /// A window has begun: [`Gathered::ended`] must be asked after that time.
+    /// A window of this length has begun: call [`Gathered::ended`] after it.
     pub(super) opens: Option<Duration>,
 }
 
-/// The kinds of the windows that are open.
+/// The kinds of the open windows.
 #[derive(Default)]
 pub(super) struct Gathered {
     kinds: HashMap<Kind, Tally>,
-    /// Somebody waits for the end of the window, of the long one.
+    /// Whether a task waits for the end of the short window, and of the long one.
     open: [bool; 2],
 }
 
 impl Gathered {
-    /// One more. `long`: its caller has no share left, so that not even the first gets a record of its own.
+    /// Counts one call. `long`: its caller has no share left, so even the first gets no record of its own.
     pub(super) fn note(&mut self, who: Who<'_>, tool: &'static str, outcome: &'static str, long: bool) -> Noted {
         let kind = self.kind_of(who.principal, tool, outcome);
         let known = self.kinds.contains_key(&kind);
@@ -100,20 +100,20 @@ impl Gathered {
         kind
     }
 
-    /// Ends the windows of this length: what was counted in them.
+    /// Ends the windows of this length and returns what was counted in them.
     pub(super) fn ended(&mut self, window: Duration) -> Vec<Tally> {
         let long = window == LONG_WINDOW;
         self.open[usize::from(long)] = false;
         self.take(|tally| tally.long == long)
     }
 
-    /// What was counted so far; the windows go on. For whoever reads the audit.
+    /// What was counted so far in the short windows, which stay open. Called before the audit is read.
     pub(super) fn so_far(&mut self) -> Vec<Tally> {
         let counted = self.kinds.values_mut().filter(|tally| !tally.long && tally.count > 0);
         counted.map(|tally| mem::replace(tally, tally.renewed())).collect()
     }
 
-    /// All that was counted: nobody comes after.
+    /// Everything that was counted, for the last flush.
     pub(super) fn all(&mut self) -> Vec<Tally> {
         self.take(|_| true)
     }
@@ -125,10 +125,10 @@ impl Gathered {
         taken.into_values().filter(|tally| tally.count > 0).collect()
     }
 
-    /// Those that could not be written: they count with what comes.
+    /// Returns tallies that could not be written, to be counted with later calls.
     pub(super) fn put_back(&mut self, tallies: Vec<Tally>) {
         for tally in tallies {
-            // They came out of here, so there is room for them, but for kinds that came meanwhile.
+            // They were taken from here, so they fit, except for kinds that were added since.
             if let Some(known) = self.kinds.get_mut(&tally.kind) {
                 known.count += tally.count;
                 known.since_ms = tally.since_ms;
@@ -138,7 +138,7 @@ impl Gathered {
         }
     }
 
-    /// Calls that are counted and not written.
+    /// Calls that are counted and not yet written.
     #[cfg(test)]
     pub(super) fn count(&self) -> u64 {
         self.kinds.values().map(|tally| tally.count).sum()
@@ -157,7 +157,7 @@ impl Tally {
         }
     }
 
-    /// The record that it becomes.
+    /// The record of this tally.
     pub(super) fn prepare(&self) -> Prepared {
         let args = json!({});
         let (count, since) = (self.count, rfc3339(self.since_ms));

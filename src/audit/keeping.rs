@@ -1,4 +1,4 @@
-//! The ways into the audit: what is on the card before an answer, what soon after, and what is only counted.
+//! How records enter the audit: stored before the answer, stored soon after it, or only counted.
 
 use super::{
     Audit, Waiting, Work,
@@ -11,7 +11,7 @@ use contract::audit::record::Record;
 use std::time::{Duration, Instant};
 
 impl Audit {
-    /// Records what came of a write, or a refusal. When this returns, the record is on the card.
+    /// Records the outcome of a write, or a refusal. When this returns, the record is on the card.
     ///
     /// # Errors
     /// `unavailable` or `resource_exhausted` when it cannot be stored.
@@ -19,8 +19,8 @@ impl Audit {
         self.keep(record, Durability::Synced).await
     }
 
-    /// Records a write whose effect does not outlast the power. When this returns, the record outlasts this process; it is
-    /// on the card within a second.
+    /// Records a write whose effect is lost with the power. When this returns, the record survives the end of this
+    /// process; it is on the card within a second.
     ///
     /// # Errors
     /// As [`Audit::write`].
@@ -28,11 +28,11 @@ impl Audit {
         self.keep(record, Durability::Committed).await
     }
 
-    /// Records that a write is about to be done; `durability` as for what will come of it. Returns the number of the record, for
-    /// [`Record::intent`].
+    /// Records that a write is about to run, with the `durability` that its outcome will have. Returns the number of
+    /// the record, for [`Record::intent`].
     ///
     /// # Errors
-    /// `unavailable` or `resource_exhausted` when it cannot be stored: it must not be done.
+    /// `unavailable` or `resource_exhausted` if it cannot be stored: the write must not run.
     pub async fn intend(&self, mut record: Record<'_>, durability: Durability) -> Result<i64, ToolError> {
         self.worth_trying()?;
         self.shorten(&mut record);
@@ -52,22 +52,22 @@ impl Audit {
         kept.map(drop)
     }
 
-    /// Leaves out the arguments of a caller that has used up its share.
+    /// Omits the arguments of a caller that has used up its share.
     fn shorten(&self, record: &mut Record<'_>) {
         if self.waiting().shares.are_spent(&record.principal, record.role, Instant::now()) {
             record.args = contract::audit::limit::compact(std::mem::take(&mut record.args), &record.args_sha256);
         }
     }
 
-    /// Records a successful read, within a second. Whoever fills the batch waits until it is committed: callers faster
-    /// than the card are slowed down to its pace, and do not pile up in memory.
+    /// Records a successful read within a second. The caller that fills the batch waits for the commit: this slows
+    /// callers to the speed of the card and bounds memory.
     pub async fn read(&self, record: Record<'_>) {
         if self.take(&record) {
             self.flush_reads().await;
         }
     }
 
-    /// Puts a read with those that wait; says whether they are to be committed now. Otherwise a timer will.
+    /// Adds a read to the batch. Returns whether the batch must be committed now; otherwise a timer does it.
     pub(super) fn take(&self, record: &Record<'_>) -> bool {
         let mut waiting = self.waiting();
         tracing::debug!(target: "audit", record = %record.prepare().body());
@@ -79,14 +79,14 @@ impl Audit {
         false
     }
 
-    /// Counts a refusal, unless it is the first of its kind in this window: says whether it needs no record of its own.
+    /// Counts a refusal unless it is the first of its kind in this window. Returns whether it was counted.
     pub(super) fn gather(&self, who: Who<'_>, tool: &'static str, outcome: &'static str) -> bool {
         let mut waiting = self.waiting();
         let spent = waiting.shares.are_spent(who.principal, Some(who.role), Instant::now());
         !self.note(&mut waiting, who, tool, outcome, spent).first
     }
 
-    /// Counts a read of a caller that has used up its share; says whether it has.
+    /// Counts a read of a caller that has used up its share. Returns whether it was counted.
     pub(super) fn counted(&self, who: Who<'_>, tool: &'static str, outcome: &'static str) -> bool {
         let mut waiting = self.waiting();
         let spent = waiting.shares.are_spent(who.principal, Some(who.role), Instant::now());
@@ -124,7 +124,7 @@ impl Audit {
         }
     }
 
-    /// Makes the accounts of all callers from the store, once. Whoever calls has the turn.
+    /// Loads the accounts of all callers from the store, once. The caller holds `turn`.
     pub(super) async fn load_shares(&self) {
         if std::mem::replace(&mut self.waiting().shares.loaded, true) {
             return;
@@ -140,7 +140,7 @@ impl Audit {
                     waiting.shares.charge(&principal, bytes, now);
                 }
             }
-            // The commit that comes next fails by the same cause, and says so.
+            // The next commit fails for the same reason and reports it.
             Err(error) => {
                 tracing::warn!(target: "audit", %error, "whose records are how large is not known");
                 self.waiting().shares.loaded = false;

@@ -1,4 +1,4 @@
-//! The records every call leaves, as the pipeline sees it. The audit log implements it.
+//! The pipeline's interface for recording calls. The audit implements it.
 
 use base::{canonical::Whole, error::ToolError};
 use contract::{
@@ -13,24 +13,24 @@ use std::time::Duration;
 /// One finished call.
 pub struct AuditEntry<'a> {
     pub principal: &'a str,
-    /// Whose credential that is, where the configuration says.
+    /// The owner of that credential, if configured.
     pub owner: Option<&'a str>,
     pub role: Role,
     pub door: Door,
     pub tool: &'static str,
-    /// The tool changes something: the record must be kept before the answer goes out.
+    /// The tool changes something: the record must be stored before the answer is sent.
     pub write: bool,
-    /// What it changes does not outlast the power: the record need not at once.
+    /// The effect is lost with the power: the record need not be synced at once.
     pub volatile: bool,
-    /// It ended before anything was done.
+    /// The call ended before it did anything.
     pub refused: bool,
     /// What [`Ledger::intend`] returned.
     pub intent: Option<i64>,
-    /// Without secrets, bounded.
+    /// Redacted and bounded.
     pub args: Value,
-    /// SHA-256 of the canonical JSON of the arguments as they came, secrets included.
+    /// SHA-256 of the canonical JSON of the arguments as received, secrets included.
     pub args_sha256: &'a str,
-    /// `None`: it succeeded.
+    /// `None`: success.
     pub error: Option<&'a ToolError>,
     pub duration: Duration,
     pub request_id: &'a str,
@@ -38,16 +38,16 @@ pub struct AuditEntry<'a> {
     pub approval: Option<&'a Approval>,
     pub simulated: bool,
     pub changed: Changed,
-    /// The call was answered and recorded before: this is how it ended after all.
+    /// The call was already answered and recorded; this record has its final outcome.
     pub later: bool,
 }
 
-/// A write that is about to be done.
+/// A write that is about to run.
 pub struct Intent<'a> {
     pub caller: &'a Caller,
     pub tool: &'static str,
     pub volatile: bool,
-    /// Without secrets, bounded.
+    /// Redacted and bounded.
     pub args: Value,
     pub args_sha256: &'a str,
     pub request_id: &'a str,
@@ -55,28 +55,28 @@ pub struct Intent<'a> {
     pub approval: Option<&'a Approval>,
 }
 
-/// Takes the record of every call.
+/// Records every call.
 pub trait Ledger: Send + Sync {
-    /// Arguments as they may be written down: no secrets, bounded size. `whole` is of the arguments as they came.
+    /// Arguments as they may be recorded: redacted and bounded. `whole` describes the arguments as received.
     fn redact(&self, args: &Value, whole: &Whole) -> Value;
     /// Whether a write could be recorded, as far as is known without trying.
     ///
     /// # Errors
-    /// `unavailable`: no audit, no write.
+    /// `unavailable` if not: the write must not run.
     fn ready(&self) -> Result<(), ToolError>;
-    /// Records a write before it is done. Durable when this returns; for a volatile write, kept whatever becomes of this
-    /// process, and durable within a second. Returns the number of the record.
+    /// Records a write before it runs. The record is on the card when this returns. For a volatile write, it survives
+    /// the end of this process when this returns and is on the card within a second. Returns the number of the record.
     ///
     /// # Errors
-    /// `unavailable` when it could not be kept: the write must not be done.
+    /// `unavailable` if it could not be stored: the write must not run.
     fn intend<'a>(&'a self, intent: Intent<'a>) -> BoxFuture<'a, Result<i64, ToolError>>;
-    /// Counts a refusal if it is only one more of its kind in this minute. If it is, it needs no record of its own, and
-    /// nobody need look at its arguments.
+    /// Counts a refusal if the same kind was already recorded in this minute. Returns whether it did; then no record
+    /// and no redacted arguments are needed.
     fn gathers(&self, caller: &Caller, tool: &'static str, error: &ToolError, duration: Duration) -> bool;
-    /// Records a call. For a write or a refusal, durable when this returns; for a volatile write, kept whatever becomes of
-    /// this process, and durable within a second.
+    /// Records a call. For a write or a refusal, the record is on the card when this returns. For a volatile write, it
+    /// survives the end of this process when this returns and is on the card within a second.
     ///
     /// # Errors
-    /// `unavailable` when the record could not be kept.
+    /// `unavailable` if the record could not be stored.
     fn record<'a>(&'a self, entry: AuditEntry<'a>) -> BoxFuture<'a, Result<(), ToolError>>;
 }

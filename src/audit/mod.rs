@@ -1,13 +1,14 @@
-//! The audit: every call, in order, in a chain of hashes that shows later changes.
+//! The audit: every call, in order, in a hash chain that reveals later changes.
 //!
-//! A write has two records: its intent, before anything is done, and what came of it, before it is answered. Both are on the
-//! card by then; without the first it is not done. The first refusal of a kind is on the card before it is answered, those
-//! that follow within a minute are counted (`gather`). Successful reads wait up to a second and are recorded together, since a
-//! commit costs an SD card an erase block; a power cut may lose that second of reads, and of writes whose effect goes with the
-//! power too (`Meta::volatile`), never another write. Those are committed before they are answered and synced within the second,
-//! by whatever syncs first. No record is longer than 8 KiB ([`contract::audit::limit`]), and no caller has more than its share of the
-//! store (`shares`). The privileged half recomputes the chain and signs for what is trimmed (see [`agent::heads`] and
-//! `witness`), so that the half that writes it cannot rewrite it unnoticed.
+//! A write has two records: its intent, stored before it runs, and its outcome, stored before it is answered. Both are
+//! on the card by then; without the first, the write does not run. The first refusal of a kind is on the card before it
+//! is answered; repetitions within a minute are counted (`gather`). Successful reads wait up to a second and are
+//! recorded together, since each commit costs an SD card an erase block. A power cut may lose that second of reads, and
+//! of writes whose effect is lost with the power too (`Meta::volatile`), but no other write. Volatile writes are
+//! committed before they are answered and synced within a second, together with any sync before that. No record is
+//! longer than 8 KiB ([`contract::audit::limit`]), and no caller has more than its share of the store (`shares`). The
+//! agent recomputes the chain and signs for what is trimmed (see [`agent::heads`] and `witness`), so that the server
+//! cannot rewrite it undetected.
 
 mod backlog;
 mod batch;
@@ -45,15 +46,15 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Longest time a successful read waits to be recorded, and a volatile write's record to be on the card.
+/// Longest time until a successful read is recorded, and until a volatile write's record is on the card.
 const DELAY: Duration = Duration::from_secs(1);
-/// How long a commit waits for another program that has the file locked.
+/// How long a commit waits while another program has locked the file.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The same after a commit has failed, until one succeeds: others wait for the store's thread meanwhile.
+/// The same after a failed commit, until one succeeds, because other queries wait for the store's thread meanwhile.
 const IMPATIENCE: Duration = Duration::from_millis(100);
 /// How long [`Audit::close`] waits for the agent.
 const LAST_WORD: Duration = Duration::from_secs(5);
-/// How long nobody tries again after a commit has failed.
+/// After a failed commit, no new attempt is made for this long.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The server's audit. Cheap to clone.
@@ -63,44 +64,45 @@ pub struct Audit(Arc<Inner>);
 struct Inner {
     store: Store,
     max_bytes: u64,
-    /// Who keeps the heads.
+    /// The agent that keeps the heads.
     agent: Option<AgentLink>,
     waiting: Mutex<Waiting>,
-    /// Told when there was an attempt to make room in a full store.
+    /// Notified after each attempt to make room in a full store.
     room: tokio::sync::Notify,
-    /// No more timers: whoever closes the audit has recorded what they wait for.
+    /// Cancelled when the audit closes. Timers then end at once; what they wait for was recorded.
     closed: CancellationToken,
-    /// Told when the agent has been told of everything.
+    /// Notified when the agent has been informed of everything.
     told: tokio::sync::Notify,
-    /// One commit at a time: on a slow card records wait here, where they are bounded, and not in the store's queue.
+    /// Serializes commits. On a slow card records wait here, where their number is bounded, and not in the store's
+    /// queue.
     turn: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
 struct Waiting {
     reads: Batch,
-    /// A task will commit `reads`, and sync what is not, within [`DELAY`].
+    /// A task is scheduled to commit `reads` and to sync within [`DELAY`].
     timer: bool,
-    /// Commits that a power cut would take.
+    /// Commits that are not synced yet: a power cut would lose them.
     unsynced: Option<Unsynced>,
-    /// What the agent is to be told, and what it said.
+    /// What the agent still has to be told, and its last answer.
     witness: witness::Witness,
-    /// Calls that are counted, and not written one by one.
+    /// Calls that are counted instead of recorded one by one.
     gathered: Gathered,
     shares: Shares,
-    /// What could not be recorded since the last success. The chain gets a record of its number.
+    /// Records that could not be stored since the last success. The chain gets one record with their number.
     lost: Lost,
     /// Why the last commit failed, until one succeeds.
     broken: Option<ToolError>,
-    /// When something failed last.
+    /// Time of the last failure.
     failed: Option<Instant>,
 }
 
-/// Records that are missing.
+/// Records that could not be stored.
 #[derive(Default)]
 struct Lost {
     count: u64,
-    /// When the first of them would have been written.
+    /// When the first of them occurred, milliseconds since 1970.
     since_ms: i64,
 }
 
@@ -113,7 +115,7 @@ impl Lost {
     }
 }
 
-/// What is to be committed, beside the reads that wait.
+/// What to commit besides the waiting reads.
 #[derive(Default)]
 struct Work {
     record: Option<Prepared>,
@@ -121,15 +123,15 @@ struct Work {
 }
 
 struct Unsynced {
-    /// The newest of them. The agent is told when it is on the card, not before: a power cut would take the records and
-    /// leave their head, which looks like a chain that somebody cut off.
+    /// The newest of them. The agent is informed only once it is on the card. Otherwise a power cut could lose the
+    /// records but not their head, which would look like a truncated chain.
     head: Head,
     /// Why the last sync failed, until one succeeds.
     failed: Option<ToolError>,
 }
 
 impl Audit {
-    /// An audit in `store` of about `max_bytes`; the oldest records make room behind a checkpoint record.
+    /// An audit in `store` of about `max_bytes`; the oldest records are trimmed behind a checkpoint record.
     pub fn new(store: Store, max_bytes: u64, agent: Option<AgentLink>) -> Self {
         Self(Arc::new(Inner {
             store,
@@ -143,8 +145,8 @@ impl Audit {
         }))
     }
 
-    /// Sees to it that all is on the card within a second. One timer for both, so that a read which a volatile write took
-    /// along waits no longer for it.
+    /// Ensures that everything is on the card within a second. Reads and volatile writes share one timer, so that a
+    /// read that was committed along with a volatile write waits no longer.
     fn arm(&self, waiting: &mut Waiting) {
         if !mem::replace(&mut waiting.timer, true) {
             let audit = self.clone();
@@ -156,7 +158,7 @@ impl Audit {
         }
     }
 
-    /// Waits so long, or until the audit is closed.
+    /// Waits for `time`, or until the audit is closed.
     async fn pause(&self, time: Duration) {
         let _ = tokio::time::timeout(time, self.0.closed.cancelled()).await;
     }
@@ -167,10 +169,10 @@ impl Audit {
         }
     }
 
-    /// Whether a record could be kept, as far as is known without trying.
+    /// Whether a record could be stored, as far as is known without trying.
     ///
     /// # Errors
-    /// That of the last commit or sync, or of opening the store.
+    /// The error of the last commit or sync, or of opening the store.
     pub fn check(&self) -> Result<(), ToolError> {
         let waiting = self.waiting();
         let failed = waiting.unsynced.as_ref().and_then(|unsynced| unsynced.failed.as_ref());
@@ -180,7 +182,7 @@ impl Audit {
         self.0.store.usable()
     }
 
-    /// Whether it is worth trying to record something: as [`Audit::check`], but what has failed is tried again after a while.
+    /// Whether to try to record something: like [`Audit::check`], but allows a new attempt some time after a failure.
     ///
     /// # Errors
     /// As [`Audit::check`].
@@ -191,7 +193,7 @@ impl Audit {
         self.check()
     }
 
-    /// Where the store's file went, if it was damaged when this server started and a new chain had to begin.
+    /// Where the store's file was moved, if it was damaged when this server started and a new chain began.
     pub async fn set_aside(&self) -> Option<PathBuf> {
         match self.0.store.report().await.ok()?.state {
             Opened::Replaced { set_aside, .. } => Some(set_aside),
@@ -199,16 +201,16 @@ impl Audit {
         }
     }
 
-    /// Commits the reads that wait and what was counted, and syncs what is not: before the audit is looked at.
+    /// Commits the waiting reads and counts, and syncs. Called before the audit is read.
     ///
     /// # Errors
-    /// As [`Audit::write`]; the reads are kept for the next try, up to the batch's bound.
+    /// As [`Audit::write`]; the reads are kept for the next attempt, up to the batch's limit.
     pub async fn flush(&self) -> Result<(), ToolError> {
         let tallies = self.waiting().gathered.so_far();
         self.commit(Work { record: None, tallies }, Durability::Synced).await.map(drop)
     }
 
-    /// The same for the last time: all that was counted. Ends the timers and waits up to 5 s until the agent has been told.
+    /// The final flush, including all counts. Ends the timers and waits up to 5 s until the agent is informed.
     ///
     /// # Errors
     /// As [`Audit::flush`].
@@ -216,16 +218,15 @@ impl Audit {
         let tallies = self.waiting().gathered.all();
         let kept = self.commit(Work { record: None, tallies }, Durability::Synced).await.map(drop);
         self.0.closed.cancel();
-        // Not an error: what the agent was not told is told at the next start, out of the store.
+        // Not an error: at its next start the server tells the agent the rest, from the store.
         let _ = tokio::time::timeout(LAST_WORD, self.all_told()).await;
         kept
     }
 
-    /// The newest records first, and how many there are in all. Of a page that would be longer than `most_bytes`, the
-    /// part that is not.
+    /// The newest records first, and the total number. A page is cut at `most_bytes`.
     ///
     /// # Errors
-    /// `unavailable` when the store is.
+    /// `unavailable` if the store is.
     pub async fn page(&self, filter: Filter, limit: u32, offset: u64, most_bytes: usize) -> Result<Page, ToolError> {
         self.flush().await?;
         self.0
@@ -237,7 +238,7 @@ impl Audit {
             .await
     }
 
-    /// As [`Audit::page`], for whoever asks for few.
+    /// As [`Audit::page`], for a few records.
     ///
     /// # Errors
     /// As [`Audit::page`].
@@ -251,10 +252,10 @@ impl Audit {
         Ok((page.records.into_iter().map(query::value).collect(), page.total))
     }
 
-    /// Checks the whole chain, against the agent's heads when it has some.
+    /// Checks the whole chain, and compares it with the agent's heads if there are any.
     ///
     /// # Errors
-    /// `unavailable` when the store or the agent is.
+    /// `unavailable` if the store or the agent is.
     pub async fn verify(&self) -> Result<Report, ToolError> {
         self.flush().await?;
         let heads = match &self.0.agent {
@@ -271,7 +272,7 @@ impl Audit {
             .await
     }
 
-    /// In a task of its own: a caller that leaves does not take the others' records with it. Returns the number of the
+    /// Runs in a task of its own: a cancelled caller must not lose the records of others. Returns the number of the
     /// record.
     async fn commit(&self, work: Work, durability: Durability) -> Result<i64, ToolError> {
         let audit = self.clone();
@@ -305,19 +306,19 @@ impl Audit {
                     waiting.shares.charge(principal, bytes, now);
                 }
                 if durability == Durability::Committed {
-                    // A sync that failed before has been made good: else the store would have refused.
+                    // An earlier failed sync has been repaired: otherwise the store would have refused.
                     waiting.unsynced = Some(Unsynced { head, failed: None });
                     self.arm(&mut waiting);
                     return Ok(number);
                 }
-                // It is one file: whatever was committed before is on the card with it.
+                // One file: earlier commits were synced with it.
                 waiting.unsynced = None;
                 drop(waiting);
                 self.announce(head);
                 Ok(number)
             }
             Err(error) => {
-                // They go with the next commit, if there is room; else the chain will say how many are missing.
+                // Kept for the next commit if there is room; otherwise the chain records how many are missing.
                 let missed = waiting.reads.put_before(reads) as u64;
                 let newer = mem::replace(&mut waiting.lost, lost);
                 waiting.lost.add(newer.count + missed);
@@ -329,7 +330,7 @@ impl Audit {
         }
     }
 
-    /// Brings what was only committed to the card. Whoever calls has the turn.
+    /// Syncs what was only committed. The caller holds `turn`.
     async fn sync(&self) -> Result<(), ToolError> {
         if self.waiting().unsynced.is_none() {
             return Ok(());
@@ -352,7 +353,7 @@ impl Audit {
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        // Nothing panics while holding it; if something did, the counts are still the best there is.
+        // No code panics while holding the lock; if it did, the counts would still be the best available.
         self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

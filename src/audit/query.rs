@@ -1,7 +1,7 @@
-//! Looking at the newest records: one entry for each call.
+//! Queries for the newest records: one entry for each call.
 //!
-//! A write has two records, its intent and what came of it; the intent is shown where nothing came. Records are looked at one
-//! by one and kept only as far as the answer has room: memory does not grow with what is asked for.
+//! A write has two records, its intent and its outcome; the intent is shown only if there is no outcome. Records are
+//! read one by one and kept only as far as the answer has room, so memory does not grow with the query.
 
 use super::reads::{Reads, Wanted};
 use base::canonical::Whole;
@@ -10,7 +10,7 @@ use rusqlite::{Connection, OpenFlags, named_params};
 use serde_json::{Map, Value};
 use std::{collections::BTreeSet, ops::Range, path::Path};
 
-/// Which calls to show; an absent part shows all.
+/// Which calls to show; an absent field matches all.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     pub tool: Option<String>,
@@ -23,21 +23,21 @@ pub struct Filter {
     pub until_ms: Option<i64>,
 }
 
-/// The outcome of a call that has none.
+/// The outcome of a write without one.
 pub(super) const UNKNOWN: &str = "unknown";
-/// What is said of it.
+/// Message of such a write.
 const NO_OUTCOME: &str = "recorded before it was done; no outcome is recorded, so whether it was done is not known";
-/// Records of earlier versions may be longer than this: they are shown without their arguments.
+/// Records of earlier versions may be longer than this; they are shown without their arguments.
 const LONG: usize = 16 * 1024;
 
-/// A part of the records that were asked for.
+/// A part of the matching records.
 #[derive(Debug)]
 pub struct Page {
     /// JSON objects, the newest first.
     pub records: Vec<String>,
-    /// How many there are in all.
+    /// Number of all matching records.
     pub total: u64,
-    /// It was cut: there was no room for all that was asked for.
+    /// The page was cut for lack of room.
     pub cut: bool,
 }
 
@@ -51,7 +51,7 @@ pub fn recent_file(path: &Path, filter: &Filter, limit: u32) -> rusqlite::Result
     Ok((records, total))
 }
 
-/// The same one by one, for whoever need not have them all at once. Returns how many there are.
+/// Calls `show` for each record instead of collecting them. Returns the total number.
 ///
 /// # Errors
 /// SQLite's.
@@ -62,15 +62,15 @@ pub fn each_recent(path: &Path, filter: &Filter, limit: u32, mut show: impl FnMu
     })
 }
 
-/// A connection that cannot change the file; also while the server writes it.
+/// A read-only connection; also works while the server writes the file.
 pub(super) fn open_to_read(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
     Ok(connection)
 }
 
-/// The newest first, `offset` skipped, at most `limit` and at most `most_bytes` but for the first; and the number of all that
-/// fit the filter.
+/// The newest first, `offset` skipped, at most `limit` and at most `most_bytes` (but at least one); and the number of
+/// all that match.
 pub(super) fn page(
     connection: &Connection,
     filter: &Filter,
@@ -94,15 +94,15 @@ pub(super) fn value(record: String) -> Value {
     serde_json::from_str(&record).unwrap_or(Value::String(record))
 }
 
-/// Rows that may hold what is looked for: those of one call by their columns, reads one by one. Outcome and time of calls are
-/// looked at later: an intent needs to know of its outcome, whatever that is.
+/// Rows that may match: single calls by their columns, rows of reads one by one. Outcome and time are compared later,
+/// because every outcome must be seen to know which intents have one.
 const CANDIDATES: &str = "SELECT seq, kind, outcome, ts, body FROM audit
     WHERE (kind = 'reads' AND (:since IS NULL OR ts >= :since) AND (:principal IS NULL OR principal IN ('', :principal)))
         OR (kind IN ('call', 'gathered', 'intent')
             AND (:tool IS NULL OR tool = :tool) AND (:principal IS NULL OR principal = :principal))
     ORDER BY seq DESC";
 
-/// Gives each record of `shown` to `take`, until that says it has no room; returns how many fit the filter.
+/// Calls `take` for each record in `shown` until it returns that it is full; returns how many match the filter.
 fn walk(
     connection: &Connection,
     filter: &Filter,
@@ -146,14 +146,16 @@ fn walk(
     Ok(total)
 }
 
-/// Intents that have an outcome, on a walk from the newest record to the oldest: an outcome comes before its intent.
+/// Intents that have an outcome. The walk goes from the newest record to the oldest, so an outcome comes before its
+/// intent.
 #[derive(Default)]
 struct Answered(BTreeSet<i64>);
 
 impl Answered {
-    /// Whether this record is an intent whose outcome has come by.
+    /// Whether this record is an intent whose outcome was seen.
     fn look(&mut self, seq: i64, kind: &str, body: &str) -> bool {
-        // Those that were passed are not here (trimmed, or hidden by somebody): so memory holds what ran at one time.
+        // Drops intents that were passed without being found (trimmed or removed): memory is bounded by concurrent
+        // writes.
         self.0.split_off(&seq.saturating_add(1));
         match kind {
             "intent" => self.0.remove(&seq),
@@ -171,7 +173,7 @@ pub(super) fn intent_of(seq: i64, body: &str) -> Option<i64> {
     rest.split(',').next()?.parse().ok()
 }
 
-/// A write that was recorded before it was done, and never after: the server or the power went away in between, or it runs now.
+/// A write with an intent and no outcome: the server or the power failed in between, or it still runs.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Unfinished {
     pub seq: i64,
@@ -180,10 +182,10 @@ pub struct Unfinished {
     pub tool: String,
 }
 
-/// Most of them that are named.
+/// Most of them that are listed.
 const NAMED: usize = 20;
 
-/// The newest writes of the file at `path` whose outcome is not known, and how many there are.
+/// The newest writes of the file at `path` without a known outcome, and how many there are.
 ///
 /// # Errors
 /// SQLite's.
@@ -214,7 +216,7 @@ fn told(kind: &str, body: &str) -> String {
     if !intent && !long {
         return body.to_owned();
     }
-    // A record that is no JSON was tampered with: shown as it is, `audit verify` says where.
+    // Not JSON: the record was tampered with. It is shown unchanged; `audit verify` reports where.
     let Ok(mut record) = serde_json::from_str::<Map<String, Value>>(body) else {
         return body.chars().take(LONG).collect();
     };

@@ -1,4 +1,4 @@
-//! Reading the calls of one row of reads, in which each says only what differs from the one before it.
+//! Reads the calls of one row of reads, in which each call contains only its differences from the one before.
 
 use super::query::Filter;
 use contract::audit::record::rfc3339;
@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 use std::borrow::Cow;
 
-/// What a call does not share with the one before it (see [`super::batch`]).
+/// Fields that a call never shares with the one before it (see [`super::batch`]).
 const OWN: &[&str] = &["intent", "ts", "message", "duration_ms", "request_id", "correlation_id", "approval"];
-/// Stands in the calls that say everything, and in no other: quotes inside of strings are escaped.
+/// Occurs only in complete calls: quotes inside strings are escaped.
 const WHOLE: &str = "\"kind\":";
 
 /// The calls of one row, oldest first.
@@ -18,7 +18,7 @@ pub(super) struct Reads<'a> {
     calls: Vec<&'a RawValue>,
 }
 
-/// One of them: its place, and that of the last call before it that says everything.
+/// One of them: its position, and that of the last complete call before it.
 pub(super) struct Found {
     at: usize,
     base: usize,
@@ -30,7 +30,7 @@ struct Own<'a> {
     ts: Cow<'a, str>,
 }
 
-/// As much of what calls share as a filter asks for.
+/// Those shared fields that a filter needs.
 #[derive(Deserialize)]
 struct Shared<'a> {
     #[serde(borrow)]
@@ -42,12 +42,12 @@ struct Shared<'a> {
 }
 
 impl<'a> Reads<'a> {
-    /// `None` for what is no such row.
+    /// `None` if the body is not such a row.
     pub(super) fn parse(body: &'a str) -> Option<Self> {
         serde_json::from_str(body).ok()
     }
 
-    /// The calls that fit, oldest first.
+    /// The calls that match, oldest first.
     pub(super) fn find(&self, wanted: &Wanted<'_>) -> Vec<Found> {
         let (mut found, mut base, mut fits) = (Vec::new(), 0, false);
         for (at, call) in self.calls.iter().map(|call| call.get()).enumerate() {
@@ -62,7 +62,7 @@ impl<'a> Reads<'a> {
         found
     }
 
-    /// How many bytes are whose, call by call.
+    /// For each call, whose it is and how many bytes it has.
     pub(super) fn shares(&self) -> impl Iterator<Item = (Cow<'a, str>, usize)> + '_ {
         let mut whose = Cow::Borrowed("");
         self.calls.iter().map(move |call| {
@@ -76,7 +76,7 @@ impl<'a> Reads<'a> {
         })
     }
 
-    /// One call with all it shares, as record number `seq`.
+    /// One call with all its fields, as record number `seq`.
     pub(super) fn whole(&self, found: &Found, seq: i64) -> Value {
         let parse = |at: usize| serde_json::from_str::<Map<String, Value>>(self.calls[at].get());
         let (Ok(base), Ok(own)) = (parse(found.base), parse(found.at)) else {
@@ -89,7 +89,7 @@ impl<'a> Reads<'a> {
     }
 }
 
-/// A filter as reads are held against it. Times of one form sort as text.
+/// A filter in the form in which reads are compared. Times of one format sort as text.
 pub(super) struct Wanted<'a> {
     filter: &'a Filter,
     since: Option<String>,

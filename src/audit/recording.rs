@@ -29,7 +29,7 @@ impl Ledger for Audit {
     }
 
     fn intend<'a>(&'a self, intent: Intent<'a>) -> BoxFuture<'a, Result<i64, ToolError>> {
-        // A person's yes is never lost, whatever it was to.
+        // An approval is never lost, whatever it was for.
         let soon = intent.volatile && intent.approval.is_none();
         let record = Record {
             ts_ms: now_ms(),
@@ -61,7 +61,7 @@ impl Ledger for Audit {
 
     fn record<'a>(&'a self, entry: AuditEntry<'a>) -> BoxFuture<'a, Result<(), ToolError>> {
         let refused = entry.refused || entry.error.is_some_and(|error| is_refusal(error.code));
-        // A person's yes is never lost, whatever it was to.
+        // An approval is never lost, whatever it was for.
         let soon = entry.volatile && !refused && entry.approval.is_none();
         let kept = entry.write || refused;
         let outcome = entry.error.map_or("ok", |error| error.code.symbol());
@@ -69,7 +69,7 @@ impl Ledger for Audit {
         if !kept && self.counted(who, entry.tool, outcome) {
             return Box::pin(futures::future::ready(Ok(())));
         }
-        // Nothing was done that would need a record: it does not hold up the store's thread once more.
+        // Nothing ran that needs a record: do not block the store's thread again.
         if refused && let Err(error) = self.worth_trying() {
             self.waiting().lost.add(1);
             return Box::pin(futures::future::ready(Err(error)));
@@ -100,7 +100,7 @@ impl Ledger for Audit {
         if kept {
             return Box::pin(self.write(record));
         }
-        // Nothing to wait for, as a rule: the box is for the read that fills the batch.
+        // Usually nothing to await: only the read that fills the batch needs the box.
         if self.take(&record) {
             return Box::pin(self.flush_reads().map(Ok));
         }
@@ -108,7 +108,7 @@ impl Ledger for Audit {
     }
 }
 
-/// A tool said that its caller may not: recorded before it is answered. A read that failed otherwise waits with the reads.
+/// The tool refused its caller: recorded before it is answered. Reads that failed otherwise wait with the reads.
 fn is_refusal(code: ErrorCode) -> bool {
     matches!(code, ErrorCode::PermissionDenied | ErrorCode::Unauthenticated)
 }

@@ -1,8 +1,9 @@
-//! How much of the store is whose: no caller's records push out those of the others.
+//! Shares of the store: no caller's records may displace those of others.
 //!
-//! The chain only grows at its end and goes at its front, so a share is kept at the door. Each caller has an account of the
-//! bytes of its records, which empties evenly within a week. Whoever is beyond its share has reads and refusals
-//! counted ([`super::gather`]), and writes recorded without their arguments. At the start the accounts are made from the store.
+//! Records are only appended and only trimmed from the front, so shares are enforced when records are added. Each
+//! caller has an account of the bytes of its records, which decays evenly over a week. For a caller beyond its share,
+//! reads and refusals are counted ([`super::gather`]) and writes are recorded without their arguments. At the start the
+//! accounts are loaded from the store.
 
 use super::reads::Reads;
 use contract::audit::{
@@ -16,19 +17,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What one caller may take of the store in [`WEEK`]: the eighth part.
+/// Divisor of the store for one caller in [`WEEK`]: an eighth.
 const OF_ONE: u64 = 8;
-/// The same for callers that may only read, anonymous ones among them.
+/// The same for callers that may only read, including anonymous ones.
 const OF_WEAK: u64 = 16;
-/// For all callers of one kind whose names can be made up at will: subjects of JWTs, accounts of this machine.
+/// The same for a group of callers whose names can be chosen freely: subjects of JWTs, accounts of this machine.
 const OF_GROUP: u64 = 4;
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
-/// Accounts at once; beyond it the smallest is forgotten.
+/// Most accounts; beyond that the smallest is dropped.
 const ACCOUNTS: usize = 512;
-/// Rows of several callers that are taken apart at the start, the newest first: some MiB.
+/// Most rows with several callers that are parsed at the start, newest first: some MiB.
 const MIXED_ROWS: i64 = 512;
 
-/// The accounts.
+/// The accounts of all callers.
 #[derive(Default)]
 pub(super) struct Shares {
     max_bytes: u64,
@@ -46,7 +47,7 @@ impl Shares {
         Self { max_bytes, ..Self::default() }
     }
 
-    /// So many more bytes are its.
+    /// Charges `bytes` to a caller and to its group.
     pub(super) fn charge(&mut self, principal: &str, bytes: usize, now: Instant) {
         if principal.is_empty() {
             return;
@@ -71,13 +72,13 @@ impl Shares {
         self.accounts.insert(name.to_owned(), Account { used, at: now });
     }
 
-    /// What is left of it: it empties by a share a week.
+    /// The bytes that still count: they decay by one share a week.
     fn left(&self, account: &Account, now: Instant) -> f64 {
         let elapsed = now.saturating_duration_since(account.at).as_secs_f64() / WEEK.as_secs_f64();
         (account.used - elapsed * (self.max_bytes / OF_ONE) as f64).max(0.0)
     }
 
-    /// Whether this caller has used up its share, or those that may be the same have used up theirs.
+    /// Whether this caller, or its group, has used up its share.
     pub(super) fn are_spent(&self, principal: &str, role: Option<Role>, now: Instant) -> bool {
         let principal = cut(principal, MAX_NAME);
         let weak = role.is_none_or(|role| role <= Role::ReadOnly);
@@ -89,7 +90,8 @@ impl Shares {
     }
 }
 
-/// Callers whose names cost nothing: `jwt:`, `uid:`. Those of tokens are in the configuration, root's is its own.
+/// The group of callers whose names can be chosen freely: `jwt:`, `uid:`. Names of tokens are configured, and root has
+/// one name.
 fn group(principal: &str) -> Option<&str> {
     let (group, name) = principal.split_once(':')?;
     (group != "token" && name != "0").then_some(group)

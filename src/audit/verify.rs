@@ -1,6 +1,6 @@
-//! Walks the chain from its first record and compares it with what the agent saw.
+//! Walks the chain from its first record and compares it with the agent's heads.
 //!
-//! Row by row, and of each row only what is needed: neither a long audit nor a hostile row takes memory.
+//! Reads row by row and only the needed columns, so that neither a long audit nor a hostile row exhausts memory.
 
 use super::{query::open_to_read, walk::Walk};
 use crate::audit::chain::{Hash, MAX_BODY, link};
@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension, Row, types::ValueRef};
 use serde::Serialize;
 use std::path::Path;
 
-/// The verdict.
+/// The result of a verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
     pub ok: bool,
@@ -22,50 +22,50 @@ pub struct Report {
     pub last_seq: i64,
     /// How many of the agent's heads were compared.
     pub heads_checked: u64,
-    /// The newest record that the agent has seen, as far as the chain agrees: everything up to it is as it was written.
+    /// The newest record that the agent has seen and the chain matches: everything up to it is unchanged.
     pub confirmed_through: i64,
-    /// The number of the first record that does not fit.
+    /// The number of the first record that does not match.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub break_at: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What is known to be missing, until an owner accepts it.
+    /// What is known to be missing and not yet accepted by an owner.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<Gap>,
-    /// Chains the agent knows of other stores.
+    /// Chains of other stores that the agent knows.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub other_chains: Vec<Head>,
 }
 
-/// Records that the agent has seen and that are not there.
+/// Records that the agent has seen and that are missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Gap {
     /// The chain; empty for lines of the agent's own file.
     pub chain: String,
-    /// The newest record that is known of it.
+    /// The newest record known of it.
     pub last_seq: i64,
-    /// When that came, milliseconds since 1970; 0 where nobody knows.
+    /// The time of that record, milliseconds since 1970; 0 if unknown.
     pub last_ms: i64,
     /// What is missing, for a person.
     pub what: String,
 }
 
-/// Checks the file at `path` without changing it; also while the server runs. `place` is where it belongs, if that is known.
+/// Checks the file at `path` without changing it; also works while the server runs.
 ///
 /// # Errors
-/// SQLite's, when the file cannot be read at all.
+/// SQLite's, if the file cannot be read at all.
 pub fn verify_file(path: &Path, heads: Option<&KnownHeads>) -> rusqlite::Result<Report> {
     let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     verify(&open_to_read(path)?, heads, place.to_str())
 }
 
-/// The report of a store whose file is gone; `None` when the agent knows of nothing that was in it.
+/// The report of a store whose file is missing; `None` if the agent knows of no records in it.
 pub fn missing(path: &Path, heads: Option<&KnownHeads>) -> Option<Report> {
     let report = Walk::new(String::new(), heads?, path.to_str()).finish();
     (!report.gaps.is_empty()).then_some(report)
 }
 
-/// Checks every record of the chain, of the store that belongs at `place`.
+/// Checks every record of the chain of the store that belongs at `place`.
 ///
 /// # Errors
 /// SQLite's.
@@ -76,7 +76,7 @@ pub fn verify(connection: &Connection, heads: Option<&KnownHeads>, place: Option
     if connection.query_row(tables, [], |row| row.get::<_, i64>(0))? < 2 {
         let mut report = Walk::new(String::new(), known, place).finish();
         if heads.is_some() && report.gaps.is_empty() {
-            // A store of today: nothing was called yet, and the agent knows of no other.
+            // A new store: no call was recorded, and the agent knows no other chain.
             report.reason = None;
             report.ok = true;
         }
@@ -101,11 +101,11 @@ pub fn verify(connection: &Connection, heads: Option<&KnownHeads>, place: Option
     Ok(walk.finish())
 }
 
-/// One row, as it lies in SQLite's memory.
+/// One row, borrowed from SQLite's memory.
 pub(super) struct Record<'a> {
     pub seq: i64,
     pub ts_ms: i64,
-    /// kind, tool, principal, outcome: copies of what the body says, for searching.
+    /// kind, tool, principal, outcome: copies of fields of the body, for searching.
     pub columns: [&'a str; 4],
     pub hash: Hash,
     pub body: &'a [u8],
@@ -117,7 +117,7 @@ impl Record<'_> {
     }
 }
 
-/// The types are the table's, and the table may be anybody's: what is none of ours does not fit.
+/// The file may have been tampered with: a row with unexpected types does not match.
 fn read(row: &Row<'_>, step: impl FnOnce(Record<'_>) -> Result<(), String>) -> Result<(), String> {
     let other = |_| "this is no record of an audit: it was changed".to_owned();
     let seq: i64 = row.get(0).map_err(other)?;
@@ -134,11 +134,11 @@ fn read(row: &Row<'_>, step: impl FnOnce(Record<'_>) -> Result<(), String>) -> R
     step(Record { seq, ts_ms: row.get(2).map_err(other)?, columns, hash, body: text(8)? })
 }
 
-/// Whether chain `this` of the agent's knowledge belongs to the same store as the one that is looked at.
+/// Whether the known chain `this` belongs to the same store as the verified one.
 pub(super) fn same_store(this: &KnownChain, chain: Option<&KnownChain>, place: Option<&str>) -> bool {
     match chain {
         Some(chain) => chain.store == this.store,
-        // The agent never saw this chain: then the place decides, and on a real machine there is one for all.
+        // The agent never saw this chain: compare the place. A real machine has only one.
         None => this.store.is_empty() || Some(this.store.as_str()) == place,
     }
 }

@@ -1,4 +1,4 @@
-//! One walk along the chain: what each record must say, and what the agent knows better.
+//! One walk along the chain: checks each record against the chain and the agent's heads.
 
 use super::verify::{Gap, Record, Report, same_store};
 use crate::audit::chain::{Hash, parse_hash};
@@ -20,11 +20,11 @@ pub(super) struct Walk<'a> {
     chain: Option<&'a KnownChain>,
     /// The agent's heads of this chain: number to hash.
     expected: BTreeMap<i64, &'a str>,
-    /// The chain differs from what the agent saw, and is whole in itself.
+    /// The chain differs from the agent's heads although it is consistent in itself.
     differs: bool,
 }
 
-/// What is looked at of a record. Everything else is passed over without memory.
+/// The needed fields of a record. All others are skipped without allocating.
 #[derive(Deserialize)]
 struct Body<'a> {
     seq: i64,
@@ -42,7 +42,7 @@ struct Body<'a> {
     chain: Cow<'a, str>,
 }
 
-/// What a checkpoint says.
+/// The contents of a checkpoint.
 #[derive(Deserialize)]
 struct Cut {
     chain: String,
@@ -58,7 +58,7 @@ impl<'a> Walk<'a> {
         let expected: BTreeMap<i64, &str> =
             known.heads.iter().filter(|head| head.chain == chain).map(|head| (head.seq, head.hash.as_str())).collect();
         let mut report = Report { chain, ..Report::default() };
-        // Heads of a chain that nothing else is known of: the agent is of the version before.
+        // Heads of a chain that is otherwise unknown come from an agent of the previous version.
         let mut newest: BTreeMap<&str, (&Head, Option<&KnownChain>)> = BTreeMap::new();
         for head in known.heads.iter().filter(|head| head.chain != report.chain) {
             newest.insert(&head.chain, (head, known.chains.iter().find(|other| other.chain == head.chain)));
@@ -79,7 +79,7 @@ impl<'a> Walk<'a> {
     }
 
     /// # Errors
-    /// Why the record does not fit.
+    /// Why the record does not match.
     pub fn step(&mut self, record: &Record<'_>, connection: &Connection) -> Result<(), String> {
         let seq = record.seq;
         let body: Body<'_> = serde_json::from_slice(record.body)
@@ -111,7 +111,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// The first record: the chain's start, or what follows a checkpoint.
+    /// The first record: the chain's start, or the first after a checkpoint.
     fn begin(&mut self, seq: i64, body: &Body<'_>, connection: &Connection) -> Result<(), String> {
         self.report.first_seq = seq;
         if seq == 1 {
@@ -129,7 +129,7 @@ impl<'a> Walk<'a> {
             )
             .optional()
             .map_err(|error| error.to_string())?;
-        // Its own place in the chain is checked when the walk comes to it.
+        // The checkpoint's own place in the chain is checked when the walk reaches it.
         let cut: Option<Cut> = checkpoint.and_then(|text| serde_json::from_str(&text).ok());
         let cut = cut
             .filter(|cut| cut.through_seq == seq - 1 && cut.chain == self.report.chain)
@@ -139,7 +139,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Whether the agent agreed that these records may go. Without an agent that recomputed the chain nobody can tell.
+    /// Whether the agent agreed to trim these records. Without an agent that recomputed the chain this cannot be
+    /// checked.
     fn signed(&mut self, cut: &Cut) -> Result<(), String> {
         let Some(chain) = self.chain.filter(|chain| chain.proven) else { return Ok(()) };
         let fits = |kept: &&Checkpoint| {

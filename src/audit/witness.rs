@@ -1,7 +1,8 @@
-//! The agent as the chain's witness: it is handed the records, signs for those that go, and names the gaps an owner accepted.
+//! The agent as witness of the chain: it receives the records, signs for those that are trimmed, and names the gaps
+//! that an owner accepted.
 //!
-//! All of it comes after the answer to the call, in one task that exists while there is something to do. What the agent
-//! could not be told is told later, out of the store; nothing waits in memory for it.
+//! This happens after the call is answered, in one task that exists only while there is work. What could not be sent to
+//! the agent is sent later, from the store; nothing waits in memory for it.
 
 use super::{Audit, Prepared};
 use crate::audit::chain::{self, Appended, Limit};
@@ -21,29 +22,29 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Between two conversations with the agent, under load: what passes meanwhile goes with the next one.
+/// Pause between two messages to the agent under load; records of that time are sent together.
 const PAUSE: Duration = Duration::from_millis(200);
 /// How long a commit waits for room in a full store.
 const ROOM: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
 pub(super) struct Witness {
-    /// The newest head that is on the card and was not told.
+    /// The newest head that is on the card and was not sent.
     head: Option<Head>,
-    /// The store has more than it should.
+    /// The store exceeds its limit.
     over: bool,
     telling: bool,
-    /// Where the agent stood when it last said so.
+    /// The agent's last reported position.
     at: Option<(String, Position)>,
-    /// Gaps that were recorded, by their signatures, until the agent has seen the record.
+    /// Signatures of gaps that were recorded, until the agent has seen the record.
     recorded: BTreeSet<String>,
-    /// Why the agent was not told the last time.
+    /// Why the last message to the agent failed.
     trouble: Option<ToolError>,
 }
 
 impl Audit {
-    /// Appends `rows`, where the store is full after the agent has signed for room. `again`: the last commit failed, so this one
-    /// waits less for a lock. Returns the new head, the number of the last of the rows, and the rows.
+    /// Appends `rows`. If the store is full, waits for the agent to sign for room first. `again`: the last commit
+    /// failed, so this one waits less for a lock. Returns the new head, the number of the last row, and the rows.
     pub(super) async fn append(
         &self,
         rows: Vec<Prepared>,
@@ -85,13 +86,13 @@ impl Audit {
             .hint("run `raspi-mcp audit verify`; see that the agent runs: systemctl status raspi-mcp-agent"))
     }
 
-    /// Tells the agent of `head`, which is on the card.
+    /// Sends `head`, which is on the card, to the agent.
     pub(super) fn announce(&self, head: Head) {
         self.waiting().witness.head = Some(head);
         self.tell();
     }
 
-    /// Why the agent does not follow the chain, or what it misses.
+    /// Why the agent does not follow the chain, or what it reports missing.
     pub fn doubt(&self) -> Option<String> {
         let waiting = self.waiting();
         let Witness { trouble, at, .. } = &waiting.witness;
@@ -101,12 +102,12 @@ impl Audit {
         trouble.as_ref().map(ToolError::advice).or(missing)
     }
 
-    /// Waits until nobody is telling the agent anything.
+    /// Waits until nothing is being sent to the agent.
     pub(super) async fn all_told(&self) {
         loop {
             let told = self.0.told.notified();
             tokio::pin!(told);
-            // Registered before the look, so that the end in between is not missed.
+            // Registered before the check, so that a notification in between is not missed.
             told.as_mut().enable();
             if !self.waiting().witness.telling {
                 return;
@@ -163,12 +164,12 @@ impl Audit {
         let Err(error) = result else { return };
         waiting.witness.at = None;
         if before.is_none_or(|before| before.message != error.message) {
-            // Not fatal: the chain itself is stored, and the agent is told later.
+            // Not fatal: the chain is stored, and the agent is informed later.
             tracing::warn!(target: "audit", %error, "the agent did not follow the audit");
         }
     }
 
-    /// Hands over all records through `head`.
+    /// Sends all records through `head`.
     async fn prove(&self, head: &Head) -> Result<(), ToolError> {
         let Some(agent) = &self.0.agent else { return Ok(()) };
         let known = self.waiting().witness.at.take().filter(|(chain, _)| *chain == head.chain);
@@ -196,7 +197,7 @@ impl Audit {
         self.note_gaps(accepted).await
     }
 
-    /// Whether the store has the record the agent saw last.
+    /// Whether the store has the record that the agent saw last.
     async fn agrees(&self, at: &Position) -> Result<(), ToolError> {
         let seq = at.seq;
         let here = self.0.store.look(move |connection| chain::hash_of(connection, seq)).await?;
@@ -238,7 +239,7 @@ impl Audit {
                 changed: Changed::Yes,
                 later: false,
             };
-            // Not as a commit of the audit's own: it may be waiting for this very task to make room.
+            // Not through `commit`, which may be waiting for this task to make room.
             let rows = [record.prepare()];
             let limit = Limit { max_bytes: u64::MAX / 2, witnessed: true };
             let done = self.0.store.run(move |connection| chain::append(connection, &rows, limit)).await;
@@ -254,10 +255,10 @@ impl Audit {
         Ok(())
     }
 
-    /// Removes the oldest records, as many as the agent signs for.
+    /// Deletes the oldest records, as far as the agent signs for it.
     async fn make_room(&self) -> Result<(), ToolError> {
         let Some(agent) = &self.0.agent else { return Ok(()) };
-        // The agent signs for what it has seen: all of it is shown first.
+        // The agent signs only for what it has seen, so everything is sent first.
         self.0.store.sync().await?;
         let head = self.0.store.look(chain::head).await?;
         self.prove(&head).await?;

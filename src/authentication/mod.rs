@@ -1,4 +1,4 @@
-//! Who a caller is: by a token or a JWT, and what wrong credentials cost.
+//! Authenticates callers by token or JWT, and limits wrong credentials.
 
 pub mod jwt;
 pub mod refusals;

@@ -1,9 +1,9 @@
-//! Callers whose credentials were not accepted: counted by where they came from, in bounded memory, so that ten thousand
-//! wrong tokens cost a few audit records.
+//! Refused credentials, counted by network in bounded memory, so that ten thousand wrong tokens cost only a few audit
+//! records.
 //!
-//! Counting never decides about a right token: whoever brings one is served, also from an address that has just sent a
-//! thousand wrong ones (behind one router there are many). 256 random bits are not guessed at any rate; what is
-//! limited is the noise.
+//! The counts never affect a valid token: it is accepted even from an address that has just sent a thousand wrong ones,
+//! because many callers can be behind one router. 256 random bits cannot be guessed at any rate; the limit only reduces
+//! noise.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -13,16 +13,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Wrong tokens from one network that are answered 401; the next is told to wait.
+/// Wrong tokens from one network that are answered with 401 before 429 follows.
 const BURST: f64 = 10.0;
-/// How long until one more is.
+/// Time until one more is answered with 401.
 const REFILL: Duration = Duration::from_secs(6);
-/// Networks told apart; those beyond share one entry. Attackers choose their addresses, so this bounds memory.
+/// Most networks counted separately; further ones share one entry. Attackers choose their addresses, so this bounds
+/// memory.
 const NETWORKS: usize = 64;
-/// For so long refusals are gathered into one record a network.
+/// Window in which the refusals of a network are collected into one record.
 pub const WINDOW: Duration = Duration::from_secs(60);
 
-/// Who may be the same: an IPv4 address, or the /64 of an IPv6 one, in which a host picks addresses at will.
+/// Addresses that may be one host: an IPv4 address, or the /64 of an IPv6 address, in which a host can choose its
+/// address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Network(IpAddr);
 
@@ -44,34 +46,34 @@ impl fmt::Display for Network {
     }
 }
 
-/// What one network did since the last record. `None`: the many that are not told apart.
+/// What one network did since the last record. `None`: all networks that are not counted separately.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally {
     pub network: Option<Network>,
     pub refused: u64,
-    /// How often each reason was given.
+    /// Number of refusals by reason.
     pub reasons: BTreeMap<&'static str, u64>,
 }
 
 /// What to do about one refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// The first from there in this window: it gets a record of its own, before it is answered.
+    /// The first from this network in this window: it gets a record of its own before it is answered.
     pub record: bool,
-    /// The first in a while from anywhere: [`Refusals::gathered`] must be asked after [`WINDOW`].
+    /// A window has begun: call [`Refusals::gathered`] after [`WINDOW`].
     pub opens: bool,
-    /// It came too often: 429, and not before that long.
+    /// Too many: answer 429 and ask to wait this long.
     pub wait: Option<Duration>,
 }
 
-/// The book of refusals.
+/// The counted refusals.
 #[derive(Debug, Default)]
 pub struct Refusals(Mutex<Book>);
 
 #[derive(Debug, Default)]
 struct Book {
     networks: HashMap<Option<Network>, Entry>,
-    /// Somebody waits for the end of the window.
+    /// A task waits for the end of the window.
     open: bool,
 }
 
@@ -79,7 +81,7 @@ struct Book {
 struct Entry {
     tokens: f64,
     filled: Instant,
-    /// It has had its own record in this window; the rest is in `reasons`.
+    /// One refusal was recorded by itself in this window; the others are in `reasons`.
     recorded: bool,
     reasons: BTreeMap<&'static str, u64>,
 }
@@ -95,14 +97,14 @@ impl Entry {
         self.filled = now;
     }
 
-    /// Says nothing that a new entry would not.
+    /// Whether the entry equals a new one and can be dropped.
     fn is_spent(&self) -> bool {
         self.tokens >= BURST && !self.recorded && self.reasons.is_empty()
     }
 }
 
 impl Refusals {
-    /// One more, for `reason`. `limited`: it held a credential, so it may have been a guess.
+    /// Counts a refusal for `reason`. `limited`: it carried a credential, so it may have been a guess.
     pub fn note(&self, from: IpAddr, reason: &'static str, limited: bool, now: Instant) -> Told {
         let mut book = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut key = Some(Network::of(from));
@@ -131,7 +133,7 @@ impl Refusals {
         Told { record, opens, wait }
     }
 
-    /// Ends the window: what came beside the refusals that were recorded one by one.
+    /// Ends the window. Returns the refusals that were not recorded by themselves.
     pub fn gathered(&self) -> Vec<Tally> {
         let mut book = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         book.open = false;

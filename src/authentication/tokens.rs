@@ -1,5 +1,5 @@
-//! The bearer tokens that count at this moment. One that is taken out of the configuration stops counting while the server runs,
-//! and what was opened with it ends.
+//! The valid bearer tokens. A token that is removed from the configuration becomes invalid while the server runs, and
+//! the connections opened with it are closed.
 
 use base::os::folders::Folders;
 use contract::access::{
@@ -13,7 +13,7 @@ use std::{
 };
 use time::OffsetDateTime;
 
-/// Told the principals of tokens that have just stopped counting.
+/// Called with the principals of tokens that have become invalid.
 type Ended = Box<dyn Fn(&[String]) + Send + Sync>;
 
 /// The tokens of one server.
@@ -27,11 +27,11 @@ pub struct Tokens {
 #[derive(Default)]
 struct Held {
     tokens: Vec<TokenSetting>,
-    /// By the token's name: gone when it stops counting as it was.
+    /// By the token's name: ends when the token is revoked or changed.
     passes: HashMap<String, Presence>,
 }
 
-/// Where the tokens come from.
+/// The files that the tokens come from.
 struct Follows {
     folders: Folders,
     files: TokenFiles,
@@ -45,10 +45,11 @@ impl Tokens {
         Arc::new(tokens)
     }
 
-    /// From now on changed files count. Call it once, within the runtime. Returns what is to be awaited for as long as the server runs.
+    /// Starts following changes of the files. Call it once, within the runtime. The returned future must run as long as
+    /// the server.
     ///
     /// # Errors
-    /// A sentence, when changes cannot be noticed: then tokens stay what they are until the next start.
+    /// A sentence, if changes cannot be detected: tokens then stay as they are until the next start.
     pub fn follow(self: &Arc<Self>, settings: &Settings) -> Result<impl Future<Output = ()> + use<>, String> {
         let files = settings.token_files.clone();
         let folders = Folders::watch(files.watched()).map_err(|error| {
@@ -58,7 +59,7 @@ impl Tokens {
         if self.follows.set(follows).is_err() {
             return Err("tokens are followed already".into());
         }
-        // What has changed since the settings were read.
+        // Catches changes made since the settings were read.
         self.read_again();
         let own = Arc::clone(self);
         Ok(async move {
@@ -72,7 +73,7 @@ impl Tokens {
         })
     }
 
-    /// Looks whether the files have changed; a call that comes right after a change finds the new tokens.
+    /// Checks whether the files have changed, so that a call right after a change sees the new tokens.
     pub fn refresh(&self) {
         if self.follows.get().is_some_and(|follows| follows.folders.changed()) {
             self.read_again();
@@ -89,7 +90,7 @@ impl Tokens {
         }
     }
 
-    /// Whose token `presented` is, and what is gone when it stops counting.
+    /// The token that `presented` is, and a presence that ends when the token becomes invalid.
     ///
     /// # Errors
     /// As [`token::judge`].
@@ -99,7 +100,7 @@ impl Tokens {
         Ok((token.clone(), held.passes.get(&token.name).cloned()))
     }
 
-    /// From now on these count. What was opened with one that is not among them as it was ends.
+    /// Replaces the valid tokens. Connections opened with a token that was removed or changed are closed.
     pub fn replace(&self, tokens: Vec<TokenSetting>) {
         let mut gone = Vec::new();
         {
@@ -122,7 +123,7 @@ impl Tokens {
         }
     }
 
-    /// `ended` is told of every token that stops counting from now on.
+    /// Calls `ended` for every token that becomes invalid from now on.
     pub fn on_end(&self, ended: impl Fn(&[String]) + Send + Sync + 'static) {
         self.ended().push(Box::new(ended));
     }
@@ -141,7 +142,7 @@ impl Tokens {
     }
 }
 
-/// The caller that a token stands for.
+/// The principal of a token.
 pub fn principal(token: &TokenSetting) -> String {
     format!("token:{}", token.name)
 }

@@ -1,9 +1,10 @@
-//! Server-sent events (the HTML standard, 9.2), as far as MCP uses them: the data of each event, and the id to go on from.
+//! Server-sent events (the HTML standard, 9.2), as far as MCP uses them: the data of each event, and the id for
+//! resuming.
 
-/// Longest event, in bytes: the largest answer a server may be set to give, and room for its envelope.
+/// Longest event, in bytes: the largest configurable answer of a server, plus its envelope.
 pub const LONGEST: usize = 70 * 1024 * 1024;
 
-/// Reads events out of bytes, wherever the chunks fall.
+/// Parses events from bytes, however they are split into chunks.
 #[derive(Debug, Default)]
 pub struct Events {
     line: Vec<u8>,
@@ -13,20 +14,20 @@ pub struct Events {
     pub last_id: Option<String>,
 }
 
-/// An event grew longer than [`LONGEST`].
+/// An event exceeded [`LONGEST`].
 #[derive(Debug, PartialEq, Eq)]
 pub struct TooLong;
 
 impl Events {
-    /// A stream that goes on after this event.
+    /// A stream that resumes after this event.
     pub fn after(last_id: Option<String>) -> Self {
         Self { last_id, ..Self::default() }
     }
 
-    /// Takes bytes; returns the data of every event they complete.
+    /// Takes bytes; returns the data of every completed event.
     ///
     /// # Errors
-    /// [`TooLong`]; the stream is of no use then.
+    /// [`TooLong`]; the stream cannot be used any more.
     pub fn take(&mut self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, TooLong> {
         let mut complete = Vec::new();
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -45,11 +46,11 @@ impl Events {
     fn end_of(&mut self, line: &[u8]) -> Option<Vec<u8>> {
         if line.is_empty() {
             let data = std::mem::take(&mut self.data);
-            // An event without data only carries an id: servers send one first, so that a stream can be taken up again.
+            // An event without data only carries an id: servers send one first, so that a stream can be resumed.
             return (std::mem::take(&mut self.has_data) && !data.is_empty()).then_some(data);
         }
         let (field, value) = match line.iter().position(|byte| *byte == b':') {
-            // A comment: keeps the connection open.
+            // A comment: keeps the connection alive.
             Some(0) => return None,
             Some(at) => (&line[..at], line[at + 1..].strip_prefix(b" ").unwrap_or(&line[at + 1..])),
             None => (line, &line[line.len()..]),

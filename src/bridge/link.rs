@@ -1,4 +1,4 @@
-//! One conversation with the server: what is sent with each message, and what comes back.
+//! One conversation with the server: sends messages and receives the answers.
 
 use super::{
     events::{Events, LONGEST, TooLong},
@@ -14,7 +14,7 @@ use std::{
 };
 use tokio::sync::{Notify, mpsc};
 
-/// Before the stream for the server's own messages is opened again: at first, and at most.
+/// Delay before reopening the stream of the server's own messages: initial and maximum.
 const PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
 /// Messages for the client.
@@ -24,18 +24,18 @@ pub struct Link {
     remote: Remote,
     out: Out,
     state: Mutex<State>,
-    /// One at a time opens a session anew.
+    /// Serializes reopening of a session.
     opening: tokio::sync::Mutex<()>,
-    /// Somebody has: whoever listens begins anew.
+    /// Notified after a session was reopened, so that listening starts again.
     reopened: Notify,
 }
 
 #[derive(Default)]
 struct State {
     session: Option<String>,
-    /// Settled by `initialize`.
+    /// Negotiated by `initialize`.
     version: Option<String>,
-    /// The client's own `initialize`, to be said again to a server that has forgotten it.
+    /// The client's own `initialize`, sent again to a server that has lost the session.
     opened_by: Option<Vec<u8>>,
     standing: Standing,
 }
@@ -45,18 +45,18 @@ impl Link {
         Self { remote, out, state: Mutex::default(), opening: tokio::sync::Mutex::default(), reopened: Notify::new() }
     }
 
-    /// Sends one message; whatever comes back goes to the client. A request is answered whatever happens.
+    /// Sends one message; responses are passed to the client. A request is always answered.
     pub async fn send(&self, message: Message, body: Vec<u8>) {
         if let Err(error) = self.exchange(&message, body).await {
             match &message.id {
                 Some(id) => self.fail(id.get(), &error).await,
-                // Nobody waits for it; the client shows or keeps what its servers say on stderr.
+                // Notifications get no answer; clients show or log the stderr of their servers.
                 None => crate::terminal::err(format_args!("raspi-mcp bridge: {}\n", error.advice())),
             }
         }
     }
 
-    /// Whether there is a session, in which the server may say something by itself.
+    /// Whether there is a session, in which the server may send messages of its own.
     pub fn has_session(&self) -> bool {
         self.session().is_some()
     }
@@ -97,7 +97,7 @@ impl Link {
         post.send().await.map_err(|error| self.remote.offline(&error))
     }
 
-    /// Hands over what a response holds, and makes sure that a request's answer is in it.
+    /// Passes a response on, and ensures that it contains the answer to the request.
     async fn deliver(&self, message: &Message, mut response: Response) -> Result<(), ToolError> {
         let status = response.status();
         if !is_stream(&response) {
@@ -128,7 +128,7 @@ impl Link {
         if answered { Ok(()) } else { Err(self.broken("the stream ended")) }
     }
 
-    /// What came back for a message that expects nothing: nothing, or, for a batch or bytes that are no message at all, JSON.
+    /// The response to a message that is not a request: empty or, for a batch or an invalid message, JSON.
     async fn without_id(&self, message: &Message, status: StatusCode, body: Vec<u8>) -> Result<(), ToolError> {
         if message.method.is_none() && serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_ok() {
             return self.say(body).await;
@@ -139,7 +139,8 @@ impl Link {
         Err(ToolError::unavailable(format!("{} answered {status} to a notification", self.remote.url)))
     }
 
-    /// Says the client's `initialize` again, once for everybody who found the session gone. The client need not know.
+    /// Sends the client's `initialize` again, once for all requests that found the session lost. The client does not
+    /// notice.
     async fn open_again(&self, gone: Option<String>) -> Result<(), ToolError> {
         let _turn = self.opening.lock().await;
         let (body, standing) = {
@@ -157,7 +158,7 @@ impl Link {
         if session.is_none() {
             return Err(ToolError::unavailable(format!("the session is gone, and a new one was refused ({status})")));
         }
-        // Only its end matters: the client has had this answer.
+        // Discarded: the client already has this answer.
         let _ = response.bytes().await;
         self.state().session = session;
         let ready = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_vec();
@@ -170,7 +171,7 @@ impl Link {
         Ok(())
     }
 
-    /// Listens to what the server says by itself, until there is no session or the server has no such stream.
+    /// Receives the server's own messages, until there is no session or the server offers no such stream.
     pub async fn listen(&self) {
         let (mut pause, mut last_id) = (PAUSE.0, None::<String>);
         while let Some(session) = self.session() {
@@ -202,14 +203,14 @@ impl Link {
                 Ok(response) if response.status().is_client_error() => return,
                 _ => {}
             }
-            // Until it is worth trying again, or a request found the server first.
+            // Wait for the delay, or until a request has reopened the session.
             if tokio::time::timeout(pause, self.reopened.notified()).await.is_err() {
                 pause = (pause * 2).min(PAUSE.1);
             }
         }
     }
 
-    /// Tells the server that this conversation is over.
+    /// Ends the session on the server.
     pub async fn close(&self) {
         if self.has_session() {
             let delete = self.with_token(self.remote.client.delete(self.remote.url.clone()));
@@ -241,7 +242,7 @@ impl Link {
         }
     }
 
-    /// What the bridge itself has to say; a client that has gone does not hear it.
+    /// Sends a message of the bridge itself; ignores a client that has disconnected.
     pub async fn say_anyhow(&self, message: Vec<u8>) {
         let _ = self.say(message).await;
     }

@@ -1,16 +1,16 @@
-//! What the bridge must know of a message to send it on: its id, and what the headers of each era repeat.
+//! What the bridge needs from a message to forward it: its id, and the values that the headers of each era repeat.
 
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use std::borrow::Cow;
 
-/// A message as a client wrote it. What cannot be read stays opaque: the server says what is wrong with it.
+/// A message from the client. Invalid ones are forwarded as they are: the server reports what is wrong.
 #[derive(Debug, Default)]
 pub struct Message {
-    /// Of a request; `None` for anything that gets no answer.
+    /// The id of a request; `None` for messages without an answer.
     pub id: Option<Box<RawValue>>,
     pub method: Option<String>,
-    /// The resource it is about, if it is about one.
+    /// The resource that it names, if any.
     pub uri: Option<String>,
     /// Headers of the 2026-07-28 era; empty before it.
     pub headers: Vec<(&'static str, String)>,
@@ -69,7 +69,7 @@ impl Message {
     }
 }
 
-/// Whether `answer` is the answer to `id`, and if it has none (it was refused unread) the same with the id put in.
+/// The answer if it belongs to `id`. An error without an id (refused unread) gets the id inserted.
 pub fn answers(answer: &[u8], id: &RawValue) -> Option<Vec<u8>> {
     #[derive(Deserialize)]
     struct Answer<'a> {
@@ -92,7 +92,7 @@ pub fn answers(answer: &[u8], id: &RawValue) -> Option<Vec<u8>> {
     }
 }
 
-/// The revision that the answer to `initialize` settles on.
+/// The revision negotiated in the answer to `initialize`.
 pub fn negotiated(answer: &[u8]) -> Option<String> {
     let answer: Value = serde_json::from_slice(answer).ok()?;
     answer["result"]["protocolVersion"].as_str().map(str::to_owned)

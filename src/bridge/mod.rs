@@ -1,9 +1,9 @@
-//! `raspi-mcp bridge`: a client that only speaks stdio, such as a desktop assistant, talks to a server in the network.
+//! `raspi-mcp bridge`: connects a client that only speaks stdio, such as a desktop assistant, to a server in the
+//! network.
 //!
-//! Each line from the client is sent as it is, in whichever era it is written; what comes back, answers and event streams
-//! alike, goes to the client line by line. The server is known by its pinned certificate, and the token never
-//! passes through the client. When the server has forgotten the session (it was updated, say), the bridge opens it
-//! again and the client does not notice.
+//! Each line from the client is forwarded unchanged, in either era; answers and event streams are returned line by
+//! line. The server is identified by its pinned certificate, and the client never sees the token. If the server has
+//! lost the session (for example after an update), the bridge reopens it without the client noticing.
 
 pub mod events;
 mod link;
@@ -29,18 +29,18 @@ use tokio::{
     task::JoinSet,
 };
 
-/// The longest line from the client: the most that a server may be set to take.
+/// Longest line from the client, in bytes: the largest configurable limit of a server.
 const LINE: usize = 16 * 1024 * 1024;
-/// Requests on their way at once; the client waits with more.
+/// Most concurrent requests; further ones wait.
 const IN_FLIGHT: usize = 64;
-/// Messages that wait for the client to read them; more wait in the network.
+/// Most messages queued for the client; more wait in the network.
 const WAITING: usize = 16;
 const READ: usize = 8 * 1024;
 
-/// Carries messages until the client hangs up or this process is told to stop.
+/// Forwards messages until the client disconnects or this process is told to stop.
 ///
 /// # Errors
-/// `unavailable` when the client's end cannot be read or written.
+/// `unavailable` if the client's end cannot be read or written.
 pub async fn run(remote: Remote, reader: Reader, writer: Writer) -> Result<(), ToolError> {
     let told = daemon::told_to_stop();
     let (out, waiting) = mpsc::channel(WAITING);
@@ -50,7 +50,7 @@ pub async fn run(remote: Remote, reader: Reader, writer: Writer) -> Result<(), T
     let mut listening = JoinSet::new();
     let carried = async {
         carry(&link, reader, &mut requests, &mut listening).await?;
-        // A pipe that is closed after its last request still wants the answers.
+        // A client that closes its pipe after the last request still expects the answers.
         while requests.join_next().await.is_some() {}
         Ok(())
     };
@@ -99,7 +99,7 @@ async fn forward(link: &Arc<Link>, frame: Frame, requests: &mut JoinSet<()>, lis
     };
     let message = Message::read(&line);
     if message.id.is_none() || message.is("initialize") {
-        // In order: what follows `initialize` needs its session, what follows `initialized` needs that to have arrived.
+        // Sequential: requests need the session from `initialize`, and `initialized` must arrive before them.
         link.send(message, line).await;
         if listening.is_empty() && link.has_session() {
             let link = Arc::clone(link);
@@ -117,7 +117,7 @@ async fn forward(link: &Arc<Link>, frame: Frame, requests: &mut JoinSet<()>, lis
 
 async fn write(mut waiting: mpsc::Receiver<Vec<u8>>, mut writer: Writer) -> io::Result<()> {
     while let Some(mut message) = waiting.recv().await {
-        // One message a line: servers may break lines in events, JSON means the same without.
+        // One message per line: servers may break lines in events, and JSON has the same meaning without.
         message.retain(|byte| !matches!(byte, b'\n' | b'\r'));
         message.push(b'\n');
         writer.write_all(&message).await?;

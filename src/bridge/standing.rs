@@ -1,17 +1,17 @@
-//! What a client asked for once and counts on since: its log level and its subscriptions. They are asked for again in a session
-//! that took the place of a forgotten one, or the client would wait for news that never comes.
+//! Lasting requests of a client: its log level and its subscriptions. They are repeated in a session that replaces a
+//! lost one; otherwise the client would miss notifications.
 
 use super::message::Message;
 
-/// Far more than a server lets one conversation have.
+/// Far more than a server allows in one conversation.
 const MOST: usize = 64;
 
-/// The requests themselves, by what they are about; the newest of each.
+/// The newest request for each subject.
 #[derive(Debug, Default)]
 pub struct Standing(Vec<(String, Vec<u8>)>);
 
 impl Standing {
-    /// Takes note of a request that was answered.
+    /// Remembers a request that was answered.
     pub fn note(&mut self, message: &Message, body: Vec<u8>) {
         let about = match (message.method.as_deref(), &message.uri) {
             (Some("logging/setLevel"), _) => "level".to_owned(),

@@ -1,8 +1,8 @@
-//! The owner's end of a claim, on another computer.
+//! The owner's side of a claim, on another computer.
 //!
-//! Two requests. The first brings the code and gets a token; the second shows the token again, and only that makes the machine the
-//! owner's. Between them the token is put where it is to stay: whatever is cut short before, the machine has no owner and takes the same
-//! code again; whatever is cut short after, the owner has the token.
+//! There are two requests. The first sends the code and receives a token; the second returns the token, and only then
+//! is the machine owned. Between them the token is stored. If anything fails before that, the machine has no owner and
+//! accepts the same code again; if anything fails after, the owner has the token.
 
 use super::uri::ClaimUri;
 use crate::client::{Remote, Trust, root_cause, tls_fault};
@@ -14,18 +14,18 @@ use reqwest::Response;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// The agent syncs a few small files to a card, which may be slow.
+/// Timeout of a request: the agent syncs a few small files to a card, which may be slow.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How often the second request is sent: the first one's token is kept by then, and the network may fail for a moment.
+/// How often the second request is sent: the token is stored by then, and the network may fail briefly.
 const CONFIRMATIONS: u32 = 4;
-/// The longest answer that is read, in bytes; ours have some hundred.
+/// Longest answer that is read, in bytes; real ones have some hundred.
 const LONGEST: usize = 64 * 1024;
 
-/// Claims the machine. `keep` is given the token, and puts it where it stays: after that it counts.
+/// Claims the machine. `keep` receives the token and stores it; after that it becomes valid.
 ///
 /// # Errors
-/// `verification_failed` when another certificate is shown there: the code was not sent. `permission_denied` for a wrong code. After
-/// `keep`, an error says whether the token may count all the same.
+/// `verification_failed` if the machine has another certificate: the code was not sent. `permission_denied` for a wrong
+/// code. After `keep`, an error says whether the token may be valid nevertheless.
 pub async fn claim(claim: &ClaimUri, keep: impl FnOnce(&str) -> Result<(), ToolError>) -> Result<Claimed, ToolError> {
     let mut url = claim.url.clone();
     url.set_path("/claim");
@@ -99,7 +99,7 @@ async fn read(remote: &Remote, mut response: Response) -> Result<Value, ToolErro
     Ok(serde_json::from_slice(&body).unwrap_or_default())
 }
 
-/// Nothing came back, or not from the machine that was meant.
+/// The error if there was no answer, or not one of the intended machine.
 fn silent(remote: &Remote, error: &reqwest::Error) -> ToolError {
     let (at, why) = (remote.url.origin().ascii_serialization(), root_cause(error));
     if matches!(tls_fault(error), Some(rustls::Error::General(_))) {
@@ -112,11 +112,11 @@ fn silent(remote: &Remote, error: &reqwest::Error) -> ToolError {
         .hint("is the machine on and in this network, and is the address one of those it shows?")
 }
 
-/// What the machine refused.
+/// The error if the machine refused.
 fn refused(status: u16, error: &Value) -> ToolError {
     let data = &error["data"];
     let code = data["error_code"].as_str().and_then(ErrorCode::from_symbol);
-    // For a terminal.
+    // Made safe for a terminal.
     let plain = |text: &Value| text.as_str().map(|text| text.replace(char::is_control, " "));
     let Some(message) = plain(&data["message"]) else {
         return ToolError::internal(format!("it answered {status}, and is no raspi-mcp that could be claimed"))

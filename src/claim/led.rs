@@ -1,7 +1,7 @@
-//! The LED of a machine that waits for its owner: it blinks by the kernel's own timer, so that nothing wakes up for it.
+//! The LED of a machine that waits for its owner: the kernel's timer makes it blink, without waking this process.
 //!
-//! What it did before is kept in a file in `/run` (several consoles show the same claim, and one of them may be killed), and put back when
-//! the wait is over. Files: Documentation/ABI/testing/sysfs-class-led and sysfs-class-led-trigger-timer.
+//! The previous setting is stored in a file in `/run` (several consoles may show the same claim, and one of them may be
+//! killed) and restored at the end. Files: Documentation/ABI/testing/sysfs-class-led and sysfs-class-led-trigger-timer.
 
 use base::os::{Root, whole};
 use serde::{Deserialize, Serialize};
@@ -11,17 +11,17 @@ use std::{
     path::PathBuf,
 };
 
-/// Half a second on, half a second off.
+/// Milliseconds on, and milliseconds off.
 const HALF_MS: u32 = 500;
 
-/// One LED, and where it is remembered what it did.
+/// One LED, and the file with its previous setting.
 pub struct Led {
     root: Root,
     name: String,
     record: PathBuf,
 }
 
-/// What it did.
+/// The previous setting.
 #[derive(Serialize, Deserialize)]
 struct Before {
     trigger: String,
@@ -29,16 +29,16 @@ struct Before {
 }
 
 impl Led {
-    /// `None` for a name that is none of a folder in `/sys/class/leds`.
+    /// `None` if the name cannot be a folder in `/sys/class/leds`.
     pub fn named(root: &Root, name: &str, record: PathBuf) -> Option<Self> {
         let is_name = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\0']);
         is_name.then(|| Self { root: root.clone(), name: name.to_owned(), record })
     }
 
-    /// Lets it blink. Twice is once.
+    /// Starts blinking. Idempotent.
     ///
     /// # Errors
-    /// `NotFound` where there is no such LED; those of its files.
+    /// `NotFound` if there is no such LED; those of its files.
     pub fn blink(&self) -> io::Result<()> {
         if !self.record.exists() {
             let before = Before { trigger: self.trigger()?, brightness: self.root.line(&self.file("brightness"))? };
@@ -52,7 +52,7 @@ impl Led {
         Ok(())
     }
 
-    /// Puts back what it did before. Twice is once.
+    /// Restores the previous setting. Idempotent.
     ///
     /// # Errors
     /// Those of its files.
@@ -68,7 +68,7 @@ impl Led {
         whole::remove(&self.record)
     }
 
-    /// `none [mmc0] timer`: the one in brackets.
+    /// The selected trigger: the one in brackets in `none [mmc0] timer`.
     fn trigger(&self) -> io::Result<String> {
         let all = self.root.read(&self.file("trigger"))?;
         let chosen = all.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
@@ -76,7 +76,7 @@ impl Led {
     }
 
     fn put(&self, file: &str, value: &str) -> io::Result<()> {
-        // Never made: a file that is not there is a kernel without it.
+        // Never created: a missing file means that the kernel lacks the feature.
         let mut open = fs::OpenOptions::new().write(true).truncate(true).open(self.root.path(&self.file(file)))?;
         open.write_all(value.as_bytes())
     }

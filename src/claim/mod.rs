@@ -1,7 +1,7 @@
-//! How an appliance fresh from the flash gets its owner (docs/claim.md): what it shows, the one line a camera takes up, the client that
-//! brings the code back over pinned TLS, and who may come in before and after.
+//! How a newly flashed appliance gets its owner (docs/claim.md): the screen, the line in the QR code, the client that
+//! sends the code over pinned TLS, and who has access before and after.
 //!
-//! The privileged half judges codes (`agent::operations::claim`); the network half only carries them (`transport::http::claim`).
+//! The agent checks codes (`agent::operations::claim`); the server only forwards them (`transport::http::claim`).
 
 pub mod client;
 pub mod led;

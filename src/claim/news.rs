@@ -1,5 +1,5 @@
-//! What changes the screen of a claim: files in the folder of the identity (inotify(7)), and addresses that come and go (rtnetlink(7)).
-//! Nothing polls.
+//! Changes that affect the claim screen: files in the identity folder (inotify(7)) and changed addresses
+//! (rtnetlink(7)). Nothing polls.
 
 use base::os::readable;
 use rustix::{
@@ -12,17 +12,17 @@ use tokio::io::unix::AsyncFd;
 // linux/rtnetlink.h: RTMGRP_IPV4_IFADDR, RTMGRP_IPV6_IFADDR
 const ADDRESSES: u32 = 0x10 | 0x100;
 
-/// Both, to be waited for.
+/// Both sources of changes.
 pub struct News {
     files: AsyncFd<OwnedFd>,
     addresses: AsyncFd<OwnedFd>,
 }
 
 impl News {
-    /// Of everything from now on.
+    /// Watches from now on.
     ///
     /// # Errors
-    /// `NotFound` without the folder; what else the kernel says.
+    /// `NotFound` without the folder; any other error of the kernel.
     pub fn of(folder: &Path) -> io::Result<Self> {
         let files = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
         let flags = WatchFlags::MOVED_TO | WatchFlags::CLOSE_WRITE | WatchFlags::DELETE | WatchFlags::ONLYDIR;
@@ -34,10 +34,10 @@ impl News {
         Ok(Self { files: readable::listen(files)?, addresses: readable::listen(addresses)? })
     }
 
-    /// Waits for the next change of either. Changes that came together are one.
+    /// Waits for the next change of either. Simultaneous changes count as one.
     ///
     /// # Errors
-    /// When the kernel cannot be listened to any more.
+    /// If the kernel reports no further changes.
     pub async fn next(&self) -> io::Result<()> {
         let source = tokio::select! {
             ready = self.files.readable() => { ready?.clear_ready(); &self.files }

@@ -1,7 +1,7 @@
-//! Whether this machine has an owner, and whose tokens count from the claim on: what `raspi-mcp prepare` and the agent wrote, looked at
-//! before each request, so that an owner is let in at once.
+//! Whether this machine has an owner, and the tokens that are valid since the claim. Reads what `raspi-mcp prepare` and
+//! the agent wrote; checked before each request, so that an owner has access at once.
 //!
-//! Closed where that is there and not understood: a machine that cannot tell whether it has an owner serves nobody.
+//! Fails closed: if the files exist but cannot be understood, nobody is served.
 
 use appliance::Folder;
 use base::{error::ToolError, reload_on_change::ReloadOnChange};
@@ -9,17 +9,17 @@ use contract::config::{Settings, TokenSetting};
 use serde::Deserialize;
 use std::{fs, path::PathBuf, sync::Arc};
 
-/// What is known of the owner; `None` on what is no appliance: whoever installed this there owns it.
+/// The state of the ownership; `None` if this is not an appliance: it belongs to whoever installed the program.
 pub struct Ownership(Option<Known>);
 
 struct Known {
-    /// It had one when the server started: then the configuration has the tokens.
+    /// It had an owner when the server started: the configuration then has the tokens.
     claimed: bool,
     standing: ReloadOnChange<bool>,
     tokens: ReloadOnChange<Vec<TokenSetting>>,
 }
 
-/// The fragment of tokens, as the configuration writes it.
+/// The configuration fragment with the tokens.
 #[derive(Deserialize)]
 struct Fragment {
     access: Access,
@@ -51,7 +51,7 @@ impl Ownership {
         }))
     }
 
-    /// Whether this is an appliance: one that is to be claimed, or was.
+    /// Whether this is an appliance, claimed or not.
     pub fn is_appliance(&self) -> bool {
         self.0.is_some()
     }
@@ -60,13 +60,13 @@ impl Ownership {
         self.0.as_ref().is_none_or(|known| known.claimed || *known.standing.get())
     }
 
-    /// The tokens of whoever became the owner while this server ran; the others are in its settings.
+    /// The tokens of an owner who claimed the machine while this server ran; others are in its settings.
     pub fn tokens(&self) -> Option<Arc<Vec<TokenSetting>>> {
         self.0.as_ref().filter(|known| !known.claimed && *known.standing.get()).map(|known| known.tokens.get())
     }
 
     /// # Errors
-    /// `permission_denied` while this machine has no owner, for everybody: root, too, can wait for that.
+    /// `permission_denied` for everybody, including root, while this machine has no owner.
     pub fn check(&self) -> Result<(), ToolError> {
         if self.is_claimed() {
             return Ok(());
@@ -85,7 +85,7 @@ fn tokens(files: &[PathBuf]) -> Vec<TokenSetting> {
     match toml::from_str::<Fragment>(&text) {
         Ok(fragment) => fragment.access.tokens,
         Err(error) => {
-            // Where and what, never the file's text.
+            // Log the position and the kind of error, never the file's text.
             tracing::error!(file = %files[0].display(), error = error.message(), "the owner's tokens are not understood");
             Vec::new()
         }

@@ -1,20 +1,20 @@
-//! A QR code in a terminal: two modules a letter, one above the other.
+//! A QR code in a terminal: each character shows two modules, one above the other.
 
 use qrcodegen::{QrCode, QrCodeEcc, QrSegment, Version};
 
-/// Light around it, in modules: the standard's own width (ISO/IEC 18004, 5.3.8).
+/// Quiet zone, in modules: the standard's width (ISO/IEC 18004, 5.3.8).
 const QUIET: i32 = 4;
-/// The largest that fits a screen of 80 columns with its quiet zone: version 10 has 57 modules, and room for 271 bytes.
+/// The largest that fits 80 columns with its quiet zone: version 10 has 57 modules and holds 271 bytes.
 const LARGEST: u8 = 10;
 
-/// Drawn black on light whatever the terminal's colours are, since not every camera takes the inverse; `None` when `text` is too
-/// long.
+/// Drawn black on light regardless of the terminal's colours, since not every camera reads inverted codes; `None` if
+/// `text` is too long.
 pub fn drawn(text: &str) -> Option<String> {
     let segments = QrSegment::make_segments(text);
     let largest = Version::new(LARGEST);
     let code = QrCode::encode_segments_advanced(&segments, QrCodeEcc::Low, Version::MIN, largest, None, true).ok()?;
     let mut drawing = String::new();
-    // Outside of the code all is light.
+    // Outside of the code everything is light.
     for y in (-QUIET..code.size() + QUIET).step_by(2) {
         drawing.push_str("\x1b[30;47m");
         for x in -QUIET..code.size() + QUIET {

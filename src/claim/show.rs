@@ -13,12 +13,12 @@ use std::{
     time::Duration,
 };
 
-/// Everything gone, what was scrolled away as well.
+/// Clears the screen and the scrollback.
 const CLEAR: &str = "\x1b[H\x1b[2J\x1b[3J";
-/// More addresses than this are more than a person chooses from.
+/// Most addresses shown.
 const MOST_ADDRESSES: usize = 6;
 
-/// What is shown, and on which machine.
+/// The machine and where its claim is stored.
 pub struct Show {
     pub folder: Folder,
     pub root: Root,
@@ -26,22 +26,24 @@ pub struct Show {
     pub boot: BootClock,
 }
 
-/// What there is to show now.
+/// The current contents of the screen.
 enum Scene {
     Over,
     Waiting(Box<(Claim, Standing)>),
-    /// The code is gone, and who owns the machine is about to be written.
+    /// The code was used, and the owner is being written.
     Between,
 }
 
 impl Show {
-    /// Shows it on `screen` until the machine has an owner, or `told` comes, and leaves no code behind. Says whether it has an owner.
+    /// Shows the claim on `screen` until the machine has an owner or `told` resolves, then clears the code. Returns
+    /// whether the machine has an owner.
     ///
     /// # Errors
-    /// `failed_precondition` on what is no appliance; `permission_denied` for all but root; `unavailable` when the screen is gone.
+    /// `failed_precondition` if this is not an appliance; `permission_denied` for all but root; `unavailable` if the
+    /// screen cannot be written.
     pub async fn run(&self, screen: &mut impl Write, told: impl Future<Output = ()>) -> Result<bool, ToolError> {
         let mut told = std::pin::pin!(told);
-        // Before looking: a change in between is then news.
+        // Registered before reading the state, so that no change is missed.
         let news = News::of(self.folder.path()).map_err(|error| self.failed(&error))?;
         let over = loop {
             let left = match self.scene()? {
@@ -123,7 +125,8 @@ impl Show {
         text
     }
 
-    /// Where it is reached, the likeliest first: private and public IPv4, then IPv6; by its name at last, which not every network knows.
+    /// Its addresses, most useful first: private and public IPv4, then IPv6; last its name, which not every network
+    /// resolves.
     fn hosts(&self) -> Vec<String> {
         let mut all: Vec<IpAddr> = addresses::addresses(&self.root);
         all.retain(|address| !address.is_loopback() && !address.is_unspecified());

@@ -1,17 +1,17 @@
-//! All that a claim needs in one line, as the QR code holds it: `raspi-mcp://HOST:PORT/FINGERPRINT/CODE`.
+//! Everything that a claim needs in one line, as in the QR code: `raspi-mcp://HOST:PORT/FINGERPRINT/CODE`.
 //!
-//! The scheme is nobody's: a camera that takes it up shows a text, and no browser opens an address that a person would then have to
-//! trust. All letters are capitals: QR codes have a shorter form for those.
+//! Unregistered scheme: a camera app that reads it shows text, and no browser opens an address that a person would then
+//! have to trust. All letters are capitals, which QR codes store more compactly.
 
 use appliance::{Code, certificate::Fingerprint};
 use base::error::ToolError;
 use reqwest::Url;
 
 pub const SCHEME: &str = "raspi-mcp://";
-/// Longer lines are none of ours.
+/// Longest accepted line, in bytes.
 const LONGEST: usize = 512;
 
-/// A device, how it proves itself, and the code it shows.
+/// A device, its certificate's fingerprint, and the code it shows.
 #[derive(Debug)]
 pub struct ClaimUri {
     /// Always `https`, without a path.
@@ -22,7 +22,7 @@ pub struct ClaimUri {
 
 impl ClaimUri {
     /// # Errors
-    /// `invalid_argument` saying which part is wrong; the code is never repeated.
+    /// `invalid_argument` naming the invalid part; the code is never repeated.
     pub fn parse(text: &str) -> Result<Self, ToolError> {
         let refused = |why: &str| {
             ToolError::invalid(format!("the address of the claim is wrong: {why}"))
@@ -50,10 +50,10 @@ impl ClaimUri {
     }
 }
 
-/// Where a device answers: `https://HOST[:PORT]` and nothing else.
+/// The base URL of a device: `https://HOST[:PORT]` only.
 ///
 /// # Errors
-/// `invalid_argument`: another scheme (the code would travel in the clear), a user, a path, no host.
+/// `invalid_argument`: another scheme (the code would be sent unencrypted), a user, a path, no host.
 pub fn address(text: &str) -> Result<Url, ToolError> {
     let refused = |why: String| ToolError::invalid(format!("the address {text}: {why}"));
     let url: Url = text.parse().map_err(|error| refused(format!("{error}")).hint("write https://HOST:PORT"))?;

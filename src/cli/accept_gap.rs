@@ -1,7 +1,7 @@
-//! `raspi-mcp audit accept-gap`: an owner signs for records that are missing.
+//! `raspi-mcp audit accept-gap`: an owner accepts that records are missing.
 //!
-//! Only on the agent's socket, which takes it from approvers and never from the server's user. The agent writes down who
-//! accepted what, and the server records it in the chain.
+//! Goes only through the agent's socket, which accepts it from approvers and never from the server's user. The agent
+//! records who accepted what, and the server records it in the chain.
 
 use super::{
     audit,
@@ -44,7 +44,7 @@ pub fn run(settings: &Settings, file: &Path, yes: bool) -> Result<(), Failure> {
     super::runtime()?.block_on(async {
         for gap in &report.gaps {
             let accepted = agent.call::<AcceptGap>(GapRequest { chain: gap.chain.clone(), seq: gap.last_seq }).await?;
-            // Where this user may; the server does it as well when it hears of it.
+            // If this user may. The server does it as well, once the agent reports the gap.
             store::settle(file, accepted.ts_ms);
             outln!("accepted by {}: {}", accepted.by, gap.what);
         }

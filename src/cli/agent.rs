@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 pub struct Args {}
 
 pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
-    // Image, /etc and the agent's own folder: never what the server can write, never the environment.
+    // Image, /etc and the agent's own folder: nothing that the server can write, and not the environment.
     let sources = sources.gather(&Registry::new(crate::tools::NAMESPACES), Vec::new())?;
     let settings = config::load_agent(&sources)?;
     let board = process_setup::board(&settings, &Root::system()).map_err(|why| Failure::new(Exit::Config, why))?;
@@ -51,7 +51,7 @@ pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     };
     let (runtime, manager) = (super::runtime()?, Manager::of_process());
     runtime.block_on(async {
-        // On the one thread that does everything: where that hangs, so do the signs of life.
+        // On the thread that does all the work: if it hangs, the watchdog notifications stop.
         tokio::select! {
             served = serve(settings, &board, &manager) => served,
             never = manager.watchdog() => match never {},
@@ -60,7 +60,7 @@ pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Serves until this process is told to stop.
+/// Serves until this process receives a signal to stop.
 async fn serve(settings: AgentSettings, board: &Board, manager: &Manager) -> Result<(), ToolError> {
     let (stop, told) = (CancellationToken::new(), daemon::told_to_stop());
     let socket = settings.socket.clone();

@@ -115,7 +115,8 @@ pub fn revoke(args: &RevokeArgs, sources: &sources::Args) -> Result<(), Failure>
     Ok(())
 }
 
-/// From when on it counts. A half that runs does not take a configuration of which part is set aside.
+/// When the change takes effect. A running server or agent ignores the new configuration while a part of it is set
+/// aside.
 fn when(set_aside: &[String]) -> String {
     match set_aside.first() {
         None => "it counts at once".into(),
@@ -138,7 +139,7 @@ fn gathered(sources: &sources::Args, registry: &Registry) -> Result<Sources, Fai
     Ok(gathered)
 }
 
-/// An ordinary user's own folder says nothing to the machine's service.
+/// Fails if a user's own folder would be changed although the machine's service runs.
 fn owns(sources: &Sources) -> Result<(), Failure> {
     let service = Places::system();
     let no_server_of_ones_own =
@@ -161,7 +162,7 @@ fn meta(registry: &Registry, tool: &str) -> Result<&'static Meta, Failure> {
     }
 }
 
-/// What was named, by the kind that the tool's namespace has lists of.
+/// The grant for the named things, sorted into the lists of the tool's namespace.
 fn grant(meta: &Meta, what: &What, settings: &Settings) -> Result<Grant, Failure> {
     let usage = |why: String| Failure::new(Exit::Usage, why);
     let mut grant = Grant {
@@ -205,13 +206,13 @@ fn grant(meta: &Meta, what: &What, settings: &Settings) -> Result<Grant, Failure
     Ok(grant)
 }
 
-/// A path in its plainest form: "/srv/notes/" is "/srv/notes".
+/// A path in its simplest form: "/srv/notes/" is "/srv/notes".
 fn folder(text: &str) -> String {
     let plain: PathBuf = Path::new(text).components().collect();
     plain.to_string_lossy().into_owned()
 }
 
-/// What stands between the service and a granted folder, beside the grant.
+/// What the service needs besides the grant to access a folder.
 fn of_the_service(folder: &str, writes: bool) -> String {
     let user = SERVER_USER;
     if writes {
@@ -223,7 +224,7 @@ fn of_the_service(folder: &str, writes: bool) -> String {
     format!("{user} needs the right to read there (raspi-mcp doctor looks at it)")
 }
 
-/// The caller that a person means.
+/// Finds the caller by the name of a token or user.
 fn caller(name: &str, settings: &Settings) -> Result<String, Failure> {
     if is_caller(name) {
         return Ok(name.to_owned());
@@ -243,7 +244,7 @@ fn caller(name: &str, settings: &Settings) -> Result<String, Failure> {
     Err(Failure::new(Exit::Usage, why))
 }
 
-/// Who runs this, also behind sudo.
+/// The user who runs this, also behind sudo.
 fn whoever() -> String {
     let uid = rustix::process::getuid();
     let name = groups::user_name(&Root::system(), uid.as_raw()).unwrap_or_else(|| format!("uid {}", uid.as_raw()));
@@ -252,7 +253,7 @@ fn whoever() -> String {
     who.map_or(name, |who| format!("{who} (sudo)"))
 }
 
-/// What a grant reaches, for people.
+/// The things that a grant opens, for people.
 fn reach(grant: &Grant) -> String {
     let pins = grant.pins.iter().map(|pin| format!("GPIO {pin}"));
     let others = [&grant.units, &grant.cameras, &grant.devices, &grant.paths].into_iter().flatten().cloned();
@@ -279,11 +280,11 @@ fn list(sources: &Sources) -> Result<(), Failure> {
     Ok(())
 }
 
-/// On a machine with two systems the other one reads the same files.
+/// Warns if the release in the other slot reads the same files and does not support grants.
 fn other_release(settings: &Settings) -> Result<(), Failure> {
     let link = AgentLink::Socket(Client::new(&settings.places.agent_socket));
     let status = super::runtime()?.block_on(link.get::<GetUpdateStatus>());
-    // Without slots there is no other release, and without an agent nothing acts on the grant yet.
+    // Without slots there is no other release, and without an agent the grant has no effect yet.
     let warned = status.ok().filter(|status| !status.simulated);
     if let Some(warning) = warned.and_then(|status| warning(&status, &settings.places.agent_state_dir)) {
         outln!("{warning}");

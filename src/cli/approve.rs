@@ -1,4 +1,4 @@
-//! `raspi-mcp approve`: a person looks at what a caller wants to do, and says yes or no.
+//! `raspi-mcp approve`: shows a person what a caller wants to do and asks for approval.
 //!
 //! Only on a terminal: a program that pipes "y" into it is not a person.
 
@@ -48,10 +48,10 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     runtime.block_on(converse(&agent, args, &mut keyboard::Terminal, &mut output))
 }
 
-/// Shows asks and takes answers.
+/// Shows asks and reads the answers.
 ///
 /// # Errors
-/// When no agent answers, or one refuses.
+/// If the agent does not answer or refuses.
 pub async fn converse(
     agent: &AgentLink,
     args: &Args,
@@ -91,7 +91,7 @@ async fn find(agent: &AgentLink, waiting: Vec<Ask>, id: &str) -> Result<Ask, Fai
     if let Some(found) = waiting.into_iter().find(|ask| ask.id == wanted) {
         return Ok(found);
     }
-    // Not waiting any more: say what became of it.
+    // No longer waiting: fetch the result.
     let ask = match agent.call::<asks::AwaitAsk>(asks::AwaitRequest::new(&wanted, Duration::ZERO)).await {
         Ok(ask) => ask,
         Err(error) if error.code == ErrorCode::NotFound => {
@@ -112,19 +112,19 @@ async fn find(agent: &AgentLink, waiting: Vec<Ask>, id: &str) -> Result<Ask, Fai
     Err(Failure::new(Exit::Failed, format!("ask {wanted} {state}")))
 }
 
-/// Everything a person needs to decide, and nothing that could move their cursor.
+/// Shows everything needed for a decision; terminal control characters are escaped.
 fn show(output: &mut dyn Write, ask: &Ask, columns: usize) -> Result<(), Failure> {
     let left = (ask.expires_ms - system_clock()()).max(0) / 1000;
     let lines = question::lines(&ask.request, columns);
     say(output, &format!("ask {}\n{lines}  expires   in {left} s\n", ask.id))
 }
 
-/// Yes, no, or neither. Names the ask once more: its arguments may fill many screens.
+/// Asks for yes, no, or neither. Repeats the ask's id: its arguments may fill many screens.
 fn question(ask: &Ask, input: &mut dyn Keyboard, output: &mut dyn Write) -> Result<Option<bool>, Failure> {
     let tool = question::quoted(&ask.request.tool);
     say(output, &format!("approve ask {}, {tool}, once? [y = yes, n = no, Enter = decide later] ", ask.id))?;
     let failed = |error: io::Error| Failure::new(Exit::Failed, format!("no answer came: {error}"));
-    // Only now: what was typed before they could have read the question is no answer to it.
+    // Discard input typed before the question was shown.
     input.forget().map_err(failed)?;
     let line = input.line().map_err(failed)?;
     Ok(match line.trim().to_ascii_lowercase().as_str() {

@@ -1,4 +1,4 @@
-//! `raspi-mcp audit`: is the record of calls whole, and what is in it.
+//! `raspi-mcp audit`: verifies and lists the recorded calls.
 
 use super::say::{out, outln};
 use super::{
@@ -82,7 +82,7 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
 
 fn verify(settings: &Settings, file: PathBuf, json: bool) -> Result<(), Failure> {
     let (report, with_heads) = verdict(settings, &file)?;
-    // A file that cannot be read so far has been said to be broken.
+    // An unreadable file was already reported as broken.
     let open = audit::unfinished(&file).unwrap_or_default();
     if json {
         let mut value = serde_json::to_value(&report).unwrap_or_default();
@@ -95,12 +95,13 @@ fn verify(settings: &Settings, file: PathBuf, json: bool) -> Result<(), Failure>
     }
     match report.ok {
         true => Ok(()),
-        // Said already.
+        // Already reported.
         false => Err(Failure::new(Exit::Failed, "")),
     }
 }
 
-/// What the store is worth, and whether the agent's word was at hand. A store that is not there has no record at all.
+/// The result of verification, and whether the agent's heads were available. If the store is missing, the report says
+/// so.
 pub(super) fn verdict(settings: &Settings, file: &Path) -> Result<(Report, bool), Failure> {
     let heads = known_heads(settings)?;
     let report = match audit::verify_file(file, heads.as_ref()) {
@@ -111,7 +112,7 @@ pub(super) fn verdict(settings: &Settings, file: &Path) -> Result<(Report, bool)
     Ok((report, heads.is_some()))
 }
 
-/// From the agent; from its file where it does not answer and this user may read it.
+/// From the agent; if it does not answer, from its file, if this user may read it.
 fn known_heads(settings: &Settings) -> Result<Option<KnownHeads>, Failure> {
     let link = AgentLink::Socket(Client::new(&settings.places.agent_socket));
     match super::runtime()?.block_on(link.get::<ListHeads>()) {
@@ -122,7 +123,7 @@ fn known_heads(settings: &Settings) -> Result<Option<KnownHeads>, Failure> {
     Ok(heads::read(&settings.places.agent_state_dir).ok())
 }
 
-/// The report in words.
+/// The report as text.
 pub fn told(report: &Report, with_heads: bool) -> String {
     let mut text = match &report.reason {
         None if report.records == 0 => "the audit is whole: no record was written yet\n".to_owned(),
@@ -155,7 +156,7 @@ pub fn told(report: &Report, with_heads: bool) -> String {
     text
 }
 
-/// Writes without an outcome in words; nothing where there are none.
+/// Writes without an outcome, as text; empty if there are none.
 fn told_open((newest, count): &(Vec<Unfinished>, u64)) -> String {
     if *count == 0 {
         return String::new();
@@ -187,7 +188,7 @@ fn show(file: PathBuf, filter: &Filter, limit: u32, json: bool) -> Result<(), Fa
     Ok(())
 }
 
-/// One record for people.
+/// Prints one record for people.
 fn print(record: &Value) {
     let text = |field: &str| printable(record[field].as_str().unwrap_or("-"));
     let by = record["approval"]["by"].as_str().map(|by| format!("  approved by {}", printable(by)));

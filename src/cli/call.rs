@@ -1,4 +1,4 @@
-//! `raspi-mcp call`: one tool of a running server, for people and for scripts.
+//! `raspi-mcp call`: calls one tool of a running server, for people and for scripts.
 
 use super::say::{out, outln};
 use super::{
@@ -82,14 +82,14 @@ fn print(answer: &Value, as_json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What to do next, on a line of its own.
+/// What to do next, on its own line.
 fn hint(data: &Value) -> String {
     data["hint"].as_str().map(|hint| format!("\n  {}", printable(hint))).unwrap_or_default()
 }
 
 /// Indented `name: value` lines, with spaces for underscores.
 ///
-/// On a terminal, the lines of a text with several stand behind a mark of their own, so that no text can pose as a field.
+/// On a terminal, each further line of a multi-line text is prefixed with a mark, so that no text can imitate a field.
 fn people(value: &Value, indent: usize, marked: bool, out: &mut String) {
     let pad = "  ".repeat(indent);
     let text = |value: &Value| {

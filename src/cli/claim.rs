@@ -1,4 +1,4 @@
-//! `raspi-mcp claim`: makes a machine that has no owner yet one's own (docs/claim.md); on that machine, shows how.
+//! `raspi-mcp claim`: claims a machine without an owner (docs/claim.md); on that machine, shows how.
 
 use super::{
     exit::{Exit, Failure},
@@ -50,7 +50,7 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
         return show(&sources.settings(&Registry::new(crate::tools::NAMESPACES), Vec::new())?);
     }
     let claim = wanted(&args)?;
-    // Before anything is sent: a token that cannot be kept must not be made.
+    // Before anything is sent: a token that cannot be stored must not be created.
     let mut kept = args.out.as_deref().map(create).transpose()?;
     let keep = |token: &str| match &mut kept {
         Some((path, file)) => write(file, token).map_err(|error| unwritten(path, &error)),
@@ -77,7 +77,7 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
         let file = kept.as_ref().map(|(path, _)| path.display().to_string());
         let token =
             file.as_ref().map_or("The token is shown only now".into(), |file| format!("The token is in {file}"));
-        // The token alone is what may be piped on.
+        // Standard output gets only the token, so that it can be piped.
         errln!(
             "{name} is yours. {token}: whoever has it may do everything.\n\
              Next: raspi-mcp call system.get_basic_info --url {} --pin {} --token-file {}",
@@ -89,7 +89,7 @@ pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is to be claimed, and by what.
+/// The machine to claim, its certificate and the code.
 fn wanted(args: &Args) -> Result<uri::ClaimUri, Failure> {
     let usage = |why: &str| Failure::new(Exit::Usage, why);
     let address = args.address.as_deref().unwrap_or_default();
@@ -117,7 +117,7 @@ fn wanted(args: &Args) -> Result<uri::ClaimUri, Failure> {
     Ok(uri::ClaimUri { url, pin, code: code.map_err(ToolError::from)? })
 }
 
-/// A line of standard input.
+/// Reads a line of standard input.
 fn asked(question: &str) -> Result<String, Failure> {
     let mut input = io::stdin().lock();
     if io::stdin().is_terminal() {
@@ -143,14 +143,14 @@ fn write(file: &mut File, token: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Unlike other output, this must have been taken before the machine is told so.
+/// Prints the token. Unlike other output, it must be written before the machine is told so.
 fn said(text: &str) -> Result<(), ToolError> {
     terminal::out(format_args!("{text}")).and_then(|()| io::stdout().flush()).map_err(|error| {
         ToolError::unavailable(format!("the token cannot be printed: {error}")).hint("name a file with --out")
     })
 }
 
-/// Until the machine has an owner, or this is told to stop.
+/// Runs until the machine has an owner, or until a signal to stop.
 fn show(settings: &Settings) -> Result<(), Failure> {
     let root = Root::system();
     if shown_elsewhere(&root) {
@@ -175,7 +175,7 @@ fn show(settings: &Settings) -> Result<(), Failure> {
     ended.map(drop).map_err(Failure::from)
 }
 
-/// Whether standard output is `/dev/console` (5:1), and that is the screen: the instance on tty1 shows it there.
+/// Whether standard output is `/dev/console` (5:1) and that is the screen: the instance on tty1 already shows it there.
 fn shown_elsewhere(root: &Root) -> bool {
     let about = rustix::fs::fstat(io::stdout()).ok();
     let console = about.is_some_and(|about| about.st_rdev == rustix::fs::makedev(5, 1));

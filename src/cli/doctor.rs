@@ -32,7 +32,7 @@ use std::{
 };
 use update::bundle::Manifest;
 
-/// Whoever does not answer a question about itself in this time hangs.
+/// Timeout for an answer about status.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(clap::Args)]
@@ -65,7 +65,7 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     }
     match report.wrong {
         0 => Ok(()),
-        // Said already.
+        // Already reported.
         _ => Err(Failure::new(Exit::Failed, "")),
     }
 }
@@ -79,7 +79,7 @@ fn preflight(args: &Args, sources: &Sources) -> Result<(), Failure> {
     let socket = super::sources::reach(&socket, |places| places.agent_socket.clone());
     let link = AgentLink::Socket(Client::new(&socket));
     let (status, throttled) = super::runtime()?.block_on(async {
-        // Reading the whole card's record takes longer than a question about itself.
+        // Takes longer than a status query, because the whole record on the card is read.
         let status = tokio::time::timeout(PATIENCE * 6, link.get::<GetUpdateStatus>()).await;
         let status = status.unwrap_or_else(|_| Err(ToolError::timeout("the agent", PATIENCE * 6)));
         (status, firmware(&root).await)
@@ -96,24 +96,24 @@ fn preflight(args: &Args, sources: &Sources) -> Result<(), Failure> {
     }
     match findings.iter().any(|finding| finding.state == State::Wrong) {
         false => Ok(()),
-        // Said already.
+        // Already reported.
         true => Err(Failure::new(Exit::Failed, "")),
     }
 }
 
-/// What a bundle says of itself.
+/// The manifest of a bundle.
 fn manifest(path: &Path) -> Result<Manifest, Failure> {
     let envelope = files::head(path, &mut files::open(path)?)?;
     Manifest::parse(&envelope.manifest).map_err(|fault| files::refused(path, fault))
 }
 
-/// The firmware's word about power, where this user may have it: from the kernel's file, on a Raspberry Pi.
+/// The firmware's power flags, if this user may read them: from the kernel's file, on a Raspberry Pi.
 async fn firmware(root: &Root) -> Option<Throttled> {
     let board = Board::detect(BoardChoice::Auto, root).ok().filter(|board| !board.is_simulated())?;
     Firmware::new(root, &board, None).throttled().await.ok().flatten()
 }
 
-/// Findings for a person, what is wrong first.
+/// Findings for people, worst first.
 fn listed(findings: &[Finding]) -> String {
     let mut text = String::new();
     for state in [State::Wrong, State::Note, State::Ok] {
@@ -143,7 +143,7 @@ async fn look(sources: Sources, root: Root) -> Subject {
     };
     let is_root = rustix::process::geteuid().is_root();
     Subject {
-        // The agent's own environment is not this command's.
+        // The agent's environment differs from this command's.
         agent_settings: (is_root && sources.places.policy_owner.is_some())
             .then(|| config::load_agent(&Sources { env: Vec::new(), ..sources.clone() })),
         account: account(&sources.places, &root),
@@ -156,7 +156,7 @@ async fn look(sources: Sources, root: Root) -> Subject {
     }
 }
 
-/// The service's account where the places are the system's; whoever this is otherwise.
+/// The service's account if the places are the system's; otherwise the current user's.
 fn account(places: &Places, root: &Root) -> Account {
     if places.policy_owner.is_some() {
         return Account { name: SERVER_USER.into(), uid: groups::user_id(root, SERVER_USER), is_service: true };
@@ -173,7 +173,7 @@ async fn ask_agent(socket: &Path) -> Result<agent::Status, ToolError> {
         .unwrap_or_else(|_| Err(ToolError::timeout("the agent", PATIENCE)))
 }
 
-/// The version of the server that answers there, and its places.
+/// The version of the server on this socket, and its places.
 async fn ask_server(socket: &Path) -> Result<(String, Option<PlaceSettings>), ToolError> {
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": "manage.get_server_status", "params": {}});
     let answer = tokio::time::timeout(PATIENCE, local::request(socket, &request)).await;
@@ -187,7 +187,7 @@ async fn ask_server(socket: &Path) -> Result<(String, Option<PlaceSettings>), To
     })
 }
 
-/// The report for a person: what is wrong first.
+/// The report for people, worst findings first.
 pub fn told(report: &Report, all: bool) -> String {
     let mut text = format!("raspi-mcp {}", report.version);
     if let Some(board) = &report.board {

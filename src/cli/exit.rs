@@ -7,7 +7,7 @@ use std::process::ExitCode;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     Done = 0,
-    /// The operation was tried and failed.
+    /// The operation was attempted and failed.
     Failed = 1,
     /// The command line is wrong (clap's own code).
     Usage = 2,
@@ -15,7 +15,7 @@ pub enum Exit {
     Config = 3,
     /// The server or the agent does not answer.
     Unreachable = 4,
-    /// Refused, or waiting for a person.
+    /// Refused, or waiting for an approval.
     Refused = 5,
 }
 
@@ -40,7 +40,7 @@ impl From<ErrorCode> for Exit {
 #[derive(Debug)]
 pub struct Failure {
     pub exit: Exit,
-    /// For the person; empty when it was said already.
+    /// For people; empty if it was already reported.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! `raspi-mcp grow`: for raspi-mcp-grow.service, and for a person who moved a card's content to a larger one.
+//! `raspi-mcp grow`: for raspi-mcp-grow.service, and for people who copied a card to a larger one.
 
 use super::{exit::Failure, say::outln};
 use appliance::grow::{self, FileSystem, Real};
@@ -6,7 +6,7 @@ use base::os::Root;
 use std::path::{Path, PathBuf};
 use update::disk::Layout;
 
-/// Where an image has its own.
+/// Where an image has its own layout.
 const LAYOUT: &str = "/usr/share/raspi-mcp/layout.toml";
 
 /// It runs before anything else of ours, so no configuration is read: one that is wrong is no reason to keep a small disk.

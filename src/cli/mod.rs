@@ -1,4 +1,4 @@
-//! The command line. Each subcommand is a file; this one parses, loads the settings, and picks.
+//! The command line. Each subcommand has a file; this one parses arguments and dispatches.
 
 mod accept_gap;
 mod agent;
@@ -95,7 +95,7 @@ enum Command {
     Doctor(doctor::Args),
 }
 
-/// The whole command line, for those who describe it: the man page and the shells' completions in dist/.
+/// The whole command line, for generating the man page and the shell completions in dist/.
 pub fn command() -> clap::Command {
     Cli::command()
 }
@@ -143,19 +143,19 @@ pub fn run() -> std::process::ExitCode {
     }
 }
 
-/// Help and versions as clap shows them. A complaint quotes the command line: without colours, so that whatever else a
-/// terminal would obey can be told from them.
+/// Help and versions as clap prints them. An error quotes the command line, so it is printed without colours, and
+/// terminal control characters in it are escaped.
 fn unparsed(error: &clap::Error) -> std::process::ExitCode {
     if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         crate::terminal::err(format_args!("{}", error.render()));
     } else {
-        // A terminal that is gone is told nothing.
+        // Ignore a closed terminal.
         let _ = error.print();
     }
     u8::try_from(error.exit_code()).map_or(Exit::Usage.into(), Into::into)
 }
 
-/// One thread: calls are short, and a Pi's memory is worth more than its second core here.
+/// One thread: calls are short, and memory on a Pi matters more than its second core here.
 fn runtime() -> Result<tokio::runtime::Runtime, exit::Failure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -30,7 +30,7 @@ pub struct Args {
 
 pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     let picture = match asked(args, sources) {
-        // Nobody was named, and nobody is here: what the board itself shows is better than nothing.
+        // No server was named and none runs here: show the board itself.
         Err(failure) if failure.exit == Exit::Unreachable && args.target.is_here() => {
             errln!("raspi-mcp: {}\n  this is what the board itself shows", failure.message);
             looked(sources)?
@@ -48,26 +48,26 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     let written = if args.json || args.svg {
         terminal::out(format_args!("{text}"))
     } else {
-        // Colours; the words in it are printable already.
+        // Contains colours; its text was already made printable.
         io::stdout().lock().write_all(text.as_bytes())
     };
     written.map_err(|error| Failure::new(Exit::Failed, format!("cannot write the picture: {error}")))
 }
 
-/// Colours for a person who wants them: <https://no-color.org>.
+/// Colours, unless disabled: <https://no-color.org>.
 fn coloured() -> bool {
     let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     !unwanted && io::stdout().is_terminal()
 }
 
-/// What the server says.
+/// The picture from the server.
 fn asked(args: &Args, sources: &sources::Args) -> Result<Picture, Failure> {
     let (pins, simulated) = data(args.target.call(sources, "gpio.list_pins", &json!({ "all": true }))?)?;
     let (board, _) = data(args.target.call(sources, "system.get_basic_info", &json!({}))?)?;
     picture(&pins, board["model"].as_str().unwrap_or("Board without a name"), simulated)
 }
 
-/// What the board shows when it is looked at.
+/// The picture from reading the board.
 fn looked(sources: &sources::Args) -> Result<Picture, Failure> {
     let settings = sources.settings(&Registry::new(crate::tools::NAMESPACES), Vec::new())?;
     let root = Root::system();
@@ -80,10 +80,10 @@ fn looked(sources: &sources::Args) -> Result<Picture, Failure> {
     Ok(Picture::new(board.model, simulated, format!("{}, no server runs", port.name()), &entries))
 }
 
-/// The picture of an answer of `gpio.list_pins`.
+/// The picture from an answer of `gpio.list_pins`.
 ///
 /// # Errors
-/// When it is none.
+/// If the answer is invalid.
 pub fn picture(pins: &Value, board: &str, simulated: bool) -> Result<Picture, Failure> {
     let entries: Vec<Entry> = serde_json::from_value(pins["pins"].clone())
         .map_err(|error| Failure::new(Exit::Failed, format!("the server's list of pins is not understood: {error}")))?;

@@ -25,7 +25,7 @@ pub struct Args {}
 pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     let sources = sources.gather(&Registry::new(crate::tools::NAMESPACES), Vec::new())?;
     let settings = settings(&sources);
-    // The agent holds what is recorded in its memory: nobody else may write it while it runs.
+    // The agent caches the record in memory: nothing else may write it while it runs.
     if UnixStream::connect(&settings.places.agent_socket).is_ok() {
         let why = "the agent runs: this is for the machine's start, before it; restart the machine";
         return Err(Failure::new(Exit::Refused, why));
@@ -53,8 +53,8 @@ pub fn run(_args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What holds by the image and the site; where that is wrong, by the image; and at the least what is built in. An identity must not
-/// hang on a file that somebody edits: the halves say what is wrong with it when they start.
+/// The settings of the image and the site; if invalid, those of the image; otherwise the defaults. The identity must
+/// not depend on a file that people edit: server and agent report its faults when they start.
 fn settings(sources: &Sources) -> Settings {
     let image = || {
         let nowhere = sources.places.identity_dir.join("no-site");
@@ -73,7 +73,7 @@ fn disk(settings: &Settings, simulated: bool) -> Result<Arc<dyn Disk>, ToolError
     Ok(Arc::new(disk))
 }
 
-/// What stands for `/` before a simulated board: nobody's own machine gets another name or network.
+/// Stands for `/` on a simulated board, so that the name and network of the real machine stay unchanged.
 fn simulated_root(settings: &Settings) -> Result<Root, ToolError> {
     let folder = settings.places.agent_state_dir.join("machine");
     let kernel = folder.join("proc/sys/kernel");
@@ -83,7 +83,7 @@ fn simulated_root(settings: &Settings) -> Result<Root, ToolError> {
     Ok(Root::at(folder))
 }
 
-/// After a reset: nothing may go on with what is left.
+/// Restarts after a reset: nothing may continue with the remaining state.
 fn restarted(simulated: bool) -> Result<(), Failure> {
     if simulated {
         outln!("a real machine restarts now");

@@ -1,12 +1,11 @@
-//! What a command says: on its standard output, and beside it. On a terminal nothing that is said moves the cursor
-//! ([`crate::terminal`]). A reader that has gone (`| head`, `| grep -q`) has what it wanted: the rest is dropped, and that is no
-//! failure.
+//! Prints the output of commands. On a terminal, control characters are escaped ([`crate::terminal`]). If the reader
+//! has closed the pipe (`| head`, `| grep -q`), the rest is dropped without an error.
 
 use crate::terminal;
 use std::{fmt::Arguments, io};
 
 /// # Panics
-/// When it cannot be written for another reason, as `print!` does.
+/// If it cannot be written for another reason, as `print!` does.
 pub(super) fn say(text: Arguments<'_>) {
     match terminal::out(text) {
         Ok(()) => {}
@@ -26,7 +25,7 @@ macro_rules! outln {
     }};
 }
 
-/// A line on standard error.
+/// Prints a line on standard error.
 macro_rules! errln {
     ($($text:tt)*) => {{
         $crate::terminal::err(format_args!($($text)*));

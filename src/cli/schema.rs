@@ -21,13 +21,13 @@ pub struct Args {
     check: Option<PathBuf>,
 }
 
-/// Where the file of a tool lies below the schema folder.
+/// The path of a tool's file below the schema folder.
 pub fn file(entry: &Entry) -> PathBuf {
     let (namespace, operation) = entry.name().split_once('.').unwrap_or(("", entry.name()));
     Path::new(namespace).join(format!("{operation}.json"))
 }
 
-/// What the file of a tool holds.
+/// The contents of a tool's file.
 pub fn text(entry: &Entry) -> String {
     format!("{:#}\n", descriptor(entry))
 }

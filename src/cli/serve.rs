@@ -34,18 +34,18 @@ pub fn role(text: &str) -> Result<Role, String> {
     serde_json::from_value(text.into()).map_err(|_| "one of read_only, ops_rw, admin".into())
 }
 
-/// What a server offers to its clients, chosen by whoever starts it.
+/// What a server offers to its clients.
 pub struct Offer {
     /// The tools.
     pub registry: Registry,
-    /// What of MCP there is beside them.
+    /// The part of MCP beyond tools.
     pub provider: Arc<dyn Provider>,
-    /// Refuses settings that this is not to be served with, before anything listens.
+    /// Rejects unsuitable settings before anything listens.
     pub check: fn(&Settings) -> Result<(), Failure>,
 }
 
 impl Offer {
-    /// What the product serves, with any settings.
+    /// The offer of the product, with any settings.
     fn standard() -> Self {
         Self {
             registry: Registry::new(crate::tools::NAMESPACES),
@@ -55,17 +55,18 @@ impl Offer {
     }
 }
 
-/// What blocks when everything else has ended may take so long: a file that is synced to a slow card.
+/// How long blocking work may take after everything else has ended, such as syncing a file to a slow card.
 const STUCK: Duration = Duration::from_secs(2);
 
 pub fn run(args: Args, sources: &sources::Args) -> Result<(), Failure> {
     serve(args, sources, Offer::standard())
 }
 
-/// Serves this until the process is told to end.
+/// Serves until the process is told to stop.
 ///
 /// # Errors
-/// [`Exit::Config`] for settings that are wrong or that `check` refuses, [`Exit::Failed`] when the server cannot start or ends badly.
+/// [`Exit::Config`] for settings that are wrong or that `check` refuses, [`Exit::Failed`] if the server cannot start or
+/// fails at its end.
 pub fn serve(args: Args, sources: &sources::Args, offer: Offer) -> Result<(), Failure> {
     ioctl::give_large_buffers_back();
     let Offer { registry, provider, check } = offer;
@@ -87,7 +88,7 @@ pub fn serve(args: Args, sources: &sources::Args, offer: Offer) -> Result<(), Fa
         Serve { settings, registry, stdio: args.stdio, log: ring, reload: Reload::of(sources, config::load), provider };
     let runtime = super::runtime()?;
     let ended = runtime.block_on(daemon::serve(serve, Manager::of_process()));
-    // Without this, a thread that hangs in an adapter's driver would keep the process; it goes down with it.
+    // Otherwise a thread that hangs in a driver would keep the process alive.
     runtime.shutdown_timeout(STUCK);
     ended.map_err(|why| Failure::new(Exit::Failed, why))
 }

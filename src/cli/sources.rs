@@ -1,4 +1,4 @@
-//! Where a command gets its settings from: the files of this machine, the environment, and these flags.
+//! Where a command's settings come from: the files of this machine, the environment, and these flags.
 
 use super::exit::Failure;
 use crate::registry::Registry;
@@ -20,8 +20,8 @@ fn key_value(text: &str) -> Result<(String, String), String> {
     Ok((key.trim().to_owned(), value.trim().to_owned()))
 }
 
-/// Where a person's command reaches a half: at `own`, the place of this user's server; where nothing was set, nobody is
-/// there and the machine's service is, at that one's. The kernel tells the service who is asking.
+/// The socket that a command uses: `own`, that of this user's server. If that is the default and does not exist, but
+/// the machine's service does, the service's. The kernel tells the service who the caller is.
 pub fn reach(own: &Path, place: fn(&Places) -> PathBuf) -> PathBuf {
     let service = place(&Places::system());
     let unset = Places::detect().is_ok_and(|places| place(&places) == own);
@@ -29,7 +29,7 @@ pub fn reach(own: &Path, place: fn(&Places) -> PathBuf) -> PathBuf {
 }
 
 impl Args {
-    /// Everything there is to read, with `flags` over it.
+    /// All sources, with `flags` taking precedence.
     pub fn gather(&self, registry: &Registry, flags: Vec<Flag>) -> Result<Sources, Failure> {
         let tools = registry.entries().map(|entry| (entry.name(), entry.meta.mode)).collect();
         let mut sources = Sources::new(Places::detect()?, tools);

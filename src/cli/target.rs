@@ -1,4 +1,4 @@
-//! Which server a command talks to: the one on this machine, or one in the network. The flags of `call` and `pins`.
+//! The server that a command talks to: on this machine or in the network. Flags of `call` and `pins`.
 
 use super::{exit::Failure, sources};
 use crate::{
@@ -27,15 +27,15 @@ pub struct Target {
 }
 
 impl Target {
-    /// Whether it is the server of this machine, wherever that listens: none was named.
+    /// Whether this machine's server is used, because no other was named.
     pub fn is_here(&self) -> bool {
         self.url.is_none() && self.socket.is_none()
     }
 
-    /// Calls one tool of that server: the whole JSON-RPC answer.
+    /// Calls one tool of that server; returns the whole JSON-RPC answer.
     ///
     /// # Errors
-    /// [`super::exit::Exit::Unreachable`] when nobody answers there.
+    /// [`super::exit::Exit::Unreachable`] if no server answers there.
     pub fn call(&self, sources: &sources::Args, tool: &str, arguments: &Value) -> Result<Value, Failure> {
         let request = json!({
             "jsonrpc": "2.0",
@@ -60,7 +60,7 @@ impl Target {
     }
 }
 
-/// A fingerprint as `raspi-mcp tls show` prints it.
+/// Parses a fingerprint as printed by `raspi-mcp tls show`.
 pub fn pin(text: &str) -> Result<Fingerprint, String> {
     Fingerprint::parse(text)
         .ok_or_else(|| "write sha256: and 64 hexadecimal digits, as `raspi-mcp tls show` does".into())

@@ -1,4 +1,4 @@
-//! `raspi-mcp token`: bearer tokens are made, listed and revoked. A running server notices by itself.
+//! `raspi-mcp token`: creates, lists and revokes bearer tokens. A running server detects changes by itself.
 
 use super::exit::{Exit, Failure};
 use super::say::outln;
@@ -107,12 +107,12 @@ fn kept(sources: &Sources) -> Result<Vec<KeptToken>, Failure> {
     Ok(TokenFiles::of(sources).read(&set_aside)?)
 }
 
-/// The file of a token that was made here.
+/// The file of a token that was created by this command.
 fn file_of(name: &str, sources: &Sources) -> PathBuf {
     sources.places.site_dir.join(format!("60-token-{name}.toml"))
 }
 
-/// A token that somebody wants.
+/// The requested token.
 pub struct Wanted {
     pub name: String,
     pub role: Role,
@@ -120,18 +120,19 @@ pub struct Wanted {
     pub expires: Option<OffsetDateTime>,
 }
 
-/// One that was made.
+/// A created token.
 pub struct Made {
-    /// To be shown once.
+    /// Shown once.
     pub secret: String,
-    /// What has its hash.
+    /// The file with its hash.
     pub file: PathBuf,
 }
 
-/// Makes a token and writes its hash into a fragment of its own.
+/// Creates a token and writes its hash into its own fragment.
 ///
 /// # Errors
-/// A name that is taken or wrong, a configuration that cannot be read, a folder that cannot be written: then nothing was made.
+/// An invalid or used name, a configuration that cannot be read, a folder that cannot be written: then nothing was
+/// created.
 pub fn make(what: Wanted, sources: &Sources) -> Result<Made, Failure> {
     let refuse = |message: String| Err(Failure::new(Exit::Refused, message));
     if let Some(file) = &sources.file {
@@ -142,7 +143,7 @@ pub fn make(what: Wanted, sources: &Sources) -> Result<Made, Failure> {
         ));
     }
     token::check_names(&what.name, what.owner.as_deref())?;
-    // On what is wrong already a new token would not count.
+    // With an invalid configuration a new token would not become valid.
     let before = kept(sources)?;
     if let Some(taken) = before.iter().find(|token| token.setting.name == what.name) {
         return refuse(format!(
@@ -161,7 +162,7 @@ pub fn make(what: Wanted, sources: &Sources) -> Result<Made, Failure> {
     };
     let file = file_of(&what.name, sources);
     put(&file, &token::lines(&setting)?)?;
-    // As the server will read it: where it would not count, nothing stays.
+    // Read it as the server does; if the token would not be valid, remove it.
     let counts = kept(sources).and_then(|kept| match kept.iter().any(|kept| kept.setting == setting) {
         true => Ok(()),
         false => Err(Failure::new(Exit::Failed, format!("{} was written and is not read", file.display()))),
@@ -194,7 +195,7 @@ fn put(file: &std::path::Path, text: &str) -> Result<(), Failure> {
     })
 }
 
-/// The tokens of the configuration, for a person or as JSON.
+/// The configured tokens, for people or as JSON.
 ///
 /// # Errors
 /// A configuration that cannot be read.
@@ -227,17 +228,17 @@ pub fn list(json: bool, sources: &Sources) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// When its file was written, to the second, in UTC; `None` where the file says other things as well.
+/// When its file was written, to the second, in UTC; `None` if the file has other contents too.
 fn made(token: &KeptToken) -> Option<String> {
     let modified = fs::metadata(&token.file).ok().filter(|_| token.alone)?.modified().ok()?;
     OffsetDateTime::from(modified).replace_nanosecond(0).ok()?.format(&Rfc3339).ok()
 }
 
-/// Takes a token out of the configuration; says what follows.
+/// Removes a token from the configuration; returns the consequences as text.
 ///
 /// # Errors
-/// There is none of that name, or its file says other things as well; a file that cannot be removed. Also where a running server
-/// does not notice, since another file is wrong.
+/// No token with that name, a file with other contents too, or a file that cannot be removed. Also if a running server
+/// cannot load the change because another file is invalid.
 pub fn revoke(name: &str, sources: &Sources) -> Result<String, Failure> {
     let refuse = |message: String| Err(Failure::new(Exit::Refused, message));
     let own = file_of(name, sources);
@@ -267,7 +268,7 @@ pub fn revoke(name: &str, sources: &Sources) -> Result<String, Failure> {
             }
             (found.file.clone(), kept.len() - 1)
         }
-        // A mistake elsewhere keeps nobody from revoking what was made here.
+        // An error elsewhere must not prevent revoking a token that was created here.
         Err(_) if is_name(name, 64) && own.is_file() => (own, usize::MAX),
         Err(failure) => return Err(failure),
     };
@@ -276,7 +277,7 @@ pub fn revoke(name: &str, sources: &Sources) -> Result<String, Failure> {
         Failure::new(Exit::Failed, format!("nothing was revoked: {} cannot be removed: {error}{who}", file.display()))
     })?;
     if let Err(failure) = kept(sources) {
-        // The server has the tokens from before until it can read the files.
+        // The server keeps its previous tokens until it can read the files.
         let why = format!(
             "{} is removed, and a running server does NOT notice: it keeps all its tokens while another file is wrong. Mend that, \
              or restart raspi-mcp:\n{}",

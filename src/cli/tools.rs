@@ -37,7 +37,8 @@ pub fn run(args: &Args, sources: &sources::Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The policy tables, as Markdown: committed as `docs/policy.md` for the defaults, and tested. Tools first, then what they do.
+/// The policy tables as Markdown: tools, then their actions. For the defaults this is committed as `docs/policy.md` and
+/// tested.
 pub fn table(registry: &Registry, policy: &Policy) -> String {
     let mut out = String::from(
         "| tool | tier | role | policy | seconds | on | does |\n| --- | --- | --- | --- | --- | --- | --- |\n",
@@ -65,7 +66,7 @@ pub fn table(registry: &Registry, policy: &Policy) -> String {
     out
 }
 
-/// The mode of a tool and who said so; where its calls differ, of each kind that has another one.
+/// The mode of a tool and its source; if calls of some kinds have another mode, each of those.
 fn kinds(meta: &Meta, words: Words<'_>) -> String {
     let say = |ruling: &Ruling<'_>| match ruling.source() {
         None => mode(ruling.mode).to_owned(),

@@ -1,4 +1,4 @@
-//! The smallest client: one request, one answer. For `raspi-mcp call`.
+//! A minimal client: one request, one answer. For `raspi-mcp call`.
 
 mod remote;
 
@@ -9,10 +9,10 @@ use serde_json::Value;
 
 pub use base::os::local::PATIENCE;
 
-/// Asks a server over HTTP.
+/// Sends a request to a server over HTTP.
 ///
 /// # Errors
-/// `unavailable` when nobody answers, `unauthenticated` for a token that is not accepted.
+/// `unavailable` if there is no answer, `unauthenticated` for an invalid token.
 pub async fn http(remote: &Remote, request: &Value) -> Result<Value, ToolError> {
     let mut post = remote.client.post(remote.url.clone()).timeout(PATIENCE).json(request);
     if let Some(token) = remote.token() {

@@ -1,4 +1,4 @@
-//! A server somewhere else, reached over HTTP: the address, the certificate it must show, and the token it wants.
+//! A remote server reached over HTTP: its address, the certificate it must present, and the token it requires.
 
 use crate::tls::pin;
 use appliance::certificate::Fingerprint;
@@ -6,45 +6,45 @@ use base::{error::ToolError, reload_on_change::ReloadOnChange};
 use reqwest::{Certificate, Client, ClientBuilder, Url, redirect};
 use std::{error::Error, fs, io, path::PathBuf, sync::Arc, time::Duration};
 
-/// Connecting takes longer only where nobody answers.
+/// Connect timeout.
 const CONNECT: Duration = Duration::from_secs(10);
-/// A peer that is gone without a word is noticed after about four of these.
+/// TCP keep-alive interval: a vanished peer is detected after about four of these.
 const KEEPALIVE: Duration = Duration::from_secs(30);
-/// Where `--token-file` is not given. Never a flag: every user of a machine reads its command lines.
+/// Used without `--token-file`. Never a flag: all users of a machine can read its command lines.
 pub const TOKEN_VARIABLE: &str = "RASPI_MCP_TOKEN";
-/// Longer than any tool may run, with an approval before it; a server that is silent for so long is gone.
+/// Read timeout: longer than any tool may run, including an approval before it.
 const SILENCE: Duration = Duration::from_secs(900);
 const LARGEST_TOKEN: usize = 16 * 1024;
 
-/// How to reach it.
+/// How to reach a server.
 pub struct Remote {
     pub url: Url,
     pub client: Client,
     token: Option<Token>,
 }
 
-/// How a server proves that it is the one that is meant.
+/// How a server proves its identity.
 #[derive(Clone)]
 pub enum Trust {
     /// By an authority that this machine trusts.
     System,
-    /// By one of these.
+    /// By one of these authorities.
     Authorities(Arc<[Certificate]>),
-    /// By its certificate itself.
+    /// By the fingerprint of its certificate.
     Pin(Fingerprint),
 }
 
 enum Token {
     Fixed(String),
-    /// Read again when it changes: tokens that expire are replaced in place.
+    /// Reloaded when it changes: expiring tokens are replaced in place.
     File(ReloadOnChange<String>),
 }
 
 impl Remote {
-    /// `path`: what a URL without one means.
+    /// `path`: added to a URL without one.
     ///
     /// # Errors
-    /// `invalid_argument` for an address, pin or token that cannot be used, or a token that would travel unencrypted.
+    /// `invalid_argument` for an address, pin or token that cannot be used, or a token that would be sent unencrypted.
     pub fn new(
         url: &str,
         path: &str,
@@ -61,7 +61,7 @@ impl Remote {
         Self::reached(url, &pin.map_or(Trust::System, Trust::Pin), token)
     }
 
-    /// One that somebody has written down, with the token it gets: no variable is asked.
+    /// A server from an inventory, with its token; ignores the environment variable.
     ///
     /// # Errors
     /// As [`Remote::new`].
@@ -70,27 +70,27 @@ impl Remote {
     }
 
     fn reached(url: Url, trust: &Trust, token: Option<Token>) -> Result<Self, ToolError> {
-        // reqwest is built without a crypto library of its own: ring is the one there is.
+        // reqwest is built without a crypto library of its own: use ring.
         let _ = rustls::crypto::ring::default_provider().install_default();
         admits(&url, matches!(trust, Trust::Pin(_)), token.is_some())?;
         let builder = match url.scheme() {
             "https" => encrypted(trust)?,
-            // A proxy must not see what was meant for this machine. And a small image has no certificates at all: a client
-            // that would look for them is not even made there.
+            // Bypasses proxies, which must not see requests for this machine. Loads no certificates: on a small image
+            // without any, building the client would fail.
             _ => Client::builder().no_proxy().tls_certs_only([]),
         };
         let client = builder
             .connect_timeout(CONNECT)
             .read_timeout(SILENCE)
             .tcp_keepalive(KEEPALIVE)
-            // A token is for the server it was made for, and for nobody that one points to.
+            // A token is sent only to its own server, so redirects are not followed.
             .redirect(redirect::Policy::none())
             .build()
             .map_err(|error| ToolError::internal(format!("no HTTP client: {}", root_cause(&error))))?;
         Ok(Self { url, client, token })
     }
 
-    /// What goes into the Authorization header.
+    /// The token for the Authorization header.
     pub fn token(&self) -> Option<Arc<String>> {
         match self.token.as_ref()? {
             Token::Fixed(token) => Some(Arc::new(token.clone())),
@@ -98,7 +98,7 @@ impl Remote {
         }
     }
 
-    /// What a failed request means to a person.
+    /// Explains a failed request to a person.
     pub fn offline(&self, error: &dyn std::error::Error) -> ToolError {
         let address = self.url.origin().ascii_serialization();
         ToolError::unavailable(format!("no server answers at {address}: {}", root_cause(error)))
@@ -106,10 +106,10 @@ impl Remote {
     }
 }
 
-/// Whether such a server may be talked to.
+/// Whether such a server may be contacted.
 ///
 /// # Errors
-/// `invalid_argument`: another scheme, a pin without a certificate, a token that would travel unencrypted.
+/// `invalid_argument`: another scheme, a pin without TLS, a token that would be sent unencrypted.
 pub fn admits(url: &Url, is_pinned: bool, has_token: bool) -> Result<(), ToolError> {
     match url.scheme() {
         "https" => Ok(()),
@@ -151,10 +151,10 @@ fn token(file: Option<PathBuf>) -> Result<Option<Token>, ToolError> {
     ReloadOnChange::new(vec![file], read).map(|file| Some(Token::File(file))).map_err(ToolError::invalid)
 }
 
-/// A token can stand in a header (RFC 6750, 2.1).
+/// Checks that a token is valid in a header (RFC 6750, 2.1).
 ///
 /// # Errors
-/// What is wrong with it, without saying it.
+/// What is wrong with it, without repeating it.
 pub fn checked(text: &str) -> Result<String, &'static str> {
     let token = text.trim();
     if token.is_empty() || token.len() > LARGEST_TOKEN || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -169,12 +169,12 @@ fn is_local(url: &Url) -> bool {
     host == "localhost" || bare.parse().is_ok_and(contract::config::is_loopback)
 }
 
-/// What is at the bottom of an error of the network: the layers above only say that something is.
+/// The innermost cause of a network error: the outer layers only say that something failed.
 pub fn root_cause(error: &dyn std::error::Error) -> String {
     error.source().map_or_else(|| error.to_string(), root_cause)
 }
 
-/// The fault of TLS beneath an error. An `io::Error` does not count what it holds among its sources.
+/// The TLS error inside a request error. An `io::Error` does not list its inner error among its sources.
 pub fn tls_fault(error: &reqwest::Error) -> Option<&rustls::Error> {
     let mut at: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = at {

@@ -24,7 +24,7 @@ pub(super) fn check(subject: &Subject, settings: &Settings) -> Vec<Finding> {
     findings
 }
 
-/// A group for people, and who is in it.
+/// A group of people and its members.
 fn people(subject: &Subject, group: &str, may: &str) -> Option<Finding> {
     let about = "group";
     Some(match groups::members(&subject.root, group) {

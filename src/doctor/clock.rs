@@ -1,4 +1,4 @@
-//! What others rely on when they talk to this machine: that its clock is right.
+//! Whether the clock is right, on which connections with other machines depend.
 
 use super::{Finding, Subject};
 use base::os::clock;

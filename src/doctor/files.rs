@@ -1,4 +1,5 @@
-//! The folders of `[[files.roots]]` and of grants: are they there, and may the server do in them what the configuration says?
+//! The folders of `[[files.roots]]` and of grants: whether they exist, and whether the server has the configured
+//! access.
 
 use super::{Finding, Subject};
 use base::os::{Root, groups};
@@ -8,7 +9,7 @@ use std::{fs, os::unix::fs::MetadataExt, path::Path};
 const ABOUT: &str = "files root";
 /// Where systemd looks for drop-ins of our unit.
 const UNITS: [&str; 3] = ["etc/systemd/system", "run/systemd/system", "usr/lib/systemd/system"];
-/// What `ProtectHome=yes` hides.
+/// Folders hidden by `ProtectHome=yes`.
 const HOMES: [&str; 3] = ["/home", "/root", "/run/user"];
 
 pub(super) fn check(subject: &Subject, settings: &Settings) -> Vec<Finding> {
@@ -80,7 +81,7 @@ fn root_of(subject: &Subject, root: &FileRoot) -> Finding {
     Finding::ok(ABOUT, format!("{name}: {shown} can be {may}"))
 }
 
-/// The values that our unit and its drop-ins give to `key`, prefixes and quotes taken off.
+/// The values of `key` in our unit and its drop-ins, without prefixes and quotes.
 fn unit_says(root: &Root, key: &str) -> Vec<String> {
     let mut texts = Vec::new();
     for folder in UNITS {

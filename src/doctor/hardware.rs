@@ -1,4 +1,4 @@
-//! The board, and whether the server's account may use what the kernel offers.
+//! The board, and whether the server's account may use the kernel's interfaces.
 
 use super::{Finding, Subject};
 use base::os::groups;
@@ -13,11 +13,11 @@ use std::{collections::BTreeSet, os::unix::fs::MetadataExt};
 struct Interface {
     about: &'static str,
     devices: fn(&Devices) -> &[Device],
-    /// The group that gets it.
+    /// The group with access.
     group: &'static str,
     /// The file below a device that a user needs; empty for the device itself.
     file: &'static str,
-    /// How a Raspberry Pi comes by it.
+    /// How to enable it on a Raspberry Pi.
     missing: &'static str,
 }
 
@@ -112,7 +112,7 @@ fn may_use(subject: &Subject, path: &str) -> bool {
     uid == 0 || about.mode() & class == class
 }
 
-/// Buses that the kernel drives and no program can reach, since the module i2c-dev is not there.
+/// Buses with a kernel driver that programs cannot use, because the module i2c-dev is missing.
 fn unopened_buses(subject: &Subject, devices: &Devices) -> Option<Finding> {
     let adapters = subject.root.list("sys/class/i2c-adapter").unwrap_or_default();
     let unopened: Vec<String> = adapters

@@ -1,7 +1,7 @@
-//! What is wrong or missing on this machine, and how to mend it: `raspi-mcp doctor`.
+//! Finds problems of this machine and how to fix them: `raspi-mcp doctor`.
 //!
-//! Every check is a function from what was found to [`Finding`]s; looking is done by the caller, so a test hands in a
-//! captured tree and answers of its own.
+//! Every check is a function from the collected facts to [`Finding`]s; the caller collects the facts, so tests can pass
+//! captured trees and prepared answers.
 
 mod accounts;
 mod clock;
@@ -20,25 +20,25 @@ use contract::config::{Faults, InForce, PlaceSettings, Places, Settings};
 use hw::{board::Board, devices::Devices};
 use serde::Serialize;
 
-/// How a finding is to be taken.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     Ok,
-    /// Worth knowing; raspi-mcp does its work without.
+    /// For information; raspi-mcp works without it.
     Note,
     /// Something does not work because of it.
     Wrong,
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was looked at, in a word or two.
+    /// What was checked, in a word or two.
     pub about: &'static str,
     pub state: State,
     pub says: String,
-    /// What to do about it.
+    /// How to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mend: Option<String>,
 }
@@ -55,40 +55,40 @@ impl Finding {
     }
 }
 
-/// What there is to judge.
+/// The facts to check.
 pub struct Subject {
-    /// Where the machine's files are.
+    /// The root of the machine's files.
     pub root: Root,
     pub places: Places,
-    /// The settings with their origins; the faults where there are none.
+    /// The settings with their origins, or their faults.
     pub settings: Result<(Settings, Vec<InForce>), Faults>,
-    /// The same files as the agent reads them; `None` where this user could not be the agent.
+    /// The settings as the agent reads them; `None` if this user cannot read them as the agent does.
     pub agent_settings: Option<Result<Settings, Faults>>,
-    /// The account whose server this is about.
+    /// The account of the server that is checked.
     pub account: Account,
-    /// What the agent's socket said.
+    /// The answer of the agent's socket.
     pub agent: Result<Status, ToolError>,
-    /// What the server's socket said: its version.
+    /// The answer of the server's socket: its version.
     pub server: Result<String, ToolError>,
-    /// And its places; `None` when it does not answer, or says none.
+    /// The server's places; `None` if it does not answer or does not report them.
     pub server_places: Option<PlaceSettings>,
 }
 
-/// The user a server runs as.
+/// The user that a server runs as.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
     pub name: String,
-    /// `None` when there is no such user.
+    /// `None` if there is no such user.
     pub uid: Option<u32>,
-    /// It is the appliance's own service, with units and an agent; otherwise somebody's own server.
+    /// The appliance's own service, with units and an agent; otherwise a user's own server.
     pub is_service: bool,
 }
 
-/// What was found.
+/// The result of all checks.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     pub version: &'static str,
-    /// Whose server this is about.
+    /// The account of the server that was checked.
     pub account: String,
     pub service: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -105,13 +105,13 @@ pub struct Report {
 pub struct SettingOut {
     pub key: String,
     pub value: serde_json::Value,
-    /// `default`, or the file with line and column, the variable or the flag that set it.
+    /// `default`, or its source: the file with line and column, the variable or the flag.
     pub from: String,
 }
 
-/// Looks at everything.
+/// Runs all checks.
 pub fn examine(subject: &Subject) -> Report {
-    // A configuration that is wrong hides nothing else: the defaults tell where to look.
+    // Invalid settings must not hide other problems: continue with the defaults.
     let fallback = Settings::default_for(&subject.places);
     let (in_force, rows) = match &subject.settings {
         Ok((settings, rows)) => (settings, rows.as_slice()),

@@ -1,4 +1,4 @@
-//! What a server that is open to the network needs: a certificate it can show, keys to know callers by, tokens that still hold.
+//! Prerequisites of a server in the network: a valid certificate, keys to verify callers, tokens that have not expired.
 
 use super::{Finding, Subject};
 use crate::{authentication::jwt::Keys, tls::shown::Shown};

@@ -1,9 +1,10 @@
-//! Whether a release would understand the configuration of this machine: `raspi-mcp doctor --update --bundle FILE`.
+//! Whether a release would accept the configuration of this machine: `raspi-mcp doctor --update --bundle FILE`.
 
 use super::{Finding, update::Preflight};
 use contract::config::{InForce, Origin, Settings};
 
-/// What its manifest says, against what is set here. Nobody's signature is looked at: it is advice, and the agent judges what is installed.
+/// Compares its manifest with the settings here. Does not verify signatures: this is advice, and the agent checks what
+/// is installed.
 pub(super) fn findings(about: &Preflight, settings: &Settings, set: &[InForce]) -> Vec<Finding> {
     let manifest = match &about.release {
         None => return Vec::new(),
@@ -28,7 +29,7 @@ pub(super) fn findings(about: &Preflight, settings: &Settings, set: &[InForce]) 
             let mend = format!("take {key} out of {origin} first, and look into that version's docs/configuration.md for what took its place");
             match origin {
                 Origin::Default => None,
-                // The release brings its own.
+                // The release brings its own fragments.
                 Origin::File { path, .. } if path.starts_with(&about.image_dir) => None,
                 Origin::File { path, .. } if path.starts_with(&state) => {
                     Some(Finding::note("release", format!("{says}: all of that file would be set aside"), mend))

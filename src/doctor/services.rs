@@ -1,13 +1,13 @@
-//! The halves themselves, and the services of the machine that they use.
+//! Server and agent, and the services of the machine that they use.
 
 use super::{Finding, Subject};
 use base::os::Root;
 use contract::config::{AgentChoice, SAME_PLACES, Settings};
 
-/// Where unit files lie, what an administrator writes first (systemd.unit(5)).
+/// Where unit files are, in order of precedence (systemd.unit(5)).
 const UNIT_FOLDERS: [&str; 4] =
     ["etc/systemd/system", "run/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"];
-/// Where the service's agent listens, below the root.
+/// Socket of the service's agent, relative to the root.
 const SERVICE_SOCKET: &str = "run/raspi-mcp-agent/agent.sock";
 const UNITS: [&str; 2] = ["raspi-mcp.service", "raspi-mcp-agent.service"];
 
@@ -33,7 +33,7 @@ fn installed(root: &Root, unit: &str) -> Finding {
         let mend = format!("install dist/systemd/{unit}, then: systemctl enable --now {unit}");
         return Finding::wrong(about, format!("{unit} is not installed"), mend);
     };
-    // A link that leads nowhere under this root is one all the same.
+    // A dangling link under this root counts too.
     let enabled =
         UNIT_FOLDERS.iter().any(|folder| root.link(&format!("{folder}/multi-user.target.wants/{unit}")).is_ok());
     if !enabled {
@@ -93,7 +93,8 @@ fn agent(subject: &Subject, settings: &Settings, simulated: bool) -> Finding {
     }
 }
 
-/// Whether both halves use the same places: what the two that run say of themselves, else what their sources say.
+/// Whether server and agent use the same places: as reported by the running processes, otherwise by their
+/// configuration.
 fn places(subject: &Subject, settings: &Settings) -> Option<Finding> {
     let server = subject.server_places.as_ref().unwrap_or(&settings.places);
     let said = subject.agent.as_ref().ok().and_then(|status| status.places.as_ref());
@@ -102,14 +103,14 @@ fn places(subject: &Subject, settings: &Settings) -> Option<Finding> {
     (!differences.is_empty()).then(|| Finding::wrong("places", differences.join("; "), SAME_PLACES))
 }
 
-/// A service that the halves use and do without where they must.
+/// A service that server and agent use but can do without.
 fn socket(subject: &Subject, about: &'static str, path: &str, for_what: &str) -> Finding {
     if subject.root.has(path) {
         return Finding::ok(about, format!("/{path}"));
     }
     let (says, mend) =
         (format!("no /{path}: {for_what}"), "start it; a container or an image without systemd has none");
-    // A service under systemd has both, or something is badly off.
+    // A service under systemd has both; a missing one is an error.
     if subject.account.is_service && subject.root.has("run/systemd/system") {
         return Finding::wrong(about, says, mend);
     }

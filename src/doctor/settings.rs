@@ -1,4 +1,4 @@
-//! The configuration: is it understood, by both halves?
+//! Whether server and agent accept the configuration.
 
 use super::{Finding, Subject};
 use contract::config::{Faults, Origin, Settings};

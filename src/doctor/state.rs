@@ -1,4 +1,4 @@
-//! Folders: do they belong to whom they should, and can the server write?
+//! Folders: whether they have the right owner, and whether the server can write.
 
 use super::{Finding, Subject};
 use contract::config::Settings;
@@ -12,7 +12,7 @@ pub(super) fn check(subject: &Subject, settings: &Settings) -> Vec<Finding> {
     findings
 }
 
-/// A folder that must be its owner's alone.
+/// A folder that only its owner may access.
 fn folder(subject: &Subject, about: &'static str, path: &Path, owner: Option<u32>) -> Finding {
     let shown = path.display();
     let here = subject.root.path(&path.to_string_lossy());

@@ -1,4 +1,4 @@
-//! Whether an update could go well now: `raspi-mcp doctor --update`. Looks, and writes nothing.
+//! Whether an update could succeed now: `raspi-mcp doctor --update`. Read-only.
 
 use super::Finding;
 use base::{
@@ -21,30 +21,30 @@ use update::{
 };
 use update_client;
 
-/// What there is to judge.
+/// The facts to check.
 pub struct Preflight {
     pub root: Root,
     pub settings: Result<(Settings, Vec<InForce>), Faults>,
-    /// What the agent says of the slots.
+    /// The agent's report on the slots.
     pub status: Result<UpdateStatus, ToolError>,
-    /// The firmware's word about power; `None` where there is none to ask.
+    /// The firmware's power flags; `None` if unavailable.
     pub throttled: Option<Throttled>,
     /// Seconds since 1970, by the system's clock.
     pub now: u64,
-    /// The release it is about, or why its file cannot be read; `None`: none in particular.
+    /// The release to check, or why its file cannot be read; `None`: no particular one.
     pub release: Option<Result<Manifest, String>>,
-    /// Where the image has its fragments, which every release brings anew.
+    /// The image's fragments, which every release replaces.
     pub image_dir: PathBuf,
 }
 
-/// A month's changes of a root file system, roughly.
+/// Typical changes of a root file system in a month, in bytes.
 const USUAL: u64 = 256 << 20;
-/// Of an eMMC's life, in percent.
+/// Used part of an eMMC's lifetime that is reported, in percent.
 const WORN: u8 = 90;
-/// Keys that expire sooner than this are worth a word, in seconds.
+/// Keys that expire sooner than this are reported, in seconds.
 const SOON: u64 = 30 * 86_400;
 
-/// Looks at everything.
+/// Runs all checks.
 pub fn preflight(about: &Preflight) -> Vec<Finding> {
     let mut findings = slots(&about.status);
     match &about.settings {
@@ -151,7 +151,7 @@ fn channel(settings: &Settings) -> Finding {
 
 fn space(settings: &Settings) -> Finding {
     let (about, update) = ("space", &settings.update);
-    // The folder is made when it is first needed.
+    // The folder is created when first needed.
     let there = update.spool_dir.ancestors().find(|folder| folder.exists()).unwrap_or(&update.spool_dir);
     match update_client::fetch::free(there) {
         Ok(free) if free.saturating_sub(update.spool_reserve_bytes) >= USUAL => {

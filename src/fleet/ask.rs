@@ -1,4 +1,4 @@
-//! One device is asked: how its update stands, how its server is, how the machine is.
+//! Queries one device: its update, its server and its machine.
 
 use super::{
     inventory::Device,
@@ -13,7 +13,7 @@ use base::{
 use serde_json::Value;
 use std::time::Duration;
 
-/// Asks it, for at most `limit`.
+/// Queries it for at most `limit`.
 pub async fn device(device: &Device, limit: Duration) -> Report {
     let told = tokio::time::timeout(limit, all(device)).await.unwrap_or_else(|_| {
         let seconds = limit.as_secs();
@@ -39,7 +39,7 @@ async fn all(device: &Device) -> Result<Told, ToolError> {
     Ok(Told { update: safe(answer)?, server: safe(server), machine: safe(machine), simulated })
 }
 
-/// What a server has been given, it may say back; it is not for a terminal or a log.
+/// Masks the token: a server may repeat it in an error, which must not reach a terminal or log.
 fn without(device: &Device, mut error: ToolError) -> ToolError {
     let token = device.token.as_deref();
     error.message = mask(error.message, token);

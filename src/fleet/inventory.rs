@@ -1,4 +1,5 @@
-//! The list of a fleet's devices: TOML, as strict as the configuration, every mistake told with its line.
+//! The list of a fleet's devices: TOML, parsed as strictly as the configuration; every mistake is reported with its
+//! line.
 
 use crate::client::{Trust, admits, checked};
 use appliance::certificate::Fingerprint;
@@ -16,28 +17,28 @@ use std::{
     time::Duration,
 };
 
-/// More devices than that are several inventories.
+/// Most devices in one inventory.
 const MOST: usize = 1024;
-/// Longest address or path of a file, in bytes.
+/// Longest address or file path, in bytes.
 const TEXT_BYTES: usize = 512;
 const KEYS: &[&str] = &["timeout_seconds", "at_once", "ca_file", "token_file", "devices"];
 const FIELDS: &[&str] = &["name", "url", "pin", "ca_file", "token", "token_file"];
 
-/// Seconds that one device has for all its answers, unless the inventory says otherwise: a Pi Zero takes one.
+/// Seconds for all answers of one device: minimum, default, maximum. A Pi Zero takes one.
 const TIMEOUT: (i64, i64, i64) = (1, 10, 120);
-/// Devices asked at once: each is a connection and some kilobytes.
+/// Devices queried concurrently: minimum, default, maximum. Each takes a connection and some KB.
 const AT_ONCE: (i64, i64, i64) = (1, 16, 64);
 
 /// A fleet.
 pub struct Inventory {
     pub devices: Vec<Device>,
-    /// What one device has for all its answers.
+    /// Time limit for all answers of one device.
     pub timeout: Duration,
-    /// Devices asked at once.
+    /// Devices queried concurrently.
     pub at_once: usize,
 }
 
-/// One device, and how it is talked to.
+/// One device and how to reach it.
 pub struct Device {
     pub name: String,
     pub url: Url,
@@ -47,10 +48,10 @@ pub struct Device {
 }
 
 impl Inventory {
-    /// Reads it, and the files it names.
+    /// Reads an inventory and the files it names.
     ///
     /// # Errors
-    /// Everything that is wrong with it. What may be a token is never repeated.
+    /// All its mistakes. What may be a token is never repeated.
     pub fn read(path: &Path) -> Result<Self, Faults> {
         let origin = Origin::file(path);
         let fault = |(at, message): Complaint| Fault::new(origin.at(at), message);
@@ -71,16 +72,16 @@ impl Inventory {
     }
 }
 
-/// Whether everybody on this machine may read it.
+/// Whether all users of this machine may read the file.
 fn is_open(about: &Metadata) -> bool {
     about.permissions().mode() & 0o007 != 0
 }
 
-/// What goes on while an inventory is read.
+/// State while an inventory is parsed.
 struct Reading<'a> {
-    /// What its paths are relative to.
+    /// The folder to which its paths are relative.
     folder: &'a Path,
-    /// Everybody may read the inventory itself.
+    /// All users may read the inventory itself.
     open: bool,
     wrong: &'a mut Vec<Complaint>,
 }
@@ -190,7 +191,7 @@ impl Reading<'_> {
         (self.wrong.len() == before).then_some(Device { name, url, trust: trust?, token })
     }
 
-    /// The certificates of a file.
+    /// The certificates in a file.
     fn authorities(&mut self, key: &str, found: &Found) -> Option<Trust> {
         let read = self.file(key, found, |path| {
             let text = read_text(path, |_| Ok(()))?;
@@ -215,7 +216,7 @@ impl Reading<'_> {
         self.noted(found, read)
     }
 
-    /// What `read` makes of the file that is named, its path in front of what goes wrong.
+    /// Applies `read` to the named file; errors are prefixed with its path.
     fn file<T>(&self, key: &str, found: &Found, read: impl FnOnce(&Path) -> Result<T, String>) -> Result<T, String> {
         let path = self.path(key, found)?;
         read(&path).map_err(|why| format!("{key} {}: {why}", path.display()))
@@ -233,7 +234,7 @@ impl Reading<'_> {
     }
 }
 
-/// A field of a device. Its value is not repeated where it may be a secret.
+/// A field of a device. Its value is not repeated in errors if it may be a secret.
 fn text(field: &str, found: &Found) -> Result<Value, String> {
     let text = match &found.value {
         Written::Text(text) => text.as_str(),
@@ -260,7 +261,7 @@ fn is_line(text: &str) -> bool {
     (1..=TEXT_BYTES).contains(&text.len()) && !text.contains(char::is_control)
 }
 
-/// An address that names a server and nothing else: what stands before an `@` or after a `?` would be shown with it.
+/// An address may only name a server: a part before `@` or after `?` would be shown with it.
 fn address(text: &str) -> Result<(), ToolError> {
     let wrong = |why: &str| Err(ToolError::invalid(format!("{why}; write it like \"https://pi.local:8765\"")));
     let url: Url = match text.parse() {

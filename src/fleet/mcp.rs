@@ -1,4 +1,4 @@
-//! One call of one tool of a device, in MCP 2026-07-28: no session, so nothing is left behind there.
+//! One call of one tool of a device, in MCP 2026-07-28: without a session, so no state remains there.
 
 use crate::{
     bridge::events::Events,
@@ -9,12 +9,12 @@ use base::error::{ErrorCode, ToolError};
 use reqwest::{Response, header};
 use serde_json::{Value, json};
 
-/// The longest answer that is read, in bytes; ours have a few thousand.
+/// Longest answer that is read, in bytes; real ones have a few thousand.
 const LONGEST: usize = 1 << 20;
 
-/// What a tool said.
+/// The answer of a tool.
 pub struct Said {
-    /// Its answer, or why it refused.
+    /// Its result, or why it refused.
     pub answer: Result<Value, ToolError>,
     pub simulated: bool,
 }
@@ -22,8 +22,8 @@ pub struct Said {
 /// Calls `tool` without arguments.
 ///
 /// # Errors
-/// When no MCP answer comes back: `unavailable` for a server that is not there, is another, or is none of ours;
-/// `unauthenticated` or `resource_exhausted` where the token is refused.
+/// If there is no MCP answer: `unavailable` if no server, another server, or one that is not ours answers;
+/// `unauthenticated` or `resource_exhausted` if the token is refused.
 pub async fn call(remote: &Remote, tool: &str) -> Result<Said, ToolError> {
     let request = json!({
         "jsonrpc": "2.0",
@@ -67,7 +67,7 @@ pub async fn call(remote: &Remote, tool: &str) -> Result<Said, ToolError> {
     Ok(Said { answer, simulated })
 }
 
-/// The answer to the one request, from JSON or an event stream; `Null` when what came is neither.
+/// The answer to the one request, from JSON or an event stream; `Null` if the response is neither.
 async fn message(mut response: Response, kind: &str) -> Result<Value, ToolError> {
     let mut events = kind.starts_with("text/event-stream").then(Events::default);
     let (mut body, mut length) = (Vec::new(), 0);
@@ -90,7 +90,7 @@ async fn message(mut response: Response, kind: &str) -> Result<Value, ToolError>
     Ok(serde_json::from_slice(&body).unwrap_or_default())
 }
 
-/// What a JSON-RPC error means.
+/// Converts a JSON-RPC error.
 fn refused(status: u16, error: &Value) -> ToolError {
     let code = match status {
         401 => ErrorCode::Unauthenticated,
@@ -112,7 +112,7 @@ fn refused(status: u16, error: &Value) -> ToolError {
     told
 }
 
-/// The error that an answer's data describes.
+/// The error described by an answer's data.
 fn error_of(data: &Value, otherwise: ErrorCode) -> ToolError {
     let code = data["error_code"].as_str().and_then(ErrorCode::from_symbol).unwrap_or(otherwise);
     let error = ToolError::new(code, data["message"].as_str().unwrap_or("it refused, and does not say why"));
@@ -122,7 +122,7 @@ fn error_of(data: &Value, otherwise: ErrorCode) -> ToolError {
     }
 }
 
-/// Nothing came back: what a person does about it depends on what was in the way.
+/// The error if there was no answer; the advice depends on the cause.
 fn silent(error: &reqwest::Error) -> ToolError {
     let why = root_cause(error);
     match tls_fault(error) {

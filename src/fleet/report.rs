@@ -1,10 +1,10 @@
-//! What a device said, as a table or a program needs it.
+//! The answers of a device, in a form for tables and programs.
 
 use base::{clock::Stamp, error::ToolError};
 use serde::Serialize;
 use serde_json::Value;
 
-/// Problems kept of one device: more helps nobody.
+/// Most problems kept for one device.
 const MOST: usize = 32;
 
 /// The answers of one device.
@@ -15,24 +15,24 @@ pub struct Told {
     pub simulated: bool,
 }
 
-/// One device.
+/// The report on one device.
 #[derive(Debug, Serialize)]
 pub struct Report {
     pub name: String,
     pub url: String,
     /// Whether it answered.
     pub answers: bool,
-    /// Whether it answered and has no problem; `None` when nobody knows.
+    /// Whether it answered and has no problems; `None` if unknown.
     pub healthy: Option<bool>,
-    /// Of the system that runs; of the server, where a system has none.
+    /// Version of the running system or, if it has none, of the server.
     pub version: Option<String>,
-    /// The slot that runs, where the machine has two.
+    /// The running slot, if the machine has two.
     pub running: Option<Slot>,
-    /// The one that does not.
+    /// The other slot.
     pub other: Option<Slot>,
-    /// How the last update ended, or stands.
+    /// The state or result of the last update.
     pub last_attempt: Option<Attempt>,
-    /// What is wrong, a sentence each.
+    /// Its problems, one sentence each.
     pub problems: Vec<String>,
     pub simulated: bool,
     /// Why it did not answer, and what to do.
@@ -52,7 +52,7 @@ pub struct Attempt {
     pub version: String,
     pub phase: String,
     pub reason: String,
-    /// RFC 3339, by the device's clock; `None` while it goes on.
+    /// RFC 3339, by the device's clock; `None` while it runs.
     pub finished_at: Option<String>,
 }
 
@@ -61,13 +61,13 @@ pub struct Trouble {
     pub error_code: &'static str,
     pub message: String,
     pub hint: Option<String>,
-    /// It was there, and refused the token.
+    /// It answered but refused the token.
     #[serde(skip)]
     pub refused: bool,
 }
 
 impl Report {
-    /// Of a device that did not answer.
+    /// The report on a device that did not answer.
     pub fn silent(name: String, url: String, error: ToolError) -> Self {
         use base::error::ErrorCode::{PermissionDenied, ResourceExhausted, Unauthenticated};
         let refused = matches!(error.code, Unauthenticated | PermissionDenied | ResourceExhausted);
@@ -87,7 +87,7 @@ impl Report {
         }
     }
 
-    /// Of one that did.
+    /// The report on a device that answered.
     pub fn told(name: String, url: String, told: Told) -> Self {
         let mut problems = problems(&told);
         problems.truncate(MOST);
@@ -118,10 +118,10 @@ impl Report {
     }
 }
 
-/// The last attempt that the privileged half has a record of; else what the server did, which may have ended before that.
+/// The last attempt that the agent has recorded; otherwise the server's job, which may have ended before that.
 fn attempt(update: &Value) -> Option<Attempt> {
     let last = &update["last_attempt"];
-    // A job that runs, or failed after the attempt that is recorded.
+    // A job that runs, or that failed after the recorded attempt.
     let job = &update["status"];
     if update["new_version"] != last["version"] || !last.is_object() {
         let phase = text(&update["phase"])?;
@@ -140,7 +140,7 @@ fn attempt(update: &Value) -> Option<Attempt> {
     })
 }
 
-/// What the device itself finds wrong.
+/// The problems that the device itself reports.
 fn problems(told: &Told) -> Vec<String> {
     let mut found = Vec::new();
     let mut list = |what: &str, value: &Value| {

@@ -1,7 +1,7 @@
-//! The 40-pin header as a picture: in the terminal, as SVG, as data. `raspi-mcp pins` draws it.
+//! The 40-pin header as a picture: in the terminal, as SVG, as data. Drawn by `raspi-mcp pins`.
 //!
-//! What is drawn are the entries of `gpio.list_pins`, asked of a server or made from the board itself; here they are put on
-//! the contacts where they belong.
+//! Its input are the entries of `gpio.list_pins`, from a server or made from the board itself; here they are placed on
+//! their contacts.
 
 mod svg;
 mod terminal;
@@ -18,20 +18,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// What a pin is set to.
+/// The function of a pin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     Input,
     Output,
-    /// One of the chip's other functions drives it.
+    /// Driven by one of the chip's other functions.
     Alt,
     #[default]
     #[serde(other)]
     Unknown,
 }
 
-/// One pin, as `gpio.list_pins` describes it; fields that a picture has no use for are left out.
+/// One pin as described by `gpio.list_pins`, without fields that are not drawn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// The Broadcom number.
@@ -43,32 +43,32 @@ pub struct Entry {
     /// Whether tools may use it.
     #[serde(default)]
     pub allowed: bool,
-    /// The chip's function it carries, where it is no plain line.
+    /// The chip's function on it, if it is not a plain line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
-    /// Who holds the line, by the kernel's word.
+    /// The user of the line, according to the kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consumer: Option<String>,
-    /// The caller of this server who holds it.
+    /// The caller of this server that holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<Value>,
 }
 
-/// One contact of the header and what is known about it.
+/// One contact of the header with its state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cell {
-    /// 1-40, as counted on the board.
+    /// 1-40, as numbered on the board.
     pub contact: u8,
     /// `3V3`, `5V`, `GND` or `GPIO17`.
     pub name: String,
     #[serde(skip)]
     pub look: Look,
-    /// What `gpio.list_pins` says; nothing for power, and for pins that are kept back from tools.
+    /// The entry of `gpio.list_pins`; `None` for power, and for pins that tools may not see.
     #[serde(flatten)]
     pub entry: Option<Entry>,
 }
 
-/// How a contact is drawn. High is a filled mark and low an open one, so that colour is not the only sign.
+/// How a contact is drawn. High is a filled mark and low an outlined one, so that colour is not the only sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     Power,
@@ -76,7 +76,7 @@ pub enum Look {
     Output(Option<Level>),
     Input(Option<Level>),
     Function,
-    /// Nothing is known, or nothing is told: a pin that belongs to the machine itself.
+    /// Unknown or not reported: a pin reserved for the machine.
     Unknown,
 }
 
@@ -85,9 +85,9 @@ pub enum Look {
 pub struct Picture {
     /// The board's name.
     pub board: String,
-    /// Not a real one.
+    /// Whether the board is simulated.
     pub simulated: bool,
-    /// Who said so, for a person: the server, or the board itself.
+    /// The source of the data, for people: the server, or the board itself.
     pub source: String,
     /// Contacts 1 to 40.
     pub contacts: Vec<Cell>,
@@ -99,14 +99,14 @@ impl Picture {
         Self { board: board.into(), simulated, source: source.into(), contacts }
     }
 
-    /// The pairs as they lie on the board: the odd contact and the even one beside it.
+    /// The pairs as arranged on the board: an odd contact with the even one beside it.
     fn rows(&self) -> impl Iterator<Item = (&Cell, &Cell)> {
         self.contacts.chunks_exact(2).map(|pair| (&pair[0], &pair[1]))
     }
 }
 
-/// Every pin as the board itself shows it, without changing any. `allowed` are the pins of tools. A pin that the kernel
-/// tells nothing about is one of unknown mode.
+/// Every pin as read from the board, without changing any. `allowed` are the pins of tools. A pin that the kernel does
+/// not report has an unknown mode.
 pub fn entries(port: &dyn Port, allowed: &BTreeSet<u8>) -> Vec<Entry> {
     let entry = |pin: Pin| {
         let look = port.look(pin).ok();
@@ -144,7 +144,7 @@ impl Cell {
         Some(Self { contact, name, look, entry })
     }
 
-    /// What it does, in two words at most: `out high`, `in low`, `SDA1`.
+    /// Its state, in at most two words: `out high`, `in low`, `SDA1`.
     fn state(&self) -> String {
         let level = |level: Option<Level>| match level {
             Some(Level::High) => " high",
@@ -165,7 +165,7 @@ impl Cell {
         }
     }
 
-    /// Who has it: the caller, else whoever the kernel names, else whether tools may have it.
+    /// Its holder: the caller, otherwise the kernel's consumer, otherwise whether tools may use it.
     fn holder(&self) -> String {
         let Some(entry) = &self.entry else { return String::new() };
         let leased = entry.lease.as_ref().and_then(|lease| {
@@ -177,10 +177,10 @@ impl Cell {
     }
 }
 
-/// Longest name of a holder that is drawn: the kernel's own bound is 31 bytes.
+/// Longest name of a holder that is drawn: the kernel's own limit is 31 bytes.
 const LONGEST: usize = 31;
 
-/// A name somebody else chose, without anything a terminal would obey.
+/// A name chosen by others, with terminal control characters escaped.
 fn shown(name: &str) -> String {
     cut(name, LONGEST)
 }

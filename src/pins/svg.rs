@@ -1,10 +1,10 @@
-//! The header as SVG: one file that needs nothing else, for light and dark pages, in colour and in words.
+//! The header as SVG: one self-contained file for light and dark pages, in colour and in words.
 
 use super::{Cell, Look, Picture, terminal::title};
 use hw::line::Level;
 use std::fmt::Write;
 
-/// All in user units: of a picture as wide as a page's column.
+/// Lengths are in user units: as wide as the column of a page.
 const WIDTH: u32 = 840;
 const TOP: u32 = 84;
 const ROW: u32 = 26;
@@ -12,15 +12,15 @@ const LEGEND: u32 = 70;
 /// Between the two rows of contacts.
 const MIDDLE: u32 = WIDTH / 2;
 
-/// What a page's colours change nothing about.
+/// Styles that do not depend on the colour scheme.
 const STYLE: &str = "\
 text{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
 .title{font-size:17px;font-weight:600}.name{font-weight:600}.number{font-size:11px;text-anchor:middle}.left{text-anchor:end}
 .board{fill:none}.mark{stroke-width:2}.unknown .mark{stroke-dasharray:3 2}
 ";
 
-/// The colours for one kind of page. Those with the common colour blindnesses tell them apart (after Okabe and Ito); shapes
-/// and words say the same.
+/// The colours for one colour scheme. Distinguishable with the common colour blindnesses (after Okabe and Ito); shapes
+/// and words show the same.
 struct Colours {
     paper: &'static str,
     ink: &'static str,
@@ -54,7 +54,7 @@ const DARK: Colours = Colours {
 };
 
 impl Colours {
-    /// As rules, in plain CSS that also simple viewers read.
+    /// As rules in plain CSS that simple viewers support too.
     fn rules(&self) -> String {
         let Self { paper, ink, quiet, line, output, input, function, power } = self;
         let mut out = format!(
@@ -103,7 +103,7 @@ pub fn svg(picture: &Picture) -> String {
     out
 }
 
-/// One contact: its mark and number in the middle, and outwards of it name, state and holder.
+/// One contact: its mark and number in the middle; outwards from it name, state and holder.
 fn cell(out: &mut String, cell: &Cell, y: u32, left: bool) {
     let (side, away): (&str, fn(u32) -> u32) = if left { (" left", |by| MIDDLE - by) } else { ("", |by| MIDDLE + by) };
     let text = y + 5;
@@ -121,7 +121,7 @@ fn cell(out: &mut String, cell: &Cell, y: u32, left: bool) {
     out.push_str("</g>\n");
 }
 
-/// A square for outputs and power, a circle for what only listens, a diamond for other functions.
+/// A square for outputs and power, a circle for inputs, a diamond for other functions.
 fn mark(out: &mut String, look: Look, x: u32, y: u32) {
     let _ = match look {
         Look::Output(_) | Look::Power | Look::Ground => writeln!(
@@ -170,7 +170,7 @@ fn legend(out: &mut String, y: u32) {
     }
 }
 
-/// As text of XML; what XML has no way to say is spelled out before (`super::shown`).
+/// Escaped as XML text; characters that XML cannot represent were replaced before (`super::shown`).
 fn escaped(text: &str) -> String {
     text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
         match c {

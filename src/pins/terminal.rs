@@ -1,15 +1,15 @@
-//! The header as lines of text: odd contacts left, even ones right, as they lie on the board.
+//! The header as lines of text: odd contacts left, even ones right, as on the board.
 
 use super::{Cell, Look, Picture};
 use hw::line::Level;
 use std::fmt::Write;
 
-/// What stands beside a contact, from the middle outwards: name, state, holder.
+/// The texts beside a contact, from the middle outwards: name, state, holder.
 fn columns(cell: &Cell) -> [String; 3] {
     [cell.name.clone(), cell.state(), cell.holder()]
 }
 
-/// How wide each column has to be, in characters.
+/// The width of each column, in characters.
 fn widths<'a>(cells: impl Iterator<Item = &'a Cell>) -> [usize; 3] {
     cells.fold([0; 3], |widest, cell| {
         let own = columns(cell).map(|text| text.chars().count());
@@ -17,7 +17,7 @@ fn widths<'a>(cells: impl Iterator<Item = &'a Cell>) -> [usize; 3] {
     })
 }
 
-/// The picture as text; with `colour`, ANSI escape codes say the state as well.
+/// The picture as text; with `colour`, ANSI escape codes also show the state.
 pub fn terminal(picture: &Picture, colour: bool) -> String {
     let [name_w, state_w, holder_w] = widths(picture.rows().map(|(odd, _)| odd));
     let [other_name_w, other_state_w, _] = widths(picture.rows().map(|(_, even)| even));
@@ -41,13 +41,13 @@ pub fn terminal(picture: &Picture, colour: bool) -> String {
     out
 }
 
-/// The board, and whether it is one.
+/// The board's name, and whether it is simulated.
 pub(super) fn title(picture: &Picture) -> String {
     let marked = picture.simulated && !picture.board.contains("simulated");
     format!("{}{}", super::cut(&picture.board, 80), if marked { " (simulated)" } else { "" })
 }
 
-/// One letter a contact: capital or filled is high.
+/// One letter for each contact: capital or filled means high.
 const fn mark(look: Look) -> &'static str {
     match look {
         Look::Power => "+",
@@ -61,7 +61,7 @@ const fn mark(look: Look) -> &'static str {
     }
 }
 
-/// ANSI colours of a look (ECMA-48, 8.3.117): those of the SVG, as near as sixteen colours come.
+/// ANSI colours (ECMA-48, 8.3.117): the nearest of sixteen to those of the SVG.
 fn painted(colour: bool, look: Look, text: &str) -> String {
     let code = match look {
         Look::Power => "31",

@@ -52,7 +52,7 @@ fn write(scene: &Scene<'_>) -> Result<Vec<Part>, ToolError> {
         audit = tool("logs.get_recent_audit_logs"),
         health = tool("system.get_health_snapshot"),
     );
-    // Numbers and flags only: lines of a log do not belong into a message that speaks for the user.
+    // Numbers and flags only: log lines do not belong in a message that speaks for the user.
     Ok(vec![Part::Text(text), Part::Resource("raspi://health")])
 }
 

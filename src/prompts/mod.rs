@@ -1,6 +1,6 @@
-//! Prompts: instructions that a person picks by name, written for this machine and this caller.
+//! Prompts: instructions that a person selects by name, written for this machine and this caller.
 //!
-//! A prompt grants nothing: it says which tools to use, and the resources it shows are read as the caller.
+//! A prompt grants nothing: it names the tools to use, and the resources it shows are read as the caller.
 
 mod diagnose;
 mod safe_reboot;
@@ -22,45 +22,45 @@ pub struct Prompt {
     write: fn(&Scene<'_>) -> Result<Vec<Part>, ToolError>,
 }
 
-/// What a prompt can be given. Always text, as MCP has it.
+/// An argument of a prompt. Always text, as MCP defines it.
 pub struct Argument {
     pub name: &'static str,
     pub description: &'static str,
     pub required: bool,
-    /// In characters.
+    /// Longest value, in characters.
     longest: usize,
     /// Values to suggest.
     pub suggestions: &'static [&'static str],
-    /// Nothing but a suggested value is taken.
+    /// Only suggested values are accepted.
     closed: bool,
 }
 
-/// A piece of a prompt: one message.
+/// One message of a prompt.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Part {
     Text(String),
-    /// What the resource at this address holds, as text.
+    /// The contents of the resource at this address, as text.
     Resource(&'static str),
 }
 
 /// Every prompt, in the order they are listed.
 pub static PROMPTS: &[&Prompt] = &[&diagnose::PROMPT, &safe_reboot::PROMPT];
 
-/// For whom a prompt is written.
+/// The context for which a prompt is written.
 pub struct Scene<'a> {
     pub services: &'a Services,
     pub registry: &'a Registry,
     pub caller: &'a Caller,
-    /// How this client spells tools.
+    /// How this client spells the names of tools.
     pub naming: Naming,
     given: &'a Map<String, Value>,
 }
 
 impl Prompt {
-    /// The prompt called `name`.
+    /// The prompt named `name`.
     ///
     /// # Errors
-    /// `invalid_argument`, as MCP has it, naming those that there are.
+    /// `invalid_argument`, as MCP requires, listing the existing ones.
     pub fn find(name: &str) -> Result<&'static Self, ToolError> {
         PROMPTS.iter().copied().find(|prompt| prompt.name == name).ok_or_else(|| {
             let known: Vec<&str> = PROMPTS.iter().map(|prompt| prompt.name).collect();
@@ -71,10 +71,10 @@ impl Prompt {
         })
     }
 
-    /// Writes the prompt.
+    /// Renders the prompt.
     ///
     /// # Errors
-    /// `invalid_argument` naming the argument that is missing, unknown, too long or not to be understood.
+    /// `invalid_argument` naming the argument that is missing, unknown, too long or invalid.
     pub fn write(
         &self,
         pipeline: &Pipeline,
@@ -94,7 +94,7 @@ impl Prompt {
     }
 
     /// # Errors
-    /// `invalid_argument` naming those that there are.
+    /// `invalid_argument` listing the existing arguments.
     pub fn argument(&self, name: &str) -> Result<&'static Argument, ToolError> {
         self.arguments.iter().find(|argument| argument.name == name).ok_or_else(|| {
             let known: Vec<&str> = self.arguments.iter().map(|argument| argument.name).collect();
@@ -136,7 +136,7 @@ impl Scene<'_> {
         self.naming.spell(name)
     }
 
-    /// Why this caller cannot use a tool; `None` when it can.
+    /// Why this caller cannot use a tool; `None` if it can.
     fn refusal(&self, name: &str) -> Option<ToolError> {
         let meta: Result<&'static Meta, ToolError> = match self.registry.names.resolve(name) {
             Ok((entry, _)) => Ok(entry.meta),

@@ -1,4 +1,4 @@
-//! `safe-reboot`: restart with a look before, a person's yes, and a look after.
+//! `safe-reboot`: restart with checks before and after, and a person's approval.
 
 use super::{Argument, Part, Prompt, Scene};
 use agent::power::MAX_DELAY_SECONDS;
@@ -6,7 +6,7 @@ use base::error::ToolError;
 use contract::meta::Mode;
 use serde_json::json;
 
-/// Seconds, unless told: enough for a person to change their mind.
+/// Default delay in seconds: enough for a person to cancel.
 const DELAY: u32 = 60;
 
 pub static PROMPT: Prompt = Prompt {

@@ -1,24 +1,24 @@
-//! `raspi://logs/app?level=warn`: which resource, and the arguments of the tool behind it.
+//! `raspi://logs/app?level=warn`: the address of a resource and the arguments for the tool behind it.
 
 use super::{Parameter, RESOURCES, Resource};
 use base::error::ToolError;
 use contract::values::Pin;
 use serde_json::{Map, Value};
 
-/// Longest address, in bytes: subscriptions keep them.
+/// Longest address, in bytes: subscriptions store them.
 pub const LONGEST: usize = 512;
 
-/// A resource with what the query narrows it to.
+/// A resource and the arguments from the query.
 #[derive(Clone, Debug)]
 pub struct Address {
     pub resource: &'static Resource,
-    /// Arguments of the tool, as far as the query gave them. The tool's own schema judges them.
+    /// Arguments of the tool given by the address. The tool's own schema validates them.
     pub args: Map<String, Value>,
 }
 
 impl Address {
     /// # Errors
-    /// `not_found` when there is no such resource, `invalid_argument` when its query is at fault.
+    /// `not_found` if there is no such resource, `invalid_argument` if its query is invalid.
     pub fn parse(uri: &str) -> Result<Self, ToolError> {
         let (base, query) = match uri.split_once('?') {
             Some((base, query)) => (base, Some(query)),
@@ -52,25 +52,25 @@ impl Address {
         Ok(Self { resource, args })
     }
 
-    /// Which of many it is, for a resource that is one for each.
+    /// Which item it names, for a resource with a variable part.
     pub fn which(&self) -> Option<&str> {
         self.arg(self.resource.which?.name)
     }
 
-    /// The pin of the header that it is about.
+    /// The header pin that it names.
     pub fn pin(&self) -> Option<Pin> {
         let number = self.args.get(self.resource.which?.name)?.as_u64()?;
         Pin::try_from(number).ok()
     }
 
-    /// A text argument that the address gave.
+    /// A text argument given by the address.
     pub fn arg(&self, name: &str) -> Option<&str> {
         self.args.get(name)?.as_str()
     }
 }
 
 impl Parameter {
-    /// What is no number where one is wanted is left to the tool's schema, which says so.
+    /// A value that should be a number and is not is left to the tool's schema, which reports it.
     fn value(self, text: String) -> Value {
         match text.parse::<u64>() {
             Ok(number) if self.number => number.into(),
@@ -79,7 +79,7 @@ impl Parameter {
     }
 }
 
-/// The last part of the address, where braces stand in the resource's own.
+/// The last part of the address, where the resource's own has braces.
 fn which<'a>(resource: &Resource, base: &'a str) -> Option<&'a str> {
     base.strip_prefix(resource.base()).filter(|which| !which.is_empty() && !which.contains(['/', '#', '{', '}']))
 }
@@ -91,7 +91,7 @@ fn bad_query(resource: &Resource, name: &str) -> ToolError {
         .hint(format!("the address is {takes}"))
 }
 
-/// Percent-encoding undone (RFC 3986, 2.1); `None` when it is broken.
+/// Decodes percent-encoding (RFC 3986, 2.1); `None` if it is invalid.
 fn decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,23 +1,23 @@
-//! Which difference between two looks at the machine is news to a subscriber.
+//! Which changes of the machine are significant enough to notify subscribers.
 
 use serde_json::Value;
 
-/// Numbers of the health snapshot, and by how much one must move. Below that it is noise.
+/// Numbers of the health snapshot, and by how much one must change. Smaller changes are noise.
 const STEPS: &[(&str, f64)] = &[("cpu_usage_percent", 20.0), ("cpu_temperature_celsius", 2.0)];
-/// Amounts and what they are a part of; news when the part moves by this many per cent of the whole.
+/// Amounts and their totals; significant if the amount changes by this percentage of the total.
 const SHARES: &[(&str, &str, f64)] =
     &[("memory_used_bytes", "memory_total_bytes", 5.0), ("disk_used_bytes", "disk_total_bytes", 1.0)];
 /// Any difference counts.
 const EXACT: &[&str] =
     &["throttling_flags", "unreadable", "warnings", "disk_mount", "memory_total_bytes", "disk_total_bytes"];
 
-/// Whether two health snapshots differ by more than noise.
+/// Whether two health snapshots differ significantly.
 pub fn of_health(before: &Value, now: &Value) -> bool {
     let number = |of: &Value, name: &str| of[name].as_f64();
     let moved = |name: &str| match (number(before, name), number(now, name)) {
         (Some(before), Some(now)) => (now - before).abs(),
         (None, None) => 0.0,
-        // It can be measured no longer, or again.
+        // The value has become unavailable or available.
         _ => f64::INFINITY,
     };
     STEPS.iter().any(|(name, step)| moved(name) >= *step)

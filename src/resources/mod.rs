@@ -1,7 +1,7 @@
 //! `raspi://…`: answers of tools under addresses that a client can keep, embed and subscribe to.
 //!
-//! A resource has no data and no rights of its own: reading it runs the tool behind it, as the caller, through the same
-//! pipeline. So role, policy, rate, redaction and audit hold as they do for the tool.
+//! A resource has no data or rights of its own: reading it runs the tool behind it, as the caller, through the same
+//! pipeline. Role, policy, rate limit, redaction and audit therefore apply as for the tool.
 
 pub mod address;
 pub mod change;
@@ -17,21 +17,21 @@ use crate::registry::{Registry, pipeline::Pipeline, tool::Entry};
 use base::error::ToolError;
 use contract::{access::caller::Caller, meta::Meta};
 
-/// One resource: where it is, and whose answer it holds.
+/// One resource: its address, and the tool whose answer it holds.
 #[derive(Debug)]
 pub struct Resource {
-    /// Its address without a query; `{name}` at its end stands for which of many. The tool names the same in
+    /// Its address without a query; `{name}` at its end is a variable part. The tool names the same in
     /// [`Meta::resource_uri`].
     pub uri: &'static str,
     pub tool: &'static str,
     pub description: &'static str,
-    /// The argument of the tool that the part of the address in braces gives.
+    /// The tool's argument that the variable part gives.
     pub which: Option<Parameter>,
-    /// Arguments of the tool that the query may give, by the same names.
+    /// Arguments of the tool that the query may give, under the same names.
     pub parameters: &'static [Parameter],
-    /// The media type of its content; `None` where each has its own.
+    /// The media type of its content; `None` if each item has its own.
     pub mime: Option<&'static str>,
-    /// How long a client may keep what it read, in milliseconds (2026-07-28, `ttlMs`).
+    /// How long a client may cache it, in milliseconds (2026-07-28, `ttlMs`).
     pub ttl_ms: u64,
     pub source: Source,
 }
@@ -40,33 +40,33 @@ pub struct Resource {
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
     pub name: &'static str,
-    /// Numbers are numbers in the tool's arguments, everything else is text.
+    /// Passed to the tool as a number; otherwise as text.
     pub number: bool,
 }
 
-/// Where changes of a resource come from.
+/// What triggers notifications of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Looked at every [`notifier::EVERY`] while somebody is subscribed.
+    /// Compared every [`notifier::EVERY`] while there are subscribers.
     Health,
     /// As health.
     Capabilities,
     /// Each line of the server's log.
     Log,
-    /// Each record of the audit that the subscriber may see, but for those of reading the audit: a client that reads at
-    /// every change would never come to rest.
+    /// Each record of the audit that the subscriber may see, except records of reading the audit: otherwise a client
+    /// that reads at every change would trigger the next change.
     Audit,
-    /// Each change of that one service that systemd tells of, while somebody is subscribed.
+    /// Each change of that service reported by systemd, while there are subscribers.
     Service,
-    /// Each edge of an input and each change by a tool, while somebody is subscribed.
+    /// Each edge of an input and each change by a tool, while there are subscribers.
     Pin,
-    /// Each step of an update, and what becomes of its trial.
+    /// Each step of an update, and the result of its trial.
     Update,
-    /// Nowhere: what is there stays as it is.
+    /// It never changes.
     Nowhere,
 }
 
-/// What log messages are lines of: who may not read it does not get them either.
+/// The resource behind log messages: callers that may not read it do not receive them either.
 pub const LOG: &str = "raspi://logs/app";
 
 /// Whether this caller may read the resource at `uri`.
@@ -162,24 +162,24 @@ pub static RESOURCES: &[Resource] = &[
         which: Some(text("name")),
         parameters: &[],
         mime: None,
-        // As long as it is there it is the same.
+        // A photo never changes.
         ttl_ms: 3_600_000,
         source: Source::Nowhere,
     },
 ];
 
 impl Resource {
-    /// The address without what stands in braces at its end.
+    /// The address without its variable part.
     pub fn base(&self) -> &'static str {
         self.uri.split_once('{').map_or(self.uri, |(base, _)| base)
     }
 
-    /// The name of what stands in braces.
+    /// The name of the variable part.
     pub fn variable(&self) -> Option<&'static str> {
         self.uri.split_once('{').map(|(_, name)| name.trim_end_matches('}'))
     }
 
-    /// What the address of this resource may look like (RFC 6570), if it takes parameters.
+    /// The URI template of this resource (RFC 6570), if it takes parameters.
     pub fn template(&self) -> Option<String> {
         if self.which.is_some() {
             return Some(self.uri.to_owned());
@@ -191,13 +191,13 @@ impl Resource {
     /// The tool behind it, in this server's registry.
     ///
     /// # Errors
-    /// `not_found` in a server that is built without it.
+    /// `not_found` if the server is built without it.
     pub fn entry(&self, registry: &Registry) -> Result<&'static Entry, ToolError> {
         let found = registry.names.resolve(self.tool).map(|(entry, _)| entry);
         found.map_err(|_| ToolError::not_found(format!("this server has no {}", self.tool)).with("resource", self.uri))
     }
 
-    /// The tool's declaration, when this caller may use it: what one may not call is not listed either.
+    /// The tool's declaration, if this caller may use it; otherwise the resource is not listed.
     ///
     /// # Errors
     /// As [`Resource::entry`], and `permission_denied`.

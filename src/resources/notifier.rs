@@ -1,7 +1,7 @@
-//! Brings news to those who subscribed: at once when it is the first for a while, then together, at most once a second.
+//! Notifies subscribers: the first change at once, later ones together, at most once a second.
 //!
-//! There is a notifier only while there are subscriptions. The log and the audit wake it; it looks at the machine by
-//! itself only for those who listen to health or capabilities.
+//! A notifier runs only while there are subscriptions. The log and the audit wake it; it polls the machine only for
+//! subscribers of health or capabilities.
 
 use super::{
     Source, change,
@@ -23,18 +23,18 @@ use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-/// How often the machine is looked at while somebody listens to its health or capabilities.
+/// How often health and capabilities are compared while they have subscribers.
 pub const EVERY: Duration = Duration::from_secs(10);
 /// The shortest time between two deliveries.
 pub const PACE: Duration = Duration::from_secs(1);
-/// The same, where nothing but pins has changed.
+/// The same if only pins have changed.
 pub const PIN_PACE: Duration = Duration::from_millis(50);
-/// A client that does not read must not hold up the others for longer than this.
+/// How long a client that does not read may delay the others.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Delivers until nobody listens any more, or the server stops.
+/// Delivers until there are no subscribers or the server stops.
 pub async fn run(services: Arc<Services>, subscriptions: Arc<Subscriptions>, stop: CancellationToken) {
-    // What it delivers is cut short too: a stop does not wait for a client that does not read.
+    // Cancels deliveries too: a stop does not wait for a client that does not read.
     stop.run_until_cancelled(notify(&services, &subscriptions)).await;
 }
 
@@ -59,7 +59,7 @@ async fn notify(services: &Arc<Services>, subscriptions: &Arc<Subscriptions>) {
         }
         let due = subscriptions.due(&services.log);
         if !due.is_empty() {
-            // A pin is followed as it changes; of everything else the first news is enough for a while.
+            // Changes of pins are delivered quickly; everything else is collected for longer.
             let pace = if due.iter().all(Due::is_of_a_pin) { PIN_PACE } else { PACE };
             deliver(due).await;
             sleep(pace).await;
@@ -75,13 +75,13 @@ async fn deliver(due: Vec<Due>) {
                 News::Log(since) => ear.log(since).await,
             }
         };
-        // Whoever is too slow has it in its queue already, or has missed it: an update says "read again", nothing more.
+        // A client that is too slow has the message in its queue, or has missed it: an update only says "read again".
         let _ = timeout(PATIENCE, told).await;
     }))
     .await;
 }
 
-/// The machine as it was when subscribers last heard of it.
+/// The machine's state at the last notification of subscribers.
 #[derive(Default)]
 struct Seen {
     health: Option<Value>,
@@ -89,7 +89,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// What nobody listens to grows old, and is no base to compare with.
+    /// Drops the state of sources without subscribers: it would be outdated when used again.
     fn forget_all_but(&mut self, needs: &Needs) {
         if !needs.health {
             self.health = None;
@@ -101,7 +101,7 @@ impl Seen {
 
     async fn look(&mut self, services: &Services, subscriptions: &Subscriptions, needs: &Needs) {
         if needs.health {
-            // A machine that cannot be read is a change as well: whoever reads then is told why.
+            // A failure to read the machine is a change too: a client that reads then learns the reason.
             let now = match health_snapshot::glance(services).await {
                 Ok(snapshot) => serde_json::to_value(snapshot).unwrap_or_default(),
                 Err(error) => Value::String(error.message),

@@ -1,4 +1,4 @@
-//! Hears of changes of single pins, for those who subscribed to them: edges of inputs by the kernel, everything else from the
+//! Watches single pins for their subscribers: edges of inputs are reported by the kernel, all other changes by the
 //! lines themselves.
 
 use super::subscriptions::Subscriptions;
@@ -10,7 +10,7 @@ use std::{
 };
 use tokio::{sync::broadcast::error::RecvError, task::JoinHandle};
 
-/// The pins that are listened to, each with what listens to it.
+/// The watched pins, each with its task.
 #[derive(Default)]
 pub(super) struct Pins(BTreeMap<Pin, Listener>);
 
@@ -23,7 +23,7 @@ impl Drop for Listener {
 }
 
 impl Pins {
-    /// Listens to these pins and no others.
+    /// Watches exactly these pins.
     pub fn listen_to(&mut self, services: &Arc<Services>, subscriptions: &Arc<Subscriptions>, wanted: &BTreeSet<Pin>) {
         self.0.retain(|pin, listener| wanted.contains(pin) && !listener.0.is_finished());
         for pin in wanted.iter().copied() {
@@ -51,7 +51,8 @@ async fn listen(services: Arc<Services>, subscriptions: Arc<Subscriptions>, pin:
     let may = |caller: &Caller| may_read(&services, pin, caller);
     let mut altered = lines.altered();
     loop {
-        // What is no input, or is held by somebody else, has no edges for us: it tells when it becomes another.
+        // Pins that are not inputs, or are used by another program, report no edges. A change of their function is
+        // reported.
         let mut edges = lines.listen(pin).ok();
         loop {
             let edge = async {

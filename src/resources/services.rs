@@ -1,4 +1,4 @@
-//! Hears of changes of single services from systemd, for those who subscribed to them.
+//! Watches single services through systemd for their subscribers.
 
 use super::subscriptions::Subscriptions;
 use crate::services::Services;
@@ -14,11 +14,11 @@ use std::{
 use tokio::task::JoinHandle;
 use zbus::MessageStream;
 
-/// The services that are listened to, each with what listens to it.
+/// The watched services, each with its task.
 #[derive(Default)]
 pub(super) struct ServiceListeners {
     listeners: BTreeMap<String, Listener>,
-    /// systemd could not be asked for some of them: tried again with the next look at the machine.
+    /// systemd could not be reached for some of them: tried again at the next poll.
     cut_off: bool,
 }
 
@@ -30,7 +30,7 @@ impl Drop for Listener {
     }
 }
 
-/// Changes of the service behind `name`: systemd tells them of the unit itself, not of its aliases.
+/// Changes of the service with this name: systemd reports them for the unit itself, not for its aliases.
 async fn changes(services: &Services, name: &str) -> Result<MessageStream, ToolError> {
     let answer = properties::of_unit(&services.machine.bus, name).await?;
     let id = answer.read()?.owned("Id");
@@ -38,7 +38,7 @@ async fn changes(services: &Services, name: &str) -> Result<MessageStream, ToolE
 }
 
 impl ServiceListeners {
-    /// Listens to these services and no others.
+    /// Watches exactly these services.
     pub async fn listen_to(
         &mut self,
         services: &Services,
@@ -58,7 +58,7 @@ impl ServiceListeners {
                         while changes.next().await.is_some() {
                             subscriptions.service_moved(&unit);
                         }
-                        // The connection is gone, and what happens meanwhile is not heard: whoever reads again sees it.
+                        // The connection is lost, and changes may be missed: notify, so that the client reads again.
                         subscriptions.service_moved(&unit);
                     };
                     self.listeners.insert(name.clone(), Listener(base::task::spawn(listen)));
@@ -71,7 +71,7 @@ impl ServiceListeners {
         }
     }
 
-    /// Whether there is one that cannot be listened to now.
+    /// Whether a service cannot be watched now.
     pub fn is_cut_off(&self) -> bool {
         self.cut_off
     }

@@ -1,4 +1,4 @@
-//! One subscription: whose it is, what of, and what of that is new.
+//! One subscription: its subscriber, its resource, and what is due.
 
 use super::{Address, Source};
 use crate::log::{LogLine, Ring, Since, rank};
@@ -7,10 +7,10 @@ use futures::future::BoxFuture;
 use std::sync::Arc;
 use tracing::Level;
 
-/// Log lines that one delivery holds; what is left out is counted.
+/// Most log lines in one delivery; omitted lines are counted.
 const LINES: usize = 64;
 
-/// A subscriber's end. Delivery must not log, or the log would feed itself.
+/// Delivers to a subscriber. Implementations must not log, or the log would feed itself.
 pub trait Ear: Send + Sync {
     /// The resource at this address has changed.
     fn updated<'a>(&'a self, uri: &'a str) -> BoxFuture<'a, ()>;
@@ -43,18 +43,18 @@ pub(super) struct Entry {
     pub wants: Wants,
     /// Something has changed since the last delivery.
     pub due: bool,
-    /// The newest line of the log that it knows of.
+    /// The newest line of the log that was delivered.
     pub mark: u64,
 }
 
-/// What of.
+/// What it subscribes to.
 pub(super) enum Wants {
     Updates { uri: String, address: Address },
     Log { least: usize },
 }
 
 impl Entry {
-    /// Whether it would only repeat the other one.
+    /// Whether it duplicates the other one.
     pub fn is_same_as(&self, other: &Self) -> bool {
         self.conversation == other.conversation
             && match (&self.wants, &other.wants) {
@@ -64,7 +64,7 @@ impl Entry {
             }
     }
 
-    /// Whether the record of this call is news to it; see [`Source::Audit`].
+    /// Whether the record of this call is visible to it; see [`Source::Audit`].
     pub fn sees(&self, principal: &str, tool: &str, outcome: &str) -> bool {
         let Wants::Updates { address, .. } = &self.wants else { return false };
         let fits = |name: &str, value: &str| address.arg(name).is_none_or(|wanted| wanted == value);
@@ -75,7 +75,7 @@ impl Entry {
             && fits("outcome", outcome)
     }
 
-    /// What is to be delivered now, if anything; it is due no longer.
+    /// Takes what is due now, if anything.
     pub fn take_due(&mut self, log: &Ring) -> Option<Due> {
         let news = match &self.wants {
             Wants::Log { least } => {
@@ -95,7 +95,7 @@ impl Entry {
     }
 }
 
-/// As `logs.get_recent_app_logs` takes its argument, which has judged it: its "debug" is everything.
+/// The level argument of `logs.get_recent_app_logs`, already validated. "debug" includes everything.
 fn least_level(address: &Address) -> Level {
     match address.arg("level") {
         Some("error") => Level::ERROR,
@@ -105,16 +105,16 @@ fn least_level(address: &Address) -> Level {
     }
 }
 
-/// The new lines for somebody who wants log messages at least as severe as `least` (its [`rank`]); `mark` moves on.
+/// The new lines for a client that wants log messages at least as severe as `least` (its [`rank`]); advances `mark`.
 pub fn messages_since(log: &Ring, mark: &mut u64, least: usize) -> Since {
     log.since(mark, LINES, |line| is_ours(line) && rank(line.severity()) >= Some(least))
 }
 
-/// The first part of the targets that this program's lines have.
+/// The first part of the targets of this program's log lines.
 const OURS: [&str; 4] = ["raspi_mcp", "agent", "camera", "update"];
 
-/// Lines of libraries that carry the delivery would call for the next one, at levels that only a developer sets. So would those
-/// of the notifier itself, whose target is `resources`.
+/// Excludes lines of libraries that deliver messages, since each delivery would cause the next one (at levels that only
+/// developers set), and lines of the notifier, whose target is `resources`.
 fn is_ours(line: &LogLine) -> bool {
     line.target.split("::").next().is_some_and(|first| OURS.contains(&first))
 }

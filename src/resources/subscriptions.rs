@@ -1,7 +1,7 @@
-//! Who wants to hear of what: every subscription, their number bounded, and what of them is due.
+//! All subscriptions, limited in number, and which of them are due.
 //!
-//! The audit marks subscriptions as records come (see [`Subscriptions::recorded`]); for the log each has its place in the ring.
-//! [`super::notifier`] takes out what is due and delivers it.
+//! Audit records mark subscriptions as due (see [`Subscriptions::recorded`]); each log subscription has its position in
+//! the ring. [`super::notifier`] takes what is due and delivers it.
 
 use super::{
     Address, Source,
@@ -25,17 +25,17 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// Subscriptions of one conversation: every resource in some variants, and the log.
+/// Most subscriptions of one conversation: every resource in some variants, and the log.
 pub const PER_CONVERSATION: usize = 16;
-/// Subscriptions of all conversations: about 200 bytes each. One caller gets a share of them.
+/// Most subscriptions of all conversations, about 200 bytes each. One caller gets a share of them.
 pub const IN_ALL: usize = 256;
 const RULE: Rule = Rule::quarter(IN_ALL);
 
-/// Everybody who listens.
+/// All subscriptions.
 #[derive(Default)]
 pub struct Subscriptions {
     inner: Mutex<Inner>,
-    /// How many there are, to be read without the lock: with none, nothing costs anything.
+    /// Their number, readable without the lock, so that there is no cost without subscriptions.
     count: AtomicUsize,
     conversations: AtomicU64,
     changed: Notify,
@@ -44,11 +44,11 @@ pub struct Subscriptions {
 #[derive(Default)]
 struct Inner {
     entries: Vec<Entry>,
-    /// A notifier is at work.
+    /// A notifier is running.
     notifier: bool,
 }
 
-/// What the notifier has to look at.
+/// What the notifier has to watch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     pub log: bool,
@@ -61,7 +61,7 @@ pub struct Needs {
 }
 
 impl Subscriptions {
-    /// A number for a conversation that may come to listen.
+    /// A number for a new conversation.
     pub fn conversation(&self) -> u64 {
         self.conversations.fetch_add(1, Ordering::Relaxed)
     }
@@ -71,10 +71,10 @@ impl Subscriptions {
         self.count.load(Ordering::Acquire)
     }
 
-    /// Enters a subscription; the same one again changes nothing. Returns whether a notifier must be started.
+    /// Adds a subscription; idempotent. Returns whether a notifier must be started.
     ///
     /// # Errors
-    /// `resource_exhausted` beyond the bounds.
+    /// `resource_exhausted` beyond the limits.
     #[must_use = "a notifier may be needed"]
     pub fn subscribe(
         &self,
@@ -89,11 +89,11 @@ impl Subscriptions {
         self.enter(Entry { conversation, caller: Arc::clone(caller), ear, wants, due: false, mark: log.mark() })
     }
 
-    /// Sends log messages at least as severe as `least` (its [`crate::log::rank`]) from now on. One level a conversation.
-    /// Returns whether a notifier must be started.
+    /// Sends log messages at least as severe as `least` (its [`crate::log::rank`]) from now on. One level per
+    /// conversation. Returns whether a notifier must be started.
     ///
     /// # Errors
-    /// `resource_exhausted` beyond the bounds.
+    /// `resource_exhausted` beyond the limits.
     #[must_use = "a notifier may be needed"]
     pub fn listen_to_log(
         &self,
@@ -137,7 +137,7 @@ impl Subscriptions {
         Ok(start)
     }
 
-    /// Takes a subscription out. Nothing happens when there was none: the client is where it wanted to be.
+    /// Removes a subscription, if there is one.
     pub fn unsubscribe(&self, conversation: u64, uri: &str) {
         self.retain(|entry| {
             entry.conversation != conversation
@@ -145,14 +145,14 @@ impl Subscriptions {
         });
     }
 
-    /// The conversation is over.
+    /// Removes all subscriptions of a conversation that has ended.
     pub fn forget(&self, conversation: u64) {
         if self.count() > 0 {
             self.retain(|entry| entry.conversation != conversation);
         }
     }
 
-    /// A call was recorded. Marks those who may see its record; see [`Source::Audit`].
+    /// A call was recorded: marks subscriptions that may see its record; see [`Source::Audit`].
     pub fn recorded(&self, principal: &str, tool: &str, outcome: &str) {
         let mut news = false;
         for entry in &mut self.lock().entries {
@@ -163,14 +163,14 @@ impl Subscriptions {
         }
     }
 
-    /// A look at the machine showed something new about this source.
+    /// The notifier found a change of this source.
     pub fn moved(&self, source: Source) {
         for entry in &mut self.lock().entries {
             entry.due |= matches!(&entry.wants, Wants::Updates { address, .. } if address.resource.source == source);
         }
     }
 
-    /// The service of this name is another than before.
+    /// The service with this name has changed.
     pub fn service_moved(&self, name: &str) {
         let mut news = false;
         for entry in &mut self.lock().entries {
@@ -187,7 +187,7 @@ impl Subscriptions {
         }
     }
 
-    /// This pin is another than before, for those who may read it.
+    /// This pin has changed: marks subscribers that may read it.
     pub fn pin_moved(&self, pin: Pin, may: impl Fn(&Caller) -> bool) {
         let mut news = false;
         for entry in &mut self.lock().entries {
@@ -201,9 +201,9 @@ impl Subscriptions {
         }
     }
 
-    /// What somebody listens to.
+    /// What the notifier has to watch.
     ///
-    /// `may` says whether a caller may read a pin; others are not listened for.
+    /// `may` says whether a caller may read a pin; other pins are not watched.
     pub fn needs(&self, may: impl Fn(Pin, &Caller) -> bool) -> Needs {
         let mut needs = Needs::default();
         for entry in &self.lock().entries {
@@ -223,24 +223,24 @@ impl Subscriptions {
         needs
     }
 
-    /// Whether nobody is left, in which case the notifier goes: the next subscriber starts another.
+    /// Ends the notifier if there are no subscriptions; the next one starts another. Returns whether it ends.
     pub fn dismiss(&self) -> bool {
         let mut inner = self.lock();
         inner.notifier = !inner.entries.is_empty();
         !inner.notifier
     }
 
-    /// Somebody may hear of more or less than before.
+    /// Access rights may have changed: the notifier checks its subscriptions again.
     pub fn look_again(&self) {
         self.changed.notify_one();
     }
 
-    /// Returns when a subscription came or went, or became due, since the last time this returned. For the notifier.
+    /// Waits until a subscription was added, removed or became due since the last return. For the notifier.
     pub async fn changed(&self) {
         self.changed.notified().await;
     }
 
-    /// Everything that is to be delivered now; it is due no longer.
+    /// Takes everything that is due now.
     pub fn due(&self, log: &Ring) -> Vec<Due> {
         self.lock().entries.iter_mut().filter_map(|entry| entry.take_due(log)).collect()
     }
@@ -262,7 +262,7 @@ impl Subscriptions {
     }
 }
 
-/// The full name of the service at this address. What is no name cannot be subscribed to: nothing ever happens to it.
+/// The full name of the service at this address. An invalid name cannot be subscribed to.
 fn service(address: &Address) -> Option<String> {
     Some(ServiceName::parse(address.which()?).ok()?.as_str().to_owned())
 }

@@ -1,21 +1,21 @@
-//! Batches of 2025-03-26: the answers of one batch leave together, whoever made them.
+//! Batches of 2025-03-26: all answers to one batch are sent together, whether they come from the router or from rmcp.
 
 use super::{envelope::Id, reply};
 use base::error::{ErrorCode, ToolError};
 use std::collections::HashMap;
 
-/// Something on its way out of a connection.
+/// An item to send on a connection.
 #[derive(Debug)]
 pub enum Out {
-    /// Goes out at once: notifications, server requests, answers to unreadable messages.
+    /// Sent at once: notifications, server requests, answers to unreadable messages.
     Message(Vec<u8>),
-    /// The answer to the request of this id.
+    /// The answer to the request with this id.
     Answer(String, Vec<u8>),
-    /// The answers to these requests, and these faults, leave as one array.
+    /// The answers to these requests, and these faults, are sent as one array.
     Batch { ids: Vec<Id>, ready: Vec<Vec<u8>> },
 }
 
-/// The answers of one batch, which together may not grow past the limit for one.
+/// The answers of one batch, whose total size is limited like that of one answer.
 #[derive(Debug)]
 pub struct Answers {
     room: usize,
@@ -24,12 +24,12 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// `limit`: bytes of the longest answer that is sent.
+    /// `limit`: longest answer that is sent, in bytes.
     pub fn new(limit: usize) -> Self {
         Self { room: limit, limit, ready: Vec::new() }
     }
 
-    /// Takes the answer to `id`, or, when the batch has no room for it, a refusal in its place.
+    /// Adds the answer to `id`, or an error in its place if the batch has no room for it.
     pub fn push(&mut self, id: Option<&Id>, answer: Vec<u8>) {
         let answer = match self.room.checked_sub(answer.len()) {
             Some(room) => {
@@ -52,7 +52,7 @@ fn no_room(id: Option<&Id>, limit: usize) -> Vec<u8> {
     reply::error(id, error.code.rpc(), &error.message, Some(&error.data()))
 }
 
-/// Collects answers that belong together.
+/// Collects the answers of each batch.
 #[derive(Debug)]
 pub struct Collector {
     limit: usize,
@@ -62,12 +62,12 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// `limit`: bytes of the longest answer that is sent.
+    /// `limit`: longest answer that is sent, in bytes.
     pub fn new(limit: usize) -> Self {
         Self { limit, next: 0, of_id: HashMap::new(), open: HashMap::new() }
     }
 
-    /// Takes one item; returns the bytes of a message when one is complete.
+    /// Takes one item; returns the bytes of a message once one is complete.
     pub fn pass(&mut self, out: Out) -> Option<Vec<u8>> {
         match out {
             Out::Message(bytes) => Some(bytes),

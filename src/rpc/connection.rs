@@ -1,6 +1,6 @@
 //! One conversation over a stream of messages: stdio, unix socket, WebSocket.
 //!
-//! Calls run beside each other and answer as they finish; a cancellation reaches the one it names.
+//! Calls run concurrently and are answered as they finish; a cancellation applies to the call it names.
 
 use super::{
     batch::Out,
@@ -21,12 +21,12 @@ use serde_json::value::RawValue;
 use std::{collections::HashSet, sync::Arc, time::Duration};
 use tokio_util::task::TaskTracker;
 
-/// Requests of one connection that may be open at once.
+/// Most open requests per connection.
 const OPEN_REQUESTS: usize = 64;
-/// How long a parting connection waits for calls that were told to stop, and for a peer that may not be reading.
+/// How long a closing connection waits for cancelled calls, and for a peer that may not be reading.
 pub const PARTING: Duration = Duration::from_secs(1);
 
-/// One conversation. Feed it messages; answers come out of its [`Outgoing`].
+/// One conversation. Feed it messages; its [`Outgoing`] yields the answers.
 pub struct Connection {
     server: Arc<Server>,
     caller: Arc<Caller>,
@@ -55,7 +55,7 @@ impl Connection {
         (connection, outgoing)
     }
 
-    /// Takes one message. Returns when the next may come, which is before its answer is ready.
+    /// Processes one message. Returns when the next one may be read, which is before the answer is ready.
     pub async fn accept(&mut self, bytes: &[u8]) {
         self.outbox.room().await;
         match envelope::parse(bytes, self.server.options.max_depth) {
@@ -70,19 +70,19 @@ impl Connection {
         }
     }
 
-    /// Answers a message that was longer than the limit and is gone.
+    /// Answers a message that exceeded the size limit and was discarded.
     pub async fn too_long(&mut self) {
         self.outbox.send(Out::Message(too_long_reply(self.server.options.request_bytes))).await;
     }
 
-    /// Resolves when nobody reads the answers any more. To be dropped before [`Connection::finish`]: as long as somebody may
-    /// write, the other end waits.
+    /// Resolves when the peer no longer reads answers. Drop it before [`Connection::finish`]: it keeps the outbox open,
+    /// and the other end waits until the outbox closes.
     pub fn gone(&self) -> impl Future<Output = ()> + use<> {
         let outbox = self.outbox.clone();
         async move { outbox.closed().await }
     }
 
-    /// Resolves when it has to make room for another connection; never where there is no such thing.
+    /// Resolves when this connection must make room for another; never on transports without such a limit.
     pub fn evicted(&self) -> impl Future<Output = ()> + use<> {
         let seat = self.caller.presence.as_ref().and_then(Presence::seat);
         async move {
@@ -93,12 +93,13 @@ impl Connection {
         }
     }
 
-    /// The peer is gone: nobody wants the answers.
+    /// The peer is gone: cancels all requests.
     pub fn abandon(&self) {
         self.running.cancel_all();
     }
 
-    /// No more messages will come: lets what runs finish, cancels what does not within the grace, and hangs up.
+    /// No more messages will arrive: lets running calls finish, cancels those that exceed the grace period, and closes
+    /// the connection.
     pub async fn finish(mut self) {
         self.calls.close();
         if self.settles(self.server.options.grace).await {
@@ -112,7 +113,7 @@ impl Connection {
         }
     }
 
-    /// Whether all calls end within `patience`, with somebody there to read their answers.
+    /// Whether all calls end within `patience` while the peer still reads.
     async fn settles(&self, patience: Duration) -> bool {
         tokio::select! {
             () = self.calls.wait() => true,
@@ -121,7 +122,7 @@ impl Connection {
         }
     }
 
-    /// Answers something that is no message.
+    /// Answers a malformed message.
     pub async fn fault(&self, fault: &Fault) {
         self.refuse(fault).await;
     }
@@ -162,7 +163,7 @@ impl Connection {
             Message::Notification { method, params } => match method.as_str() {
                 "notifications/cancelled" | "$/cancelRequest" => self.cancel(params).await,
                 method if method.starts_with("notifications/") => self.hand_to_mcp(None, bytes).await,
-                // Notifications never run tools, and are never answered.
+                // Notifications never run tools and are never answered.
                 method => tracing::debug!(method, "ignored a notification that names no notification of ours"),
             },
             Message::Response => self.hand_to_mcp(None, bytes).await,
@@ -172,7 +173,7 @@ impl Connection {
     async fn request(&mut self, id: &Id, method: &str, params: Option<&RawValue>, bytes: &[u8]) {
         let key = id.key();
         if self.running.contains(&key) {
-            // Not as an answer under the id: the one that is open may be part of a batch.
+            // Not sent as the answer to this id: the open request with the same id may be part of a batch.
             return self.refuse(&in_use(id)).await;
         }
         if method == "initialize"
@@ -200,14 +201,14 @@ impl Connection {
             move |bytes| outbox.offer(bytes)
         });
         let (call, answerer) = ticket.start(Arc::clone(&self.caller), entered.cancel.clone(), progress, None);
-        // Also a task of the server's: a client that is gone does not take its audit record with it.
+        // Also tracked by the server: the audit record must be written even if the client is gone.
         let served = self.calls.track_future(self.server.tasks.track_future(async move {
             let finished = server.pipeline.run(call).await;
-            // Before the answer leaves: the client may use the id again as soon as it has read it.
+            // Before the answer is sent: the client may reuse the id as soon as it has read it.
             drop(entered);
             outbox.send(Out::Answer(key, answerer.answer(&finished))).await;
         }));
-        // Its answer goes to the outbox: nobody waits for it here.
+        // The answer goes to the outbox, so the result is not awaited here.
         drop(soon::begin(served));
     }
 
@@ -221,7 +222,7 @@ impl Connection {
 
     async fn hand_to_mcp(&mut self, id: Option<&Id>, bytes: &[u8]) {
         if self.bridge.as_ref().is_none_or(Bridge::has_ended) {
-            // Nothing but a request opens a conversation.
+            // Only a request opens a conversation.
             if id.is_none() {
                 return;
             }
@@ -257,7 +258,7 @@ impl Drop for Connection {
     }
 }
 
-/// The answer to a message over the size limit: its id went with it.
+/// The answer to a message over the size limit. Its id was discarded with it.
 pub fn too_long_reply(limit: usize) -> Vec<u8> {
     let error = ToolError::new(ErrorCode::ContentTooLarge, format!("a message may have at most {limit} bytes"))
         .with("limit_bytes", limit)

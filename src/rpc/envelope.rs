@@ -1,6 +1,6 @@
-//! The JSON-RPC 2.0 envelope: what a frame says, or why it says nothing.
+//! The JSON-RPC 2.0 envelope: parses a frame, or reports why it is invalid.
 //!
-//! Parameters stay raw here; whoever serves the method parses them once.
+//! Parameters stay raw here; the code that serves the method parses them once.
 
 use super::reply;
 use base::error::ErrorCode;
@@ -8,15 +8,15 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 use std::fmt;
 
-/// JSON-RPC's own fault codes (specification, section 5.1).
+/// Error codes of JSON-RPC (specification, section 5.1).
 pub const PARSE_ERROR: i32 = -32700;
 pub const INVALID_REQUEST: i32 = -32600;
 pub const METHOD_NOT_FOUND: i32 = -32601;
 pub const INVALID_PARAMS: i32 = -32602;
 pub const INTERNAL_ERROR: i32 = -32603;
 
-/// A request id: a string or an integer (MCP, "Requests"). Echoed as it came; compared as a string, so that a client that
-/// cancels `"7"` reaches the request it sent as `7` (docs/contract/README.md).
+/// A request id: a string or an integer (MCP, "Requests"). Echoed unchanged; compared as a string, so that cancelling
+/// `"7"` also reaches the request sent as `7` (docs/contract/README.md).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Id {
     Number(i64),
@@ -24,7 +24,7 @@ pub enum Id {
 }
 
 impl Id {
-    /// The canonical form for tracking.
+    /// The canonical form, used as key.
     pub fn key(&self) -> String {
         match self {
             Self::Number(number) => number.to_string(),
@@ -58,13 +58,13 @@ impl serde::Serialize for Id {
     }
 }
 
-/// A message that is not what the protocol allows, with the id to answer under when one could be read.
+/// An invalid message, with the id for the answer if it could be read.
 #[derive(Debug, PartialEq)]
 pub struct Fault {
     pub id: Option<Id>,
     pub code: i32,
     pub message: String,
-    /// For programs: what it is about.
+    /// Machine-readable details.
     pub details: Map<String, Value>,
 }
 
@@ -78,7 +78,7 @@ impl Fault {
         self.details.insert(key.to_owned(), value.into());
         self
     }
-    /// The answer, as bytes.
+    /// The answer as bytes.
     pub fn reply(&self) -> Vec<u8> {
         reply::error(self.id.as_ref(), self.code, &self.message, Some(&self.data()))
     }
@@ -111,22 +111,22 @@ pub enum Message<'a> {
         method: String,
         params: Option<&'a RawValue>,
     },
-    /// An answer to something the server asked.
+    /// An answer to a request of the server.
     Response,
 }
 
-/// What one frame holds.
+/// The contents of one frame.
 #[derive(Debug)]
 pub enum Content<'a> {
     Single(Message<'a>),
-    /// 2025-03-26 only: each element is a message of its own, good or bad.
+    /// 2025-03-26 only: each element is a message of its own, valid or not.
     Batch(Vec<&'a RawValue>),
 }
 
-/// The most messages one batch may hold.
+/// Most messages in one batch.
 pub const BATCH_LIMIT: usize = 64;
 
-/// Present-but-null differs from absent here, which `Option` would hide.
+/// Distinguishes null from absent, which `Option` would not.
 #[derive(Debug, Default)]
 struct Field<'a>(Option<&'a RawValue>);
 
@@ -152,11 +152,11 @@ struct Wire<'a> {
     error: Field<'a>,
 }
 
-/// Reads one frame.
+/// Parses one frame.
 ///
 /// # Errors
-/// -32700 for what is not JSON (or not UTF-8), -32600 for JSON that is no JSON-RPC message or is nested deeper than
-/// `max_depth`, -32602 for positional parameters.
+/// -32700 for input that is not JSON (or not UTF-8), -32600 for JSON that is not a JSON-RPC message or is nested deeper
+/// than `max_depth`, -32602 for positional parameters.
 pub fn parse(bytes: &[u8], max_depth: usize) -> Result<Content<'_>, Fault> {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return Err(Fault::new(None, PARSE_ERROR, "Parse error: not valid UTF-8"));
@@ -181,7 +181,7 @@ pub fn parse(bytes: &[u8], max_depth: usize) -> Result<Content<'_>, Fault> {
     single(text, deep.then_some(max_depth)).map(Content::Single)
 }
 
-/// Reads one element of a batch.
+/// Parses one element of a batch.
 ///
 /// # Errors
 /// As [`parse`].
@@ -193,7 +193,7 @@ fn single(text: &str, too_deep_for: Option<usize>) -> Result<Message<'_>, Fault>
     let wire: Wire<'_> = match serde_json::from_str(text) {
         Ok(wire) => wire,
         Err(error) if error.is_data() => {
-            // Valid so far but no object of ours; make sure that the rest is JSON before calling it a request at all.
+            // Not a JSON-RPC object. Check that the rest is valid JSON before reporting an invalid request.
             return Err(match serde_json::from_str::<&RawValue>(text) {
                 Ok(_) => Fault::new(None, INVALID_REQUEST, format!("Invalid Request: {error}")),
                 Err(error) => not_json(&error),
@@ -246,7 +246,7 @@ fn too_deep(id: Option<Id>, limit: usize) -> Fault {
     Fault::new(id, INVALID_REQUEST, format!("Invalid Request: nested deeper than {limit} levels"))
 }
 
-/// The deepest nesting of brackets outside strings. Iterative: hostile input must not cost stack.
+/// The maximum nesting of brackets outside strings. Iterative: hostile input must not exhaust the stack.
 fn depth(text: &str) -> usize {
     let (mut level, mut deepest, mut quoted, mut escaped) = (0usize, 0usize, false, false);
     for byte in text.bytes() {

@@ -5,30 +5,30 @@
 pub enum Frame {
     /// A line without its terminator; never empty.
     Line(Vec<u8>),
-    /// A line longer than the limit. Its bytes are gone; the next line is read as usual.
+    /// A line longer than the limit. It was discarded; the next line is read as usual.
     TooLong,
 }
 
-/// Splits a byte stream at `\n`. Holds at most `limit` bytes of an unfinished line.
+/// Splits a byte stream at `\n`. Buffers at most `limit` bytes of an unfinished line.
 #[derive(Debug)]
 pub struct Framer {
     line: Vec<u8>,
     limit: usize,
-    /// The current line went over the limit: its rest is dropped up to the next newline.
+    /// The current line exceeded the limit: the rest is dropped up to the next newline.
     overlong: bool,
 }
 
-/// A line buffer larger than this is given back after use: one big request must not cost memory for ever.
+/// A line buffer larger than this is freed after use, so that one large request does not occupy memory permanently.
 const KEEP: usize = 64 * 1024;
 
 impl Framer {
-    /// `limit`: the longest line accepted, in bytes, terminator not counted.
+    /// `limit`: longest line accepted, in bytes, without its terminator.
     pub fn new(limit: usize) -> Self {
         Self { line: Vec::new(), limit, overlong: false }
     }
 
-    /// Takes bytes up to and including the next newline from the front of `bytes`.
-    /// Returns a frame when one is complete; call again while `bytes` is not empty.
+    /// Consumes bytes up to and including the next newline from the front of `bytes`. Returns a frame if one is
+    /// complete; call again until `bytes` is empty.
     pub fn take(&mut self, bytes: &mut &[u8]) -> Option<Frame> {
         while !bytes.is_empty() {
             let end = bytes.iter().position(|&byte| byte == b'\n');
@@ -44,7 +44,7 @@ impl Framer {
         None
     }
 
-    /// The stream ended: what is left is a line of its own.
+    /// The stream ended: returns the rest as a line.
     pub fn finish(&mut self) -> Option<Frame> {
         if std::mem::take(&mut self.overlong) {
             self.line = Vec::new();
@@ -66,7 +66,7 @@ impl Framer {
         if self.overlong || part.is_empty() {
             return;
         }
-        // A carriage return before the newline is not part of the line: allow one byte more until we know.
+        // A carriage return before the newline is not part of the line: allow one more byte until it is known.
         if self.line.len() + part.len() > self.limit + 1
             || (self.line.len() + part.len() == self.limit + 1 && part.last() != Some(&b'\r'))
         {

@@ -1,4 +1,4 @@
-//! Pages of `tools/list`, joined from descriptors that were serialised once.
+//! Pages of `tools/list`, joined from descriptors that are serialised once.
 
 use super::{
     envelope::{Fault, INVALID_PARAMS, Id},
@@ -9,10 +9,10 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use std::ops::Range;
 
-/// Tools in one page when the client does not say. There are more than 50, and a client that
-/// says nothing may know nothing of pages (decision 159).
+/// Tools per page if the client sets no limit. There are more than 50, and such a client may not support pagination
+/// (decision 159).
 const PAGE: usize = 100;
-/// How long a modern client may keep the list: it changes with the configuration.
+/// How long a modern client may cache the list, in milliseconds: it changes with the configuration.
 const TTL_MS: u64 = 60_000;
 
 /// The result of `tools/list`.
@@ -26,15 +26,15 @@ pub struct Page<'a> {
     next_cursor: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ttl_ms: Option<u64>,
-    /// What is listed depends on the caller's role.
+    /// The list depends on the caller's role.
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_scope: Option<&'static str>,
 }
 
-/// The page that `list` asks for.
+/// The page that `list` requests.
 ///
 /// # Errors
-/// -32602 for a cursor that this server did not give out.
+/// -32602 for a cursor that this server did not issue.
 pub fn page<'a>(id: &Id, tools: &'a [Listed], list: &ListParams, modern: bool) -> Result<Page<'a>, Fault> {
     let filter = list.filter.clone().unwrap_or_default();
     let wanted: Vec<&Listed> = tools.iter().filter(|listed| filter.wants(listed)).collect();
@@ -51,8 +51,8 @@ pub fn page<'a>(id: &Id, tools: &'a [Listed], list: &ListParams, modern: bool) -
     })
 }
 
-/// The part of a list of `len` items that `cursor` asks for, at most `most` of them, and the cursor of the next part; `None` for a
-/// cursor that is none of ours. A cursor is a place in the list, which changes only with a restart.
+/// The range of a list of `len` items that `cursor` requests, at most `most` of them, and the cursor of the next range;
+/// `None` for an invalid cursor. A cursor is a position in the list, which changes only at a restart.
 pub fn cut(len: usize, cursor: Option<&str>, most: usize) -> Option<(Range<usize>, Option<String>)> {
     let start = match cursor {
         None => 0,

@@ -1,4 +1,4 @@
-//! The 2026-07-28 era over HTTP, as far as the router must tell it apart, and answers inside event streams.
+//! The 2026-07-28 era over HTTP, as far as the router must distinguish it, and answers inside event streams.
 
 use super::params::{MODERN, meta_of};
 use axum::{
@@ -10,20 +10,20 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// Revisions served with `initialize`; an absent header means the oldest that had the header's rule.
+/// Revisions served with `initialize`. A missing header means the oldest revision that required it.
 const LEGACY: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
-/// Which rules a request goes by.
+/// The protocol rules that a request follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Era {
     Legacy,
     /// Complete and consistent 2026-07-28.
     Modern,
-    /// Neither: headers and metadata disagree, or name a version this server does not speak.
+    /// Neither: headers and metadata disagree, or name an unsupported version.
     Unclear,
 }
 
-/// Judges headers against the body (2026-07-28, "Standard Request Headers").
+/// Compares headers with the body (2026-07-28, "Standard Request Headers").
 pub fn era(headers: &HeaderMap, method: &str, params: Option<&RawValue>) -> Era {
     let header = |name: &str| {
         let mut values = headers.get_all(name).iter();
@@ -49,7 +49,7 @@ pub fn era(headers: &HeaderMap, method: &str, params: Option<&RawValue>) -> Era 
     }
 }
 
-/// What `Mcp-Name` must repeat.
+/// The value that `Mcp-Name` must repeat.
 fn name_of<'a>(method: &str, params: Option<&'a RawValue>) -> Option<Cow<'a, str>> {
     #[derive(Deserialize)]
     struct Named<'a> {
@@ -62,7 +62,7 @@ fn name_of<'a>(method: &str, params: Option<&'a RawValue>) -> Option<Cow<'a, str
     serde_json::from_str::<Named<'_>>(params?.get()).ok().map(|named| named.name)
 }
 
-/// The JSON-RPC answer in a response that is JSON or an event stream; `None` when there is none within `limit` bytes.
+/// The JSON-RPC answer in a response that is JSON or an event stream; `None` if there is none within `limit` bytes.
 pub async fn answer_in(response: Response<Body>, limit: usize) -> Option<Vec<u8>> {
     let is_stream = response
         .headers()

@@ -1,30 +1,30 @@
-//! The way out of a connection, bounded in bytes: a client that does not read stops being read.
+//! The outgoing queue of a connection, bounded in bytes: the server stops reading from a client that does not read.
 
 use super::batch::{Collector, Out};
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-/// Bytes that may wait for a slow reader, those on their way to it included; with half of them waiting no further request is taken.
+/// Most bytes queued or being written. Once half of them are used, no further request is read.
 const BUDGET: usize = 256 * 1024;
-/// Messages that may wait.
+/// Most messages queued.
 const QUEUE: usize = 64;
 
-/// Where answers and notifications of one connection go.
+/// Queues answers and notifications of one connection.
 #[derive(Clone)]
 pub struct Outbox {
     queue: mpsc::Sender<(Out, Option<OwnedSemaphorePermit>)>,
     budget: Arc<Semaphore>,
 }
 
-/// The other end: messages in the order they leave, batches joined.
+/// The other end: messages in the order they are sent, batches joined.
 pub struct Outgoing {
     queue: mpsc::Receiver<(Out, Option<OwnedSemaphorePermit>)>,
     collector: Collector,
-    /// Of the messages that are being written.
+    /// Permits of the messages that are being written.
     held: Vec<OwnedSemaphorePermit>,
 }
 
-/// `answer_bytes`: the longest answer that is sent, which the answers of a batch may not exceed together.
+/// `answer_bytes`: longest answer in bytes, which also limits the answers of a batch together.
 pub fn outbox(answer_bytes: usize) -> (Outbox, Outgoing) {
     let (sender, receiver) = mpsc::channel(QUEUE);
     (
@@ -34,13 +34,13 @@ pub fn outbox(answer_bytes: usize) -> (Outbox, Outgoing) {
 }
 
 impl Outbox {
-    /// Queues `out`; waits while the reader is too far behind. Silent when the connection is gone.
+    /// Queues `out`; waits while the reader is too far behind. Does nothing if the connection is gone.
     pub async fn send(&self, out: Out) {
         let permit = Arc::clone(&self.budget).acquire_many_owned(weight(&out)).await.ok();
         let _ = self.queue.send((out, permit)).await;
     }
 
-    /// Queues a notification if there is room now: progress is worth less than memory.
+    /// Queues a notification only if there is room: progress may be dropped to save memory.
     pub fn offer(&self, bytes: Vec<u8>) {
         let out = Out::Message(bytes);
         if let Ok(permit) = Arc::clone(&self.budget).try_acquire_many_owned(weight(&out)) {
@@ -48,12 +48,12 @@ impl Outbox {
         }
     }
 
-    /// Returns once the reader has caught up enough for another request: of large answers one waits, and no second is made.
+    /// Returns once the reader has caught up enough for another request, so that only one large answer waits at a time.
     pub async fn room(&self) {
         drop(self.budget.acquire_many(BUDGET as u32 / 2).await);
     }
 
-    /// Returns when nobody will ever take another message.
+    /// Returns when no further message can be sent.
     pub async fn closed(&self) {
         self.queue.closed().await;
     }
@@ -64,12 +64,12 @@ fn weight(out: &Out) -> u32 {
         Out::Message(bytes) | Out::Answer(_, bytes) => bytes.len(),
         Out::Batch { ready, .. } => ready.iter().map(Vec::len).sum(),
     };
-    // Never more than the whole budget, or a large answer could not leave at all.
+    // At most the whole budget; otherwise a large answer could never be sent.
     bytes.clamp(1, BUDGET) as u32
 }
 
 impl Outgoing {
-    /// The next message, or `None` when the connection is done. It counts as unread until the next one is asked for.
+    /// The next message, or `None` when the connection has ended. It counts as unread until the next call.
     pub async fn next(&mut self) -> Option<Vec<u8>> {
         self.held.clear();
         loop {
@@ -81,7 +81,7 @@ impl Outgoing {
         }
     }
 
-    /// A message that is ready now, to be written with the one before.
+    /// A message that is ready now, to be written together with the previous one.
     pub fn ready(&mut self) -> Option<Vec<u8>> {
         loop {
             let (out, permit) = self.queue.try_recv().ok()?;

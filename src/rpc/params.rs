@@ -1,4 +1,4 @@
-//! The parameters that the router itself understands: `tools/call`, `tools/list`, cancellations and `_meta`.
+//! The parameters that the router itself parses: `tools/call`, `tools/list`, cancellations and `_meta`.
 
 use super::envelope::{Fault, INVALID_PARAMS, Id};
 use crate::registry::listing::Filter;
@@ -8,10 +8,10 @@ use std::borrow::Cow;
 
 /// The newest revision; the first without `initialize` and sessions.
 pub const MODERN: &str = "2026-07-28";
-/// The one revision whose peers may send batches.
+/// The only revision with batches.
 pub const BATCHING: &str = "2025-03-26";
 
-/// `_meta` of a request, as far as the router reads it.
+/// The parts of a request's `_meta` that the router reads.
 #[derive(Debug, Default, Deserialize)]
 pub struct Meta {
     #[serde(rename = "progressToken")]
@@ -24,23 +24,23 @@ pub struct Meta {
     pub client_info: Option<ClientInfo>,
     #[serde(rename = "io.modelcontextprotocol/clientCapabilities")]
     pub client_capabilities: Option<Value>,
-    /// The lowest severity of log messages that the client wants with this request (2026-07-28).
+    /// The lowest severity of log messages that the client wants during this request (2026-07-28).
     #[serde(rename = "io.modelcontextprotocol/logLevel")]
     pub log_level: Option<Value>,
 }
 
-/// What a client says of itself.
+/// What a client reports about itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct ClientInfo {
     #[serde(default)]
     pub name: String,
 }
 
-/// Longer correlation ids are refused: they end up in every audit record.
+/// Longest correlation id, in bytes: it is stored in every audit record.
 const CORRELATION_LIMIT: usize = 128;
 
 impl Meta {
-    /// Whether the client takes tasks, as this request declares (extension `io.modelcontextprotocol/tasks`).
+    /// Whether the client supports tasks, as this request declares (extension `io.modelcontextprotocol/tasks`).
     pub fn has_tasks(&self) -> bool {
         let declared = self.client_capabilities.as_ref();
         declared.is_some_and(|declared| declared["extensions"]["io.modelcontextprotocol/tasks"].is_object())
@@ -60,19 +60,19 @@ impl Meta {
     }
 }
 
-/// Reads just `_meta`, whatever else the parameters hold.
+/// Parses only `_meta`.
 pub fn meta_of(params: Option<&RawValue>) -> Option<Meta> {
     #[derive(Deserialize)]
     struct Any {
         #[serde(rename = "_meta")]
         meta: Option<Meta>,
     }
-    // A scan for the key first: most messages have none, and parsing a large request twice is not free.
+    // Search for the key first: most messages have none, and parsing a large request twice is expensive.
     let raw = params.filter(|raw| raw.get().contains("\"_meta\""))?;
     serde_json::from_str::<Any>(raw.get()).ok()?.meta
 }
 
-/// What names a tool and its arguments, from either form of a call.
+/// The tool, its arguments and metadata, from either form of a call.
 #[derive(Debug)]
 pub struct CallParams<'a> {
     pub name: Cow<'a, str>,
@@ -84,7 +84,7 @@ impl<'a> CallParams<'a> {
     /// From the parameters of `tools/call`.
     ///
     /// # Errors
-    /// -32602 when `name` is missing, or `arguments` is no object.
+    /// -32602 if `name` is missing or `arguments` is not an object.
     pub fn of_tools_call(id: &Id, params: Option<&'a RawValue>) -> Result<Self, Fault> {
         #[derive(Deserialize)]
         struct Wire<'a> {
@@ -108,10 +108,10 @@ impl<'a> CallParams<'a> {
         Ok(Self { name: wire.name, args, meta })
     }
 
-    /// From a bare method: the parameters are the arguments, with an optional `_meta` among them.
+    /// From a bare method: the parameters are the arguments, optionally with `_meta`.
     ///
     /// # Errors
-    /// -32602 for a `_meta` that cannot be read.
+    /// -32602 for an invalid `_meta`.
     pub fn of_bare(id: &Id, method: &'a str, params: Option<&RawValue>) -> Result<Self, Fault> {
         let bad = |why: String| Fault::new(Some(id.clone()), INVALID_PARAMS, format!("Invalid params: {why}"));
         let mut args = match params {
@@ -151,7 +151,7 @@ impl ListParams {
     }
 }
 
-/// The id that a cancellation names: `requestId` in MCP, `id` in `$/cancelRequest`.
+/// The id in a cancellation: `requestId` in MCP, `id` in `$/cancelRequest`.
 pub fn cancelled_id(params: Option<&RawValue>) -> Option<String> {
     #[derive(Deserialize)]
     struct Wire {
@@ -165,7 +165,7 @@ pub fn cancelled_id(params: Option<&RawValue>) -> Option<String> {
     }
 }
 
-/// What `initialize` tells about the client.
+/// What `initialize` reports about the client.
 #[derive(Debug, Deserialize)]
 pub struct InitializeParams {
     #[serde(rename = "protocolVersion", default)]

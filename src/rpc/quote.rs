@@ -1,15 +1,15 @@
 //! JSON inside a JSON string, for clients that read only text.
 //!
-//! serde escapes a character at a time and writes between each two quotes; for JSON, which is half quotes, that costs more
-//! than everything else about an answer.
+//! serde escapes one character at a time and writes between each two quotes. JSON has many quotes, so that would cost
+//! more than the rest of an answer.
 
-/// Appends `json`, which is JSON, to `out` as a JSON string.
+/// Appends `json`, which must be valid JSON, to `out` as a JSON string.
 pub fn quote_into(out: &mut Vec<u8>, json: &str) {
     out.reserve(json.len() + json.len() / 4 + 2);
     out.push(b'"');
     let mut rest = json.as_bytes();
-    // Compact JSON holds no raw control characters, so quotes and backslashes are all there is to escape; white space
-    // between tokens (a client's own JSON passed on) is.
+    // Compact JSON has no raw control characters, so only quotes and backslashes need escaping. White space between
+    // tokens (in JSON passed on from a client) needs it too.
     while let Some(at) = rest.iter().position(|&byte| byte == b'"' || byte == b'\\' || byte < b' ') {
         out.extend_from_slice(&rest[..at]);
         out.push(b'\\');

@@ -38,7 +38,7 @@ pub fn success<R: Serialize + ?Sized>(id: &Id, result: &R) -> Vec<u8> {
     bytes(&Success { jsonrpc: "2.0", id, result })
 }
 
-/// The same, for a result that is written by hand: its JSON is to be appended, then [`close`]d.
+/// As [`success`], for a result that is written by hand: append its JSON, then call [`close`].
 pub fn open_success(out: &mut Vec<u8>, id: &Id) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     serde_json::to_writer(&mut *out, id).expect("an id is a string or a number");
@@ -50,17 +50,17 @@ pub fn close(out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
-/// The result is JSON already.
+/// For a result that is already JSON.
 pub fn success_raw(id: &Id, result: &RawValue) -> Vec<u8> {
     success(id, result)
 }
 
-/// `{"jsonrpc":"2.0","id":…,"error":{…}}`; the id is null when it could not be read.
+/// `{"jsonrpc":"2.0","id":…,"error":{…}}`; the id is null if it could not be read.
 pub fn error(id: Option<&Id>, code: i32, message: &str, data: Option<&Value>) -> Vec<u8> {
     bytes(&Failure { jsonrpc: "2.0", id, error: Error { code, message, data } })
 }
 
-/// A message that wants no answer.
+/// A message without an answer.
 pub fn notification(method: &str, params: &Value) -> Vec<u8> {
     bytes(&Notification { jsonrpc: "2.0", method, params })
 }

@@ -1,4 +1,4 @@
-//! Where every message becomes an answer, a call, or rmcp's business.
+//! Decides for each message: answer it, run a tool, or pass it to rmcp.
 
 use super::{
     envelope::{Fault, INVALID_PARAMS, Id, METHOD_NOT_FOUND},
@@ -25,59 +25,59 @@ use serde_json::value::RawValue;
 use std::{sync::Arc, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// One server: what all its transports share.
+/// One server: the state shared by all transports.
 pub struct Server {
     pub pipeline: Arc<Pipeline>,
     pub options: Options,
-    /// Fires when the server is asked to stop: doors close, running calls get `options.grace`.
+    /// Cancelled when the server should stop: listeners close, running calls get `options.grace`.
     pub stop: CancellationToken,
-    /// Everything that must have ended before the process does.
+    /// Everything that must end before the process does.
     pub tasks: TaskTracker,
-    /// What of MCP there is beside tools.
+    /// The part of MCP beyond tools.
     pub provider: Arc<dyn Provider>,
-    /// Clients that want to hear of changed lists.
+    /// Clients that listen for changed lists.
     pub listeners: Listeners,
-    /// Clients that subscribed to resources, or listen to the log.
+    /// Clients that subscribed to resources or listen to the log.
     pub subscriptions: Arc<Subscriptions>,
     pub metrics: Arc<Metrics>,
 }
 
-/// How the router behaves.
+/// Limits and settings of the router.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub naming: Naming,
-    /// Deepest JSON nesting accepted.
+    /// Deepest accepted nesting of JSON.
     pub max_depth: usize,
-    /// Longest message accepted, in bytes.
+    /// Longest accepted message, in bytes.
     pub request_bytes: usize,
-    /// How long running calls may go on after the stop.
+    /// How long running calls may continue after the stop.
     pub grace: Duration,
-    /// Clients whose elicitation counts as a person's answer.
+    /// Clients whose elicitation counts as an approval.
     pub elicitation_clients: Vec<String>,
 }
 
-/// Who speaks, and what this conversation can carry.
+/// The caller, and what this conversation supports.
 pub struct RequestContext<'a> {
     pub caller: &'a Arc<Caller>,
     /// `clientInfo.name`, once known.
     pub client: Option<&'a str>,
-    /// Our own answer can be preceded by notifications here. Where it cannot, a call with a progress token is rmcp's.
+    /// Notifications can precede our own answer. Otherwise rmcp serves calls with a progress token.
     pub notifies: bool,
-    /// rmcp can carry a conversation with this client, in which a tool asks for something.
+    /// rmcp can hold a dialogue with this client, in which a tool asks for something.
     pub converses: bool,
 }
 
-/// What becomes of a request.
+/// How to handle a request.
 pub enum Route {
-    /// Answered on the spot.
+    /// Answered directly.
     Answer(Vec<u8>),
-    /// A tool is to be run.
+    /// Run a tool.
     Call(Box<Ticket>),
-    /// The rest of MCP.
+    /// The rest of MCP: pass it to rmcp.
     Mcp,
 }
 
-/// Methods of MCP that start like a tool's slash form, and everything else that rmcp serves.
+/// Methods of MCP that look like a tool's slash form, and everything else that rmcp serves.
 const MCP_METHODS: &[&str] = &[
     "initialize",
     "ping",
@@ -97,7 +97,7 @@ const MCP_METHODS: &[&str] = &[
     "tasks/cancel",
 ];
 
-/// Methods that 2026-07-28 did away with.
+/// Methods removed in 2026-07-28.
 const LEGACY_METHODS: &[&str] =
     &["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
 
@@ -107,7 +107,7 @@ pub fn is_mcp(method: &str) -> bool {
 }
 
 impl Server {
-    /// Decides about one request.
+    /// Routes one request.
     pub fn route(&self, context: &RequestContext<'_>, id: &Id, method: &str, params: Option<&RawValue>) -> Route {
         if let Err(error) = self.pipeline.services.ownership.check() {
             let data = error.data();
@@ -117,7 +117,7 @@ impl Server {
             "tools/call" => self.tools_call(context, id, params),
             "tools/list" => self.tools_list(context, id, params),
             _ if LEGACY_METHODS.contains(&method) && Self::is_modern(params) => Ok(Route::Answer(removed(id, method))),
-            // rmcp would refuse it too, without `data`.
+            // rmcp would refuse it too, but without `data`.
             "subscriptions/listen" if Self::is_modern(params) && !has_changes(&self.provider.capabilities()) => {
                 Ok(Route::Answer(not_offered(id, method)))
             }
@@ -136,7 +136,7 @@ impl Server {
             .names
             .resolve(&call.name)
             .map_err(|unknown| unknown_tool(id, &call.name, &unknown))?;
-        // A long call may become a task, for clients that have them (2026-07-28).
+        // A long call may become a task, if the client supports them (2026-07-28).
         let may_become_task = entry.meta.long && entry.meta.effect.is_write() && call.meta.has_tasks();
         let asks_client = context.converses
             && (entry.meta.interactive
@@ -149,7 +149,7 @@ impl Server {
         Ok(Route::Call(Box::new(Ticket::new(id, entry, Dialect::Mcp, modern, call.args, call.meta))))
     }
 
-    /// Whether approvals for this client may come by elicitation, which only a conversation of rmcp's can carry.
+    /// Whether approvals for this client may come by elicitation, which needs a conversation through rmcp.
     fn elicits(&self, client: Option<&str>, meta: &Meta) -> bool {
         let client = client.or(meta.client_info.as_ref().map(|info| info.name.as_str()));
         client.is_some_and(|name| self.options.elicitation_clients.iter().any(|listed| listed == name))
@@ -185,14 +185,14 @@ impl Server {
         Ok(Route::Call(Box::new(Ticket::new(id, entry, dialect, false, call.args, call.meta))))
     }
 
-    /// The era that `params` declare, without reading the rest.
+    /// Whether `params` declare the modern era. Parses only the metadata.
     pub fn is_modern(params: Option<&RawValue>) -> bool {
         meta_of(params).is_some_and(|meta| meta.protocol_version.is_some())
     }
 }
 
 /// `Some(true)` for a complete 2026-07-28 request, `Some(false)` for an earlier one, `None` for what rmcp must judge:
-/// another version, or metadata with something missing.
+/// another version, or incomplete metadata.
 fn era(meta: &Meta) -> Option<bool> {
     match (&meta.protocol_version, &meta.client_capabilities) {
         (None, None) => Some(false),

@@ -1,4 +1,4 @@
-//! Requests that are open, by id: so that a cancellation finds its own, and no id is in use twice.
+//! Open requests by id, so that a cancellation finds its request and no id is used twice.
 
 use contract::access::seats::{InUse, Seat};
 use std::{
@@ -21,13 +21,13 @@ struct Inner {
 /// Why a request cannot be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// A request of this id is open.
+    /// A request with this id is open.
     InUse,
-    /// So many are open already.
+    /// The limit of open requests is reached.
     Full,
 }
 
-/// One open request; ends when dropped.
+/// One open request; dropping it closes the request.
 pub struct Entered {
     running: Running,
     key: String,
@@ -37,12 +37,12 @@ pub struct Entered {
 }
 
 impl Running {
-    /// Those of a connection with a place among others, which is idle while none is open.
+    /// The requests of a connection with a place in a pool, which is idle while none is open.
     pub fn seated(seat: Option<Arc<Seat>>) -> Self {
         Self(Arc::default(), Arc::default(), seat)
     }
 
-    /// Opens a request when its id is free and fewer than `limit` are open.
+    /// Opens a request if its id is free and fewer than `limit` are open.
     ///
     /// # Errors
     /// [`Refused`]
@@ -59,7 +59,7 @@ impl Running {
         Ok(self.enter(key.to_owned()))
     }
 
-    /// Opens a request whatever its id: over HTTP each has its own answer, and a cancellation reaches the newest.
+    /// Opens a request with any id: over HTTP each has its own answer, and a cancellation reaches the newest.
     pub fn enter(&self, key: String) -> Entered {
         let cancel = CancellationToken::new();
         let mut inner = self.lock();
@@ -75,12 +75,12 @@ impl Running {
         self.lock().open.contains_key(key)
     }
 
-    /// What cancels the request of this id.
+    /// The token that cancels the request with this id.
     pub fn token(&self, key: &str) -> Option<CancellationToken> {
         self.lock().open.get(key).map(|(_, cancel)| cancel.clone())
     }
 
-    /// Cancels the request of this id; says whether there is one.
+    /// Cancels the request with this id; returns whether there is one.
     pub fn cancel(&self, key: &str) -> bool {
         self.token(key).inspect(CancellationToken::cancel).is_some()
     }
@@ -94,7 +94,7 @@ impl Running {
     /// Returns once no request is open.
     pub async fn emptied(&self) {
         loop {
-            // Before the look: a request that ends in between is not missed.
+            // Registered before the check, so that a request that ends in between is not missed.
             let ended = self.1.notified();
             if self.lock().open.is_empty() {
                 return;
@@ -111,7 +111,7 @@ impl Running {
 impl Drop for Entered {
     fn drop(&mut self) {
         let mut inner = self.running.lock();
-        // A newer request may have taken the id over.
+        // A newer request may have taken over the id.
         if inner.open.get(&self.key).is_some_and(|(number, _)| *number == self.number) {
             inner.open.remove(&self.key);
         }

@@ -1,17 +1,17 @@
-//! What a conversation has told about itself.
+//! What the client of a conversation has reported about itself.
 
 use super::params::{BATCHING, InitializeParams};
 
-/// Learned from `initialize`; nothing of it grants anything.
+/// Learned from `initialize`; grants no rights.
 #[derive(Clone, Debug, Default)]
 pub struct Session {
     /// `clientInfo.name`.
     pub client: Option<String>,
-    /// The revision that both sides speak.
+    /// The negotiated revision.
     pub version: Option<String>,
 }
 
-/// Names longer than this are cut: they are kept per session.
+/// Longer names are cut, because they are kept for each session.
 const NAME_LIMIT: usize = 64;
 
 impl Session {

@@ -1,30 +1,30 @@
-//! Work that is most often done at once: a read of what is in memory needs no task of its own.
+//! Runs work that usually completes at once, such as a read from memory, without a task of its own.
 
 use futures::FutureExt;
 use tokio::task::{JoinError, JoinHandle};
 
-/// Work that has been begun.
+/// Work that has begun.
 pub enum Begun<T> {
     Done(T),
-    /// It waits for something and goes on by itself.
+    /// It waits for something and continues as a task.
     Task(JoinHandle<T>),
 }
 
-/// Runs `work` as far as it goes without waiting; what is left goes on as a task, whatever becomes of the caller.
+/// Polls `work` once; if it must wait, the rest runs as a task, which continues even if the caller is dropped.
 pub fn begin<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> Begun<T> {
     let mut work = Box::pin(work);
     match work.as_mut().now_or_never() {
         Some(done) => Begun::Done(done),
-        // The task polls again first thing, so that nothing is missed that this poll was to be woken by.
+        // The task polls again first, so that no wakeup for this poll is lost.
         None => Begun::Task(base::task::spawn(work)),
     }
 }
 
 impl<T> Begun<T> {
-    /// What came of it.
+    /// The result.
     ///
     /// # Errors
-    /// When the task panicked.
+    /// If the task panicked.
     pub async fn finish(self) -> Result<T, JoinError> {
         match self {
             Self::Done(done) => Ok(done),

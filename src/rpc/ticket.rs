@@ -1,4 +1,4 @@
-//! A request for a tool on its way through the pipeline, and its answer in the dialect it was asked in.
+//! A request for a tool on its way through the pipeline, and its answer in the dialect of the request.
 
 use super::{envelope::Id, params::Meta, quote::quote_into, reply};
 use crate::registry::{
@@ -19,7 +19,7 @@ use serde_json::{
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// A tool to run and how to answer.
+/// A tool to run and the form of its answer.
 pub struct Ticket {
     pub id: Id,
     pub entry: &'static Entry,
@@ -34,8 +34,8 @@ impl Ticket {
         Self { id: id.clone(), entry, dialect, modern, args, meta }
     }
 
-    /// Progress that goes out through `send`: as `notifications/progress` when the caller gave a token, and as
-    /// `exec/stream` when a bare call asks for its output as it comes.
+    /// Progress sent through `send`: as `notifications/progress` if the caller gave a token, and as `exec/stream` if a
+    /// bare call wants its output as it arrives.
     pub fn progress(&self, send: impl Fn(Vec<u8>) + Clone + Send + Sync + 'static) -> Progress {
         let (tool, id) = (self.entry.name(), self.id.key());
         let pieces = (!matches!(self.dialect, Dialect::Mcp) && self.args["stream"] == true).then(|| {
@@ -77,7 +77,7 @@ impl Ticket {
     }
 }
 
-/// Turns the end of a call into the bytes that answer it.
+/// Turns the result of a call into the bytes of its answer.
 pub struct Answerer {
     id: Id,
     dialect: Dialect,
@@ -110,17 +110,17 @@ impl Answerer {
     }
 }
 
-/// About how many bytes the answer takes: the result twice, once of it quoted, and what stands around it.
+/// Estimated size of the answer in bytes: the result twice, once of it quoted, plus the envelope.
 fn room_for(result: &Result<Output, ToolError>) -> usize {
     const AROUND: usize = 384;
     AROUND + result.as_ref().map_or(AROUND, |output| output.json.get().len() * 9 / 4)
 }
 
-/// Appends the result object of `tools/call`. The text is the same JSON as `structuredContent`, for clients that read only
-/// text; of a failure it is the same as [`ERROR_META`] in `_meta`.
+/// Appends the result object of `tools/call`. Its text is the same JSON as `structuredContent`, for clients that read
+/// only text; for a failure it is the same as [`ERROR_META`] in `_meta`.
 ///
-/// By hand, since every answer of every tool passes here: through serde the quoted text would be made, checked and copied
-/// once more each.
+/// Written by hand because every answer of every tool passes through here: serde would build, check and copy the quoted
+/// text once more each.
 fn write_mcp_result(out: &mut Vec<u8>, result: &Result<Output, ToolError>, meta: &AnswerMeta, modern: bool) {
     let result_type = modern.then_some("complete");
     let payload: Box<RawValue>;
@@ -171,7 +171,7 @@ fn write_json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
     serde_json::to_writer(out, value).expect("answers are plain data with string keys");
 }
 
-/// A tool's own result, with what every result has.
+/// A tool's own result with the common fields of all results.
 fn completed(whole: &Value, meta: &AnswerMeta, result_type: Option<&str>) -> Value {
     let mut whole = whole.clone();
     if let Some(fields) = whole.as_object_mut() {
@@ -183,12 +183,12 @@ fn completed(whole: &Value, meta: &AnswerMeta, result_type: Option<&str>) -> Val
     whole
 }
 
-/// A whole result of 2026-07-28, with what every result has.
+/// A complete result of 2026-07-28 with the common fields of all results.
 pub fn with_meta(whole: &Value, meta: &AnswerMeta) -> Value {
     completed(whole, meta, None)
 }
 
-/// The result object of `tools/call` as a value, for the conversations that rmcp carries.
+/// The result object of `tools/call` as a value, for conversations through rmcp.
 pub fn mcp_value(finished: &Finished, modern: bool) -> Value {
     let mut out = Vec::with_capacity(room_for(&finished.result));
     write_mcp_result(&mut out, &finished.result, &finished.meta, modern);

@@ -1,8 +1,8 @@
-//! Some samples of one job as bytes: a row of the store.
+//! Encodes samples of one job as bytes: a row of the store.
 //!
-//! By columns, since a query wants a few metrics of many samples: times first, then each metric behind its number and
-//! length, so that the others are stepped over. A column holds differences to the value before, in as many bytes as they
-//! need, runs of no difference as one. Eighteen bytes a sample are usual for seventeen metrics and a time.
+//! The layout is columnar, because a query reads few metrics of many samples: times first, then each metric after its
+//! number and length, so that others can be skipped. A column holds differences to the previous value, as varints; runs
+//! of zeros are stored as one entry. Seventeen metrics and a time usually take eighteen bytes a sample.
 //!
 //! ```text
 //! block  = version 1, count, times, { metric number, length, column }, 8 bytes of checksum
@@ -13,7 +13,7 @@
 use super::metric::{COUNT, Sample, Set};
 
 const VERSION: u64 = 1;
-/// Samples of one block at most: an hour of the shortest interval, when the card takes nothing for so long.
+/// Most samples in one block: an hour at the shortest interval, for when the card cannot be written for that long.
 pub const MOST: usize = 720;
 const CHECKSUM: usize = 8;
 
@@ -30,12 +30,12 @@ pub enum Damage {
     Nonsense,
 }
 
-/// The block of these samples, at most [`MOST`], with these metrics.
+/// Encodes these samples, at most [`MOST`], with these metrics.
 pub fn encode(samples: &[Sample], metrics: Set) -> Vec<u8> {
     let mut out = Vec::with_capacity(32 + samples.len() * 20);
     put(&mut out, VERSION);
     put(&mut out, samples.len() as u64);
-    // Differences of differences: an interval kept well is a column of zeros.
+    // Second differences: a steady interval becomes a column of zeros.
     let (mut before, mut step) = (0, 0);
     let mut times = Runs::default();
     for sample in samples {
@@ -80,7 +80,7 @@ fn encode_column(out: &mut Vec<u8>, samples: &[Sample], metric: usize) {
     runs.finish(out);
 }
 
-/// Zeros become one zero and how many more.
+/// Run-length encoding: a run of zeros becomes one zero and the number of further ones.
 #[derive(Default)]
 struct Runs(u64);
 
@@ -113,19 +113,20 @@ fn put(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// A block that is being read. Its memory serves the next one too.
+/// A decoded block. Its memory is reused for the next one.
 #[derive(Default)]
 pub struct Decoded {
-    /// Milliseconds since 1970 UTC, in the order they were taken.
+    /// Milliseconds since 1970 UTC, in the order of the samples.
     pub times: Vec<i64>,
     columns: [Vec<Option<i64>>; COUNT],
 }
 
 impl Decoded {
-    /// Reads the times and the wanted metrics of a block. Metrics that the block lacks are absent in all its samples.
+    /// Decodes the times and the wanted metrics of a block. Metrics missing from the block are absent in all its
+    /// samples.
     ///
     /// # Errors
-    /// [`Damage`]; what was read is of no use then.
+    /// [`Damage`]; the decoded contents are then invalid.
     pub fn read(&mut self, block: &[u8], wanted: Set) -> Result<(), Damage> {
         let at = block.len().checked_sub(CHECKSUM).ok_or(Damage::Short)?;
         let (body, sum) = block.split_at(at);
@@ -160,12 +161,12 @@ impl Decoded {
         Ok(())
     }
 
-    /// One metric of all samples, in the order of [`Self::times`]; empty when the block lacks it. Of what was wanted only.
+    /// One wanted metric of all samples, in the order of [`Self::times`]; empty if the block lacks it.
     pub fn column(&self, metric: usize) -> &[Option<i64>] {
         &self.columns[metric]
     }
 
-    /// One sample with the metrics that were wanted.
+    /// One sample with the wanted metrics.
     pub fn sample(&self, at: usize, wanted: Set) -> Sample {
         let mut sample = Sample::empty(self.times[at]);
         for metric in wanted.iter() {
@@ -207,7 +208,7 @@ fn read_column(mut column: &[u8], count: usize, into: &mut Vec<Option<i64>>) -> 
     if column.is_empty() { Ok(()) } else { Err(Damage::Nonsense) }
 }
 
-/// Hands out `count` differences.
+/// Calls `each` with `count` differences.
 fn differences(from: &mut &[u8], mut count: usize, mut each: impl FnMut(i64)) -> Result<(), Damage> {
     while count > 0 {
         let number = take(from)?;
@@ -236,7 +237,7 @@ fn take(from: &mut &[u8]) -> Result<u64, Damage> {
     Err(Damage::Nonsense)
 }
 
-/// Finds what a card forgets, not what an attacker writes: FNV-1a, eight bytes at a time.
+/// Detects storage errors, not tampering: FNV-1a, eight bytes at a time.
 fn checksum(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
     let mut last = [0; 8];

@@ -1,7 +1,8 @@
-//! The default job: on a real board the service samples without being asked, so that "since when" and "what changed since
-//! yesterday" have an answer.
+//! The default job: on a real board the service samples by itself, so that "since when" and "what changed since
+//! yesterday" can be answered.
 //!
-//! It belongs to the configuration (`metrics.default_job`): callers cannot end it, and it takes none of their places.
+//! It is part of the configuration (`metrics.default_job`): callers cannot end it, and it does not count towards their
+//! limit.
 
 use super::{
     Sampling,
@@ -12,28 +13,28 @@ use super::{
 use base::error::{ErrorCode, ToolError};
 use tokio::time::Instant;
 
-/// Its number in the store, by which it is known again after a restart. Jobs of callers begin at 1.
+/// Its number in the store, which identifies it after a restart. Jobs of callers begin at 1.
 pub const NUMBER: u32 = 0;
-/// Its name, unless a caller has given that name to a job of their own.
+/// Its name, unless a caller's job already has that name.
 const ID: &str = "default";
-/// One wake-up a minute: 21 voluntary context switches in 305 seconds, a flush included.
+/// One wakeup a minute. Measured: 21 voluntary context switches in 305 seconds, including a flush.
 const INTERVAL_SECONDS: u32 = 60;
-/// Today and yesterday, whole.
+/// Two days: today and yesterday in full.
 const RETENTION_HOURS: u32 = 48;
 
-/// What becomes of the default job when a server starts.
+/// What to do with the default job when a server starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DefaultJob {
     /// The service on a real board.
     Run,
-    /// The configuration switches it off: one that ran is ended, its samples age out.
+    /// Disabled in the configuration: a running one is ended, and its samples age out.
     End,
-    /// stdio, or a simulated board: as it was.
+    /// stdio or a simulated board: leave it unchanged.
     Leave,
 }
 
 impl Sampling {
-    /// Brings the default job to what `wanted` says. Idempotent.
+    /// Starts or ends the default job according to `wanted`. Idempotent.
     ///
     /// # Errors
     /// The store's.
@@ -73,7 +74,7 @@ impl Sampling {
         self.0.store.run(move |connection| store::begin(connection, &kept)).await?;
         let mut state = self.state();
         if is_new {
-            // As it will be loaded: by number.
+            // In the order in which jobs are loaded: by number.
             state.jobs.insert(0, Job::new(wanted, Tally::default()));
         } else if let Some(job) = state.numbered(NUMBER) {
             (job.kept, job.next) = (wanted, Instant::now());
@@ -94,7 +95,7 @@ impl Sampling {
     }
 }
 
-/// What a caller hears who would end it.
+/// The error for a caller who tries to end it.
 pub fn not_yours(id: &str) -> ToolError {
     ToolError::new(ErrorCode::FailedPrecondition, format!("sampling job '{id}' runs by the configuration, not for a caller"))
         .with("parameter", "job_id")

@@ -1,4 +1,4 @@
-//! Samples in buckets: mean, least and most of each metric, for whole multiples of the resolution since 1970 UTC.
+//! Samples in buckets: mean, minimum and maximum of each metric, at multiples of the resolution since 1970 UTC.
 
 use super::{
     Sampling,
@@ -9,11 +9,11 @@ use super::{
 use base::error::ToolError;
 use std::ops::Range;
 
-/// Buckets times metrics of one question at most: two metrics of a week by the minute. Each costs 32 bytes here, and a
+/// Most buckets times metrics of one query: two metrics over a week by the minute. Each takes 32 bytes here and a
 /// hundred in the answer.
 pub const MOST_CELLS: i64 = 20_160;
 
-/// A time cut into buckets.
+/// A time range divided into buckets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
     /// Milliseconds since 1970 UTC.
@@ -22,7 +22,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// How many buckets it touches.
+    /// How many buckets it overlaps.
     pub fn buckets(&self) -> i64 {
         if self.times.is_empty() {
             return 0;
@@ -32,20 +32,20 @@ impl Span {
     fn first(&self) -> i64 {
         self.times.start.div_euclid(self.resolution_ms)
     }
-    /// The bucket of a moment, if it is inside.
+    /// The bucket that contains this time, if any.
     fn bucket(&self, at_ms: i64) -> Option<usize> {
         if !self.times.contains(&at_ms) {
             return None;
         }
         usize::try_from(at_ms.div_euclid(self.resolution_ms) - self.first()).ok()
     }
-    /// When a bucket begins.
+    /// Start of a bucket.
     pub fn begins(&self, bucket: usize) -> i64 {
         (self.first() + i64::try_from(bucket).unwrap_or(i64::MAX)).saturating_mul(self.resolution_ms)
     }
 }
 
-/// What one bucket holds of one metric, in its kept numbers.
+/// The samples of one metric in one bucket, as stored numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
     pub sum: i64,
@@ -65,19 +65,19 @@ impl Cell {
     }
 }
 
-/// One metric's buckets, empty ones included.
+/// The buckets of one metric, including empty ones.
 #[derive(Debug)]
 pub struct Series {
     pub metric: usize,
     pub cells: Vec<Cell>,
 }
 
-/// The answer to one question.
+/// The result of one query.
 #[derive(Debug)]
 pub struct History {
     pub span: Span,
     pub series: Vec<Series>,
-    /// Blocks that could not be understood; their samples are in no bucket.
+    /// Blocks that could not be decoded; their samples are in no bucket.
     pub damaged: u32,
 }
 
@@ -85,7 +85,7 @@ struct Filling {
     history: History,
     wanted: Set,
     decoded: Decoded,
-    /// The buckets of the samples of the block at hand.
+    /// The buckets of the current block's samples.
     places: Vec<Option<usize>>,
 }
 
@@ -123,10 +123,11 @@ impl ScanVisitor for Filling {
 }
 
 impl Sampling {
-    /// The buckets of these metrics, of one job or of all together. `span` and `metrics` make at most [`MOST_CELLS`].
+    /// The buckets of these metrics, for one job or all jobs together. `span` and `metrics` may make at most
+    /// [`MOST_CELLS`].
     ///
     /// # Errors
-    /// `not_found`, `invalid_argument` when it is more, and the store's.
+    /// `not_found`, `invalid_argument` for more cells, and the store's.
     pub async fn history(&self, job: Option<&str>, span: Span, metrics: &[usize]) -> Result<History, ToolError> {
         let buckets = span.buckets();
         let cells = buckets.saturating_mul(i64::try_from(metrics.len()).unwrap_or(i64::MAX));

@@ -1,4 +1,4 @@
-//! A sampling job as the server runs it: what is kept of it, what waits for the card, and when it looks next.
+//! A sampling job at run time: its stored definition, the samples that wait to be flushed, and its next due time.
 
 use super::{
     FLUSH_EVERY,
@@ -11,10 +11,10 @@ use base::os::activity::Reading;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// What a job is to do.
+/// The definition of a new job.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Its name; one is made up when there is none.
+    /// Its name; generated if missing.
     pub id: Option<String>,
     /// 5-3600
     pub interval_seconds: u32,
@@ -23,36 +23,36 @@ pub struct Request {
     pub metrics: Set,
 }
 
-/// How a job is now.
+/// The current state of a job.
 #[derive(Clone, Debug)]
 pub struct Status {
     pub id: String,
-    /// It runs by the configuration.
+    /// It was started by the configuration.
     pub is_default: bool,
     pub interval_seconds: u32,
     pub retention_hours: u32,
     pub metrics: Set,
     pub created_ms: i64,
     pub stopped_ms: Option<i64>,
-    /// Those that wait for the card included.
+    /// Includes those that wait to be flushed.
     pub samples: u64,
     pub first_ms: Option<i64>,
     pub last_ms: Option<i64>,
-    /// What they take in the store.
+    /// Their size in the store.
     pub bytes: u64,
-    /// Samples that could not be kept since this server started.
+    /// Samples lost since this server started.
     pub lost: u64,
-    /// Why the newest samples are not on the card, when that failed.
+    /// Why the newest samples could not be stored.
     pub fault: Option<String>,
 }
 
-/// What one flush writes to the card, and what each of its samples adds, in bytes: pages of SQLite's log, and later of the
+/// Bytes that one flush writes to the card, and bytes added by each sample: pages of SQLite's log, and later of the
 /// store. Measured by `examples/samples.rs`: 2.8 MB a day at 60 seconds, 5.2 MB at five.
 const FLUSH_BYTES: u64 = 8_500;
 const SAMPLE_BYTES: u64 = 160;
 
 impl Status {
-    /// What it writes to the card in a day while it runs alone, in bytes, about. Jobs that run together share their flushes.
+    /// About how many bytes it writes to the card in a day if it runs alone. Concurrent jobs share their flushes.
     pub fn written_per_day(&self) -> u64 {
         let (interval, flush) = (u64::from(self.interval_seconds.max(1)), FLUSH_EVERY.as_secs());
         86_400 / interval.max(flush) * (FLUSH_BYTES + (flush / interval).max(1) * SAMPLE_BYTES)
@@ -63,14 +63,14 @@ impl Status {
 pub(super) struct Job {
     pub kept: Kept,
     pub tally: Tally,
-    /// Samples that are not on the card yet, oldest first; they will be block number `tally.next`.
+    /// Samples that are not on the card yet, oldest first; they become block number `tally.next`.
     pub waiting: Vec<Sample>,
     /// When the oldest of them was taken.
     pub waits_since: Option<Instant>,
     pub lost: u64,
-    /// When it looks next.
+    /// When its next sample is due.
     pub next: Instant,
-    /// What its rates are compared with.
+    /// The reading from which its rates are computed.
     pub previous: Option<Arc<Reading>>,
 }
 
@@ -85,16 +85,16 @@ impl Job {
     }
 
     pub fn interval(&self) -> Duration {
-        // Whatever somebody may have written into the store: never without a rest.
+        // Never zero, whatever the store contains.
         Duration::from_secs(self.kept.interval_seconds.max(1).into())
     }
 
-    /// What is older than this has aged out.
+    /// Samples older than this have aged out.
     pub fn cutoff(&self, now_ms: i64) -> i64 {
         now_ms.saturating_sub(i64::from(self.kept.retention_hours) * 3_600_000)
     }
 
-    /// As many samples as its retention holds when the clock is right, and a block that is half gone.
+    /// The number of samples that its retention holds if the clock is right, plus one block that is partly aged.
     pub fn most_samples(&self) -> u64 {
         u64::from(self.kept.retention_hours) * 3600 / u64::from(self.kept.interval_seconds.max(1)) + MOST as u64
     }
@@ -105,7 +105,7 @@ impl Job {
         self.drop_surplus();
     }
 
-    /// The block of what waits; nothing waits afterwards.
+    /// Takes the waiting samples as a block.
     pub fn take_block(&mut self) -> Option<(Block, Vec<Sample>)> {
         if self.waiting.is_empty() {
             return None;
@@ -125,7 +125,7 @@ impl Job {
         Some((block, samples))
     }
 
-    /// The block is on the card.
+    /// Called when the block is on the card.
     pub fn stored(&mut self, block: &Block) {
         self.tally.samples += u64::from(block.count);
         self.tally.bytes += block.weight();
@@ -133,12 +133,12 @@ impl Job {
         self.tally.last_ms = Some(block.last_ms);
     }
 
-    /// The block could not be kept: its samples wait again, before those that came meanwhile.
+    /// Called when the block could not be stored: its samples wait again, before newer ones.
     pub fn put_back(&mut self, mut samples: Vec<Sample>) {
         samples.append(&mut self.waiting);
         self.waiting = samples;
         self.tally.next -= 1;
-        // Not at once again: the card has just refused.
+        // Wait before the next attempt: the card has just failed.
         self.waits_since = Some(Instant::now());
         self.drop_surplus();
     }

@@ -1,4 +1,4 @@
-//! One look at the machine: what jobs that are due want to know of this moment.
+//! Reads the machine's current values for the jobs that are due.
 
 use super::metric::{Sample, Set, at};
 use base::os::{activity::Interval, cpufreq, loadavg, meminfo, mounts};
@@ -6,19 +6,20 @@ use hw::{firmware::Throttled, machine::Machine, temperature};
 use std::{io, time::Duration};
 use tokio::time::Instant;
 
-/// Where only a program can be asked about throttling, it is asked this often: starting one costs more than all else here.
-/// A little less than a minute, so that a job of one minute asks at each look, however late the one before was.
+/// Shortest time between two queries of throttling where only a program provides it: starting one costs more than all
+/// other reads here. A little less than a minute, so that a job with an interval of one minute queries it every time,
+/// even after a late sample.
 const PROGRAM_EVERY: Duration = Duration::from_secs(50);
 
-/// What a look needs to remember of the ones before.
+/// State kept between reads.
 #[derive(Debug, Default)]
 pub struct Looker {
     program_asked: Option<Instant>,
 }
 
 impl Looker {
-    /// The wanted metrics that one reading tells. A source that is missing or fails leaves its metrics absent; health says
-    /// what is wrong with it. And the throttling word, where it was read.
+    /// The wanted metrics from one read, and the throttling word if it was read. A source that is missing or fails
+    /// leaves its metrics absent; health reports the failure.
     pub async fn look(&mut self, machine: &Machine, wanted: Set, at_ms: i64) -> (Sample, Option<Throttled>) {
         let mut sample = Sample::empty(at_ms);
         memory(&mut sample, machine, wanted);
@@ -42,7 +43,7 @@ impl Looker {
     }
 
     async fn throttled(&mut self, machine: &Machine) -> Option<Throttled> {
-        // Both ask another process; a mailbox that fails ends at the program.
+        // Both may start a process: if the mailbox fails, the program is used.
         if matches!(machine.firmware.source(), Some("mailbox" | "vcgencmd")) {
             let now = Instant::now();
             if self.program_asked.is_some_and(|asked| now.saturating_duration_since(asked) < PROGRAM_EVERY) {
@@ -54,7 +55,7 @@ impl Looker {
     }
 }
 
-/// The metrics of [`FLAGS`], by the firmware's word.
+/// Sets the metrics of [`FLAGS`] from the firmware's word.
 pub fn flags(sample: &mut Sample, word: Option<Throttled>) {
     let bits: [fn(Throttled) -> bool; 4] =
         [Throttled::under_voltage, Throttled::freq_capped, Throttled::throttled, Throttled::soft_temperature_limit];
@@ -91,7 +92,7 @@ fn percent(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 * 100.0 / whole as f64)
 }
 
-/// The metrics of [`MOVING`], which are means of an interval.
+/// Sets the metrics of [`MOVING`], which are means over an interval.
 pub fn moved(sample: &mut Sample, interval: &Interval) {
     sample.set(at::CPU, Some(interval.cpu_percent()));
     let (sent, received) = interval.network_bytes().unzip();
@@ -103,7 +104,7 @@ pub fn moved(sample: &mut Sample, interval: &Interval) {
     }
 }
 
-/// What it takes two readings to know.
+/// Metrics that need two readings.
 pub const MOVING: [usize; 5] = [at::CPU, at::SENT, at::RECEIVED, at::DISK_READ, at::DISK_WRITTEN];
-/// What the firmware's word tells.
+/// Metrics from the firmware's word.
 pub const FLAGS: [usize; 4] = [at::UNDER_VOLTAGE, at::FREQ_CAPPED, at::THROTTLED, at::SOFT_LIMIT];

@@ -1,20 +1,20 @@
-//! What is sampled: one table of metrics, which names, schemas, columns and numbers come from.
+//! The table of sampled metrics, from which names, schemas, columns and numbers are derived.
 //!
-//! A value is kept as a whole number in the metric's own unit (a tenth of a degree, a KiB), so that sums are exact and
-//! neighbours differ little, which is what the columns of [`super::block`] are small by.
+//! A value is stored as an integer in the metric's own unit (a tenth of a degree, a KiB), so that sums are exact and
+//! consecutive values differ little, which keeps the columns of [`super::block`] small.
 
 use contract::config::nearest;
 use serde_json::{Number, Value};
 
-/// One thing that is measured.
+/// One sampled quantity.
 #[derive(Debug)]
 pub struct Metric {
-    /// The sample's field.
+    /// The field in a sample.
     pub name: &'static str,
-    /// Another name for it, as docs/contract/metrics.md has it.
+    /// Another name for it, as listed in docs/contract/metrics.md.
     pub alias: Option<&'static str>,
     pub kind: Kind,
-    /// The kept number times this, divided by that, is the value.
+    /// Numerator and denominator: stored number × numerator ÷ denominator = value.
     scale: (i64, i64),
     pub doc: &'static str,
 }
@@ -22,7 +22,7 @@ pub struct Metric {
 /// How a value is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// true or false in a sample; the share of the time in a mean.
+    /// true or false in a sample; in a mean, the fraction of the time it was true.
     Flag,
     Whole,
     Decimal,
@@ -37,7 +37,7 @@ const fn known_as(alias: &'static str, metric: Metric) -> Metric {
 
 use Kind::{Decimal, Flag, Whole};
 
-/// Every metric. Its place is its number in stored blocks: new ones go to the end, and none ever goes.
+/// Every metric. Its index is its number in stored blocks: new ones are appended, and none is ever removed.
 #[rustfmt::skip]
 pub static METRICS: [Metric; 17] = [
     known_as("cpu_percent", metric("cpu_usage_percent", Decimal, 1, 10, "Mean since the sample before.")),
@@ -62,21 +62,21 @@ pub static METRICS: [Metric; 17] = [
 pub const COUNT: usize = METRICS.len();
 
 impl Metric {
-    /// The metric of that name or alias.
+    /// The metric with that name or alias.
     pub fn find(name: &str) -> Option<usize> {
         METRICS.iter().position(|metric| metric.name == name || metric.alias == Some(name))
     }
-    /// The known name nearest to a wrong one.
+    /// The known name most similar to an unknown one.
     pub fn near(name: &str) -> Option<&'static str> {
         nearest(name, METRICS.iter().flat_map(|metric| [Some(metric.name), metric.alias]).flatten())
     }
-    /// The number that is kept for `value`; `None` for what is no number.
+    /// The stored number for `value`; `None` if it is not a finite number.
     pub fn raw(&self, value: f64) -> Option<i64> {
         let raw = value * self.scale.1 as f64 / self.scale.0 as f64;
-        // Half of an i64's range: differences of two cannot overflow.
+        // Half of an i64's range, so that the difference of two cannot overflow.
         (raw.abs() < (i64::MAX / 4) as f64).then(|| raw.round() as i64)
     }
-    /// The value of a kept number as a sample shows it.
+    /// The value of a stored number, as shown in a sample.
     pub fn shown(&self, raw: i64) -> Value {
         match self.kind {
             Flag => Value::Bool(raw != 0),
@@ -84,7 +84,7 @@ impl Metric {
             Decimal => decimal(raw as f64 / self.scale.1 as f64),
         }
     }
-    /// The mean of `count` kept numbers that add up to `sum`, with as many digits as mean something.
+    /// The mean of `count` stored numbers with this `sum`, rounded to significant digits.
     pub fn mean(&self, sum: i64, count: u32) -> f64 {
         let exact = sum as f64 / f64::from(count.max(1)) * self.scale.0 as f64 / self.scale.1 as f64;
         let digits = match self.kind {
@@ -94,7 +94,7 @@ impl Metric {
         };
         (exact * digits).round() / digits
     }
-    /// A kept number as a number, for least and most.
+    /// A stored number as a float, for minimum and maximum.
     pub fn number(&self, raw: i64) -> f64 {
         self.mean(raw, 1)
     }
@@ -104,7 +104,7 @@ fn decimal(value: f64) -> Value {
     Number::from_f64(value).map_or(Value::Null, Value::Number)
 }
 
-/// Some of the metrics.
+/// A set of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Set(u32);
 
@@ -127,7 +127,7 @@ impl Set {
     pub fn has_any(self, metrics: &[usize]) -> bool {
         metrics.iter().any(|metric| self.has(*metric))
     }
-    /// The numbers of its metrics, in the table's order.
+    /// The indices of its metrics, in the table's order.
     pub fn iter(self) -> impl Iterator<Item = usize> {
         (0..COUNT).filter(move |metric| self.has(*metric))
     }
@@ -136,12 +136,12 @@ impl Set {
     }
 }
 
-/// One look at the machine.
+/// The machine's values at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// Milliseconds since 1970 UTC, as the machine's clock said.
+    /// Milliseconds since 1970 UTC, by the machine's clock.
     pub at_ms: i64,
-    /// Kept numbers by metric; `None` for what could not be measured.
+    /// Stored numbers by metric; `None` if not measured.
     pub values: [Option<i64>; COUNT],
 }
 
@@ -149,13 +149,13 @@ impl Sample {
     pub const fn empty(at_ms: i64) -> Self {
         Self { at_ms, values: [None; COUNT] }
     }
-    /// Sets a metric of the table by its name here.
+    /// Sets a metric by its index.
     pub fn set(&mut self, metric: usize, value: Option<f64>) {
         self.values[metric] = value.and_then(|value| METRICS[metric].raw(value));
     }
 }
 
-/// Places of the table, for the code that measures.
+/// Indices into the table, for the code that measures.
 pub mod at {
     pub const CPU: usize = 0;
     pub const MEMORY: usize = 1;

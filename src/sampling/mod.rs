@@ -1,10 +1,10 @@
-//! Sampling jobs: the machine's metrics, taken at an interval and kept for as long as the job says
+//! Sampling jobs: the machine's metrics, sampled at an interval and kept for the job's retention time
 //! (docs/contract/metrics.md).
 //!
-//! A job outlives the server: it is in the store and goes on at the next start. Its samples wait in memory for up to
-//! [`scheduler::FLUSH_EVERY`] and go to the card together; a power cut loses those and nothing else. Nothing runs while
-//! there is no job. Times are the machine's clock, as it was: a clock that was set back repeats them, a machine that slept
-//! leaves a gap, and nothing is filled in.
+//! A job outlives the server: it is in the store and continues at the next start. Its samples wait in memory for up to
+//! [`scheduler::FLUSH_EVERY`] and are written to the card together; a power cut loses only those. Nothing runs while
+//! there is no job. Times are those of the machine's clock: setting it back repeats times, a suspended machine leaves a
+//! gap, and nothing is interpolated.
 
 pub mod block;
 mod default;
@@ -35,9 +35,9 @@ use store::{Kept, Tally};
 use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-/// Jobs of callers that run at once. Each is a few kilobytes of memory and, at five seconds, six megabytes of the card a day.
+/// Most running jobs of callers. Each takes a few KB of memory and, at five seconds, writes six MB to the card a day.
 pub const MOST_RUNNING: usize = 8;
-/// Jobs of callers that are known, those included that have ended and still have samples.
+/// Most jobs of callers, including those that have ended and still have samples.
 pub const MOST_JOBS: usize = 32;
 
 /// The sampling jobs of this server. Cheap to clone.
@@ -47,13 +47,13 @@ pub struct Sampling(Arc<Inner>);
 struct Inner {
     store: Store,
     wall: Wall,
-    /// What all samples together may take.
+    /// Most bytes of all samples together.
     max_bytes: u64,
     state: Mutex<State>,
-    /// One change of the store at a time.
+    /// Serializes changes of the store.
     turn: tokio::sync::Mutex<()>,
     looker: tokio::sync::Mutex<Looker>,
-    /// Jobs came or went.
+    /// Notified when jobs are added or removed.
     changed: Notify,
     stop: CancellationToken,
     power: power::Record,
@@ -61,20 +61,20 @@ struct Inner {
 
 #[derive(Default)]
 struct State {
-    /// The jobs of the store are in `jobs`.
+    /// The jobs of the store were loaded into `jobs`.
     loaded: bool,
     jobs: Vec<Job>,
-    /// A task looks at the machine.
+    /// The scheduler's task is running.
     awake: bool,
-    /// Looks are at whole intervals from here.
+    /// Samples are taken at whole intervals from here.
     epoch: Option<Instant>,
     pruned: Option<Instant>,
-    /// Why samples could not be kept, until they can.
+    /// Why samples cannot be stored, until they can.
     fault: Option<String>,
 }
 
 impl State {
-    /// Jobs that are to look by `now`.
+    /// Jobs that are due by `now`.
     fn due(&self, now: Instant) -> impl Iterator<Item = &Job> {
         self.jobs.iter().filter(move |job| job.is_running() && job.next <= now)
     }
@@ -96,7 +96,7 @@ fn unknown(id: &str, near: Option<String>) -> ToolError {
 }
 
 impl Sampling {
-    /// The jobs that `store` keeps; samples may take `max_bytes` there.
+    /// Sampling jobs in `store`; samples may take `max_bytes` there.
     pub fn new(store: Store, max_bytes: u64, wall: Wall) -> Self {
         Self(Arc::new(Inner {
             power: power::Record::new(store.clone()),
@@ -111,13 +111,13 @@ impl Sampling {
         }))
     }
 
-    /// What it takes for now, in milliseconds since 1970 UTC.
+    /// The current time by its clock, in milliseconds since 1970 UTC.
     pub fn now_ms(&self) -> i64 {
         self.0.wall.now_ms()
     }
 
-    /// Goes on with the jobs that were running when the last server stopped, and with the default job as `default` says.
-    /// Does not wait for the store.
+    /// Resumes the jobs that were running when the last server stopped, and applies `default` to the default job. Does
+    /// not wait for the store.
     pub fn resume(&self, machine: &Arc<Machine>, default: DefaultJob) {
         let (sampling, machine) = (self.clone(), Arc::clone(machine));
         base::task::spawn(async move {
@@ -130,10 +130,10 @@ impl Sampling {
         });
     }
 
-    /// Begins a job, or, with `dry_run`, says what would begin.
+    /// Begins a job or, with `dry_run`, returns the job that would begin.
     ///
     /// # Errors
-    /// `conflict` when there is a job of that name, `resource_exhausted` when there are too many, and the store's.
+    /// `conflict` if there is a job with that name, `resource_exhausted` if there are too many, and the store's.
     pub async fn start(&self, machine: &Arc<Machine>, request: Request, dry_run: bool) -> Result<Status, ToolError> {
         self.tidy().await?;
         let _turn = self.0.turn.lock().await;
@@ -149,7 +149,7 @@ impl Sampling {
         Ok(status)
     }
 
-    /// The job that a request makes, if there may be one more.
+    /// Makes the job of a request, if one more is allowed.
     fn admit(&self, request: Request) -> Result<Kept, ToolError> {
         let state = self.state();
         let taken = |id: &str| state.jobs.iter().any(|job| job.kept.id == id);
@@ -186,11 +186,11 @@ impl Sampling {
         })
     }
 
-    /// Ends a job. Its samples stay until they have aged out, or go with it. Says how it is then, and whether that changed
-    /// anything.
+    /// Ends a job. Its samples stay until they have aged out, or are discarded with it. Returns its state, and whether
+    /// that changed anything.
     ///
     /// # Errors
-    /// `not_found`, `failed_precondition` for the default job while it runs, and the store's when samples are to be
+    /// `not_found`, `failed_precondition` for the default job while it runs, and the store's if samples are to be
     /// discarded.
     pub async fn end(&self, id: &str, discard: bool, dry_run: bool) -> Result<(Status, bool), ToolError> {
         self.tidy().await?;
@@ -217,7 +217,7 @@ impl Sampling {
         }
         if !dry_run && was_running {
             self.flush_locked().await;
-            // A card that takes nothing is no reason to go on: it rests from now on, and the status says what is wrong.
+            // End the job even if the card cannot be written; the status reports the fault.
             let ended = self.0.store.run(move |connection| store::end(connection, number, now_ms)).await;
             if let Err(error) = ended {
                 self.state().fault = Some(error.advice());
@@ -232,7 +232,7 @@ impl Sampling {
         Ok((status, changes))
     }
 
-    /// Every job, in the order they were begun.
+    /// Every job, in the order they were started.
     ///
     /// # Errors
     /// The store's.
@@ -242,18 +242,18 @@ impl Sampling {
         Ok(state.jobs.iter().map(|job| job.status(state.fault.clone())).collect())
     }
 
-    /// Why samples are not being kept, if they are not.
+    /// Why samples are not being stored, if so.
     pub fn fault(&self) -> Option<String> {
         self.state().fault.clone()
     }
 
-    /// What is known of the supply's and the processor's hard times.
+    /// The record of low voltage and throttling.
     pub fn power(&self) -> &power::Record {
         &self.0.power
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Every change under it is whole before anything can panic.
+        // Every change under this lock is complete before any code can panic.
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! Samples as they were taken, in pages.
+//! Samples in pages.
 
 use super::{
     Sampling,
@@ -9,26 +9,26 @@ use super::{
 use base::error::ToolError;
 use std::ops::Range;
 
-/// Some samples of a longer list.
+/// A part of a list of samples.
 #[derive(Debug, Default)]
 pub struct Page {
     /// Each with its job's name.
     pub samples: Vec<(String, Sample)>,
-    /// How many there are in all.
+    /// Number of all samples.
     pub total: u64,
-    /// Blocks that could not be understood; their samples are not counted.
+    /// Blocks that could not be decoded; their samples are not counted.
     pub damaged: u32,
 }
 
 struct Turning {
     page: Page,
-    /// The places of the list that are on this page.
+    /// The positions of the list that are on this page.
     places: Range<u64>,
     decoded: Decoded,
 }
 
 impl Turning {
-    /// Counts samples, and keeps those that are on the page.
+    /// Counts samples and keeps those on the page.
     fn add(&mut self, source: &Source, count: u64, mut samples: impl Iterator<Item = Sample>) {
         let first = self.page.total;
         self.page.total += count;
@@ -53,7 +53,7 @@ impl ScanVisitor for Turning {
                     (0..decoded.times.len()).filter(|at| source.times.contains(&decoded.times[*at])).collect();
                 let (first, count) = (self.page.total, fitting.len() as u64);
                 let is_shown = first < self.places.end && first + count > self.places.start;
-                // Only now the columns; what was good a moment ago still is.
+                // Decode the columns only for blocks on the page.
                 if is_shown && decoded.read(block, Set::ALL).is_err() {
                     self.page.damaged += 1;
                 } else {
@@ -72,10 +72,11 @@ impl ScanVisitor for Turning {
 }
 
 impl Sampling {
-    /// The samples of one job, or of all one job after the other, in the order they were taken, from `places` of the list
-    /// of all that lie in `times` (milliseconds since 1970 UTC).
+    /// The samples of one job, or of all jobs one after the other, in the order they were taken: those at `places` in
+    /// the list of all samples within `times` (milliseconds since 1970 UTC).
     ///
     /// # Errors
+    /// `not_found`, and the store's.
     /// `not_found`, and the store's.
     pub async fn page(&self, job: Option<&str>, times: Range<i64>, places: Range<u64>) -> Result<Page, ToolError> {
         let sources = self.sources(job, &times).await?;

@@ -1,8 +1,8 @@
-//! The record of low voltage and throttling: how often each was seen to begin, when first and when last.
+//! The history of low voltage and throttling: how often each was seen to begin, and when first and last.
 //!
-//! The firmware says what is so now and what has been since boot, and forgets with the power. Whoever reads its word, a
-//! sampling job or a look at the machine's health, shows it here; what changes is kept in the store. What comes and goes
-//! between two looks counts once in a boot, by the firmware's own memory of it.
+//! The firmware reports the current state and what occurred since boot; it forgets both at power-off. Sampling jobs and
+//! health snapshots report each word they read here; changes are stored. An event that begins and ends between two
+//! reads counts once per boot, because the firmware remembers it.
 
 use crate::store::Store;
 use base::{
@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::Mutex, time::Instant};
 
-/// A flag that stays up is news to the card this often.
+/// How often the time of a flag that stays set is stored.
 const SAVE_EVERY: Duration = Duration::from_secs(300);
 
-/// What is remembered.
+/// The stored history.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Story {
     /// When the first word was read, milliseconds since 1970 UTC.
@@ -30,19 +30,19 @@ pub struct Story {
     pub soft_temperature_limit: Seen,
 }
 
-/// One flag's past.
+/// The history of one flag.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
     pub times: u32,
     pub first_ms: Option<i64>,
     pub last_ms: Option<i64>,
-    /// It was up at the last look; and it has been in this boot.
+    /// Whether it was set at the last read, and whether it was set since boot.
     now: bool,
     in_boot: bool,
 }
 
 impl Seen {
-    /// Returns whether this is a new time.
+    /// Updates the flag. Returns whether a new occurrence began.
     fn look(&mut self, now: bool, occurred: bool, at_ms: i64) -> bool {
         let began = (now && !self.now) || (!now && occurred && !self.in_boot);
         if began {
@@ -82,7 +82,7 @@ impl Story {
     }
 }
 
-/// The story and the store it is kept in. Cheap to clone.
+/// The history and its store. Cheap to clone.
 #[derive(Clone)]
 pub struct Record(Arc<Inner>);
 
@@ -103,7 +103,7 @@ impl Record {
         Self(Arc::new(Inner { store, state: Mutex::default() }))
     }
 
-    /// Takes note of a word that was just read. What cannot be kept is kept with the next one.
+    /// Records a word that was just read. If it cannot be stored, it is stored with the next one.
     pub async fn seen(&self, word: Throttled, root: &Root, at_ms: i64) {
         let mut state = self.0.state.lock().await;
         if let Err(error) = self.load(&mut state).await {
@@ -121,7 +121,7 @@ impl Record {
         }
     }
 
-    /// What is remembered; `None` before the first word.
+    /// The history; `None` before the first word.
     ///
     /// # Errors
     /// The store's.
@@ -131,7 +131,7 @@ impl Record {
         Ok(state.story.clone())
     }
 
-    /// Keeps what is not kept yet: at a stop.
+    /// Stores unsaved changes, at a stop.
     pub async fn save(&self) {
         let mut state = self.0.state.lock().await;
         if state.unsaved {
@@ -163,7 +163,7 @@ fn load(connection: &mut Connection) -> rusqlite::Result<Option<Story>> {
         return Ok(None);
     }
     let body = connection.query_row("SELECT body FROM power_record", [], |row| row.get::<_, String>(0)).optional()?;
-    // What cannot be understood begins anew.
+    // An unreadable record is replaced by a new one.
     Ok(body.and_then(|body| serde_json::from_str(&body).ok()))
 }
 

@@ -1,32 +1,32 @@
-//! Going through samples: the store's blocks of some jobs, then what of theirs still waits for the card.
+//! Reads samples in order: the stored blocks of some jobs, then their samples that are not stored yet.
 
 use super::{Sampling, metric::Sample, store};
 use base::error::ToolError;
 use std::{ops::Range, sync::Arc};
 
-/// Blocks that are read at once: a fraction of a millisecond on a card, so that the audit need not wait for a long query.
+/// Blocks read in one query: a fraction of a millisecond on a card, so that a long scan does not delay the audit.
 const AT_ONCE: u32 = 256;
 
-/// One job as it was when the question came.
+/// The state of one job when the query began.
 #[derive(Debug)]
 pub(super) struct Source {
     pub id: String,
     job: u32,
-    /// Milliseconds since 1970 UTC: those that were asked for and have not aged out.
+    /// Milliseconds since 1970 UTC: the requested times that have not aged out.
     pub times: Range<i64>,
-    /// Blocks from this key on are in `waiting`, or came later.
+    /// Blocks from this key on are in `waiting` or are newer.
     before: i64,
     waiting: Vec<Sample>,
 }
 
-/// Who is shown samples, on the store's thread: what it does should be short.
+/// Receives samples, on the store's thread: its methods should be short.
 pub(super) trait ScanVisitor: Send + 'static {
     fn block(&mut self, source: &Source, block: &[u8]);
     fn waiting(&mut self, source: &Source, samples: &[Sample]);
 }
 
 impl Sampling {
-    /// The jobs that a question is about, all or one, as they are now.
+    /// The jobs that a query covers, all or one, in their current state.
     ///
     /// # Errors
     /// `not_found`, and the store's.
@@ -49,7 +49,7 @@ impl Sampling {
             .collect())
     }
 
-    /// Shows `visitor` every block and waiting sample of the sources, in the order they were taken, and returns it.
+    /// Passes every block and waiting sample of the sources to `visitor`, in the order they were taken, and returns it.
     ///
     /// # Errors
     /// The store's.

@@ -1,8 +1,8 @@
-//! The task that looks at the machine while there are jobs, and brings samples to the card.
+//! The task that takes samples while there are jobs, and flushes them to the card.
 //!
-//! It sleeps until the next look and for nothing else: what waits for the card goes with the look at which it is due, or
-//! with the last one before. Intervals are counted on the clock that nobody sets and that rests while the machine sleeps
-//! (CLOCK_MONOTONIC); a look that is late is taken once, not made up for.
+//! It wakes only for the next sample: waiting samples are flushed together with the sample at which the flush is due,
+//! or with the last one before. Intervals use CLOCK_MONOTONIC, which cannot be set and stops while the machine is
+//! suspended. A missed sample is not made up for.
 
 use super::{
     Sampling,
@@ -17,7 +17,7 @@ use hw::machine::Machine;
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep_until};
 
-/// The longest time that samples wait for the card: what a power cut may take.
+/// Longest time that samples wait to be flushed: what a power cut may lose.
 pub const FLUSH_EVERY: Duration = Duration::from_secs(300);
 
 impl Sampling {
@@ -46,7 +46,7 @@ impl Sampling {
         }
     }
 
-    /// When the next job is due. `None` ends the task: there is none.
+    /// When the next job is due. `None` ends the task: there is no job.
     fn next_look(&self) -> Option<Instant> {
         let mut state = self.state();
         let next = state.jobs.iter().filter(|job| job.is_running()).map(|job| job.next).min();
@@ -54,7 +54,7 @@ impl Sampling {
         next
     }
 
-    /// Samples for every job that is due, and flushes if it is time.
+    /// Samples for every job that is due, and flushes if needed.
     pub async fn round(&self, machine: &Machine) {
         let now = Instant::now();
         let (is_due, wanted, moving) = {
@@ -68,7 +68,7 @@ impl Sampling {
             let mut looker = self.0.looker.lock().await;
             let (sample, word) = looker.look(machine, wanted, self.now_ms()).await;
             drop(looker);
-            // Processor time may be unreadable; then there are no rates.
+            // If processor time cannot be read, there are no rates.
             let reading = if moving { Reading::take(&machine.root).ok().map(Arc::new) } else { None };
             self.hand_out(now, sample, reading, fresh);
             if let Some(word) = word {
@@ -82,7 +82,7 @@ impl Sampling {
         }
     }
 
-    /// A short interval for jobs that have no reading to compare with yet: means of a quarter of a second, not zeros.
+    /// A short interval for jobs without a previous reading: means over a quarter of a second instead of zeros.
     async fn first_interval(&self, machine: &Machine, moving: bool, now: Instant) -> Option<Interval> {
         let is_first = |job: &Job| job.previous.is_none() && job.kept.metrics.has_any(&MOVING);
         if !moving || !self.state().due(now).any(is_first) {
@@ -91,7 +91,7 @@ impl Sampling {
         machine.activity.measure(&machine.root).await.ok()
     }
 
-    /// Gives each job that was due at `now` its sample, and says when it is due again.
+    /// Adds the sample to each job that was due at `now`, and sets its next due time.
     fn hand_out(&self, now: Instant, sample: Sample, reading: Option<Arc<Reading>>, fresh: Option<Interval>) {
         let mut state = self.state();
         let epoch = *state.epoch.get_or_insert(now);
@@ -116,7 +116,7 @@ impl Sampling {
         }
     }
 
-    /// The oldest sample would be too old at the next look.
+    /// Whether the oldest sample would be too old by the next one.
     fn is_time_to_flush(&self) -> bool {
         let state = self.state();
         let Some(oldest) = state.jobs.iter().filter_map(|job| job.waits_since).min() else { return false };
@@ -124,7 +124,7 @@ impl Sampling {
         next.is_none_or(|next| next > oldest + FLUSH_EVERY)
     }
 
-    /// Brings what waits to the card. When that fails it waits on, and the fault is remembered.
+    /// Writes the waiting samples to the card. If that fails they wait again, and the fault is kept.
     pub(super) async fn flush_locked(&self) {
         let taken: Vec<(Block, Vec<Sample>)> = self.state().jobs.iter_mut().filter_map(Job::take_block).collect();
         if taken.is_empty() {
@@ -137,7 +137,7 @@ impl Sampling {
                 (block, (job, samples))
             })
             .unzip();
-        // Handed to the store in the same breath as it is taken from the jobs: a query comes before or after both.
+        // Queued in the store before any await, so that a query sees the samples either in the jobs or in the store.
         let appended = self.0.store.run(move |connection| store::append(connection, &blocks).map(|()| blocks)).await;
         let mut state = self.state();
         match appended {
@@ -167,7 +167,8 @@ impl Sampling {
     }
 }
 
-/// The first whole interval after `now`, counted from `epoch`: jobs of one interval look together, whenever they began.
+/// The first whole interval after `now`, counted from `epoch`: jobs with the same interval are due together, whenever
+/// they began.
 fn next_after(epoch: Instant, interval: Duration, now: Instant) -> Instant {
     let gone = now.saturating_duration_since(epoch).as_millis();
     let whole = gone / interval.as_millis().max(1) + 1;

@@ -1,7 +1,7 @@
 //! Jobs and blocks in SQLite.
 //!
-//! A block's key is its job's number and its own, so that a job's blocks lie together in the order they were taken; a new one
-//! goes to the end of them: one page changes, seldom two. Tables are made with the first job.
+//! A block's key combines the number of its job and its own number, so that a job's blocks are adjacent and in order. A
+//! new one is appended to them, which changes one page, seldom two. Tables are created with the first job.
 
 use super::metric::{Metric, Set};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
@@ -25,13 +25,13 @@ const SCHEMA: &str = "
         block BLOB NOT NULL
     ) STRICT;";
 
-/// What a row takes beside its block, about.
+/// Approximate size of a row without its block, in bytes.
 const ROW: u32 = 32;
 
-/// A job as it is kept.
+/// A job as stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// Its number here; never shown.
+    /// Its number in the store; never shown.
     pub number: u32,
     pub id: String,
     pub interval_seconds: u32,
@@ -41,19 +41,19 @@ pub struct Kept {
     pub stopped_ms: Option<i64>,
 }
 
-/// What a job's blocks come to.
+/// Totals of a job's blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub samples: u64,
     pub bytes: u64,
-    /// Times in the oldest and the newest block.
+    /// Start of the oldest block and end of the newest.
     pub first_ms: Option<i64>,
     pub last_ms: Option<i64>,
     /// The number of the next block.
     pub next: u32,
 }
 
-/// Samples on their way to the store.
+/// Samples to be stored.
 #[derive(Debug)]
 pub struct Block {
     pub job: u32,
@@ -80,13 +80,13 @@ pub fn key(job: u32, number: u32) -> i64 {
     i64::from(job) << 32 | i64::from(number)
 }
 
-/// Whether there ever was a job. A fresh store is not written to for the question.
+/// Whether there ever was a job. Does not write to a new store.
 pub fn exists(connection: &Connection) -> rusqlite::Result<bool> {
     let found = connection.query_row("SELECT 1 FROM sqlite_schema WHERE name = 'samples'", [], |_| Ok(()));
     Ok(found.optional()?.is_some())
 }
 
-/// Every job, in the order they were begun.
+/// Every job, in the order they were started.
 pub fn load(connection: &mut Connection) -> rusqlite::Result<Vec<(Kept, Tally)>> {
     if !exists(connection)? {
         return Ok(Vec::new());
@@ -99,7 +99,7 @@ pub fn load(connection: &mut Connection) -> rusqlite::Result<Vec<(Kept, Tally)>>
             id: row.get("id")?,
             interval_seconds: row.get("interval_seconds")?,
             retention_hours: row.get("retention_hours")?,
-            // By name: a newer version may have known more of them.
+            // By name: a newer version may have known more metrics.
             metrics: names.split(',').filter_map(Metric::find).fold(Set::NONE, Set::with),
             created_ms: row.get("created")?,
             stopped_ms: row.get("stopped")?,
@@ -109,12 +109,12 @@ pub fn load(connection: &mut Connection) -> rusqlite::Result<Vec<(Kept, Tally)>>
     jobs.into_iter().map(|job| tally(connection, job.number).map(|tally| (job, tally))).collect()
 }
 
-/// SQLite counts with a sign; nothing here is below zero.
+/// SQLite's integers are signed; no value here is negative.
 fn unsigned(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<u64> {
     row.get::<_, i64>(column).map(|number| u64::try_from(number).unwrap_or(0))
 }
 
-/// What one job's blocks come to.
+/// Totals of one job's blocks.
 pub fn tally(connection: &Connection, job: u32) -> rusqlite::Result<Tally> {
     let keys = keys(job);
     let mut statement = connection.prepare_cached(
@@ -136,7 +136,7 @@ pub fn tally(connection: &Connection, job: u32) -> rusqlite::Result<Tally> {
     })
 }
 
-/// Keeps a new job, or one that is there by that number as it is to be from now on.
+/// Stores a new job, or replaces the one with that number.
 pub fn begin(connection: &mut Connection, job: &Kept) -> rusqlite::Result<()> {
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     tx.execute_batch(SCHEMA)?;
@@ -156,12 +156,12 @@ pub fn begin(connection: &mut Connection, job: &Kept) -> rusqlite::Result<()> {
     tx.commit()
 }
 
-/// Keeps that a job has ended.
+/// Stores that a job has ended.
 pub fn end(connection: &mut Connection, job: u32, stopped_ms: i64) -> rusqlite::Result<()> {
     connection.execute("UPDATE sampling_jobs SET stopped = ?2 WHERE number = ?1", params![job, stopped_ms]).map(drop)
 }
 
-/// Forgets a job and all its samples, and gives their space back.
+/// Deletes a job and all its samples, and returns their space to the file system.
 pub fn forget(connection: &mut Connection, job: u32) -> rusqlite::Result<()> {
     let keys = keys(job);
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -171,7 +171,7 @@ pub fn forget(connection: &mut Connection, job: u32) -> rusqlite::Result<()> {
     connection.execute_batch("PRAGMA incremental_vacuum")
 }
 
-/// Appends blocks in one transaction: one wait for the card, whatever their number.
+/// Appends blocks in one transaction, so that any number of them costs one sync.
 pub fn append(connection: &mut Connection, blocks: &[Block]) -> rusqlite::Result<()> {
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     {
@@ -190,18 +190,18 @@ pub fn append(connection: &mut Connection, blocks: &[Block]) -> rusqlite::Result
     tx.commit()
 }
 
-/// Which of a job's oldest blocks are to go.
+/// Which of a job's oldest blocks are to be deleted.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub job: u32,
     /// Blocks that ended before this.
     pub before_ms: i64,
-    /// What is beyond so many samples: a clock that ran ahead has stamped some that would stay for years.
+    /// Blocks beyond this many samples: if the clock ran ahead, some would otherwise stay for years.
     pub samples: u64,
     pub bytes: u64,
 }
 
-/// Deletes the oldest blocks of one job until it keeps its limits; returns what is left.
+/// Deletes the oldest blocks of one job until it is within its limits; returns the remaining totals.
 pub fn prune(connection: &mut Connection, limits: Limits, has: Tally) -> rusqlite::Result<Tally> {
     let (keys, mut left) = (keys(limits.job), has);
     let mut through = None;
@@ -229,8 +229,8 @@ pub fn prune(connection: &mut Connection, limits: Limits, has: Tally) -> rusqlit
     Ok(left)
 }
 
-/// Hands out a job's blocks that may hold samples of `times`, oldest first, from key `from` on and before block number
-/// `before`; at most `most` of them. Returns the key to go on from, if there may be more.
+/// Passes a job's blocks that may hold samples of `times` to `visit`, oldest first, from key `from` on and before block
+/// number `before`; at most `most` of them. Returns the key to continue from, if there may be more.
 pub fn each(
     connection: &Connection,
     from: i64,

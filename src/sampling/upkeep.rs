@@ -1,4 +1,4 @@
-//! What keeps the store small and the jobs whole: loading them once, deleting what has aged, the last flush.
+//! Maintenance of the stored samples: loading jobs once, deleting aged samples, the last flush.
 
 use super::{
     Sampling,
@@ -9,11 +9,11 @@ use base::error::ToolError;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How often aged samples are deleted; nobody sees them until then.
+/// How often aged samples are deleted; queries hide them until then.
 const PRUNE_EVERY: Duration = Duration::from_secs(3600);
 
 impl Sampling {
-    /// Loads the jobs if nobody has, and deletes what has aged if nobody has for an hour.
+    /// Loads the jobs if they are not loaded, and deletes aged samples at most once an hour.
     ///
     /// # Errors
     /// The store's.
@@ -29,7 +29,7 @@ impl Sampling {
         Ok(())
     }
 
-    /// Deletes what has aged, and ended jobs that have nothing left. What goes wrong is tried again in an hour.
+    /// Deletes aged samples, and ended jobs without samples. After a failure the next attempt is an hour later.
     pub(super) async fn prune_locked(&self) {
         let limits = self.limits();
         if limits.is_empty() {
@@ -61,7 +61,7 @@ impl Sampling {
         }
     }
 
-    /// What each job may keep now; nothing when nobody need look.
+    /// What each job may keep now; empty if no deletion is due.
     fn limits(&self) -> Vec<(Limits, Tally)> {
         let now_ms = self.now_ms();
         let mut state = self.state();
@@ -77,7 +77,7 @@ impl Sampling {
             job: job.kept.number,
             before_ms: job.cutoff(now_ms),
             samples: job.most_samples(),
-            // A tenth more than it must, so that it is not done at every flush.
+            // A tenth more than necessary, so that this is not repeated at every flush.
             bytes: match excess {
                 1.. if Some(job.kept.number) == largest => {
                     job.tally.bytes.saturating_sub(excess + self.0.max_bytes / 10)
@@ -88,10 +88,10 @@ impl Sampling {
         state.jobs.iter().map(|job| (limits(job), job.tally)).collect()
     }
 
-    /// Ends the looks and brings what waits to the card; jobs go on at the next start.
+    /// Stops sampling and flushes; jobs continue at the next start.
     ///
     /// # Errors
-    /// Why the newest samples were not kept.
+    /// Why the newest samples were not stored.
     pub async fn close(&self) -> Result<(), String> {
         self.0.stop.cancel();
         let _turn = self.0.turn.lock().await;

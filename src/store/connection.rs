@@ -1,7 +1,7 @@
-//! The connection on the store's thread, and what its commits promise.
+//! The connection on the store's thread, and the durability of its commits.
 //!
-//! In WAL mode SQLite syncs the WAL at every commit (`FULL`), or only when it copies it into the file (`NORMAL`). A commit of
-//! either kind is in the WAL when it returns, where every process sees it, whatever becomes of this one.
+//! In WAL mode SQLite syncs the WAL at every commit (`FULL`), or only when it copies the WAL into the file (`NORMAL`).
+//! In both modes the commit is in the WAL when it returns: all processes see it, and it survives the end of this one.
 
 use base::error::ToolError;
 use rusqlite::Connection;
@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// When a commit is safe from a power cut. From the end of this process it is safe in any case.
+/// When a commit survives a power cut. It survives the end of this process in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
     /// When it returns.
@@ -21,7 +21,7 @@ pub enum Durability {
     Committed,
 }
 
-/// How the WAL is brought to the card; a test counts, or has no luck.
+/// How the WAL is synced; injectable for counting or failing.
 pub(super) type Sync = Box<dyn Fn(&File) -> io::Result<()> + Send>;
 
 /// Device and inode.
@@ -34,22 +34,22 @@ fn identity(path: &Path) -> Option<Identity> {
 pub(super) struct StoreConnection {
     pub(super) connection: Connection,
     path: PathBuf,
-    /// Which files the connection has open, the WAL as soon as there is one: SQLite goes on writing into files that somebody
-    /// has removed, where nobody will ever read it.
+    /// The files that the connection has open, including the WAL once it exists. If they are removed, SQLite continues
+    /// to write to the deleted files, and the data is lost.
     files: [(PathBuf, Option<Identity>); 2],
-    /// What SQLite is set to.
+    /// SQLite's current setting.
     durability: Durability,
-    /// The WAL, open since before the first commit that was not synced: the kernel tells an open file of every failure to
-    /// write it back, also of those before its sync. SQLite keeps one WAL for as long as the connection is open.
+    /// The WAL, opened before the first commit that was not synced: the kernel reports every failed write-back to an
+    /// open file, including failures before its sync. SQLite keeps one WAL as long as the connection is open.
     wal: Option<File>,
     sync: Sync,
-    /// A sync failed. The kernel forgets what it could not write, so that the next sync would succeed without it.
+    /// A sync failed. The kernel discards what it could not write, so the next sync would falsely succeed.
     suspect: bool,
 }
 
 impl StoreConnection {
     pub(super) fn new(connection: Connection, path: &Path, sync: Sync) -> Self {
-        // The name by SQLite: beside what a link leads to.
+        // The name that SQLite uses: symbolic links are resolved.
         let file = connection.path().map_or_else(|| path.to_owned(), PathBuf::from);
         let mut wal = file.clone().into_os_string();
         wal.push("-wal");
@@ -57,7 +57,7 @@ impl StoreConnection {
             let found = identity(&file);
             (file, found)
         });
-        // As `open::configure` left it.
+        // As set by `open::configure`.
         Self {
             connection,
             path: path.to_owned(),
@@ -69,7 +69,7 @@ impl StoreConnection {
         }
     }
 
-    /// Whether what is written now can be found again.
+    /// Fails if an open file was removed or replaced.
     fn present(&mut self) -> Result<(), ToolError> {
         for (file, known) in &mut self.files {
             let found = identity(file);
@@ -84,7 +84,7 @@ impl StoreConnection {
         Ok(())
     }
 
-    /// Readies the connection for commits that promise `durability`.
+    /// Prepares the connection for commits with `durability`.
     pub(super) fn promise(&mut self, durability: Durability) -> Result<(), ToolError> {
         self.present()?;
         if self.suspect {
@@ -93,7 +93,7 @@ impl StoreConnection {
         if durability == Durability::Committed && self.wal.is_none() {
             self.wal = Some(self.open_wal().map_err(|error| self.not_synced(&error.to_string()))?);
         }
-        // A switch is a statement to parse, as dear as a small commit; calls of one kind follow each other.
+        // A change is a statement to parse and costs as much as a small commit; similar calls follow each other.
         if self.durability != durability {
             let mode = match durability {
                 Durability::Synced => "FULL",
@@ -107,8 +107,7 @@ impl StoreConnection {
         Ok(())
     }
 
-    /// Brings every commit to the card. What is no longer in the WAL was synced with the file, before SQLite began the WAL
-    /// anew.
+    /// Syncs every commit. Frames no longer in the WAL were synced with the file before SQLite restarted the WAL.
     pub(super) fn sync(&mut self) -> Result<(), ToolError> {
         if self.suspect {
             return self.heal();
@@ -120,8 +119,8 @@ impl StoreConnection {
         })
     }
 
-    /// Copies the whole WAL into the file, syncs that and empties the WAL: a frame that never reached the card would
-    /// make all that come after it worthless.
+    /// Copies the whole WAL into the file, syncs the file and empties the WAL: a frame that was not written would
+    /// invalidate all frames after it.
     fn heal(&mut self) -> Result<(), ToolError> {
         let busy: bool = self
             .connection
@@ -134,7 +133,7 @@ impl StoreConnection {
         Ok(())
     }
 
-    /// Closing it takes no lock from SQLite, as it would with the file itself: a WAL has none.
+    /// Closing the WAL drops no lock of SQLite, unlike closing the database file: the WAL has no locks.
     fn open_wal(&self) -> io::Result<File> {
         File::open(&self.files[1].0)
     }

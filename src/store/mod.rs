@@ -1,7 +1,7 @@
-//! The SQLite store: one connection on one thread, asked by closures.
+//! The SQLite store: one connection on one thread, which runs closures.
 //!
-//! The thread sleeps in a channel until there is work, so an idle store wakes nobody. It opens and checks the file
-//! itself: a large file on a slow card delays the first query, never the start of the server.
+//! The thread blocks on a channel until there is work, so an idle store causes no wakeups. The thread opens and checks
+//! the file itself: a large file on a slow card delays the first query, but not the start of the server.
 
 mod connection;
 mod open;
@@ -24,14 +24,14 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// Jobs that may wait: enough for a burst of ten concurrent calls, small enough to notice a card that hangs.
+/// Most queued jobs: enough for a burst of ten concurrent calls, few enough to detect a card that hangs.
 const QUEUE: usize = 64;
-/// SQLite's documentation asks for no more than 64 KiB; queries here are shallow.
+/// Stack size in bytes. SQLite's documentation requires at most 64 KiB; queries here are shallow.
 const STACK: usize = 512 * 1024;
 
 type Job = Box<dyn FnOnce(Result<&mut StoreConnection, &OpenReport>) + Send>;
 
-/// A handle to the store. Cheap to clone; the last one closes the file.
+/// A handle to the store. Cheap to clone; dropping the last one closes the file.
 #[derive(Clone)]
 pub struct Store(Arc<Inner>);
 
@@ -43,16 +43,17 @@ struct Inner {
 }
 
 impl Store {
-    /// Starts the store on `path` with its folder made if need be. Whether the file was good is [`Store::report`]'s
-    /// answer; when nothing could be opened, every query says so.
+    /// Opens the store at `path` and creates its folder if needed. [`Store::report`] tells whether the file was usable;
+    /// if nothing could be opened, every query fails with the reason.
     ///
     /// # Errors
-    /// `internal` when no thread can be started.
+    /// `internal` if no thread can be started.
     pub fn open(path: &Path) -> Result<Self, ToolError> {
         Self::synced_by(path, File::sync_data)
     }
 
-    /// The same with another way to sync the WAL in [`Store::sync`]: a test counts, or has no luck.
+    /// As [`Store::open`], with another function that syncs the WAL in [`Store::sync`]; injectable for counting or
+    /// failing.
     ///
     /// # Errors
     /// As [`Store::open`].
@@ -80,22 +81,22 @@ impl Store {
         Ok(Self(Arc::new(Inner { path, queue: Some(queue), thread: Some(thread), report })))
     }
 
-    /// Where the file is.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.0.path
     }
 
-    /// How opening went; waits until it is known.
+    /// The result of opening; waits until it is known.
     ///
     /// # Errors
-    /// `resource_exhausted` when the queue is full.
+    /// `resource_exhausted` if the queue is full.
     pub async fn report(&self) -> Result<OpenReport, ToolError> {
         if let Some(report) = self.0.report.get() {
             return Ok(report.clone());
         }
         let (answer, answered) = oneshot::channel();
         self.submit(Box::new(move |_| {
-            // Who asked may have left.
+            // The caller may be gone.
             let _ = answer.send(());
         }))?;
         // The thread fills the report before it takes its first job.
@@ -106,7 +107,7 @@ impl Store {
     /// Whether queries can succeed, as far as is known; a store that is still opening counts as usable.
     ///
     /// # Errors
-    /// `unavailable` when no file could be opened.
+    /// `unavailable` if no file could be opened.
     pub fn usable(&self) -> Result<(), ToolError> {
         match self.0.report.get() {
             Some(report) if matches!(report.state, Opened::Failed { .. }) => Err(report.unavailable(&self.0.path)),
@@ -114,12 +115,12 @@ impl Store {
         }
     }
 
-    /// Runs `work` on the store's thread and waits for its result. Work begun is finished even when the caller leaves.
-    /// What it commits is on the card when it returns.
+    /// Runs `work` on the store's thread and waits for its result. Work that has begun is finished even if the caller
+    /// is cancelled. Its commits are on the card when this returns.
     ///
     /// # Errors
-    /// `unavailable` when the file could not be opened or the query failed (a full card, say),
-    /// `resource_exhausted` when 64 queries already wait.
+    /// `unavailable` if the file could not be opened or the query failed (for example on a full card),
+    /// `resource_exhausted` if 64 queries already wait.
     pub async fn run<R, F>(&self, work: F) -> Result<R, ToolError>
     where
         R: Send + 'static,
@@ -128,7 +129,7 @@ impl Store {
         self.run_as(Durability::Synced, work).await
     }
 
-    /// The same with commits of this durability.
+    /// As [`Store::run`], with commits of this durability.
     ///
     /// # Errors
     /// As [`Store::run`].
@@ -145,7 +146,7 @@ impl Store {
         .await
     }
 
-    /// Runs `work`, which only reads: whatever commits promise stays as it is set.
+    /// Runs read-only `work` without changing the durability setting.
     ///
     /// # Errors
     /// As [`Store::run`].
@@ -158,11 +159,11 @@ impl Store {
         self.on_thread(move |held| work(&held.connection).map_err(|error| failed(&path, &error))).await
     }
 
-    /// Brings everything that was committed to the card.
+    /// Syncs everything that was committed.
     ///
     /// # Errors
-    /// `unavailable` when that failed. Until it has been made good, which everything that comes after tries first, nothing
-    /// is done any more.
+    /// `unavailable` if that failed. Every later call first tries to repair the failure, and does nothing else until
+    /// that succeeds.
     pub async fn sync(&self) -> Result<(), ToolError> {
         self.on_thread(StoreConnection::sync).await
     }
@@ -175,7 +176,7 @@ impl Store {
         let path = self.0.path.clone();
         self.submit(Box::new(move |held| {
             let result = held.map_err(|report| report.unavailable(&path)).and_then(work);
-            // The caller may have left; the work is done all the same.
+            // The caller may be gone; the work is done anyway.
             let _ = answer.send(result);
         }))?;
         answered.await.map_err(|_| self.gone())?
@@ -199,14 +200,14 @@ impl Store {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.queue = None;
-        // Closing writes the WAL back. A job may hold the last handle: then this is the thread itself.
+        // Closing checkpoints the WAL. If a job holds the last handle, this is the store's thread itself.
         if let Some(thread) = self.thread.take().filter(|thread| thread.thread().id() != std::thread::current().id()) {
             let _ = thread.join();
         }
     }
 }
 
-/// A failed query as an error of the call that needed it.
+/// Converts a failed query into an error of the call.
 fn failed(path: &Path, error: &rusqlite::Error) -> ToolError {
     let full = matches!(error.sqlite_error_code(), Some(rusqlite::ErrorCode::DiskFull));
     ToolError::new(ErrorCode::Unavailable, format!("the store failed: {error}"))

@@ -1,4 +1,4 @@
-//! Opening the store's file: settings, integrity check, and what happens to a file that fails it.
+//! Opens the store's file: settings, integrity check, and replacement of a damaged file.
 
 use base::error::ToolError;
 use rusqlite::{Connection, OpenFlags};
@@ -9,7 +9,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// How opening the store went. Health shows it.
+/// The result of opening the store. Shown by health.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenReport {
     pub state: Opened,
@@ -21,14 +21,14 @@ pub enum Opened {
     Created,
     /// The file passed its check.
     Good,
-    /// The file was damaged: it now lies at `set_aside`, and a new one took its place.
+    /// The file was damaged: it was moved to `set_aside` and replaced by a new one.
     Replaced { set_aside: PathBuf, reason: String },
     /// Neither the old file nor a new one can be used; queries are refused.
     Failed { reason: String },
 }
 
 impl OpenReport {
-    /// What a query is told when there is no file to ask.
+    /// The error of a query when no file is open.
     pub fn unavailable(&self, path: &Path) -> ToolError {
         let reason = match &self.state {
             Opened::Failed { reason } => reason.as_str(),
@@ -51,7 +51,7 @@ impl OpenReport {
     }
 }
 
-/// Opens, checks, and replaces if need be.
+/// Opens and checks the file, and replaces it if needed.
 pub(super) fn open(path: &Path) -> (Option<Connection>, OpenReport) {
     let (connection, state) = match attempt(path) {
         Ok((connection, state)) => (Some(connection), state),
@@ -67,7 +67,8 @@ fn attempt(path: &Path) -> Result<(Connection, Opened), String> {
     }
     let existed = path.exists();
     if !existed {
-        // For this user alone; SQLite gives its companions the same mode. What is wrong here shows when SQLite opens it.
+        // Readable by this user only; SQLite gives its companion files the same mode. A failure here shows when SQLite
+        // opens the file.
         let _ = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     }
     match configure(path) {
@@ -85,7 +86,7 @@ fn attempt(path: &Path) -> Result<(Connection, Opened), String> {
 
 struct Fault {
     reason: String,
-    /// The content is at fault, not the access to it: only then may the file be replaced.
+    /// The content is damaged, and not merely inaccessible: only then may the file be replaced.
     damaged: bool,
 }
 
@@ -100,15 +101,17 @@ impl From<rusqlite::Error> for Fault {
 fn configure(path: &Path) -> Result<Connection, Fault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
-    // Space a trim frees goes back to the card. Has to stand before the first table.
+    // Returns space freed by trimming to the file system. Must be set before the first table is created.
     connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
-    // Every commit is on the card when it returns, unless its job wants less (see `super::connection`): the audit promises that.
+    // Every commit is on the card when it returns, as the audit promises, unless its job needs less (see
+    // `super::connection`).
     connection.pragma_update(None, "synchronous", "FULL")?;
-    // Negative: KiB. The default of 2 MiB is a sixth of the whole server's memory; records are appended, seldom searched.
+    // Negative: KiB. The default of 2 MiB is a sixth of the server's whole memory; records are mostly appended and
+    // seldom searched.
     connection.pragma_update(None, "cache_size", -128)?;
     connection.pragma_update(None, "journal_size_limit", 1 << 20)?;
-    // Write the WAL back every 256 pages (1 MiB).
+    // Checkpoint the WAL every 256 pages (1 MiB).
     connection.pragma_update(None, "wal_autocheckpoint", 256)?;
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
     let verdict: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
@@ -118,15 +121,15 @@ fn configure(path: &Path) -> Result<Connection, Fault> {
     Ok(connection)
 }
 
-/// Damaged files that may lie beside the store. One more is not set aside: the store stays closed, and with it every write,
-/// until an owner accepted what is missing.
+/// Most damaged files kept beside the store. The next one is not moved: the store stays closed, which also blocks every
+/// write, until an owner accepts the loss.
 const MAX_ASIDE: usize = 4;
 const DAMAGED: &str = ".corrupt-";
-/// Damaged files whose loss an owner accepted: the oldest go when there is no room for another.
+/// Suffix of damaged files whose loss an owner accepted: the oldest are deleted to make room for another.
 const SETTLED: &str = ".accepted-";
 
-/// Renames the file and its WAL. What lies there is evidence: none of it goes that no owner gave up. Renaming takes no space,
-/// so that a full card is no reason to lose one.
+/// Renames the file and its WAL. They are evidence and are deleted only after an owner accepted the loss. Renaming
+/// needs no space, so it also works on a full card.
 fn set_aside(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut settled = aside(path, SETTLED)?;
@@ -146,15 +149,15 @@ fn set_aside(path: &Path) -> io::Result<PathBuf> {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let free = (seconds..).map(|number| path.with_file_name(format!("{name}{DAMAGED}{number}")));
     let aside = free.into_iter().find(|name| !name.exists()).unwrap_or_else(|| path.to_owned());
-    // The file last: after a power cut in between it is set aside again, with what it has left.
+    // The file itself last: after a power cut in between, the rest is moved at the next start.
     for suffix in COMPANIONS.iter().rev() {
         rename(&with_suffix(path, suffix), &with_suffix(&aside, suffix))?;
     }
     Ok(aside)
 }
 
-/// Marks the damaged files beside `path` that were there at `until_ms`: an owner accepted what is missing with them, and
-/// they may make room for others. What cannot be renamed stays as it is.
+/// Marks the damaged files beside `path` that existed at `until_ms` as accepted by an owner, so that they may be
+/// deleted. Files that cannot be renamed are left unchanged.
 pub fn settle(path: &Path, until_ms: i64) {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     for (seconds, file) in aside(path, DAMAGED).unwrap_or_default() {
@@ -170,7 +173,7 @@ pub fn settle(path: &Path, until_ms: i64) {
     }
 }
 
-/// A store's file and those SQLite keeps beside it.
+/// Suffixes of a store's file and of the companion files of SQLite.
 const COMPANIONS: [&str; 3] = ["", "-wal", "-shm"];
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
@@ -179,7 +182,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The files beside `path` with `mark` and a number in their names, the lowest number first.
+/// The files beside `path` with `mark` and a number in their names, lowest number first.
 fn aside(path: &Path, mark: &str) -> io::Result<Vec<(u64, PathBuf)>> {
     let prefix = format!("{}{mark}", path.file_name().unwrap_or_default().to_string_lossy());
     let Some(folder) = path.parent() else { return Ok(Vec::new()) };
@@ -206,7 +209,7 @@ fn absent_is_fine(result: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Closes in order; what goes wrong is only worth a line, the data is in the WAL.
+/// Closes the connection. A failure is only logged: the data is in the WAL.
 pub(super) fn close(connection: Connection) {
     if let Err((_, error)) = connection.close() {
         tracing::warn!(%error, "store did not close cleanly");

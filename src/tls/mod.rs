@@ -1,4 +1,4 @@
-//! TLS, on ring: the certificate this server shows, and clients that know a server by its fingerprint.
+//! TLS, on ring: the server's certificate, and clients that pin a server by fingerprint.
 
 pub mod pin;
 pub mod shown;
@@ -6,7 +6,7 @@ pub mod shown;
 use rustls::crypto::CryptoProvider;
 use std::sync::Arc;
 
-/// The one crypto library.
+/// The only crypto library.
 pub fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }

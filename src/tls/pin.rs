@@ -1,4 +1,4 @@
-//! A client that knows its server by fingerprint: no authority is asked, no name is compared, and nobody else will do.
+//! A client that pins its server by fingerprint: no authorities, no names, no other certificate.
 
 use super::provider;
 use appliance::certificate::Fingerprint;
@@ -10,10 +10,10 @@ use rustls::{
 };
 use std::sync::Arc;
 
-/// What a client needs to talk only to the server with this certificate.
+/// The TLS configuration of a client that accepts only this certificate.
 ///
 /// # Errors
-/// When ring offers no protocol version: a build fault.
+/// If ring supports no protocol version: a build error.
 pub fn client_config(pin: Fingerprint) -> Result<ClientConfig, Error> {
     let provider = provider();
     let verifier = Pinned { pin, provider: Arc::clone(&provider) };
@@ -24,8 +24,8 @@ pub fn client_config(pin: Fingerprint) -> Result<ClientConfig, Error> {
         .with_no_client_auth())
 }
 
-/// Dates and names do not count: the fingerprint says more than either. The handshake's signature does, or
-/// anybody could show a copy of the certificate.
+/// Dates and names are not checked: the fingerprint is stronger. The handshake's signature is checked, or anybody could
+/// present a copy of the certificate.
 #[derive(Debug)]
 struct Pinned {
     pin: Fingerprint,

@@ -1,4 +1,4 @@
-//! The certificate this server shows: read from its files, checked, and read again when they change.
+//! The server's certificate: read from files, checked, and reloaded when they change.
 
 use super::provider;
 use appliance::certificate::Fingerprint;
@@ -17,13 +17,13 @@ use std::{
     sync::Arc,
 };
 
-/// Sessions that can be taken up again without a whole handshake; about 4 kB each.
+/// Most sessions that can be resumed without a full handshake; about 4 kB each.
 const RESUMABLE: usize = 32;
 
-/// Certificate and key, always the newest that are good.
+/// Certificate and key: the newest valid ones.
 pub struct Shown(ReloadOnChange<Identity>);
 
-/// One state of them.
+/// One version of them.
 pub struct Identity {
     pub config: Arc<ServerConfig>,
     pub fingerprint: Fingerprint,
@@ -43,7 +43,7 @@ impl Shown {
 }
 
 impl Identity {
-    /// Whether the certificate was made for this name or address.
+    /// Whether the certificate is valid for this name or address.
     pub fn is_for(&self, host: &str) -> bool {
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         let (Ok(name), Ok(certificate)) = (ServerName::try_from(bare), ParsedCertificate::try_from(&self.certificate))
@@ -76,7 +76,7 @@ fn read(files: &[PathBuf]) -> Result<Identity, String> {
     Ok(Identity { config: Arc::new(config), fingerprint: Fingerprint::of(&first), certificate: first })
 }
 
-/// Certificates of a file, the server's own first.
+/// The certificates in a file, the server's own first.
 ///
 /// # Errors
 /// A sentence that names the file.

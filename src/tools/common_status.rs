@@ -1,4 +1,4 @@
-//! The status of long work, as every tool that reports one gives it (docs/contract/manage.md).
+//! The status of long work, in the form that all tools use (docs/contract/manage.md).
 
 use base::clock::Stamp;
 use schemars::JsonSchema;
@@ -32,7 +32,7 @@ pub enum State {
 }
 
 impl State {
-    /// An update counts as running until its trial has ended, one way or the other.
+    /// An update counts as running until its trial was committed or rolled back.
     pub fn of(phase: Option<Phase>) -> Self {
         match phase {
             None => Self::Pending,
@@ -49,7 +49,7 @@ impl From<&Summary> for CommonStatus {
         Self {
             status,
             started_at: summary.started_ms.map(Stamp),
-            // The server's part may have ended, and the update goes on.
+            // The server's part may have ended while the update continues.
             finished_at: summary.finished_ms.filter(|_| status != State::Running).map(Stamp),
             progress_percent: summary
                 .percent

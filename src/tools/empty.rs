@@ -1,22 +1,22 @@
-//! Why a list in an answer is empty: what its optional field `note` says.
+//! Explains in the optional field `note` why a list in an answer is empty.
 
 use super::page::Pagination;
 
-/// Of a page that somebody filtered. `all` is how many there are without the filter; `what` they are, in the plural.
+/// For a filtered page. `all` is the number of items without the filter; `what` names them, in the plural.
 pub fn filtered(pagination: &Pagination, all: usize, what: &str) -> Option<String> {
     beyond(pagination).or_else(|| {
         (pagination.returned_count == 0 && all > 0).then(|| format!("none of the {all} {what} here matches the filter"))
     })
 }
 
-/// Of a page that begins behind the last item.
+/// For a page that begins after the last item.
 pub fn beyond(pagination: &Pagination) -> Option<String> {
     let Pagination { offset, returned_count, total_count, .. } = *pagination;
     (returned_count == 0 && total_count > 0)
         .then(|| format!("offset {offset} is past the last of {total_count}: begin at 0"))
 }
 
-/// Arguments that narrowed a search which found nothing.
+/// Lists the arguments that narrowed a search without results.
 pub fn narrowed(what: &str, by: &[(&str, bool)]) -> String {
     let given: Vec<&str> = by.iter().filter(|(_, given)| *given).map(|(name, _)| *name).collect();
     match given.is_empty() {

@@ -1,4 +1,4 @@
-//! The tools, one folder a namespace, one file an operation.
+//! The tools: one folder per namespace, one file per operation.
 
 pub mod camera;
 pub mod common_status;
@@ -23,7 +23,7 @@ pub mod tools;
 use crate::registry::tool::Entry;
 use serde::{Deserialize, Deserializer, de::Error};
 
-/// Every tool the server offers, grouped by namespace, in the order they are listed.
+/// Every tool, grouped by namespace, in the order of the listing.
 pub static NAMESPACES: &[&[Entry]] = &[
     system::TOOLS,
     metrics::TOOLS,
@@ -40,10 +40,10 @@ pub static NAMESPACES: &[&[Entry]] = &[
     tools::TOOLS,
 ];
 
-/// A string of `MIN` to `MAX` characters: the parser's half of a schema's `minLength` and `maxLength`.
+/// A string of `MIN` to `MAX` characters: enforces `minLength` and `maxLength` in the parser.
 ///
 /// # Errors
-/// A sentence naming both bounds.
+/// A sentence naming both limits.
 pub fn bounded<'de, D: Deserializer<'de>, const MIN: usize, const MAX: usize>(
     deserializer: D,
 ) -> Result<String, D::Error> {
@@ -54,10 +54,10 @@ pub fn bounded<'de, D: Deserializer<'de>, const MIN: usize, const MAX: usize>(
     }
 }
 
-/// A whole number from `MIN` to `MAX`: the parser's half of a schema's `minimum` and `maximum`.
+/// An integer from `MIN` to `MAX`: enforces `minimum` and `maximum` in the parser.
 ///
 /// # Errors
-/// A sentence naming both bounds.
+/// A sentence naming both limits.
 pub fn within<'de, D: Deserializer<'de>, const MIN: u32, const MAX: u32>(deserializer: D) -> Result<u32, D::Error> {
     match u32::deserialize(deserializer)? {
         number if (MIN..=MAX).contains(&number) => Ok(number),

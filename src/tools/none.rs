@@ -1,4 +1,4 @@
-//! Arguments of tools that take none.
+//! The empty arguments of tools without parameters.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

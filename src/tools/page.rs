@@ -1,18 +1,18 @@
-//! Pages of long lists: one pair of parameters, one object in the answer (docs/contract/README.md).
+//! Pagination of long lists: two parameters, and one object in the answer (docs/contract/README.md).
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// The most items one page may hold.
+/// Most items on one page.
 pub const LARGEST: u32 = 1000;
 
-/// `limit`: 1-1000 items, 100 unless told.
+/// `limit`: 1-1000 items, default 100.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "u32")]
 pub struct Limit(u32);
 
-/// `offset`: items to skip, 0 unless told.
+/// `offset`: items to skip, default 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Offset(u32);
 
@@ -79,7 +79,7 @@ pub struct Pagination {
 }
 
 impl Pagination {
-    /// The page of a list that is at hand whole.
+    /// The requested page of a complete list.
     pub fn of<T>(all: Vec<T>, limit: Limit, offset: Offset) -> (Vec<T>, Self) {
         let total = all.len();
         let page: Vec<T> = all.into_iter().skip(offset.get()).take(limit.get()).collect();
@@ -87,7 +87,7 @@ impl Pagination {
         (page, pagination)
     }
 
-    /// The place of a page that somebody else cut.
+    /// The position of a page that was already cut.
     pub fn at(limit: Limit, offset: Offset, returned: usize, total: usize) -> Self {
         let end = offset.get() + returned;
         let has_more = end < total;

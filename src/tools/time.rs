@@ -1,4 +1,4 @@
-//! Moments in arguments: RFC 3339, any offset.
+//! Times in arguments: RFC 3339, any offset.
 
 use base::clock;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -11,7 +11,7 @@ use time::OffsetDateTime;
 pub struct Moment(pub OffsetDateTime);
 
 impl Moment {
-    /// In the form all answers use, which sorts as text.
+    /// In the form of all answers, which sorts as text.
     pub fn stamp(self) -> String {
         clock::stamp(self.0)
     }

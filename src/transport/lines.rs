@@ -1,4 +1,4 @@
-//! One message a line over a byte stream (stdio, unix socket).
+//! One message per line over a byte stream (stdio, unix socket).
 
 use crate::rpc::{
     connection::{Connection, PARTING},
@@ -10,12 +10,12 @@ use contract::access::caller::Caller;
 use std::{io, pin::pin, sync::Arc};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// Bytes read at once. Small: an idle connection keeps it.
+/// Read buffer in bytes. Small, because idle connections keep it.
 const READ: usize = 8 * 1024;
-/// Answers that are ready together leave in one write, up to this many bytes.
+/// Answers that are ready together are written together, up to this many bytes.
 const WRITE: usize = 32 * 1024;
 
-/// Serves one peer until it hangs up or the server stops.
+/// Serves one peer until it disconnects or the server stops.
 pub async fn serve(
     server: Arc<Server>,
     caller: Caller,
@@ -27,7 +27,7 @@ pub async fn serve(
     let mut framer = Framer::new(server.options.request_bytes);
     let mut buffer = vec![0; READ];
     let ended = {
-        // Made once: each of these takes a lock to register.
+        // Created once, because registering takes a lock.
         let (mut stopped, mut gone) = (pin!(server.stop.cancelled()), pin!(connection.gone()));
         let mut evicted = pin!(connection.evicted());
         'reading: loop {
@@ -47,7 +47,7 @@ pub async fn serve(
                 tokio::select! {
                     biased;
                     () = take(&mut connection, frame) => {}
-                    // A peer that does not read its answers may not keep the server from stopping.
+                    // A peer that does not read its answers must not delay the server's stop.
                     () = &mut stopped => break 'reading false,
                 }
             }
@@ -57,7 +57,7 @@ pub async fn serve(
         take(&mut connection, frame).await;
     }
     connection.finish().await;
-    // The answers are made; what a peer does not read by now it does not get.
+    // The answers are complete; a peer that does not read them in time loses them.
     if tokio::time::timeout(PARTING, &mut writing).await.is_err() {
         writing.abort();
     }

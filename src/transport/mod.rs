@@ -1,4 +1,4 @@
-//! The doors: each turns its own kind of traffic into messages, and messages back.
+//! The transports: each converts its traffic into messages and back.
 
 pub mod http;
 pub mod lines;
@@ -10,7 +10,7 @@ pub mod write_deadline;
 use std::{io, time::Duration};
 use tokio_util::sync::CancellationToken;
 
-/// After a failed accept: most failures are one peer's and pass at once; running out of descriptors does not.
+/// Pauses after a failed accept. Most failures concern one peer and pass at once; running out of descriptors does not.
 async fn pause_after(error: &io::Error, stop: &CancellationToken) {
     if matches!(error.raw_os_error(), Some(code) if code == rustix::io::Errno::MFILE.raw_os_error() || code == rustix::io::Errno::NFILE.raw_os_error())
     {

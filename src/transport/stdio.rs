@@ -1,7 +1,7 @@
-//! The client that started us, over standard input and output.
+//! The parent process as client, over standard input and output.
 //!
-//! Pipes and sockets (which Node uses) are read without blocking threads: five to ten times less CPU than tokio's stdin.
-//! Terminals and files cannot be, and go through tokio's threads.
+//! Pipes and sockets (which Node uses) are read without blocking threads, with five to ten times less CPU than tokio's
+//! stdin. Terminals and files do not support that and use tokio's threads.
 
 use super::lines;
 use crate::rpc::router::Server;
@@ -20,14 +20,14 @@ use tokio::{
     net::{UnixStream, unix::pipe},
 };
 
-/// Standard input, or output, as bytes that can be awaited.
+/// Standard input or output as an async stream.
 pub type Reader = Box<dyn AsyncRead + Unpin + Send>;
 pub type Writer = Box<dyn AsyncWrite + Unpin + Send>;
 
-/// Serves standard input and output until the client hangs up or the server stops.
+/// Serves standard input and output until the client disconnects or the server stops.
 ///
 /// # Errors
-/// When the descriptors cannot be used at all.
+/// If the descriptors cannot be used.
 pub async fn serve(server: Arc<Server>, role: Role, owner: Option<&str>) -> io::Result<()> {
     let (reader, writer) = ends()?;
     lines::serve(server, Caller::new("stdio", role, Door::Stdio).of_owner(owner), reader, writer).await;
@@ -37,7 +37,7 @@ pub async fn serve(server: Arc<Server>, role: Role, owner: Option<&str>) -> io::
 /// Standard input and output of this process.
 ///
 /// # Errors
-/// When the descriptors cannot be used at all.
+/// If the descriptors cannot be used.
 pub fn ends() -> io::Result<(Reader, Writer)> {
     Ok((reader(io::stdin().as_fd())?, writer(io::stdout().as_fd())?))
 }

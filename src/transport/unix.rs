@@ -21,14 +21,14 @@ use std::{
 };
 use tokio::net::{UnixListener, UnixStream};
 
-/// Where the socket is and who is an administrator on it.
+/// The socket's path and access rules.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub path: PathBuf,
     pub max_connections: usize,
-    /// Members are admin, like root; everybody else reads.
+    /// Members of this group are admin, like root; all other users may only read.
     pub admin_group: String,
-    /// Whose accounts are whose: `access.owners`.
+    /// The owners of local accounts: `access.owners`.
     pub owners: Owners,
 }
 
@@ -43,17 +43,17 @@ impl Options {
     }
 }
 
-/// A socket that is bound and removes itself.
+/// A bound socket that removes its file when dropped.
 pub struct Listener {
     listener: UnixListener,
     options: Options,
 }
 
 impl Listener {
-    /// Binds, taking over a socket that a dead server left behind.
+    /// Binds the socket; replaces one that a dead server left behind.
     ///
     /// # Errors
-    /// `AddrInUse` when another server answers there; what the file system says otherwise.
+    /// `AddrInUse` if another server answers there, and those of the file system.
     pub fn bind(options: Options) -> io::Result<Self> {
         let path = &options.path;
         if let Some(folder) = path.parent() {
@@ -66,7 +66,7 @@ impl Listener {
             }
             bound => bound?,
         };
-        // Anybody on this machine may connect; the kernel says who it is, and that decides the role.
+        // Any local user may connect; the role follows from the user id that the kernel reports.
         fs::set_permissions(path, fs::Permissions::from_mode(0o666))?;
         Ok(Self { listener, options })
     }
@@ -87,7 +87,7 @@ impl Listener {
         }
     }
 
-    /// Serves a new connection beside this, if there is a place for it.
+    /// Serves a new connection as a task, if there is a place for it.
     fn seat(&self, server: &Arc<Server>, seats: &Arc<Seats>, stream: UnixStream) {
         let caller = match identify(&stream, &self.options) {
             Ok(caller) => caller,
@@ -107,7 +107,8 @@ impl Listener {
     }
 }
 
-/// A place for a local user: at most a share, with the idle of its own making room; all of them for root and its like.
+/// A place for a local user: at most a share, closing its own idle connections if needed. Root and admins may use all
+/// places.
 fn sit(seats: &Arc<Seats>, caller: &Caller) -> Result<Arc<Seat>, Full> {
     let is_admin = is_admin(caller);
     let most = if is_admin { usize::MAX } else { seats.rule().share };
@@ -117,7 +118,7 @@ fn sit(seats: &Arc<Seats>, caller: &Caller) -> Result<Arc<Seat>, Full> {
     Ok(seat)
 }
 
-/// Says why, if the socket takes it at once, which a new one does.
+/// Sends the reason without waiting; the buffer of a new socket has room for it.
 fn turn_away(stream: &UnixStream, full: Full) {
     tracing::debug!(?full, "closed a connection: there is no place for it");
     let error = full.error("connections in use");
@@ -132,7 +133,7 @@ impl Drop for Listener {
     }
 }
 
-/// Nobody accepts behind this path any more.
+/// Whether no process accepts connections on this path.
 fn is_dead(path: &Path) -> bool {
     matches!(std::os::unix::net::UnixStream::connect(path), Err(error) if error.kind() == io::ErrorKind::ConnectionRefused)
 }

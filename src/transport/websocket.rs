@@ -1,4 +1,4 @@
-//! WebSocket: one message a text frame, both ways.
+//! WebSocket: one message per text frame, in both directions.
 
 use crate::rpc::{
     connection::{Connection, PARTING},
@@ -18,9 +18,10 @@ use futures::{
 };
 use std::{sync::Arc, time::Duration};
 
-/// Accepts the upgrade and serves the connection beside this request.
+/// Accepts the upgrade and serves the connection as a task.
 ///
-/// `seat`: its place among the connections, which is free again when it ends. `remaining`: how much longer the caller's token holds; the connection ends with it.
+/// `seat`: its place among the connections, freed when it ends. `remaining`: remaining lifetime of the caller's token;
+/// the connection ends with it.
 pub fn upgrade(
     server: Arc<Server>,
     caller: Caller,
@@ -78,7 +79,7 @@ async fn serve(server: Arc<Server>, caller: Caller, seat: Arc<Seat>, remaining: 
     }
 }
 
-/// Reads until the peer closes, breaks the protocol, or the server stops; says how to part.
+/// Reads until the peer closes, violates the protocol, or the server stops; returns the close message.
 async fn read(server: &Server, connection: &mut Connection, stream: &mut SplitStream<WebSocket>) -> Option<CloseFrame> {
     loop {
         let message = tokio::select! {
@@ -91,7 +92,7 @@ async fn read(server: &Server, connection: &mut Connection, stream: &mut SplitSt
             Ok(Message::Text(text)) => tokio::select! {
                 biased;
                 () = connection.accept(text.as_bytes()) => {}
-                // A peer that does not read its answers may not keep the server from stopping.
+                // A peer that does not read its answers must not delay the server's stop.
                 () = server.stop.cancelled() => return Some(parting(close_code::AWAY, "the server is stopping")),
             },
             Ok(Message::Binary(_)) => {
@@ -102,7 +103,7 @@ async fn read(server: &Server, connection: &mut Connection, stream: &mut SplitSt
             Ok(Message::Ping(_) | Message::Pong(_)) => {}
             Ok(Message::Close(_)) => return None,
             Err(error) if is_too_long(&error) => {
-                // The frame is not read, so nothing after it can be: WebSocket knows only to part (RFC 6455, 1009).
+                // The rest of the frame cannot be skipped: WebSocket requires closing (RFC 6455, 1009).
                 connection.too_long().await;
                 return Some(parting(close_code::SIZE, "the message is too long"));
             }
@@ -115,7 +116,7 @@ async fn read(server: &Server, connection: &mut Connection, stream: &mut SplitSt
 }
 
 fn is_too_long(error: &axum::Error) -> bool {
-    // axum hides the type; the words are tungstenite's `CapacityError::MessageTooLong`.
+    // axum hides the type; the text is that of tungstenite's `CapacityError::MessageTooLong`.
     error.to_string().contains("too long")
 }
 

@@ -1,7 +1,8 @@
-//! A deadline for writing that progress extends: a peer that does not read, or reads a byte now and then, does not hold its
-//! connection for ever, and a slow one that does read gets everything.
+//! A write deadline that progress extends: a peer that does not read, or reads a byte now and then, cannot hold its
+//! connection indefinitely, while a slow one that does read receives everything.
 //!
-//! A peer has [`PATIENCE`] of time in which it lets us wait. Waiting uses it up, and every byte that it takes gives some back,
+//! A peer has a budget of [`PATIENCE`] for blocked writes. Waiting consumes it; each byte that the peer accepts
+//! restores some, at [`LEAST_RATE`]. A timer runs only while a write waits.
 //! at [`LEAST_RATE`]. There is a timer only while a write waits.
 
 use contract::access::seats::Seat;
@@ -17,13 +18,13 @@ use tokio::{
     time::{Instant, Sleep, sleep},
 };
 
-/// How long a peer may take nothing. The kernel tells of progress in steps of a third of its buffer (see `SEND_BUFFER` in
-/// `http/listen.rs`), so a slow peer needs some of it.
+/// Longest time without progress. The kernel reports progress in steps of a third of its buffer (see `SEND_BUFFER` in
+/// `http/listen.rs`), so a slow peer uses up part of it.
 pub const PATIENCE: Duration = Duration::from_secs(30);
-/// Bytes a second that a peer must take in the long run: the slowest mobile networks have twice that.
+/// Average rate that a peer must sustain, in bytes a second: the slowest mobile networks have twice that.
 pub const LEAST_RATE: u64 = 1024;
 
-/// A stream whose writes wait no longer than the peer earns.
+/// A stream whose writes are limited by that budget.
 pub struct Paced<S> {
     stream: S,
     seat: Option<Arc<Seat>>,
@@ -37,12 +38,13 @@ struct Waits {
 }
 
 impl<S> Paced<S> {
-    /// `seat`: where a stalled peer is noted, so that it can make room for others before its time is over.
+    /// `seat`: where a stall is reported, so that this connection can be closed to make room before its budget is used
+    /// up.
     pub fn new(stream: S, seat: Option<Arc<Seat>>) -> Self {
         Self { stream, seat, left: PATIENCE, waits: None }
     }
 
-    /// What became of a write: with `Pending`, the wait that it is part of.
+    /// Updates the budget after a write. While it is pending, polls the deadline.
     fn pace<T>(
         &mut self,
         cx: &mut Context<'_>,
@@ -110,7 +112,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Paced<S> {
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         match Pin::new(&mut this.stream).poll_flush(cx) {
-            // A socket's flush does nothing: it is no sign that the peer reads.
+            // A socket's flush does nothing, so it is not progress.
             Poll::Ready(flushed) => Poll::Ready(flushed),
             Poll::Pending => this.pace(cx, Poll::Pending, |()| 0),
         }

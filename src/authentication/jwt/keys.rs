@@ -1,16 +1,16 @@
-//! The public keys that sign JWTs: a JWK set (RFC 7517) read from a file, each key good for one algorithm.
+//! The public keys that verify JWTs: a JWK set (RFC 7517) read from a file. Each key is used with one algorithm.
 
 use base::base64url;
 use ring::signature::{self, RsaPublicKeyComponents, UnparsedPublicKey};
 use serde::Deserialize;
 use std::path::Path;
 
-/// A set is a page of JSON; more is something else.
+/// Largest key set file, in bytes; a real one is a few KiB.
 const LARGEST_FILE: u64 = 256 * 1024;
-/// More keys than an issuer ever rotates through at once.
+/// Most keys: more than an issuer uses at once during a rotation.
 const MOST_KEYS: usize = 64;
 
-/// How a token may be signed.
+/// The supported signature algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signer {
     /// Ed25519 (RFC 8037; by RFC 9864 the name is `Ed25519`).
@@ -22,7 +22,7 @@ pub enum Signer {
 }
 
 impl Signer {
-    /// By the name in a header or key.
+    /// Looks up an algorithm by its name in a header or key.
     pub fn of(alg: &str) -> Option<Self> {
         match alg {
             "EdDSA" | "Ed25519" => Some(Self::EdDsa),
@@ -50,7 +50,7 @@ enum Material {
 }
 
 impl Key {
-    /// Whether `signature` over `message` is this key's.
+    /// Whether `signature` over `message` was made with this key.
     pub fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         let verified = match (&self.material, self.signer) {
             (Material::Rsa { n, e }, _) => {
@@ -69,10 +69,10 @@ impl Key {
 pub struct Keys(Vec<Key>);
 
 impl Keys {
-    /// From a file.
+    /// Reads the keys from a file.
     ///
     /// # Errors
-    /// A sentence that names the file, when it cannot be read or [`Keys::parse`] refuses it.
+    /// A sentence that names the file, if it cannot be read or [`Keys::parse`] refuses it.
     pub fn read(path: &Path) -> Result<Self, String> {
         let named = |why: String| format!("jwt.keys_file {}: {why}", path.display());
         let size = path.metadata().map_err(|error| named(error.to_string()))?.len();
@@ -83,10 +83,10 @@ impl Keys {
         Self::parse(&text).map_err(named)
     }
 
-    /// From a JWK set. Keys for something else (encryption, other curves) are left out.
+    /// Parses a JWK set. Keys for other purposes (encryption, other curves) are skipped.
     ///
     /// # Errors
-    /// A sentence, when it is no JWK set, holds a secret, a key that is wrong in itself, or none that is of use.
+    /// A sentence, if it is not a JWK set, contains a secret or an invalid key, or has no usable key.
     pub fn parse(text: &str) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Set {
@@ -108,7 +108,7 @@ impl Keys {
         Ok(Self(keys))
     }
 
-    /// The key of this kind that `kid` names; without a `kid`, the only one of its kind.
+    /// The key for this algorithm named by `kid`; without a `kid`, the only key for the algorithm.
     pub fn find(&self, signer: Signer, kid: Option<&str>) -> Option<&Key> {
         let mut fitting =
             self.0.iter().filter(|key| key.signer == signer && (kid.is_none() || key.kid.as_deref() == kid));
@@ -117,7 +117,7 @@ impl Keys {
     }
 }
 
-/// One key as it is written (RFC 7517, 7518 and 8037).
+/// A key as serialized (RFC 7517, 7518 and 8037).
 #[derive(Deserialize)]
 struct Jwk {
     kty: String,
@@ -130,13 +130,13 @@ struct Jwk {
     y: Option<String>,
     n: Option<String>,
     e: Option<String>,
-    /// The private part, or a shared secret: neither has any business here.
+    /// The private part or a shared secret: neither belongs in this file.
     d: Option<serde::de::IgnoredAny>,
     k: Option<serde::de::IgnoredAny>,
 }
 
 impl Jwk {
-    /// The key, `None` when it is for something else.
+    /// The key; `None` if it is for another purpose.
     fn key(self) -> Result<Option<Key>, String> {
         if self.d.is_some() || self.k.is_some() || self.kty == "oct" {
             return Err("holds a secret; only public keys belong into this file".into());

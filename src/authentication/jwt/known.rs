@@ -1,5 +1,6 @@
-//! Tokens whose signature was found good a moment ago. A client shows the same one with each call, and checking an elliptic
-//! signature costs more than the call. Only the signature is remembered: time, issuer and the rest are judged each time.
+//! Cache of tokens whose signature was verified recently. A client sends the same token with each call, and verifying
+//! an elliptic-curve signature costs more than the call. Only the signature is cached: time, issuer and the other
+//! claims are checked each time.
 
 use super::Keys;
 use ring::digest;
@@ -9,7 +10,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// Callers of an appliance at one time; the oldest makes room.
+/// Most cached tokens, about the concurrent callers of an appliance; the oldest is replaced.
 const MOST: usize = 16;
 
 /// SHA-256 of a whole token, signature included.
@@ -21,7 +22,7 @@ pub struct Known(Mutex<VecDeque<Entry>>);
 
 struct Entry {
     token: Hash,
-    /// With which it was checked: after a rotation it counts no more.
+    /// The keys that verified it: after a rotation the entry no longer counts.
     keys: Arc<Keys>,
     claims: Claims,
 }
@@ -33,7 +34,7 @@ impl Known {
         hash
     }
 
-    /// What the token claims, if it was accepted with these very keys.
+    /// The token's claims, if it was accepted with these same keys.
     pub fn find(&self, token: &Hash, keys: &Arc<Keys>) -> Option<Claims> {
         let known = self.lock();
         let entry = known.iter().find(|entry| entry.token == *token && Arc::ptr_eq(&entry.keys, keys))?;

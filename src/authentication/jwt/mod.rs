@@ -1,9 +1,9 @@
-//! JSON Web Tokens made by somebody else (RFC 7519), believed when a configured key signed them for this server.
+//! JSON Web Tokens issued by others (RFC 7519), accepted if a configured key signed them for this server.
 //!
-//! A validator of our own, on ring: the usual crate brings a second crypto library or an unkept branch of itself, and what an
-//! appliance needs is small. Three algorithms, each tied to the kind of key; nothing in a token chooses how it is
-//! checked beyond naming one of them, so `none`, or an HMAC keyed with a public key, has nowhere to go. Nothing a
-//! token says is read before its signature has been found good.
+//! The validator is implemented here, on ring: the usual crate adds a second crypto library or depends on an
+//! unmaintained branch, and an appliance needs little. There are three algorithms, each tied to a kind of key. A token
+//! can only name one of them, so `none`, or an HMAC keyed with a public key, cannot be chosen. No claim is read before
+//! the signature is verified.
 
 mod keys;
 mod known;
@@ -20,9 +20,9 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 use time::{Duration, OffsetDateTime};
 
-/// A longer token is not looked at. Real ones have 500 to 2000 bytes.
+/// Longest accepted token, in bytes. Real ones have 500 to 2000.
 const LONGEST: usize = 8 * 1024;
-/// Longest `sub`: it becomes the caller's name in every audit record.
+/// Longest `sub`, in bytes: it becomes the caller's name in every audit record.
 const LONGEST_SUBJECT: usize = 128;
 
 /// Who a token stands for.
@@ -31,34 +31,34 @@ pub struct Bearer {
     /// `sub`.
     pub subject: String,
     pub role: Role,
-    /// From then on it is refused: `exp` and the skew.
+    /// The token is refused after this time: `exp` plus the allowed skew.
     pub until: OffsetDateTime,
 }
 
-/// Why a token is refused. The name goes into the audit, the sentence to whoever sent it.
+/// Why a token is refused. The name is recorded in the audit; the sentence is sent to the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Not three parts of base64url with JSON in the first two, or too long.
     Malformed,
-    /// An algorithm other than EdDSA, ES256 and RS256, or a header this server must understand and does not.
+    /// An algorithm other than EdDSA, ES256 and RS256, or a header with an unsupported `crit`.
     Algorithm,
-    /// No such key, or more than one could be meant.
+    /// No matching key, or more than one.
     Key,
     Signature,
     Issuer,
     Audience,
     Expired,
     NotYet,
-    /// No `exp`, no `sub`, or not of the form they must have.
+    /// `exp` or `sub` is missing or malformed.
     Claims,
-    /// The role claim holds none of our roles.
+    /// The role claim contains none of our roles.
     Role,
-    /// This machine's clock has never been set.
+    /// The clock of this machine was never set.
     Clock,
 }
 
 impl Fault {
-    /// One word for programs.
+    /// A name for programs.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Malformed => "malformed",
@@ -75,7 +75,7 @@ impl Fault {
         }
     }
 
-    /// A sentence for the one who sent it.
+    /// A sentence for the client.
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::Malformed => "the bearer token is neither one of this server's nor a JWT it can read",
@@ -93,7 +93,7 @@ impl Fault {
     }
 }
 
-/// Judges tokens by the configuration's `[jwt]`.
+/// Validates tokens according to the configuration's `[jwt]`.
 pub struct Validator {
     issuer: String,
     audience: String,
@@ -107,7 +107,7 @@ impl Validator {
     /// Reads the key set.
     ///
     /// # Errors
-    /// A sentence for the person who starts the server, when the file cannot be used.
+    /// A sentence for the person who starts the server, if the file cannot be used.
     pub fn load(settings: &Jwt) -> Result<Self, String> {
         Ok(Self {
             issuer: settings.issuer.clone(),
@@ -119,16 +119,16 @@ impl Validator {
         })
     }
 
-    /// Who `token` stands for at `now`.
+    /// The bearer of `token` at `now`.
     ///
     /// # Errors
-    /// The first thing that is wrong with it.
+    /// The first fault found.
     pub fn judge(&self, token: &str, now: OffsetDateTime) -> Result<Bearer, Fault> {
         let claims = self.signed(token)?;
         self.claims(&claims, now)
     }
 
-    /// The claims, once the signature is known to be good.
+    /// The claims, after verifying the signature.
     fn signed(&self, token: &str) -> Result<Claims, Fault> {
         if token.len() > LONGEST {
             return Err(Fault::Malformed);
@@ -173,11 +173,11 @@ impl Validator {
     }
 }
 
-/// What the token claims, if one of `keys` signed it.
+/// The claims of the token, if one of `keys` signed it.
 fn check(token: &str, keys: &Keys) -> Result<Map<String, Value>, Fault> {
     let (signed, signature) = token.rsplit_once('.').ok_or(Fault::Malformed)?;
     let (header, claims) = signed.split_once('.').ok_or(Fault::Malformed)?;
-    // `crit` must be understood or refused (RFC 7515, 4.1.11); this server understands none.
+    // `crit` must be understood or refused (RFC 7515, 4.1.11); this server supports none.
     let header: Header = json(header).filter(|_| !claims.contains('.')).ok_or(Fault::Malformed)?;
     let known_type = header.typ.as_deref().is_none_or(|typ| {
         let typ = typ.to_ascii_lowercase();
@@ -195,7 +195,8 @@ fn check(token: &str, keys: &Keys) -> Result<Map<String, Value>, Fault> {
     json(claims).ok_or(Fault::Malformed)
 }
 
-/// The part of a header that says how to check. Unknown members mean nothing (RFC 7515, 4); a member twice is an error.
+/// The header's members needed for verification. Unknown members are ignored (RFC 7515, 4); a duplicate member is an
+/// error.
 #[derive(Deserialize)]
 struct Header {
     alg: String,
@@ -208,20 +209,20 @@ fn json<T: for<'de> Deserialize<'de>>(part: &str) -> Option<T> {
     serde_json::from_slice(&base64url::decode(part)?).ok()
 }
 
-/// NumericDate: seconds since 1970, perhaps with a fraction (RFC 7519, 2), which counts against nobody.
+/// NumericDate: seconds since 1970, possibly with a fraction (RFC 7519, 2), which is truncated.
 fn moment(value: &Value) -> Result<OffsetDateTime, Fault> {
     let seconds = value.as_i64().or_else(|| value.as_f64().map(|seconds| seconds as i64)).ok_or(Fault::Claims)?;
     OffsetDateTime::from_unix_timestamp(seconds).map_err(|_| Fault::Claims)
 }
 
-/// Printable, so that it can stand in a record and on a terminal.
+/// Whether the text is printable, so that it can appear in a record and on a terminal.
 fn is_subject(text: &str) -> bool {
     (1..=LONGEST_SUBJECT).contains(&text.len()) && !text.contains(char::is_control)
 }
 
-/// The highest of our roles among the values of a claim. Each value counts whole: "not admin" is the name of one group, and no
-/// role. A list has a value in each place (RFC 9068, 2.2.3.1); a text is one value, but for `scope`, whose text is a list of
-/// values with one space between them (RFC 8693, 4.2).
+/// The highest of our roles among the values of a claim. Values are compared whole: "not admin" is one group and not a
+/// role. An array has one value in each element (RFC 9068, 2.2.3.1). A string is one value, except for `scope`, whose
+/// string is a list of values separated by single spaces (RFC 8693, 4.2).
 fn role(name: &str, claim: Option<&Value>) -> Option<Role> {
     let whole = |value: &str| -> Option<Role> { serde_json::from_value(value.into()).ok() };
     match claim? {

@@ -1,4 +1,4 @@
-//! Where answers come from: what a person types after they were asked, and nothing typed before.
+//! Reads answers: only what was typed after the question was shown.
 
 use rustix::{
     io::Errno,
@@ -6,42 +6,42 @@ use rustix::{
 };
 use std::io;
 
-/// Longest answer; what comes after it on the line is no part of one.
+/// Longest answer, in bytes; longer lines are invalid.
 const LONGEST: usize = 64;
-/// Where nothing is known of the screen.
+/// Used if the width of the screen is unknown.
 const COLUMNS: usize = 80;
 
-/// A person's keyboard, and how wide their screen is.
+/// A person's keyboard and the width of their screen.
 pub trait Keyboard {
-    /// Drops what was typed so far, half lines too.
+    /// Discards all typed input, including unfinished lines.
     ///
     /// # Errors
-    /// When that cannot be done: then no answer can be believed.
+    /// If that is not possible: no answer can then be trusted.
     fn forget(&mut self) -> io::Result<()>;
 
-    /// The next line, or nothing at the end of input.
+    /// The next line, or an empty string at the end of input.
     ///
     /// # Errors
     /// Those of reading.
     fn line(&mut self) -> io::Result<String>;
 
-    /// Columns of the screen.
+    /// Width of the screen in columns.
     fn columns(&self) -> usize {
         COLUMNS
     }
 }
 
-/// The terminal this process was started in.
+/// The terminal of this process.
 pub(super) struct Terminal;
 
 impl Keyboard for Terminal {
     fn forget(&mut self) -> io::Result<()> {
-        // The question first: it is on the screen when the answer begins.
+        // Make sure that the question is on the screen first.
         tcdrain(io::stdout())?;
         Ok(tcflush(io::stdin(), QueueSelector::IFlush)?)
     }
 
-    /// Reads no more than the line: a buffer would keep what comes after it from [`Keyboard::forget`].
+    /// Reads no further than the line: a buffer would hide later input from [`Keyboard::forget`].
     fn line(&mut self) -> io::Result<String> {
         let (mut line, mut too_long, mut byte) = (Vec::new(), false, [0]);
         loop {
@@ -54,7 +54,7 @@ impl Keyboard for Terminal {
                 Err(error) => return Err(error.into()),
             }
         }
-        // Longer than any answer is none.
+        // A line that is too long is not an answer.
         Ok(if too_long { String::new() } else { String::from_utf8_lossy(&line).into_owned() })
     }
 
@@ -66,7 +66,7 @@ impl Keyboard for Terminal {
     }
 }
 
-/// Keys that were pressed beforehand, each line after its question: for tests.
+/// Prepared input, one line for each question: for tests.
 impl Keyboard for &[u8] {
     fn forget(&mut self) -> io::Result<()> {
         Ok(())

@@ -12,7 +12,7 @@ use update::{
     simulated,
 };
 
-/// Of the simulated machine's boot image, in bytes.
+/// Size of the simulated machine's boot image, in bytes.
 const SIMULATED_BOOT: usize = 128 << 10;
 
 #[derive(clap::Args)]
@@ -106,7 +106,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A file without a name beside the bundle, where there is room for one.
+/// An unnamed temporary file in the folder of the bundle, where there is room for one.
 fn spool(out: &Path) -> Result<File, Failure> {
     let path = PathBuf::from(format!("{}.spool", out.display()));
     let mut file = files::create(&path, 0o600)?;

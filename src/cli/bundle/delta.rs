@@ -70,7 +70,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Bundle and delta with their index: what is fetched in fact, but for the head.
+/// Prints the sizes of bundle and delta, including the index but not the head.
 fn say(size: u32, delta: &Delta) {
     let index = delta.blocks * update::bundle::ENTRY as u64;
     let (whole, part) = (delta.stored + index, delta.fetched + index);

@@ -1,4 +1,4 @@
-//! What these commands read and write: keys, heads, times.
+//! Reading and writing files for these commands: keys, heads, times.
 
 use crate::cli::exit::{Exit, Failure};
 use base::error::ToolError;
@@ -15,7 +15,7 @@ use update::{
     trust::{MAX_SIGNED, PublicKey, Roots, SecretKey},
 };
 
-/// Longest file of a key: ours have 119 bytes.
+/// Largest key file, in bytes: ours have 119.
 const MAX_KEY: u64 = 16 << 10;
 
 impl From<Fault> for Failure {
@@ -28,7 +28,7 @@ pub(in crate::cli) fn failed(path: &Path, what: impl std::fmt::Display) -> Failu
     Failure::new(Exit::Failed, format!("{}: {what}", path.display()))
 }
 
-/// What is wrong with a file, with its name before it.
+/// An error about a file, prefixed with its name.
 pub(in crate::cli) fn refused(path: &Path, fault: Fault) -> Failure {
     let failure = Failure::from(fault);
     Failure::new(failure.exit, format!("{}: {}", path.display(), failure.message))
@@ -42,7 +42,7 @@ pub(in crate::cli) fn open(path: &Path) -> Result<File, Failure> {
     File::open(path).map_err(|error| failed(path, error))
 }
 
-/// A whole file of at most `limit` bytes.
+/// Reads a whole file of at most `limit` bytes.
 pub(in crate::cli) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     open(path)?.take(limit + 1).read_to_end(&mut bytes).map_err(|error| failed(path, error))?;
@@ -52,7 +52,7 @@ pub(in crate::cli) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, Failure> 
     Ok(bytes)
 }
 
-/// Names of settings, one a line.
+/// Reads names of settings, one per line.
 pub(super) fn keys_of_settings(path: &Path) -> Result<Vec<String>, Failure> {
     let text = String::from_utf8(read(path, MAX_MANIFEST as u64)?).map_err(|_| failed(path, "is no UTF-8 text"))?;
     let keys: Vec<String> = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
@@ -62,7 +62,7 @@ pub(super) fn keys_of_settings(path: &Path) -> Result<Vec<String>, Failure> {
     Ok(keys)
 }
 
-/// Writes a new file; one that is there already stays.
+/// Creates a new file; fails if it exists.
 pub(in crate::cli) fn create(path: &Path, mode: u32) -> Result<File, Failure> {
     OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(path).map_err(|error| {
         match error.kind() {
@@ -72,24 +72,24 @@ pub(in crate::cli) fn create(path: &Path, mode: u32) -> Result<File, Failure> {
     })
 }
 
-/// Writes a new file whole, and has it on the medium before anybody is told.
+/// Creates a new file with these contents, and syncs it.
 pub(in crate::cli) fn create_with(path: &Path, mode: u32, bytes: &[u8]) -> Result<(), Failure> {
     let mut file = create(path, mode)?;
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(|error| {
-        // What is half there is worse than nothing: the next try would be told that it exists.
+        // Remove a partial file: otherwise the next attempt would fail because it exists.
         let _ = std::fs::remove_file(path);
         failed(path, error)
     })
 }
 
-/// Takes the place of a file at once: a reader sees the old or the new one.
+/// Replaces a file atomically: a reader sees the old or the new one.
 pub(in crate::cli) fn replace(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let new = PathBuf::from(format!("{}.new", path.display()));
     create_with(&new, 0o644, bytes)?;
     std::fs::rename(&new, path).map_err(|error| failed(path, error))
 }
 
-/// A secret key: PKCS #8, as PEM or DER.
+/// Reads a secret key: PKCS #8, as PEM or DER.
 pub(in crate::cli) fn secret_key(path: &Path) -> Result<SecretKey, Failure> {
     let bytes = read(path, MAX_KEY)?;
     let der = match bytes.starts_with(b"-----BEGIN") {
@@ -102,7 +102,7 @@ pub(in crate::cli) fn secret_key(path: &Path) -> Result<SecretKey, Failure> {
     SecretKey::from_pkcs8(&der).map_err(|problem| failed(path, problem))
 }
 
-/// A public key: a file that `keygen` wrote.
+/// Reads a public key written by `keygen`.
 pub(in crate::cli) fn public_key(path: &Path) -> Result<PublicKey, Failure> {
     let bytes = read(path, MAX_KEY)?;
     let text = std::str::from_utf8(&bytes).ok().map(str::trim_end);
@@ -112,7 +112,7 @@ pub(in crate::cli) fn public_key(path: &Path) -> Result<PublicKey, Failure> {
         .ok_or_else(|| failed(path, "is no public key: 64 hexadecimal digits and nothing else"))
 }
 
-/// An open bundle, its head read.
+/// Reads the head of an open bundle.
 pub(in crate::cli) fn head(path: &Path, file: &mut File) -> Result<Envelope, Failure> {
     let mut bytes = Vec::new();
     (&mut *file).take(MAX_HEAD as u64).read_to_end(&mut bytes).map_err(|error| failed(path, error))?;
@@ -122,16 +122,16 @@ pub(in crate::cli) fn head(path: &Path, file: &mut File) -> Result<Envelope, Fai
     }
 }
 
-/// The bytes of its index.
+/// Reads the bytes of its index.
 pub(in crate::cli) fn index(path: &Path, file: &mut File, envelope: &Envelope) -> Result<Vec<u8>, Failure> {
-    // Envelope::read holds it below MAX_INDEX.
+    // Envelope::read limits it to MAX_INDEX.
     let mut bytes = vec![0; envelope.index_size() as usize];
     let read = file.seek(SeekFrom::Start(envelope.index_at)).and_then(|_| file.read_exact(&mut bytes));
     read.map_err(|error| failed(path, format!("its index: {error}")))?;
     Ok(bytes)
 }
 
-/// A bundle's index, when nobody has verified it.
+/// A bundle's index, without verification.
 pub(in crate::cli) fn unverified_index(path: &Path) -> Result<Index, Failure> {
     let mut file = open(path)?;
     let envelope = head(path, &mut file)?;
@@ -139,7 +139,7 @@ pub(in crate::cli) fn unverified_index(path: &Path) -> Result<Index, Failure> {
     Ok(Index::unverified(index(path, &mut file, &envelope)?, &manifest, &envelope)?)
 }
 
-/// The last of a chain of roots: the first is believed, each of the others has to follow the one before.
+/// The last of a chain of roots: the first is trusted, each of the others must follow from the one before.
 pub(in crate::cli) fn chain(paths: &[PathBuf]) -> Result<Roots, Failure> {
     let mut held: Option<Roots> = None;
     for path in paths {
@@ -150,7 +150,7 @@ pub(in crate::cli) fn chain(paths: &[PathBuf]) -> Result<Roots, Failure> {
     held.ok_or_else(|| usage("no root of trust was named"))
 }
 
-/// clap's parser of times: seconds since 1970, or as RFC 3339 writes them.
+/// clap's parser of times: seconds since 1970, or RFC 3339.
 pub(in crate::cli) fn time(text: &str) -> Result<u64, String> {
     if let Ok(seconds) = text.parse() {
         return Ok(seconds);
@@ -160,13 +160,14 @@ pub(in crate::cli) fn time(text: &str) -> Result<u64, String> {
     u64::try_from(time.unix_timestamp()).map_err(|_| wrong())
 }
 
-/// The time of making that was told, or that of `SOURCE_DATE_EPOCH` (reproducible-builds.org): never the clock's.
+/// The given creation time, or that of `SOURCE_DATE_EPOCH` (reproducible-builds.org); never the clock's.
 pub(in crate::cli) fn created(told: Option<u64>) -> Result<u64, Failure> {
     let variable = || std::env::var("SOURCE_DATE_EPOCH").ok()?.parse().ok();
     told.or_else(variable).ok_or_else(|| usage("say when it is made, by --created or SOURCE_DATE_EPOCH"))
 }
 
-/// Says that a release made later than tomorrow is refused everywhere. A warning only: the clock of an offline machine may be wrong.
+/// Warns that devices refuse a release created later than tomorrow. Only a warning: an offline machine's clock may be
+/// wrong.
 pub(in crate::cli) fn warn_of_future(created: u64) {
     if created > now().saturating_add(update::AHEAD) {
         eprintln!(
@@ -177,7 +178,7 @@ pub(in crate::cli) fn warn_of_future(created: u64) {
     }
 }
 
-/// A time as people read it.
+/// A time for people.
 pub(in crate::cli) fn shown(seconds: u64) -> String {
     let time = i64::try_from(seconds).ok().and_then(|seconds| OffsetDateTime::from_unix_timestamp(seconds).ok());
     time.and_then(|time| time.format(&Rfc3339).ok()).unwrap_or_else(|| format!("{seconds} s after 1970"))

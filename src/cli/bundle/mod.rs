@@ -1,5 +1,5 @@
-//! `raspi-mcp bundle`: making, signing and looking at bundles (docs/bundle-format.md). For the machine of whoever publishes an image; nothing here
-//! needs a configuration, a server or a Raspberry Pi.
+//! `raspi-mcp bundle`: makes, signs and inspects bundles (docs/bundle-format.md). For the publisher's computer; needs
+//! no configuration, server or Raspberry Pi.
 
 mod build;
 mod delta;

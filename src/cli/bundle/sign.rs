@@ -34,7 +34,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         (None, Some(from)) => merge(&mut envelope, from)?,
         (None, None) => return Err(files::usage("name a key with --key, or a signed head with --from")),
     }
-    // Only bytes in the room for signatures differ, and no block moves.
+    // Only bytes in the signature slots change, and no block moves.
     let head = envelope.encode()?;
     file.write_all_at(&head, 0).and_then(|()| file.sync_all()).map_err(|error| files::failed(path, error))?;
     outln!("manifest   {}", bundle::Digest::of(&envelope.manifest));

@@ -54,7 +54,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Unpacks blocks, and keeps the last.
+/// Decompresses blocks and caches the last one.
 struct Reader<'a> {
     path: &'a Path,
     file: File,
@@ -70,7 +70,7 @@ impl Reader<'_> {
         let failed = |error: std::io::Error| files::failed(self.path, error);
         if self.last != Some(n) {
             let block = self.index.block(n);
-            // At most 1 MiB and a little: Release::index holds it there.
+            // Bounded by Release::index to slightly more than 1 MiB.
             self.stored.resize((block.stored.end - block.stored.start) as usize, 0);
             self.file.read_exact_at(&mut self.stored, block.stored.start).map_err(failed)?;
             let unpacker = match &mut self.unpacker {
@@ -84,7 +84,7 @@ impl Reader<'_> {
         Ok(&self.raw)
     }
 
-    /// Every block of an image, and what they are together.
+    /// Verifies every block of an image and the hash of the whole image.
     fn whole(&mut self, image: &Image) -> Result<(), Failure> {
         let mut whole = ring::digest::Context::new(&ring::digest::SHA256);
         for n in self.index.range(image.kind) {
@@ -97,12 +97,12 @@ impl Reader<'_> {
         }
     }
 
-    /// The names in the boot image, as `build` and a device look at them.
+    /// Checks the names in the boot image, as `build` and a device do.
     fn boot(&mut self, manifest: &Manifest) -> Result<(), Failure> {
         let Some(image) = manifest.image(ImageKind::Boot) else { return Ok(()) };
         let start = self.index.range(image.kind).start;
         check_boot(image.size, &mut |at, into| {
-            // A page never spans two blocks, which are pages or more; and image.size / block_size is below 2^18.
+            // A page never spans two blocks, because blocks are whole pages; image.size / block_size is below 2^18.
             let (n, from) = (at / u64::from(image.block_size), (at % u64::from(image.block_size)) as usize);
             let raw = self.block(start + n as u32).map_err(|failure| std::io::Error::other(failure.message))?;
             into.copy_from_slice(&raw[from..from + into.len()]);

@@ -77,7 +77,7 @@ pub fn run(place: &Place, args: Args) -> Result<(), Failure> {
         notes: String::from_utf8_lossy(&notes).trim_end().to_owned(),
         notes_url: args.notes_url,
     };
-    // What would be refused is refused before a gigabyte is copied.
+    // Check before a gigabyte is copied.
     let change = Change::Add(Box::new(offer));
     publish(last.clone(), change.clone(), place.created(), u64::MAX >> 32)?;
     serve_roots(&tree, &args.roots)?;
@@ -87,7 +87,7 @@ pub fn run(place: &Place, args: Args) -> Result<(), Failure> {
     place.next(&tree, last, change)
 }
 
-/// The index before the first.
+/// The empty index that the first one follows.
 fn empty(place: &Place, product: String) -> Index {
     let (format, channel, created) = (1, place.channel.clone(), place.created());
     Index {
@@ -103,7 +103,7 @@ fn empty(place: &Place, product: String) -> Index {
     }
 }
 
-/// Whether devices will take the bundle.
+/// Checks that devices will accept the bundle.
 fn check(
     place: &Place,
     path: &Path,
@@ -111,7 +111,7 @@ fn check(
     envelope: &update::bundle::Envelope,
     manifest: &Manifest,
 ) -> Result<(), Failure> {
-    // By this machine's clock, whatever --created says: a device would have to wait as long.
+    // By this machine's clock, regardless of --created: devices would refuse it until that time.
     manifest.made_by(files::now().saturating_add(AHEAD)).map_err(|fault| files::refused(path, fault))?;
     let there = file.metadata().map_err(|error| files::failed(path, error))?.len();
     if there != envelope.total {

@@ -1,5 +1,5 @@
-//! `raspi-mcp channel`: publishing which release is for whom, as files that any web space serves (docs/channel.md). For the machine of
-//! whoever publishes; nothing here needs a configuration, a server or a Raspberry Pi.
+//! `raspi-mcp channel`: publishes which release is for which device, as static files for any web server
+//! (docs/channel.md). For the publisher's computer; needs no configuration, server or Raspberry Pi.
 
 mod add;
 mod show;
@@ -107,7 +107,7 @@ impl Place {
         files::created(self.created).unwrap_or_else(|_| files::now())
     }
 
-    /// Publishes the index after `last`, and says which that is.
+    /// Publishes the index that follows `last`, and prints it.
     fn next(&self, tree: &Tree, last: Index, change: Change) -> Result<(), Failure> {
         let created = self.created();
         let index = publish(last, change, created, created.saturating_add(self.days * 86_400))?;

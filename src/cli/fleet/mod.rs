@@ -1,4 +1,5 @@
-//! `raspi-mcp fleet`: how the devices of an inventory are (docs/fleet.md). Asks them over MCP; changes nothing.
+//! `raspi-mcp fleet`: the status of the devices in an inventory (docs/fleet.md). Queries them over MCP; changes
+//! nothing.
 
 mod table;
 
@@ -33,7 +34,7 @@ enum Command {
     },
 }
 
-/// The answer for programs.
+/// The machine-readable answer.
 #[derive(Serialize)]
 struct Answer<'a> {
     asked_at: String,
@@ -54,12 +55,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     match exit(&reports) {
         Exit::Done => Ok(()),
-        // What is wrong has been said.
+        // Already reported.
         exit => Err(Failure::new(exit, "")),
     }
 }
 
-/// The gravest of them.
+/// The most severe exit code.
 fn exit(reports: &[Report]) -> Exit {
     let refused = |report: &Report| report.error.as_ref().map(|error| error.refused);
     if reports.iter().any(|report| refused(report) == Some(false)) {

@@ -1,4 +1,4 @@
-//! A fleet for a person: a line for each device, and below it what needs a sentence.
+//! A fleet for people: one line for each device, with details below it.
 
 use crate::{
     fleet::report::{Report, Slot},
@@ -6,13 +6,13 @@ use crate::{
 };
 use std::fmt::Write;
 
-/// Longest sentence below a device, in characters: the rest is in --json.
+/// Longest text below a device, in characters: --json has all of it.
 const SENTENCE: usize = 400;
-/// Widest column.
+/// Widest column, in characters.
 const WIDEST: usize = 48;
 const HEADINGS: [&str; 7] = ["NAME", "ADDRESS", "VERSION", "RUNS", "OTHER SLOT", "LAST UPDATE", "HEALTH"];
 
-/// The whole text, without the last line's end.
+/// The whole text, without the final newline.
 pub fn drawn(reports: &[Report]) -> String {
     let rows: Vec<[String; 7]> = reports.iter().map(row).collect();
     let mut widths = HEADINGS.map(str::len);
@@ -61,7 +61,7 @@ fn row(report: &Report) -> [String; 7] {
     .map(|cell| cut(&printable(&cell), WIDEST))
 }
 
-/// Why it does not answer and what to do; why its update did not stay; what is wrong.
+/// Why it does not answer and what to do; why its update was rolled back; its problems.
 fn below(report: &Report, text: &mut String) {
     let mut say = |what: &str, sentence: &str| {
         let _ = writeln!(text, "  {what}{}", cut(&printable(sentence), SENTENCE));

@@ -1,4 +1,4 @@
-//! How an installation goes, on a terminal as a bar, elsewhere as a line for each phase.
+//! Progress of an installation: a bar on a terminal, otherwise one line for each phase.
 
 use crate::{cli::say::errln, terminal::printable};
 use futures::future::{BoxFuture, FutureExt, ready};
@@ -13,9 +13,9 @@ use update::{
 };
 use update_client::upload::ProgressSink;
 
-/// Characters of the bar.
+/// Width of the bar in characters.
 const WIDTH: usize = 30;
-/// A terminal is drawn anew at most so often: one behind a serial line has 115200 bits a second.
+/// Shortest time between two redraws: a serial console has 115200 bits a second.
 const PACE: Duration = Duration::from_millis(100);
 
 pub struct Bar {
@@ -36,7 +36,7 @@ impl Default for Bar {
 }
 
 impl Bar {
-    /// Leaves the line.
+    /// Ends the line.
     pub fn end(&self) {
         if self.terminal && self.now.lock().unwrap_or_else(PoisonError::into_inner).drawn.is_some() {
             errln!("");
@@ -58,13 +58,13 @@ impl Bar {
             return;
         }
         now.drawn = Some(Instant::now());
-        // A terminal that is gone is told nothing more.
+        // Ignore a closed terminal.
         let _ = write!(stderr(), "\r\x1b[K{}", line(word, done, total, &printable(message)));
         let _ = stderr().flush();
     }
 }
 
-/// One line of it.
+/// One line of progress.
 fn line(word: &str, done: u64, total: u64, message: &str) -> String {
     let Some(share) = done.min(total).saturating_mul(100).checked_div(total) else {
         return format!("{word:<10} {message}");

@@ -1,4 +1,4 @@
-//! `raspi-mcp slot install`: a bundle from a stick, a file or an address, handed to the agent.
+//! `raspi-mcp slot install`: passes a bundle from a stick, a file or an address to the agent.
 
 use super::{agreed, authorization, bar::Bar};
 use crate::{
@@ -62,7 +62,7 @@ pub async fn run(agent: &AgentLink, settings: &Settings, bundle: &str, reboot: b
     restart(agent, reboot, yes).await
 }
 
-/// Into what is armed, where somebody wants that now.
+/// Restarts into the armed slot, if requested.
 async fn restart(agent: &AgentLink, reboot: bool, yes: bool) -> Result<(), Failure> {
     if !reboot && (yes || !agreed(false, "restart into it now?")?) {
         outln!(
@@ -80,8 +80,9 @@ async fn restart(agent: &AgentLink, reboot: bool, yes: bool) -> Result<(), Failu
     Ok(())
 }
 
-/// Where blocks wait until all are here (rule 6 of docs/update.md). A file is here already: a stick that is pulled out while it is read leaves
-/// the old system, and a new start goes on. The folder is the agent's, not the server's: what root makes there the server could not open.
+/// Where blocks wait until all are downloaded (rule 6 of docs/update.md). A local file needs no spool: if its stick is
+/// removed meanwhile, the old system stays, and the installation can be repeated. The folder is the agent's, because
+/// the server could not open files that root creates.
 fn spool(place: &Place, settings: &Settings) -> Option<(PathBuf, u64)> {
     match place {
         Place::File(_) => None,
@@ -89,7 +90,7 @@ fn spool(place: &Place, settings: &Settings) -> Option<(PathBuf, u64)> {
     }
 }
 
-/// The full path of a file that is here; an address as it is.
+/// The absolute path of a local file; an address unchanged.
 fn whole(bundle: &str) -> Result<String, ToolError> {
     if bundle.starts_with('/') || bundle.contains("://") {
         return Ok(bundle.to_owned());

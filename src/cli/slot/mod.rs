@@ -1,5 +1,5 @@
-//! `raspi-mcp slot`: what `manage.*` does about updates, at a console, by the agent alone: with a server that does not answer, and without
-//! a network.
+//! `raspi-mcp slot`: the updates of `manage.*` at a console, through the agent only: works if the server does not
+//! answer, and without a network.
 
 mod bar;
 mod install;
@@ -101,12 +101,12 @@ async fn act(what: What, agent: &AgentLink, settings: &Settings) -> Result<(), F
     Ok(())
 }
 
-/// A deed at a console stands for itself: no call, no arguments, nobody to be asked.
+/// An operation at the console is not a tool call: it has no arguments to hash and no ask.
 fn authorization() -> Authorization {
     Authorization { principal: CONSOLE.into(), args_sha256: String::new(), ask_id: None }
 }
 
-/// Whether the person at the terminal says yes. Where there is none, somebody has to have said so before.
+/// Whether the person at the terminal agrees. Without a terminal, `yes` must be given.
 pub(super) fn agreed(yes: bool, question: &str) -> Result<bool, Failure> {
     if yes {
         return Ok(true);

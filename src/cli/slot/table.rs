@@ -1,11 +1,11 @@
-//! Both slots and the last update, for a person.
+//! Both slots and the last update, for people.
 
 use crate::terminal::printable;
 use base::clock::Stamp;
 use std::fmt::Write;
 use update::{job::phase_word, status::UpdateStatus};
 
-/// The whole text, without the last line's end.
+/// The whole text, without the final newline.
 pub fn drawn(status: &UpdateStatus) -> String {
     let mut text = format!("boot flow {}{}\n", status.flow, if status.simulated { ", simulated" } else { "" });
     for slot in &status.slots {

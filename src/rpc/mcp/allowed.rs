@@ -1,11 +1,12 @@
-//! Tells clients that the list of tools is another, once `raspi-mcp allow` or `revoke` has changed what may be called.
+//! Notifies clients that the list of tools has changed after `raspi-mcp allow` or `revoke`.
 
 use crate::{registry::context::Change, rpc::router::Server};
 use base::os::folders::Folders;
 use contract::access::policy::Policy;
 use std::{path::PathBuf, sync::Arc};
 
-/// Waits for changes of `folder`, where the fragments are, until the server stops. Calls look for themselves and need none of this.
+/// Watches `folder`, which holds the fragments, until the server stops. Calls check for changes themselves and do not
+/// depend on this.
 pub async fn announce(server: Arc<Server>, folder: PathBuf) {
     let folders = match Folders::watch(vec![folder.clone()]) {
         Ok(watched) => watched,
@@ -30,7 +31,7 @@ pub async fn announce(server: Arc<Server>, folder: PathBuf) {
         let now = policy.get();
         if *now != *told {
             told = now;
-            // A pin may have been granted to somebody who waits for its news.
+            // A subscriber may have been granted access to a pin.
             server.subscriptions.look_again();
             server.listeners.announce(Change::Tools).await;
         }

@@ -1,4 +1,4 @@
-//! Carries messages between a connection and rmcp's service, which thinks it has a transport of its own.
+//! Carries messages between a connection and rmcp's service, which sees it as a transport.
 
 use super::{fault::complete, handler::Handler};
 use crate::rpc::{
@@ -34,29 +34,30 @@ use tokio_util::{
     task::{TaskTracker, task_tracker::TaskTrackerToken},
 };
 
-/// Messages that may wait for rmcp.
+/// Most messages queued for rmcp.
 const QUEUE: usize = 16;
 
 type Pending = Arc<Mutex<HashMap<String, Open>>>;
 
-/// A request that rmcp has not answered.
+/// A request that rmcp has not answered yet.
 struct Open {
     id: RequestId,
     method: String,
-    /// The connection waits for it before it hangs up.
+    /// The connection waits for it before it closes.
     _waited_for: TaskTrackerToken,
     /// Keeps the id in use.
     _entered: Option<Entered>,
 }
 
-/// The connection's end.
+/// The connection's end of the bridge.
 pub struct Bridge {
     to_service: mpsc::Sender<ClientJsonRpcMessage>,
     pending: Pending,
     outbox: Outbox,
     calls: TaskTracker,
     stop: CancellationToken,
-    /// A request that opens a conversation has gone over. Until then rmcp takes requests only, and ends at anything else.
+    /// A request that opens a conversation was forwarded. Until then rmcp accepts requests only, and ends at anything
+    /// else.
     begun: AtomicBool,
 }
 
@@ -79,7 +80,7 @@ impl Bridge {
                 Ok(service) => drop(service.waiting().await),
                 Err(error) => tracing::debug!(%error, "a conversation ended before it began"),
             }
-            // Whatever it left open still gets its one answer.
+            // Requests that it left open still get exactly one answer.
             let left: Vec<Open> = take(&unanswered).drain().map(|(_, open)| open).collect();
             for open in left {
                 answers.send(Out::Answer(open.id.to_string(), ended(&own(&open.id)).reply())).await;
@@ -88,10 +89,10 @@ impl Bridge {
         Self { to_service, pending, outbox, calls, stop, begun: AtomicBool::new(false) }
     }
 
-    /// Hands one message over; `entered` keeps a request's id in use until it is answered.
+    /// Forwards one message; `entered` keeps a request's id in use until it is answered.
     ///
     /// # Errors
-    /// -32602 when the method is MCP's and its parameters are not; -32600 when the conversation has ended.
+    /// -32602 if the method is one of MCP and its parameters are invalid; -32600 if the conversation has ended.
     pub async fn forward(&self, id: Option<&Id>, bytes: &[u8], entered: Option<Entered>) -> Result<(), Fault> {
         let message = typed(id, bytes)?;
         if let JsonRpcMessage::Request(request) = &message {
@@ -106,7 +107,7 @@ impl Bridge {
             };
             self.lock().insert(request.id.to_string(), open);
         } else if !self.begun.load(Ordering::Acquire) {
-            // Notifications and answers mean nothing before there is a conversation.
+            // Notifications and answers have no meaning before the conversation begins.
             return Ok(());
         }
         if self.to_service.send(message).await.is_err()
@@ -118,8 +119,8 @@ impl Bridge {
         Ok(())
     }
 
-    /// Cancels a request by the canonical form of its id and answers it, since rmcp then will not. Says whether that was
-    /// its business: a tool call ends by its own token, and answers for itself.
+    /// Cancels a request by the canonical form of its id and answers it, since rmcp does not answer a cancelled
+    /// request. Returns false for other requests: a tool call is cancelled by its own token and answers itself.
     pub async fn withdraw(&self, id: &str) -> bool {
         let open = {
             let mut pending = self.lock();
@@ -142,12 +143,12 @@ impl Bridge {
         true
     }
 
-    /// Whether the service has ended: nothing that goes over now is served.
+    /// Whether the service has ended and serves no further messages.
     pub fn has_ended(&self) -> bool {
         self.to_service.is_closed()
     }
 
-    /// Ends the service now; what it has not answered stays unanswered.
+    /// Ends the service now; open requests stay unanswered.
     pub fn abandon(self) {
         self.stop.cancel();
         self.lock().clear();
@@ -162,7 +163,7 @@ fn take(pending: &Pending) -> MutexGuard<'_, HashMap<String, Open>> {
     pending.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether rmcp takes this request for the start of a conversation (`initialize`, or metadata of its own).
+/// Whether rmcp accepts this request as the start of a conversation (`initialize`, or a request with its own metadata).
 fn opens(request: &ClientRequest) -> bool {
     match request {
         ClientRequest::InitializeRequest(_) => true,
@@ -182,10 +183,10 @@ fn ended(id: &Id) -> Fault {
     Fault::new(Some(id.clone()), INVALID_REQUEST, "Invalid Request: the conversation has ended; send initialize again")
 }
 
-/// A message in rmcp's types.
+/// Parses a message into rmcp's types.
 ///
 /// # Errors
-/// -32602 when the method is MCP's and its parameters are not (rmcp alone would call the method unknown).
+/// -32602 if the method is one of MCP and its parameters are invalid (rmcp alone would report an unknown method).
 pub fn typed(id: Option<&Id>, bytes: &[u8]) -> Result<ClientJsonRpcMessage, Fault> {
     let bad = |why: String| Fault::new(id.cloned(), INVALID_PARAMS, format!("Invalid params: {why}"));
     let message: ClientJsonRpcMessage = serde_json::from_slice(bytes).map_err(|error| bad(error.to_string()))?;
@@ -198,7 +199,7 @@ pub fn typed(id: Option<&Id>, bytes: &[u8]) -> Result<ClientJsonRpcMessage, Faul
     Ok(message)
 }
 
-/// Whether rmcp can read this message; see [`typed`].
+/// Whether rmcp can parse this message; see [`typed`].
 ///
 /// # Errors
 /// As [`typed`].
@@ -210,7 +211,7 @@ pub fn check(bytes: &[u8]) -> Result<(), Fault> {
     typed(id.as_ref(), bytes).map(drop)
 }
 
-/// rmcp's end.
+/// rmcp's end of the bridge.
 struct Pipe {
     from_client: mpsc::Receiver<ClientJsonRpcMessage>,
     outbox: Outbox,
@@ -238,7 +239,7 @@ impl Transport<RoleServer> for Pipe {
             match id {
                 None => outbox.send(Out::Message(bytes)).await,
                 Some(id) => {
-                    // Whoever takes it out answers: a request that was withdrawn has its answer.
+                    // The side that removes the entry sends the answer: a withdrawn request was already answered.
                     let open = take(&pending).remove(&id);
                     if let Some(Open { _waited_for, _entered, .. }) = open {
                         drop(_entered);

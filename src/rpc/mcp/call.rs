@@ -1,4 +1,5 @@
-//! Tool calls that rmcp carries, since they converse or report: the same pipeline, with the client's end beside it.
+//! Tool calls through rmcp, for tools that ask the client or report to it: the same pipeline, with a peer for the
+//! client.
 
 use super::{ear::PeerEar, peer::RmcpPeer, provider::until_gone};
 use crate::{
@@ -22,7 +23,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// What the conversation knows about a call.
+/// What the conversation adds to a call.
 pub struct With {
     pub caller: Arc<Caller>,
     pub cancel: CancellationToken,
@@ -30,15 +31,15 @@ pub struct With {
     pub log_level: Option<String>,
 }
 
-/// Whether the request goes by the rules of 2026-07-28.
+/// Whether the request follows the rules of 2026-07-28.
 pub fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version.as_str() >= MODERN)
 }
 
-/// Runs one call to its answer.
+/// Runs one call and returns its answer.
 ///
 /// # Errors
-/// -32602 for a tool that is not there, and the errors that MCP prescribes ([`base::error::ToolError::protocol`]).
+/// -32602 for an unknown tool, and the errors that MCP prescribes ([`base::error::ToolError::protocol`]).
 pub async fn run(
     server: &Arc<Server>,
     with: With,
@@ -84,7 +85,7 @@ pub async fn run(
         && let Some(least) = log_level.as_deref().and_then(rank)
         && admits(LOG, &server.pipeline, &caller)
     {
-        // Before the answer, with which the request's stream ends. Lines of other work at the time are among them.
+        // Sent before the answer, which ends the request's stream. They include lines of other work during the call.
         let lines = messages_since(&services.log, &mut mark, least);
         PeerEar::new(context.peer.clone(), &caller).log(lines).await;
     }
@@ -108,8 +109,8 @@ pub async fn run(
     }
 }
 
-/// Progress that rmcp sends for us, in order and before the answer. The future ends once the pipeline has closed the
-/// progress and everything reported until then has gone out: wait for it beside the call, then answer.
+/// Progress that rmcp sends, in order and before the answer. The future ends once the pipeline has closed the progress
+/// and everything reported was sent: await it together with the call, then answer.
 fn forwarding(
     token: Option<ProgressToken>,
     tool: &'static str,

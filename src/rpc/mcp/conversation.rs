@@ -1,4 +1,4 @@
-//! One conversation with a client: what it has asked to be told, and that it is forgotten when it ends.
+//! State of one conversation: the client's subscriptions and log level. Dropped when the conversation ends.
 
 use crate::resources::subscriptions::Subscriptions;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Conversation {
     pub number: u64,
     subscriptions: Arc<Subscriptions>,
-    /// The severity that `logging/setLevel` asked for.
+    /// The severity set by `logging/setLevel`.
     log_level: Mutex<String>,
 }
 
 impl Conversation {
-    /// Until the client says which log messages it wants, a tool that speaks to it may choose: `info`.
+    /// The level is `info` until the client sets one.
     pub fn new(subscriptions: &Arc<Subscriptions>) -> Self {
         Self {
             number: subscriptions.conversation(),

@@ -1,4 +1,4 @@
-//! Subscribers' ends: news on its way to a client, in both eras. Nothing here logs, see [`Ear`].
+//! Delivers notifications to subscribers, in both eras. Nothing here logs, see [`Ear`].
 
 use crate::{log::Since, resources::subscription::Ear};
 use contract::access::{caller::Caller, presence::Presence};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 /// A client of the revisions with `initialize`.
 pub struct PeerEar {
     peer: Peer<RoleServer>,
-    /// Who listens is not idle: its connection makes room for nobody.
+    /// A listening client does not count as idle, so its connection is not closed to make room.
     _held: Option<Presence>,
 }
 
@@ -31,7 +31,7 @@ impl Ear for PeerEar {
     fn log(&self, lines: Since) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             for message in messages(lines) {
-                // A message that does not fit MCP is a bug that the conversations of tests/it would find.
+                // A message that does not fit MCP is a bug that tests/it would find.
                 let Ok(notification) = serde_json::from_value::<ServerNotification>(message) else { continue };
                 if self.peer.send_notification(notification).await.is_err() {
                     return;
@@ -60,7 +60,7 @@ fn updated(uri: &str) -> ServerNotification {
     ServerNotification::ResourceUpdatedNotification(ResourceUpdatedNotification::new(params))
 }
 
-/// `notifications/message` for each line, and one for those that are missing.
+/// One `notifications/message` for each line, and one for lines that were lost.
 fn messages(since: Since) -> impl Iterator<Item = Value> {
     let message = |severity: &str, logger: &str, data: Value| {
         let params = json!({ "level": severity, "logger": logger, "data": data });

@@ -1,4 +1,4 @@
-//! What rmcp calls into: who we are, and where each method of MCP is served.
+//! The handler that rmcp calls: server information and the methods of MCP.
 
 use super::{
     call::{self, With, is_modern},
@@ -38,12 +38,12 @@ use tokio_util::sync::CancellationToken;
 #[derive(Clone)]
 pub struct Handler {
     server: Arc<Server>,
-    /// Known from the start on a stream; over HTTP each request brings its own.
+    /// Set on a stream; over HTTP each request brings its own caller.
     caller: Option<Arc<Caller>>,
-    /// The open requests of a stream, whose ids the connection keeps.
+    /// The open requests of a stream, by the ids that the connection tracks.
     running: Running,
     conversation: Arc<Conversation>,
-    /// Nothing reaches the client but the answers to its requests, and what comes with them.
+    /// The client receives only answers to its requests and messages that belong to them.
     answers_only: bool,
 }
 
@@ -53,13 +53,13 @@ until the owner enables them; risky ones wait for a person's approval, which onl
 conversation. Errors carry a hint: follow it.";
 
 impl Handler {
-    /// For HTTP: requests bring what is known of them.
+    /// For HTTP: each request carries its caller.
     pub fn new(server: Arc<Server>) -> Self {
         let conversation = Arc::new(Conversation::new(&server.subscriptions));
         Self { server, caller: None, running: Running::default(), conversation, answers_only: false }
     }
 
-    /// For HTTP's plain endpoint, where a request has an answer and nothing else.
+    /// For the plain HTTP endpoint, which sends one answer for each request.
     pub fn plain(server: Arc<Server>) -> Self {
         Self { answers_only: true, ..Self::new(server) }
     }
@@ -69,7 +69,8 @@ impl Handler {
         Self { caller: Some(caller), running, ..Self::new(server) }
     }
 
-    /// What ends this call. Not rmcp's own token: a request cancelled by that gets no answer, and ours get one always.
+    /// The token that cancels this call. Not rmcp's own: rmcp does not answer a request cancelled by that, but this
+    /// server answers every request.
     fn cancel(&self, context: &RequestContext<RoleServer>) -> CancellationToken {
         let brought = || Some(brought::<Entered>(context)?.cancel.clone());
         self.running.token(&context.id.to_string()).or_else(brought).unwrap_or_default()
@@ -85,7 +86,7 @@ impl Handler {
         })
     }
 
-    /// The manager of the task, if it is this caller's; somebody else's is as good as none.
+    /// The manager of the task. Tasks of other callers count as not existing.
     fn task<M: ConstString>(&self, id: &str, context: &RequestContext<RoleServer>) -> Result<&TaskManager, ErrorData> {
         let tasks = self.server.provider.tasks().ok_or_else(fault::not_offered::<M>)?;
         tasks.of(id, &self.caller(context)?.principal).ok_or_else(|| {
@@ -93,7 +94,7 @@ impl Handler {
         })
     }
 
-    /// What log messages the client wants: since 2026-07-28 each request says it, or wants none.
+    /// The log level the client wants: since 2026-07-28 each request states it, or wants no messages.
     fn log_level(&self, context: &RequestContext<RoleServer>) -> Option<String> {
         if is_modern(context) {
             let level = context.meta.get("io.modelcontextprotocol/logLevel")?;
@@ -110,7 +111,7 @@ impl Handler {
     }
 }
 
-/// rmcp's own choice of a revision, for a server that announces this.
+/// rmcp's own choice of a revision, for a server with this configuration.
 struct Announcing(ServerConfig);
 
 impl ServerHandler for Announcing {
@@ -123,12 +124,12 @@ fn refused(error: &ToolError) -> ErrorData {
     ErrorData::new(ErrorCode(error.code.rpc()), error.message.clone(), Some(error.data()))
 }
 
-/// What the HTTP door attached to this request.
+/// What the HTTP transport attached to this request.
 fn brought<T: Send + Sync + 'static>(context: &RequestContext<RoleServer>) -> Option<Arc<T>> {
     context.extensions.get::<axum::http::request::Parts>()?.extensions.get::<Arc<T>>().cloned()
 }
 
-// Logging and resources/subscribe are deprecated since 2026-07-28, and part of every revision before it.
+// Logging and resources/subscribe are deprecated since 2026-07-28, but part of every earlier revision.
 #[expect(deprecated)]
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
@@ -139,8 +140,8 @@ impl ServerHandler for Handler {
         info
     }
 
-    /// In the revisions with `initialize`, log messages and updates come between requests: where nothing comes then, they are not
-    /// announced.
+    /// In the revisions with `initialize`, log messages and updates arrive between requests. They are not announced
+    /// where nothing can be sent then.
     fn negotiate_initialize(&self, request: &InitializeRequestParams) -> Result<InitializeResult, ErrorData> {
         let mut info = self.get_info();
         if self.answers_only {
@@ -152,7 +153,7 @@ impl ServerHandler for Handler {
         Announcing(info).negotiate_initialize(request)
     }
 
-    /// rmcp reads the input schema of the called tool from here, to check headers that mirror parameters.
+    /// rmcp reads the called tool's input schema from here, to check headers that mirror parameters.
     fn get_tool(&self, name: &str) -> Option<Tool> {
         let (entry, _) = self.server.pipeline.registry.names.resolve(name).ok()?;
         serde_json::from_value(descriptor(entry)).ok()
@@ -199,9 +200,9 @@ impl ServerHandler for Handler {
         }
     }
 
-    /// rmcp narrows this to what was announced.
+    /// rmcp narrows the result to the announced capabilities.
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        // A server on which nothing ever changes has nothing to listen to.
+        // A server without changing resources or lists accepts no subscriptions.
         let provider = &self.server.provider;
         provider::has_changes(&provider.capabilities()).then(|| provider.accept(requested))
     }
@@ -210,7 +211,7 @@ impl ServerHandler for Handler {
         let caller = self.caller(subscription.request_context())?;
         let _place = self.server.listeners.place(&caller).map_err(|error| refused(&error))?;
         let _held = self.server.provider.listen(&self.server, &caller, &subscription).await?;
-        // A stop ends it with a result, which says that this is no accident.
+        // When the server stops, the request ends with a result, to show that this is no failure.
         self.server.stop.run_until_cancelled(self.server.listeners.hold(subscription)).await;
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! rmcp's Streamable HTTP service, fed with requests that the router has read and judged.
+//! rmcp's Streamable HTTP service. It receives requests that the router has read and checked.
 
 use super::{handler::Handler, sessions::Sessions};
 use crate::rpc::{params::InitializeParams, router::Server};
@@ -19,7 +19,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 /// The header that names a session.
 pub const SESSION_ID: &str = "mcp-session-id";
 
-/// rmcp over HTTP, with sessions for the revisions that have them and without for `/api/mcp`.
+/// rmcp over HTTP: with sessions for the revisions that have them, without for `/api/mcp`.
 pub struct McpHttp {
     streamable: StreamableHttpService<Handler, Sessions>,
     plain: StreamableHttpService<Handler, NeverSessionManager>,
@@ -30,19 +30,19 @@ pub struct McpHttp {
     stop: CancellationToken,
 }
 
-/// Which of the two a request goes to.
+/// The endpoint of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Endpoint {
     /// `/mcp`
     Streamable,
-    /// `/api/mcp`: one request, one JSON answer, nothing kept.
+    /// `/api/mcp`: one request, one JSON answer, no state.
     Plain,
 }
 
 impl McpHttp {
     pub fn new(server: &Arc<Server>, session_limit: usize, session_idle: Duration) -> Self {
         let sessions = Arc::new(Sessions::new(session_limit, session_idle));
-        // Host, Origin and size were checked before anything gets here, with this server's own lists.
+        // Host, Origin and size were already checked against this server's own lists.
         let streams = CancellationToken::new();
         let config = || {
             StreamableHttpServerConfig::default()
@@ -69,8 +69,8 @@ impl McpHttp {
         }
     }
 
-    /// Hands over a request whose body has been read. In a box: rmcp's futures are large, and without it every tool call
-    /// would carry the room for one.
+    /// Forwards a request whose body was read. Boxed: rmcp's futures are large, and would otherwise enlarge the future
+    /// of every tool call.
     pub fn handle(
         &self,
         endpoint: Endpoint,
@@ -88,7 +88,7 @@ impl McpHttp {
         }
     }
 
-    /// Hands over `initialize` and enters the session it opens in the books.
+    /// Forwards `initialize` and registers the session that it opens.
     pub async fn initialize(
         &self,
         parts: Parts,
@@ -108,7 +108,7 @@ impl McpHttp {
     }
 }
 
-/// rmcp insists on both media types; a client that accepts anything (curl) or says nothing accepts both.
+/// rmcp requires both media types. A client that accepts everything (curl) or sends no header accepts both.
 fn accept_both(parts: &mut Parts) {
     let accepts_all = match parts.headers.get(header::ACCEPT) {
         None => true,

@@ -1,4 +1,4 @@
-//! Clients that want to hear of changes, and telling them.
+//! Notifies clients that listen for changes.
 
 use crate::registry::context::Change;
 use base::error::ToolError;
@@ -21,16 +21,16 @@ use std::{
     time::Duration,
 };
 
-/// A client that does not read must not hold up whoever brings the news for longer than this.
+/// How long a client that does not read may delay the sender.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Every client that listens. Which changes each one hears is rmcp's to filter, by what it asked for.
+/// Every listening client. rmcp filters the changes by what each one requested.
 pub struct Listeners {
     places: Arc<Pool>,
     next: AtomicU64,
     /// Open `subscriptions/listen` requests (2026-07-28).
     listening: Mutex<HashMap<u64, SubscriptionSink>>,
-    /// Conversations that began with `initialize`: they hear of everything that was announced as a capability.
+    /// Conversations that began with `initialize`: they receive everything announced as a capability.
     initialized: Mutex<Vec<Peer<RoleServer>>>,
 }
 
@@ -46,7 +46,7 @@ impl Default for Listeners {
 }
 
 impl Listeners {
-    /// A place for one more open `subscriptions/listen`.
+    /// Reserves a place for one more open `subscriptions/listen`.
     ///
     /// # Errors
     /// `resource_exhausted`
@@ -54,28 +54,28 @@ impl Listeners {
         self.places.take(caller).map_err(|full| full.error("open subscriptions/listen requests"))
     }
 
-    /// Adds a conversation of the revisions with `initialize`. It is forgotten once it has ended.
+    /// Adds a conversation of the revisions with `initialize`. Closed conversations are removed.
     pub fn add(&self, peer: Peer<RoleServer>) {
         let mut initialized = lock(&self.initialized);
         initialized.retain(|peer| !peer.is_transport_closed());
         initialized.push(peer);
     }
 
-    /// Keeps a subscription until the client ends it or hangs up.
+    /// Keeps a subscription until the client ends it or disconnects.
     pub async fn hold(&self, subscription: SubscriptionContext) {
         let key = self.next.fetch_add(1, Ordering::Relaxed);
         lock(&self.listening).insert(key, subscription.sink().clone());
-        // Dropped with the request as well, should the connection go first.
+        // Removed on drop too, in case the connection ends first.
         let _seat = Seat { listeners: self, key };
         subscription.cancelled().await;
     }
 
-    /// Tells everybody who listens for it.
+    /// Sends a change to all listeners.
     pub async fn announce(&self, change: Change) {
         let listening: Vec<_> = lock(&self.listening).values().cloned().collect();
         let initialized: Vec<_> = lock(&self.initialized).clone();
         let subscriptions = listening.iter().map(|sink| async {
-            // Refused for those who did not ask for it, and for those who have just left.
+            // Refused for clients that did not request it, and for those that have just disconnected.
             if let Err(error) = sink.send(notification(change)).await {
                 tracing::trace!(%error, ?change, "a subscription was not told");
             }

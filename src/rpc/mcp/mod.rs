@@ -1,4 +1,4 @@
-//! rmcp behind the router: everything of MCP that is not a tool call or a tool list.
+//! rmcp behind the router: all of MCP except tool calls and tool lists.
 
 pub mod allowed;
 pub mod appliance;

@@ -1,4 +1,4 @@
-//! The client's end of a conversation, for tools and approvals that ask it something.
+//! The client as peer, for tools and approvals that ask it something.
 
 use crate::{
     log::rank,
@@ -16,14 +16,14 @@ use rmcp::{
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// rmcp's peer behind our port.
+/// rmcp's peer as an implementation of [`Port`].
 pub struct RmcpPeer {
     pub server: Arc<Server>,
     pub caller: Arc<Caller>,
     pub peer: Peer<RoleServer>,
     /// `clientInfo.name`: of the request since 2026-07-28, of the session before.
     pub client: Option<String>,
-    /// Whether the request goes by the rules of 2026-07-28.
+    /// Whether the request follows the rules of 2026-07-28.
     pub modern: bool,
     pub capabilities: Value,
     pub input_responses: Option<Value>,
@@ -96,7 +96,7 @@ impl Port for RmcpPeer {
     }
 }
 
-/// Whether `severity` is at least `least`; words that MCP does not know reach nothing.
+/// Whether `severity` is at least `least`; false for words unknown to MCP.
 fn reaches(severity: &str, least: &str) -> bool {
     matches!((rank(severity), rank(least)), (Some(severity), Some(least)) if severity >= least)
 }

@@ -1,7 +1,7 @@
-//! What a server offers beside tools: resources, prompts, completions, log messages, changes to listen for.
+//! What a server offers besides tools: resources, prompts, completions, log messages, changes to listen for.
 //!
-//! A method is offered by being implemented, and announced by [`Provider::capabilities`]; the two must agree. Everything
-//! that is not offered is answered with "method not found", as MCP wants it for capabilities that were not declared.
+//! A method is offered by implementing it and announced by [`Provider::capabilities`]; the two must agree. All other
+//! methods are answered with "method not found", as MCP requires for undeclared capabilities.
 
 use super::{conversation::Conversation, fault, http::Endpoint, tasks::Tasks};
 use crate::rpc::router::Server;
@@ -21,28 +21,28 @@ use rmcp::{
 use std::{any::Any, convert::Infallible, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
-/// What a method answers.
+/// The answer of a method.
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, ErrorData>>;
 
-/// Who asks, and in which conversation.
+/// The caller and its conversation.
 pub struct Asked {
     pub server: Arc<Server>,
     pub caller: Arc<Caller>,
     pub conversation: Arc<Conversation>,
-    /// Fires when the request is cancelled. rmcp's own token, in `context`, says that the client is gone.
+    /// Cancelled with the request. rmcp's own token, in `context`, signals that the client is gone.
     pub cancel: CancellationToken,
     pub context: RequestContext<RoleServer>,
 }
 
 impl Asked {
-    /// Whether anything can be sent to this client later: the plain endpoint answers and forgets.
+    /// Whether anything can be sent to this client later. The plain endpoint keeps no connection.
     pub fn converses(&self) -> bool {
         let parts = self.context.extensions.get::<axum::http::request::Parts>();
         parts.is_none_or(|parts| parts.extensions.get::<Endpoint>() != Some(&Endpoint::Plain))
     }
 }
 
-/// Runs `work` to its end; a client that goes away cancels it like any other cancellation.
+/// Runs `work` to its end; a client that disconnects cancels it like any other cancellation.
 pub async fn until_gone<T>(
     context: &RequestContext<RoleServer>,
     cancel: &CancellationToken,
@@ -59,10 +59,10 @@ pub async fn until_gone<T>(
     }
 }
 
-/// The part of MCP that is not tools. Shared by every conversation of the server.
+/// The part of MCP beyond tools. Shared by all conversations of the server.
 pub trait Provider: Send + Sync {
-    /// What `initialize` and `server/discover` announce. Always has `tools`. `listChanged` and `resources.subscribe` are
-    /// what `subscriptions/listen` accepts.
+    /// The capabilities announced by `initialize` and `server/discover`. Always has `tools`. `listChanged` and
+    /// `resources.subscribe` are what `subscriptions/listen` accepts.
     fn capabilities(&self) -> ServerCapabilities;
 
     fn list_resources(&self, _asked: Asked, _page: Option<PaginatedRequestParams>) -> Answer<'_, ListResourcesResult> {
@@ -86,14 +86,14 @@ pub trait Provider: Send + Sync {
     fn unsubscribe(&self, _asked: Asked, _uri: String) -> Answer<'_, ()> {
         not_offered::<UnsubscribeRequestMethod, _>()
     }
-    /// What of a `subscriptions/listen` is accepted (2026-07-28); rmcp narrows it to what was announced.
+    /// The accepted part of a `subscriptions/listen` (2026-07-28); rmcp narrows it to the announced capabilities.
     fn accept(&self, requested: &SubscriptionFilter) -> SubscriptionFilter {
         requested.clone()
     }
-    /// A `subscriptions/listen` was accepted. What is returned is dropped when it ends.
+    /// A `subscriptions/listen` was accepted. The returned value is dropped when it ends.
     ///
     /// # Errors
-    /// What ends it at once.
+    /// An error ends the subscription at once.
     fn listen<'a>(
         &'a self,
         _server: &'a Arc<Server>,
@@ -102,10 +102,10 @@ pub trait Provider: Send + Sync {
     ) -> Answer<'a, Box<dyn Any + Send>> {
         Box::pin(std::future::ready(Ok(Box::new(()) as _)))
     }
-    /// Until 2025-11-25: the client wants log messages from this severity on. A word of MCP's.
+    /// Until 2025-11-25: the client wants log messages of this severity (a word of MCP) and above.
     ///
     /// # Errors
-    /// When it may not have them.
+    /// If the client may not read them.
     fn set_log_level(&self, _asked: Asked, _level: String) -> Answer<'_, ()> {
         Box::pin(std::future::ready(Ok(())))
     }
@@ -115,7 +115,7 @@ pub trait Provider: Send + Sync {
     fn get_prompt(&self, _asked: Asked, _params: GetPromptRequestParams) -> Answer<'_, GetPromptResponse> {
         not_offered::<GetPromptRequestMethod, _>()
     }
-    /// Where tasks live, if there are any (2026-07-28, tasks extension).
+    /// The tasks, if supported (2026-07-28, tasks extension).
     fn tasks(&self) -> Option<&Tasks> {
         None
     }
@@ -124,7 +124,7 @@ pub trait Provider: Send + Sync {
     }
 }
 
-/// Tools, and nothing else.
+/// Tools only.
 pub struct ToolsOnly;
 
 impl Provider for ToolsOnly {
@@ -133,7 +133,7 @@ impl Provider for ToolsOnly {
     }
 }
 
-/// Whether these capabilities announce that a list will ever change.
+/// Whether these capabilities announce that a list can change.
 pub fn lists_change(capabilities: &ServerCapabilities) -> bool {
     let said = |flag: Option<bool>| flag == Some(true);
     capabilities.tools.as_ref().is_some_and(|tools| said(tools.list_changed))
@@ -141,7 +141,7 @@ pub fn lists_change(capabilities: &ServerCapabilities) -> bool {
         || capabilities.resources.as_ref().is_some_and(|all| said(all.list_changed))
 }
 
-/// Whether these capabilities announce anything that can be listened to.
+/// Whether these capabilities announce anything to listen for.
 pub fn has_changes(capabilities: &ServerCapabilities) -> bool {
     lists_change(capabilities) || capabilities.resources.as_ref().is_some_and(|all| all.subscribe == Some(true))
 }

@@ -1,7 +1,7 @@
-//! HTTP sessions of the revisions that have them: capped, bound to who opened them, gone when nobody comes back.
+//! HTTP sessions of the revisions that have them: limited in number, bound to their caller, and closed when idle.
 //!
-//! rmcp keeps the conversation; this wrapper keeps the books, since calls that the router answers itself never reach
-//! rmcp's own idle clock.
+//! rmcp keeps the conversation; this wrapper keeps the last use of each session, because calls that the router answers
+//! itself do not reset rmcp's own idle timer.
 
 use super::super::{params::InitializeParams, session::Session};
 use contract::access::{
@@ -28,10 +28,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A session unused for so long gives its place to a new one when all are taken.
+/// When all places are taken, a session unused for this long is closed for a new one.
 pub const FORGOTTEN: Duration = Duration::from_secs(30);
 
-/// Every open session.
+/// All open sessions.
 pub struct Sessions {
     inner: LocalSessionManager,
     open: Mutex<HashMap<String, Open>>,
@@ -41,14 +41,14 @@ pub struct Sessions {
 }
 
 struct Open {
-    /// Whoever did not open it does not find it.
+    /// The principal that opened it; others cannot use it.
     principal: Option<String>,
-    /// Whose share it is of.
+    /// The party whose share it counts towards.
     party: Option<String>,
     is_admin: bool,
     session: Session,
     seen: Instant,
-    /// Streams that the client holds open keep a session alive.
+    /// Open streams keep a session alive.
     streams: Arc<()>,
 }
 
@@ -59,9 +59,10 @@ impl Sessions {
         Self { inner, open: Mutex::default(), rule: Rule::half(limit), idle, reaping: AtomicBool::new(false) }
     }
 
-    /// Makes room for one more of this caller's. When all places are taken, or its share of them, the session that nobody
-    /// used for longest is closed (in the latter case one of its own), if that is at least [`FORGOTTEN`] and no stream of it
-    /// is open: many clients leave without a word, and one that does come back opens another.
+    /// Makes room for one more session of this caller. If all places are taken, or the caller's share of them, closes
+    /// the least recently used session (in the latter case one of its own), if it was unused for at least [`FORGOTTEN`]
+    /// and has no open stream: many clients disconnect without closing their session, and a returning one can open
+    /// another.
     ///
     /// # Errors
     /// [`Full`]
@@ -93,7 +94,7 @@ impl Sessions {
         self.lock().len()
     }
 
-    /// Notes who opened a session and what `initialize` said.
+    /// Records who opened a session and the parameters of `initialize`.
     pub fn opened(&self, id: &str, caller: &Caller, params: Option<InitializeParams>) {
         if let Some(open) = self.lock().get_mut(id) {
             open.principal = Some(caller.principal.clone());
@@ -105,7 +106,7 @@ impl Sessions {
         }
     }
 
-    /// What is known of a session, which counts as a sign of life; `None` when it is not this caller's or has ended.
+    /// Looks up a session and marks it as used; `None` if it belongs to another caller or has ended.
     pub fn visit(&self, id: &str, principal: &str) -> Option<Session> {
         let mut open = self.lock();
         let found = open.get_mut(id).filter(|open| open.principal.as_deref() == Some(principal))?;
@@ -113,7 +114,7 @@ impl Sessions {
         Some(found.session.clone())
     }
 
-    /// Closes every session of a credential that does not count any more.
+    /// Closes every session of a credential that is no longer valid.
     pub async fn close_all_of(&self, principal: &str) {
         let own = |open: &Open| open.principal.as_deref() == Some(principal);
         let theirs: Vec<String> = self.lock().iter().filter(|(_, open)| own(open)).map(|(id, _)| id.clone()).collect();
@@ -122,12 +123,12 @@ impl Sessions {
         }
     }
 
-    /// Whether the caller is to start [`Sessions::reap`]: there are sessions, and nobody watches them yet.
+    /// Whether to start [`Sessions::reap`]: there are sessions and it is not running.
     pub fn wants_reaper(&self) -> bool {
         self.count() > 0 && !self.reaping.swap(true, Ordering::AcqRel)
     }
 
-    /// Closes sessions that nobody came back to. Runs while there are any, and sleeps until the next can be due.
+    /// Closes idle sessions. Runs while there are any, and sleeps until the next can expire.
     pub async fn reap(self: Arc<Self>) {
         loop {
             let (due, next) = {
@@ -156,7 +157,7 @@ impl Sessions {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps the session alive as long as the stream is held.
+    /// Keeps the session alive while the stream is held.
     fn held<S: Stream<Item = ServerSseMessage>>(
         &self,
         id: &SessionId,

@@ -1,4 +1,4 @@
-//! Work that goes on after the answer: rmcp's task manager behind our port.
+//! Work that continues after the answer: rmcp's task manager behind our interface.
 
 use super::fault::fault;
 use crate::registry::context::{Task, TaskEnd, Work};
@@ -19,7 +19,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// The tasks of one server, each for the principal that began it.
+/// The tasks of one server, each bound to the principal that began it.
 pub struct Tasks {
     manager: TaskManager,
     owners: Mutex<HashMap<String, Owner>>,
@@ -28,7 +28,7 @@ pub struct Tasks {
 
 struct Owner {
     principal: String,
-    /// Until its state is forgotten.
+    /// Held until the task's state is dropped.
     _place: Held,
 }
 
@@ -43,7 +43,7 @@ impl Tasks {
     /// Begins the work and returns the result that names its task.
     ///
     /// # Errors
-    /// `resource_exhausted` beyond the caller's share; `internal` if rmcp's own result could not be written down.
+    /// `resource_exhausted` beyond the caller's share; `internal` if rmcp's own result could not be serialised.
     pub fn start(&self, caller: &Arc<Caller>, work: Work) -> Result<Value, ToolError> {
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         owners.retain(|id, _| self.manager.get_task(id).is_ok());
@@ -61,7 +61,7 @@ impl Tasks {
             .map_err(|error| ToolError::internal(format!("the task cannot be named: {error}")))
     }
 
-    /// The manager that knows this task, if the principal began it.
+    /// The manager of this task, if this principal began it.
     pub fn of(&self, id: &str, principal: &str) -> Option<&TaskManager> {
         let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         owners.get(id).is_some_and(|owner| owner.principal == principal).then_some(&self.manager)

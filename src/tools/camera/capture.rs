@@ -18,7 +18,7 @@ use serde_json::Value;
 pub const NAME: &str = "camera.capture";
 
 const NARROWEST: u32 = 16;
-/// The largest sensors of Raspberry Pi's own cameras.
+/// Width of the largest sensor of a Raspberry Pi camera, in pixels.
 const WIDEST: u32 = 4608;
 const HIGHEST: u32 = 3456;
 

@@ -1,4 +1,4 @@
-//! What a caller is told when there is no picture: what, where, and what next.
+//! Errors of the camera tools: what failed, where, and what to do next.
 
 use super::taking::LIMIT;
 use crate::registry::context::Context;
@@ -13,7 +13,7 @@ use base::{
 use hw::camera::{Camera, Fault, Holder, Trouble};
 use serde_json::json;
 
-/// The refusal that `trouble` with `camera` means to the caller of `tool`.
+/// The error for the caller of `tool` if `trouble` occurred with `camera`.
 pub async fn told(cx: &Context, tool: &str, camera: Option<&Camera>, trouble: Trouble) -> ToolError {
     let fault = match trouble {
         Trouble::Fault(fault) => fault,
@@ -61,7 +61,7 @@ pub async fn told(cx: &Context, tool: &str, camera: Option<&Camera>, trouble: Tr
     }
 }
 
-/// The camera is in use, and by whom (docs/contract/camera.md). Not knowing that is no reason to say less.
+/// The camera is in use, with its user if known (docs/contract/camera.md).
 async fn busy(cx: &Context, device: &str, holder: Option<Holder>) -> ToolError {
     let holders = match holder {
         Some(holder) => vec![holder],
@@ -80,7 +80,8 @@ async fn busy(cx: &Context, device: &str, holder: Option<Holder>) -> ToolError {
     )
 }
 
-/// What the agent sees, who may look into every process; without it, what this user sees.
+/// The processes that have the camera open: as seen by the agent, which may inspect all; without an agent, as seen by
+/// this user.
 async fn who_holds(cx: &Context, device: &str) -> Vec<Holder> {
     match cx.services.agent.call::<ListHolders>(HoldersRequest { device: device.to_owned() }).await {
         Ok(holders) if !holders.is_empty() => return holders,
@@ -96,7 +97,7 @@ async fn who_holds(cx: &Context, device: &str) -> Vec<Holder> {
     found.into_iter().map(|(pid, name)| Holder { pid, name }).collect()
 }
 
-/// The refusal of a call that no camera can serve.
+/// The error if there is no usable camera.
 pub fn none(simulated: bool) -> ToolError {
     ToolError::missing("this machine has no camera")
         .with("resource", "camera")
@@ -107,7 +108,7 @@ pub fn none(simulated: bool) -> ToolError {
         })
 }
 
-/// How long everything about one picture may take, before the pipeline's own limit ends it with less to say.
+/// Time limit for one picture, shorter than the pipeline's own limit, whose error would be less specific.
 pub fn within(cx: &Context) -> std::time::Duration {
     let most = std::time::Duration::from_secs(cx.services.settings.limits.request_timeout_seconds);
     most.saturating_sub(std::time::Duration::from_millis(500)).min(LIMIT)

@@ -1,4 +1,4 @@
-//! `camera.get_photo`: a photo that was taken before; also what is behind `raspi://camera/photos/{name}` and `GET /photos/{name}`.
+//! `camera.get_photo`: a stored photo. Also serves `raspi://camera/photos/{name}` and `GET /photos/{name}`.
 
 use super::image;
 use crate::registry::{
@@ -18,7 +18,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 pub const NAME: &str = "camera.get_photo";
-/// For schemas and those who try them.
+/// An example for schemas and documentation.
 const EXAMPLE: &str = "20261122T081600123Z-1f9a03c7.jpg";
 
 #[derive(Deserialize, JsonSchema)]
@@ -60,7 +60,7 @@ impl Tool for GetPhoto {
         name: NAME,
         title: "Get a photo",
         description: "Look at a photo that was taken before.\n\nUse when: camera.take_photo has given you its name.\n\nReturns: the photo and when it was taken.",
-        // A read that shows somebody's room.
+        // A read of private content.
         tier: Tier::Advanced,
         role: Role::OpsRw,
         estimated_tokens: 1600,

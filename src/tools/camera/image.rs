@@ -1,16 +1,16 @@
-//! A picture in an answer. In the bare dialect its bytes are a field in base64 (docs/contract/camera.md). MCP has a block of
-//! its own for pictures, which models see; there the same megabytes once more in `structuredContent` and a third time in the
-//! text would be paid for as text and read by nobody, so both leave that field out.
+//! A picture in an answer. In the bare dialect its bytes are a base64 field (docs/contract/camera.md). MCP has an image
+//! content block, which models see. Repeating the same megabytes in `structuredContent` and in the text would only cost
+//! tokens, so both omit that field.
 
 use base::base64url;
 use hw::camera::Format;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// What stands around a picture in an answer, at most, in bytes.
+/// Largest size of the answer around a picture, in bytes.
 const AROUND: usize = 4096;
 
-/// The largest picture that fits an answer of `response` bytes.
+/// The largest picture that fits into an answer of `response` bytes.
 pub fn room(response: usize) -> usize {
     response.saturating_sub(AROUND) / 4 * 3
 }
@@ -19,9 +19,9 @@ pub fn to_base64(bytes: &[u8]) -> String {
     base64url::standard(bytes)
 }
 
-/// The MCP result: what `out` says but for `image_data`, and the picture.
+/// The MCP result: `out` without `image_data`, and the picture.
 pub fn result(out: &impl Serialize, image_data: &str, format: Format) -> Option<Value> {
-    // `out` is plain data with string keys; without it there would be no answer of either kind.
+    // Serialising plain data with string keys cannot fail.
     let mut structured = serde_json::to_value(out).ok()?;
     structured.as_object_mut()?.shift_remove("image_data");
     Some(json!({

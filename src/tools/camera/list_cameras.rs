@@ -1,4 +1,4 @@
-//! `camera.list_cameras`: what cameras there are, and which pictures they give.
+//! `camera.list_cameras`: the cameras and their formats.
 
 use super::{fault, taking::allows};
 use crate::{

@@ -1,7 +1,7 @@
 //! `camera.*`: pictures (docs/contract/camera.md).
 //!
-//! Taking one looks into somebody's room, so it is a write, and so is looking at one that was taken an operator's; only the
-//! list of cameras is everybody's.
+//! Pictures may show private rooms: taking one is a write, and reading a stored one needs an operator. Only the list of
+//! cameras is open to all callers.
 
 mod capture;
 mod fault;

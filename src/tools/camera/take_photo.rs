@@ -1,4 +1,4 @@
-//! `camera.take_photo`: a picture in a file that the server names (docs/contract/camera.md).
+//! `camera.take_photo`: takes a photo into a file whose name the server chooses (docs/contract/camera.md).
 
 use super::taking::{self, Asked, LONGEST_NAME, Taken};
 use crate::{
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use time::OffsetDateTime;
 
 const NAME: &str = "camera.take_photo";
-/// Of the JPEGs that are made here.
+/// Quality of JPEGs encoded here.
 const QUALITY: u8 = 90;
 
 #[derive(Deserialize, JsonSchema)]

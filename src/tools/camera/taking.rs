@@ -1,4 +1,4 @@
-//! What taking a photo and capturing a picture have in common: which camera, whether it may be used, and how it went.
+//! Shared by taking a photo and capturing a picture: choosing the camera, checking permission, and taking the picture.
 
 use super::fault;
 use crate::registry::context::Context;
@@ -9,9 +9,9 @@ use serde::Serialize;
 use std::time::{Duration, Instant};
 use time::OffsetDateTime;
 
-/// Longest name of a camera that a caller may give.
+/// Longest name of a camera in arguments, in characters.
 pub const LONGEST_NAME: usize = 128;
-/// Longest that one picture takes: a camera that begins slowly, frames to settle, and a large PNG on a Zero 2 W.
+/// Longest time for one picture: a camera that starts slowly, frames to settle, and a large PNG on a Zero 2 W.
 pub const LIMIT: Duration = Duration::from_secs(25);
 
 /// How a picture came about.
@@ -37,7 +37,7 @@ pub struct Taken {
     duration_ms: u64,
 }
 
-/// A picture, and all about it.
+/// A picture with its metadata.
 pub struct Picture {
     pub bytes: Vec<u8>,
     pub format: Format,
@@ -45,18 +45,18 @@ pub struct Picture {
     pub taken: Taken,
 }
 
-/// What is asked of a camera.
+/// The requested picture.
 pub struct Asked {
     pub tool: &'static str,
     pub camera: Option<String>,
     pub size: Size,
     pub format: Format,
     pub quality: u8,
-    /// Room for it.
+    /// Largest allowed size in bytes.
     pub max_bytes: usize,
 }
 
-/// Before anything is opened: does the configuration let any camera be used?
+/// Checks before any device is opened whether the configuration allows any camera.
 ///
 /// # Errors
 /// `permission_denied` naming the setting.
@@ -66,7 +66,7 @@ pub fn permit(cx: &Context, tool: &str, camera: Option<&str>) -> Result<(), Tool
     if granted || cx.services.cameras.allows_any() { Ok(()) } else { Err(not_allowed(camera.unwrap_or("*"))) }
 }
 
-/// Whether the configuration, or a grant of this tool, lets the camera be used.
+/// Whether the configuration or a grant of this tool allows the camera.
 pub(super) fn allows(cx: &Context, tool: &str, camera: &Camera) -> bool {
     let policy = cx.services.policy.held();
     cx.services.cameras.allows(camera)
@@ -123,7 +123,7 @@ pub async fn take(cx: &Context, asked: Asked) -> Result<Picture, ToolError> {
     Ok(Picture { bytes: picture.bytes, format: picture.format, at, taken })
 }
 
-/// The camera that is named, or the first that may be used.
+/// The named camera, or the first allowed one.
 async fn choose(
     cx: &Context,
     tool: &str,

@@ -1,4 +1,4 @@
-//! `exec.*`: commands the owner allows, run by the agent.
+//! `exec.*`: commands that the owner allows, run by the agent.
 
 mod run;
 mod variables;

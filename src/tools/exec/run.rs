@@ -1,4 +1,4 @@
-//! `exec.run`: one command of the owner's list (docs/contract/exec.md).
+//! `exec.run`: runs one command of the owner's list (docs/contract/exec.md).
 
 use super::variables::{self, Variables};
 use crate::{
@@ -33,9 +33,9 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::{Value, json};
 use std::{convert::Infallible, future::pending, time::Duration};
 
-/// Until an agent that does not know the command yet is told again.
+/// Delay before a stop is repeated to an agent that does not know the command yet.
 const AGAIN: Duration = Duration::from_millis(50);
-/// What an MCP client gets of a piece of output in one progress message, in bytes.
+/// Most bytes of output in one progress message for an MCP client.
 const SHOWN: usize = 1024;
 
 #[derive(Deserialize, JsonSchema)]
@@ -166,7 +166,7 @@ impl Tool for Run {
         title: "Run a command",
         description: "Run one command of the owner's list on this device.\n\nUse when: no other tool does it.\n\nReturns: exit code, output and errors; of long ones the first and the last part.\n\nNote: every process it starts ends with it.",
         long: true,
-        // The longest command, and what it takes to end one.
+        // The longest command, plus the time to stop one.
         timeout_seconds: 620,
         open_world: true,
         estimated_tokens: 500,
@@ -215,7 +215,7 @@ impl Tool for Run {
             let run = agent.call_within::<RunCommand>(request, limit + AFTER_LIMIT);
             tokio::pin!(run);
             tokio::select! {
-                // Biased: the command has begun before its output is asked for, or its end.
+                // Biased: the command is started before its output or its end is requested.
                 biased;
                 end = &mut run => end,
                 () = cx.cancel.cancelled() => tokio::select! {
@@ -226,13 +226,13 @@ impl Tool for Run {
                 never = listen(cx, args.stream, &id, limit) => match never {},
             }
         };
-        // An answer that did not come says nothing of the command.
+        // Without an answer, nothing is known about the command.
         let end = end?;
         stop.id = None;
         if end.simulated {
             cx.notes.simulated();
         }
-        // What a command did nobody knows but itself.
+        // What a command changes is unknown, so assume a change.
         cx.notes.changed();
         let out = Out::of(&end);
         if end.stopped {
@@ -263,7 +263,7 @@ fn new_id() -> Result<String, ToolError> {
     Ok(canonical::hex(&bytes))
 }
 
-/// Passes output on as it comes. Never ends: the command's end is another's business.
+/// Forwards output as it arrives. Never returns: the end of the command is awaited elsewhere.
 async fn listen(cx: &Context, wanted: bool, id: &str, limit: Duration) -> Infallible {
     let mut bytes = 0;
     while wanted && cx.progress.wanted() {
@@ -282,9 +282,9 @@ async fn listen(cx: &Context, wanted: bool, id: &str, limit: Duration) -> Infall
     pending().await
 }
 
-/// Has the agent end the command. Never ends itself: the agent answers the call that began it.
+/// Tells the agent to stop the command. Never returns: the agent answers the original call.
 async fn told_to_end(agent: &AgentLink, id: &str) -> Infallible {
-    // The agent may not have taken it up yet, when the cancellation came right behind the call.
+    // If the cancellation follows directly after the call, the agent may not know the command yet.
     while let Err(error) = agent.call::<StopCommand>(CommandRef { id: id.to_owned() }).await {
         if error.code != ErrorCode::NotFound {
             tracing::warn!(%error, "the command could not be told to end");
@@ -303,7 +303,7 @@ fn tell(cx: &Context, chunk: &Chunk, bytes: usize) {
     cx.progress.report(Update { progress: bytes as f64, total: None, message, phase: "run", stream });
 }
 
-/// A command that was ended because its time was up: the result's fields go with the error.
+/// The error for a command that exceeded its time limit, with the fields of the result.
 fn late(out: &Out, limit: Duration) -> ToolError {
     let error = ToolError::timeout(Run::META.name, limit)
         .hint("give it more time with timeout_ms, up to the command's own limit");
@@ -317,7 +317,7 @@ fn with_output(mut error: ToolError, out: &Out) -> ToolError {
     error
 }
 
-/// Ends the command when nobody waits for it any more.
+/// Stops the command if the call is dropped.
 struct StopWhenDropped {
     agent: AgentLink,
     id: Option<String>,
@@ -328,7 +328,7 @@ impl Drop for StopWhenDropped {
         let Some(id) = self.id.take() else { return };
         let agent = self.agent.clone();
         base::task::spawn(async move {
-            // An agent that is gone has taken the command with it.
+            // If the agent is gone, so is the command.
             if let Err(error) = agent.call::<StopCommand>(CommandRef { id }).await {
                 tracing::debug!(%error, "the command was not there to be stopped");
             }

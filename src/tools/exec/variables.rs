@@ -1,4 +1,5 @@
-//! `env` of `exec.run`: a map (docs/contract/exec.md), or a list of names and values, which models' SDKs can describe.
+//! `env` of `exec.run`: a map (docs/contract/exec.md), or a list of names and values, which the SDKs of models can
+//! describe.
 
 use contract::access::commands::{ARG_BYTES, MOST_ENV};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -12,11 +13,11 @@ use std::{borrow::Cow, collections::BTreeMap, fmt};
 #[derive(Default)]
 pub struct Variables {
     pub map: BTreeMap<String, String>,
-    /// A name that a list has twice: the call is refused, since one of the values would be ignored.
+    /// A name that occurs twice in a list: the call is refused, since one value would be ignored.
     pub twice: Option<String>,
 }
 
-/// One of a list.
+/// One entry of a list.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Variable {
@@ -24,7 +25,7 @@ struct Variable {
     value: String,
 }
 
-/// Gives a list the form of a map, where each name stands once. Anything else is left for the schema and `check` to refuse.
+/// Converts a list to a map if its names are unique. Other input is left for the schema and `check` to refuse.
 pub fn normalise(args: &mut Value) {
     if let Some(env) = args.get_mut("env")
         && let Some(map) = env.as_array().and_then(|list| as_map(list))

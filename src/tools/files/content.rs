@@ -1,4 +1,4 @@
-//! What is in a file, as JSON can carry it: text or base64, and the tag that names one content.
+//! The contents of a file in JSON: text or base64, and the tag that identifies them.
 
 use base::{base64url, error::ToolError};
 use ring::digest;
@@ -18,12 +18,12 @@ pub enum Encoding {
     Base64,
 }
 
-/// Names one content: SHA-256 in hexadecimal (docs/contract/files.md).
+/// Identifies contents: SHA-256 in hexadecimal (docs/contract/files.md).
 pub fn etag(bytes: &[u8]) -> String {
     tag(digest::digest(&digest::SHA256, bytes))
 }
 
-/// The same of a digest.
+/// The tag of a digest.
 pub fn tag(digest: digest::Digest) -> String {
     base::canonical::hex(digest.as_ref())
 }
@@ -33,7 +33,7 @@ pub fn to_base64(bytes: &[u8]) -> String {
     base64url::standard(bytes)
 }
 
-/// The bytes of such a text; line breaks and missing padding are forgiven, other letters are not.
+/// Decodes base64. Line breaks and missing padding are accepted; other characters are not.
 ///
 /// # Errors
 /// `invalid_argument` naming `parameter`.
@@ -45,7 +45,7 @@ pub fn from_base64(text: &str, parameter: &str) -> Result<Vec<u8>, ToolError> {
         .map(|letter| match letter {
             '+' => '-',
             '/' => '_',
-            // Not this alphabet: nothing that the decoder takes.
+            // Not in this alphabet: replaced by a character that the decoder refuses.
             '-' | '_' => '?',
             other => other,
         })
@@ -57,11 +57,11 @@ pub fn from_base64(text: &str, parameter: &str) -> Result<Vec<u8>, ToolError> {
     })
 }
 
-/// Bytes from `offset` on, as text; how many of them that is. A character that the end of the bytes cuts is left out
-/// unless the file ends there.
+/// Decodes bytes that start at `offset` as text; also returns how many bytes were used. A character cut off at the end
+/// is omitted unless the file ends there.
 ///
 /// # Errors
-/// `failed_precondition` when they are no such text, `invalid_argument` when `offset` lies inside a character.
+/// `failed_precondition` if they are not valid text, `invalid_argument` if `offset` is inside a character.
 pub fn to_text(mut bytes: Vec<u8>, offset: u64, ends: bool, ascii: bool) -> Result<String, ToolError> {
     let other = |at: usize, what: &str| {
         ToolError::precondition(format!("the file is no {what} text: byte {} does not fit", offset + at as u64))

@@ -1,4 +1,4 @@
-//! `files.delete`: a file or a folder that goes (docs/contract/files.md).
+//! `files.delete`: deletes a file or folder (docs/contract/files.md).
 
 use super::{
     bounded_or_null,

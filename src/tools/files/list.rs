@@ -1,4 +1,4 @@
-//! `files.list`: what is in a folder (docs/contract/files.md).
+//! `files.list`: lists a folder (docs/contract/files.md).
 
 use super::{
     bounded_or_null,
@@ -33,7 +33,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{collections::BinaryHeap, ffi::OsStr, os::unix::ffi::OsStrExt, path::Path};
 
-/// Names held at once. A page beyond them takes another walk, not more memory.
+/// Most names held in memory. Pages beyond them need another walk, not more memory.
 const WINDOW: usize = 16 * 1024;
 
 #[derive(Deserialize, JsonSchema)]
@@ -183,7 +183,7 @@ impl Args {
         })
     }
 
-    /// The first `most` paths after `after`, sorted, and how much there is.
+    /// The first `most` paths after `after`, sorted, and the totals.
     fn smallest(
         &self,
         place: &Place,
@@ -216,7 +216,7 @@ impl Args {
             if seen.fitting.is_multiple_of(1024) {
                 stop.check()?;
             }
-            // A folder stands right before what is in it: a NUL, which no name has, sorts before all.
+            // Sorts a folder directly before its contents: NUL, which no name contains, sorts first.
             let key: Vec<u8> = path.iter().map(|byte| if *byte == b'/' { 0 } else { *byte }).collect();
             if after.is_none_or(|after| key.as_slice() > after) {
                 kept.push(key);
@@ -231,18 +231,18 @@ impl Args {
     }
 }
 
-/// What a walk came by.
+/// Counts of a walk.
 #[derive(Default)]
 struct Seen {
     fitting: usize,
     closed: usize,
-    /// Names with a dot, and names that do not fit the pattern.
+    /// Hidden names (with a leading dot), and `other` names that do not fit the pattern.
     hidden: usize,
     other: usize,
 }
 
 impl Seen {
-    /// Why there is no entry on a page.
+    /// Why a page is empty.
     fn why(&self, pagination: &Pagination) -> String {
         let Self { hidden, other, .. } = *self;
         empty::beyond(pagination).unwrap_or_else(|| match (other, hidden) {
@@ -254,15 +254,15 @@ impl Seen {
     }
 }
 
-/// One entry, as it is now; `None` when it is gone.
+/// One entry in its current state; `None` if it no longer exists.
 fn shown(place: &Place, folder: &Beneath, key: &[u8]) -> Result<Option<Listed>, ToolError> {
     let bytes: Vec<u8> = key.iter().map(|byte| if *byte == 0 { b'/' } else { *byte }).collect();
     let path = Path::new(OsStr::from_bytes(&bytes));
     let found = match folder.open_plainly(path, OFlags::PATH) {
         Ok(found) => found,
-        // It went while we looked, or its folder is another one by now.
+        // Removed meanwhile, or its folder was replaced.
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
-        // A mount is there, and belongs to no root: its name is all there is to say.
+        // A mount point, which belongs to no root: only its name is listed.
         Err(Errno::XDEV) => return Ok(Some(mount(place, path))),
         Err(fault) => return Err(place.fault(fault)),
     };

@@ -1,7 +1,7 @@
-//! `files.*`: files in the folders that the configuration opens (`[[files.roots]]`), and nowhere else.
+//! `files.*`: files in the folders opened by the configuration (`[[files.roots]]`) only.
 //!
-//! The server does this with its own user's rights; the agent has no part in it. `place` turns a path into a root and names
-//! below it, [`base::os::beneath`] has the kernel resolve them.
+//! The server does this with its own user's rights, without the agent. `place` maps a path to a root and a relative
+//! path; [`base::os::beneath`] lets the kernel resolve it.
 
 mod content;
 mod delete;
@@ -24,10 +24,10 @@ use time::OffsetDateTime;
 pub static TOOLS: &[Entry] =
     &[Entry::of::<read::Read>(), Entry::of::<list::List>(), Entry::of::<write::Write>(), Entry::of::<delete::Delete>()];
 
-/// A text of at most `MAX` characters, or null: the parser's half of `maxLength`.
+/// A string of at most `MAX` characters, or null: enforces `maxLength` in the parser.
 ///
 /// # Errors
-/// A sentence naming the bound.
+/// A sentence naming the limit.
 pub fn bounded_or_null<'de, D: Deserializer<'de>, const MAX: usize>(
     deserializer: D,
 ) -> Result<Option<String>, D::Error> {
@@ -38,7 +38,7 @@ pub fn bounded_or_null<'de, D: Deserializer<'de>, const MAX: usize>(
     }
 }
 
-/// When it was last written.
+/// The time of the last change of its contents.
 fn mtime(about: &Stat) -> String {
     let nanos = i128::from(about.st_mtime) * 1_000_000_000 + i128::from(about.st_mtime_nsec);
     clock::stamp(OffsetDateTime::from_unix_timestamp_nanos(nanos).unwrap_or(OffsetDateTime::UNIX_EPOCH))

@@ -1,4 +1,4 @@
-//! Where a path argument points: which root, what below it, and how a fault there is told.
+//! Maps a path argument to a root and a path below it, and describes errors there.
 
 use super::reach::reach;
 use crate::registry::context::Context;
@@ -12,10 +12,10 @@ use std::{
     sync::Arc,
 };
 
-/// Longest path that is taken, in characters; the kernel's own limit is as many bytes (PATH_MAX, without the NUL at its end).
+/// Longest path, in characters; the kernel's own limit is as many bytes (PATH_MAX, without the final NUL).
 pub const LONGEST_PATH: usize = 4095;
 
-/// What a call wants of a path. The names are those of permissions: `files:read:/srv/data/a`.
+/// The access that a call needs. The names are those in permissions: `files:read:/srv/data/a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
     Read,
@@ -33,11 +33,11 @@ impl Want {
             Self::Delete => "delete",
         }
     }
-    /// Whether it takes a writable root.
+    /// Whether it needs a writable root.
     pub const fn is_change(self) -> bool {
         matches!(self, Self::Write | Self::Delete)
     }
-    /// "cannot be ..."
+    /// The word after "cannot be".
     const fn done(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -48,21 +48,22 @@ impl Want {
     }
 }
 
-/// A place in a root. Only names: what is really there, the kernel says when it is opened.
+/// A path in a root. Not resolved yet: the kernel does that when it is opened.
 #[derive(Clone, Debug)]
 pub struct Place {
     pub root: Arc<FolderRoot>,
-    /// Names below the root, none of them `.` or `..`; empty is the root itself.
+    /// Path below the root, without `.` or `..`; empty for the root itself.
     pub relative: PathBuf,
     want: Want,
 }
 
 impl Place {
-    /// `path` in a root: a full path in the one that holds it, any other in the root called `named`, or in the first.
+    /// Finds the root of `path`: for an absolute path, the one that contains it; otherwise the root `named`, or the
+    /// first.
     ///
     /// # Errors
-    /// `invalid_argument` for a path that is none, `permission_denied` for one that no root holds, or for a change in a root
-    /// that is not writable.
+    /// `invalid_argument` for an invalid path, `permission_denied` if no root contains it, or for a change in a
+    /// read-only root.
     pub fn of(cx: &Context, path: &str, named: Option<&str>, want: Want) -> Result<Self, ToolError> {
         let all = reach(cx, want);
         let bad = |why: &str| Err(ToolError::invalid(format!("the path {why}")).with("parameter", "path"));
@@ -120,12 +121,12 @@ impl Place {
         Ok(place)
     }
 
-    /// The full path, as the configuration names the root.
+    /// The absolute path, with the root as configured.
     pub fn shown(&self) -> String {
         self.root.path.join(&self.relative).to_string_lossy().trim_end_matches('/').to_owned()
     }
 
-    /// What a call needs to be here.
+    /// The permission that a call needs here.
     pub fn permission(&self) -> String {
         format!("files:{}:{}", self.want.name(), self.shown())
     }
@@ -138,7 +139,7 @@ impl Place {
     /// Opens the root.
     ///
     /// # Errors
-    /// `unavailable` when it is not there, or is a link by now.
+    /// `unavailable` if it does not exist, or has become a link.
     pub fn open(&self) -> Result<Beneath, ToolError> {
         self.root.open().map_err(|fault| {
             let (name, path) = (&self.root.name, self.root.path.display());
@@ -159,7 +160,7 @@ impl Place {
         })
     }
 
-    /// What went wrong here, with a code and the next step.
+    /// Converts an error at this place, with a code and the next step.
     pub fn fault(&self, fault: Errno) -> ToolError {
         let (shown, done) = (self.shown(), self.want.done());
         let error = match fault {
@@ -197,7 +198,7 @@ impl Place {
     }
 }
 
-/// The system's own words.
+/// The system's error text.
 pub fn words(fault: Errno) -> String {
     std::io::Error::from(fault).to_string()
 }

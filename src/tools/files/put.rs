@@ -1,4 +1,4 @@
-//! How a file gets its new content: what must hold first, then one step that everybody sees whole.
+//! Writes a file: checks the conditions first, then changes it in one atomic step.
 
 use super::{
     content::{etag, tag},
@@ -22,21 +22,21 @@ use rustix::{
 };
 use std::{ffi::OsStr, path::Path};
 
-/// Permission bits of a file that is new: those of most programs.
+/// Default permission bits of a new file, as for most programs.
 const NEW_FILE: u32 = 0o644;
 const NEW_FOLDER: u32 = 0o755;
 
 /// What the caller allows.
 pub struct How {
-    /// The file may be new.
+    /// The file may be created.
     pub create: bool,
-    /// It may take the place of one that is there.
+    /// An existing file may be replaced.
     pub replace: bool,
-    /// The content goes to the end of what is there.
+    /// Appends to the existing content.
     pub append: bool,
-    /// What is there must have this tag.
+    /// The existing file must have this tag.
     pub etag: Option<String>,
-    /// Permission bits for it.
+    /// Requested permission bits.
     pub bits: Option<u32>,
     pub mkdirs: bool,
     pub dry_run: bool,
@@ -50,11 +50,11 @@ pub struct Put {
     pub mode: u32,
     pub appended: bool,
     pub before: Option<Before>,
-    /// Folders that were made on the way, as full paths.
+    /// Folders that were created on the way, as absolute paths.
     pub folders: Vec<String>,
 }
 
-/// The file that was there.
+/// The previous file.
 pub struct Before {
     pub size: u64,
     pub etag: String,
@@ -66,15 +66,15 @@ pub struct Before {
 /// Writes `bytes` to `place`.
 ///
 /// # Errors
-/// `conflict` when what is there is not what the caller allows; `failed_precondition` for what is no file; those of
-/// [`Place::fault`]. Then nothing has changed, except that folders on the way may be there.
+/// `conflict` if the existing file does not meet the caller's conditions; `failed_precondition` if it is not a regular
+/// file; those of [`Place::fault`]. Then nothing has changed, except that folders on the way may have been created.
 pub fn put(place: &Place, bytes: &[u8], how: &How, stop: &Stop) -> Result<Put, ToolError> {
     let mut changed = false;
     put_noting(place, bytes, how, stop, &mut changed)
         .map_err(|error| if changed { error.with("changed", true) } else { error })
 }
 
-/// The same; `changed` says whether something is different by then.
+/// As [`put`]; `changed` reports whether anything was changed, also after an error.
 fn put_noting(place: &Place, bytes: &[u8], how: &How, stop: &Stop, changed: &mut bool) -> Result<Put, ToolError> {
     whole::fits(place, bytes.len() as u64)?;
     let fault = |fault| place.fault(fault);
@@ -115,7 +115,7 @@ fn put_noting(place: &Place, bytes: &[u8], how: &How, stop: &Stop, changed: &mut
     Ok(put)
 }
 
-/// The folder it goes to, and those that were made (or would be: then there is no folder yet).
+/// The target folder, and those that were created (in a dry run: would be; there is then no folder yet).
 fn folder(
     place: &Place,
     root: &Beneath,
@@ -137,7 +137,7 @@ fn folder(
         }
         Err(other) => return Err(fault(other)),
     }
-    // One name after the other, each relative to the one before: nobody can put a link in between.
+    // One name after the other, each relative to the one before, so that no link can be inserted.
     let mut here = root.directory(Path::new("")).map_err(fault)?;
     let mut path = place.root.path.clone();
     let mut missing = false;
@@ -160,7 +160,7 @@ fn folder(
                         *changed = true;
                         made.push(path.display().to_string());
                     }
-                    // Somebody else made it: as good.
+                    // Created by another process meanwhile: equally good.
                     Err(Errno::EXIST) => {}
                     Err(other) => return Err(fault(other)),
                 }
@@ -177,17 +177,17 @@ fn folder(
     Ok(((!missing).then_some(here), made))
 }
 
-/// Gives a folder that was just made the bits that the process's umask took. What it inherited (setgid) stays.
+/// Gives a new folder the bits that the umask removed. Inherited bits (setgid) stay.
 fn widen(folder: &Beneath) -> Result<(), Errno> {
     let held = fstat(folder)?.st_mode & 0o7777;
     match fchmod(folder, Mode::from_raw_mode(held | NEW_FOLDER)) {
-        // systemd's RestrictSUIDSGID= lets nobody set an inherited setgid bit again.
+        // systemd's RestrictSUIDSGID= forbids setting even an inherited setgid bit.
         Err(Errno::PERM) if held & 0o7000 != 0 => Ok(()),
         ended => ended,
     }
 }
 
-/// The file that is there, once it is one that may be written.
+/// The existing file, after checking that it may be written.
 fn before(place: &Place, folder: &Beneath, name: &OsStr, how: &How, stop: &Stop) -> Result<Option<Before>, ToolError> {
     let fault = |fault| place.fault(fault);
     let shown = place.shown();
@@ -232,7 +232,7 @@ fn changed_meanwhile(shown: &str) -> ToolError {
         .hint("read it again, and make your change to what it says now")
 }
 
-/// A new file in the place of the old one, or of nothing.
+/// Creates the file, or replaces the old one atomically.
 fn replace(
     place: &Place,
     folder: &Beneath,
@@ -249,7 +249,7 @@ fn replace(
         let (user_kept, group_kept) = draft.set_owner(before.about.st_uid, before.about.st_gid).map_err(fault)?;
         before.owner_kept = user_kept && group_kept;
         if how.bits.is_none() && !group_kept {
-            // What the old group might do, another one may not.
+            // The rights of the old group must not pass to another one.
             put.mode &= !0o070;
         }
     }
@@ -273,7 +273,7 @@ fn replace(
     })
 }
 
-/// More at the end of the file that is there; less than all of it is taken back.
+/// Appends to the existing file; a partial write is undone.
 fn append(
     place: &Place,
     (folder, name): (&Beneath, &OsStr),

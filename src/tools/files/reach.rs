@@ -1,4 +1,4 @@
-//! The folders that a call may reach: the configured roots, and those that a grant opens to its tool for its caller.
+//! The folders that a call may reach: the configured roots, and those that a grant opens to its tool and caller.
 
 use super::place::Want;
 use crate::registry::context::Context;
@@ -20,8 +20,8 @@ pub struct RootOut {
     max_bytes: u64,
 }
 
-/// The roots of one call, in the order in which they are looked for a path: a grant adds to what is configured and never stands before
-/// it, nor a grant of a folder before one of a folder around it.
+/// The roots of one call, in search order: configured roots before grants, and an outer granted folder before those
+/// inside it.
 pub fn reach(cx: &Context, want: Want) -> Vec<Arc<FolderRoot>> {
     let policy = cx.services.policy.held();
     let tool = format!("files.{}", want.name());
@@ -31,7 +31,7 @@ pub fn reach(cx: &Context, want: Want) -> Vec<Arc<FolderRoot>> {
     cx.services.files.iter().cloned().chain(granted).collect()
 }
 
-/// Every folder that some tool of `files.*` may reach for this caller.
+/// All folders that any tool of `files.*` may reach for this caller.
 pub fn roots(cx: &Context) -> Vec<RootOut> {
     let mut all: Vec<RootOut> = Vec::new();
     for want in [Want::List, Want::Read, Want::Write, Want::Delete] {

@@ -1,4 +1,4 @@
-//! `files.read`: what is in a file (docs/contract/files.md).
+//! `files.read`: reads a file (docs/contract/files.md).
 
 use super::{
     bounded_or_null,
@@ -25,11 +25,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use std::{fs::File, num::NonZeroU32};
 
-/// The most content one answer carries; in base64 that is 5.6 MB of the 10 MiB an answer may have.
+/// Most content in one answer, in bytes; in base64 that is 5.6 MB of the 10 MiB limit of an answer.
 const LARGEST: u64 = 4 << 20;
-/// What a file may have that is asked for without a bound; more would fill a model's context with one call.
+/// Default size limit in bytes; more would fill a model's context with one call.
 const DEFAULT_MAX: u64 = 1 << 20;
-/// Read on the spot: from the page cache faster than another thread is woken.
+/// Read without a worker thread: reading from the page cache is faster than waking one.
 const SMALL: u64 = 64 * 1024;
 
 #[derive(Deserialize, JsonSchema)]
@@ -209,7 +209,7 @@ impl Args {
     }
 }
 
-/// What was found is nothing that has content.
+/// The error for something without readable content.
 fn no_file(place: &Place, kind: FileType) -> ToolError {
     let shown = place.shown();
     let error = match kind {
@@ -222,7 +222,7 @@ fn no_file(place: &Place, kind: FileType) -> ToolError {
     error.with("parameter", "path").with("resource", shown)
 }
 
-/// "a fifo".
+/// The file type in words, for example "a fifo".
 pub fn kind_words(kind: FileType) -> &'static str {
     match kind {
         FileType::RegularFile => "a file",

@@ -1,4 +1,4 @@
-//! How files go: looked through first, then removed name by name, each relative to a folder that is held open.
+//! Removes files: everything is checked first, then removed name by name, each relative to an open folder.
 
 use super::{
     place::Place,
@@ -25,33 +25,33 @@ use std::{
     path::Path,
 };
 
-/// The most that goes with one call; looking through as much takes a card a few seconds.
+/// Most entries that one call removes; checking as many takes a card a few seconds.
 const MOST: u64 = 100_000;
-/// How often a folder is emptied that others keep filling.
+/// How often a folder is emptied again while others add entries.
 const PASSES: usize = 3;
 
-/// What is, or would be, gone.
+/// What was removed, or would be.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gone {
-    /// Everything that is no folder.
+    /// Everything except folders.
     pub files: u64,
     pub directories: u64,
-    /// Of regular files.
+    /// Size of the regular files.
     pub bytes: u64,
 }
 
-/// What was there.
+/// The state before removal.
 pub struct Removed {
     pub kind: FileType,
     pub gone: Gone,
-    /// Of a file whose tag was given.
+    /// For a file whose tag was given.
     pub etag: Option<String>,
 }
 
 /// Removes what is at `place`.
 ///
 /// # Errors
-/// `failed_precondition` for a folder without `recursive`; `conflict` when the tag is another; those of [`Place::fault`].
+/// `failed_precondition` for a folder without `recursive`; `conflict` if the tag differs; those of [`Place::fault`].
 pub fn remove(
     place: &Place,
     recursive: bool,
@@ -117,7 +117,7 @@ fn bytes(about: &Stat) -> u64 {
 }
 
 /// # Errors
-/// `conflict` unless the file has that tag.
+/// `conflict` if the file has another tag.
 fn is_same(place: &Place, folder: &Beneath, name: &OsStr, wanted: &str) -> Result<(), ToolError> {
     let shown = place.shown();
     let conflict = |etag: Option<String>| {
@@ -133,7 +133,7 @@ fn is_same(place: &Place, folder: &Beneath, name: &OsStr, wanted: &str) -> Resul
     if etag == wanted { Ok(()) } else { Err(conflict(Some(etag))) }
 }
 
-/// Takes the file aside, where nobody can put another one in its place, looks at it once more, and removes it.
+/// Renames the file to a hidden name, where nobody can replace it, checks its tag again, and removes it.
 fn unlink_same(place: &Place, folder: &Beneath, name: &OsStr, wanted: &str) -> Result<(), ToolError> {
     let fault = |fault| place.fault(fault);
     let aside = OsString::from(hidden().map_err(fault)?);
@@ -141,14 +141,14 @@ fn unlink_same(place: &Place, folder: &Beneath, name: &OsStr, wanted: &str) -> R
     if let Err(error) = is_same(place, folder, &aside, wanted) {
         return Err(match renameat_with(folder, &aside, folder, name, RenameFlags::NOREPLACE) {
             Ok(()) => error,
-            // Somebody has put yet another one there. Neither of the two is ours to remove.
+            // Another file was created there meanwhile. Neither may be removed.
             Err(_) => error.with("kept_as", aside.to_string_lossy().into_owned()).with("changed", true),
         });
     }
     unlinkat(folder, &aside, AtFlags::empty()).map_err(fault)
 }
 
-/// What is in a folder, once it is sure that all of it can be reached.
+/// Counts the contents of a folder, after checking that all of it can be reached.
 fn counted(place: &Place, folder: &Beneath, stop: &Stop) -> Result<Gone, ToolError> {
     let (mut gone, shown) = (Gone::default(), place.shown());
     let mut visit = |step: Step<'_>| {
@@ -186,10 +186,10 @@ fn counted(place: &Place, folder: &Beneath, stop: &Stop) -> Result<Gone, ToolErr
     Ok(gone)
 }
 
-/// Removes everything in a folder. A link is removed, never followed: each folder is entered by name from the one before.
+/// Empties a folder. Links are removed and never followed: each folder is opened by name from its parent.
 fn emptied(place: &Place, folder: &Beneath, gone: &mut Gone, depth: usize, stop: &Stop) -> Result<(), ToolError> {
     let fault = |fault| place.fault(fault);
-    // It was looked through before: somebody moves folders into it meanwhile.
+    // It was checked before, so others are moving folders into it.
     if depth > DEEPEST {
         return Err(fault(Errno::BUSY));
     }
@@ -213,7 +213,7 @@ fn emptied(place: &Place, folder: &Beneath, gone: &mut Gone, depth: usize, stop:
                 gone.files += 1;
                 gone.bytes += bytes(&about);
             }
-            // Somebody else was faster, or made a folder of it: the next pass sees.
+            // Removed by others, or replaced by a folder: the next pass handles it.
             Err(Errno::NOENT | Errno::ISDIR) => {}
             Err(other) => return Err(fault(other)),
         }
@@ -221,7 +221,7 @@ fn emptied(place: &Place, folder: &Beneath, gone: &mut Gone, depth: usize, stop:
     Ok(())
 }
 
-/// Removes a folder that was emptied; what others have put there meanwhile goes too, a few times.
+/// Removes an emptied folder; entries added meanwhile are removed too, for a few passes.
 fn folder_gone(place: &Place, folder: &Beneath, name: &OsStr, gone: &mut Gone, depth: usize) -> Result<(), ToolError> {
     for _ in 0..PASSES {
         match unlinkat(folder, name, AtFlags::REMOVEDIR) {
@@ -233,7 +233,7 @@ fn folder_gone(place: &Place, folder: &Beneath, name: &OsStr, gone: &mut Gone, d
                 let child = folder.child(name).map_err(|fault| place.fault(fault))?;
                 emptied(place, &child, gone, depth, &Stop::of("files"))?;
             }
-            // Gone already, or a link or file by now, which nobody asked about.
+            // Already gone, or replaced by a link or file, which was not requested.
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(()),
             Err(other) => return Err(place.fault(other)),
         }

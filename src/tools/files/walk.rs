@@ -1,4 +1,4 @@
-//! Goes through a folder and what is below it, holding one descriptor a level and no list of names.
+//! Walks a folder tree, with one open folder per level and without collecting names.
 
 use base::{
     error::ToolError,
@@ -13,29 +13,29 @@ use rustix::{
 };
 use std::ffi::OsStr;
 
-/// Deepest level that is entered. Each holds two descriptors, and ten calls may walk at once.
+/// Deepest level that is entered. Each holds two descriptors, and ten calls may walk concurrently.
 pub const DEEPEST: usize = 32;
 
-/// What the walk comes by.
+/// One step of a walk.
 pub enum Step<'a> {
     Entry {
         folder: &'a Beneath,
         name: &'a OsStr,
-        /// From where the walk began, with `/` between names.
+        /// Relative to the start of the walk, with `/` between names.
         path: &'a [u8],
         kind: FileType,
     },
-    /// A folder that cannot be entered: `EXDEV` is a mount, `ELOOP` one below [`DEEPEST`].
+    /// A folder that cannot be entered: `EXDEV` for a mount, `ELOOP` below [`DEEPEST`].
     Closed { path: &'a [u8], fault: Errno },
 }
 
-/// Told of each step; says whether to enter the folder it was told of.
+/// Called for each step; returns whether to enter the folder.
 pub type Visit<'a> = dyn FnMut(Step<'_>) -> Result<bool, ToolError> + 'a;
 
-/// Goes through `folder`, which is at `path` from where the walk began.
+/// Walks `folder`, which is at `path` relative to the start.
 ///
 /// # Errors
-/// Those of `visit`; `cancelled` when nobody waits any more.
+/// Those of `visit`; `cancelled` if the call was cancelled.
 pub fn walk(folder: &Beneath, path: &mut Vec<u8>, stop: &Stop, visit: &mut Visit<'_>) -> Result<(), ToolError> {
     level(folder, path, 1, stop, visit)
 }
@@ -61,7 +61,7 @@ fn level(
         };
         let Some(name) = named(entry.file_name().to_bytes()) else { continue };
         let kind = match entry.file_type() {
-            // File systems that do not say it here say it when asked.
+            // Some file systems do not report the type here, only when asked for the entry.
             FileType::Unknown => match folder.look(name) {
                 Ok(Some(about)) => FileType::from_raw_mode(about.st_mode),
                 _ => continue,
@@ -77,7 +77,7 @@ fn level(
         }
         match if depth < DEEPEST { folder.child(name) } else { Err(Errno::LOOP) } {
             Ok(next) => level(&next, path, depth + 1, stop, visit)?,
-            // Gone, or something else by now: nothing to enter.
+            // Removed or replaced meanwhile: nothing to enter.
             Err(Errno::NOENT | Errno::NOTDIR) => {}
             Err(fault) => {
                 visit(Step::Closed { path, fault })?;

@@ -1,4 +1,4 @@
-//! Reads a file once from its beginning to its end: for its tag, and for the part of it that is wanted.
+//! Reads a whole file once: for its tag and the requested part.
 
 use super::{content::tag, place::Place};
 use base::{
@@ -12,15 +12,15 @@ use std::{
     io::{ErrorKind, Read},
 };
 
-/// Read at a time.
+/// Bytes read at a time.
 const CHUNK: u64 = 64 * 1024;
 
-/// A file that was read.
+/// The result of reading a file.
 pub struct Whole {
-    /// Bytes it had.
+    /// Size in bytes.
     pub size: u64,
     pub hashed: Context,
-    /// What was wanted of it.
+    /// The requested part.
     pub part: Vec<u8>,
 }
 
@@ -30,10 +30,10 @@ impl Whole {
     }
 }
 
-/// The bytes `from..to` of `file`, and the hash of all. `expected` is the size it is said to have.
+/// Reads bytes `from..to` of `file` and hashes all of it. `expected` is its reported size.
 ///
 /// # Errors
-/// `content_too_large` when it has more than its root allows.
+/// `content_too_large` if it exceeds the limit of its root.
 pub fn read(
     place: &Place,
     mut file: &File,
@@ -44,7 +44,7 @@ pub fn read(
 ) -> Result<Whole, ToolError> {
     let most = place.root.max_bytes;
     fits(place, expected)?;
-    // One byte more than a small file has: a short read is its end, and saves asking again.
+    // One byte more than a small file has: a short read then shows its end without another call.
     let mut buffer = vec![0u8; usize::try_from((expected + 1).clamp(4096, CHUNK)).unwrap_or(4096)];
     let mut whole = Whole { size: 0, hashed: Context::new(&SHA256), part: Vec::new() };
     loop {
@@ -70,7 +70,7 @@ pub fn read(
 }
 
 /// # Errors
-/// `content_too_large` when a file of that size is more than its root allows.
+/// `content_too_large` if this size exceeds the limit of the root.
 pub fn fits(place: &Place, size: u64) -> Result<(), ToolError> {
     if size > place.root.max_bytes { Err(too_large(place, size)) } else { Ok(()) }
 }

@@ -1,4 +1,4 @@
-//! `files.write`: a file written whole or not at all (docs/contract/files.md).
+//! `files.write`: writes a file atomically (docs/contract/files.md).
 
 use super::{
     bounded_or_null,
@@ -72,7 +72,7 @@ fn bits(bits: u32) -> Result<u32, String> {
     if bits <= 0o777 { Ok(bits) } else { Err(format!("permission bits {bits} are outside 0..=511")) }
 }
 
-/// Permission bits, or the way to write: both forms are in use (docs/contract/files.md).
+/// Permission bits or the way to write: clients use both forms (docs/contract/files.md).
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "Written")]
 enum Mode {
@@ -245,7 +245,7 @@ impl Args {
         let create = self.create && self.etag.is_none();
         Ok(How {
             create,
-            // A tag says which content may go: that is leave to replace it.
+            // A tag states which content may be replaced, so it allows replacing.
             replace: overwrite.unwrap_or(false) || (self.etag.is_some() && !append),
             append,
             etag: self.etag.clone(),

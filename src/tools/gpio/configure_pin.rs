@@ -1,4 +1,4 @@
-//! `gpio.configure_pin`: takes a pin as input or output.
+//! `gpio.configure_pin`: leases a pin as input or output.
 
 use super::{begin, info::PinInfo, lasts, lease_seconds, look, permit, pin, refusal::told, value::Value};
 use crate::registry::{context::Context, tool::Tool};

@@ -1,4 +1,4 @@
-//! One pin as callers see it: docs/contract/gpio.md.
+//! The description of one pin in answers: docs/contract/gpio.md.
 
 use super::{
     pwm_info::PwmInfo,
@@ -89,24 +89,24 @@ pub struct LeaseInfo {
     reverts_at: Option<String>,
 }
 
-/// The wall clock at a moment to come.
+/// Converts a future instant to wall-clock time.
 pub(super) fn stamp(at: Instant) -> String {
     clock::stamp(OffsetDateTime::now_utc() + at.saturating_duration_since(Instant::now()))
 }
 
-/// The wall clock at a moment that the kernel has stamped by the monotonic one.
+/// Converts the kernel's monotonic timestamp of an edge to wall-clock time.
 pub(super) fn stamp_of_edge(at: Duration) -> String {
     clock::stamp(OffsetDateTime::now_utc() - monotonic().saturating_sub(at))
 }
 
 impl PinInfo {
-    /// When its lease ends unless it is used, UTC.
+    /// When its lease ends unless it is used, in UTC.
     pub fn expires_at(&self) -> Option<String> {
         self.lease.as_ref()?.expires_at.clone()
     }
 
     /// # Errors
-    /// When the chip cannot be asked.
+    /// If the chip cannot be read.
     pub fn look(lines: &Lines, owner: &Owner, pin: Pin) -> Result<Self, ToolError> {
         let Shown { look, value, lease } = lines.show(pin, owner).map_err(|fault| broken(Some(pin), fault))?;
         let pull = lease.as_ref().and_then(|lease| lease.pull);
@@ -139,7 +139,7 @@ impl PinInfo {
     }
 }
 
-/// What a level is taken back to, for people and programs.
+/// The level that a pin returns to, for answers.
 pub(super) fn back(lines: &Lines, pin: Pin, back: Back) -> Safe {
     match back {
         Back::To(Level::High) => Safe::High,
@@ -148,7 +148,7 @@ pub(super) fn back(lines: &Lines, pin: Pin, back: Back) -> Safe {
     }
 }
 
-/// A fault of a read, as its caller hears it.
+/// Converts a read error for the caller.
 pub(super) fn unread(pin: Pin, fault: Fault) -> ToolError {
     told(pin, fault.into())
 }

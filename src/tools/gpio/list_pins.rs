@@ -1,4 +1,4 @@
-//! `gpio.list_pins`: the pins that may be used, and how each is now.
+//! `gpio.list_pins`: the usable pins and their current state.
 
 use super::{begin, info::PinInfo, look, refusal::broken, usable};
 use crate::registry::{context::Context, tool::Tool};

@@ -30,15 +30,15 @@ pub static TOOLS: &[Entry] = &[
     Entry::of::<release_pin::ReleasePin>(),
 ];
 
-/// How long a lease lasts after its last use where there is no connection to end it, in seconds.
+/// Default time that a lease lasts after its last use, in seconds, if no connection ends it.
 const LEASE_SECONDS: u32 = 60;
 
-/// A pin of the header: the parser's half of `minimum` and `maximum`.
+/// A header pin: enforces `minimum` and `maximum` in the parser.
 fn pin<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Pin, D::Error> {
     Pin::try_from(u64::deserialize(deserializer)?).map_err(D::Error::custom)
 }
 
-/// As [`pin`], for the time of a lease.
+/// As [`pin`], for the lease time.
 fn lease_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
     within(Option::<u32>::deserialize(deserializer)?, 1, 3600, "seconds")
 }
@@ -58,7 +58,8 @@ fn lasts(cx: &Context, seconds: Option<u32>) -> Option<Duration> {
     seconds.or(usual).map(|seconds| Duration::from_secs(seconds.into()))
 }
 
-/// Whether a grant of a tool that `of` accepts lets this caller have the pin. Never the agent's and the reserved ones.
+/// Whether a grant of a tool accepted by `of` opens the pin to this caller. Never for the agent's and the reserved
+/// pins.
 fn granted(cx: &Context, pin: Pin, of: impl Fn(&str) -> bool) -> bool {
     let (rules, caller) = (&cx.services.gpio.rules, Some(cx.caller.principal.as_str()));
     let free = !pin.is_reserved() && !rules.keeps(pin);
@@ -66,19 +67,19 @@ fn granted(cx: &Context, pin: Pin, of: impl Fn(&str) -> bool) -> bool {
     free && policy.grants.iter().any(|grant| of(&grant.tool) && grant.is_for(caller) && grant.pins.contains(&pin.bcm()))
 }
 
-/// Whether some tool lets this caller have the pin.
+/// Whether any tool may use the pin for this caller.
 fn usable(cx: &Context, pin: Pin) -> bool {
     cx.services.gpio.rules.allows(pin) || granted(cx, pin, |tool| tool.starts_with("gpio."))
 }
 
-/// A pin as it is now, for this caller.
+/// The current state of a pin, for this caller.
 fn look(cx: &Context, owner: &Owner, pin: Pin) -> Result<info::PinInfo, ToolError> {
     let info = info::PinInfo::look(&cx.services.gpio, owner, pin)?;
     Ok(info::PinInfo { allowed: usable(cx, pin), ..info })
 }
 
 /// # Errors
-/// `permission_denied` when neither `gpio.allow` nor a grant of this tool names the pin.
+/// `permission_denied` if neither `gpio.allow` nor a grant of this tool names the pin.
 fn permit(cx: &Context, tool: &str, pin: Pin, verb: &str) -> Result<(), ToolError> {
     if cx.services.gpio.rules.allows(pin) || granted(cx, pin, |granted| granted == tool) {
         return Ok(());
@@ -99,7 +100,7 @@ fn permit(cx: &Context, tool: &str, pin: Pin, verb: &str) -> Result<(), ToolErro
     })
 }
 
-/// What every answer of this namespace says of itself, and what must be known first of pins that nobody has.
+/// Prepares a call: refreshes the cached state of unused pins, and marks simulated answers.
 async fn begin(cx: &Context, pin: Option<Pin>) -> Owner {
     cx.services.gpio.refresh(pin, || cx.services.agent.get::<ReadPins>()).await;
     if cx.services.machine.board.is_simulated() {

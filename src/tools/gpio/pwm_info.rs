@@ -1,4 +1,4 @@
-//! PWM as callers see it.
+//! The description of PWM in answers.
 
 use hw::pwm::{Jitter, Report, Slot};
 use schemars::JsonSchema;
@@ -78,7 +78,7 @@ pub struct Requested {
     pub duty_cycle_percent: f64,
 }
 
-/// Beyond three places a figure says nothing.
+/// Rounds to three decimal places.
 fn thousandth(figure: f64) -> f64 {
     (figure * 1000.0).round() / 1000.0
 }

@@ -1,4 +1,4 @@
-//! `gpio.read_pin`: one pin, now.
+//! `gpio.read_pin`: reads one pin.
 
 use super::{
     begin,
@@ -53,7 +53,7 @@ impl Tool for ReadPin {
         cx.notes.resource(format!("raspi://gpio/{}", pin.bcm()));
         let value = match lines.read(&owner, pin) {
             Ok(value) => Some(value),
-            // By hardware: what is on the pin at this moment need not be known.
+            // A hardware wave: its momentary level is not needed.
             Err(_) if lines.is_wave(pin) => None,
             Err(fault) => return Err(unread(pin, fault)),
         };

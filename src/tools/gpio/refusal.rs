@@ -1,4 +1,4 @@
-//! Refusals of the lines, as answers.
+//! Converts refusals of the lines to errors.
 
 use base::error::{ErrorCode, ToolError};
 use contract::values::Pin;
@@ -9,7 +9,7 @@ use hw::{
 };
 use std::io;
 
-/// What a caller is told when a wave does not run.
+/// The error if a wave does not run.
 fn waveless(pin: Pin, fault: pwm::Fault, without: Option<Without>) -> ToolError {
     let what = format!("GPIO {}", pin.bcm());
     let told = match fault {
@@ -36,12 +36,12 @@ fn waveless(pin: Pin, fault: pwm::Fault, without: Option<Without>) -> ToolError 
     told.with("pin", pin.bcm())
 }
 
-/// What a caller is told.
+/// The error for a refusal.
 pub fn told(pin: Pin, refusal: Refusal) -> ToolError {
     let number = pin.bcm();
     let told = match refusal {
         Refusal::Lent { to, free_in } => {
-            // The hint depends on who is told: access::way.
+            // The hint depends on the caller: access::way.
             let told = ToolError::new(ErrorCode::Conflict, format!("GPIO {number} is lent to {to}")).with("lent_to", to);
             match free_in {
                 Some(time) => told.with("free_in_seconds", time.as_secs_f64().ceil() as u64),
@@ -68,7 +68,7 @@ pub fn told(pin: Pin, refusal: Refusal) -> ToolError {
     told.with("pin", number)
 }
 
-/// What a caller is told when the line or its chip is at fault.
+/// The error for a fault of the line or its chip.
 pub fn broken(pin: Option<Pin>, fault: Fault) -> ToolError {
     let what = pin.map_or_else(|| "the GPIO chip".to_owned(), |pin| format!("GPIO {}", pin.bcm()));
     let told = match fault {

@@ -1,4 +1,4 @@
-//! `gpio.release_pin`: gives a pin back.
+//! `gpio.release_pin`: releases a pin.
 
 use super::{begin, info::PinInfo, look, permit, pin, refusal::told};
 use crate::registry::{context::Context, tool::Tool};

@@ -1,4 +1,4 @@
-//! `gpio.set_pwm`: a square wave on a pin (docs/contract/gpio.md).
+//! `gpio.set_pwm`: outputs a square wave on a pin (docs/contract/gpio.md).
 
 use super::{
     begin,

@@ -1,5 +1,5 @@
-//! A level as callers write it: `"high"` and `"low"`, or 1 and 0 (docs/contract/gpio.md). It is answered in
-//! the form it was given.
+//! A level in arguments: `"high"` and `"low"`, or 1 and 0 (docs/contract/gpio.md). The answer uses the form of the
+//! argument.
 
 use hw::line::Level;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -50,7 +50,7 @@ impl de::Visitor<'_> for Reader {
             _ => Err(E::invalid_value(de::Unexpected::Unsigned(number), &self)),
         }
     }
-    // JSON Schema knows one kind of number: 1.0 is 1.
+    // JSON Schema has one kind of number: 1.0 equals 1.
     fn visit_f64<E: de::Error>(self, number: f64) -> Result<Value, E> {
         match number {
             0.0 => self.visit_u64(0),
@@ -71,7 +71,7 @@ impl Serialize for Value {
 }
 
 impl Value {
-    /// The level of an output that is given none.
+    /// Default level of an output.
     pub fn low() -> Self {
         Self { level: Level::Low, numeric: false }
     }

@@ -1,4 +1,4 @@
-//! `gpio.wait_for_edge`: the next change of an input, for a bounded time.
+//! `gpio.wait_for_edge`: waits for the next change of an input, up to a time limit.
 
 use super::{
     begin,
@@ -143,14 +143,14 @@ impl Tool for WaitForEdge {
     }
 }
 
-/// The first edge of that kind whose level lasts: what a contact does while it bounces is none.
+/// The first edge of that kind whose level stays stable for `debounce`; bounces are ignored.
 async fn wanted(listening: &mut Listening, which: Which, debounce: Duration) -> Option<Edge> {
     let mut first = None;
     loop {
         let edge = match (first, debounce.is_zero()) {
             (Some(_), false) => match timeout(debounce, listening.next()).await {
                 Ok(edge) => edge?,
-                // Nothing has happened for so long: it has settled.
+                // No change during `debounce`: the level is stable.
                 Err(_) => {
                     if let Some(edge) = first.take().filter(|edge: &Edge| which.is(*edge)) {
                         return Some(edge);
@@ -163,7 +163,7 @@ async fn wanted(listening: &mut Listening, which: Which, debounce: Duration) -> 
         if debounce.is_zero() && which.is(edge) {
             return Some(edge);
         }
-        // A change back within the time: what there was is undone, and a new one may begin.
+        // A change back within `debounce` cancels the first edge; a new one may follow.
         first = match first {
             Some(before) if edge.to != before.to => None,
             Some(before) => Some(before),

@@ -1,4 +1,4 @@
-//! `gpio.write_pin`: drives a pin, for a while if wanted.
+//! `gpio.write_pin`: drives a pin, optionally for a limited time.
 
 use super::{
     begin,
@@ -47,14 +47,15 @@ pub struct Args {
     interval_ms: Option<u32>,
 }
 
-/// As many as fit [`WHOLE_MS`] at the usual interval.
+/// As many as fit into [`WHOLE_MS`] at the default interval.
 const MOST_TIMES: u32 = 600;
-/// Milliseconds. A shorter one wakes the processor more than 50 times a second, and is not seen: gpio.set_pwm makes it.
+/// Shortest interval in milliseconds. A shorter one wakes the processor more than 50 times a second and is not visible:
+/// use gpio.set_pwm.
 const SHORTEST_MS: u32 = 20;
 const LONGEST_MS: u32 = 60_000;
-/// Milliseconds of each level, unless told: seen, and soon over.
+/// Default duration of each level, in milliseconds: visible and short.
 const USUAL_MS: u32 = 500;
-/// Milliseconds that a repetition lasts at most: as long as `duration_ms`, since neither is watched by whoever ordered it.
+/// Longest repetition, in milliseconds: as long as `duration_ms`, because nobody watches either.
 const WHOLE_MS: u64 = 600_000;
 
 fn repeat<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
@@ -65,7 +66,7 @@ fn interval_ms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>
     within(Option::<u32>::deserialize(deserializer)?, SHORTEST_MS, LONGEST_MS, "milliseconds")
 }
 
-/// What a person is told of a repetition before they allow it.
+/// Describes a repetition in the question for an approval.
 fn repetition(args: &serde_json::Value) -> Option<String> {
     let number = |name: &str| args.get(name).and_then(serde_json::Value::as_u64);
     let (times, interval) = (number("repeat")?, number("interval_ms").unwrap_or(USUAL_MS.into()));

@@ -1,11 +1,11 @@
-//! Arguments that these tools share: the parser's half of their bounds.
+//! Shared arguments of these tools: enforces their limits in the parser.
 
 use contract::{config::HIGHEST_I2C_BUS, values::Address};
 use serde::{Deserialize, Deserializer, de::Error};
 
-/// Most bytes of one transfer in either direction (docs/contract/i2c.md; an SMBus block).
+/// Most bytes of one transfer in each direction (docs/contract/i2c.md; an SMBus block).
 pub const BYTES: usize = hw::i2c::BLOCK;
-/// 7 bits: what answers promise. Arguments take those of devices only, [`LOWEST`] to [`HIGHEST`].
+/// Largest 7-bit address in answers. Arguments accept device addresses only, [`LOWEST`] to [`HIGHEST`].
 pub const ADDRESS: u8 = 127;
 pub use hw::i2c::{HIGHEST, LOWEST};
 

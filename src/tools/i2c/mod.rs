@@ -1,7 +1,7 @@
-//! `i2c.*`: buses, who is on them, and transfers with one device (docs/contract/i2c.md).
+//! `i2c.*`: buses, a scan for devices, and transfers with one device (docs/contract/i2c.md).
 //!
-//! The server does this itself, as a member of the group i2c; the agent has no part in it. [`hw::i2c`] has the buses, the
-//! list of what may be reached, and the words for what goes wrong.
+//! The server does this itself, as a member of the group i2c, without the agent. [`hw::i2c`] has the buses, the
+//! allow-list and the error texts.
 
 mod args;
 mod list_buses;
@@ -23,14 +23,14 @@ pub static TOOLS: &[Entry] = &[
     Entry::of::<transfer::Transfer>(),
 ];
 
-/// The devices of `bus` that grants open to this tool, for this caller.
+/// The devices of `bus` that grants open to this tool and caller.
 fn granted(cx: &Context, tool: &str, bus: u32) -> Addresses {
     let policy = cx.services.policy.held();
     let grants = policy.grants(tool, Some(&cx.caller.principal));
     grants.fold(Addresses::default(), |all, grant| all.and(grant.addresses(bus)))
 }
 
-/// Whether the configuration, or a grant of this tool, lets this device be read or written.
+/// Whether the configuration or a grant of this tool allows reading or writing this device.
 ///
 /// # Errors
 /// `permission_denied`.
@@ -38,7 +38,7 @@ fn permit(cx: &Context, tool: &str, bus: u32, address: Address, want: Want) -> R
     if granted(cx, tool, bus).holds(address) { Ok(()) } else { cx.services.i2c.allow().check(bus, address, want) }
 }
 
-/// Answers of a simulated board say so.
+/// Marks answers of a simulated board.
 fn mark(cx: &Context) {
     if cx.services.machine.board.is_simulated() {
         cx.notes.simulated();

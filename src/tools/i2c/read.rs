@@ -1,4 +1,4 @@
-//! `i2c.read`: bytes from one device, from a register or from where it stands (docs/contract/i2c.md).
+//! `i2c.read`: reads bytes from one device, from a register or its current position (docs/contract/i2c.md).
 
 use super::{
     args::{self, ADDRESS, BYTES, HIGHEST, LOWEST},

@@ -1,4 +1,4 @@
-//! `i2c.scan_bus`: who answers on a bus (docs/contract/i2c.md), asked by i2cdetect's rules.
+//! `i2c.scan_bus`: the devices that answer on a bus (docs/contract/i2c.md), probed as i2cdetect does.
 
 use super::{args, granted, mark};
 use crate::registry::{context::Context, tool::Tool};

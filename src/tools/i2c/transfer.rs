@@ -1,4 +1,4 @@
-//! `i2c.transfer`: write, then read with a repeated start, so that nobody speaks in between.
+//! `i2c.transfer`: write, then read with a repeated start, so that no other transfer comes between.
 
 use super::{
     args::{self, ADDRESS, BYTES, HIGHEST, LOWEST},

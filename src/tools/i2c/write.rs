@@ -1,4 +1,4 @@
-//! `i2c.write`: bytes to one device, to a register or as they are (docs/contract/i2c.md).
+//! `i2c.write`: writes bytes to one device, to a register or as they are (docs/contract/i2c.md).
 
 use super::{
     args::{self, ADDRESS, BYTES, HIGHEST, LOWEST},
@@ -44,7 +44,7 @@ pub struct Out {
     bytes_written: usize,
 }
 
-/// What a device does with bytes is its own affair: writing them twice may do it twice, and what was there before may be gone.
+/// The effect depends on the device: repeating a write may repeat it, and previous contents may be lost.
 pub(super) const META: Meta = Meta {
     effect: Effect::Write { destructive: true, idempotent: false },
     estimated_tokens: 50,

@@ -1,10 +1,10 @@
-//! The arguments of `logs.query_journal`: types that cannot hold what journalctl would take for something else.
+//! Arguments of `logs.query_journal`: types that exclude values which journalctl would interpret as something else.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, time::Duration};
 
-/// A text that is checked letter by letter, and the same said as a schema.
+/// A string type whose characters are checked, with the same rule as a schema.
 macro_rules! checked_text {
     ($(#[$doc:meta])* $name:ident, $longest:literal, $pattern:literal, $what:literal, $fits:expr) => {
         $(#[$doc])*
@@ -45,21 +45,22 @@ macro_rules! checked_text {
 }
 
 checked_text! {
-    /// The name of a unit, with or without `.service`, which may have to be added to it. No `*`, `?` or `[`: journalctl would match many.
+    /// A unit name, with or without `.service`, which may have to be added. No `*`, `?` or `[`: journalctl would match
+    /// several units.
     UnitName, 247, r"^[A-Za-z0-9:_.\\@-]+$",
     "a unit name has 1 to 247 of the letters A-Z a-z 0-9 : _ . \\ @ -",
     |letter| letter.is_ascii_alphanumeric() || matches!(letter, ':' | '_' | '.' | '\\' | '@' | '-')
 }
 
 checked_text! {
-    /// A regular expression; journalctl bounds how long it may take.
+    /// A regular expression; journalctl limits its running time.
     Pattern, 256, r"^[^\x00-\x1f\x7f]+$",
     "a pattern has 1 to 256 letters, none of them a control character",
     |letter| !letter.is_ascii_control()
 }
 
 checked_text! {
-    /// Where a page ended, in the journal's own words.
+    /// The end of a page, as journald's cursor.
     Cursor, 256, "^[a-z0-9=;]+$",
     "a cursor is the next_cursor of an answer, unchanged",
     |letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || matches!(letter, '=' | ';')
@@ -100,7 +101,7 @@ impl Priority {
     }
 }
 
-/// How long to follow: a client that waits longer than five minutes has better means.
+/// How long to follow, at most five minutes.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "u16")]
 pub struct Seconds(u16);

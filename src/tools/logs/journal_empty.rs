@@ -1,12 +1,13 @@
-//! Why `logs.query_journal` has found nothing: a unit nobody knows, a journal that began with this boot, or a filter.
+//! Explains why `logs.query_journal` has found nothing: an unknown unit, a journal that began with this boot, or a
+//! filter.
 
 use crate::{registry::context::Context, tools::empty};
 use base::os::systemd::properties;
 use std::time::Duration;
 
-/// systemd answers within milliseconds; an empty answer is not worth a longer wait.
+/// Time limit for systemd's answer, which normally takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Where journald keeps what outlives a restart; without it the journal is in memory (journald.conf(5), Storage=).
+/// journald's persistent storage; without it the journal is only in memory (journald.conf(5), Storage=).
 const PERSISTENT: &str = "var/log/journal";
 
 /// One sentence. `given` are the arguments that narrowed the query.
@@ -23,7 +24,7 @@ pub async fn why(cx: &Context, unit: Option<&str>, given: &[(&str, bool)]) -> St
     why
 }
 
-/// Whether systemd says that it has no such unit. Without an answer nothing is said.
+/// Whether systemd reports that the unit does not exist. False without an answer.
 async fn is_unknown(cx: &Context, unit: &str) -> bool {
     let name = if unit.contains('.') { unit.to_owned() } else { format!("{unit}.service") };
     let Ok(Ok(answer)) = tokio::time::timeout(PATIENCE, properties::of_unit(&cx.services.machine.bus, &name)).await

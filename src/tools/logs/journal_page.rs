@@ -1,4 +1,4 @@
-//! A page of journal lines as callers see them: secrets masked, long messages cut, the whole of it bounded.
+//! A page of journal lines in an answer: secrets masked, long messages cut, total size limited.
 
 use super::journal_args::Priority;
 use base::{clock, os::journal::Line, redact::redact_text};
@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use time::OffsetDateTime;
 
-/// The most of one message, in characters: a long traceback.
+/// Longest message, in characters: enough for a long traceback.
 const LONGEST_MESSAGE: usize = 8 * 1024;
-/// Where a page ends, in bytes of its messages.
+/// Size limit of a page, in bytes of its messages.
 const LARGEST_PAGE: usize = 1 << 20;
 
 /// Where lines come from.
@@ -47,7 +47,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// In one line, as journalctl shows it.
+    /// As one line, in journalctl's format.
     pub fn line(&self) -> String {
         let who = self.identifier.as_deref().or(self.unit.as_deref()).unwrap_or("-");
         format!("{} {who}: {}", self.timestamp, self.message)
@@ -70,7 +70,7 @@ impl Shown {
     }
 }
 
-/// Secrets masked, then cut: the other way round the end of one could be lost. Whether it was cut.
+/// Masks secrets, then cuts: a secret that is cut first might not be recognised. Returns whether it was cut.
 fn safe(message: &str) -> (String, bool) {
     let safe = redact_text(message);
     match safe.char_indices().nth(LONGEST_MESSAGE) {
@@ -79,7 +79,7 @@ fn safe(message: &str) -> (String, bool) {
     }
 }
 
-/// Lines up to a bound.
+/// Lines up to a limit.
 pub struct Page {
     entries: Vec<Shown>,
     limit: usize,
@@ -103,7 +103,7 @@ impl Page {
     pub fn is_full(&self) -> bool {
         self.entries.len() >= self.limit || self.has_grown_full()
     }
-    /// By size, not by number.
+    /// Whether the size limit was reached, rather than the number of lines.
     pub fn has_grown_full(&self) -> bool {
         self.bytes >= LARGEST_PAGE
     }
@@ -113,7 +113,7 @@ impl Page {
     pub fn len(&self) -> usize {
         self.entries.len()
     }
-    /// Where the last line stands in the journal.
+    /// The journal cursor of the last line.
     pub fn last_cursor(&self) -> Option<String> {
         self.last.clone()
     }
@@ -122,7 +122,7 @@ impl Page {
     }
 }
 
-/// The server's own log, in the journal's shape.
+/// The server's own log in the form of journal entries.
 pub mod own_log {
     use super::{Priority, Shown};
     use crate::log::LogLine;

@@ -1,4 +1,4 @@
-//! `logs.*`: what happened here.
+//! `logs.*`: the journal, the server's log and the audit.
 
 mod journal_args;
 mod journal_empty;

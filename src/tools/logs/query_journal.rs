@@ -1,4 +1,4 @@
-//! `logs.query_journal`: what the machine's journal says; where there is none, the server's own log.
+//! `logs.query_journal`: queries the machine's journal or, without one, the server's own log.
 
 use super::{
     journal_args::{Cursor, Pattern, Priority, Seconds, UnitName},
@@ -20,11 +20,11 @@ use serde::{Deserialize, Serialize};
 use std::{io, time::Duration};
 use tokio::time::{Instant, sleep_until, timeout};
 
-/// A query that does not follow is given up after that; a regular expression over years of journal takes long.
+/// Time limit of a query without following; a regular expression over years of journal takes long.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Progress goes out four times a second at most; what comes in between goes with the next.
+/// Shortest time between two progress reports; lines in between are sent together.
 const GATHER: Duration = Duration::from_millis(250);
-/// The most that one report of progress carries, in bytes.
+/// Most bytes in one progress report.
 const LARGEST_REPORT: usize = 8 * 1024;
 
 #[derive(Deserialize, JsonSchema)]
@@ -139,8 +139,8 @@ impl Args {
         }
     }
 
-    /// Where following begins, unless the caller said: after the newest line there is, whoever wrote it. No line that comes
-    /// later is missed then, however long journalctl takes to start. An answer, where there is nothing to follow.
+    /// Where following begins, unless the caller gave a cursor: after the newest line of any unit. No later line is
+    /// then missed, however long journalctl takes to start. If there is nothing to follow, returns the answer instead.
     async fn anchor(&self, cx: &Context) -> Result<Anchored, ToolError> {
         if self.cursor.is_some() {
             return Ok(Anchored::After(self.query().after));
@@ -155,7 +155,7 @@ impl Args {
             };
         };
         reading.stop().await.map_err(unreadable)?;
-        // Lines since a time in the past come first, where there are any.
+        // Lines since a given past time come first, if there are any.
         let after = self.query().since.is_none_or(|since| newest.micros < since);
         Ok(Anchored::After(after.then_some(newest.cursor)))
     }
@@ -185,7 +185,7 @@ impl Args {
         Ok(self.answer(page, false, left_out, note))
     }
 
-    /// Why a query that went well has found no line.
+    /// Why a successful query has found no line.
     async fn why_empty(&self, cx: &Context) -> String {
         let Query { unit, since, .. } = self.query();
         let given = [
@@ -198,7 +198,7 @@ impl Args {
         journal_empty::why(cx, unit.as_deref(), &given).await
     }
 
-    /// New lines as they come, until the time is up or the page is full.
+    /// Collects new lines until the time is over or the page is full.
     async fn follow(&self, cx: &Context, after: Option<String>, time: Duration) -> Result<Out, ToolError> {
         let Some(mut reading) = start(cx, Query { after, ..self.query() })? else { return self.own(cx, NO_PROGRAM) };
         let (mut page, end) = (Page::of(self.limit.get()), Instant::now() + time);
@@ -225,7 +225,7 @@ impl Args {
                 }
             };
             let Some(line) = line else {
-                // A journalctl that follows ends by itself only when something is wrong.
+                // While following, journalctl ends by itself only after an error.
                 let ended = reading.end().await.map_err(unreadable)?;
                 return match self.judged(&ended, page.is_empty())? {
                     Verdict::NoJournal(why) => self.own(cx, &why),
@@ -251,7 +251,7 @@ impl Args {
     fn answer(&self, page: Page, has_more: bool, left_out: u64, note: Option<String>) -> Out {
         let forward = self.order == Order::OldestFirst || self.follow_seconds.is_some();
         let given = self.cursor.clone().map(Cursor::into_text);
-        // Forward there may be more at any time; backward only what is there already.
+        // Forwards, more lines may follow at any time; backwards, only existing ones.
         let next_cursor = page.last_cursor().or(given).filter(|_| has_more || forward);
         let full = page.has_grown_full();
         let entries = page.into_entries();
@@ -267,7 +267,7 @@ impl Args {
         }
     }
 
-    /// What journalctl's end means.
+    /// Interprets how journalctl ended.
     fn judged(&self, ended: &Ended, nothing_came: bool) -> Result<Verdict, ToolError> {
         let said = ended.said.as_str();
         let has = |words: &str| said.contains(words);
@@ -299,7 +299,7 @@ impl Args {
                 .with("parameter", "cursor")
                 .hint("pass the next_cursor of an answer unchanged, or leave it out"));
         }
-        // grep(1)'s way: an expression that fits nothing ends with 1, in silence.
+        // As grep(1): without matches it exits with 1 and prints nothing.
         if said.is_empty() {
             return Ok(Verdict::Fine(None));
         }
@@ -307,7 +307,7 @@ impl Args {
             .hint("raspi-mcp doctor, or journalctl by hand"))
     }
 
-    /// The server's own log in place of the journal.
+    /// The answer from the server's own log if there is no journal.
     fn own(&self, cx: &Context, why: &str) -> Result<Out, ToolError> {
         let missing = |what: &str| {
             Err(ToolError::missing(format!("{why}, so {what}"))
@@ -347,18 +347,18 @@ impl Args {
     }
 }
 
-/// Where following begins.
+/// The starting point for following.
 enum Anchored {
-    /// After the line with this cursor; at the beginning, where there is none.
+    /// After the line with this cursor; without one, at the beginning.
     After(Option<String>),
-    /// There is nothing to follow; this is the answer.
+    /// There is nothing to follow: return this answer.
     Instead(Out),
 }
 
 enum Verdict {
-    /// With what to know about it.
+    /// With a note, if any.
     Fine(Option<String>),
-    /// Why there is none.
+    /// Why there is no journal.
     NoJournal(String),
 }
 

@@ -1,4 +1,4 @@
-//! `logs.get_recent_audit_logs`: who called what, and how it ended.
+//! `logs.get_recent_audit_logs`: recent calls with their callers and outcomes.
 
 use crate::{
     audit::Filter,
@@ -54,7 +54,7 @@ pub struct Out {
     note: Option<String>,
 }
 
-/// Most bytes of records in one page, however long an answer may be: several callers may ask at once.
+/// Most bytes of records on one page, regardless of the limit for answers: several callers may query concurrently.
 const PAGE_BYTES: usize = 256 * 1024;
 
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]

@@ -1,4 +1,4 @@
-//! `manage.apply_os_updates`: does what a plan says, and nothing else (docs/contract/manage.md).
+//! `manage.apply_os_updates`: installs exactly what a plan describes (docs/contract/manage.md).
 
 use super::{
     under_way::{Begun, begin, follow},
@@ -24,7 +24,7 @@ pub struct Args {
     plan_hash: Digest,
 }
 
-/// No plan's.
+/// Belongs to no plan.
 const EXAMPLE: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 pub struct ApplyOsUpdates;
@@ -45,7 +45,7 @@ impl Tool for ApplyOsUpdates {
     };
 
     fn permit(cx: &Context, args: &Args) -> Result<(), ToolError> {
-        // Nobody is asked about a plan that is not one.
+        // Refuse an unknown plan before asking for an approval.
         cx.services.updates.plan(&args.plan_id, &args.plan_hash).map(drop)
     }
 

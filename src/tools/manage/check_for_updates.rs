@@ -1,4 +1,4 @@
-//! `manage.check_for_updates`: what the channel has for this device (docs/contract/manage.md).
+//! `manage.check_for_updates`: the update that the channel offers this device (docs/contract/manage.md).
 
 use super::update_args::{CHANNEL, LONGEST_CHANNEL, channel};
 use crate::registry::{context::Context, tool::Tool};

@@ -1,4 +1,4 @@
-//! `manage.get_update_status`: the job, the slots, and how the last update ended.
+//! `manage.get_update_status`: the job, the slots, and the result of the last update.
 
 use crate::{
     registry::{context::Context, tool::Tool},
@@ -90,7 +90,7 @@ impl Tool for GetUpdateStatus {
             cx.notes.simulated();
         }
         faults.extend(slots.iter().flat_map(|slots| slots.faults.iter().cloned()));
-        // The slot that the newest update does not go into; before the first one, what runs.
+        // The slot that is not the target of the newest update; before the first update, the running one.
         let old = slots.as_ref().and_then(|status| {
             let target = status.last_attempt.as_ref().map(|last| last.target);
             status.slots.iter().find(|slot| target.map_or(slot.running, |target| slot.slot != target))

@@ -1,4 +1,4 @@
-//! `manage.mark_good`: commits a trial before its time, where every check agrees (notes on updates, rule 5).
+//! `manage.mark_good`: commits a trial early, if every check succeeds (notes on updates, rule 5).
 
 use crate::{
     registry::{context::Context, tool::Tool},
@@ -38,9 +38,9 @@ impl Tool for MarkGood {
 
     async fn call(cx: &Context, _: NoArgs) -> Result<Out, ToolError> {
         let updates = &cx.services.updates;
-        // The last look below may be what commits the trial already.
+        // Read before the checks, because they may commit the trial already.
         let trial = in_trial(&cx.services.agent.get::<GetUpdateStatus>().await?);
-        // The same looks as the automatic commit takes, told to the agent, which has its own as well.
+        // The same checks as for the automatic commit, reported to the agent, which also runs its own.
         updates.attest(&cx.services.machine).await?;
         let done =
             cx.services.agent.call::<update::MarkGood>(MarkGoodRequest { authorization: cx.authorization() }).await?;

@@ -1,4 +1,4 @@
-//! `manage.*`: the server itself, and what updates it.
+//! `manage.*`: the server itself, and its updates.
 
 mod apply_os_updates;
 mod capabilities;

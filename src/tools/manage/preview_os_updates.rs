@@ -1,4 +1,4 @@
-//! `manage.preview_os_updates`: the plan of an OS update, which is a whole image (docs/contract/manage.md).
+//! `manage.preview_os_updates`: the plan of an OS update, which replaces the whole image (docs/contract/manage.md).
 
 use super::update_args::{CHANNEL, LONGEST_CHANNEL, channel};
 use crate::registry::{context::Context, tool::Tool};

@@ -1,4 +1,4 @@
-//! `manage.rollback`: ends an update that is under way, or goes back to the other slot.
+//! `manage.rollback`: ends a running update, or returns to the other slot.
 
 use crate::registry::{context::Context, tool::Tool};
 use agent::operations::update::{RollBack, RollBackRequest};

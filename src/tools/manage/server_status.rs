@@ -1,4 +1,4 @@
-//! `manage.get_server_status`: the server's version, settings and halves (docs/contract/manage.md).
+//! `manage.get_server_status`: the server's version and settings, and the state of the agent (docs/contract/manage.md).
 
 use crate::{
     registry::{context::Context, listing::TOOLING_VERSION, tool::Tool},
@@ -174,7 +174,8 @@ impl Tool for GetServerStatus {
     }
 }
 
-/// The settings in force: tokens, `[tools]` and `[policy]` as they are now, since they change while the server runs.
+/// The settings in force: tokens, `[tools]` and `[policy]` in their current state, since they can change while the
+/// server runs.
 fn summary(services: &Services) -> Value {
     let (mut summary, policy) = (services.settings.summary(), services.policy.get());
     summary["tools"] = json!({ "enable": policy.enabled, "disable": policy.disabled, "allow": policy.grants });

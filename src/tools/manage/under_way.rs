@@ -1,4 +1,4 @@
-//! An update under way, as the two tools that begin one follow and answer it.
+//! A running update, as followed and reported by the two tools that start one.
 
 use crate::{
     registry::context::{Context, TaskEnd, Work},
@@ -17,10 +17,10 @@ use update::{
 };
 use update_client::{Summary, UpdateClient, job_id};
 
-/// Whoever cannot be told of progress gets an answer after so long; the update goes on. Clients give up on a silent call after 60 s at
-/// times (the default of MCP's TypeScript SDK), proxies after 30 s.
+/// Time until a caller that cannot receive progress gets an answer; the update continues. Some clients give up on a
+/// silent call after 60 s (the default of MCP's TypeScript SDK), proxies after 30 s.
 const QUIET: Duration = Duration::from_secs(20);
-/// Whoever can is kept for as long as the tool may run, but for some seconds to answer in.
+/// Time that a caller with progress is kept: the tool's time limit minus some seconds for the answer.
 const FOLLOWED: Duration = Duration::from_secs(3600 - 30);
 
 /// What is answered of an update that was begun.
@@ -41,10 +41,10 @@ pub struct Begun {
 }
 
 impl Begun {
-    /// What a dry run says.
+    /// The answer of a dry run.
     ///
     /// # Errors
-    /// Why there is nothing to install, and what stands in the way of it on the agent's side.
+    /// Why there is nothing to install, and reasons of the agent against it.
     pub async fn planned(cx: &Context, wanted: &WantedRelease) -> Result<Self, ToolError> {
         let updates = &cx.services.updates;
         updates.jobs().free()?;
@@ -80,14 +80,14 @@ impl Begun {
     }
 }
 
-/// Begins it for this call's caller.
+/// Starts the update for this call's caller.
 ///
 /// # Errors
-/// `conflict` while another one is under way; the agent's, where it has no slots or does not answer.
+/// `conflict` while another one runs; the agent's, if it has no slots or does not answer.
 pub async fn begin(cx: &Context, tool: &str, wanted: WantedRelease) -> Result<(), ToolError> {
     let updates = &cx.services.updates;
     updates.jobs().free()?;
-    // Whether there is anything to install into is known before anything is fetched.
+    // Check that there is a target before anything is fetched.
     let status = cx.services.agent.get::<GetUpdateStatus>().await?;
     let order = Order {
         id: job_id()?,
@@ -107,7 +107,8 @@ pub async fn begin(cx: &Context, tool: &str, wanted: WantedRelease) -> Result<()
     Ok(())
 }
 
-/// Follows the job with progress for as long as the caller stays, or as a task where the client has tasks. Leaving ends nothing.
+/// Follows the job with progress while the caller waits, or as a task if the client supports tasks. A caller that
+/// leaves does not end the job.
 ///
 /// # Errors
 /// Why there is no update.
@@ -122,7 +123,7 @@ pub async fn follow(cx: &Context) -> Result<Begun, ToolError> {
     }
     let until = Instant::now() + if cx.progress.wanted() { FOLLOWED } else { QUIET };
     let told = |kept: &Kept| cx.progress.say(kept.percent, Some(100.0), phase(kept.phase), kept.message.clone());
-    // Late: it is still running, and the answer says so.
+    // At the timeout it still runs, and the answer says so.
     tokio::select! {
         _ = timeout_at(until, ended(updates.jobs(), job_id.as_deref(), told)) => {}
         () = cx.cancel.cancelled() => {
@@ -136,7 +137,7 @@ pub async fn follow(cx: &Context) -> Result<Begun, ToolError> {
     answer(updates, job_id)
 }
 
-/// The answer of a job as it is now.
+/// The answer for a job in its current state.
 fn answer(updates: &UpdateClient, job_id: Option<String>) -> Result<Begun, ToolError> {
     let job = updates.jobs().newest();
     if let Some(error) = job.as_ref().and_then(Kept::error) {
@@ -145,7 +146,7 @@ fn answer(updates: &UpdateClient, job_id: Option<String>) -> Result<Begun, ToolE
     Ok(Begun::of(&Summary::of(job.as_ref(), None), job_id))
 }
 
-/// Waits for the end of that job, and tells each of its steps.
+/// Waits for the end of that job; calls `told` for each step.
 async fn ended(jobs: &Jobs, id: Option<&str>, told: impl Fn(&Kept)) {
     let mut changes = jobs.changes();
     loop {
@@ -159,8 +160,9 @@ async fn ended(jobs: &Jobs, id: Option<&str>, told: impl Fn(&Kept)) {
     }
 }
 
-/// The same as a task: its end is the tool's result, its cancellation the job's. What is armed by then goes on, and so does the task:
-/// a cancellation is a wish (SEP-2663), and `manage.rollback` takes back what is armed.
+/// The same as a task: the end of the job is the tool's result, cancelling the task cancels the job. An armed update
+/// continues, and so does the task: a cancellation is only a request (SEP-2663), and `manage.rollback` reverts an armed
+/// update.
 fn as_task(updates: UpdateClient, job_id: Option<String>) -> Work {
     Box::new(move |task| {
         Box::pin(async move {
@@ -173,7 +175,7 @@ fn as_task(updates: UpdateClient, job_id: Option<String>) -> Work {
                     () = &mut over => false,
                     () = task.cancelled() => {
                         let ends = job_id.as_deref().is_some_and(|id| jobs.cancel_of(id));
-                        // Until nothing of it runs any more, and its record says so.
+                        // Until the job has stopped and its record was updated.
                         over.await;
                         ends
                     }
@@ -199,7 +201,7 @@ fn result(payload: &Value) -> Value {
     })
 }
 
-/// As progress names what a call is doing.
+/// The phase as named in progress messages.
 fn phase(phase: Phase) -> &'static str {
     update::job::phase_word(phase)
 }

@@ -1,4 +1,4 @@
-//! Names of channels, versions and hashes, as arguments give them.
+//! Channel names, versions and hashes in arguments.
 
 use contract::config::sections::update::is_version;
 use schemars::JsonSchema;
@@ -8,13 +8,13 @@ use update::bundle::Digest;
 pub const LONGEST_CHANNEL: usize = 64;
 pub const CHANNEL: &str = "^[a-z0-9_-]+$";
 pub const LONGEST_VERSION: usize = 64;
-/// Roughly a semantic version; what it names is for the channel to know.
+/// Roughly a semantic version; the channel decides what it refers to.
 pub const VERSION: &str = r"^[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}([-+][0-9A-Za-z.+-]*)?$";
 pub const LONGEST_PLAN: usize = 96;
 pub const PLAN: &str = "^[0-9A-Za-z.+-]+$";
 pub const HASH: &str = "^[0-9a-f]{64}$";
 
-/// As the configuration takes it.
+/// As the configuration accepts it.
 fn is_name(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-');
     (1..=LONGEST_CHANNEL).contains(&text.len()) && text.bytes().all(plain)
@@ -38,10 +38,10 @@ impl Channel {
     }
 }
 
-/// A channel's name, or nothing.
+/// A channel's name, optional.
 ///
 /// # Errors
-/// What it must look like.
+/// The required form.
 pub fn channel<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let name = Option::<String>::deserialize(deserializer)?;
     match &name {
@@ -50,10 +50,10 @@ pub fn channel<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Stri
     }
 }
 
-/// A version, or nothing.
+/// A version, optional.
 ///
 /// # Errors
-/// What it must look like.
+/// The required form.
 pub fn version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let version = Option::<String>::deserialize(deserializer)?;
     match &version {
@@ -65,7 +65,7 @@ pub fn version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Stri
 /// A plan's name.
 ///
 /// # Errors
-/// What it must look like.
+/// The required form.
 pub fn plan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let id = String::deserialize(deserializer)?;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".+-".contains(&byte);
@@ -78,7 +78,7 @@ pub fn plan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Err
 /// A SHA-256.
 ///
 /// # Errors
-/// What it must look like.
+/// The required form.
 pub fn hash<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Digest, D::Error> {
     Digest::deserialize(deserializer)
 }

@@ -1,4 +1,5 @@
-//! `manage.update_server`: brings a release, has it tried, and says how far it is (docs/contract/manage.md).
+//! `manage.update_server`: downloads and installs a release, starts its trial, and reports progress
+//! (docs/contract/manage.md).
 
 use super::{
     under_way::{Begun, begin, follow},

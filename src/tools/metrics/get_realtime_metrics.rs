@@ -1,4 +1,4 @@
-//! `metrics.get_realtime_metrics`: the health snapshot (docs/contract/metrics.md), and each metric by its name.
+//! `metrics.get_realtime_metrics`: the health snapshot (docs/contract/metrics.md), and each metric by name.
 
 use super::shown::Readings;
 use crate::{

@@ -1,4 +1,4 @@
-//! A sampling job as answers show it, and the names of jobs and metrics as arguments give them.
+//! A sampling job in answers, and names of jobs and metrics in arguments.
 
 use crate::sampling::{
     Status,
@@ -11,14 +11,14 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error};
 /// Longest name of a job.
 pub const LONGEST: usize = 64;
 pub const PATTERN: &str = "^[A-Za-z0-9][A-Za-z0-9_.-]*$";
-/// Longest name of a metric that is looked at, and most of them in one question.
+/// Longest name of a metric in arguments, in characters, and most names in one query.
 pub const METRIC_NAME: usize = 64;
 pub const MOST_NAMES: usize = 32;
 
 /// A job's name.
 ///
 /// # Errors
-/// What it must look like.
+/// The required form.
 pub fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let id = String::deserialize(deserializer)?;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
@@ -31,7 +31,7 @@ pub fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error
     )))
 }
 
-/// The same where it may be left out.
+/// As [`id`], optional.
 ///
 /// # Errors
 /// Those of [`id`].
@@ -41,10 +41,10 @@ pub fn optional_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     Ok(Option::<Id>::deserialize(deserializer)?.map(|Id(id)| id))
 }
 
-/// Names of metrics, as they came; [`known`] says whether there are such.
+/// Names of metrics, not looked up yet; see [`known`].
 ///
 /// # Errors
-/// How many there may be, and how long.
+/// The allowed number and length.
 pub fn names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let names = Vec::<String>::deserialize(deserializer)?;
     if !(1..=MOST_NAMES).contains(&names.len()) {
@@ -56,10 +56,10 @@ pub fn names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, 
     }
 }
 
-/// The metrics of that name, one for each.
+/// The metrics with these names, one for each.
 ///
 /// # Errors
-/// `invalid_argument` that names the first that is none, and the nearest that is.
+/// `invalid_argument` that names the first unknown one and the most similar known one.
 pub fn known(parameter: &str, names: &[String]) -> Result<Vec<usize>, ToolError> {
     let find = |name: &String| {
         Metric::find(name).ok_or_else(|| {
@@ -151,7 +151,7 @@ impl JobStatus {
             fault: status.fault,
         }
     }
-    /// What would begin.
+    /// The job that would begin.
     pub fn planned(status: Status) -> Self {
         Self { status: State::Created, ..Self::of(status) }
     }

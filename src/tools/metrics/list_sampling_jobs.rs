@@ -1,4 +1,4 @@
-//! `metrics.list_sampling_jobs`: which jobs there are, and whether they keep what they take.
+//! `metrics.list_sampling_jobs`: the jobs, and whether their samples are being stored.
 
 use super::{job::JobStatus, why};
 use crate::{

@@ -1,4 +1,4 @@
-//! `metrics.*`: the machine's numbers now, and as sampling jobs have kept them (docs/contract/metrics.md).
+//! `metrics.*`: the machine's current metrics, and those stored by sampling jobs (docs/contract/metrics.md).
 
 mod get_realtime_metrics;
 mod get_samples;

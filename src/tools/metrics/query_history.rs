@@ -78,7 +78,7 @@ struct Point {
     max: f64,
 }
 
-/// Written straight from the buckets: a week by the minute would be megabytes of text twice.
+/// Serialised directly from the buckets: a week by the minute would otherwise be held as megabytes of text twice.
 struct ByName {
     span: Span,
     series: Vec<(String, Series)>,
@@ -132,7 +132,7 @@ impl Tool for QueryHistory {
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let mut names = args.metric_names;
-        // Asked for twice, answered once.
+        // Remove duplicates.
         let mut seen = BTreeSet::new();
         names.retain(|name| seen.insert(name.clone()));
         let metrics = job::known("metric_names", &names)?;

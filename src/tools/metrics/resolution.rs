@@ -1,17 +1,17 @@
-//! `resolution`: how long a bucket is, as `10s`, `1m`, `6h` or `1d`.
+//! `resolution`: the length of a bucket, as `10s`, `1m`, `6h` or `1d`.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de::Error};
 use std::borrow::Cow;
 
-/// What is taken when nobody says: the first of these that makes no more buckets than a reader wants.
+/// Defaults: the first that makes no more buckets than a reader wants.
 const OWN: [&str; 8] = ["10s", "1m", "5m", "15m", "1h", "3h", "6h", "1d"];
 const ENOUGH: i64 = 120;
 
 /// A bucket's length, 1 s to 99,999 days.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolution {
-    /// As it was written.
+    /// As given.
     pub text: String,
     /// Milliseconds.
     pub ms: i64,
@@ -33,7 +33,7 @@ impl Resolution {
         Some(Self { text: text.to_owned(), ms: number * seconds * 1000 })
     }
 
-    /// A resolution for a time of so many milliseconds.
+    /// The default resolution for a time range of `ms` milliseconds.
     pub fn for_span(ms: i64) -> Self {
         let own = |text: &&str| Self::parse(text);
         let fits = |resolution: &Self| ms / resolution.ms <= ENOUGH;

@@ -1,4 +1,4 @@
-//! A sample as answers show it: a field for each metric of the table that could be measured.
+//! A sample in answers: one field for each metric that was measured.
 
 use crate::sampling::metric::{Kind, METRICS, Sample};
 use base::clock::Stamp;

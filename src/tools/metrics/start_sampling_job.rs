@@ -1,4 +1,4 @@
-//! `metrics.start_sampling_job`: begins to keep the machine's numbers (docs/contract/metrics.md).
+//! `metrics.start_sampling_job`: starts storing the machine's metrics (docs/contract/metrics.md).
 
 use super::job::{self, JobStatus, LONGEST, METRIC_NAME, MOST_NAMES, PATTERN};
 use crate::{

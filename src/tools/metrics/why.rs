@@ -1,4 +1,4 @@
-//! Why `metrics.*` has no samples to show: no job, none of that metric, or none at that time.
+//! Explains why `metrics.*` has no samples: no job, none of that metric, or none at that time.
 
 use crate::{
     registry::context::Context,
@@ -7,8 +7,8 @@ use crate::{
 use base::{clock::Stamp, error::ToolError};
 use std::ops::Range;
 
-/// One sentence. `metrics` are those that were asked for, `times` milliseconds since 1970 UTC, `job` the one job that was
-/// asked about.
+/// One sentence. `metrics` are the requested ones, `times` milliseconds since 1970 UTC, `job` the requested job, if
+/// one.
 ///
 /// # Errors
 /// The store's.
@@ -40,7 +40,7 @@ pub async fn nothing(cx: &Context, job: Option<&str>, times: &Range<i64>, metric
     })
 }
 
-/// What a list of jobs without any says.
+/// The note for an empty list of jobs.
 pub fn no_job() -> &'static str {
     "nothing is sampled here: metrics.start_sampling_job begins a job"
 }

@@ -1,4 +1,4 @@
-//! `network.activate_connection`: another profile, behind a checkpoint that takes it back unless it is confirmed.
+//! `network.activate_connection`: activates another profile, with a checkpoint that reverts it unless it is confirmed.
 
 use super::change::{Profile, profiles};
 use crate::{

@@ -1,4 +1,4 @@
-//! A change of the network that goes back unless somebody confirms it, as answers show it.
+//! A change of the network that is reverted unless confirmed, in answers.
 
 use agent::{connections::Change, network};
 use contract::audit::rfc3339;

@@ -1,4 +1,4 @@
-//! `network.confirm_connection`: keeps what `network.activate_connection` changed, or takes it back at once.
+//! `network.confirm_connection`: keeps the change of `network.activate_connection`, or reverts it at once.
 
 use super::change::{Profile, profiles};
 use crate::{

@@ -1,4 +1,4 @@
-//! `network.list_connections`: the profiles NetworkManager knows, active or not, without their secrets.
+//! `network.list_connections`: NetworkManager's profiles, active or not, without their secrets.
 
 use crate::{
     registry::{context::Context, tool::Tool},

@@ -1,4 +1,4 @@
-//! `network.*`: whether the world can be reached, by which connection, and another one that goes back by itself.
+//! `network.*`: connectivity, connection profiles, and changes that revert by themselves.
 
 mod activate_connection;
 mod change;

@@ -1,4 +1,4 @@
-//! `network.ping`: echo requests from here, and how long their answers take (docs/contract/network.md).
+//! `network.ping`: sends echo requests and measures their round-trip times (docs/contract/network.md).
 
 use super::target::{self, Family, LONGEST, PATTERN, is_target};
 use crate::{
@@ -13,9 +13,9 @@ use std::{net::SocketAddr, time::Duration};
 use tokio::time::{Instant, sleep_until};
 use update_client::icmp::{Echo, Refusal};
 
-/// Most echo requests of one call (docs/contract/network.md).
+/// Most echo requests in one call (docs/contract/network.md).
 const COUNT: u32 = 10;
-/// ping(8) lets nobody but root send faster.
+/// Shortest interval in milliseconds: ping(8) allows only root to send faster.
 const SHORTEST_INTERVAL: u32 = 200;
 const LONGEST_INTERVAL: u32 = 5000;
 const SHORTEST_WAIT: u32 = 100;

@@ -1,4 +1,4 @@
-//! `network.get_status`: interfaces, addresses and whether the world can be reached, in short.
+//! `network.get_status`: a summary of interfaces, addresses and connectivity.
 
 use super::change::Pending;
 use crate::{
@@ -104,7 +104,7 @@ impl Tool for GetStatus {
         let manager = Objects::read(&cx.services.machine.bus).await.and_then(|objects| {
             state::of(&objects).ok_or_else(|| ToolError::unavailable("NetworkManager does not show itself"))
         });
-        // Without the agent nothing waits that it could confirm.
+        // Without the agent there is no pending change to confirm.
         let change = cx.services.agent.get::<status::GetStatus>().await.ok().and_then(|status| status.network_change);
         let default_gateway = network.gateway();
         let up = network.interfaces.iter().any(|each| each.name != "lo" && each.state == Link::Up);

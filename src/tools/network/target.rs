@@ -1,4 +1,4 @@
-//! Whom `network.ping` asks: an address, or a name that is looked up.
+//! The target of `network.ping`: an address, or a name to resolve.
 
 use agent::operations::network::is_device;
 use base::{error::ToolError, os::Root};
@@ -11,11 +11,11 @@ use std::{
 };
 use update_client::icmp::is_one_machine;
 
-/// Longest name (RFC 1035, section 2.3.4).
+/// Longest name, in bytes (RFC 1035, section 2.3.4).
 pub const LONGEST: usize = 253;
-/// What names and addresses are made of; the first character cannot be taken for an option by whoever reads the audit.
+/// Characters of names and addresses; the first cannot be mistaken for an option by a reader of the audit.
 pub const PATTERN: &str = "^[0-9A-Za-z:_][0-9A-Za-z:._%-]*$";
-/// How long a name may take: two tries of a resolver with its default of 5 s would be longer than anybody waits.
+/// Time limit for resolving: two attempts of a resolver with its default of 5 s would take too long.
 const PATIENCE: Duration = Duration::from_secs(8);
 
 /// Which protocol a name is looked up for.
@@ -46,11 +46,11 @@ pub fn is_target(text: &str) -> bool {
         && text.bytes().enumerate().all(|(at, b)| if at == 0 { first(b) } else { other(b) })
 }
 
-/// The address to ask.
+/// Resolves the target to an address.
 ///
 /// # Errors
-/// `invalid_argument` for an address of many machines or of the other family; `not_found` for a name nobody knows;
-/// `unavailable` when no name server answers in time.
+/// `invalid_argument` for an address of the other family or not of one machine (broadcast, multicast, unspecified);
+/// `not_found` for an unknown name; `unavailable` if no name server answers in time.
 pub async fn resolve(root: &Root, target: &str, family: Family) -> Result<SocketAddr, ToolError> {
     let found = match literal(root, target)? {
         Some(address) => vec![address],
@@ -69,7 +69,7 @@ pub async fn resolve(root: &Root, target: &str, family: Family) -> Result<Socket
     Ok(address)
 }
 
-/// An address as it is written, IPv6 also with the interface it is on: `fe80::1%eth0`.
+/// A literal address; IPv6 optionally with its interface: `fe80::1%eth0`.
 fn literal(root: &Root, target: &str) -> Result<Option<SocketAddr>, ToolError> {
     let (address, zone) = target.split_once('%').map_or((target, None), |(address, zone)| (address, Some(zone)));
     match (address.parse::<IpAddr>(), zone) {

@@ -76,7 +76,7 @@ impl Tool for GetProcessDetails {
             let request = InspectRequest { pid, start_ticks: stat.start_ticks, memory_maps: args.memory_maps };
             match cx.services.agent.call::<InspectProcess>(request).await {
                 Ok(seen) => detail.complete(seen),
-                // It ended meanwhile, or another has its number: what was read belongs to nobody any more.
+                // It ended, or its pid was reused: discard what was read.
                 Err(error) if error.code == ErrorCode::NotFound => return Err(error),
                 Err(error) => {
                     let why = format!("not permitted to the server, and of the agent: {}", error.message);
@@ -88,7 +88,7 @@ impl Tool for GetProcessDetails {
                 }
             }
         }
-        // The same process to the end: a number can be given away again.
+        // Check that it is still the same process: a pid can be reused.
         if proc.stat(pid).map_err(failed)?.start_ticks != stat.start_ticks {
             return Err(absent(pid));
         }
@@ -104,7 +104,7 @@ impl Tool for GetProcessDetails {
     }
 }
 
-/// The refusal of a number nobody has.
+/// The error for a pid that does not exist.
 pub fn absent(pid: u32) -> ToolError {
     ToolError::not_found(format!("there is no process {pid}"))
         .with("parameter", "pid")

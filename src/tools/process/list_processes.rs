@@ -76,7 +76,7 @@ impl Tool for ListProcesses {
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let failed = |fault: std::io::Error| unreadable("the list of processes", &fault);
-        // Whoever neither sorts nor filters by it need not wait for it.
+        // Callers that neither sort nor filter by it need not wait for it.
         let asks_for_cpu = args.sort_by == SortBy::CpuPercent || args.filter.asks_for_cpu();
         let Measured { scale, mut proc, mut stats, since } = Measured::read(cx, asks_for_cpu, Self::META.name).await?;
         let running = stats.len();
@@ -102,7 +102,7 @@ impl Tool for ListProcesses {
             }
             match scale.summary(&mut proc, stat, &since, args.detail) {
                 Ok(summary) => processes.push(summary),
-                // Between the look at all of them and the look at this one.
+                // It ended between listing and reading.
                 Err(error) if is_gone(&error) => ended += 1,
                 Err(error) => return Err(failed(error)),
             }

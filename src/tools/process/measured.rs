@@ -1,4 +1,4 @@
-//! All processes of one moment, and an earlier one that their processor time is compared with.
+//! All processes at one moment, and an earlier reading to compute their processor time.
 
 use super::summary::Scale;
 use crate::registry::context::Context;
@@ -19,11 +19,11 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Every process now. With `sample`, and when no call within the last minute has left a reading, it reads twice,
-    /// [`SHORTEST`] apart: `since` then is never "since they started". `tool` is who asks.
+    /// Reads all processes. With `sample`, and if no call within the last minute has left a reading, it reads twice,
+    /// [`SHORTEST`] apart; `since` is then never "since they started". `tool` is the calling tool.
     ///
     /// # Errors
-    /// `capability_missing` or `unavailable` when `/proc` cannot be read, `cancelled` during the wait.
+    /// `capability_missing` or `unavailable` if `/proc` cannot be read, `cancelled` during the wait.
     pub async fn read(cx: &Context, sample: bool, tool: &'static str) -> Result<Self, ToolError> {
         let machine = &cx.services.machine;
         let failed = |fault: std::io::Error| unreadable("the list of processes", &fault);

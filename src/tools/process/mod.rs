@@ -1,4 +1,4 @@
-//! `process.*`: what runs on this machine, from `/proc`, and signals to it, through the agent.
+//! `process.*`: the running processes, from `/proc`, and signals to them, through the agent.
 
 mod get_process_details;
 mod list_processes;

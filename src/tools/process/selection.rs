@@ -1,4 +1,4 @@
-//! Which processes, in which order (docs/contract/process.md).
+//! Filtering and sorting processes (docs/contract/process.md).
 
 use super::summary::{Scale, Status, full_name};
 use crate::tools::bounded;
@@ -77,7 +77,7 @@ pub enum SortOrder {
     Desc,
 }
 
-/// Looks a process up in ways the list itself does not have.
+/// Looks up details of a process that the list does not contain.
 pub struct Looks<'a> {
     pub proc: &'a mut Proc,
     pub scale: &'a Scale,
@@ -85,18 +85,18 @@ pub struct Looks<'a> {
 }
 
 impl Filter {
-    /// The parser by itself would take a list for the fields in their order.
+    /// Accepts objects only: serde would also accept a list of the fields in order.
     pub fn of_an_object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let object = serde_json::Map::deserialize(deserializer)?;
         Self::deserialize(serde_json::Value::Object(object)).map_err(D::Error::custom)
     }
 
-    /// Whether it needs to know how much processor time a process takes now.
+    /// Whether it needs the current processor usage.
     pub fn asks_for_cpu(&self) -> bool {
         self.min_cpu_percent.is_some()
     }
 
-    /// Cheap questions first: the kernel is asked again only for those that are left.
+    /// Checks the cheap conditions first, so that only the remaining processes need further reads.
     pub fn admits(&self, stat: &Stat, looks: &mut Looks<'_>) -> io::Result<bool> {
         let enough = |least: Option<f64>, has: f64| least.is_none_or(|least| has >= least);
         if self.status.as_ref().is_some_and(|wanted| !wanted.contains(&Status::of(stat.state)))
@@ -118,7 +118,7 @@ impl Filter {
     }
 }
 
-/// In that order; equal ones by their number.
+/// Sorts; equal ones by pid.
 pub fn sort(stats: &mut [Stat], by: SortBy, order: SortOrder, looks: &Looks<'_>) {
     let users: HashMap<u32, String> = match by {
         SortBy::Username => stats

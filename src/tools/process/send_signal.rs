@@ -1,4 +1,4 @@
-//! `process.send_signal`: to exactly the process that was meant, by the agent.
+//! `process.send_signal`: signals exactly the intended process, through the agent.
 
 use super::get_process_details::{LARGEST_PID, absent};
 use crate::{
@@ -68,7 +68,7 @@ impl Tool for SendSignal {
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
         let mut start_ticks = None;
-        // What runs on a simulated machine only its agent knows.
+        // On a simulated machine only the agent knows the processes.
         if !cx.services.machine.board.is_simulated() {
             let machine = &cx.services.machine;
             let failed = |fault: std::io::Error| {
@@ -76,7 +76,7 @@ impl Tool for SendSignal {
             };
             let stat = Proc::open(&machine.root).and_then(|mut proc| proc.stat(args.pid)).map_err(failed)?;
             let began = Scale::read(machine)?.create_time(&stat);
-            // The wall clock may be set between two calls, by a little.
+            // Tolerance for small adjustments of the wall clock between two calls.
             if args.create_time.is_some_and(|meant| (meant - began).abs() > 1.0) {
                 return Err(ToolError::new(ErrorCode::Conflict, format!("process {} is another one by now", args.pid))
                     .with("parameter", "create_time")

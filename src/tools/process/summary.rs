@@ -1,4 +1,4 @@
-//! One process of a list (docs/contract/process.md).
+//! One process in a list (docs/contract/process.md).
 
 use crate::tools::system::rounded;
 use base::{
@@ -58,7 +58,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// The letter of proc_pid_stat(5).
+    /// Converts the state letter of proc_pid_stat(5).
     pub fn of(state: char) -> Self {
         match state {
             'R' => Self::Running,
@@ -71,11 +71,11 @@ impl Status {
     }
 }
 
-/// What all processes are measured by.
+/// The values needed to convert raw numbers of all processes.
 pub struct Scale {
-    /// Since boot.
+    /// Time since boot.
     pub now: Duration,
-    /// The boot, in seconds since 1970.
+    /// Time of the boot, in seconds since 1970.
     boot: f64,
     pub page: u64,
     total: f64,
@@ -102,7 +102,7 @@ impl Scale {
         rounded(self.boot + stat.start_ticks as f64 / TICKS, 2)
     }
 
-    /// The account's name, or its number.
+    /// The account's name, or its uid if unknown.
     pub fn user(&self, uid: u32) -> Cow<'_, str> {
         self.users.get(&uid).map_or_else(|| uid.to_string().into(), |name| name.as_str().into())
     }
@@ -110,7 +110,7 @@ impl Scale {
     pub fn summary(&self, proc: &mut Proc, stat: &Stat, since: &Since, detail: bool) -> io::Result<ProcessSummary> {
         let pid = stat.pid;
         let cmdline = if stat.is_kernel { Vec::new() } else { proc.cmdline(pid)? };
-        // Of somebody else's process nobody says where it is; the rest is there.
+        // These links are unreadable for other users' processes; the rest is available.
         let link = |name: &str| detail.then(|| proc.link(pid, name).ok()).flatten();
         let (exe, cwd) = (link("exe"), link("cwd"));
         let rss = stat.resident_pages * self.page;
@@ -143,7 +143,7 @@ fn users(passwd: &str) -> HashMap<u32, String> {
     passwd.lines().filter_map(parse).collect()
 }
 
-/// The kernel keeps 15 bytes of a name; the command line may have the rest.
+/// The full name: the kernel keeps 15 bytes; the command line may have the rest.
 pub fn full_name(comm: &str, cmdline: &[String]) -> String {
     let program = cmdline.first().and_then(|path| path.rsplit('/').next()).unwrap_or_default();
     if comm.len() == 15 && program.starts_with(comm) { program.to_owned() } else { comm.to_owned() }

@@ -1,4 +1,4 @@
-//! What the tools that act on a service have in common.
+//! Shared parts of the tools that control a service.
 
 use super::{permit, service_name};
 use crate::registry::context::Context;
@@ -19,10 +19,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-/// Longer than the agent waits for a job, so that its answer is heard.
+/// Time limit in seconds: longer than the agent waits for a job, so that its answer arrives.
 const SECONDS: u32 = 120;
 
-/// Stopping a service is destructive: who needs it is left without.
+/// Stopping a service is destructive: its users lose it.
 pub(super) const META: Meta = Meta {
     effect: Effect::Write { destructive: true, idempotent: false },
     timeout_seconds: SECONDS,
@@ -82,7 +82,7 @@ pub(super) async fn short(cx: &Context, args: Args, action: Action) -> Result<Ou
     })
 }
 
-/// Has the agent do it, and notes what `_meta` says about it.
+/// Performs the operation through the agent, and sets the notes for `_meta`.
 pub(super) async fn act(cx: &Context, request: ControlRequest) -> Result<Controlled, ToolError> {
     let dry_run = request.dry_run;
     let mut result = cx.services.agent.call::<ControlUnit>(request).await;
@@ -93,7 +93,7 @@ pub(super) async fn act(cx: &Context, request: ControlRequest) -> Result<Control
     }
     match &result {
         Ok(done) => mark(cx, done.simulated, !dry_run && (done.now != done.previous || done.job.is_some())),
-        // A job that failed may have stopped what ran before.
+        // A failed job may have stopped a running service.
         Err(error) if error.details.get("changed").is_some_and(|changed| changed == true) => cx.notes.changed(),
         Err(_) => {}
     }

@@ -1,4 +1,5 @@
-//! `service.control_service`: starts, stops, restarts or reloads, with every option (docs/contract/service.md).
+//! `service.control_service`: starts, stops, restarts or reloads a service, with all options
+//! (docs/contract/service.md).
 
 use super::{
     control::{self, act},
@@ -65,10 +66,11 @@ pub struct Out {
     dry_run: bool,
 }
 
-/// Both words of the override, or none, and only where there is a check of dependents: `why_not` says why there is none.
+/// The override needs both parameters or neither, and is only allowed if dependents are checked: `why_not` says why
+/// they are not.
 ///
 /// # Errors
-/// `invalid_argument` for words that would be ignored, and for one without the other.
+/// `invalid_argument` for parameters that would be ignored, and for one without the other.
 pub(super) fn check_override(force: bool, confirm: bool, why_not: Option<&str>) -> Result<(), ToolError> {
     if let Some(why) = why_not.filter(|_| force || confirm) {
         return Err(ToolError::ignored(if force { "force" } else { "confirm_breaking_dependencies" }, why));

@@ -1,4 +1,4 @@
-//! `service.get_status`: everything about one service (docs/contract/service.md).
+//! `service.get_status`: all details of one service (docs/contract/service.md).
 
 use super::{running::Running, service_name};
 use crate::registry::{context::Context, tool::Tool};
@@ -117,7 +117,7 @@ struct Dependencies {
     before: Vec<String>,
 }
 
-/// `KEY=value` lines as a map in which secrets are masked, by their name or by their looks.
+/// `KEY=value` lines as a map; secrets are masked, by their name or their form.
 fn environment(lines: Vec<String>) -> BTreeMap<String, String> {
     let pair = |line: String| {
         let (key, value) = line.split_once('=')?;
@@ -159,7 +159,7 @@ fn out(cx: &Context, name: &ServiceName, of: &Properties<'_>) -> Out {
         drop_in_paths: of.list("DropInPaths"),
         exec_start: commands(of, "ExecStart"),
         exec_stop: commands(of, "ExecStop"),
-        // "-" and "!" in front are systemd's for "may be missing".
+        // In systemd, a leading "-" or "!" means "may be missing".
         working_directory: of.text("WorkingDirectory").map(|path| path.trim_start_matches(['-', '!']).to_owned()),
         user: of.owned("User"),
         group: of.owned("Group"),
@@ -177,17 +177,17 @@ fn out(cx: &Context, name: &ServiceName, of: &Properties<'_>) -> Out {
     }
 }
 
-/// Nothing has a file of that name, nor does anything of it run.
+/// The error for a service that has no file and is not loaded.
 pub(super) fn unknown(given: &str) -> ToolError {
     ToolError::not_found(format!("Service '{given}' not found on this system"))
         .with("service_name", given)
         .hint("service.list_services names them all")
 }
 
-/// All that systemd says of it.
+/// Reads all properties from systemd.
 ///
 /// # Errors
-/// `not_found` for a name that systemd takes for none of a unit, else as [`base::os::bus::Bus::call`].
+/// `not_found` for a name that is no unit's, otherwise as [`base::os::bus::Bus::call`].
 pub(super) async fn look(cx: &Context, name: &ServiceName, given: &str) -> Result<Answer, ToolError> {
     properties::of_unit(&cx.services.machine.bus, name.as_str()).await.map_err(|error| {
         let is_no_unit = matches!(error.code, ErrorCode::NotFound | ErrorCode::InvalidArgument);

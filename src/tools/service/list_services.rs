@@ -1,4 +1,4 @@
-//! `service.list_services`: what is installed and loaded, with its state (docs/contract/service.md).
+//! `service.list_services`: the installed and loaded services with their states (docs/contract/service.md).
 
 use super::running::Running;
 use crate::{
@@ -99,9 +99,9 @@ struct Summary {
     running: Running,
 }
 
-/// Loaded services, and installed ones that are not loaded, by name.
+/// Loaded services, and installed ones that are not loaded, sorted by name.
 async fn all(services: &Services) -> Result<(Vec<Listed>, Arc<Files>), ToolError> {
-    // One after the other on the first call, so that nothing comes between the subscription and the states.
+    // Sequential on the first call, so that no change is missed between the subscription and reading the states.
     let files = services.machine.systemd.enabled.files(&services.machine.bus).await?;
     let mut all = list::loaded(&services.machine.bus).await?;
     let loaded: std::collections::HashSet<&str> = all.iter().map(|service| service.name.as_str()).collect();

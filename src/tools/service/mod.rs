@@ -1,6 +1,6 @@
-//! `service.*`: what runs here by systemd, and starting, stopping and enabling it.
+//! `service.*`: systemd services: their state, and starting, stopping and enabling them.
 //!
-//! Reads are D-Bus calls of this half; what changes a unit is a deed of the agent's, which judges it once more.
+//! Reads are D-Bus calls of the server; changes of a unit are operations of the agent, which checks them again.
 
 mod control;
 mod control_service;
@@ -34,13 +34,13 @@ pub static TOOLS: &[Entry] = &[
     Entry::of::<set_enabled::SetEnabled>(),
 ];
 
-/// The parser's half of [`name::PATTERN`]. What the pattern cannot say, [`ServiceName::parse`] does.
+/// Enforces [`name::PATTERN`] in the parser. What the pattern cannot express is checked by [`ServiceName::parse`].
 fn service_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let name = String::deserialize(deserializer)?;
     if name::fits(&name) { Ok(name) } else { Err(D::Error::custom("not a name of a service")) }
 }
 
-/// Whether this server's configuration lets its tools touch the service at all; the agent's own list decides.
+/// Whether the server's configuration allows its tools to use the service at all; the agent's own list decides.
 ///
 /// # Errors
 /// `permission_denied` naming the setting, and the permission as `service:verb:name`.

@@ -1,4 +1,4 @@
-//! `service.restart`: the short form of `service.control_service` that restarts.
+//! `service.restart`: short form of `service.control_service` that restarts.
 
 use super::control::{self, Args, Out};
 use crate::registry::{context::Context, tool::Tool};

@@ -1,4 +1,4 @@
-//! What a running service uses, from its properties.
+//! Resource usage of a running service, from its properties.
 
 use crate::registry::context::Context;
 use base::os::{
@@ -60,13 +60,13 @@ impl Running {
     }
 }
 
-/// By the kernel's account; on a kernel that keeps none, of its processes.
+/// From the kernel's accounting or, on a kernel without it, summed over its processes.
 fn memory(cx: &Context, properties: &Properties<'_>) -> Option<u64> {
     let summed = || resident::of_group(&cx.services.machine.root, properties.text("ControlGroup")?);
     properties.number("MemoryCurrent").or_else(summed)
 }
 
-/// For how long it has been active. systemd's clock is CLOCK_MONOTONIC, in microseconds.
+/// How long it has been active. systemd's timestamp is CLOCK_MONOTONIC, in microseconds.
 fn uptime(properties: &Properties<'_>) -> Option<Duration> {
     let since = properties.number("ActiveEnterTimestampMonotonic").filter(|since| *since > 0)?;
     properties.text("ActiveState").filter(|state| matches!(*state, "active" | "reloading" | "refreshing"))?;

@@ -1,4 +1,4 @@
-//! `service.set_enabled`: whether a service starts at boot, set by the agent.
+//! `service.set_enabled`: sets whether a service starts at boot, through the agent.
 
 use super::{
     control::mark,
@@ -86,7 +86,7 @@ impl Tool for SetEnabled {
     }
 
     async fn call(cx: &Context, args: Args) -> Result<Out, ToolError> {
-        // A simulated machine's services have no files to be judged.
+        // Services of a simulated machine have no files to check.
         if args.enabled && !cx.services.machine.board.is_simulated() {
             let report = validate::report(cx, &args.service_name).await?;
             if !report.can_enable {

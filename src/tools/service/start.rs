@@ -1,4 +1,4 @@
-//! `service.start`: the short form of `service.control_service` that starts.
+//! `service.start`: short form of `service.control_service` that starts.
 
 use super::control::{self, Args, Out};
 use crate::registry::{context::Context, tool::Tool};

@@ -1,4 +1,4 @@
-//! `service.stop`: the short form of `service.control_service` that stops.
+//! `service.stop`: short form of `service.control_service` that stops.
 
 use super::control::{self, Args, Out};
 use crate::registry::{context::Context, tool::Tool};

@@ -1,5 +1,5 @@
-//! What is wrong with a service's file: by what systemd says of it, by what is written in it, and by what there is on this
-//! machine of what it names.
+//! Validates a service's file: systemd's own errors, its contents, and whether the things it names exist on this
+//! machine.
 
 use super::get_status::{look, unknown};
 use crate::{registry::context::Context, services::Services};
@@ -15,17 +15,17 @@ use base::{
 use std::os::unix::fs::PermissionsExt;
 use zbus::ObjectPath;
 
-/// Sections that a service may have (systemd.unit(5), systemd.service(5)).
+/// Sections allowed for a service (systemd.unit(5), systemd.service(5)).
 const SECTIONS: &[&str] = &["Unit", "Service", "Install"];
-/// Where systemd looks for a command that has no path (systemd-path(1), search-binaries-default).
+/// Where systemd looks for a command without a path (systemd-path(1), search-binaries-default).
 const SEARCH: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-/// Folders that this server's sandbox shows empty, so that nothing can be said about what is in them.
+/// Folders that the server's sandbox hides, so that their contents cannot be checked.
 const HIDDEN: &[&str] = &["/home/", "/root/", "/run/user/", "/tmp/", "/var/tmp/"];
-/// Settings that make a folder when the service starts.
+/// Settings that create a folder when the service starts.
 const MAKES_FOLDERS: &[&str] =
     &["RuntimeDirectory", "StateDirectory", "CacheDirectory", "LogsDirectory", "ConfigurationDirectory"];
 
-/// What was found.
+/// The findings.
 #[derive(Debug, Default)]
 pub(super) struct Report {
     pub errors: Vec<String>,
@@ -35,16 +35,16 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// The first thing in the way of enabling it.
+    /// The first reason against enabling it.
     pub fn first(&self) -> &str {
         self.errors.first().map_or("it has no [Install] section that says when it would start", String::as_str)
     }
 }
 
-/// Judges the service called `given`.
+/// Validates the service called `given`.
 ///
 /// # Errors
-/// `not_found` when there is none, else as [`base::os::bus::Bus::call`].
+/// `not_found` if there is none, otherwise as [`base::os::bus::Bus::call`].
 pub(super) async fn report(cx: &Context, given: &str) -> Result<Report, ToolError> {
     let (services, name) = (&cx.services, &ServiceName::parse(given)?);
     let answer = look(cx, name, given).await?;
@@ -71,12 +71,12 @@ pub(super) async fn report(cx: &Context, given: &str) -> Result<Report, ToolErro
     Ok(report)
 }
 
-/// Its file and drop-ins; `None` for one that systemd made up itself, and for one that this user may not read.
+/// Its file and drop-ins; `None` for a unit that systemd generated internally, and for one that this user may not read.
 fn read(root: &Root, of: &Properties<'_>, report: &mut Report) -> Option<UnitFile> {
     let mut file = UnitFile::default();
     report.files = of.owned("FragmentPath").into_iter().chain(of.list("DropInPaths")).collect();
     for path in &report.files {
-        // A masked unit's file is a link to /dev/null, which says what it says.
+        // A masked unit is a link to /dev/null, which needs no further check.
         match root.read(path) {
             Ok(text) => file.add(path, &text),
             Err(error) => {
@@ -142,7 +142,7 @@ fn commands(root: &Root, file: &UnitFile, report: &mut Report) {
 enum Found {
     Yes,
     No(&'static str),
-    /// It depends on the instance, or the sandbox hides it.
+    /// It depends on the instance, or is hidden by the sandbox.
     Unknown,
 }
 
@@ -168,7 +168,7 @@ fn accounts(root: &Root, file: &UnitFile, report: &mut Report) {
     if last("DynamicUser").is_some_and(|on| matches!(on, "yes" | "true" | "on" | "1")) {
         return;
     }
-    // Accounts may come from elsewhere than the files, a directory in the network for one (nsswitch.conf(5)).
+    // Accounts may come from other sources than the files, such as a directory service (nsswitch.conf(5)).
     let elsewhere = root.read("etc/nsswitch.conf").unwrap_or_default().lines().any(|line| {
         let accounts = line.strip_prefix("passwd:").or_else(|| line.strip_prefix("group:"));
         accounts.is_some_and(|rest| rest.split_whitespace().any(|word| !matches!(word, "files" | "compat" | "systemd")))
@@ -188,7 +188,7 @@ fn accounts(root: &Root, file: &UnitFile, report: &mut Report) {
 
 fn folder(root: &Root, file: &UnitFile, report: &mut Report) {
     let Some(path) = file.values("Service", "WorkingDirectory").last().copied() else { return };
-    // "-" in front: it may be missing. "~": the user's own.
+    // A leading "-" means that it may be missing; "~" is the user's home.
     if path.starts_with(['-', '~']) {
         return;
     }
@@ -204,12 +204,13 @@ fn folder(root: &Root, file: &UnitFile, report: &mut Report) {
 
 type Row<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str, &'a str, ObjectPath<'a>, u32, &'a str, ObjectPath<'a>);
 
-/// Whether there are the units it names.
+/// Checks that the units it names exist.
 async fn dependencies(services: &Services, file: &UnitFile, report: &mut Report) -> Result<(), ToolError> {
     let needs: Vec<&str> =
         ["Requires", "BindsTo", "Requisite"].iter().flat_map(|key| file.words("Unit", key)).collect();
     let mut names: Vec<&str> = needs.iter().copied().chain(file.words("Unit", "Wants")).collect();
-    // What depends on the instance is not known from the text. The bound is far above any file's, and keeps the question small.
+    // Names that depend on the instance cannot be checked. The limit is far above any real file's, and bounds the
+    // request.
     names.retain(|name| !name.contains('%') && name.contains('.'));
     names.truncate(256);
     if names.is_empty() {

@@ -1,4 +1,4 @@
-//! `service.validate_unit_file`: whether a service's file makes sense here (docs/contract/service.md).
+//! `service.validate_unit_file`: validates a service's file on this machine (docs/contract/service.md).
 
 use super::{service_name, validate};
 use crate::registry::{context::Context, tool::Tool};

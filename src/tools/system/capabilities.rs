@@ -1,4 +1,4 @@
-//! `system.get_capabilities`: what this machine has and what may be done with it (docs/contract/system.md).
+//! `system.get_capabilities`: what this machine has and which tools can use it (docs/contract/system.md).
 
 use super::modules::{self, Found};
 use crate::{
@@ -90,7 +90,7 @@ struct ToolOut {
 }
 
 fn board(board: &Board) -> BoardOut {
-    // A code of an unknown form says nothing about the board; it is in system.get_basic_info as it is.
+    // A code of unknown form cannot be interpreted; system.get_basic_info shows it unchanged.
     let revision = board.decoded_revision().and_then(Result::ok);
     BoardOut {
         kind: board.kind,
@@ -109,7 +109,7 @@ fn board(board: &Board) -> BoardOut {
     }
 }
 
-/// Whether the half that may change the machine answers.
+/// Whether the agent answers.
 async fn agent(services: &Services) -> Result<Found, String> {
     match services.agent.get::<GetStatus>().await {
         Ok(_) => Ok(Found { devices: vec![services.settings.places.agent_socket.display().to_string()] }),
@@ -117,10 +117,10 @@ async fn agent(services: &Services) -> Result<Found, String> {
     }
 }
 
-/// Each module's name with its devices, or why it is not there.
+/// Each module's name with its devices, or why it is missing.
 pub type Present = Vec<(&'static str, Result<Vec<String>, String>)>;
 
-/// What of the answer can change while the server runs.
+/// The part of the answer that can change while the server runs.
 pub async fn present(services: &Services) -> Present {
     let probed = modules::MODULES.iter().map(|each| (each.name, (each.probe)(&services.machine)));
     let through_agent = [("agent", agent(services).await)];

@@ -1,4 +1,4 @@
-//! `system.get_clock`: what time it is here, and whether to believe it (docs/contract/system.md).
+//! `system.get_clock`: the machine's time, and whether it is reliable (docs/contract/system.md).
 
 use crate::{
     registry::{context::Context, tool::Tool},
@@ -62,7 +62,7 @@ fn read(machine: &Machine, now: OffsetDateTime) -> Result<Clock, ToolError> {
     })
 }
 
-/// The two clocks are not read at the same instant: to the nearest second, so that the answer does not flicker.
+/// Rounded to a second, because the two clocks are not read at the same instant and the result would fluctuate.
 fn booted(now: OffsetDateTime, uptime: Duration) -> Option<OffsetDateTime> {
     let boot = now.checked_sub(uptime.try_into().ok()?)?.checked_add(time::Duration::milliseconds(500))?;
     boot.replace_nanosecond(0).ok()

@@ -1,4 +1,4 @@
-//! `system.get_detailed_network_info`: interfaces, and as wanted routes and sockets (docs/contract/system.md).
+//! `system.get_detailed_network_info`: interfaces and, optionally, routes and sockets (docs/contract/system.md).
 
 use super::interfaces::{Interface, Network};
 use crate::{
@@ -22,7 +22,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Routes listed at most: a Pi has a dozen.
+/// Most routes listed: a Pi has a dozen.
 const ROUTES: usize = 1000;
 
 #[derive(Deserialize, JsonSchema)]
@@ -193,7 +193,7 @@ impl Tool for GetDetailedNetworkInfo {
     }
 }
 
-/// One page of sockets; only of those it holds are the processes looked for.
+/// One page of sockets; only their processes are looked up.
 fn connections(root: &Root, args: &Args) -> std::io::Result<(Vec<Connection>, Pagination)> {
     let mut all = socket::read(root)?;
     let wanted = &args.connection_state_filter;

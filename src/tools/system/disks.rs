@@ -1,4 +1,4 @@
-//! How full each file system is, and what to say of one that is nearly full.
+//! Usage of each file system, and warnings for those nearly full.
 
 use super::rates::rounded;
 use base::os::{
@@ -9,7 +9,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::io;
 
-/// From here on a card has little left to level its wear with, and the next update or log may not fit.
+/// Percentage from which a warning is given: a card needs free space for wear levelling, and for the next update or
+/// log.
 const NEARLY_FULL: f64 = 90.0;
 const NOT_ASKED: &str = "not asked: one on a network or of a program may never answer";
 
@@ -62,7 +63,7 @@ impl Disk {
         }
     }
 
-    /// A sentence without numbers that move, so that it is news once.
+    /// Without varying numbers, so that subscribers are notified only once.
     fn warning(&self) -> Option<String> {
         let full = !self.read_only && self.used_percent.is_some_and(|percent| percent >= NEARLY_FULL);
         full.then(|| {
@@ -71,7 +72,7 @@ impl Disk {
     }
 }
 
-/// All of them, what to warn of, and how many there are beside.
+/// All file systems, warnings, and the number of those omitted.
 pub fn shown(found: Found) -> (Vec<Disk>, Vec<String>, usize) {
     let disks: Vec<Disk> = found.file_systems.into_iter().map(Disk::of).collect();
     let warnings = disks.iter().filter_map(Disk::warning).collect();

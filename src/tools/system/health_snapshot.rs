@@ -1,4 +1,4 @@
-//! `system.get_health_snapshot`: how this machine is (docs/contract/system.md).
+//! `system.get_health_snapshot`: the machine's health (docs/contract/system.md).
 
 use super::{
     disks::{self, Disk},
@@ -97,12 +97,12 @@ pub struct HealthSnapshot {
     unreadable: BTreeMap<&'static str, String>,
 }
 
-/// Fields that could not be filled although there is a source.
+/// Fields that could not be filled although their source exists.
 #[derive(Default)]
 struct Faults(BTreeMap<&'static str, String>);
 
 impl Faults {
-    /// The value; a source that is not there is no fault, one that fails is.
+    /// The value. A missing source is no fault; a failing one is.
     fn or_absent<T>(&mut self, field: &'static str, value: io::Result<T>) -> Option<T> {
         value.map_err(|fault| self.note(field, &fault, fault.kind())).ok()
     }
@@ -113,15 +113,15 @@ impl Faults {
     }
 }
 
-/// Everything at once. Waits a quarter of a second when nobody asked within the last minute.
+/// Reads everything. Waits a quarter of a second if there was no call within the last minute.
 ///
 /// # Errors
-/// `capability_missing` or `unavailable` when processor, memory or disk cannot be read.
+/// `capability_missing` or `unavailable` if processor, memory or disk cannot be read.
 pub async fn read(services: &Services) -> Result<HealthSnapshot, ToolError> {
     look(services, true).await.map(|(health, ..)| health)
 }
 
-/// The same without the past, for those who look again and again: it waits for no card.
+/// The same without history, for repeated calls: does not wait for the card.
 ///
 /// # Errors
 /// As [`read`].
@@ -129,7 +129,7 @@ pub async fn glance(services: &Services) -> Result<HealthSnapshot, ToolError> {
     look(services, false).await.map(|(health, ..)| health)
 }
 
-/// The same, and what a sampling job would keep of this moment.
+/// The same, with the values that a sampling job would store.
 ///
 /// # Errors
 /// As [`read`].

@@ -1,4 +1,4 @@
-//! What `system.get_network_info`, `system.get_detailed_network_info` and `network.get_status` say about interfaces
+//! Interfaces in `system.get_network_info`, `system.get_detailed_network_info` and `network.get_status`
 //! (docs/contract/system.md).
 
 use crate::services::Services;
@@ -22,7 +22,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Addresses of one interface that are listed at most, of each family.
+/// Most addresses listed for one interface and family.
 const ADDRESSES: usize = 32;
 
 /// A network interface.
@@ -154,23 +154,23 @@ pub struct Gateway {
     interface: String,
 }
 
-/// Everything that is read for an answer about the network.
+/// Everything read for an answer about the network.
 pub struct Network {
     pub interfaces: Vec<Interface>,
-    /// Interfaces left out beyond the first 128.
+    /// Interfaces omitted beyond the first 128.
     pub omitted: usize,
     pub routes: Vec<Route>,
     pub defaults: Defaults,
     pub dns_servers: Vec<String>,
-    /// Parts that this machine has and that could not be read.
+    /// Parts that exist but could not be read.
     pub unreadable: BTreeMap<&'static str, String>,
 }
 
 impl Network {
-    /// Reads it all; the radio's part from NetworkManager, if it runs.
+    /// Reads everything; the Wi-Fi part from NetworkManager, if it runs.
     ///
     /// # Errors
-    /// `capability_missing` or `unavailable` when there is no list of interfaces.
+    /// `capability_missing` or `unavailable` if the interfaces cannot be listed.
     pub async fn read(services: &Services) -> Result<Self, ToolError> {
         let root = &services.machine.root;
         let (known, all) = interface::read(root).map_err(|fault| unreadable("the list of interfaces", &fault))?;
@@ -196,10 +196,10 @@ impl Network {
             or_none("dns_servers", fault.to_string());
             Vec::new()
         });
-        // Nobody is asked about a radio on a machine without one.
+        // Do not query NetworkManager on a machine without Wi-Fi.
         let radios = match known.iter().any(|each| each.kind == Kind::Wifi) {
             true => radio::all(&services.machine.bus).await.unwrap_or_else(|fault| {
-                // A machine without NetworkManager knows less; that is no fault of its.
+                // Missing NetworkManager is not a fault: only less is known.
                 if fault.code != base::error::ErrorCode::CapabilityMissing {
                     or_none("wifi", fault.message);
                 }
@@ -245,7 +245,7 @@ impl Network {
 }
 
 impl Wifi {
-    /// `None` when nothing at all is known: the radio is in no network.
+    /// `None` if nothing is known: the radio is not connected.
     fn of(root: &Root, interface: &str, radio: Option<&Radio>) -> Option<Self> {
         let signal_dbm = wireless::signal_dbm(root, interface).ok().flatten();
         (signal_dbm.is_some() || radio.is_some()).then(|| Self {

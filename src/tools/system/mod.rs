@@ -1,4 +1,4 @@
-//! `system.*`: what this machine is, how it is, its name, restarting it and switching it off.
+//! `system.*`: the machine's properties, health and name, restart and shutdown.
 
 mod basic_info;
 pub mod capabilities;

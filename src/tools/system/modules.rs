@@ -1,4 +1,4 @@
-//! What this machine has that tools could use: a table of probes.
+//! Hardware that tools could use: a table of probes.
 
 use hw::{
     devices::{Device, Devices},
@@ -6,14 +6,14 @@ use hw::{
     machine::Machine,
 };
 
-/// What a probe found.
+/// The result of a probe.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Found {
     /// The devices or sources; never empty.
     pub devices: Vec<String>,
 }
 
-/// One row: what it is called, whose tools use it, how to find it. `Err` says why it is not there.
+/// One row: name, namespace of its tools, and probe. `Err` says why it is missing.
 pub struct Module {
     pub name: &'static str,
     pub namespace: &'static str,
@@ -22,7 +22,7 @@ pub struct Module {
 
 pub static MODULES: &[Module] = &[
     Module { name: "gpio", namespace: "gpio", probe: |machine| hardware(machine, "GPIO chip", |all| all.gpio) },
-    // A pin's PWM is set by a tool of gpio.
+    // PWM on a pin is set by a tool of gpio.
     Module { name: "pwm", namespace: "gpio", probe: |machine| hardware(machine, "PWM chip", |all| all.pwm) },
     Module { name: "i2c", namespace: "i2c", probe: i2c },
     Module { name: "camera", namespace: "camera", probe: cameras },
@@ -42,7 +42,7 @@ pub static MODULES: &[Module] = &[
 
 fn hardware(machine: &Machine, what: &str, which: fn(Devices) -> Vec<Device>) -> Result<Found, String> {
     if machine.board.is_simulated() {
-        // It has everything; real devices of this machine are not the simulated board's.
+        // The simulated board has everything; real devices of this machine do not count.
         return Ok(Found { devices: vec!["simulated".into()] });
     }
     let found = which(Devices::read(&machine.root));
@@ -71,7 +71,7 @@ fn numbered(name: &str, prefix: &str) -> bool {
     name.strip_prefix(prefix).is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
-/// A device, and what it is called when the kernel tells.
+/// A device with its name, if the kernel reports one.
 fn called(device: &str, name: Option<String>) -> String {
     match name {
         Some(name) if !name.is_empty() => format!("{device} ({name})"),

@@ -1,4 +1,4 @@
-//! What `system.reboot` and `system.shutdown` have in common: the agent does it in a while, and it can be taken back.
+//! Shared by `system.reboot` and `system.shutdown`: the agent performs them after a delay, and they can be cancelled.
 
 use crate::registry::context::Context;
 use agent::{
@@ -36,7 +36,7 @@ const fn five() -> u32 {
 }
 
 /// # Errors
-/// `invalid_argument` for a delay of what is cancelled.
+/// `invalid_argument` for a delay together with a cancellation.
 pub(super) fn check(args: &Args) -> Result<(), ToolError> {
     if args.cancel && args.delay_seconds != five() {
         return Err(ToolError::ignored("delay_seconds", "cancel takes back what is scheduled, at once"));
@@ -80,7 +80,7 @@ pub struct Out {
     cancelled: Option<bool>,
 }
 
-/// Schedules `action` with the agent, or takes it back.
+/// Schedules `action` through the agent, or cancels it.
 pub(super) async fn call(cx: &Context, action: PowerAction, args: Args) -> Result<Out, ToolError> {
     let agent = &cx.services.agent;
     if args.cancel {
@@ -112,7 +112,7 @@ pub(super) async fn call(cx: &Context, action: PowerAction, args: Args) -> Resul
     })
 }
 
-/// What the answer's `_meta` says about a deed of the agent's.
+/// Sets the notes for `_meta` after an operation of the agent.
 pub fn mark(cx: &Context, simulated: bool, changed: bool) {
     if simulated {
         cx.notes.simulated();

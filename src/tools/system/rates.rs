@@ -1,4 +1,4 @@
-//! Network and disk traffic a second, from two readings of the counters (docs/contract/system.md).
+//! Network and disk traffic per second, from two readings of the counters (docs/contract/system.md).
 
 use base::os::{
     Root,
@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A machine full of containers has hundreds of interfaces; an answer has this many at most.
+/// Most interfaces in an answer; a machine with many containers has hundreds.
 const MOST_ENTRIES: usize = 32;
 
 #[derive(Serialize, JsonSchema)]
@@ -85,7 +85,7 @@ struct DiskTotal {
     write_mb_per_sec: f64,
 }
 
-/// Traffic of every interface that was there all the time. `None` when the counters could not be read both times.
+/// Traffic of every interface present in both readings. `None` if the counters could not be read both times.
 pub fn network(interval: &Interval, root: &Root) -> Option<Network> {
     let before = interval.earlier.network.as_ref().ok()?;
     let now = interval.now.network.as_ref().ok()?;
@@ -121,7 +121,7 @@ impl InterfaceRates {
     }
 }
 
-/// Traffic of every disk that was there all the time. `None` when the counters could not be read both times.
+/// Traffic of every disk present in both readings. `None` if the counters could not be read both times.
 pub fn disk_io(interval: &Interval) -> Option<DiskIo> {
     let before = interval.earlier.disks.as_ref().ok()?;
     let now = interval.now.disks.as_ref().ok()?;
@@ -138,7 +138,7 @@ pub fn disk_io(interval: &Interval) -> Option<DiskIo> {
 impl DiskRates {
     fn between(interval: &Interval, before: &Disk, now: &Disk) -> Self {
         let rate = |count: fn(&Disk) -> u64| rounded(interval.per_second(count(before), count(now)), 1);
-        // Milliseconds of work a second, as a share.
+        // Busy milliseconds per second, as a percentage.
         let busy = interval.per_second(before.busy_ms, now.busy_ms) / 10.0;
         Self {
             read_bytes_per_sec: rate(|each| each.read_bytes),
@@ -151,12 +151,12 @@ impl DiskRates {
     }
 }
 
-/// `bad` of all that was tried, in percent; 0 when nothing was tried.
+/// `bad` as a percentage of all attempts; 0 without attempts.
 fn share(bad: f64, good: f64) -> f64 {
     if bad == 0.0 { 0.0 } else { rounded(bad * 100.0 / (bad + good), 3) }
 }
 
-/// Digits that mean nothing cost a reader tokens.
+/// Rounds: insignificant digits cost a reader tokens.
 pub fn rounded(value: f64, digits: i32) -> f64 {
     let scale = 10_f64.powi(digits);
     (value * scale).round() / scale

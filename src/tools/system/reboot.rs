@@ -1,4 +1,4 @@
-//! `system.reboot`: a restart in a while, done by the agent (docs/contract/system.md).
+//! `system.reboot`: a delayed restart by the agent (docs/contract/system.md).
 
 use super::power::{self, Args, Out, call};
 use crate::registry::{context::Context, tool::Tool};

@@ -1,4 +1,4 @@
-//! `system.set_hostname`: the name this machine goes by, set by the agent.
+//! `system.set_hostname`: sets the machine's name, through the agent.
 
 use super::power::mark;
 use crate::registry::{context::Context, tool::Tool};

@@ -1,4 +1,4 @@
-//! `system.shutdown`: switches the device off in a while, done by the agent (docs/contract/system.md).
+//! `system.shutdown`: a delayed shutdown by the agent (docs/contract/system.md).
 
 use super::power::{self, Args, Out, call};
 use crate::registry::{context::Context, tool::Tool};

@@ -1,4 +1,4 @@
-//! The firmware's throttling word as an answer shows it.
+//! The firmware's throttling flags in answers.
 
 use hw::firmware::Throttled;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! What a snapshot of health says of the past: throttling, the wear of the card, why the machine started.
+//! History in a health snapshot: throttling, wear of the card, reason of the last reset.
 
 use super::rates::rounded;
 use crate::sampling::power::{Seen, Story};
@@ -19,7 +19,7 @@ use std::{io, time::Duration};
 
 /// A board has one or two.
 const MOST_CARDS: usize = 4;
-/// What is written while a machine starts says nothing about a day.
+/// Shortest uptime for estimating daily writes: a start writes more than usual.
 const SHORTEST: Duration = Duration::from_secs(3600);
 
 /// How often each flag was seen to go up, also before this boot; those that never were are absent.
@@ -101,7 +101,7 @@ enum SpareBlocks {
     Urgent,
 }
 
-/// The cards among the disks; none is absent. What one of them says wrong is handed to `fault`.
+/// The cards among the disks; none is left out. Errors of a card are passed to `fault`.
 pub fn cards(machine: &Machine, disks: &[Disk], mut fault: impl FnMut(io::Error)) -> Option<Vec<CardWear>> {
     let uptime = machine.about.uptime().ok().filter(|uptime| *uptime >= SHORTEST);
     let cards: Vec<CardWear> = disks

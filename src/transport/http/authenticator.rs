@@ -1,4 +1,4 @@
-//! Who sent a request: by bearer token, by JWT, or as an anonymous peer of the loopback interface.
+//! Authenticates a request: by bearer token, by JWT, or as an anonymous peer of the loopback interface.
 
 use crate::authentication::{
     jwt::{self, Validator},
@@ -16,36 +16,36 @@ use contract::{
 };
 use time::OffsetDateTime;
 
-/// Judges requests by the configuration.
+/// Authenticates requests according to the configuration.
 pub struct Authenticator {
     owners: Owners,
     jwt: Option<Validator>,
-    /// What somebody without a token may do. `None` beyond loopback: it goes by the listener, not by the peer's address,
-    /// since a proxy on this machine lends its own to the whole world.
+    /// The role of callers without a token. `None` beyond loopback. Decided by the listener and not by the peer's
+    /// address, since a proxy on this machine connects from loopback on behalf of anybody.
     anonymous: Option<Role>,
 }
 
-/// Somebody the server knows.
+/// An authenticated caller.
 #[derive(Debug)]
 pub struct Known {
     pub caller: Caller,
-    /// When what they showed ends; a connection does not outlive it.
+    /// When the credential expires; the connection is closed then.
     pub until: Option<OffsetDateTime>,
 }
 
-/// Why somebody is not known.
+/// Why a caller is not authenticated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
-    /// No Authorization header, where one is needed.
+    /// No Authorization header where one is required.
     Missing,
-    /// Several Authorization headers, or not `Bearer` and one word.
+    /// Several Authorization headers, or not of the form `Bearer TOKEN`.
     Scheme,
     Token(token::Fault),
     Jwt(jwt::Fault),
 }
 
 impl Unknown {
-    /// One word for the audit.
+    /// A name for the audit.
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Missing => "missing",
@@ -57,7 +57,7 @@ impl Unknown {
         }
     }
 
-    /// One sentence; also the `error_description` of the challenge, so plain ASCII without quotes.
+    /// A sentence, also used as the `error_description` of the challenge, so plain ASCII without quotes.
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::Missing => "this server asks every caller for a token",
@@ -91,7 +91,7 @@ impl Unknown {
 
 impl Authenticator {
     /// # Errors
-    /// A sentence for the person who starts the server, when `[jwt]` is on and its keys cannot be used.
+    /// A sentence for the person who starts the server, if `[jwt]` is on and its keys cannot be used.
     pub fn of(settings: &Settings) -> Result<Self, String> {
         let access = &settings.access;
         let open = is_loopback(settings.http.listen.ip()) && !access.require_token;
@@ -102,11 +102,12 @@ impl Authenticator {
         })
     }
 
-    /// # Errors
-    /// Why it is nobody this server knows. A token that is not accepted is an error where none is needed, too: falling
-    /// back to less would hide it.
+    /// Authenticates a request. `tokens` are the valid ones; `owner`: those of the owner who claimed the machine since
+    /// the start.
     ///
-    /// `tokens` are those that count now; `owner`: those of whoever became the machine's owner since the start.
+    /// # Errors
+    /// Why the caller is not authenticated. An invalid token is an error even where none is required: treating the
+    /// caller as anonymous would hide the mistake.
     pub fn identify(&self, headers: &HeaderMap, tokens: &Tokens, owner: &[TokenSetting]) -> Result<Known, Unknown> {
         let mut shown = headers.get_all(header::AUTHORIZATION).iter();
         let Some(value) = shown.next() else {

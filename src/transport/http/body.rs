@@ -5,19 +5,19 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use std::time::Duration;
 
-/// Why a body did not come.
+/// Why a body could not be read.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Unread {
     TooLong,
     TooSlow,
-    /// The client went away in the middle.
+    /// The client disconnected before the end.
     Broken,
 }
 
-/// Reads a whole body of at most `limit` bytes that arrives within `patience`.
+/// Reads a whole body of at most `limit` bytes within `patience`.
 ///
 /// # Errors
-/// [`Unread`]; nothing over the limit is kept.
+/// [`Unread`]; a body over the limit is discarded.
 pub async fn read(body: Body, limit: usize, patience: Duration) -> Result<Bytes, Unread> {
     let declared = axum::body::HttpBody::size_hint(&body).lower();
     if declared > limit as u64 {
@@ -35,7 +35,7 @@ async fn collect(mut body: Body, limit: usize) -> Result<Bytes, Unread> {
         if joined.len() + first.as_ref().map_or(0, Bytes::len) + data.len() > limit {
             return Err(Unread::TooLong);
         }
-        // Most bodies are one frame: keep it as it is.
+        // Most bodies are one frame, which needs no copy.
         match first.take() {
             None if joined.is_empty() => first = Some(data),
             None => joined.extend_from_slice(&data),

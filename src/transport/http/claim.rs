@@ -1,7 +1,7 @@
-//! `POST /claim`: the one thing that a machine without an owner does for anybody (docs/claim.md).
+//! `POST /claim`: the only request that a machine without an owner serves for anybody (docs/claim.md).
 //!
-//! `{"code": "..."}` is answered with a token, which does not count yet; `{"token": "..."}` says that it arrived, and from then on the
-//! machine belongs to whoever has it. The agent judges both; here is only the door: TLS, bounds, and the audit.
+//! `{"code": "..."}` is answered with a token, which is not valid yet; `{"token": "..."}` confirms that it arrived, and
+//! makes its holder the machine's owner. The agent checks both; this module provides TLS, limits and the audit.
 
 use super::{
     App, Peer,
@@ -25,12 +25,12 @@ use std::{sync::Arc, time::Instant};
 use time::OffsetDateTime;
 
 pub const PATH: &str = "/claim";
-/// A code or a token, and the braces around it.
+/// A code or a token as JSON, in bytes.
 const LONGEST_BODY: usize = 1024;
-/// The tool's place in the audit.
+/// The tool's name in the audit.
 const CLAIM: &str = "access.claim";
 
-/// What is brought: one of the two.
+/// The request: exactly one of the two.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Brought {
@@ -38,7 +38,7 @@ struct Brought {
     token: Option<String>,
 }
 
-/// Answers, after the audit has it.
+/// Answers after the audit record is stored.
 pub(super) async fn answer(app: &Arc<App>, request: Request, peer: Peer) -> Response<Body> {
     if *request.method() != Method::POST {
         return not_allowed("POST");
@@ -52,7 +52,7 @@ pub(super) async fn answer(app: &Arc<App>, request: Request, peer: Peer) -> Resp
         Err(error) => {
             let status = StatusCode::from_u16(error.code.http()).unwrap_or(StatusCode::FORBIDDEN);
             let response = post::refuse(status, &error);
-            // What was not read is not worth reading.
+            // The rest of the body is not read.
             if error.code == ErrorCode::ContentTooLarge { closing(response) } else { response }
         }
     }
@@ -71,7 +71,7 @@ async fn judged(app: &Arc<App>, request: Request, peer: Peer) -> Result<Value, T
         Err(error) => return Err(noted(app, peer, "claim: malformed", error).await),
     };
     if services.ownership.is_claimed() {
-        // The answer to the last request was lost: it may be asked again.
+        // The previous answer may have been lost: the request may be repeated.
         let known = brought.token.as_deref().is_some_and(|token| knows(app, token));
         if known {
             return Ok(object!({ "claimed": true }));
@@ -86,7 +86,7 @@ async fn judged(app: &Arc<App>, request: Request, peer: Peer) -> Result<Value, T
             }
             let offered = services.agent.call::<Claim>(ClaimRequest { code, from }).await;
             match offered {
-                // One of the few tries of this start, right or wrong: each has its record.
+                // One of the few attempts allowed for each start: each is recorded, right or wrong.
                 Err(error) if error.code == ErrorCode::PermissionDenied => {
                     audit(app, peer, "code", Some(&error)).await;
                     Err(error)
@@ -112,7 +112,7 @@ async fn judged(app: &Arc<App>, request: Request, peer: Peer) -> Result<Value, T
     }
 }
 
-/// Whether it is a token of this machine's.
+/// Whether it is a valid token of this machine.
 fn knows(app: &App, presented: &str) -> bool {
     let (now, services) = (OffsetDateTime::now_utc(), &app.server.pipeline.services);
     let among = |tokens: &[_]| token::judge(tokens, presented, now).is_ok();
@@ -131,7 +131,7 @@ async fn read(app: &App, request: Request) -> Result<Brought, ToolError> {
         Unread::TooSlow => ToolError::timeout("reading the request", app.body_timeout),
         Unread::Broken => ToolError::invalid("the request broke off"),
     })?;
-    // Its own words only: a parser's may repeat what it read.
+    // A fixed message: a parser's error may repeat what it read.
     serde_json::from_slice(&bytes)
         .map_err(|_| ToolError::invalid("a claim is a JSON object with a code or a token").with("name", "code"))
 }
@@ -142,7 +142,7 @@ async fn audit(app: &App, peer: Peer, brought: &'static str, error: Option<&Tool
     record(&app.server, at, args, error.map(|error| (error.code, error.message.as_str()))).await;
 }
 
-/// Counted with the others that were not let in: a flood costs a few records a minute.
+/// Counted with other refusals, so that a flood costs only a few records a minute.
 async fn noted(app: &Arc<App>, peer: Peer, reason: &'static str, error: ToolError) -> ToolError {
     let told = app.refusals.note(peer.address, reason, false, Instant::now());
     if told.record {

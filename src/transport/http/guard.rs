@@ -1,4 +1,4 @@
-//! Host and Origin: a web page that rebinds a name to this machine must not reach it (MCP, "Security Warning").
+//! Checks Host and Origin: a web page that uses DNS rebinding must not reach this machine (MCP, "Security Warning").
 
 use axum::http::{HeaderMap, Uri, header, uri::Authority};
 use base::error::ToolError;
@@ -6,7 +6,7 @@ use base::error::ToolError;
 /// Names under which a loopback listener may be addressed.
 const LOOPBACK: &[&str] = &["localhost", "127.0.0.1", "[::1]", "::1"];
 
-/// The names and origins this server answers to.
+/// The accepted hosts and origins.
 pub struct Guard {
     hosts: Vec<String>,
     origins: Vec<String>,
@@ -19,10 +19,10 @@ impl Guard {
         Self { hosts: lower(hosts), origins: lower(origins) }
     }
 
-    /// `goes_by`: other names of this server, asked for one that is on no list, without its port.
+    /// `goes_by`: whether a host that is on no list, given without its port, is another name of this server.
     ///
     /// # Errors
-    /// `permission_denied` naming the header and the setting that would admit it.
+    /// `permission_denied` naming the header and the setting that would allow it.
     pub fn check(&self, uri: &Uri, headers: &HeaderMap, goes_by: impl Fn(&str) -> bool) -> Result<(), ToolError> {
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = match (hosts.next(), hosts.next()) {
@@ -52,7 +52,7 @@ impl Guard {
     fn knows_host(&self, host: &str, goes_by: impl Fn(&str) -> bool) -> bool {
         let Ok(authority) = host.parse::<Authority>() else { return false };
         let (name, whole) = (authority.host().to_ascii_lowercase(), host.to_ascii_lowercase());
-        // `user@host` is no Host header a browser or client of ours sends.
+        // No browser or client of ours sends `user@host` in a Host header.
         !whole.contains('@')
             && (LOOPBACK.contains(&name.as_str())
                 || self.hosts.iter().any(|known| *known == name || *known == whole)

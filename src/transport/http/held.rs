@@ -1,4 +1,4 @@
-//! The body of an answer, which keeps its connection in use until it has left.
+//! The body of an answer, which marks its connection as used until it was sent.
 
 use axum::body::{Body, HttpBody};
 use bytes::Bytes;
@@ -9,7 +9,7 @@ use std::{
     task::{Context, Poll},
 };
 
-/// A body, and what its end lets go.
+/// A body, and a value that is dropped at its end.
 pub struct Held {
     body: Body,
     _in_use: InUse,

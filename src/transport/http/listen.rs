@@ -1,4 +1,4 @@
-//! The TCP listener: beyond loopback only with TLS, capped, no delayed small writes.
+//! The TCP listener: TLS required beyond loopback, a limited number of connections, `TCP_NODELAY`.
 
 use super::{App, held::Held, peer::Peer, stream::Stream};
 use crate::{authentication::refusals::Network, rpc::connection::PARTING};
@@ -13,7 +13,7 @@ use rustix::net::sockopt;
 use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::net::{TcpListener, TcpStream};
 
-/// How the HTTP door is set up.
+/// Settings of the HTTP listener.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub listen: SocketAddr,
@@ -23,7 +23,7 @@ pub struct Options {
     pub session_idle: Duration,
     pub body_timeout: Duration,
     pub max_connections: usize,
-    /// Whether there is a `/metrics`.
+    /// Whether `/metrics` is served.
     pub metrics: bool,
     pub tls: bool,
 }
@@ -45,13 +45,15 @@ impl Options {
     }
 }
 
-/// Request heads must be complete this long after the connection is ready for one: idle keep-alive connections end here too.
+/// Request heads must be complete this long after the connection is ready for one. This also closes idle keep-alive
+/// connections.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// What the kernel keeps for a peer that has not read it yet, in bytes; it doubles the number. Fixed, since it would let the
-/// buffer of a fast connection grow to megabytes, of which a slow peer then shows no progress for minutes.
+/// Send buffer of a connection, in bytes; the kernel doubles the number. Fixed, because otherwise the kernel grows the
+/// buffer of a fast connection to megabytes, and a peer that then becomes slow shows no progress for minutes.
 const SEND_BUFFER: usize = 128 * 1024;
-/// A peer that has vanished is noticed by the kernel's keep-alive: asked after a minute of silence, four times. Ours wakes nobody.
+/// Silence before the first TCP keep-alive probe; four probes detect a vanished peer. Done by the kernel, so no timer
+/// wakes this process.
 const SILENCE: Duration = Duration::from_secs(60);
 const ASKED_EVERY: Duration = Duration::from_secs(15);
 const ASKED: u32 = 4;
@@ -64,15 +66,15 @@ pub struct Listener {
 
 impl Listener {
     /// # Errors
-    /// `PermissionDenied` for an address beyond loopback without TLS, and whatever binding says.
+    /// `PermissionDenied` for an address beyond loopback without TLS, and any error of binding.
     pub async fn bind(options: &Options) -> io::Result<Self> {
-        // The configuration's own check says more; this one holds whatever called us.
+        // The configuration's own check explains more; this one holds for any caller.
         if !is_loopback(options.listen.ip()) && !options.tls {
             let why = format!("{} is not a loopback address; beyond loopback this server needs TLS", options.listen);
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
         let listener = TcpListener::bind(options.listen).await?;
-        // What it accepts inherits all this.
+        // Accepted connections inherit these options.
         sockopt::set_socket_send_buffer_size(&listener, SEND_BUFFER)?;
         sockopt::set_socket_keepalive(&listener, true)?;
         sockopt::set_tcp_keepidle(&listener, SILENCE)?;
@@ -81,15 +83,15 @@ impl Listener {
         Ok(Self { listener, max_connections: options.max_connections })
     }
 
-    /// The address it really has (the port may have been 0).
+    /// The bound address (the port may have been 0).
     ///
     /// # Errors
-    /// What the socket says.
+    /// The socket's.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Accepts until the server stops, and sees to it that what is open then ends.
+    /// Accepts until the server stops, then closes the open connections.
     pub async fn run(self, app: Arc<App>) {
         self.accept(&app).await;
         app.drain().await;
@@ -140,8 +142,8 @@ impl Listener {
     }
 }
 
-/// Whose a new connection is, and how many that may have: a network beyond this machine a quarter. This machine is not
-/// counted as one: who is there shares by what it says it is.
+/// The party of a new connection, and how many connections it may have: a quarter for a network beyond this machine.
+/// Loopback has no limit here, because local callers share by their credentials.
 fn share(peer: Peer, whole: usize) -> (String, usize) {
     if is_loopback(peer.address) {
         return ("this machine".into(), usize::MAX);
@@ -150,7 +152,7 @@ fn share(peer: Peer, whole: usize) -> (String, usize) {
 }
 
 fn prepare(stream: TcpStream) -> io::Result<(TcpStream, Peer)> {
-    // Without it small answers wait for the peer's acknowledgement: 45 ms each was measured.
+    // Otherwise small answers wait for the peer's acknowledgement: 45 ms each were measured.
     stream.set_nodelay(true)?;
     let peer = Peer::new(stream.peer_addr()?, stream.local_addr()?);
     Ok((stream, peer))
@@ -162,7 +164,7 @@ async fn converse(app: Arc<App>, stream: Stream, peer: Peer, seat: Arc<Seat>) {
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let in_use = place.in_use();
         let answer = Arc::clone(&app).answer(request.map(Body::new), peer, Arc::clone(&place));
-        // Until the last of the answer has left, which may be an event stream.
+        // Held until the whole answer was sent, which may be an event stream.
         async move { Ok::<_, Infallible>(answer.await.map(|body| Held::new(body, in_use))) }
     });
     let connection = http1::Builder::new()
@@ -177,7 +179,7 @@ async fn converse(app: Arc<App>, stream: Stream, peer: Peer, seat: Arc<Seat>) {
         () = seat.evicted() => {}
         ended = connection.as_mut() => log(ended),
         () = server.stop.cancelled() => {
-            // What is being answered is finished; then the connection closes.
+            // Finish the current answer, then close the connection.
             connection.as_mut().graceful_shutdown();
             if tokio::time::timeout(server.options.grace + PARTING, connection).await.is_err() {
                 tracing::debug!("closed a connection that did not end within the grace");

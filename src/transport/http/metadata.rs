@@ -1,4 +1,4 @@
-//! Who gives tokens for this server: OAuth 2.0 Protected Resource Metadata (RFC 9728), as MCP clients look for it.
+//! OAuth 2.0 Protected Resource Metadata (RFC 9728): where MCP clients learn who issues tokens for this server.
 
 use axum::{
     body::Body,
@@ -11,17 +11,17 @@ use serde_json::json;
 
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
-/// The document and where it is.
+/// The document and its location.
 pub struct Metadata {
     /// For `resource_metadata` in a challenge.
     pub url: String,
-    /// The path that belongs to the resource's own (RFC 9728, 3.1).
+    /// The well-known path of the resource (RFC 9728, 3.1).
     path: String,
     document: Bytes,
 }
 
 impl Metadata {
-    /// `None` unless JWTs are on and `jwt.audience` is the URL that this server goes by: there is nothing true to say then.
+    /// `None` unless JWTs are on and `jwt.audience` is this server's URL: otherwise nothing correct can be published.
     pub fn of(jwt: &Jwt) -> Option<Self> {
         let audience: Uri = jwt.audience.parse().ok().filter(|_| jwt.is_on())?;
         let (scheme, authority) = (audience.scheme_str()?, audience.authority()?);
@@ -41,7 +41,7 @@ impl Metadata {
         Some(Self { url: format!("{scheme}://{authority}{path}"), path, document: document.to_string().into() })
     }
 
-    /// Whether `path` asks for it: at the root, too, where clients look next.
+    /// Whether `path` requests it; also at the root, where some clients look.
     pub fn is_at(&self, path: &str) -> bool {
         path == self.path || path == WELL_KNOWN
     }

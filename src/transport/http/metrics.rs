@@ -1,7 +1,7 @@
-//! `/metrics`: what this server does and how its process and machine are, for Prometheus.
+//! `/metrics`: this server, its process and its machine, for Prometheus.
 //!
-//! Whoever may call tools may read it: it says less than `manage.get_server_status` and the health snapshot. Numbers that
-//! cannot be read are left out, never 0.
+//! Every caller that may call tools may read it: it shows less than `manage.get_server_status` and the health snapshot.
+//! Numbers that cannot be read are omitted, never 0.
 
 use super::App;
 use crate::{
@@ -96,7 +96,7 @@ fn process(services: &Services, text: &mut Text) {
 /// One number of a file system.
 type Figure = fn(&Space) -> u64;
 
-/// Names and labels as node_exporter's, behind our prefix.
+/// Names and labels as in node_exporter, with our prefix.
 fn disks(services: &Services, text: &mut Text) {
     let Ok(found) = file_systems::read(&services.machine.root) else { return };
     let families: [(&str, &str, Figure); 3] = [

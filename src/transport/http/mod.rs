@@ -62,16 +62,16 @@ pub struct App {
     authenticator: Authenticator,
     refusals: Refusals,
     metadata: Option<Metadata>,
-    /// What the listener speaks through, and which names that certificate is for.
+    /// The TLS certificate, and the names it is valid for.
     tls: Option<Arc<Shown>>,
     body_timeout: Duration,
-    /// Whether there is a `/metrics`.
+    /// Whether `/metrics` is served.
     metrics: bool,
-    /// Calls that run for somebody, by who and request id, so that a cancellation in another request finds them.
+    /// Running calls by caller and request id, so that a cancellation in another request finds them.
     running: Running,
 }
 
-/// Who may come in, and how.
+/// Authentication and TLS.
 pub struct Entrance {
     pub authenticator: Authenticator,
     pub metadata: Option<Metadata>,
@@ -80,7 +80,7 @@ pub struct Entrance {
 
 impl Entrance {
     /// # Errors
-    /// A sentence for the person who starts the server, when a certificate or key set cannot be used.
+    /// A sentence for the person who starts the server, if a certificate or key set cannot be used.
     pub fn of(settings: &Settings) -> Result<Self, String> {
         Ok(Self {
             authenticator: Authenticator::of(settings)?,
@@ -90,7 +90,7 @@ impl Entrance {
     }
 }
 
-/// How much longer the caller's token holds.
+/// Remaining lifetime of the caller's token.
 #[derive(Clone, Copy)]
 struct Remaining(Duration);
 
@@ -127,23 +127,25 @@ impl App {
         self.metadata.as_ref().map(|metadata| metadata.url.as_str())
     }
 
-    /// After the stop: lets what runs finish, cancels what does not within the grace, then ends the event streams.
+    /// After the stop: lets running calls finish, cancels those that exceed the grace period, then ends the event
+    /// streams.
     pub(super) async fn drain(&self) {
         if timeout(self.server.options.grace, self.running.emptied()).await.is_err() {
             self.running.cancel_all();
-            // Their answers are on the way; who does not read them does not get them.
+            // Their answers are being sent; peers that do not read them in time lose them.
             let _ = timeout(PARTING, self.running.emptied()).await;
         }
         self.mcp.streams.cancel();
     }
 
-    /// Answers one request. By hand: four paths need no router, and a router's boxes cost more than the answer.
+    /// Answers one request. Matched by hand: there are few paths, and a router's boxed futures cost more than the
+    /// answer.
     pub(super) async fn answer(self: Arc<Self>, request: Request, peer: Peer, seat: Arc<Seat>) -> Response<Body> {
         let probe = is_probe(&request);
         if request.uri().path() == "/healthz" {
             return if probe { self.health() } else { not_allowed("GET, HEAD") };
         }
-        // Host and Origin first, then who it is.
+        // Check Host and Origin first, then authenticate.
         if let Err(refusal) = self.guard.check(request.uri(), request.headers(), |host| self.goes_by(host, peer)) {
             self.server.metrics.refused(Refused::Origin);
             return post::refuse(StatusCode::FORBIDDEN, &refusal);
@@ -179,20 +181,20 @@ impl App {
         }
     }
 
-    /// Whether a Host beside the configured ones means this server: the address a request came to, a name in the
-    /// certificate, which nobody else can have, or the machine's own.
+    /// Whether a Host that is not configured means this server: the address that the request came to, a name in the
+    /// certificate, or the machine's own name.
     fn goes_by(&self, host: &str, peer: Peer) -> bool {
         self.tls.as_ref().is_some_and(|tls| peer.came_to(host) || tls.now().is_for(host) || self.is_called(host))
     }
 
-    /// As the machine is called at this moment: it may be renamed while the server runs, and its certificate stays.
+    /// The machine's current name: it may be renamed while the server runs, but its certificate stays.
     fn is_called(&self, host: &str) -> bool {
         let name = self.server.pipeline.services.machine.about.hostname().unwrap_or_default().to_ascii_lowercase();
         let alone = name.split('.').next().unwrap_or_default();
         !alone.is_empty() && (host == name || host.strip_suffix(".local").unwrap_or(host) == alone)
     }
 
-    /// The handlers find an `Arc<Caller>` in the extensions.
+    /// Serves an authenticated request. Handlers find an `Arc<Caller>` in its extensions.
     async fn admitted(self: Arc<Self>, mut request: Request, known: Known, seat: Arc<Seat>) -> Response<Body> {
         if let Err(full) = seat.is(&known.caller.party(), is_admin(&known.caller), known.caller.pass.as_ref()) {
             self.server.metrics.refused(Refused::Connections);
@@ -210,7 +212,7 @@ impl App {
         if !kind.is_some_and(|kind| kind.starts_with(b"text/event-stream")) {
             return response;
         }
-        // An event stream may go on for days; the token it was opened with does not.
+        // An event stream may run for days, but not longer than the token it was opened with.
         let until = Box::pin(tokio::time::sleep(left));
         response.map(|body| Body::from_stream(body.into_data_stream().take_until(until)))
     }
@@ -219,7 +221,7 @@ impl App {
         let probe = is_probe(&request);
         match (request.uri().path(), request.method().as_str()) {
             ("/mcp", "POST") => post::serve(&self, Endpoint::Streamable, request).await,
-            // GET opens the stream of a session, DELETE ends it: both are rmcp's.
+            // GET opens the stream of a session, DELETE ends it: rmcp serves both.
             ("/mcp", "GET" | "DELETE") => post::pass(&self, request).await,
             ("/mcp", _) => not_allowed("GET, POST, DELETE"),
             ("/api/mcp", "POST") => post::serve(&self, Endpoint::Plain, request).await,
@@ -237,7 +239,7 @@ impl App {
         }
     }
 
-    /// For probes and load balancers: the process serves. Says nothing about the machine.
+    /// For probes and load balancers: the process serves. Reveals nothing about the machine.
     fn health(&self) -> Response<Body> {
         if self.server.stop.is_cancelled() {
             return (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response();

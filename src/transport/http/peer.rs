@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-/// Where a request came from, and to which address of this machine.
+/// The address that a request came from, and the local address that it came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
     pub address: IpAddr,
@@ -14,8 +14,8 @@ impl Peer {
         Self { address: remote.ip().to_canonical(), local: local.ip().to_canonical() }
     }
 
-    /// Whether `host` (a Host header's, without its port) is the very address the request came to. A page that rebinds a
-    /// name cannot say so: it is addressed by that name.
+    /// Whether `host` (of a Host header, without its port) is the address that the request came to. DNS rebinding
+    /// cannot forge this: such a page is addressed by its name.
     pub fn came_to(&self, host: &str) -> bool {
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         bare.parse::<IpAddr>().is_ok_and(|address| address.to_canonical() == self.local)

@@ -1,7 +1,7 @@
-//! `GET /photos/{name}`: a photo as it is, for a browser or a program that has a token.
+//! `GET /photos/{name}`: a photo as a file, for a browser or a program with a token.
 //!
-//! It is a call of `camera.get_photo` like any other: role, policy, rate and audit hold. A token is asked for on loopback too:
-//! an address like this one is passed around, and whatever page a browser shows could name it in an image.
+//! This is a call of `camera.get_photo`: role, policy, rate limit and audit apply. A token is required on loopback too,
+//! because any page in a browser could embed such an address as an image.
 
 use super::{App, post};
 use crate::{
@@ -22,29 +22,29 @@ use tokio_util::sync::CancellationToken;
 
 const FOLDER: &str = "/photos/";
 
-/// Whether `path` is a photo's.
+/// Whether `path` is that of a photo.
 pub fn is_at(path: &str) -> bool {
     path.starts_with(FOLDER)
 }
 
-/// Whether the caller shows who it is, as everybody must here.
+/// Whether the request carries credentials, which are required here.
 pub fn shows_a_token(headers: &HeaderMap) -> bool {
     headers.contains_key(header::AUTHORIZATION)
 }
 
-/// The photo.
+/// Serves the photo.
 pub(super) async fn answer(app: &App, request: Request) -> Response<Body> {
     let Some(caller) = request.extensions().get::<Arc<Caller>>().cloned() else {
         return StatusCode::UNAUTHORIZED.into_response();
     };
-    // As it was written: a name needs no percent-encoding, and what has some is refused by its form.
+    // Used undecoded: valid names need no percent-encoding, and others are refused by the schema.
     let args = json!({ "name": request.uri().path().strip_prefix(FOLDER) });
     let entry = match app.server.pipeline.registry.names.resolve(GET_PHOTO) {
         Ok((entry, _)) => entry,
         Err(_) => return post::refuse(StatusCode::NOT_FOUND, &ToolError::not_found("this server has no photos")),
     };
     let cancel = CancellationToken::new();
-    // A caller who hangs up drops this, and with it the call.
+    // Cancels the call if the client disconnects.
     let _gone = cancel.clone().drop_guard();
     let call = Call {
         entry,
@@ -61,7 +61,7 @@ pub(super) async fn answer(app: &App, request: Request) -> Response<Body> {
         Ok(Some(blob)) => {
             let headers = [
                 (header::CONTENT_TYPE, HeaderValue::from_static(blob.mime)),
-                // It shows somebody's room: nothing on the way may keep it, and nothing may take it for a page.
+                // A photo may be private: no proxy may cache it, and no browser may treat it as a page.
                 (header::CACHE_CONTROL, HeaderValue::from_static("private, no-store")),
                 (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
             ];

@@ -33,13 +33,13 @@ use http_body_util::BodyExt;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
-/// A request that has been read, with what is known of its sender.
+/// A request that was read, with its context.
 struct Post<'a> {
     app: &'a App,
     endpoint: Endpoint,
     parts: Parts,
     caller: Arc<Caller>,
-    /// Of the session it names.
+    /// The session it names.
     session: Option<Session>,
 }
 
@@ -83,7 +83,7 @@ pub async fn serve(app: &App, endpoint: Endpoint, request: Request) -> Response<
     }
 }
 
-/// Hands a GET or DELETE to rmcp, once the session has been found to be the caller's.
+/// Passes a GET or DELETE to rmcp, after checking that the session belongs to the caller.
 pub async fn pass(app: &App, request: Request) -> Response<Body> {
     let (parts, _) = request.into_parts();
     let Some(caller) = parts.extensions.get::<Arc<Caller>>().cloned() else {
@@ -95,13 +95,13 @@ pub async fn pass(app: &App, request: Request) -> Response<Body> {
     let ends = parts.method == Method::DELETE;
     let mut response = app.mcp.handle(Endpoint::Streamable, parts, Bytes::new(), &caller).await;
     if ends && response.status() == StatusCode::ACCEPTED {
-        // The session has ended, and that is all there is to say; rmcp says 202, which clients take for "not yet".
+        // The session has ended. rmcp answers 202, which clients take for "not yet".
         *response.status_mut() = StatusCode::NO_CONTENT;
     }
     response
 }
 
-/// The session that the headers name, if they name one. Somebody else's is as good as none.
+/// The session that the headers name, if any. Sessions of other callers count as not existing.
 fn visit(app: &App, parts: &Parts, caller: &Caller) -> Result<Option<Session>, Box<Response<Body>>> {
     let Some(id) = parts.headers.get(SESSION_ID) else { return Ok(None) };
     id.to_str().ok().and_then(|id| app.mcp.sessions.visit(id, &caller.principal)).map(Some).ok_or_else(|| {
@@ -134,7 +134,7 @@ impl Post<'_> {
         let modern = match modern::era(&self.parts.headers, method, params) {
             modern::Era::Legacy => false,
             modern::Era::Modern => true,
-            // Something about its headers or metadata is off: rmcp says what, in the words of the specification.
+            // Its headers or metadata are inconsistent: rmcp reports what is wrong.
             modern::Era::Unclear if opens_session => return self.initialize(id, params, bytes).await,
             modern::Era::Unclear => return self.hand_to_mcp(bytes).await,
         };
@@ -152,16 +152,16 @@ impl Post<'_> {
         }
     }
 
-    /// The plain endpoint never has sessions; on the other, rmcp answers requests of the older revisions only in one.
+    /// The plain endpoint has no sessions; on the other, rmcp answers requests of older revisions only within one.
     fn is_served_without_session(&self) -> bool {
         self.endpoint == Endpoint::Plain || self.session.is_some()
     }
 
-    /// A request that rmcp answers can be cancelled like any other.
+    /// Requests that rmcp answers can be cancelled too.
     async fn request_to_mcp(mut self, id: &Id, bytes: Bytes) -> Response<Body> {
         let entered = Arc::new(self.app.running.enter(self.key(&id.key())));
         self.parts.extensions.insert(Arc::clone(&entered));
-        // Open until the last of the answer has left, which may be an event stream.
+        // Open until the whole answer was sent, which may be an event stream.
         self.hand_to_mcp(bytes).await.map(|body| {
             Body::new(body.map_frame(move |frame| {
                 let _open = &entered;
@@ -172,14 +172,14 @@ impl Post<'_> {
 
     fn route(&self, id: &Id, method: &str, params: Option<&RawValue>) -> Route {
         let client = self.session.as_ref().and_then(|session| session.client.as_deref());
-        // Without a session there is nobody to converse with: a progress token is then only a wish.
+        // Without a session the client cannot be asked or notified, so a progress token has no effect.
         let converses = self.converses(params);
         let notifies = !(converses && self.endpoint == Endpoint::Streamable);
         let context = RequestContext { caller: &self.caller, client, notifies, converses };
         self.app.server.route(&context, id, method, params)
     }
 
-    /// Whether rmcp could carry this message as part of a conversation.
+    /// Whether rmcp can serve this message as part of a conversation.
     fn converses(&self, params: Option<&RawValue>) -> bool {
         (self.endpoint == Endpoint::Streamable && self.session.is_some()) || Server::is_modern(params)
     }
@@ -205,9 +205,10 @@ impl Post<'_> {
         self.app.mcp.handle(self.endpoint, self.parts, bytes, &self.caller).await
     }
 
-    /// Runs a call beside this request, so that a client that goes away cancels it but not its audit record.
+    /// Runs a call as a task, so that a client that disconnects cancels the call but not its audit record.
     async fn call(&self, ticket: Ticket) -> Vec<u8> {
-        // Two open requests of one id can be told apart here (each has its own HTTP request); a cancellation reaches the newer.
+        // Two open requests with the same id are allowed, as each has its own HTTP request; a cancellation reaches the
+        // newer.
         let entered = self.app.running.enter(self.key(&ticket.id.key()));
         let cancel = entered.cancel.clone();
         let _gone = cancel.clone().drop_guard();
@@ -222,8 +223,8 @@ impl Post<'_> {
         })
     }
 
-    /// Without a session, anonymous callers cannot be told apart, and ids are small numbers: none of them reaches a request
-    /// of another. Such a client withdraws a request by hanging up.
+    /// Without a session, anonymous callers cannot be distinguished, and ids are small numbers, so they must not cancel
+    /// each other's requests. Such a client cancels by disconnecting.
     fn cancel(&self, params: Option<&RawValue>) -> bool {
         if self.session.is_none() && self.caller.is_anonymous() {
             return false;
@@ -231,7 +232,7 @@ impl Post<'_> {
         cancelled_id(params).is_some_and(|id| self.app.running.cancel(&self.key(&id)))
     }
 
-    /// Cancellation reaches only the same principal's requests, and only those of the same session where there is one.
+    /// A cancellation reaches only requests of the same principal, and of the same session if there is one.
     fn key(&self, id: &str) -> String {
         let session = self.parts.headers.get(SESSION_ID).and_then(|id| id.to_str().ok()).unwrap_or_default();
         format!("{}\n{session}\n{id}", self.caller.principal)
@@ -303,13 +304,13 @@ pub(super) fn json(status: StatusCode, body: Vec<u8>) -> Response<Body> {
     (status, [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], body).into_response()
 }
 
-/// A refusal before there was a request to answer.
+/// Refuses a request before it was parsed.
 pub fn refuse(status: StatusCode, error: &ToolError) -> Response<Body> {
     let code = if error.code == ErrorCode::InvalidArgument { INVALID_REQUEST } else { error.code.rpc() };
     json(status, reply::error(None, code, &error.message, Some(&error.data())))
 }
 
-/// The rest of the body is not worth reading: the connection ends with this answer.
+/// The rest of the body is not read: the connection closes after this answer.
 pub(super) fn closing(mut response: Response<Body>) -> Response<Body> {
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response

@@ -1,4 +1,4 @@
-//! What somebody gets whom the server does not know, and what the audit gets of it.
+//! The answer to unauthenticated callers, and its audit record.
 
 use super::{App, authenticator::Unknown, peer::Peer, post};
 use crate::{
@@ -18,16 +18,17 @@ use serde_json::{Value, json};
 use std::{sync::Arc, time::Instant};
 use time::OffsetDateTime;
 
-/// What stands in a record's place for the tool, and whether something changed.
+/// Stands for the tool in the audit record of an unauthenticated request, and whether something changed.
 pub(super) struct AtTheDoor {
     pub tool: &'static str,
     pub changed: bool,
 }
 
-/// Of refusals at the door.
+/// For refused credentials.
 const REFUSED: AtTheDoor = AtTheDoor { tool: "access.authenticate", changed: false };
 
-/// Answers, after the audit has it: 401 with a challenge, 403 for somebody known without a role, 429 when it comes too often.
+/// Answers after the audit record is stored: 401 with a challenge, 403 for a known caller without a role, 429 for too
+/// many.
 pub(super) async fn answer(app: &Arc<App>, unknown: Unknown, peer: Peer) -> Response<Body> {
     let told = app.refusals.note(peer.address, unknown.reason(), unknown != Unknown::Missing, Instant::now());
     if told.record {
@@ -55,7 +56,7 @@ pub(super) async fn answer(app: &Arc<App>, unknown: Unknown, peer: Peer) -> Resp
     response
 }
 
-/// RFC 6750, 3: no error code when nothing was presented; RFC 9728, 5.1: where to find out who gives tokens.
+/// RFC 6750, 3: no error code if nothing was presented; RFC 9728, 5.1: where to learn who issues tokens.
 fn challenge(unknown: Unknown, metadata_url: Option<&str>) -> String {
     let mut text = String::from("Bearer realm=\"raspi-mcp\"");
     if unknown != Unknown::Missing {
@@ -71,13 +72,13 @@ fn challenge(unknown: Unknown, metadata_url: Option<&str>) -> String {
     text
 }
 
-/// The window's records, once it is over.
+/// Schedules recording of the counted refusals at the end of the window.
 pub(super) fn gather_later(app: &Arc<App>) {
     let app = Arc::clone(app);
     base::task::spawn_on(&app.server.tasks.clone(), async move { gather(&app).await });
 }
 
-/// Waits for the window's end, or the server's, and records what came in it: one record for each network.
+/// Waits for the end of the window or the server's stop, and records its refusals: one record for each network.
 async fn gather(app: &App) {
     let server = &app.server;
     let _ = tokio::time::timeout(WINDOW, server.stop.cancelled()).await;
@@ -89,7 +90,7 @@ async fn gather(app: &App) {
     }
 }
 
-/// Writes what happened to somebody unknown; `outcome` is `None` when all went well.
+/// Records a request of an unauthenticated caller; `outcome` is `None` if it succeeded.
 pub(super) async fn record(server: &Server, at: AtTheDoor, args: Value, outcome: Option<(ErrorCode, &str)>) {
     let record = Record {
         ts_ms: clock::millis(OffsetDateTime::now_utc()),
@@ -112,7 +113,7 @@ pub(super) async fn record(server: &Server, at: AtTheDoor, args: Value, outcome:
         later: false,
     };
     if let Err(error) = server.pipeline.services.audit.write(record).await {
-        // The caller is refused all the same: nothing was done that would need a record first.
+        // The caller is refused anyway: nothing was done that requires a record first.
         tracing::error!(target: "audit", %error, "a refusal at the door could not be recorded");
     }
 }

@@ -1,4 +1,4 @@
-//! A connection's bytes, through TLS or as they are.
+//! The bytes of a connection, with TLS or without.
 
 use crate::{tls::shown::Shown, transport::write_deadline::Paced};
 use contract::access::seats::Seat;
@@ -16,22 +16,23 @@ use tokio::{
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
-/// A handshake takes two round trips and some milliseconds of a slow CPU; who needs longer holds a place for nothing.
+/// Longest TLS handshake: it takes two round trips and some milliseconds of a slow CPU, so a longer one only occupies a
+/// place.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// First byte of a TLS record that carries a handshake (RFC 8446, 5.1).
 const HANDSHAKE_RECORD: u8 = 22;
-/// Most that is read of something that is not TLS, so that its sender gets to read our answer.
+/// Most bytes read from a client that does not speak TLS, so that it can read our answer.
 const LISTENED_TO: u64 = 64 * 1024;
 
-/// One kind for both, so that the HTTP code exists once.
+/// One type for both, so that the HTTP code is compiled once.
 pub enum Stream {
     Plain(Paced<TcpStream>),
-    /// Boxed: its buffers are large, and a plain connection should not pay for them.
+    /// Boxed: its buffers are large, and would enlarge plain connections too.
     Tls(Box<TlsStream<Paced<TcpStream>>>),
 }
 
 impl Stream {
-    /// The connection as HTTP will see it; `None` when it did not come to that. The log says why.
+    /// Prepares a connection for HTTP; `None` if that failed. The reason is logged.
     pub async fn greet(mut stream: TcpStream, seat: Option<Arc<Seat>>, tls: Option<&Shown>) -> Option<Self> {
         let Some(tls) = tls else { return Some(Self::Plain(Paced::new(stream, seat))) };
         let handshake = async {
@@ -59,8 +60,8 @@ impl Stream {
     }
 }
 
-/// Tells a client of plain HTTP what this port speaks. It is not redirected: its request, token and all, already
-/// crossed the network for everybody to read, and it should not get into the habit.
+/// Tells a client of plain HTTP that this port requires TLS. It is not redirected: its request, including any token,
+/// was already sent unencrypted, and a redirect would hide that mistake.
 async fn turn_away(stream: &mut TcpStream) -> io::Result<()> {
     const BODY: &str = "this port speaks TLS: use https://. A token that was sent here without it has been seen by others; \
                         replace it.\n";
@@ -71,7 +72,7 @@ async fn turn_away(stream: &mut TcpStream) -> io::Result<()> {
     tracing::debug!("turned away a client without TLS");
     stream.write_all(answer.as_bytes()).await?;
     stream.shutdown().await?;
-    // Closing with bytes unread would reset the connection, and the answer with it.
+    // Closing with unread bytes would reset the connection and discard the answer.
     let mut rest = stream.take(LISTENED_TO);
     tokio::io::copy(&mut rest, &mut tokio::io::sink()).await.map(drop)
 }

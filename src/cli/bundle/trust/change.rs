@@ -1,4 +1,4 @@
-//! Making a root: the first, or one after another.
+//! Creates a root: the first, or the successor of another.
 
 use super::files;
 use crate::cli::{exit::Failure, say::outln};
@@ -68,7 +68,7 @@ impl Args {
         ] {
             if !paths.is_empty() {
                 role.keys.clear();
-                // All of them, unless told: a threshold that nobody chose must not be a weak one.
+                // The default threshold is all keys: a weaker one must be chosen explicitly.
                 role.threshold = paths.len();
             }
             for path in paths {
@@ -80,7 +80,7 @@ impl Args {
             }
             role.threshold = threshold.unwrap_or(role.threshold);
         }
-        // Keys that no role has are left out: they could sign nothing.
+        // Keys without a role are omitted: they cannot sign anything.
         let roles = [&file.root, &file.release, &file.channel];
         all.retain(|key| roles.iter().any(|role| role.keys.contains(&key.id())));
         file.keys = all;

@@ -1,4 +1,4 @@
-//! `raspi-mcp bundle trust`: roots of trust, which say whose signatures count.
+//! `raspi-mcp bundle trust`: roots of trust, which define whose signatures count.
 
 mod change;
 mod show;
@@ -59,7 +59,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
             let signature = files::secret_key(&key)?.sign(Purpose::Root, &signed.text);
             signed.signatures.retain(|other| other.key_id != signature.key_id);
             signed.signatures.push(signature);
-            // Read back before it takes the other's place: a list that grew too long is refused here.
+            // Parse it before replacing the file: a list of signatures that is too long is refused here.
             let bytes = signed.encode();
             Signed::parse(&bytes, Purpose::Root)?;
             files::replace(&root, &bytes)?;

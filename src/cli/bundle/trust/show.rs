@@ -1,4 +1,4 @@
-//! Showing what a device would hold.
+//! Shows the root that a device would hold.
 
 use super::files;
 use crate::cli::{exit::Failure, say::outln};

@@ -1,4 +1,4 @@
-//! Completions: values that an argument of a prompt, or a parameter of a resource's address, may take.
+//! Completions: possible values of a prompt's argument or of a parameter in a resource's address.
 
 use super::{super::fault::fault as plain, Asked, fault};
 use crate::{
@@ -13,10 +13,10 @@ use rmcp::{
     model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference},
 };
 
-/// Values that begin with what has been typed, then those that contain it.
+/// Values that begin with the typed text, then those that contain it.
 ///
 /// # Errors
-/// -32602 for a prompt, template or argument that is not there.
+/// -32602 for an unknown prompt, template or argument.
 pub async fn complete(asked: &Asked, params: &CompleteRequestParams) -> Result<CompleteResult, ErrorData> {
     let argument = params.argument.name.as_str();
     let values = match &params.r#ref {
@@ -37,7 +37,7 @@ fn of_prompt(name: &str, argument: &str) -> Result<Vec<String>, ToolError> {
     Ok(owned(Prompt::find(name)?.argument(argument)?.suggestions))
 }
 
-/// `uri` is a template, or a resource's plain address.
+/// `uri` is a template or the plain address of a resource.
 async fn of_resource(asked: &Asked, uri: &str, parameter: &str) -> Result<Vec<String>, ToolError> {
     let is_meant = |known: &&Resource| known.uri == uri || known.template().is_some_and(|template| template == uri);
     let resource = RESOURCES.iter().find(is_meant).ok_or_else(|| {
@@ -59,13 +59,13 @@ async fn of_resource(asked: &Asked, uri: &str, parameter: &str) -> Result<Vec<St
         "outcome" => {
             ["ok"].into_iter().chain(ErrorCode::ALL.iter().map(|code| code.symbol())).map(str::to_owned).collect()
         }
-        // Tools that this caller could use: others it can have no records of.
+        // Only tools that this caller's role may use: it has no records of others.
         "tool" => {
             let metas = asked.server.pipeline.registry.entries().map(|entry| entry.meta);
             metas.filter(|meta| meta.role <= asked.caller.role).map(|meta| meta.name.to_owned()).collect()
         }
         "limit" => owned(&["10", "20", "50", "100"]),
-        // Not a list of what somebody may not read; and without systemd there are none.
+        // Only for callers that may read the resource. Empty without systemd.
         "name" if resource.admit(&asked.server.pipeline, &asked.caller).is_ok() => {
             service::names(services).await.unwrap_or_default()
         }

@@ -1,4 +1,4 @@
-//! What the shipped server offers beside tools: the resources and prompts of this crate, in rmcp's words.
+//! What the full server offers besides tools: the resources and prompts of this crate, in rmcp's types.
 
 mod completions;
 mod prompts;
@@ -26,9 +26,10 @@ use rmcp::{
 };
 use std::{any::Any, future::ready, ops::Range, sync::Arc};
 
-/// How long a modern client may keep a list: it changes with the configuration.
+/// How long a modern client may cache a list, in milliseconds: it changes with the configuration.
 const LIST_TTL_MS: u64 = 60_000;
-/// Resources, templates or prompts in one page. As for tools, a client that knows nothing of pages gets what there is today.
+/// Resources, templates or prompts per page. As for tools, all that exist today fit into one, for clients without
+/// support for pagination.
 const PAGE: usize = 100;
 
 /// Resources with subscriptions, prompts, completions, the server's log, and tasks for updates.
@@ -37,7 +38,7 @@ pub struct Appliance {
     tasks: Tasks,
 }
 
-// Logging is deprecated since 2026-07-28, and part of every revision before it.
+// Logging is deprecated since 2026-07-28, but part of every earlier revision.
 #[expect(deprecated)]
 impl Provider for Appliance {
     fn capabilities(&self) -> ServerCapabilities {
@@ -120,10 +121,10 @@ impl Provider for Appliance {
     }
 }
 
-/// The page of `size` items that a client asks for, and the cursor of the next.
+/// The page of `size` items that a client requests, and the cursor of the next.
 ///
 /// # Errors
-/// -32602 for a cursor that this server did not give out.
+/// -32602 for a cursor that this server did not issue.
 fn paged<T>(
     items: Vec<T>,
     page: Option<PaginatedRequestParams>,
@@ -140,12 +141,12 @@ fn paged<T>(
     Ok((items.into_iter().skip(range.start).take(range.len()).collect(), next))
 }
 
-/// Caching hints of 2026-07-28. What is there depends on the caller's role.
+/// Caching hints of 2026-07-28. The contents depend on the caller's role.
 fn hints(asked: &Asked, ttl_ms: u64) -> (Option<u64>, Option<CacheScope>) {
     if is_modern(&asked.context) { (Some(ttl_ms), Some(CacheScope::Private)) } else { (None, None) }
 }
 
-/// The JSON-RPC error of a failure that is not a tool's result.
+/// The JSON-RPC error for a failure outside a tool's result.
 fn fault(error: &ToolError) -> ErrorData {
     ErrorData::new(ErrorCode(error.code.rpc()), error.message.clone(), Some(error.data()))
 }

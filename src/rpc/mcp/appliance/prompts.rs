@@ -21,10 +21,10 @@ fn described(known: &Known) -> Prompt {
     Prompt::new(known.name, Some(known.description), Some(arguments.collect())).with_title(known.title)
 }
 
-/// Writes one prompt, with the resources it shows read as the caller.
+/// Renders one prompt. The resources it shows are read as the caller.
 ///
 /// # Errors
-/// -32602 for an unknown prompt or unfit arguments.
+/// -32602 for an unknown prompt or invalid arguments.
 pub async fn get(asked: &Asked, params: &GetPromptRequestParams) -> Result<GetPromptResult, ErrorData> {
     let known = Known::find(&params.name).map_err(|error| fault(&error))?;
     let client = asked.context.client_info().map(|info| info.name);
@@ -41,8 +41,8 @@ pub async fn get(asked: &Asked, params: &GetPromptRequestParams) -> Result<GetPr
     Ok(GetPromptResult::new(messages).with_description(known.description))
 }
 
-/// What the resource holds, as text, or a sentence that says why it is not there: the rest of the prompt is still good. Not as an
-/// embedded resource: clients that take only text in prompts refuse the whole prompt (decision 250).
+/// The resource's contents as text, or a sentence that says why they are missing: the rest of the prompt is still
+/// useful. Not an embedded resource: clients that accept only text in prompts refuse the whole prompt (decision 250).
 async fn written_out(asked: &Asked, uri: &str) -> PromptMessage {
     let contents = match Address::parse(uri) {
         Ok(address) => resources::contents(asked, uri, address).await,

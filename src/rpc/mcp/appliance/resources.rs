@@ -1,4 +1,4 @@
-//! Listing resources, and reading one: the tool behind it runs as the caller.
+//! Lists and reads resources. Reading runs the tool behind the resource as the caller.
 
 use super::{Asked, fault, hints};
 use crate::{
@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 const JSON: &str = "application/json";
 
-/// Those that the caller may read.
+/// The resources that the caller may read.
 pub fn list(asked: &Asked) -> Vec<Resource> {
     admitted(asked, |known, title| {
         if known.which.is_some() {
@@ -34,7 +34,7 @@ pub fn list(asked: &Asked) -> Vec<Resource> {
     })
 }
 
-/// The forms of addresses that take parameters.
+/// The URI templates, whose addresses take parameters.
 pub fn templates(asked: &Asked) -> Vec<ResourceTemplate> {
     admitted(asked, |known, title| {
         let template = ResourceTemplate::new(known.template()?, name(known)).with_title(title);
@@ -46,10 +46,10 @@ pub fn templates(asked: &Asked) -> Vec<ResourceTemplate> {
     })
 }
 
-/// Reads one.
+/// Reads one resource.
 ///
 /// # Errors
-/// -32002 (since 2026-07-28 -32602) when there is none, else what the tool says.
+/// -32002 (since 2026-07-28 -32602) if there is no such resource, otherwise the tool's error.
 pub async fn read(asked: &Asked, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let address = parse(uri)?;
     let ttl_ms = address.resource.ttl_ms;
@@ -59,7 +59,7 @@ pub async fn read(asked: &Asked, uri: &str) -> Result<ReadResourceResult, ErrorD
     Ok(result)
 }
 
-/// The address in an MCP request.
+/// Parses the address in an MCP request.
 ///
 /// # Errors
 /// As [`read`].
@@ -74,10 +74,10 @@ pub fn parse(uri: &str) -> Result<Address, ErrorData> {
     })
 }
 
-/// What the resource at this address holds now.
+/// The current contents of the resource at this address.
 ///
 /// # Errors
-/// What the tool behind it says.
+/// Those of the tool behind it.
 pub async fn contents(asked: &Asked, uri: &str, address: Address) -> Result<ResourceContents, ToolError> {
     let Finished { result, meta } = run(asked, address).await?;
     let output = result?;

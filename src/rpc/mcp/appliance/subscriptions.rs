@@ -1,4 +1,4 @@
-//! Subscribing, in both eras, and log messages.
+//! Subscriptions in both eras, and log messages.
 
 use super::{super::fault::fault as plain, Asked, fault, resources};
 use crate::{
@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 /// `resources/subscribe`.
 ///
 /// # Errors
-/// As reading it, but for what the tool would say; and beyond the bounds of [`Subscriptions`].
+/// As reading the resource, except for errors of the tool; and beyond the limits of [`Subscriptions`].
 pub async fn subscribe(asked: &Asked, uri: &str) -> Result<(), ErrorData> {
     needs_conversation(asked)?;
     let Asked { server, caller, conversation, context, .. } = asked;
@@ -38,7 +38,8 @@ pub async fn subscribe(asked: &Asked, uri: &str) -> Result<(), ErrorData> {
     enter(server, conversation.number, caller, uri, address, ear).map_err(|error| fault(&error))
 }
 
-/// What of a filter names something here: unknown and surplus addresses are left out, and the acknowledgement says so.
+/// The part of a filter that this server can serve: unknown and surplus addresses are omitted, as the acknowledgement
+/// shows.
 pub fn accept(requested: &SubscriptionFilter) -> SubscriptionFilter {
     let mut accepted = requested.clone();
     if let Some(uris) = &mut accepted.resource_subscriptions {
@@ -48,7 +49,7 @@ pub fn accept(requested: &SubscriptionFilter) -> SubscriptionFilter {
     accepted
 }
 
-/// `subscriptions/listen`: enters what was accepted; it is taken out when the returned value is dropped.
+/// `subscriptions/listen`: registers the accepted filter; dropping the returned value removes it.
 ///
 /// # Errors
 /// As [`subscribe`].
@@ -71,7 +72,7 @@ pub async fn listen(
 /// `logging/setLevel`.
 ///
 /// # Errors
-/// `permission_denied` for a caller that may not read the log.
+/// `permission_denied` if the caller may not read the log.
 pub async fn listen_to_log(asked: &Asked, level: &str) -> Result<(), ErrorData> {
     needs_conversation(asked)?;
     let Asked { server, caller, conversation, context, .. } = asked;
@@ -84,8 +85,8 @@ pub async fn listen_to_log(asked: &Asked, level: &str) -> Result<(), ErrorData> 
     Ok(())
 }
 
-/// Whether the caller may read what the address holds, without reading it. A refusal is a refused call of the tool behind
-/// it, and recorded as such.
+/// Whether the caller may read the resource, without reading it. A refusal counts and is recorded as a refused call of
+/// the tool behind it.
 async fn judge(server: &Arc<Server>, caller: &Arc<Caller>, id: &RequestId, address: &Address) -> Result<(), ToolError> {
     let services = &server.pipeline.services;
     let registry = &server.pipeline.registry;
@@ -139,7 +140,7 @@ fn needs_conversation(asked: &Asked) -> Result<(), ErrorData> {
     Err(plain(ErrorCode::INVALID_REQUEST, why))
 }
 
-/// Subscriptions of one `subscriptions/listen`.
+/// The subscriptions of one `subscriptions/listen`.
 struct Held {
     subscriptions: Arc<Subscriptions>,
     number: u64,
