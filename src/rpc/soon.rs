@@ -1,6 +1,6 @@
 //! Runs work that usually completes at once, such as a read from memory, without a task of its own.
 
-use futures::FutureExt;
+use futures::{FutureExt, future::BoxFuture};
 use tokio::task::{JoinError, JoinHandle};
 
 /// Work that has begun.
@@ -12,11 +12,11 @@ pub enum Begun<T> {
 
 /// Polls `work` once; if it must wait, the rest runs as a task, which continues even if the caller is dropped.
 pub fn begin<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> Begun<T> {
-    let mut work = Box::pin(work);
+    let mut work: BoxFuture<'static, T> = Box::pin(work);
     match work.as_mut().now_or_never() {
         Some(done) => Begun::Done(done),
         // The task polls again first, so that no wakeup for this poll is lost.
-        None => Begun::Task(base::task::spawn(work)),
+        None => Begun::Task(base::task::spawn_boxed(work)),
     }
 }
 

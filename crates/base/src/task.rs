@@ -11,10 +11,17 @@ use tokio_util::task::TaskTracker;
 ///
 /// # Panics
 /// Outside a runtime.
-#[expect(clippy::disallowed_methods)]
 pub fn spawn<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
-    let boxed: BoxFuture<'static, T> = Box::pin(work);
-    tokio::spawn(boxed)
+    spawn_boxed(Box::pin(work))
+}
+
+/// As [`spawn`], for a future that is boxed already.
+///
+/// # Panics
+/// Outside a runtime.
+#[expect(clippy::disallowed_methods)]
+pub fn spawn_boxed<T: Send + 'static>(work: BoxFuture<'static, T>) -> JoinHandle<T> {
+    tokio::spawn(work)
 }
 
 /// As [`TaskTracker::spawn`].
