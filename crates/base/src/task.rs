@@ -19,7 +19,6 @@ pub fn spawn<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) 
 ///
 /// # Panics
 /// Outside a runtime.
-#[expect(clippy::disallowed_methods)]
 pub fn spawn_boxed<T: Send + 'static>(work: BoxFuture<'static, T>) -> JoinHandle<T> {
     tokio::spawn(work)
 }

@@ -94,6 +94,8 @@ pub struct Blocking<T> {
 
 /// A result of a type that [`Blocking`] knows.
 type Done = Box<dyn Any + Send>;
+/// Work whose result is boxed.
+type Work = Box<dyn FnOnce(&Stop) -> Result<Done, ToolError> + Send>;
 
 impl<T: 'static> Future for Blocking<T> {
     type Output = Result<T, ToolError>;
@@ -116,10 +118,7 @@ pub fn run<T: Send + 'static>(
     Blocking { erased: Box::pin(run_erased(what, work)), result: PhantomData }
 }
 
-async fn run_erased(
-    what: &'static str,
-    work: Box<dyn FnOnce(&Stop) -> Result<Done, ToolError> + Send>,
-) -> Result<Done, ToolError> {
+async fn run_erased(what: &'static str, work: Work) -> Result<Done, ToolError> {
     let stop = Stop::of(what);
     let waits = Waits(stop.clone());
     // The store has its own thread for the audit; syncing a file to a card can take a second. These threads end ten seconds after
